@@ -1,0 +1,95 @@
+package idempotent
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Validate reports why r cannot be given to [Store.Create]. Stores call it
+// before they write: a record that no reading of the protocol can produce is
+// a bug of the caller, and DynamoDB would store it without a word.
+func (r Record) Validate() error {
+	switch r.Status {
+	case InProgress, Completed, Failed:
+	default:
+		return fmt.Errorf("idempotent: cannot create a record with status %q", r.Status)
+	}
+	switch {
+	case r.ID == "":
+		return errEmptyID
+	case len(r.Steps) > 0:
+		return errors.New("idempotent: cannot create a record with finished steps")
+	case r.Data != nil && r.Unavailable != "":
+		return errBothResults
+	}
+	return nil
+}
+
+// Validate reports why c cannot be written under f. Stores call it before
+// they write: DynamoDB would refuse some of these (a path that is both set
+// and removed) and quietly carry out others.
+func (c Change) Validate(f Fence) error {
+	if f.ID == "" {
+		return errEmptyID
+	}
+	if c.Owner == "" && f.Owner == "" {
+		// Not even compared with the attempt, such a write would let anybody
+		// change a record that was released.
+		return errors.New("idempotent: a change without a new owner needs the owner in its fence")
+	}
+	switch {
+	case c.Release != 0:
+		return c.validateRelease()
+	case c.Status != Absent:
+		return c.validateFinish(f)
+	case c.Data != nil || c.Unavailable != "":
+		return errors.New("idempotent: a change has a result but no status")
+	case c.Owner != "" && c.Lease.IsZero():
+		return errors.New("idempotent: a takeover needs a lease")
+	case len(c.Steps) > 0:
+		return c.validateSteps()
+	case c.Lease.IsZero():
+		return errors.New("idempotent: a change sets nothing")
+	}
+	return nil
+}
+
+func (c Change) validateRelease() error {
+	if c.Release > ReleaseRefund {
+		return fmt.Errorf("idempotent: unknown release %d", c.Release)
+	}
+	if c.Owner != "" || !c.Lease.IsZero() || !c.Expires.IsZero() || len(c.Steps) > 0 ||
+		c.Fingerprint != "" || c.Status != Absent || c.Data != nil || c.Unavailable != "" {
+		return errors.New("idempotent: a release sets nothing else")
+	}
+	return nil
+}
+
+func (c Change) validateFinish(f Fence) error {
+	switch {
+	case c.Status != Completed && c.Status != Failed:
+		return fmt.Errorf("idempotent: cannot change the status to %q", c.Status)
+	case !c.Lease.IsZero() || len(c.Steps) > 0:
+		return errors.New("idempotent: a finished record has neither lease nor steps")
+	case c.Data != nil && c.Unavailable != "":
+		return errBothResults
+	case c.Owner != "" && (f.Owner != "" || f.Lease.IsZero() || !f.Lease.Equal(LeaseEnded)):
+		return errors.New("idempotent: only a record that was released can be adopted")
+	}
+	return nil
+}
+
+func (c Change) validateSteps() error {
+	if !c.Lease.IsZero() {
+		return errors.New("idempotent: steps and a lease are never written together")
+	}
+	if _, ok := c.Steps[""]; ok {
+		return errors.New("idempotent: a step needs a name")
+	}
+	return nil
+}
+
+var (
+	errEmptyID     = errors.New("idempotent: a record needs an id")
+	errBothResults = errors.New("idempotent: a record has either data or a reason why it is unavailable")
+)
