@@ -1,0 +1,138 @@
+package idempotent
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestFingerprint(t *testing.T) {
+	type payment struct {
+		ID     string  `json:"id"`
+		Amount float64 `json:"amount"`
+		Note   string  `json:"note,omitempty"`
+	}
+	const ofNull = "74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b"
+	for name, test := range map[string]struct {
+		payload any
+		want    string
+	}{
+		"nil":                   {nil, ""},
+		"nil pointer":           {(*payment)(nil), ofNull},
+		"null":                  {json.RawMessage(" null"), ofNull},
+		"the bytes of null":     {[]byte("null"), ofNull},
+		"no bytes":              {[]byte{}, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+		"bytes as they are":     {[]byte(`{"amount":1,"id":"<p>"}`), hexDigest([]byte(`{"amount":1,"id":"<p>"}`))},
+		"struct":                {payment{ID: "<p>", Amount: 1}, hexDigest([]byte(`{"amount":1,"id":"<p>"}`))},
+		"pointer":               {&payment{ID: "<p>", Amount: 1}, hexDigest([]byte(`{"amount":1,"id":"<p>"}`))},
+		"raw":                   {json.RawMessage(`{"id":"\u003Cp>", "amount":10e-1}`), hexDigest([]byte(`{"amount":1,"id":"<p>"}`))},
+		"map":                   {map[string]any{"id": "<p>", "amount": json.Number("1.00")}, hexDigest([]byte(`{"amount":1,"id":"<p>"}`))},
+		"real U+FFFD":           {"a\ufffd", hexDigest([]byte("\"a\ufffd\""))},
+		"escaped U+FFFD, raw":   {json.RawMessage(`"a\ufffd"`), hexDigest([]byte("\"a\ufffd\""))},
+		"the text of an escape": {`\ufffd`, hexDigest([]byte(`"\\ufffd"`))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := fingerprint(test.payload)
+			if err != nil || got != test.want {
+				t.Errorf("got %q, %v; want %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestFingerprintRefuses(t *testing.T) {
+	for name, payload := range map[string]any{
+		"nil raw":                  json.RawMessage(nil),
+		"empty raw":                json.RawMessage{},
+		"invalid raw":              json.RawMessage(`{`),
+		"duplicate key":            json.RawMessage(`{"a":1,"a":1}`),
+		"channel":                  make(chan int),
+		"function in a map":        map[string]any{"f": func() {}},
+		"infinite":                 []float64{math.Inf(1)},
+		"invalid UTF-8":            "a\xff",
+		"invalid UTF-8, key":       map[string]int{"\xff": 1},
+		"invalid UTF-8, raw part":  map[string]any{"a": json.RawMessage("\"\xff\"")},
+		"escaped U+FFFD, raw part": map[string]any{"a": json.RawMessage(`"\ufffd"`)},
+		"keys equal as text":       map[equalText]int{{1}: 1, {2}: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := fingerprint(payload)
+			var invalid *InvalidPayloadError
+			if got != "" || !errors.As(err, &invalid) || !errors.Is(err, ErrInvalidPayload) {
+				t.Fatalf("got %q, %v", got, err)
+			}
+		})
+	}
+	_, err := fingerprint(make(chan int))
+	if cause := new(json.UnsupportedTypeError); !errors.As(err, &cause) || !strings.Contains(err.Error(), "chan int") {
+		t.Errorf("%v does not name its cause", err)
+	}
+}
+
+// equalText is a map key whose values have one text.
+type equalText [1]int
+
+func (equalText) MarshalText() ([]byte, error) { return []byte("k"), nil }
+
+func TestFingerprintTellsLargeIntegersApart(t *testing.T) {
+	type order struct{ Cents int64 }
+	a, err := fingerprint(order{9007199254740992})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := fingerprint(order{9007199254740993})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a == b {
+		t.Error("two amounts, one fingerprint")
+	}
+}
+
+func TestFingerprintAllocations(t *testing.T) {
+	payload := any(benchValue)
+	base := testing.AllocsPerRun(200, func() {
+		if _, err := json.Marshal(payload); err != nil {
+			t.Fatal(err)
+		}
+	})
+	got := testing.AllocsPerRun(200, func() {
+		if _, err := fingerprint(payload); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got > base+6 { // 1, but for pools, which the race detector keeps emptying
+		t.Errorf("%v allocations, and %v of them json.Marshal", got, base)
+	}
+}
+
+func TestFingerprintIsSafeForConcurrentUse(t *testing.T) {
+	payloads := []any{benchValue, benchInOrder, json.RawMessage(`{"b":{"d":1,"c":2},"a":[3]}`)}
+	want := make([]string, len(payloads))
+	for i, p := range payloads {
+		var err error
+		if want[i], err = fingerprint(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan error)
+	for w := range 8 {
+		go func() {
+			for i := range 300 {
+				n := (i + w) % len(payloads)
+				if got, err := fingerprint(payloads[n]); err != nil || got != want[n] {
+					done <- errors.Join(errors.New("another fingerprint"), err)
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	for range 8 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
