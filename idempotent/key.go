@@ -1,22 +1,120 @@
 package idempotent
 
-import "errors"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
-// Key identifies one request.
+// Key identifies one request. There is no default of "the whole event":
+// events carry request ids and timestamps that differ between retries.
 type Key struct {
-	Scope, ID   string
-	Payload     any
-	Record      string
+	// Scope is the tenant or user that the ID belongs to. Two scopes never
+	// share a record. At most 1,024 bytes of UTF-8.
+	Scope string
+	// ID is the idempotency key, at most 1,024 bytes of UTF-8 without
+	// control characters.
+	ID string
+	// Payload is what a second use of the key must agree on. nil: nothing
+	// is compared. []byte: its bytes. json.RawMessage: the JSON value it
+	// spells, whatever the spelling. Anything else is marshalled to JSON
+	// first.
+	Payload any
+
+	// Record is the record's id, verbatim; it excludes Scope and ID. For
+	// keys that another library has made, at most 2,048 bytes of UTF-8
+	// (1,024 in a table with a sort key). It holds for all operations.
+	Record string
+	// Fingerprint is stored and compared verbatim; it excludes Payload.
 	Fingerprint string
 }
 
-// ErrMissingKey marks a request without a key.
-var ErrMissingKey = errors.New("idempotent: missing key")
+const (
+	maxKeyLength    = 1024
+	maxRecordLength = 2048
+)
 
-// MissingKeyError says which part of the key, "id" or "scope", is missing.
-type MissingKeyError struct{ Part string }
+// identity is a key as the store sees it.
+type identity struct {
+	id          string // of the record
+	hash        string // the part of the id that may be shown
+	fingerprint string
+}
 
-func (e *MissingKeyError) Error() string { return "idempotent: missing key: no " + e.Part }
+func (x *Executor) identify(key Key) (identity, error) {
+	if err := key.validate(); err != nil {
+		return identity{}, err
+	}
+	fp := key.Fingerprint
+	if fp == "" {
+		var err error
+		if fp, err = fingerprint(key.Payload); err != nil {
+			return identity{}, err
+		}
+	}
+	if key.Record != "" {
+		sum := sha256.Sum256([]byte(key.Record))
+		return identity{id: key.Record, hash: hex.EncodeToString(sum[:]), fingerprint: fp}, nil
+	}
+	id := x.recordID(key.Scope, key.ID)
+	return identity{id: id, hash: id[len(x.operation)+1:], fingerprint: fp}, nil
+}
 
-// Is reports whether target is [ErrMissingKey].
-func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey }
+// recordID is operation#hash. The hash keeps personal data out of table keys
+// and spreads the partition keys, whatever the shape of the IDs.
+func (x *Executor) recordID(scope, id string) string {
+	var space [256]byte
+	sum := sha256.Sum256(appendPreimage(space[:0], scope, id))
+	b := make([]byte, len(x.operation)+1+2*len(sum))
+	n := copy(b, x.operation)
+	b[n] = '#'
+	hex.Encode(b[n+1:], sum[:])
+	return string(b)
+}
+
+// appendPreimage prefixes each part with its length: without it the scope "a"
+// with the ID "bc" would be the record of "ab" with "c".
+func appendPreimage(b []byte, parts ...string) []byte {
+	for _, part := range parts {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(part)))
+		b = append(b, part...)
+	}
+	return b
+}
+
+func (k *Key) validate() error {
+	switch {
+	case k.Record != "" && (k.Scope != "" || k.ID != ""):
+		return &InvalidKeyError{"Record", "excludes Scope and ID"}
+	case k.Fingerprint != "" && k.Payload != nil:
+		return &InvalidKeyError{"Fingerprint", "excludes Payload"}
+	case len(k.Fingerprint) > maxKeyLength || !utf8.ValidString(k.Fingerprint):
+		return &InvalidKeyError{"Fingerprint", fmt.Sprintf("is not UTF-8 of at most %d bytes", maxKeyLength)}
+	case k.Record != "":
+		return checkText("Record", k.Record, maxRecordLength, true)
+	case k.ID == "":
+		return &MissingKeyError{Part: "id"}
+	}
+	if err := checkText("Scope", k.Scope, maxKeyLength, true); err != nil {
+		return err
+	}
+	return checkText("ID", k.ID, maxKeyLength, false)
+}
+
+// checkText refuses text that is not what it was when the client made it:
+// invalid UTF-8 would be replaced, and so merged with other keys, on the way
+// to the store.
+func checkText(part, s string, limit int, control bool) error {
+	switch {
+	case len(s) > limit:
+		return &InvalidKeyError{part, fmt.Sprintf("has %d bytes, more than %d", len(s), limit)}
+	case !utf8.ValidString(s):
+		return &InvalidKeyError{part, "is not valid UTF-8"}
+	case !control && strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return &InvalidKeyError{part, "has a control character"}
+	}
+	return nil
+}

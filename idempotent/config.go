@@ -1,0 +1,154 @@
+package idempotent
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Config holds the policies of an [Executor]. The zero value of every field
+// stands for its default, and a nil *Config for all of them.
+type Config struct {
+	// CacheBytes bounds the memory of the cache of finished results.
+	// Default 8 MiB. Without CacheEntries there is no cache.
+	CacheBytes int
+
+	// CacheEntries is how many finished results this process keeps, so that
+	// a duplicate of them costs no call to the store. A record that is
+	// removed from the store by hand is still replayed from here until its
+	// retention ends. Default 0: no cache.
+	CacheEntries int
+
+	// ClockSkew is by how much the clocks of any two callers may differ. A
+	// lease and a retention count as over only when they are past by more
+	// than this. Default 1 s.
+	ClockSkew time.Duration
+
+	// Codec turns results into bytes and back. Default JSON.
+	Codec Codec
+
+	// Lease is how long a claim holds without a sign of life. It is extended
+	// every third of it for as long as the handler runs, so it bounds how
+	// long a crash blocks retries, not how long a handler may take.
+	//
+	// Default: in a Lambda function, the remaining time of the invocation,
+	// without heartbeat: Lambda ends the process then. Elsewhere 1 min with
+	// heartbeat; the deadline of a context is no lease there, as a handler
+	// may run on after it. In a Lambda function with the default, do not
+	// shorten the deadline of the context that Do gets, unless all that the
+	// handler does ends with its context.
+	Lease time.Duration
+
+	// MaxAttempts is how many attempts a key has. An attempt counts when it
+	// crashed, lost its lease, or failed with an error that is not marked
+	// [Retryable]. After the last one, calls get an [*OutcomeUnknownError]
+	// until a person decides. 1 is "never run again". Default 0: a lapsed
+	// lease is taken over for ever.
+	MaxAttempts int
+
+	// Observer is told the outcome of every call. Default none.
+	Observer Observer
+
+	// OnMissingKey is what to do with a request without a key. Default
+	// [RefuseMissingKey].
+	OnMissingKey MissingKeyPolicy
+
+	// OnStoreError is what to do when a claim cannot be made because the
+	// store is unreachable or too busy. Default [FailClosed].
+	OnStoreError StoreErrorPolicy
+
+	// ReleasePermanent treats [Permanent] errors as any other error: the key
+	// is released instead of the error being stored. For tables shared with
+	// Powertools for Python, which does not know failed records. Default
+	// false.
+	ReleasePermanent bool
+
+	// Reserve is the time kept back from the handler to record the result:
+	// its context ends so long before the lease does, and in a Lambda
+	// function so long before the invocation does. Default 500 ms.
+	Reserve time.Duration
+
+	// Retention is how long a finished record is kept: for how long a
+	// repetition gets the first result. It must be longer than any retry of
+	// the request may take. Default 24 h.
+	Retention time.Duration
+
+	// Wait is how long a duplicate of a running call waits for its result
+	// before it gets an [*InProgressError]; it never outlasts its context.
+	// Identical calls in one process then also share one wait, and one
+	// execution, in memory. Default 0: no waiting, no sharing.
+	Wait time.Duration
+}
+
+// MissingKeyPolicy is what happens to a request without a key.
+type MissingKeyPolicy uint8
+
+const (
+	// RefuseMissingKey answers a [*MissingKeyError].
+	RefuseMissingKey MissingKeyPolicy = iota
+	// RunMissingKey runs the handler unprotected. A missing scope is refused
+	// all the same.
+	RunMissingKey
+)
+
+// StoreErrorPolicy is what happens when a claim cannot be made.
+type StoreErrorPolicy uint8
+
+const (
+	// FailClosed answers a [*StoreError] without running the handler.
+	FailClosed StoreErrorPolicy = iota
+	// FailOpen runs the handler unprotected, and still tries to record its
+	// end. Only for handlers whose effects may happen twice. It covers
+	// errors that wrap [ErrUnavailable]; a missing table or permission is
+	// refused all the same.
+	FailOpen
+)
+
+const defaultLease = time.Minute
+
+// withDefaults also takes the copy that keeps an Executor from changes that
+// the caller makes to its Config later.
+func (c *Config) withDefaults() Config {
+	var full Config
+	if c != nil {
+		full = *c
+	}
+	orElse(&full.CacheBytes, 8<<20)
+	orElse(&full.ClockSkew, time.Second)
+	orElse(&full.Reserve, 500*time.Millisecond)
+	orElse(&full.Retention, 24*time.Hour)
+	if full.Codec == nil {
+		full.Codec = JSON{}
+	}
+	return full
+}
+
+func orElse[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (c *Config) validate() error {
+	var errs []error
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf("idempotent: Config."+format, args...))
+		}
+	}
+	refuse(c.CacheBytes < 0, "CacheBytes is %d, below 0", c.CacheBytes)
+	refuse(c.CacheEntries < 0, "CacheEntries is %d, below 0", c.CacheEntries)
+	refuse(c.ClockSkew < 0 || c.ClockSkew > time.Hour, "ClockSkew is %v, not between 0 and 1 h", c.ClockSkew)
+	refuse(c.MaxAttempts < 0, "MaxAttempts is %d, below 0", c.MaxAttempts)
+	refuse(c.OnMissingKey > RunMissingKey, "OnMissingKey is %d, which is no policy", c.OnMissingKey)
+	refuse(c.OnStoreError > FailOpen, "OnStoreError is %d, which is no policy", c.OnStoreError)
+	refuse(c.Reserve < 0, "Reserve is %v, below 0", c.Reserve)
+	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
+	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)
+	refuse(c.Lease < 0 || c.Lease > 0 && c.Lease < 2*c.Reserve,
+		"Lease is %v, less than twice the Reserve of %v: no heartbeat would come before the handler is stopped", c.Lease, c.Reserve)
+	refuse(c.OnStoreError == FailOpen && c.MaxAttempts > 0,
+		"OnStoreError is FailOpen and MaxAttempts is %d: a run that is not recorded cannot be counted", c.MaxAttempts)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,183 @@
+package idempotent
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The sentinels of the errors below, for errors.Is. Every one stands for the
+// pointer type of the same name, which errors.As gives with its details.
+var (
+	ErrInProgress        = errors.New("idempotent: in progress")
+	ErrInvalidKey        = errors.New("idempotent: invalid key")
+	ErrKeyReused         = errors.New("idempotent: key reused")
+	ErrLeaseLost         = errors.New("idempotent: lease lost")
+	ErrMissingKey        = errors.New("idempotent: missing key")
+	ErrOutcomeUnknown    = errors.New("idempotent: outcome unknown")
+	ErrReplayed          = errors.New("idempotent: replayed failure")
+	ErrResultUnavailable = errors.New("idempotent: result unavailable")
+	ErrStore             = errors.New("idempotent: store failed")
+)
+
+// InProgressError says that another call with the same key is running. Retry
+// after a while: the retry gets the result, or takes over once the lease of
+// the other has lapsed.
+type InProgressError struct {
+	KeyHash string
+	// Until is when the lease ends, as far as known. A heartbeat may move
+	// it. The zero time is unknown.
+	Until time.Time
+	// Err is why the wait was given up, where there was one.
+	Err error
+}
+
+func (e *InProgressError) Error() string {
+	return fmt.Sprintf("idempotent: a call with this key (%s) is in progress; retry later", short(e.KeyHash))
+}
+
+// Is reports whether target is ErrInProgress.
+func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }
+
+// Unwrap gives why the wait was given up.
+func (e *InProgressError) Unwrap() error { return e.Err }
+
+// InvalidKeyError says that a key cannot be used. The request is wrong, and a
+// retry of it fails in the same way.
+type InvalidKeyError struct {
+	Part   string // the field of Key
+	Reason string
+}
+
+func (e *InvalidKeyError) Error() string {
+	return fmt.Sprintf("idempotent: invalid key: %s %s", e.Part, e.Reason)
+}
+
+// Is reports whether target is ErrInvalidKey.
+func (e *InvalidKeyError) Is(target error) bool { return target == ErrInvalidKey }
+
+// KeyReusedError says that the key was used before with another payload.
+// Nothing was run. The client must use a new key for a new request.
+type KeyReusedError struct{ KeyHash string }
+
+func (e *KeyReusedError) Error() string {
+	return fmt.Sprintf("idempotent: this key (%s) was used with another payload; use a new key for a new request", short(e.KeyHash))
+}
+
+// Is reports whether target is ErrKeyReused.
+func (e *KeyReusedError) Is(target error) bool { return target == ErrKeyReused }
+
+// LeaseLostError says that this call outlived its lease and another now owns
+// the record. What this call did is done, but its result was not recorded.
+// Retry: the retry gets the one answer that all callers get.
+//
+// It is also the cause (context.Cause) of a handler's context that ended
+// because the lease was lost.
+type LeaseLostError struct {
+	KeyHash string
+	Attempt int64 // of the call that lost it
+}
+
+func (e *LeaseLostError) Error() string {
+	return fmt.Sprintf("idempotent: attempt %d lost its lease on this key (%s) to another call; retry to get its result", e.Attempt, short(e.KeyHash))
+}
+
+// Is reports whether target is ErrLeaseLost.
+func (e *LeaseLostError) Is(target error) bool { return target == ErrLeaseLost }
+
+// MissingKeyError says that the request has no key, or none for its scope.
+// Nothing was run.
+type MissingKeyError struct{ Part string } // "id" or "scope"
+
+func (e *MissingKeyError) Error() string {
+	return fmt.Sprintf("idempotent: the request has no idempotency key: its %s is missing, null or empty", e.Part)
+}
+
+// Is reports whether target is ErrMissingKey.
+func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey }
+
+// OutcomeUnknownError says that the attempts that Config.MaxAttempts allows
+// are used up and none is known to have finished. The work may have been done
+// or not, and it is not run again until a person has looked and has completed
+// or removed the record.
+type OutcomeUnknownError struct {
+	KeyHash  string
+	Attempts int64 // those that count
+	Err      error // what the last attempt failed with, where known
+}
+
+func (e *OutcomeUnknownError) Error() string {
+	return fmt.Sprintf("idempotent: %d attempts with this key (%s) ended without a known outcome; check what was done, then complete or remove the record", e.Attempts, short(e.KeyHash))
+}
+
+// Is reports whether target is ErrOutcomeUnknown.
+func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
+
+// Unwrap gives what the last attempt failed with.
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+// ReplayedError is the stored error of an earlier call that failed for good
+// (see [Permanent]). Nothing was run.
+type ReplayedError struct {
+	Type    string // the Go type of the first error, as Lambda reports it
+	Message string
+	Code    string // optional, see [Permanent]
+}
+
+func (e *ReplayedError) Error() string { return e.Message }
+
+// Is reports whether target is ErrReplayed.
+func (e *ReplayedError) Is(target error) bool { return target == ErrReplayed }
+
+// ResultUnavailableError says that the work was done, and is not done again,
+// but its result cannot be given: it was too large to store, could not be
+// encoded, or what is stored cannot be decoded into the type asked for.
+type ResultUnavailableError struct {
+	KeyHash string
+	Reason  string
+	Err     error
+}
+
+func (e *ResultUnavailableError) Error() string {
+	return fmt.Sprintf("idempotent: the work of this key (%s) was done, but its result cannot be given: %s", short(e.KeyHash), e.Reason)
+}
+
+// Is reports whether target is ErrResultUnavailable.
+func (e *ResultUnavailableError) Is(target error) bool { return target == ErrResultUnavailable }
+
+// Unwrap gives the decoder's error, where there is one.
+func (e *ResultUnavailableError) Unwrap() error { return e.Err }
+
+// StoreError says that the store failed. Not Executed, the handler did not
+// run, and a retry is safe. Executed, it did run and its end may not be
+// recorded: the record stays claimed, and a retry meets an [InProgressError]
+// until the lease lapses and then runs the work again, unless
+// Config.MaxAttempts forbids it.
+type StoreError struct {
+	Op       string // "claim", "take over", "complete", …
+	Executed bool
+	Err      error
+	Handler  error // what the handler failed with, where it did
+}
+
+func (e *StoreError) Error() string {
+	state := "the handler did not run; retry"
+	if e.Executed {
+		state = "the handler ran, and its end may not be recorded"
+	}
+	return fmt.Sprintf("idempotent: %s: %s: %v", e.Op, state, e.Err)
+}
+
+// Is reports whether target is ErrStore.
+func (e *StoreError) Is(target error) bool { return target == ErrStore }
+
+// Unwrap gives the store's error and the handler's.
+func (e *StoreError) Unwrap() []error {
+	if e.Handler == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Err, e.Handler}
+}
+
+// short is enough of a key's hash to find the record by, and to read.
+func short(hash string) string { return hash[:min(len(hash), 12)] }

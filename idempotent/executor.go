@@ -1,0 +1,101 @@
+package idempotent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Executor runs handlers of one operation so that each key has one effect. It
+// is safe for concurrent use, and made once, at the start of the process.
+type Executor struct {
+	operation string
+	store     Store
+	config    Config
+	disabled  bool
+	onLambda  bool
+	cache     *cache
+	flights   *flights
+	// storeID tells nested calls on the same store from those on others.
+	storeID any
+	// now has no monotonic reading: leases are compared with other
+	// machines' clocks, and monotonic clocks stop while a sandbox is frozen.
+	now func() time.Time
+}
+
+// New makes the Executor of an operation.
+//
+// The operation is the stable name of what is protected, such as
+// "create-payment": the first part of every record's id and the dimension of
+// its metrics. Renaming it loses the records. At most 255 bytes of UTF-8,
+// without '#' and control characters.
+//
+// A nil config stands for all defaults. Every mistake in it is reported here,
+// not at the first call.
+//
+// If the environment variable ONCE_DISABLED is true ("1", "true"), calls of
+// this Executor run their handler without the store, and are observed as
+// bypassed. It is for unit tests.
+func New(operation string, store Store, config *Config) (*Executor, error) {
+	full := config.withDefaults()
+	disabled, err := disabledByEnvironment()
+	if err := errors.Join(checkOperation(operation), checkStore(store), full.validate(), err); err != nil {
+		return nil, err
+	}
+	x := &Executor{
+		operation: operation,
+		store:     store,
+		config:    full,
+		disabled:  disabled,
+		onLambda:  os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
+		now:       func() time.Time { return time.Now().Round(0) },
+	}
+	x.storeID = x
+	if reflect.ValueOf(store).Comparable() {
+		x.storeID = store
+	}
+	if full.CacheEntries > 0 {
+		x.cache = newCache(full.CacheEntries, full.CacheBytes)
+	}
+	if full.Wait > 0 {
+		x.flights = newFlights()
+	}
+	return x, nil
+}
+
+func checkOperation(operation string) error {
+	const limit = 255
+	if operation == "" {
+		return errors.New("idempotent: the operation has no name")
+	}
+	if err := checkText("operation", operation, limit, false); err != nil {
+		return err
+	}
+	if strings.Contains(operation, "#") {
+		return fmt.Errorf("idempotent: the operation %q has a '#', which ends its part of a record's id", operation)
+	}
+	return nil
+}
+
+func checkStore(store Store) error {
+	if store == nil {
+		return errors.New("idempotent: the store is nil")
+	}
+	return nil
+}
+
+func disabledByEnvironment() (bool, error) {
+	value := os.Getenv("ONCE_DISABLED")
+	if value == "" {
+		return false, nil
+	}
+	disabled, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, fmt.Errorf("idempotent: ONCE_DISABLED is %q, neither true nor false", value)
+	}
+	return disabled, nil
+}

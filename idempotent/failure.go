@@ -1,0 +1,118 @@
+package idempotent
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+)
+
+// Permanent marks an error of a handler as final: it is stored, and every
+// later call with the key gets it back as a [*ReplayedError] without running
+// the handler. The first call returns err itself. Other errors release the
+// key, and a retry runs the handler again.
+//
+// What is stored is the error's type name, its message (the first 4 KiB) and,
+// if an error in its chain has a method ErrorCode() string, that code. Keep
+// secrets out of messages, as from any log.
+//
+// Permanent(nil) is nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err}
+}
+
+// Retryable marks an error of a handler as one after which nothing was done:
+// the attempt does not count against Config.MaxAttempts. Use it for what fails
+// before the first effect. The call returns err itself.
+//
+// Retryable(nil) is nil.
+func Retryable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &retryableError{err}
+}
+
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+type retryableError struct{ err error }
+
+func (e *retryableError) Error() string { return e.err.Error() }
+func (e *retryableError) Unwrap() error { return e.err }
+
+func isPermanent(err error) bool {
+	_, ok := errors.AsType[*permanentError](err)
+	return ok
+}
+
+func isRetryable(err error) bool {
+	_, ok := errors.AsType[*retryableError](err)
+	return ok
+}
+
+// unmarked takes the outermost mark off. Lambda reports the outermost type
+// name, and Step Functions match on it: it has to be the user's.
+func unmarked(err error) error {
+	switch e := err.(type) {
+	case *permanentError:
+		return unmarked(e.err)
+	case *retryableError:
+		return unmarked(e.err)
+	}
+	return err
+}
+
+// failure is the stored form of a permanent error: the Data of a FAILED record.
+type failure struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Code    string `json:"code,omitempty"`
+}
+
+const maxFailureMessage = 4 << 10
+
+func encodeFailure(err error) ([]byte, error) {
+	f := failure{Type: typeName(unmarked(err)), Message: truncate(err.Error(), maxFailureMessage)}
+	if coded, ok := errors.AsType[interface {
+		error
+		ErrorCode() string
+	}](err); ok {
+		f.Code = truncate(coded.ErrorCode(), 256)
+	}
+	return json.Marshal(f)
+}
+
+func decodeFailure(data []byte) (*ReplayedError, error) {
+	var f failure
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, err
+	}
+	return &ReplayedError{Type: f.Type, Message: f.Message, Code: f.Code}, nil
+}
+
+// typeName is the name under which aws-lambda-go reports an error.
+func typeName(err error) string {
+	t := reflect.TypeOf(err)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}
+
+func truncate(s string, limit int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}

@@ -1,0 +1,100 @@
+package idempotent
+
+import (
+	"context"
+	"time"
+)
+
+// Outcome is how a call ended.
+type Outcome string
+
+// The outcomes of a call.
+const (
+	// OutcomeExecuted: the handler ran in the first attempt, and its result
+	// is recorded.
+	OutcomeExecuted Outcome = "executed"
+	// OutcomeTakeover: the handler ran after the lease of an earlier attempt
+	// had lapsed, and its result is recorded.
+	OutcomeTakeover Outcome = "takeover"
+	// OutcomeReplayed: the handler did not run; the caller got the stored
+	// result or error.
+	OutcomeReplayed Outcome = "replayed"
+	// OutcomeConflict: another call with the key is running.
+	OutcomeConflict Outcome = "conflict"
+	// OutcomeMismatch: the key was used with another payload.
+	OutcomeMismatch Outcome = "mismatch"
+	// OutcomeLeaseLost: the handler ran, and another call owned the record
+	// when it had finished. The caller got the other's result if there was
+	// one.
+	OutcomeLeaseLost Outcome = "lease lost"
+	// OutcomeReleased: the handler failed or panicked, and the key is free
+	// for a retry.
+	OutcomeReleased Outcome = "released"
+	// OutcomeFailed: the handler failed for good, or the call was refused or
+	// could not be made; Event.Err says which.
+	OutcomeFailed Outcome = "failed"
+	// OutcomeUnknown: the attempts are used up, or whether this call's end
+	// is recorded is not known.
+	OutcomeUnknown Outcome = "unknown"
+	// OutcomeBypassed: the handler ran unprotected: ONCE_DISABLED, a missing
+	// key, or a store that failed open (then Err says why).
+	OutcomeBypassed Outcome = "bypassed"
+)
+
+// Event tells of one call, when it has ended. It holds no key and no payload.
+type Event struct {
+	Operation string
+	// KeyHash is the hash of the key; "" when the request had none. For keys
+	// with Scope and ID the record's id is Operation#KeyHash.
+	KeyHash string
+	Outcome Outcome
+	// Attempt is 1 for the first owner of the record, one more after each
+	// takeover, and 0 where the handler did not run.
+	Attempt int64
+	// Joined is whether the result came from an identical call in the same
+	// process.
+	Joined bool
+	// Cached is whether the result came from the cache of this process.
+	Cached bool
+	// Total is the duration of the call; Handler and Store are the parts of
+	// it spent in the handler and waiting for the store.
+	Total, Handler, Store time.Duration
+	// RoundTrips is the number of calls to the store, heartbeats included. A
+	// retry inside of the store's client is not seen here.
+	RoundTrips int
+	// Err is what the caller got, or what was passed over: an error of the
+	// store in a call that failed open, or in a release.
+	Err error
+}
+
+// Observer is told of every call of an [Executor]. It is called by many calls
+// at once, before they return, so it must be quick, and it must not panic.
+type Observer interface {
+	Observe(ctx context.Context, e Event)
+}
+
+// Observers is an Observer that tells several.
+type Observers []Observer
+
+// Observe tells each in turn.
+func (o Observers) Observe(ctx context.Context, e Event) {
+	for _, observer := range o {
+		observer.Observe(ctx, e)
+	}
+}
+
+type eventKey struct{}
+
+// WithEvent gives a context for one call of Do, or of a wrapped handler, and
+// the Event that the call fills in before it returns: for adapters that mark
+// replays, and for hooks. A context made so is for one call, not for several
+// at once.
+func WithEvent(ctx context.Context) (context.Context, *Event) {
+	e := new(Event)
+	return context.WithValue(ctx, eventKey{}, e), e
+}
+
+func eventOf(ctx context.Context) *Event {
+	e, _ := ctx.Value(eventKey{}).(*Event)
+	return e
+}
