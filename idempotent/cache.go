@@ -1,0 +1,73 @@
+package idempotent
+
+import (
+	"container/list"
+	"sync"
+	"time"
+)
+
+// cache keeps finished records, the least recently used go first. It holds
+// encoded bytes, so that no two callers share a result that one may change. A
+// nil cache is empty and stays so.
+type cache struct {
+	maxEntries, maxBytes int
+
+	mu    sync.Mutex
+	byID  map[string]*list.Element // of Record
+	order *list.List               // most recently used first
+	bytes int
+}
+
+func newCache(entries, bytes int) *cache {
+	return &cache{maxEntries: entries, maxBytes: bytes, byID: map[string]*list.Element{}, order: list.New()}
+}
+
+// get gives a record whose retention lasts beyond ahead: the caller's time
+// plus its clock skew, so that this process never replays what another already
+// counts as gone.
+func (c *cache) get(id string, ahead time.Time) (Record, bool) {
+	if c == nil {
+		return Record{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byID[id]
+	if !ok {
+		return Record{}, false
+	}
+	r := e.Value.(Record)
+	if !r.Expires.IsZero() && !ahead.Before(r.Expires) {
+		c.remove(e)
+		return Record{}, false
+	}
+	c.order.MoveToFront(e)
+	return r, true
+}
+
+func (c *cache) put(r Record) {
+	if c == nil || weight(r) > c.maxBytes {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.byID[r.ID]; ok {
+		c.remove(e)
+	}
+	c.byID[r.ID] = c.order.PushFront(r)
+	c.bytes += weight(r)
+	for c.bytes > c.maxBytes || c.order.Len() > c.maxEntries {
+		c.remove(c.order.Back())
+	}
+}
+
+func (c *cache) remove(e *list.Element) {
+	r := c.order.Remove(e).(Record)
+	delete(c.byID, r.ID)
+	c.bytes -= weight(r)
+}
+
+// weight is about what an entry takes in memory.
+func weight(r Record) int {
+	const overhead = 400 // the record itself, its list element and map entry
+	return overhead + 2*len(r.ID) + len(r.Data) + len(r.Fingerprint) + len(r.Owner) + len(r.Unavailable)
+}

@@ -1,0 +1,155 @@
+package idempotent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+)
+
+// call is one call of Do on its way through the protocol.
+type call struct {
+	identity
+	x     *Executor
+	work  work
+	began time.Time
+	event Event
+	// finished is the record that answered the call, for the cache and for
+	// those who joined it; nil while there is no answer that others may have.
+	finished *Record
+	// passedOver is for the observer: an error that the caller does not get,
+	// because it has its result or a more telling error.
+	passedOver error
+}
+
+// do runs the whole call. keyErr is what the key function said.
+func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) (err error) {
+	c := call{x: x, work: w, began: time.Now()}
+	c.event.Operation = x.operation
+	// Deferred, so that a panic of the handler is observed too.
+	defer func() { c.report(ctx, err) }()
+
+	if keyErr == nil {
+		c.identity, keyErr = x.identify(key)
+	}
+	if keyErr != nil {
+		return c.withoutKey(ctx, keyErr)
+	}
+	c.event.KeyHash = c.hash
+	if x.disabled {
+		return c.bypass(ctx)
+	}
+	if nestedIn(ctx, x.storeID, c.id) {
+		// Waiting for it would be waiting for ourselves.
+		c.event.Outcome = OutcomeConflict
+		return &InProgressError{KeyHash: c.hash}
+	}
+	if record, ok := x.cache.get(c.id, x.now().Add(x.config.ClockSkew)); ok {
+		c.event.Cached = true
+		return c.answerFrom(record)
+	}
+	if x.flights != nil {
+		return c.join(ctx)
+	}
+	return c.lead(ctx)
+}
+
+// lead goes to the store.
+func (c *call) lead(ctx context.Context) error {
+	h, err := c.claim(ctx)
+	if err == nil && h != nil {
+		err = c.run(ctx, h)
+	}
+	if c.finished != nil {
+		c.x.cache.put(*c.finished)
+	}
+	return err
+}
+
+// withoutKey is for a request whose key is missing or wrong. Such requests
+// never share a record: each is refused, or runs by itself.
+func (c *call) withoutKey(ctx context.Context, err error) error {
+	missing, ok := errors.AsType[*MissingKeyError](err)
+	if !ok || missing.Part != "id" || c.x.config.OnMissingKey != RunMissingKey {
+		c.event.Outcome = OutcomeFailed
+		return err
+	}
+	c.id = "unprotected#" + rand.Text()
+	return c.bypass(ctx)
+}
+
+// bypass runs the handler without the store.
+func (c *call) bypass(ctx context.Context) error {
+	c.event.Outcome = OutcomeBypassed
+	began := time.Now()
+	defer func() { c.event.Handler = time.Since(began) }()
+	return unmarked(c.work.run(c.inside(ctx, 0)))
+}
+
+// answerFrom gives the caller what a finished record holds.
+func (c *call) answerFrom(record Record) error {
+	c.event.Outcome = OutcomeReplayed
+	if record.Fingerprint != "" && c.fingerprint != "" && record.Fingerprint != c.fingerprint {
+		c.event.Outcome = OutcomeMismatch
+		return &KeyReusedError{KeyHash: c.hash}
+	}
+	c.finished = &record
+	return c.decode(record)
+}
+
+func (c *call) decode(record Record) error {
+	if record.Unavailable != "" {
+		return &ResultUnavailableError{KeyHash: c.hash, Reason: record.Unavailable}
+	}
+	if record.Status == Failed {
+		replayed, err := decodeFailure(record.Data)
+		if err != nil {
+			return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored error does not decode", Err: err}
+		}
+		return replayed
+	}
+	if err := c.work.decode(record.Data); err != nil {
+		return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored result does not decode into the type asked for", Err: err}
+	}
+	return nil
+}
+
+func (c *call) report(ctx context.Context, err error) {
+	c.event.Total = time.Since(c.began)
+	switch {
+	case c.passedOver == nil:
+		c.event.Err = err
+	case err == nil:
+		c.event.Err = c.passedOver
+	default:
+		c.event.Err = errors.Join(err, c.passedOver)
+	}
+	if e := eventOf(ctx); e != nil {
+		*e = c.event
+	}
+	if o := c.x.config.Observer; o != nil {
+		o.Observe(ctx, c.event)
+	}
+}
+
+// The three calls to the store, counted.
+
+func (c *call) create(ctx context.Context, r Record, over time.Time) (Record, bool, error) {
+	defer c.count(time.Now())
+	return c.x.store.Create(ctx, r, over, nil)
+}
+
+func (c *call) change(ctx context.Context, f Fence, change Change) (Record, bool, error) {
+	defer c.count(time.Now())
+	return c.x.store.Change(ctx, f, change)
+}
+
+func (c *call) get(ctx context.Context) (Record, error) {
+	defer c.count(time.Now())
+	return c.x.store.Get(ctx, c.id)
+}
+
+func (c *call) count(began time.Time) {
+	c.event.RoundTrips++
+	c.event.Store += time.Since(began)
+}

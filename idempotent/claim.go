@@ -1,0 +1,171 @@
+package idempotent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"time"
+)
+
+// hold is a record that a call owns.
+type hold struct {
+	record     Record
+	invocation time.Time // end of the Lambda invocation, or zero
+	// open says that the claim failed open: whether the record is stored,
+	// and ours, is not known.
+	open bool
+}
+
+// maxRounds bounds the lost races of one claim. Whoever loses so many has met
+// that many winners, so "in progress" is the truth.
+const maxRounds = 10
+
+var errNoTime = fmt.Errorf("idempotent: the time left is less than Config.Reserve; the handler did not run: %w", context.DeadlineExceeded)
+
+// claim makes the call the owner of its record, or answers it without: then
+// the hold is nil.
+func (c *call) claim(ctx context.Context) (*hold, error) {
+	var (
+		cfg        = &c.x.config
+		met        Record // nothing is known at first: so create it
+		owner      = rand.Text()
+		invocation = c.x.invocationEnd(ctx)
+		wait       = c.newWait(ctx)
+	)
+	if ctx.Err() != nil {
+		c.event.Outcome = OutcomeFailed
+		return nil, &StoreError{Op: "claim", Err: context.Cause(ctx)}
+	}
+	for round := 0; ; {
+		now := c.x.now()
+		verdict := decide(met, owner, c.fingerprint, now, cfg)
+		if verdict == claimAnew || verdict == takeOver {
+			if round++; round > maxRounds {
+				c.event.Outcome = OutcomeConflict
+				return nil, c.inProgress(met, nil)
+			}
+			if round > 1 {
+				jitter(ctx, time.Duration(round)*4*time.Millisecond)
+				now = c.x.now()
+			}
+		}
+		var err error
+		switch verdict {
+		case claimAnew:
+			lease := c.x.leaseFrom(now, invocation)
+			met, _, err = c.create(ctx, Record{
+				ID: c.id, Status: InProgress, Owner: owner, Attempt: 1, Lease: lease,
+				Expires: c.x.expiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
+			}, now.Add(-cfg.ClockSkew))
+			if err != nil {
+				return c.claimFailed(ctx, "claim", owner, err)
+			}
+		case takeOver:
+			lease := c.x.leaseFrom(now, invocation)
+			met, _, err = c.change(ctx, Fence{ID: c.id, Owner: met.Owner, Attempt: met.Attempt, Lease: met.Lease}, Change{
+				Owner: owner, Lease: lease,
+				Expires: c.x.expiresInProgress(met.Expires, lease), Fingerprint: c.fingerprint,
+			})
+			if err != nil {
+				return c.claimFailed(ctx, "take over", owner, err)
+			}
+		case awaitOwner:
+			if cfg.Wait == 0 {
+				c.event.Outcome = OutcomeConflict
+				return nil, c.inProgress(met, nil)
+			}
+			if err := wait.pause(ctx, met); err != nil {
+				c.event.Outcome = OutcomeConflict
+				return nil, c.inProgress(met, err)
+			}
+			if met, err = c.get(ctx); err != nil {
+				c.event.Outcome = OutcomeFailed
+				return nil, &StoreError{Op: "wait", Err: err}
+			}
+		case runHandler:
+			if now.Before(met.Lease) && c.x.timeToRun(ctx, now, met.Lease, invocation) {
+				return &hold{record: met, invocation: invocation}, nil
+			}
+			// The answer took so long that another may already run. With a
+			// new token: copies of the old claim may still be on their way.
+			c.refund(ctx, owner)
+			if ctx.Err() != nil || !c.x.timeToRun(ctx, now, c.x.leaseFrom(now, invocation), invocation) {
+				c.event.Outcome = OutcomeReleased
+				return nil, errNoTime
+			}
+			met, owner = Record{}, rand.Text()
+		default:
+			return nil, c.answerWithoutRun(verdict, met)
+		}
+	}
+}
+
+// timeToRun reports whether a handler's context would have any time.
+func (x *Executor) timeToRun(ctx context.Context, now, lease, invocation time.Time) bool {
+	return ctx.Err() == nil && now.Before(x.handlerEnd(lease, invocation))
+}
+
+func (c *call) answerWithoutRun(v verdict, met Record) error {
+	switch v {
+	case replayRecord:
+		return c.answerFrom(met)
+	case refuseReuse:
+		c.event.Outcome = OutcomeMismatch
+		return &KeyReusedError{KeyHash: c.hash}
+	case outcomeLost:
+		c.event.Outcome = OutcomeUnknown
+		return &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}
+	default:
+		c.event.Outcome = OutcomeFailed
+		return &StoreError{Op: "claim", Err: errors.New("the record's status is none that this version knows; look at the record")}
+	}
+}
+
+func (c *call) inProgress(met Record, err error) error {
+	until := met.Lease
+	if met.Status != InProgress || until.Equal(LeaseEnded) {
+		until = time.Time{}
+	}
+	return &InProgressError{KeyHash: c.hash, Until: until, Err: err}
+}
+
+// claimFailed is for a claim that may have been stored or not. Its token is
+// kept when it fails open, as the lost answer may have been a yes.
+func (c *call) claimFailed(ctx context.Context, op, owner string, err error) (*hold, error) {
+	unavailable := errors.Is(err, ErrUnavailable)
+	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
+		c.passedOver = &StoreError{Op: op, Err: err}
+		unknown := Record{ID: c.id, Status: InProgress, Owner: owner, Fingerprint: c.fingerprint}
+		return &hold{record: unknown, invocation: c.x.invocationEnd(ctx), open: true}, nil
+	}
+	if unavailable || ctx.Err() != nil {
+		c.refund(ctx, owner)
+	}
+	c.event.Outcome = OutcomeFailed
+	return nil, &StoreError{Op: op, Err: err}
+}
+
+// refund gives a claim back under which nothing ran, so that the next call
+// need not wait for its lease, and so that it does not count as an attempt.
+// One try: without it the lease lapses by itself.
+func (c *call) refund(ctx context.Context, owner string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.x.config.Reserve)
+	defer cancel()
+	_, _, err := c.change(ctx, Fence{ID: c.id, Owner: owner}, Change{Release: ReleaseRefund})
+	if err != nil {
+		c.passedOver = &StoreError{Op: "refund", Err: err}
+	}
+}
+
+// jitter waits between half of d and d; a done context ends it, for the next
+// call to the store to report.
+func jitter(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d/2 + mathrand.N(d/2+1))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

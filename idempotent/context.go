@@ -1,0 +1,92 @@
+package idempotent
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+)
+
+// Claim is what a handler can learn of the call that it runs under.
+type Claim struct {
+	Operation string
+	// KeyHash is the hash of the key, as in the record's id; "" if the call
+	// has no key.
+	KeyHash string
+	// Attempt is 1 in the first run of a key and increases with each
+	// takeover within the life of the record. 0 in a run without the store.
+	Attempt int64
+}
+
+// Takeover reports whether an earlier attempt has begun, and may have had any
+// part of its effects.
+func (c Claim) Takeover() bool { return c.Attempt > 1 }
+
+// FromContext gives the claim of the innermost call of Do, or wrapped handler,
+// that ctx belongs to.
+func FromContext(ctx context.Context) (Claim, bool) {
+	in, ok := ctx.Value(insideKey{}).(*inside)
+	if !ok {
+		return Claim{}, false
+	}
+	return in.claim, true
+}
+
+// DownstreamKey derives an idempotency key for one call that the handler makes
+// to another service. It comes from the record's id and name alone: it is the
+// same in every attempt, process, release and bypass, so the other service
+// sees one request whatever happens here. It is a UUID (version 8, RFC 9562).
+//
+// A call without a key (see [RunMissingKey]) has keys of its own that no other
+// call has. DownstreamKey panics with an empty name, and outside of a call of
+// Do: any key it could give there would either join unrelated requests or
+// protect nothing.
+func DownstreamKey(ctx context.Context, name string) string {
+	in, ok := ctx.Value(insideKey{}).(*inside)
+	if !ok {
+		panic("idempotent: DownstreamKey: the context is not one that Do or a wrapped handler was called with")
+	}
+	if name == "" {
+		panic("idempotent: DownstreamKey: the name is empty")
+	}
+	sum := sha256.Sum256(appendPreimage(nil, in.id, name))
+	b := sum[:16]
+	b[6] = b[6]&0x0f | 0x80
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+type insideKey struct{}
+
+// inside is what a handler's context carries.
+type inside struct {
+	claim   Claim
+	id      string
+	storeID any
+	outer   *inside
+}
+
+func (c *call) inside(ctx context.Context, attempt int64) context.Context {
+	outer, _ := ctx.Value(insideKey{}).(*inside)
+	ctx = context.WithValue(ctx, insideKey{}, &inside{
+		claim:   Claim{Operation: c.x.operation, KeyHash: c.hash, Attempt: attempt},
+		id:      c.id,
+		storeID: c.x.storeID,
+		outer:   outer,
+	})
+	if eventOf(ctx) != nil {
+		// The event is for this call, not for those that its handler makes.
+		ctx = context.WithValue(ctx, eventKey{}, (*Event)(nil))
+	}
+	return ctx
+}
+
+// nestedIn reports whether ctx is inside of a call that holds this very record.
+func nestedIn(ctx context.Context, storeID any, id string) bool {
+	in, _ := ctx.Value(insideKey{}).(*inside)
+	for ; in != nil; in = in.outer {
+		if in.id == id && in.storeID == storeID && in.claim.Attempt > 0 {
+			return true
+		}
+	}
+	return false
+}

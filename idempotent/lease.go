@@ -1,0 +1,67 @@
+package idempotent
+
+import (
+	"context"
+	"time"
+)
+
+// farFuture ends the retention of records that wait for a person: "until a
+// person decides" must not mean "until the table's TTL".
+var farFuture = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
+
+// leaseFrom is the end of a lease that starts, or is extended, now. invocation
+// is the deadline of the Lambda invocation, zero elsewhere: the process cannot
+// outlive it, so neither should the lease.
+func (x *Executor) leaseFrom(now, invocation time.Time) time.Time {
+	lease := x.config.Lease
+	if lease == 0 && !invocation.IsZero() {
+		return invocation.Add(x.config.ClockSkew).Truncate(time.Millisecond)
+	}
+	if lease == 0 {
+		lease = defaultLease
+	}
+	end := now.Add(lease)
+	if last := invocation.Add(x.config.ClockSkew); !invocation.IsZero() && last.Before(end) {
+		end = last
+	}
+	return end.Truncate(time.Millisecond)
+}
+
+// invocationEnd is the deadline of the Lambda invocation that ctx belongs to;
+// zero where there is none.
+func (x *Executor) invocationEnd(ctx context.Context) time.Time {
+	deadline, ok := ctx.Deadline()
+	if !ok || !x.onLambda {
+		return time.Time{}
+	}
+	return deadline.Round(0)
+}
+
+// expiresInProgress is the end of retention that goes with a lease. It never
+// moves back: the record of a long first attempt must not vanish under the
+// short lease of its successor.
+func (x *Executor) expiresInProgress(stored, lease time.Time) time.Time {
+	if x.config.MaxAttempts > 0 {
+		return farFuture
+	}
+	if end := x.expiresFinished(lease); end.After(stored) {
+		return end
+	}
+	return stored
+}
+
+func (x *Executor) expiresFinished(now time.Time) time.Time {
+	end := now.Add(x.config.Retention + x.config.ClockSkew)
+	if end.After(farFuture) {
+		return farFuture
+	}
+	return roundUp(end)
+}
+
+// roundUp gives whole seconds: a retention is never cut short.
+func roundUp(t time.Time) time.Time {
+	if t.Nanosecond() > 0 {
+		return time.Unix(t.Unix()+1, 0)
+	}
+	return time.Unix(t.Unix(), 0)
+}

@@ -1,0 +1,67 @@
+package idempotent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"time"
+)
+
+// wait paces a duplicate that waits for the result of a running call.
+type wait struct {
+	x     *Executor
+	until time.Time
+	next  time.Duration
+}
+
+const (
+	firstPause   = 25 * time.Millisecond
+	longestPause = time.Second
+)
+
+var errWaitOver = errors.New("idempotent: the other call runs longer than Config.Wait")
+
+func (c *call) newWait(ctx context.Context) *wait {
+	return &wait{x: c.x, until: c.waitUntil(ctx), next: firstPause}
+}
+
+// waitUntil leaves the Reserve of an invocation to answer "in progress" in.
+func (c *call) waitUntil(ctx context.Context) time.Time {
+	until := c.began.Add(c.x.config.Wait)
+	if invocation := c.x.invocationEnd(ctx); !invocation.IsZero() {
+		if last := invocation.Add(-c.x.config.Reserve); last.Before(until) {
+			return last
+		}
+	}
+	return until
+}
+
+// pause waits until it is worth looking at the record again: longer each
+// time, with jitter, but not past the time at which its lease can be taken
+// over. An error says that the wait is over.
+func (w *wait) pause(ctx context.Context, met Record) error {
+	d := w.next/2 + mathrand.N(w.next/2+1)
+	w.next = min(2*w.next, longestPause)
+	if !met.Lease.IsZero() {
+		// A lease lapses strictly after its end and the skew.
+		lapse := met.Lease.Add(w.x.config.ClockSkew + 2*time.Millisecond).Sub(w.x.now())
+		d = min(d, max(lapse, time.Millisecond))
+	}
+	left := time.Until(w.until)
+	if left <= 0 {
+		return errWaitOver
+	}
+	timer := time.NewTimer(min(d, left))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return gaveUp(ctx)
+	}
+}
+
+func gaveUp(ctx context.Context) error {
+	return fmt.Errorf("idempotent: the wait was given up: %w", context.Cause(ctx))
+}

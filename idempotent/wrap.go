@@ -1,0 +1,86 @@
+package idempotent
+
+import (
+	"context"
+	"fmt"
+)
+
+// Wrap gives a Lambda handler that calls fn once per key, and answers every
+// repetition with the first result. key gets the request before fn does, so fn
+// may change it. What [Do] says of results and errors holds here too.
+//
+// The result is a plain function type, as lambda.Start and
+// lambda.StartHandlerFunc take it.
+func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) (Resp, error)) func(context.Context, Req) (Resp, error) {
+	return func(ctx context.Context, request Req) (Resp, error) {
+		k, err := key(request)
+		w := typed[Resp]{codec: x.config.Codec, fn: func(ctx context.Context) (Resp, error) { return fn(ctx, request) }}
+		if err = x.do(ctx, k, err, &w); err != nil {
+			var none Resp
+			return none, err
+		}
+		return w.result, nil
+	}
+}
+
+// Do calls fn once for the key, and answers every repetition with the first
+// result. Every error is one of this package's types, or fn's own.
+//
+// If fn fails, its error decides: [Permanent] stores it, any other releases
+// the key for a retry. A result that fn returns along with an error is
+// dropped, as no repetition could get it. If fn panics, the key is released
+// and the panic goes on.
+//
+// The context of fn ends Config.Reserve before the lease does. A result that
+// fn returns after that is recorded all the same, if nobody took over.
+func Do[T any](ctx context.Context, x *Executor, key Key, fn func(context.Context) (T, error)) (T, error) {
+	w := typed[T]{codec: x.config.Codec, fn: fn}
+	if err := x.do(ctx, key, nil, &w); err != nil {
+		var none T
+		return none, err
+	}
+	return w.result, nil
+}
+
+// work is a handler and its result with their types hidden, so that the
+// protocol is compiled once and not for every type.
+type work interface {
+	run(ctx context.Context) error
+	encode() ([]byte, error)
+	decode(data []byte) error // replaces what run has left
+}
+
+type typed[T any] struct {
+	codec  Codec
+	fn     func(context.Context) (T, error)
+	result T
+}
+
+func (w *typed[T]) run(ctx context.Context) (err error) {
+	w.result, err = w.fn(ctx)
+	return err
+}
+
+// encode makes an error of a panic: the work is done by then, and a record
+// that is left in progress would have it done again.
+func (w *typed[T]) encode() (data []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			data, err = nil, fmt.Errorf("idempotent: the codec panicked: %v", p)
+		}
+	}()
+	data, err = w.codec.Encode(w.result)
+	if data == nil && err == nil {
+		data = []byte{} // nil would say that no result was stored
+	}
+	return data, err
+}
+
+func (w *typed[T]) decode(data []byte) error {
+	var fresh T
+	w.result = fresh
+	if data == nil {
+		return nil
+	}
+	return w.codec.Decode(data, &w.result)
+}
