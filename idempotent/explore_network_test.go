@@ -1,0 +1,189 @@
+package idempotent
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"time"
+)
+
+// network is a store at the other end of a network that a schedule controls:
+// every call waits until it is told what becomes of it.
+type network struct {
+	store   *Memory
+	pending []*message // sent, not yet arrived
+	copies  []*message // whose sender has given up or has its answer
+	stuck   []*message // whose sender was killed before the answer
+	killed  map[int]bool
+	closed  bool
+	broken  []string // what the invariants said
+	// takeovers of a record that had an owner.
+	takeovers int
+}
+
+type message struct {
+	caller int
+	seq    int
+	what   string
+	work   bool // the handler's effect, no call to the store
+	apply  func() answer
+	reply  chan answer
+}
+
+type answer struct {
+	record Record
+	ok     bool
+	err    error
+}
+
+var errLost = fmt.Errorf("the answer was lost: %w", ErrUnavailable)
+
+// line is the Store that one caller sees. Only one goroutine of a synctest
+// bubble runs at a time between two waits of the schedule, but several may:
+// so the network is only touched through send.
+type line struct {
+	net    *network
+	caller int
+	lock   chan struct{}
+}
+
+func (l line) send(ctx context.Context, what string, work bool, apply func() answer) answer {
+	m := &message{caller: l.caller, what: what, work: work, apply: apply, reply: make(chan answer, 1)}
+	l.lock <- struct{}{}
+	if l.net.closed {
+		<-l.lock
+		return answer{err: context.Canceled}
+	}
+	m.seq = len(l.net.pending)
+	l.net.pending = append(l.net.pending, m)
+	<-l.lock
+	select {
+	case a := <-m.reply:
+		return a
+	case <-ctx.Done():
+		l.lock <- struct{}{}
+		l.net.take(m)
+		<-l.lock
+		return answer{err: errLost}
+	}
+}
+
+func (l line) Create(ctx context.Context, r Record, over time.Time, with any) (Record, bool, error) {
+	a := l.send(ctx, "create", false, func() answer {
+		record, ok, err := l.net.store.Create(context.Background(), r, over, with)
+		return answer{record, ok, err}
+	})
+	return a.record, a.ok, a.err
+}
+
+func (l line) Change(ctx context.Context, f Fence, c Change) (Record, bool, error) {
+	a := l.send(ctx, describe(f, c), false, func() answer {
+		before, err := l.net.store.Get(context.Background(), f.ID)
+		if err != nil {
+			return answer{err: err}
+		}
+		record, ok, err := l.net.store.Change(context.Background(), f, c)
+		if ok {
+			l.net.check(before, f, c)
+		}
+		return answer{record, ok, err}
+	})
+	return a.record, a.ok, a.err
+}
+
+func (l line) Get(ctx context.Context, id string) (Record, error) {
+	a := l.send(ctx, "get", false, func() answer {
+		record, err := l.net.store.Get(context.Background(), id)
+		return answer{record: record, err: err}
+	})
+	return a.record, a.err
+}
+
+func describe(f Fence, c Change) string {
+	switch {
+	case c.Release != 0:
+		return fmt.Sprintf("release %d", c.Release)
+	case c.Status != Absent && c.Owner != "":
+		return "adopt " + string(c.Status)
+	case c.Status != Absent:
+		return string(c.Status)
+	case c.Owner != "":
+		return "take over"
+	}
+	return "extend"
+}
+
+// check holds a write that was applied against the invariants.
+func (n *network) check(before Record, f Fence, c Change) {
+	now := time.Now()
+	if c.Owner != "" && before.Owner != "" {
+		n.takeovers++
+	}
+	if before.Status != InProgress {
+		n.broken = append(n.broken, fmt.Sprintf("a %s changed a %s record", describe(f, c), before.Status))
+	}
+	if c.Owner != "" && before.Owner != "" && c.Owner != before.Owner && !before.Lapsed(now) {
+		n.broken = append(n.broken, "a live lease was taken over")
+	}
+	if c.Owner == "" && before.Owner != f.Owner {
+		n.broken = append(n.broken, "a stale owner changed the record")
+	}
+}
+
+// take removes a pending message.
+func (n *network) take(m *message) {
+	for i, other := range n.pending {
+		if other == m {
+			n.pending = append(n.pending[:i:i], n.pending[i+1:]...)
+			return
+		}
+	}
+}
+
+// option is one thing that may happen next.
+type option struct {
+	name  string
+	fault bool
+	lapse bool
+	do    func()
+}
+
+// options are all that may happen, in an order that depends on nothing but
+// what happened before.
+func (n *network) options(faults, lapses int) []option {
+	sort.SliceStable(n.pending, func(i, j int) bool { return n.pending[i].caller < n.pending[j].caller })
+	var all []option
+	add := func(name string, do func()) { all = append(all, option{name: name, do: do}) }
+	fault := func(name string, do func()) {
+		if faults > 0 {
+			all = append(all, option{name: name, fault: true, do: do})
+		}
+	}
+	for _, m := range n.pending {
+		if n.killed[m.caller] {
+			continue
+		}
+		name := fmt.Sprintf("%c %s", 'A'+m.caller, m.what)
+		add(name, func() { n.take(m); m.reply <- m.apply() })
+		fault(name+", then killed", func() { n.take(m); n.stuck = append(n.stuck, m); n.killed[m.caller] = true; m.apply() })
+		fault("killed before "+name, func() { n.killed[m.caller] = true })
+		if m.work {
+			continue
+		}
+		fault(name+", answer lost", func() { n.take(m); m.apply(); m.reply <- answer{err: errLost} })
+		fault(name+", not sent", func() { n.take(m); m.reply <- answer{err: errLost} })
+		fault(name+", delayed", func() { n.take(m); n.copies = append(n.copies, m); m.reply <- answer{err: errLost} })
+		fault(name+", duplicated", func() { n.take(m); n.copies = append(n.copies, m); m.reply <- m.apply() })
+	}
+	for i, m := range n.copies {
+		add(fmt.Sprintf("a copy of %c %s lands", 'A'+m.caller, m.what), func() {
+			n.copies = append(n.copies[:i:i], n.copies[i+1:]...)
+			m.apply()
+		})
+	}
+	if lapses > 0 && len(n.pending) > 0 {
+		all = append(all, option{name: "a third of the lease passes", lapse: true, do: func() { time.Sleep(exploreLease/3 + time.Second) }})
+		all = append(all, option{name: "the lease passes", lapse: true, do: func() { time.Sleep(exploreLease + 3*time.Second) }})
+	}
+	return all
+}

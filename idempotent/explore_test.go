@@ -1,0 +1,254 @@
+package idempotent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const exploreLease = 30 * time.Second
+
+// A scenario is explored exhaustively: every order of the callers' writes and
+// effects, with every placement of its faults (an answer lost, a write not
+// sent, delayed or duplicated, a caller killed before or after a step) and of
+// its lapses (a third of a lease, or all of it, passes while everybody stands
+// still).
+type scenario struct {
+	name    string
+	config  Config
+	callers []func(run int) error // what each caller's handler returns
+	faults  int
+	lapses  int
+}
+
+func succeeds(int) error { return nil }
+func refunded(int) error { return Retryable(errors.New("nothing was done")) }
+func fails(int) error    { return errors.New("try again") }
+func rejects(int) error  { return Permanent(errors.New("no")) }
+func recovers(n int) error {
+	if n == 1 {
+		return errors.New("try again")
+	}
+	return nil
+}
+
+func TestExploreSchedules(t *testing.T) {
+	always, once, twice := Config{}, Config{MaxAttempts: 1}, Config{MaxAttempts: 2}
+	for _, s := range []scenario{
+		{"two callers, no trouble", always, []func(int) error{succeeds, succeeds}, 0, 0},
+		{"two callers", always, []func(int) error{succeeds, succeeds}, 1, 1},
+		{"two callers, two faults", always, []func(int) error{succeeds, succeeds}, 2, 0},
+		{"two callers, two lapses", always, []func(int) error{succeeds, succeeds}, 0, 3},
+		{"one caller, three faults", always, []func(int) error{succeeds}, 3, 1},
+		{"a successor fails", always, []func(int) error{succeeds, fails}, 1, 1},
+		{"a successor is refused for good", always, []func(int) error{succeeds, rejects}, 1, 1},
+		{"three callers", always, []func(int) error{succeeds, fails, succeeds}, 0, 1},
+		{"never run again", once, []func(int) error{succeeds, succeeds}, 1, 1},
+		{"never run again, two lapses", once, []func(int) error{succeeds, succeeds, succeeds}, 0, 2},
+		{"never run again, failing", once, []func(int) error{fails, succeeds}, 1, 1},
+		{"twice at most", twice, []func(int) error{fails, succeeds, succeeds}, 0, 1},
+		{"twice at most, faults", twice, []func(int) error{fails, succeeds}, 1, 1},
+		{"refunded", once, []func(int) error{refunded, succeeds}, 1, 1},
+		{"waiting", Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, 1, 0},
+		{"waiting for a failure", Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, 0, 1},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			var dfs schedule
+			runs := 0
+			for {
+				runs++
+				synctest.Test(t, func(t *testing.T) { s.run(t, &dfs) })
+				if t.Failed() || !dfs.next() {
+					break
+				}
+			}
+			t.Logf("%d schedules with %d faults and %d lapses", runs, s.faults, s.lapses)
+		})
+	}
+}
+
+// schedule enumerates all sequences of choices, depth first.
+type schedule struct {
+	choices, width []int
+	pos            int
+}
+
+func (s *schedule) pick(n int) int {
+	if s.pos == len(s.choices) {
+		s.choices, s.width = append(s.choices, 0), append(s.width, n)
+	}
+	if s.width[s.pos] != n {
+		panic(fmt.Sprintf("the schedule is not repeatable: %d options at step %d, %d before", n, s.pos, s.width[s.pos]))
+	}
+	s.pos++
+	return s.choices[s.pos-1]
+}
+
+func (s *schedule) next() bool {
+	s.pos = 0
+	for i := len(s.choices) - 1; i >= 0; i-- {
+		if s.choices[i]+1 < s.width[i] {
+			s.choices[i]++
+			s.choices, s.width = s.choices[:i+1], s.width[:i+1]
+			return true
+		}
+	}
+	return false
+}
+
+// quiet reports whether every caller has its answer, or was killed, and every
+// copy has landed.
+func (n *network) quiet(results []result) bool {
+	for i, r := range results {
+		if !r.done && !n.killed[i] {
+			return false
+		}
+	}
+	return len(n.copies) == 0
+}
+
+// result is what one caller saw.
+type result struct {
+	value string
+	err   error
+	done  bool
+}
+
+type effect struct {
+	caller  int
+	attempt int64
+	success bool
+}
+
+func (s *scenario) run(t *testing.T, dfs *schedule) {
+	net := &network{store: NewMemory(10), killed: map[int]bool{}}
+	lock := make(chan struct{}, 1)
+	results := make([]result, len(s.callers))
+	var effects []effect
+	for i, script := range s.callers {
+		l := line{net, i, lock}
+		x := s.executor(t, l)
+		runs := 0
+		go func() {
+			value, err := Do(t.Context(), x, Key{ID: "k", Payload: 1}, func(ctx context.Context) (string, error) {
+				claim, _ := FromContext(ctx)
+				runs++
+				out := script(runs)
+				// A handler that ignores the end of its context.
+				a := l.send(context.Background(), "works", true, func() answer {
+					effects = append(effects, effect{i, claim.Attempt, out == nil})
+					return answer{}
+				})
+				if a.err != nil {
+					return "", a.err
+				}
+				return fmt.Sprintf("%c%d", 'A'+i, runs), out
+			})
+			results[i] = result{value, err, true}
+		}()
+	}
+
+	var trace []string
+	faults, lapses, idle := s.faults, s.lapses, 0
+	for {
+		synctest.Wait()
+		if net.quiet(results) {
+			break
+		}
+		options := net.options(faults, lapses)
+		if len(options) == 0 {
+			// Callers pause between two tries. All pauses end within this.
+			if idle++; idle > 1000 {
+				t.Fatalf("the callers do not come to an end\n%s", strings.Join(trace, "\n"))
+			}
+			time.Sleep(1100 * time.Millisecond)
+			continue
+		}
+		o := options[dfs.pick(len(options))]
+		trace = append(trace, o.name)
+		if o.fault {
+			faults--
+		}
+		if o.lapse {
+			lapses--
+		}
+		o.do()
+	}
+
+	s.judge(t, net, results, effects, func(format string, args ...any) {
+		t.Helper()
+		t.Errorf("%s\nafter:\n  %s\neffects: %+v\nresults: %+v", fmt.Sprintf(format, args...), strings.Join(trace, "\n  "), effects, results)
+	})
+
+	// Let the killed ones go, for the bubble to end.
+	net.closed = true
+	for _, m := range append(net.pending, net.stuck...) {
+		m.reply <- answer{err: context.Canceled}
+	}
+	time.Sleep(time.Minute)
+}
+
+func (s *scenario) executor(t *testing.T, store Store) *Executor {
+	config := s.config
+	config.Lease = exploreLease
+	x, err := New("op", store, &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// judge holds what happened against what the protocol promises.
+func (s *scenario) judge(t *testing.T, net *network, results []result, effects []effect, fail func(string, ...any)) {
+	for _, what := range net.broken {
+		fail("%s", what)
+	}
+	successes, attempts := 0, map[int64]bool{}
+	for _, e := range effects {
+		if e.success {
+			successes++
+		}
+		if s.config.MaxAttempts > 0 && attempts[e.attempt] {
+			fail("two runs of one record have the attempt %d", e.attempt)
+		}
+		attempts[e.attempt] = true
+	}
+	if net.takeovers == 0 && successes > 1 {
+		fail("%d effects, although no lease was taken over", successes)
+	}
+	if max := s.config.MaxAttempts; max > 0 && successes > max {
+		fail("%d effects with MaxAttempts %d", successes, max)
+	}
+	if len(effects) == 0 && s.faults == 0 && s.lapses == 0 {
+		fail("nobody ran")
+	}
+
+	// Long after everything, one more retry, by a process with a fresh view.
+	time.Sleep(2*exploreLease + 10*time.Second)
+	ran := false
+	x := s.executor(t, net.store)
+	value, err := Do(t.Context(), x, Key{ID: "k", Payload: 1}, func(context.Context) (string, error) {
+		ran = true
+		return "retry", nil
+	})
+	if err != nil && !errors.Is(err, ErrOutcomeUnknown) && !errors.Is(err, ErrReplayed) {
+		fail("a late retry fails: %v", err)
+	}
+	if ran && s.config.MaxAttempts > 0 && successes >= s.config.MaxAttempts {
+		fail("a late retry runs with MaxAttempts %d after %d effects", s.config.MaxAttempts, successes)
+	}
+	for i, r := range results {
+		switch {
+		case !r.done || net.killed[i]:
+		case r.err == nil && (ran || err != nil || value != r.value):
+			fail("%c got %q, and a late retry %q, %v (ran: %v)", 'A'+i, r.value, value, err, ran)
+		case errors.Is(r.err, ErrReplayed) && !errors.Is(err, ErrReplayed):
+			fail("%c got a stored failure, and a late retry %q, %v", 'A'+i, value, err)
+		}
+	}
+}
