@@ -1,0 +1,101 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func TestCacheReplaysWithoutTheStore(t *testing.T) {
+	for _, end := range []error{nil, idempotent.Permanent(errors.New("final"))} {
+		store := idempotent.NewMemory(0)
+		x := newExecutor(t, store, &idempotent.Config{CacheEntries: 10})
+		first, _, firstErr := do(t.Context(), x, func(context.Context) (string, error) {
+			if end != nil {
+				return "", end
+			}
+			return "first", nil
+		})
+		value, event, err := do(t.Context(), x, mustNotRun(t))
+		if value != first || (err == nil) != (firstErr == nil) || !event.Cached || event.RoundTrips != 0 || event.Outcome != idempotent.OutcomeReplayed {
+			t.Errorf("got %q, %v, %+v", value, err, event)
+		}
+		other := theKey
+		other.Payload = 2
+		ctx, event := idempotent.WithEvent(t.Context())
+		if _, err := idempotent.Do(ctx, x, other, mustNotRun(t)); !errors.Is(err, idempotent.ErrKeyReused) || event.RoundTrips != 0 {
+			t.Errorf("another payload: %v, %+v", err, event)
+		}
+		// What was replayed from the store is kept too.
+		y := newExecutor(t, store, &idempotent.Config{CacheEntries: 10})
+		for i := range 2 {
+			if _, event, _ := do(t.Context(), y, mustNotRun(t)); event.RoundTrips != 1-i {
+				t.Errorf("call %d: %+v", i, event)
+			}
+		}
+	}
+}
+
+// Others may count a record as gone from its retention's end plus the skew on,
+// by a clock that is ahead of ours by the skew. So the cache lets go of it
+// earlier by as much.
+func TestCacheDropsBeforeTheStoreDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		x := newExecutor(t, store, &idempotent.Config{CacheEntries: 10, Retention: time.Hour, ClockSkew: 5 * time.Second})
+		if _, _, err := do(t.Context(), x, returns("first")); err != nil {
+			t.Fatal(err)
+		}
+		end := stored(t, store).Expires
+		time.Sleep(time.Until(end) - 5*time.Second - time.Millisecond)
+		if _, event, _ := do(t.Context(), x, mustNotRun(t)); !event.Cached {
+			t.Errorf("before: %+v", event)
+		}
+		time.Sleep(time.Millisecond)
+		if value, event, err := do(t.Context(), x, mustNotRun(t)); event.Cached || value != "first" || err != nil {
+			t.Errorf("after: %q, %v, %+v", value, err, event)
+		}
+	})
+}
+
+func TestCacheIsBounded(t *testing.T) {
+	call := func(x *idempotent.Executor, i int, size int) bool {
+		ctx, event := idempotent.WithEvent(t.Context())
+		key := idempotent.Key{ID: fmt.Sprint(i)}
+		if _, err := idempotent.Do(ctx, x, key, returns(strings.Repeat("x", size))); err != nil {
+			t.Fatal(err)
+		}
+		return event.Cached
+	}
+	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{CacheEntries: 2})
+	for _, step := range []struct {
+		key    int
+		cached bool
+	}{{1, false}, {2, false}, {1, true}, {3, false}, {1, true}, {2, false}, {3, false}} {
+		if got := call(x, step.key, 1); got != step.cached {
+			t.Errorf("entries: key %d cached: %v", step.key, got)
+		}
+	}
+	y := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{CacheEntries: 1000, CacheBytes: 20_000})
+	for i := range 10 {
+		call(y, i, 5_000)
+	}
+	cached := 0
+	for i := 9; i >= 0; i-- {
+		if call(y, i, 5_000) {
+			cached++
+		}
+	}
+	if cached != 3 {
+		t.Errorf("bytes: %d of 5,400 bytes are cached in 20,000", cached)
+	}
+	if call(y, 100, 50_000) || call(y, 100, 50_000) {
+		t.Error("a result larger than the cache was cached")
+	}
+}

@@ -1,0 +1,97 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// errNetwork is what a store says whose answer is lost.
+var errNetwork = fmt.Errorf("connection reset: %w", idempotent.ErrUnavailable)
+
+// proxy is a store in front of another: each hook may fail a call, before or
+// after it reaches the store behind.
+type proxy struct {
+	idempotent.Store
+	create func(ctx context.Context, r idempotent.Record, over time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error)
+	change func(ctx context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error)
+}
+
+func (p *proxy) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+	next := func() (idempotent.Record, bool, error) { return p.Store.Create(ctx, r, over, with) }
+	if p.create == nil {
+		return next()
+	}
+	return p.create(ctx, r, over, next)
+}
+
+func (p *proxy) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	next := func() (idempotent.Record, bool, error) { return p.Store.Change(ctx, f, c) }
+	if p.change == nil {
+		return next()
+	}
+	return p.change(ctx, f, c, next)
+}
+
+func newExecutor(t testing.TB, store idempotent.Store, config *idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New("op", store, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// the record of theKey, as it is stored.
+var theKey = idempotent.Key{Scope: "tenant", ID: "k", Payload: 1}
+
+func stored(t testing.TB, store idempotent.Store) idempotent.Record {
+	t.Helper()
+	r, err := store.Get(context.Background(), recordID(t, theKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// recordID learns the id of a key from a store that refuses it.
+func recordID(t testing.TB, key idempotent.Key) string {
+	t.Helper()
+	var id string
+	spy := &proxy{Store: idempotent.NewMemory(1), create: func(_ context.Context, r idempotent.Record, _ time.Time, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		id = r.ID
+		return idempotent.Record{}, false, errors.New("only asked")
+	}}
+	_, err := idempotent.Do(context.Background(), newExecutor(t, spy, nil), key, func(context.Context) (int, error) { return 0, nil })
+	if !errors.Is(err, idempotent.ErrStore) {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func returns(value string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return value, nil }
+}
+
+func failsWith(err error) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return "dropped", err }
+}
+
+func mustNotRun(t testing.TB) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) {
+		t.Helper()
+		t.Error("the handler ran")
+		return "", nil
+	}
+}
+
+// do calls with an event, for tests that look at the outcome.
+func do(ctx context.Context, x *idempotent.Executor, fn func(context.Context) (string, error)) (string, *idempotent.Event, error) {
+	ctx, event := idempotent.WithEvent(ctx)
+	value, err := idempotent.Do(ctx, x, theKey, fn)
+	return value, event, err
+}

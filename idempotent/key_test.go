@@ -1,0 +1,36 @@
+package idempotent
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// Different pairs of scope and ID never have the same pre-image.
+func FuzzPreimage(f *testing.F) {
+	f.Add("a", "bc", "ab", "c")
+	f.Add("", "ab", "ab", "")
+	f.Add("a", "b", "a", "b")
+	f.Add("\x00\x00\x00\x00\x00\x00\x00\x01a", "", "", "\x00\x00\x00\x00\x00\x00\x00\x01a")
+	f.Fuzz(func(t *testing.T, scope1, id1, scope2, id2 string) {
+		one, two := appendPreimage(nil, scope1, id1), appendPreimage(nil, scope2, id2)
+		if bytes.Equal(one, two) != (scope1 == scope2 && id1 == id2) {
+			t.Errorf("(%q, %q) gives %x, (%q, %q) gives %x", scope1, id1, one, scope2, id2, two)
+		}
+		if !strings.HasPrefix(string(appendPreimage([]byte("x"), scope1, id1)), "x"+string(one)) {
+			t.Error("it does not append")
+		}
+	})
+}
+
+// The layout of record ids is stored data: changing it loses every record.
+func TestRecordIDIsStable(t *testing.T) {
+	x := &Executor{operation: "create-payment"}
+	const want = "create-payment#3d1b2ac5b06c19c71e5bcc920e546b1899e77606a9789a540bba9a3b3d1bb2be"
+	if got := x.recordID("tenant", "8e03978e"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := x.recordID("", "8e03978e"); got == want {
+		t.Error("the scope makes no difference")
+	}
+}

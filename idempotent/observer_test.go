@@ -1,0 +1,91 @@
+package idempotent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+const forEver = time.Duration(1<<63 - 1)
+
+type observe func(idempotent.Event)
+
+func (o observe) Observe(_ context.Context, e idempotent.Event) { o(e) }
+
+func TestObserversSeeEveryCallOnce(t *testing.T) {
+	var seen []idempotent.Event
+	o := observe(func(e idempotent.Event) { seen = append(seen, e) })
+	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: idempotent.Observers{o, o}})
+	if _, _, err := do(t.Context(), x, returns("")); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != 2 || seen[0] != seen[1] {
+		t.Fatalf("seen: %+v", seen)
+	}
+	e := seen[0]
+	if e.Operation != "op" || e.KeyHash == "" || e.Total <= 0 || e.Store <= 0 || e.Handler < 0 || e.Total < e.Store {
+		t.Errorf("event: %+v", e)
+	}
+}
+
+// The event is for the call that it was made for, not for those within.
+func TestWithEventIsNotInherited(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		return idempotent.Do(ctx, x, idempotent.Key{ID: "inner"}, returns(""))
+	})
+	if err != nil || event.KeyHash != strings.TrimPrefix(recordID(t, theKey), "op#") {
+		t.Errorf("got %+v, %v", event, err)
+	}
+}
+
+func TestLogObserver(t *testing.T) {
+	const secret = "4111-1111"
+	var out bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	key := idempotent.Key{Scope: secret, ID: secret, Payload: secret}
+	for _, test := range []struct {
+		observer idempotent.LogObserver
+		fn       func(context.Context) (string, error)
+		want     []string
+		secret   bool
+	}{
+		{idempotent.LogObserver{Logger: logger}, returns(secret), []string{"level=DEBUG", "outcome=executed", "operation=op", "key_hash="}, false},
+		{idempotent.LogObserver{Logger: logger}, failsWith(errors.New(secret)), []string{"level=INFO", "outcome=released", "error=*errors.errorString"}, false},
+		{idempotent.LogObserver{Logger: logger, HandlerErrors: true}, failsWith(errors.New(secret)), []string{"outcome=released"}, true},
+		{idempotent.LogObserver{Logger: logger}, failsWith(idempotent.Permanent(errors.New(secret))), []string{"level=INFO", "outcome=failed"}, false},
+	} {
+		out.Reset()
+		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: test.observer})
+		_, err := idempotent.Do(t.Context(), x, key, test.fn)
+		for _, want := range test.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("after %v: no %q in %s", err, want, out.String())
+			}
+		}
+		if strings.Contains(out.String(), secret) != test.secret {
+			t.Errorf("after %v: %s", err, out.String())
+		}
+	}
+}
+
+func TestLogObserverNamesStoreErrors(t *testing.T) {
+	var out bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&out, nil))
+	broken := &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		return idempotent.Record{}, false, errors.New("no such table")
+	}}
+	x := newExecutor(t, broken, &idempotent.Config{Observer: idempotent.LogObserver{Logger: logger}})
+	if _, _, err := do(t.Context(), x, mustNotRun(t)); err == nil {
+		t.Fatal("no error")
+	}
+	if !strings.Contains(out.String(), "level=ERROR") || !strings.Contains(out.String(), "no such table") {
+		t.Errorf("logged: %s", out.String())
+	}
+}

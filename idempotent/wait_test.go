@@ -1,0 +1,221 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// inBackground runs a call whose handler runs for a while.
+func inBackground(t *testing.T, x *idempotent.Executor, takes time.Duration, value string, end error) (done chan struct{}) {
+	done = make(chan struct{})
+	go func() {
+		defer close(done)
+		got, _, err := do(context.Background(), x, func(context.Context) (string, error) {
+			time.Sleep(takes)
+			return value, end
+		})
+		if end == nil && (err != nil || got != value) {
+			t.Errorf("the first call got %q, %v", got, err)
+		}
+	}()
+	synctest.Wait()
+	return done
+}
+
+func TestWaitForTheResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
+		x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
+		begun := time.Now()
+		value, event, err := do(t.Context(), x, mustNotRun(t))
+		if err != nil || value != "theirs" || event.Outcome != idempotent.OutcomeReplayed {
+			t.Errorf("got %q, %v, %+v", value, err, event)
+		}
+		if waited := time.Since(begun); waited > 62*time.Second || event.RoundTrips > 130 {
+			t.Errorf("waited %v with %d calls", waited, event.RoundTrips)
+		}
+		<-done
+	})
+}
+
+func TestWaitIsBounded(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for name, test := range map[string]struct {
+		wait     time.Duration
+		deadline time.Duration
+		want     time.Duration
+	}{
+		"by Config.Wait":                   {10 * time.Second, time.Hour, 10 * time.Second},
+		"by the invocation, less Reserve":  {forEver, 10 * time.Second, 9500 * time.Millisecond},
+		"by neither: the other ends first": {forEver, time.Hour, 0},
+	} {
+		for _, sameProcess := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := idempotent.NewMemory(0)
+					x := newExecutor(t, store, &idempotent.Config{Wait: test.wait})
+					other := x
+					if !sameProcess {
+						other = newExecutor(t, store, nil)
+					}
+					done := inBackground(t, other, time.Minute, "theirs", nil)
+					ctx, cancel := context.WithTimeout(t.Context(), test.deadline)
+					defer cancel()
+					begun := time.Now()
+					value, _, err := do(ctx, x, mustNotRun(t))
+					waited := time.Since(begun)
+					if test.want == 0 && (err != nil || value != "theirs") || test.want > 0 && (!errors.Is(err, idempotent.ErrInProgress) || waited != test.want) {
+						t.Errorf("same process %v: after %v: %q, %v", sameProcess, waited, value, err)
+					}
+					<-done
+				})
+			})
+		}
+	}
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	for _, sameProcess := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			store := idempotent.NewMemory(0)
+			x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
+			other := x
+			if !sameProcess {
+				other = newExecutor(t, store, nil)
+			}
+			done := inBackground(t, other, time.Minute, "theirs", nil)
+			gone := errors.New("the client has gone")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() { cancel(gone) })
+			begun := time.Now()
+			_, _, err := do(ctx, x, mustNotRun(t))
+			if !errors.Is(err, idempotent.ErrInProgress) || !errors.Is(err, gone) || time.Since(begun) != time.Second {
+				t.Errorf("same process %v: after %v: %v", sameProcess, time.Since(begun), err)
+			}
+			<-done
+		})
+	}
+}
+
+// Waiting, a duplicate takes over as soon as the lease has lapsed by more than
+// the skew.
+func TestWaitTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		crash(t, store, newExecutor(t, store, nil))
+		lapse := stored(t, store).Lease.Add(time.Second)
+		x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
+		value, event, err := do(t.Context(), x, returns("ours"))
+		if err != nil || value != "ours" || event.Attempt != 2 {
+			t.Errorf("got %q, %v, %+v", value, err, event)
+		}
+		if late := time.Since(lapse); late <= 0 || late > 50*time.Millisecond {
+			t.Errorf("it took over %v after it could", late)
+		}
+	})
+}
+
+// Identical calls in one process share one execution.
+func TestJoin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
+		done := inBackground(t, x, time.Minute, "shared", nil)
+		var group sync.WaitGroup
+		for range 50 {
+			group.Go(func() {
+				value, event, err := do(context.Background(), x, mustNotRun(t))
+				if err != nil || value != "shared" || !event.Joined || event.RoundTrips != 0 || event.Outcome != idempotent.OutcomeReplayed {
+					t.Errorf("got %q, %v, %+v", value, err, event)
+				}
+			})
+		}
+		group.Wait()
+		<-done
+	})
+}
+
+// Joiners decode for themselves: what one does to its result, no other sees.
+func TestJoinersShareNoMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Wait: forEver})
+		var group sync.WaitGroup
+		for range 10 {
+			group.Go(func() {
+				value, err := idempotent.Do(context.Background(), x, theKey, func(context.Context) (map[string]int, error) {
+					time.Sleep(time.Second)
+					return map[string]int{"n": 1}, nil
+				})
+				if err != nil || value["n"] != 1 {
+					t.Errorf("got %v, %v", value, err)
+				}
+				value["n"]++
+			})
+		}
+		group.Wait()
+	})
+}
+
+// A joiner whose leader fails, panics or is refused goes round.
+func TestJoinersGoRound(t *testing.T) {
+	for name, lead := range map[string]func(context.Context) (string, error){
+		"error": func(context.Context) (string, error) { time.Sleep(time.Second); return "", errors.New("try again") },
+		"panic": func(context.Context) (string, error) { time.Sleep(time.Second); panic("boom") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Wait: forEver})
+				var group sync.WaitGroup
+				group.Go(func() {
+					defer func() {
+						if p := recover(); (p != nil) != (name == "panic") {
+							t.Errorf("recovered %v", p)
+						}
+					}()
+					if _, _, err := do(context.Background(), x, lead); err == nil {
+						t.Error("the leader succeeded")
+					}
+				})
+				synctest.Wait()
+				runs := 0
+				for range 10 {
+					group.Go(func() {
+						value, _, err := do(context.Background(), x, func(context.Context) (string, error) {
+							runs++
+							time.Sleep(time.Second)
+							return "second", nil
+						})
+						if err != nil || value != "second" {
+							t.Errorf("got %q, %v", value, err)
+						}
+					})
+				}
+				group.Wait()
+				if runs != 1 {
+					t.Errorf("%d joiners ran", runs)
+				}
+			})
+		})
+	}
+}
+
+// Another payload is refused in one process as it is across processes.
+func TestJoinComparesPayloads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Wait: forEver})
+		done := inBackground(t, x, time.Minute, "first", nil)
+		other := theKey
+		other.Payload = 2
+		if _, err := idempotent.Do(t.Context(), x, other, mustNotRun(t)); !errors.Is(err, idempotent.ErrKeyReused) {
+			t.Errorf("got %v", err)
+		}
+		<-done
+	})
+}
