@@ -32,11 +32,7 @@ func (c *canonicalizer) object() error {
 			return err
 		}
 		if n := len(c.members); n > first {
-			order := c.compare(c.members[n-1], m)
-			if order == 0 {
-				return duplicate(m)
-			}
-			sorted = sorted && order < 0
+			sorted = sorted && c.compare(c.members[n-1], m) < 0
 		}
 		if err := c.value(); err != nil {
 			return err
@@ -78,18 +74,12 @@ func (c *canonicalizer) readKey() (member, error) {
 	return m, nil
 }
 
-func duplicate(m member) error {
-	return &InvalidPayloadError{Offset: m.offset, Reason: "duplicate key"}
-}
-
 func (c *canonicalizer) sort(start int, members []member) error {
 	slices.SortFunc(members, c.compare)
 	for i := 1; i < len(members); i++ {
 		if c.compare(members[i-1], members[i]) == 0 {
-			if members[i-1].offset > members[i].offset {
-				i--
-			}
-			return duplicate(members[i])
+			second := max(members[i-1].offset, members[i].offset)
+			return &InvalidPayloadError{Offset: second, Reason: "duplicate key"}
 		}
 	}
 	first := len(c.moved)
