@@ -158,7 +158,10 @@ func TestPathErrors(t *testing.T) {
 func gzipped(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
+	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := w.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
