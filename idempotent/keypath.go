@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/jmespath-community/go-jmespath/pkg/interpreter"
@@ -61,6 +62,9 @@ func compilePath(expr string) (keyPath, error) {
 	if !utf8.ValidString(expr) {
 		return keyPath{}, errors.New("invalid UTF-8")
 	}
+	if strings.ContainsRune(expr, '\u0080') { // the parser panics on it
+		return keyPath{}, errors.New("the control character U+0080")
+	}
 	root, err := parsing.NewParser().Parse(expr)
 	if err != nil {
 		return keyPath{}, err
@@ -69,7 +73,7 @@ func compilePath(expr string) (keyPath, error) {
 }
 
 func (p keyPath) id(req any) (string, error) {
-	text, err := appendPayload(nil, req)
+	text, err := appendPayload(make([]byte, 0, 512), req)
 	if err != nil {
 		return "", err
 	}

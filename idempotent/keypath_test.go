@@ -98,6 +98,7 @@ func TestPathPanics(t *testing.T) {
 		"":            "Incomplete",
 		"a.":          "SyntaxError",
 		"a\xff":       "UTF-8",
+		"a\u0080":     "U+0080",
 		"nope(a)":     "unknown function nope",
 		"length()":    "does not take 0",
 		"length(a,b)": "does not take 2",
