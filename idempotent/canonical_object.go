@@ -122,8 +122,13 @@ func (c *canonicalizer) emit(out, text []byte, from, to int) []byte {
 func (c *canonicalizer) compare(m, n member) int {
 	a, b := c.dst[m.key+1:m.colon-1], c.dst[n.key+1:n.colon-1]
 	for len(a) > 0 && len(b) > 0 {
-		x, i := unescaped(a)
-		y, j := unescaped(b)
+		x, y, i, j := a[0], b[0], 1, 1
+		if x == '\\' {
+			x, i = unescaped(a)
+		}
+		if y == '\\' {
+			y, j = unescaped(b)
+		}
 		if x != y {
 			return cmp.Compare(utf16Rank(x), utf16Rank(y))
 		}
@@ -132,12 +137,9 @@ func (c *canonicalizer) compare(m, n member) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// unescaped gives the first byte of a canonical string's content and the
-// length of its spelling. Canonical escapes stand for ASCII only.
+// unescaped gives the byte that the escape at the start of s stands for, and
+// the length of the escape. Canonical ones stand for ASCII only.
 func unescaped(s []byte) (byte, int) {
-	if s[0] != '\\' {
-		return s[0], 1
-	}
 	switch s[1] {
 	case 'b':
 		return '\b', 2
