@@ -13,6 +13,9 @@ type call struct {
 	x     *Executor
 	work  work
 	began time.Time
+	// now is the time when the clock was last looked at: at the beginning,
+	// and after each call to the store. A duplicate looks three times.
+	now   time.Time
 	event Event
 	// finished is the record that answered the call, for the cache and for
 	// those who joined it; nil while there is no answer that others may have.
@@ -25,6 +28,7 @@ type call struct {
 // do runs the whole call. keyErr is what the key function said.
 func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) (err error) {
 	c := call{x: x, work: w, began: time.Now()}
+	c.now = c.began
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.
 	defer func() { c.report(ctx, err) }()
@@ -44,7 +48,7 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) (err e
 		c.event.Outcome = OutcomeConflict
 		return &InProgressError{KeyHash: c.hash}
 	}
-	if record, ok := x.cache.get(c.id, x.now().Add(x.config.ClockSkew)); ok {
+	if record, ok := x.cache.get(c.id, wall(c.now).Add(x.config.ClockSkew)); ok {
 		c.event.Cached = true
 		return c.answerFrom(record)
 	}
@@ -93,8 +97,16 @@ func (c *call) answerFrom(record Record) error {
 		c.event.Outcome = OutcomeMismatch
 		return &KeyReusedError{KeyHash: c.hash}
 	}
-	c.finished = &record
+	c.share(record)
 	return c.decode(record)
+}
+
+// share keeps a finished record for those who may use it.
+func (c *call) share(record Record) {
+	if c.x.cache != nil || c.x.flights != nil {
+		kept := record
+		c.finished = &kept
+	}
 }
 
 func (c *call) decode(record Record) error {
@@ -132,24 +144,31 @@ func (c *call) report(ctx context.Context, err error) {
 	}
 }
 
-// The three calls to the store, counted.
+// The three calls to the store, counted from when the clock was last looked at.
 
 func (c *call) create(ctx context.Context, r Record, over time.Time) (Record, bool, error) {
-	defer c.count(time.Now())
+	defer c.count()
 	return c.x.store.Create(ctx, r, over, nil)
 }
 
 func (c *call) change(ctx context.Context, f Fence, change Change) (Record, bool, error) {
-	defer c.count(time.Now())
+	defer c.count()
 	return c.x.store.Change(ctx, f, change)
 }
 
 func (c *call) get(ctx context.Context) (Record, error) {
-	defer c.count(time.Now())
+	defer c.count()
 	return c.x.store.Get(ctx, c.id)
 }
 
-func (c *call) count(began time.Time) {
+func (c *call) count() {
+	before := c.now
 	c.event.RoundTrips++
-	c.event.Store += time.Since(began)
+	c.event.Store += c.look().Sub(before)
+}
+
+// look looks at the clock.
+func (c *call) look() time.Time {
+	c.now = time.Now()
+	return c.now
 }

@@ -32,14 +32,14 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 		met        Record // nothing is known at first: so create it
 		owner      = rand.Text()
 		invocation = c.x.invocationEnd(ctx)
-		wait       = c.newWait(ctx)
+		pace       = wait{next: firstPause}
 	)
 	if ctx.Err() != nil {
 		c.event.Outcome = OutcomeFailed
 		return nil, &StoreError{Op: "claim", Err: context.Cause(ctx)}
 	}
 	for round := 0; ; {
-		now := c.x.now()
+		now := wall(c.now)
 		verdict := decide(met, owner, c.fingerprint, now, cfg)
 		if verdict == claimAnew || verdict == takeOver {
 			if round++; round > maxRounds {
@@ -48,7 +48,7 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 			}
 			if round > 1 {
 				jitter(ctx, time.Duration(round)*4*time.Millisecond)
-				now = c.x.now()
+				now = wall(c.look())
 			}
 		}
 		var err error
@@ -76,7 +76,7 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 				c.event.Outcome = OutcomeConflict
 				return nil, c.inProgress(met, nil)
 			}
-			if err := wait.pause(ctx, met); err != nil {
+			if err := c.pause(ctx, &pace, met); err != nil {
 				c.event.Outcome = OutcomeConflict
 				return nil, c.inProgress(met, err)
 			}
@@ -153,6 +153,7 @@ func (c *call) claimFailed(ctx context.Context, op, owner string, err error) (*h
 func (c *call) refund(ctx context.Context, owner string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.x.config.Reserve)
 	defer cancel()
+	c.look()
 	_, _, err := c.change(ctx, Fence{ID: c.id, Owner: owner}, Change{Release: ReleaseRefund})
 	if err != nil {
 		c.passedOver = &StoreError{Op: "refund", Err: err}

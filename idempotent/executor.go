@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Executor runs handlers of one operation so that each key has one effect. It
@@ -22,9 +21,6 @@ type Executor struct {
 	flights   *flights
 	// storeID tells nested calls on the same store from those on others.
 	storeID any
-	// now has no monotonic reading: leases are compared with other
-	// machines' clocks, and monotonic clocks stop while a sandbox is frozen.
-	now func() time.Time
 }
 
 // New makes the Executor of an operation.
@@ -52,7 +48,6 @@ func New(operation string, store Store, config *Config) (*Executor, error) {
 		config:    full,
 		disabled:  disabled,
 		onLambda:  os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
-		now:       func() time.Time { return time.Now().Round(0) },
 	}
 	x.storeID = x
 	if reflect.ValueOf(store).Comparable() {

@@ -95,7 +95,7 @@ func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) 
 	defer cancel()
 	write := c.finishOwn(h)
 	for try := 1; ; try++ {
-		end.Expires = c.x.expiresFinished(c.x.now())
+		end.Expires = c.x.expiresFinished(wall(c.look()))
 		met, ok, err := c.try(ctx, func(ctx context.Context) (Record, bool, error) { return write(ctx, end) })
 		switch {
 		case err != nil:
@@ -107,12 +107,12 @@ func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) 
 			if met.Unavailable != "" {
 				written.Data, written.Unavailable = nil, met.Unavailable
 			}
-			c.finished = &written
+			c.share(written)
 			return written, nil
 		default:
 			switch decideEnd(met, h.record.Owner) {
 			case keepTheir:
-				c.finished = &met
+				c.share(met)
 				return met, nil
 			case yieldIt:
 				return Record{}, &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}

@@ -69,7 +69,7 @@ func (k *keeper) until(ctx context.Context, end time.Time) *keeper {
 
 // left is the time until the handler must end, by the local clock.
 func (k *keeper) left() time.Duration {
-	return k.call.x.handlerEnd(k.hold.record.Lease, k.hold.invocation).Sub(k.call.x.now())
+	return k.call.x.handlerEnd(k.hold.record.Lease, k.hold.invocation).Sub(wall(time.Now()))
 }
 
 // beat extends the lease until it is told to quit or the lease is lost. Its
@@ -101,7 +101,7 @@ func (k *keeper) extend(ctx context.Context) bool {
 	x, record := k.call.x, &k.hold.record
 	ctx, cancel := context.WithDeadline(ctx, record.Lease)
 	defer cancel()
-	lease := x.leaseFrom(x.now(), k.hold.invocation)
+	lease := x.leaseFrom(wall(k.beats.look()), k.hold.invocation)
 	if !lease.After(record.Lease) {
 		return true // it already lasts as long as the invocation
 	}

@@ -66,13 +66,10 @@ func (x *Executor) identify(key Key) (identity, error) {
 // recordID is operation#hash. The hash keeps personal data out of table keys
 // and spreads the partition keys, whatever the shape of the IDs.
 func (x *Executor) recordID(scope, id string) string {
-	var space [256]byte
+	var space [256 + 2*sha256.Size]byte
 	sum := sha256.Sum256(appendPreimage(space[:0], scope, id))
-	b := make([]byte, len(x.operation)+1+2*len(sum))
-	n := copy(b, x.operation)
-	b[n] = '#'
-	hex.Encode(b[n+1:], sum[:])
-	return string(b)
+	b := append(append(space[:0], x.operation...), '#')
+	return string(hex.AppendEncode(b, sum[:]))
 }
 
 // appendPreimage prefixes each part with its length: without it the scope "a"

@@ -9,6 +9,10 @@ import (
 // person decides" must not mean "until the table's TTL".
 var farFuture = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
 
+// wall drops the monotonic reading of a time. Leases are compared with other
+// machines' clocks, and monotonic clocks stop while a sandbox is frozen.
+func wall(t time.Time) time.Time { return t.Round(0) }
+
 // leaseFrom is the end of a lease that starts, or is extended, now. invocation
 // is the deadline of the Lambda invocation, zero elsewhere: the process cannot
 // outlive it, so neither should the lease.

@@ -22,7 +22,7 @@ func (c *call) release(ctx context.Context, h *hold, cause error) error {
 		c.passedOver = &StoreError{Op: "release", Executed: true, Err: err}
 		return cause
 	case met.Status == Completed || met.Status == Failed:
-		c.finished = &met
+		c.share(met)
 		return c.answerLate(met)
 	case met.Status == InProgress && met.Owner != h.record.Owner && !met.Lease.Equal(LeaseEnded):
 		c.event.Outcome = OutcomeLeaseLost
@@ -58,6 +58,7 @@ func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, error)
 	}
 	own := Fence{ID: c.id, Owner: h.record.Owner}
 	for try := 1; ; try++ {
+		c.look()
 		met, ok, err := c.try(ctx, func(ctx context.Context) (Record, bool, error) {
 			return c.change(ctx, own, Change{Release: how})
 		})

@@ -59,7 +59,7 @@ func (c *call) finishing(ctx context.Context, h *hold) (context.Context, context
 	if !h.invocation.IsZero() {
 		end = h.invocation
 	}
-	left := end.Sub(c.x.now())
+	left := end.Sub(wall(time.Now()))
 	if h.open {
 		left = 0 // the caller chose to go on without the store
 	}

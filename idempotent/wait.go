@@ -9,11 +9,7 @@ import (
 )
 
 // wait paces a duplicate that waits for the result of a running call.
-type wait struct {
-	x     *Executor
-	until time.Time
-	next  time.Duration
-}
+type wait struct{ next time.Duration }
 
 const (
 	firstPause   = 25 * time.Millisecond
@@ -21,10 +17,6 @@ const (
 )
 
 var errWaitOver = errors.New("idempotent: the other call runs longer than Config.Wait")
-
-func (c *call) newWait(ctx context.Context) *wait {
-	return &wait{x: c.x, until: c.waitUntil(ctx), next: firstPause}
-}
 
 // waitUntil leaves the Reserve of an invocation to answer "in progress" in.
 func (c *call) waitUntil(ctx context.Context) time.Time {
@@ -40,15 +32,15 @@ func (c *call) waitUntil(ctx context.Context) time.Time {
 // pause waits until it is worth looking at the record again: longer each
 // time, with jitter, but not past the time at which its lease can be taken
 // over. An error says that the wait is over.
-func (w *wait) pause(ctx context.Context, met Record) error {
+func (c *call) pause(ctx context.Context, w *wait, met Record) error {
 	d := w.next/2 + mathrand.N(w.next/2+1)
 	w.next = min(2*w.next, longestPause)
 	if !met.Lease.IsZero() {
 		// A lease lapses strictly after its end and the skew.
-		lapse := met.Lease.Add(w.x.config.ClockSkew + 2*time.Millisecond).Sub(w.x.now())
+		lapse := met.Lease.Add(c.x.config.ClockSkew + 2*time.Millisecond).Sub(wall(c.now))
 		d = min(d, max(lapse, time.Millisecond))
 	}
-	left := time.Until(w.until)
+	left := time.Until(c.waitUntil(ctx))
 	if left <= 0 {
 		return errWaitOver
 	}
@@ -56,6 +48,7 @@ func (w *wait) pause(ctx context.Context, met Record) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		c.look()
 		return nil
 	case <-ctx.Done():
 		return gaveUp(ctx)
