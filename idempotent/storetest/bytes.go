@@ -1,0 +1,136 @@
+package storetest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func testBytes(t *testing.T, h Harness) {
+	t.Run("data", func(t *testing.T) {
+		for name, data := range map[string][]byte{
+			"JSON":           []byte(`{"a":[1,null,"é"]}`),
+			"JSON null":      []byte("null"),
+			"text":           []byte("not JSON"),
+			"spaces":         []byte("  1  "),
+			"big number":     []byte("9007199254740993"),
+			"empty":          {},
+			"absent":         nil,
+			"one NUL":        {0},
+			"every byte":     allBytes(),
+			"broken UTF-8":   []byte("\xff\xfe\x80\xc3"),
+			"lone surrogate": []byte("\xed\xa0\x80"),
+			"compressible":   []byte(strings.Repeat("again and again ", 4096)),
+			"incompressible": noise(64 << 10),
+			"looks like gz":  append([]byte{0x1f, 0x8b, 0x08, 0x00}, noise(100)...),
+			"looks like zst": append([]byte{0x28, 0xb5, 0x2f, 0xfd}, noise(100)...),
+		} {
+			t.Run(name, func(t *testing.T) {
+				for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+					s := on(t, h)
+					s.id += string(status)
+					r := s.claimed("alice")
+					c := finish(status, "")
+					c.Data = data
+					s.wins(fenceOf(r), c, finished(r, c))
+					s.meets(s.claim("bob"), now)
+					s.id += " recreated"
+					again := finished(r, c)
+					again.ID = s.id
+					s.creates(again, time.Time{})
+				}
+			})
+		}
+	})
+	t.Run("keys", func(t *testing.T) {
+		for name, key := range map[string]string{
+			"1 KB":        strings.Repeat("k", 1024),
+			"1 KB of é":   strings.Repeat("é", 512),
+			"NUL":         "a\x00b",
+			"control":     "\x01\x02\n\r\t\x7f",
+			"separators":  "a#b#c|d/e\\f.g:h",
+			"composed":    "caf\u00e9",
+			"decomposed":  "cafe\u0301",
+			"emoji":       "💳💳",
+			"bidi":        "\u202eabc\u202c",
+			"byte order":  "\ufeffid",
+			"replacement": "\ufffd",
+			"spaces":      "  ",
+			"trailing":    "id ",
+			"expression":  "attribute_not_exists(#id)",
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := on(t, h)
+				s.id = key
+				r := s.claimed("alice")
+				s.meets(s.claim("bob"), now)
+				s.id = key + "x"
+				s.stored(idempotent.Record{})
+				s.id = key
+				s.wins(fenceOf(r), release(idempotent.ReleaseDelete), idempotent.Record{})
+			})
+		}
+	})
+	t.Run("other strings", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claim("owner\x00 é 💳")
+		r.Fingerprint = "\n" + strings.Repeat("f", 1000)
+		s.creates(r, now)
+		c := finish(idempotent.Failed, "")
+		c.Data, c.Unavailable = nil, "line\nline \x00 é "+strings.Repeat("u", 1000)
+		s.wins(fenceOf(r), c, finished(r, c))
+	})
+	t.Run("what is passed in stays the caller's", func(t *testing.T) { testAliases(t, h) })
+}
+
+// testAliases modifies what it has passed in and the map that it got out.
+func testAliases(t *testing.T, h Harness) {
+	s := on(t, h)
+	r := s.claimed("alice")
+	c := step("charge", "right")
+	r = withStep(r, "charge", "right")
+	s.wins(fenceOf(r), c, r)
+	copy(c.Steps["charge"], "WRONG")
+	c.Steps["other"] = []byte("WRONG")
+	s.stored(r)
+	clear(s.get().Steps)
+	s.stored(r)
+
+	done := finish(idempotent.Completed, "right")
+	after := finished(r, finish(idempotent.Completed, "right"))
+	s.wins(fenceOf(r), done, after)
+	copy(done.Data, "WRONG")
+	s.stored(after)
+
+	s.id += " created"
+	after.ID = s.id
+	data := []byte("right")
+	given := after
+	given.Data = data
+	s.creates(given, now)
+	copy(data, "WRONG")
+	s.stored(after)
+}
+
+func allBytes() []byte {
+	b := make([]byte, 256)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	return b
+}
+
+// noise is n bytes that do not compress, the same in every run.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	x := uint64(88172645463325252)
+	for i := range b {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		b[i] = byte(x >> 32)
+	}
+	return b
+}

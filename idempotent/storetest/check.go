@@ -1,0 +1,194 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// subject is one record of a store under test.
+type subject struct {
+	*testing.T
+	Harness
+	id string
+}
+
+// on names the record after the test, so that tests share a store and not a
+// record.
+func on(t *testing.T, h Harness) subject {
+	return subject{T: t, Harness: h, id: t.Name()}
+}
+
+func (s subject) get() idempotent.Record {
+	s.Helper()
+	r, err := s.Store.Get(s.Context(), s.id)
+	if err != nil {
+		s.Fatalf("Get: %v", err)
+	}
+	return r
+}
+
+func (s subject) stored(want idempotent.Record) {
+	s.Helper()
+	s.same("Get", want, s.get())
+}
+
+func (s subject) same(what string, want, got idempotent.Record) {
+	s.Helper()
+	if d := diff(want, got); d != "" {
+		s.Fatalf("%s: %s", what, d)
+	}
+}
+
+func (s subject) plant(r idempotent.Record) idempotent.Record {
+	s.Helper()
+	r.ID = s.id
+	s.Plant(s.T, r)
+	s.stored(r)
+	return r
+}
+
+// creates expects that r is written, with an empty set of steps or none.
+func (s subject) creates(r idempotent.Record, over time.Time) {
+	s.Helper()
+	got, ok, err := s.Store.Create(s.Context(), r, over, nil)
+	if err != nil || !ok {
+		s.Fatalf("Create: ok %v, error %v; want the record written; met %s", ok, err, show(got))
+	}
+	s.same("answer of Create", r, got)
+	s.stored(r)
+}
+
+// meets expects that r is not written and that the answer is what is stored.
+func (s subject) meets(r idempotent.Record, over time.Time) {
+	s.Helper()
+	before := s.get()
+	got, ok, err := s.Store.Create(s.Context(), r, over, nil)
+	if err != nil || ok {
+		s.Fatalf("Create: ok %v, error %v; want a lost race against %s", ok, err, show(before))
+	}
+	s.same("record met by Create", before, got)
+	s.stored(before)
+}
+
+// wins expects that c is applied and leaves want.
+func (s subject) wins(f idempotent.Fence, c idempotent.Change, want idempotent.Record) {
+	s.Helper()
+	f.ID = s.id
+	got, ok, err := s.Store.Change(s.Context(), f, c)
+	if err != nil || !ok {
+		s.Fatalf("Change %+v: ok %v, error %v; want it applied; met %s", c, ok, err, show(got))
+	}
+	if d := diffAnswer(c, want, got); d != "" {
+		s.Fatalf("answer of Change %+v: %s", c, d)
+	}
+	s.stored(want)
+}
+
+// loses expects that c is not applied and that the answer is what is stored.
+func (s subject) loses(f idempotent.Fence, c idempotent.Change) {
+	s.Helper()
+	f.ID = s.id
+	before := s.get()
+	got, ok, err := s.Store.Change(s.Context(), f, c)
+	if err != nil || ok {
+		s.Fatalf("Change %+v under %+v: ok %v, error %v; want a lost race against %s", c, f, ok, err, show(before))
+	}
+	s.same("record met by Change", before, got)
+	s.stored(before)
+}
+
+// refuses expects an error and that nothing changes.
+func (s subject) refuses(f idempotent.Fence, c idempotent.Change) {
+	s.Helper()
+	f.ID = s.id
+	before := s.get()
+	if got, ok, err := s.Store.Change(s.Context(), f, c); err == nil || ok {
+		s.Errorf("Change %+v under %+v: ok %v, no error, answer %s; want an error", c, f, ok, show(got))
+	}
+	s.stored(before)
+}
+
+// diffAnswer compares what an answer must hold: the whole record after a
+// takeover, otherwise the fields that the change has set.
+func diffAnswer(c idempotent.Change, want, got idempotent.Record) string {
+	if c.Owner != "" && c.Status == idempotent.Absent {
+		return diff(want, got)
+	}
+	part := got
+	if c.Release != 0 {
+		return ""
+	}
+	if c.Status != idempotent.Absent {
+		part.Status, part.Data, part.Unavailable = want.Status, want.Data, want.Unavailable
+	}
+	if c.Owner != "" {
+		part.Owner = want.Owner
+	}
+	if !c.Lease.IsZero() {
+		part.Lease = want.Lease
+	}
+	if !c.Expires.IsZero() {
+		part.Expires = want.Expires
+	}
+	for name := range c.Steps {
+		if data, ok := got.Steps[name]; !ok || !bytes.Equal(data, want.Steps[name]) {
+			return fmt.Sprintf("step %q is %q, want %q", name, data, want.Steps[name])
+		}
+	}
+	return diff(part, got)
+}
+
+// diff is empty for equal records.
+func diff(want, got idempotent.Record) string {
+	if equal(want, got) {
+		return ""
+	}
+	return fmt.Sprintf("got\n\t%s\nwant\n\t%s", show(got), show(want))
+}
+
+// equal takes no steps and an empty set of them for the same: a store need
+// not tell them apart in an answer.
+func equal(want, got idempotent.Record) bool {
+	if want.Status == idempotent.Absent && got.Status == idempotent.Absent {
+		return true
+	}
+	return want.ID == got.ID && want.Status == got.Status && want.Owner == got.Owner &&
+		want.Attempt == got.Attempt && want.Refunds == got.Refunds &&
+		want.Lease.IsZero() == got.Lease.IsZero() && want.Lease.Equal(got.Lease) &&
+		want.Expires.IsZero() == got.Expires.IsZero() && want.Expires.Equal(got.Expires) &&
+		want.Fingerprint == got.Fingerprint && want.Unavailable == got.Unavailable &&
+		(want.Data == nil) == (got.Data == nil) && bytes.Equal(want.Data, got.Data) &&
+		maps.EqualFunc(want.Steps, got.Steps, bytes.Equal)
+}
+
+func show(r idempotent.Record) string {
+	if r.Status == idempotent.Absent {
+		return "no record"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%.80q %s owner %q attempt %d refunds %d lease %s expires %s fingerprint %q unavailable %q",
+		r.ID, r.Status, r.Owner, r.Attempt, r.Refunds, stamp(r.Lease), stamp(r.Expires), r.Fingerprint, r.Unavailable)
+	if r.Data == nil {
+		b.WriteString(" no data")
+	} else {
+		fmt.Fprintf(&b, " data (%d bytes) %.60q", len(r.Data), r.Data)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
+		fmt.Fprintf(&b, " step %q = %.60q", name, r.Steps[name])
+	}
+	return b.String()
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "absent"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}

@@ -1,0 +1,45 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func testGet(t *testing.T, h Harness) {
+	t.Run("absent", func(t *testing.T) {
+		on(t, h).stored(idempotent.Record{})
+	})
+	t.Run("over", func(t *testing.T) {
+		// Whether a record is over is the caller's business.
+		s := on(t, h)
+		r := s.claim("alice")
+		r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour)
+		s.creates(r, now)
+		s.stored(r)
+	})
+	t.Run("sees the last write", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		for i := range 20 {
+			c := idempotent.Change{Lease: r.Lease.Add(time.Duration(i+1) * time.Millisecond)}
+			r.Lease = c.Lease
+			s.wins(fenceOf(r), c, r)
+		}
+	})
+	t.Run("every field", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claim("alice")
+		r.Attempt, r.Refunds = 1<<40, 1<<33
+		r.Lease = now.Add(987 * time.Millisecond)
+		r.Expires = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+		r.Steps = map[string][]byte{"a": []byte("1"), "b": []byte("2")}
+		s.plant(r)
+	})
+	t.Run("empty id", func(t *testing.T) {
+		if r, err := h.Store.Get(t.Context(), ""); err == nil {
+			t.Errorf("Get of the empty id answers %s; want an error", show(r))
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// player plays moves on a store and on the model at once.
+type player struct {
+	ctx   context.Context
+	store idempotent.Store
+	// every asks for a Get after every request; else only the end is read.
+	every bool
+	// tally counts per operation how often it held and how often not.
+	tally [ops][2]int
+}
+
+// play makes one move. The world it is given stays as it is.
+func (p *player) play(w world, m move) (world, error) {
+	switch m.kind {
+	case pass:
+		w.now = w.now.Add(m.by)
+		return w, w.oneOwner()
+	case arrive:
+		r := w.late[m.index]
+		w.late = slices.Concat(w.late[:m.index], w.late[m.index+1:])
+		_, _, err := p.apply(&w, r)
+		return w, err
+	}
+	r := w.request(m.who, m.op)
+	if m.fate == delayed || m.fate == echoed {
+		w.late = append(slices.Clip(w.late), r)
+	}
+	if m.fate == delayed {
+		return w, nil
+	}
+	item, ok, err := p.apply(&w, r)
+	if m.fate == repeated && err == nil {
+		first := item
+		item, ok, err = p.apply(&w, r)
+		if d := diff(first, w.item); err == nil && d != "" {
+			err = fmt.Errorf("the second copy has changed the record: %s", d)
+		}
+	}
+	if err == nil && m.fate != lost {
+		w.learn(r, item, ok)
+	}
+	return w, errors.Join(err, w.oneOwner())
+}
+
+// apply sends one request and compares answer and record with the model.
+func (p *player) apply(w *world, r write) (idempotent.Record, bool, error) {
+	before := w.item
+	after, holds := model(before, r)
+	var got idempotent.Record
+	var ok bool
+	var err error
+	if r.op == opCreate || r.op == opRecreate {
+		got, ok, err = p.store.Create(p.ctx, r.record, r.over, nil)
+	} else {
+		got, ok, err = p.store.Change(p.ctx, r.fence, r.change)
+	}
+	if err != nil {
+		return after, holds, fmt.Errorf("%v: %w", r.op, err)
+	}
+	if ok != holds {
+		return after, holds, fmt.Errorf("%v: ok %v against %s, answer %s", r.op, ok, show(before), show(got))
+	}
+	d := diffAnswer(r.change, after, got)
+	if !ok || r.op == opCreate || r.op == opRecreate {
+		d = diff(after, got)
+	}
+	if d != "" {
+		return after, holds, fmt.Errorf("%v: ok %v, answer: %s", r.op, ok, d)
+	}
+	w.item = after
+	if ok {
+		p.tally[r.op][0]++
+	} else {
+		p.tally[r.op][1]++
+	}
+	if p.every {
+		err = p.compare(w)
+	}
+	return after, ok, errors.Join(err, lawful(before, after, r))
+}
+
+func (p *player) compare(w *world) error {
+	stored, err := p.store.Get(p.ctx, w.id)
+	if err != nil {
+		return fmt.Errorf("Get: %w", err)
+	}
+	if d := diff(w.item, stored); d != "" {
+		return fmt.Errorf("the stored record: %s", d)
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// oneOwner is the first invariant: no two callers hold a lease that the store
+// has confirmed to them and that is not over.
+func (w *world) oneOwner() error {
+	for _, c := range w.callers {
+		if c.phase != owning || c.until.Before(w.now) {
+			return nil
+		}
+	}
+	return fmt.Errorf("two live owners at %s: until %s and %s",
+		stamp(w.now), stamp(w.callers[0].until), stamp(w.callers[1].until))
+}
+
+// lawful checks what one write has done to a record. It looks at the records
+// alone and not at conditions, so that a mistake that the model and a store
+// have in common is seen.
+func lawful(before, after idempotent.Record, w write) error {
+	over := before.Status == idempotent.Absent || w.op == opCreate && before.Over(w.over)
+	switch {
+	case equal(before, after):
+		return nil
+	case over:
+		// A new life.
+	case before.Status != idempotent.InProgress:
+		return errors.New("a finished record has changed")
+	case w.op == opCreate || w.op == opRecreate:
+		return errors.New("a record was written over a live one")
+	case w.fence.Owner != before.Owner:
+		return fmt.Errorf("a record of %q was changed by %q", before.Owner, w.fence.Owner)
+	case w.op == opDelete && len(before.Steps) > 0:
+		return errors.New("finished steps were forgotten")
+	case w.op == opDelete:
+	case w.op == opTakeOver && after.Attempt <= max(before.Attempt, 1):
+		return fmt.Errorf("a takeover went from attempt %d to %d", before.Attempt, after.Attempt)
+	case w.op == opTakeOver && !before.Lapsed(w.over):
+		return fmt.Errorf("a lease until %s was taken over at %s", stamp(before.Lease), stamp(w.over))
+	case w.op != opTakeOver && after.Attempt != before.Attempt:
+		return errors.New("the attempt has changed without a takeover")
+	case w.op == opExtend && !before.Lease.Before(after.Lease):
+		return errors.New("a heartbeat has moved the lease back")
+	}
+	if after.Refunds > max(after.Attempt, 0) {
+		return fmt.Errorf("%d refunds for %d attempts", after.Refunds, after.Attempt)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package storetest
+
+import (
+	"maps"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// The model is a second reading of the table of expressions: one function
+// per row, each with its condition and its effect on a plain item. It shares
+// no code with any store, so that the two can disagree. Steps are nil where
+// the item has no such attribute.
+
+// write is one request to a store.
+type write struct {
+	who    int
+	op     op
+	record idempotent.Record // Create
+	over   time.Time         // Create
+	fence  idempotent.Fence
+	change idempotent.Change
+}
+
+type op int
+
+const (
+	opCreate op = iota
+	opTakeOver
+	opExtend
+	opStep
+	opComplete
+	opFail
+	opAdopt
+	opRecreate
+	opDelete
+	opKeep
+	opRefund
+	ops
+)
+
+func (o op) String() string {
+	return [...]string{"create", "take over", "extend", "step", "complete", "fail",
+		"adopt", "recreate", "delete", "keep", "refund"}[o]
+}
+
+// model says what w does to item: the item after it, and whether it holds.
+func model(item idempotent.Record, w write) (idempotent.Record, bool) {
+	f, c := w.fence, w.change
+	absent := item.Status == idempotent.Absent
+	running := item.Status == idempotent.InProgress
+	own := running && item.Owner != "" && item.Owner == f.Owner
+	switch w.op {
+	case opCreate:
+		// attribute_not_exists(id) OR (exp < over_s AND
+		// (status <> INPROGRESS OR attribute_not_exists(lease) OR lease < over_ms))
+		retentionOver := !item.Expires.IsZero() && item.Expires.Unix() < w.over.Unix()
+		noLease := item.Lease.IsZero()
+		leaseOver := !noLease && item.Lease.UnixMilli() < w.over.UnixMilli()
+		if absent || retentionOver && (!running || noLease || leaseOver) {
+			created := w.record
+			created.Steps = map[string][]byte{}
+			return created, true
+		}
+	case opRecreate:
+		if absent {
+			return w.record, true
+		}
+	case opTakeOver:
+		if running && item.Owner == f.Owner && item.Attempt == f.Attempt && item.Lease.Equal(f.Lease) {
+			if item.Attempt == 0 {
+				item.Attempt = 1
+			}
+			item.Attempt++
+			item.Owner, item.Lease, item.Expires = c.Owner, c.Lease, c.Expires
+			if item.Steps == nil {
+				item.Steps = map[string][]byte{}
+			}
+			if item.Fingerprint == "" {
+				item.Fingerprint = c.Fingerprint
+			}
+			return item, true
+		}
+	case opExtend:
+		if own && !item.Lease.IsZero() && item.Lease.Before(c.Lease) {
+			item.Lease, item.Expires = c.Lease, c.Expires
+			return item, true
+		}
+	case opStep:
+		if own {
+			item.Steps = maps.Clone(item.Steps)
+			maps.Copy(item.Steps, c.Steps)
+			return item, true
+		}
+	case opComplete, opFail:
+		if own {
+			return ended(item, c), true
+		}
+	case opAdopt:
+		if running && item.Owner == "" && item.Lease.Equal(idempotent.LeaseEnded) && item.Attempt == f.Attempt {
+			item.Owner = c.Owner
+			return ended(item, c), true
+		}
+	case opDelete:
+		if own && len(item.Steps) == 0 {
+			return idempotent.Record{}, true
+		}
+	case opKeep, opRefund:
+		if own {
+			item.Owner, item.Lease = "", idempotent.LeaseEnded
+			if w.op == opRefund {
+				item.Refunds++
+			}
+			return item, true
+		}
+	}
+	return item, false
+}
+
+func ended(item idempotent.Record, c idempotent.Change) idempotent.Record {
+	item.Status, item.Data, item.Unavailable, item.Expires = c.Status, c.Data, c.Unavailable, c.Expires
+	item.Steps, item.Lease = nil, time.Time{}
+	return item
+}

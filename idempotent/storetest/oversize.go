@@ -1,0 +1,65 @@
+package storetest
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// testOversize finishes with a result that DynamoDB cannot hold. The work is
+// done: a store keeps the data or says that it could not, and the record is
+// finished in either case.
+func testOversize(t *testing.T, h Harness) {
+	data := noise(500 << 10)
+	check := func(s subject, got, want idempotent.Record) {
+		s.Helper()
+		stored := s.get()
+		if !bytes.Equal(got.Data, stored.Data) || got.Unavailable != stored.Unavailable || got.Status != stored.Status {
+			s.Errorf("answer and record differ:\n\t%s\n\t%s", show(got), show(stored))
+		}
+		if stored.Unavailable != "" {
+			want.Data, want.Unavailable = nil, stored.Unavailable
+		}
+		s.same("record", want, stored)
+		s.meets(s.claim("bob"), now)
+	}
+	for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+		t.Run("finish/"+string(status), func(t *testing.T) {
+			s := on(t, h)
+			r := s.claimed("alice")
+			c := finish(status, string(data))
+			got, ok, err := h.Store.Change(t.Context(), fenceOf(r), c)
+			if err != nil || !ok {
+				t.Fatalf("Change: ok %v, error %v", ok, err)
+			}
+			check(s, got, finished(r, c))
+		})
+		t.Run("recreate/"+string(status), func(t *testing.T) {
+			s := on(t, h)
+			r := finished(s.claim("alice"), finish(status, string(data)))
+			got, ok, err := h.Store.Create(t.Context(), r, time.Time{}, nil)
+			if err != nil || !ok {
+				t.Fatalf("Create: ok %v, error %v", ok, err)
+			}
+			check(s, got, r)
+		})
+	}
+	t.Run("adopt", func(t *testing.T) {
+		s := on(t, h)
+		r := s.plant(kept(s.claim("bob"), idempotent.ReleaseKeep))
+		c := finish(idempotent.Completed, string(data))
+		c.Owner = "alice"
+		got, ok, err := h.Store.Change(t.Context(), fenceOf(r), c)
+		if err != nil || !ok {
+			t.Fatalf("Change: ok %v, error %v", ok, err)
+		}
+		check(s, got, finished(r, c))
+	})
+	t.Run("under a wrong owner", func(t *testing.T) {
+		s := on(t, h)
+		s.claimed("alice")
+		s.loses(idempotent.Fence{Owner: "mallory"}, finish(idempotent.Completed, string(data)))
+	})
+}

@@ -1,0 +1,48 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// testRecreate is Create with the zero over: a finished record, written only
+// where none is, by one whose record went away under it.
+func testRecreate(t *testing.T, h Harness) {
+	result := func(s subject) idempotent.Record {
+		c := finish(idempotent.Completed, "42")
+		return finished(s.claim("alice"), c)
+	}
+	t.Run("absent", func(t *testing.T) {
+		s := on(t, h)
+		s.creates(result(s), time.Time{})
+	})
+	t.Run("deleted", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		s.wins(fenceOf(r), release(idempotent.ReleaseDelete), idempotent.Record{})
+		s.creates(result(s), time.Time{})
+	})
+	t.Run("twice", func(t *testing.T) {
+		s := on(t, h)
+		s.creates(result(s), time.Time{})
+		s.meets(result(s), time.Time{})
+	})
+	t.Run("unavailable", func(t *testing.T) {
+		s := on(t, h)
+		r := result(s)
+		r.Data, r.Unavailable = nil, "json: unsupported type: chan int"
+		s.creates(r, time.Time{})
+	})
+	for _, status := range []idempotent.Status{idempotent.InProgress, idempotent.Completed, idempotent.Failed} {
+		t.Run("meets a record that is over/"+string(status), func(t *testing.T) {
+			s := on(t, h)
+			r := s.claim("bob")
+			r.Status = status
+			r.Lease, r.Expires = idempotent.LeaseEnded, now.AddDate(-20, 0, 0)
+			s.plant(r)
+			s.meets(result(s), time.Time{})
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// testReplay sends every write a second time, as a client does whose answer
+// was lost. The second copy succeeds again or meets what the first has left;
+// either way it changes nothing.
+func testReplay(t *testing.T, h Harness) {
+	adopt := finish(idempotent.Completed, "1")
+	adopt.Owner = "alice"
+	writes := []struct {
+		name   string
+		start  func(s subject) idempotent.Record
+		change func(r idempotent.Record) idempotent.Change
+	}{
+		{"take over", subject.lapsed, func(r idempotent.Record) idempotent.Change {
+			_, c, _ := takeOver(r, "bob")
+			return c
+		}},
+		{"take over a foreign record", subject.foreign, func(r idempotent.Record) idempotent.Change {
+			_, c, _ := takeOver(r, "bob")
+			return c
+		}},
+		{"adopt", func(s subject) idempotent.Record {
+			return kept(s.claim("bob"), idempotent.ReleaseKeep)
+		}, func(idempotent.Record) idempotent.Change { return adopt }},
+	}
+	for _, w := range ownWrites() {
+		writes = append(writes, struct {
+			name   string
+			start  func(s subject) idempotent.Record
+			change func(r idempotent.Record) idempotent.Change
+		}{w.name, func(s subject) idempotent.Record {
+			r := s.claim("alice")
+			r.Attempt, r.Steps = 2, map[string][]byte{}
+			return r
+		}, func(idempotent.Record) idempotent.Change { return w.change }})
+	}
+	for _, w := range writes {
+		t.Run(w.name, func(t *testing.T) {
+			s := on(t, h)
+			r := s.plant(w.start(s))
+			s.twice(fenceOf(r), w.change(r))
+		})
+	}
+	t.Run("create", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		s.meets(r, now)
+	})
+	t.Run("create over a record", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claim("alice")
+		r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour)
+		s.plant(r)
+		s.creates(s.claim("bob"), now)
+		s.meets(s.claim("bob"), now)
+	})
+}
+
+func (s subject) twice(f idempotent.Fence, c idempotent.Change) {
+	s.Helper()
+	f.ID = s.id
+	if met, ok, err := s.Store.Change(s.Context(), f, c); err != nil || !ok {
+		s.Fatalf("Change %+v: ok %v, error %v; met %s", c, ok, err, show(met))
+	}
+	left := s.get()
+	got, ok, err := s.Store.Change(s.Context(), f, c)
+	if err != nil {
+		s.Fatalf("second copy of %+v: %v", c, err)
+	}
+	if ok {
+		if d := diffAnswer(c, left, got); d != "" {
+			s.Errorf("answer to the second copy: %s", d)
+		}
+	} else {
+		s.same("record met by the second copy", left, got)
+	}
+	s.stored(left)
+}
+
+// lapsed is the record of an owner that is no more.
+func (s subject) lapsed() idempotent.Record {
+	r := s.claim("alice")
+	r.Lease = now.Add(-time.Minute)
+	return r
+}

@@ -1,0 +1,66 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func testStep(t *testing.T, h Harness) {
+	t.Run("add one by one", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		for _, name := range []string{"charge", "mail", "ship"} {
+			r = withStep(r, name, name+" done")
+			s.wins(fenceOf(r), step(name, name+" done"), r)
+		}
+	})
+	t.Run("several at once", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		r = withStep(withStep(r, "a", "1"), "b", "2")
+		s.wins(fenceOf(r), idempotent.Change{Steps: r.Steps}, r)
+		c := withStep(withStep(idempotent.Record{}, "b", "3"), "c", "4")
+		r = withStep(withStep(r, "b", "3"), "c", "4")
+		s.wins(fenceOf(r), idempotent.Change{Steps: c.Steps}, r)
+	})
+	t.Run("empty result", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		r = withStep(withStep(r, "empty", ""), "nil", "")
+		s.wins(fenceOf(r), idempotent.Change{Steps: map[string][]byte{"empty": {}, "nil": nil}}, r)
+		s.loses(fenceOf(r), release(idempotent.ReleaseDelete))
+	})
+	t.Run("odd names", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		for _, name := range []string{
+			"a.b", "a", "#a", ":a", "a b", " ", "a[0]", "$", "\"", "'", "é", "e\u0301", "日本", "😀",
+			"\x00", "\n", "size", "owner", "#steps", "0", "a/b", "a\\b", "-",
+		} {
+			r = withStep(r, name, "result of "+name)
+			s.wins(fenceOf(r), step(name, "result of "+name), r)
+		}
+	})
+	t.Run("any bytes", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		r = withStep(r, "binary", string(allBytes()))
+		s.wins(fenceOf(r), step("binary", string(allBytes())), r)
+	})
+	t.Run("by owner alone", func(t *testing.T) {
+		s := on(t, h)
+		r := withStep(s.claimed("alice"), "charge", "1")
+		s.wins(idempotent.Fence{Owner: "alice", Attempt: 9, Lease: now.Add(time.Hour)}, step("charge", "1"), r)
+	})
+	t.Run("of a successor", func(t *testing.T) {
+		s := on(t, h)
+		r := withStep(s.claimed("alice"), "charge", "1")
+		s.wins(fenceOf(r), step("charge", "1"), r)
+		f, c, after := takeOver(r, "bob")
+		s.wins(f, c, after)
+		s.loses(fenceOf(r), step("mail", "alice's"))
+		s.wins(fenceOf(after), step("mail", "bob's"), withStep(after, "mail", "bob's"))
+	})
+}

@@ -1,0 +1,118 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func testTakeOver(t *testing.T, h Harness) {
+	steps := map[string][]byte{"charge": []byte("1"), "mail": []byte("2")}
+	t.Run("keeps steps and fingerprint", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claim("alice")
+		r.Attempt, r.Refunds, r.Steps = 3, 2, steps
+		s.wins(takeOver(s.plant(r), "bob"))
+	})
+	t.Run("what is read may be absent", func(t *testing.T) {
+		for _, c := range []struct {
+			name string
+			cut  func(r *idempotent.Record)
+		}{
+			{"nothing", func(*idempotent.Record) {}},
+			{"owner", func(r *idempotent.Record) { r.Owner = "" }},
+			{"attempt", func(r *idempotent.Record) { r.Attempt = 0 }},
+			{"lease", func(r *idempotent.Record) { r.Lease = time.Time{} }},
+			{"expiration", func(r *idempotent.Record) { r.Expires = time.Time{} }},
+			{"fingerprint", func(r *idempotent.Record) { r.Fingerprint = "" }},
+			{"steps", func(r *idempotent.Record) { r.Steps = nil }},
+			{"all", func(r *idempotent.Record) {
+				*r = idempotent.Record{ID: r.ID, Status: r.Status}
+			}},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				s := on(t, h)
+				r := s.claim("alice")
+				r.Steps = steps
+				c.cut(&r)
+				f, change, after := takeOver(s.plant(r), "bob")
+				s.wins(f, change, after)
+				// The path of a step needs a map in the item.
+				s.wins(fenceOf(after), step("ship", "3"), withStep(after, "ship", "3"))
+			})
+		}
+	})
+	t.Run("a released record", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		s.wins(fenceOf(r), release(idempotent.ReleaseRefund), kept(r, idempotent.ReleaseRefund))
+		s.wins(takeOver(s.get(), "bob"))
+	})
+	t.Run("to an earlier lease", func(t *testing.T) {
+		// The clock of the next owner may be behind, its lease short.
+		s := on(t, h)
+		r := s.claimed("alice")
+		f, c, after := takeOver(r, "bob")
+		c.Lease = now.Add(lease - time.Millisecond)
+		after.Lease = c.Lease
+		s.wins(f, c, after)
+	})
+	t.Run("differs from what was read", func(t *testing.T) { testTakeOverStale(t, h) })
+}
+
+// testTakeOverStale takes over by a reading that is wrong in one thing.
+func testTakeOverStale(t *testing.T, h Harness) {
+	for _, c := range []struct {
+		name string
+		read func(f *idempotent.Fence)
+	}{
+		{"owner", func(f *idempotent.Fence) { f.Owner = "carol" }},
+		{"owner absent", func(f *idempotent.Fence) { f.Owner = "" }},
+		{"attempt", func(f *idempotent.Fence) { f.Attempt++ }},
+		{"attempt before", func(f *idempotent.Fence) { f.Attempt-- }},
+		{"attempt absent", func(f *idempotent.Fence) { f.Attempt = 0 }},
+		{"lease a millisecond earlier", func(f *idempotent.Fence) { f.Lease = f.Lease.Add(-time.Millisecond) }},
+		{"lease a millisecond later", func(f *idempotent.Fence) { f.Lease = f.Lease.Add(time.Millisecond) }},
+		{"lease ended", func(f *idempotent.Fence) { f.Lease = idempotent.LeaseEnded }},
+		{"lease absent", func(f *idempotent.Fence) { f.Lease = time.Time{} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := on(t, h)
+			r := s.claim("alice")
+			r.Attempt = 4
+			f, change, _ := takeOver(s.plant(r), "bob")
+			c.read(&f)
+			s.loses(f, change)
+		})
+	}
+	for _, c := range []struct {
+		name string
+		cut  func(r *idempotent.Record)
+	}{
+		{"owner gone", func(r *idempotent.Record) { r.Owner = "" }},
+		{"attempt gone", func(r *idempotent.Record) { r.Attempt = 0 }},
+		{"lease gone", func(r *idempotent.Record) { r.Lease = time.Time{} }},
+		{"lease ended since", func(r *idempotent.Record) { r.Lease = idempotent.LeaseEnded }},
+		{"completed", func(r *idempotent.Record) { r.Status = idempotent.Completed }},
+		{"failed", func(r *idempotent.Record) { r.Status = idempotent.Failed }},
+		{"removed", func(r *idempotent.Record) { r.Status = idempotent.Absent }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := on(t, h)
+			r := s.plant(s.claim("alice"))
+			f, change, _ := takeOver(r, "bob")
+			c.cut(&r)
+			s.plant(r)
+			s.loses(f, change)
+		})
+	}
+	t.Run("a heartbeat came first", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		f, change, _ := takeOver(r, "bob")
+		r.Lease, r.Expires = extend().Lease, extend().Expires
+		s.wins(fenceOf(r), extend(), r)
+		s.loses(f, change)
+	})
+}
