@@ -1,0 +1,132 @@
+package storetest_test
+
+import (
+	"context"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+var answerBreakages = []breakage{
+	{
+		name: "a lost claim does not say to whom",
+		create: func(b *broken, c creation) result {
+			res := b.soundCreate(c)
+			if !res.ok {
+				res.r = idempotent.Record{}
+			}
+			return res
+		},
+		fails: []string{"Create/meets_another's_claim", "Race/create", "Exhaustive", "Random"},
+	},
+	{
+		name: "a lost change does not say to whom",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if !res.ok {
+				res.r = idempotent.Record{}
+			}
+			return res
+		},
+		fails: []string{"Fence/complete/stale_owner", "Exhaustive", "Random"},
+	},
+	{
+		name: "a lost change answers what was read, not what is",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if !res.ok && a.takesOver() {
+				res.r.Lease = a.f.Lease
+			}
+			return res
+		},
+		fails: []string{"TakeOver/differs_from_what_was_read/a_heartbeat_came_first", "Race/take_over"},
+	},
+	{
+		name: "a lost change is an error",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if !res.ok && res.err == nil {
+				res.err = context.Canceled
+			}
+			return res
+		},
+		fails: []string{"Fence/complete/stale_owner", "Exhaustive", "Random"},
+	},
+	{
+		name: "a cancelled call has lost",
+		change: func(b *broken, a alteration) result {
+			if a.ctx.Err() != nil {
+				return result{r: a.met}
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Context/cancelled/complete", "Context/deadline/keep"},
+	},
+	{
+		name: "empty data is absent",
+		change: func(b *broken, a alteration) result {
+			if len(a.c.Data) == 0 && a.c.Status != idempotent.Absent {
+				a.c.Data = nil
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Bytes/data/empty"},
+	},
+	{
+		name: "the marker is lost",
+		change: func(b *broken, a alteration) result {
+			if a.c.Status != idempotent.Absent && a.c.Data == nil {
+				a.c.Unavailable = ""
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Finish/COMPLETED/marker_instead_of_data"},
+	},
+	{
+		name: "large data is cut off without a word",
+		change: func(b *broken, a alteration) result {
+			if len(a.c.Data) > 400<<10 {
+				a.c.Data = a.c.Data[:400<<10]
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Oversize/finish/COMPLETED"},
+	},
+	{
+		name: "large data is a lost race",
+		change: func(b *broken, a alteration) result {
+			if len(a.c.Data) > 400<<10 {
+				return result{r: a.met}
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Oversize/finish/FAILED", "Oversize/adopt"},
+	},
+	{
+		name: "a change drops an unknown With",
+		change: func(b *broken, a alteration) result {
+			a.c.With = nil
+			return b.soundChange(a)
+		},
+		fails: []string{"Nonsense/unknown_with/complete"},
+	},
+	{
+		name: "a heartbeat drops steps",
+		change: func(b *broken, a alteration) result {
+			if !a.c.Lease.IsZero() {
+				a.c.Steps = nil
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Nonsense/extend_with_steps", "Nonsense/take_over_with_steps"},
+	},
+	{
+		name: "nothing to write is a success",
+		change: func(b *broken, a alteration) result {
+			if a.c.Owner == "" && a.c.Lease.IsZero() && len(a.c.Steps) == 0 && a.c.Status == "" && a.c.Release == 0 {
+				return result{r: a.met, ok: true}
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Nonsense/nothing", "Nonsense/expires_alone"},
+	},
+}

@@ -1,0 +1,160 @@
+package storetest_test
+
+import "github.com/lambda-once/once/idempotent"
+
+var ownBreakages = []breakage{
+	{
+		name: "the owner is not compared",
+		change: func(b *broken, a alteration) result {
+			if a.c.Owner == "" && a.f.Owner != "" && a.met.Owner != "" {
+				a.f.Owner = a.met.Owner
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Fence/extend/wrong_owner", "Fence/complete/stale_owner", "Fence/delete/wrong_owner", "Exhaustive", "Random"},
+	},
+	{
+		name: "an absent owner is anybody",
+		change: func(b *broken, a alteration) result {
+			if a.met.Status == idempotent.InProgress && a.met.Owner == "" && a.c.Owner == "" {
+				a.met.Owner = a.f.Owner
+				b.put(a.met)
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Fence/complete/no_owner_in_the_record", "Foreign/nobody's_writes_touch_it/complete", "Exhaustive", "Random"},
+	},
+	{
+		name: "a fence without an owner is no fence",
+		change: func(b *broken, a alteration) result {
+			if a.c.Owner == "" && a.f.Owner == "" {
+				a.f.Owner = a.met.Owner
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Fence/keep/no_owner_in_the_fence"},
+	},
+	{
+		name: "a finished record is finished again",
+		change: func(b *broken, a alteration) result {
+			if a.met.Owner == a.f.Owner && a.c.Status != idempotent.Absent && a.met.Status == idempotent.Completed {
+				a.met.Status = idempotent.InProgress
+				b.put(a.met)
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Finish/COMPLETED/is_the_end", "Fence/fail/finished/COMPLETED", "Exhaustive", "Random"},
+	},
+	{
+		name: "a heartbeat moves the lease back",
+		change: func(b *broken, a alteration) result {
+			if a.extends() && a.own() && a.ctx.Err() == nil {
+				a.met.Lease = a.c.Lease
+				if !a.c.Expires.IsZero() {
+					a.met.Expires = a.c.Expires
+				}
+				return b.put(a.met)
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Extend/never_a_millisecond_back", "Extend/never_far_back", "Clock/a_heartbeat_with_a_clock_behind"},
+	},
+	{
+		name: "a change creates",
+		change: func(b *broken, a alteration) result {
+			if a.met.Status == idempotent.Absent && a.c.Validate(a.f) == nil && a.ctx.Err() == nil {
+				b.put(idempotent.Record{ID: a.f.ID, Status: idempotent.InProgress, Owner: a.f.Owner,
+					Attempt: a.f.Attempt, Lease: a.f.Lease.Add(-1e6)})
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Fence/complete/no_record", "Fence/refund/no_record"},
+	},
+	{
+		name: "a delete forgets steps",
+		change: func(b *broken, a alteration) result {
+			if a.c.Release == idempotent.ReleaseDelete && a.own() {
+				a.met.Steps = nil
+				b.put(a.met)
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Delete/not_with_steps", "Exhaustive", "Random"},
+	},
+	{
+		name: "a refund is forgotten",
+		change: func(b *broken, a alteration) result {
+			if a.c.Release == idempotent.ReleaseRefund {
+				a.c.Release = idempotent.ReleaseKeep
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Keep/refunds_add_up", "Exhaustive", "Random"},
+	},
+	{
+		name: "a refund counts twice",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if a.c.Release == idempotent.ReleaseRefund {
+				return b.spoil(res, func(r *idempotent.Record) { r.Refunds++ })
+			}
+			return res
+		},
+		fails: []string{"Keep/refunds_add_up", "Exhaustive", "Random"},
+	},
+	{
+		name: "a refund needs no owner the second time",
+		change: func(b *broken, a alteration) result {
+			if a.c.Release == idempotent.ReleaseRefund && a.met.Status == idempotent.InProgress && a.met.Owner == "" {
+				a.met.Refunds++
+				b.put(a.met)
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Replay/refund", "Race/refund", "Exhaustive", "Random"},
+	},
+	{
+		name: "a release leaves the owner",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if a.keeps() {
+				return b.spoil(res, func(r *idempotent.Record) { r.Owner = a.f.Owner })
+			}
+			return res
+		},
+		fails: []string{"Extend/never_after_a_release", "Keep/keep/by_owner_alone", "Exhaustive", "Random"},
+	},
+	{
+		name: "a release leaves the lease",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if a.keeps() {
+				return b.spoil(res, func(r *idempotent.Record) { r.Lease = a.met.Lease })
+			}
+			return res
+		},
+		fails: []string{"Keep/keep/by_owner_alone", "Exhaustive", "Random"},
+	},
+	{
+		name: "a result keeps the steps",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if a.c.Status != idempotent.Absent {
+				return b.spoil(res, func(r *idempotent.Record) { r.Steps = a.met.Steps })
+			}
+			return res
+		},
+		fails: []string{"Finish/FAILED/stores_the_result_and_drops_lease_and_steps", "Exhaustive", "Random"},
+	},
+	{
+		name: "a step replaces the others",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if len(a.c.Steps) > 0 {
+				return b.spoil(res, func(r *idempotent.Record) { r.Steps = a.c.Steps })
+			}
+			return res
+		},
+		fails: []string{"Step/add_one_by_one", "Race/steps"},
+	},
+}

@@ -1,0 +1,113 @@
+package storetest_test
+
+import "github.com/lambda-once/once/idempotent"
+
+var takeOverBreakages = []breakage{
+	{
+		name: "a takeover revives a result",
+		change: func(b *broken, a alteration) result {
+			if a.takesOver() && a.met.Status != idempotent.Absent {
+				a.met.Status = idempotent.InProgress
+				b.put(a.met)
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"TakeOver/differs_from_what_was_read/completed"},
+	},
+	{
+		name: "a takeover ignores the owner",
+		change: func(b *broken, a alteration) result {
+			if a.takesOver() {
+				a.f.Owner = a.met.Owner
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"TakeOver/differs_from_what_was_read/owner", "TakeOver/differs_from_what_was_read/owner_gone"},
+	},
+	{
+		name:  "a takeover ignores the lease",
+		depth: 5,
+		change: func(b *broken, a alteration) result {
+			if a.takesOver() {
+				a.f.Lease = a.met.Lease
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"TakeOver/differs_from_what_was_read/a_heartbeat_came_first", "Exhaustive"},
+	},
+	{
+		name: "a takeover ignores the attempt",
+		change: func(b *broken, a alteration) result {
+			if a.takesOver() {
+				a.f.Attempt = a.met.Attempt
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"TakeOver/differs_from_what_was_read/attempt_before", "TakeOver/differs_from_what_was_read/attempt_gone"},
+	},
+	{
+		name: "a missing attempt counts for nothing",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if a.takesOver() && a.met.Attempt == 0 {
+				return b.spoil(res, func(r *idempotent.Record) { r.Attempt = 1 })
+			}
+			return res
+		},
+		fails: []string{"Foreign/take_over_makes_it_ours", "Exhaustive", "Random"},
+	},
+	{
+		name: "a takeover keeps the attempt",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if a.takesOver() {
+				return b.spoil(res, func(r *idempotent.Record) { r.Attempt = a.met.Attempt })
+			}
+			return res
+		},
+		fails: []string{"TakeOver/keeps_steps_and_fingerprint", "Exhaustive", "Random"},
+	},
+	{
+		name: "a takeover forgets steps",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if a.takesOver() {
+				return b.spoil(res, func(r *idempotent.Record) { r.Steps = map[string][]byte{} })
+			}
+			return res
+		},
+		fails: []string{"TakeOver/keeps_steps_and_fingerprint"},
+	},
+	{
+		name: "a takeover replaces the fingerprint",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if a.takesOver() {
+				return b.spoil(res, func(r *idempotent.Record) { r.Fingerprint = a.c.Fingerprint })
+			}
+			return res
+		},
+		fails: []string{"TakeOver/keeps_steps_and_fingerprint"},
+	},
+	{
+		name: "adopting ignores the attempt",
+		change: func(b *broken, a alteration) result {
+			if a.adopts() {
+				a.f.Attempt = a.met.Attempt
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Adopt/only_by_the_attempt_read", "Adopt/not_where_a_third_came_and_went"},
+	},
+	{
+		name: "adopting takes what another owns",
+		change: func(b *broken, a alteration) result {
+			if a.adopts() && a.met.Status == idempotent.InProgress {
+				a.met.Owner = ""
+				b.put(a.met)
+			}
+			return b.soundChange(a)
+		},
+		fails: []string{"Adopt/not_an_owned_record"},
+	},
+}

@@ -1,0 +1,124 @@
+package storetest_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// broken is a sound store with one thing wrong.
+type broken struct {
+	*idempotent.Memory
+	breakage
+	mu   sync.Mutex
+	last time.Time
+}
+
+type breakage struct {
+	name   string
+	create func(b *broken, c creation) result
+	change func(b *broken, c alteration) result
+	// racy leaves the parts of a write apart.
+	racy bool
+	// depth of the search, where the usual one is not enough to notice.
+	depth int
+	// fails are tests that must notice; others may.
+	fails []string
+}
+
+type creation struct {
+	ctx  context.Context
+	met  idempotent.Record
+	r    idempotent.Record
+	over time.Time
+	with any
+}
+
+type alteration struct {
+	ctx context.Context
+	met idempotent.Record
+	f   idempotent.Fence
+	c   idempotent.Change
+}
+
+type result struct {
+	r   idempotent.Record
+	ok  bool
+	err error
+}
+
+func (b *broken) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+	c := creation{ctx, idempotent.Record{}, r, over, with}
+	if b.create == nil || r.Validate() != nil {
+		return b.soundCreate(c).split()
+	}
+	if !b.racy {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+	}
+	c.met = b.peek(r.ID)
+	return b.create(b, c).split()
+}
+
+func (b *broken) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	a := alteration{ctx, idempotent.Record{}, f, c}
+	if b.change == nil || f.ID == "" {
+		return b.soundChange(a).split()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a.met = b.peek(f.ID)
+	return b.change(b, a).split()
+}
+
+func (b *broken) soundCreate(c creation) result {
+	r, ok, err := b.Memory.Create(c.ctx, c.r, c.over, c.with)
+	return result{r, ok, err}
+}
+
+func (b *broken) soundChange(a alteration) result {
+	r, ok, err := b.Memory.Change(a.ctx, a.f, a.c)
+	return result{r, ok, err}
+}
+
+// peek reads without the caller's context, which may have ended.
+func (b *broken) peek(id string) idempotent.Record {
+	r, err := b.Get(context.Background(), id)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// put leaves r behind, whatever is right.
+func (b *broken) put(r idempotent.Record) result {
+	if err := b.Put(r); err != nil {
+		return result{err: err}
+	}
+	return result{r: r, ok: true}
+}
+
+// spoil lets a write that has succeeded leave something else.
+func (b *broken) spoil(res result, how func(r *idempotent.Record)) result {
+	if res.err != nil || !res.ok || res.r.Status == idempotent.Absent {
+		return res
+	}
+	how(&res.r)
+	return b.put(res.r)
+}
+
+func (r result) split() (idempotent.Record, bool, error) { return r.r, r.ok, r.err }
+
+func (a alteration) own() bool {
+	return a.met.Status == idempotent.InProgress && a.met.Owner != "" && a.met.Owner == a.f.Owner
+}
+
+func (a alteration) takesOver() bool { return a.c.Owner != "" && a.c.Status == idempotent.Absent }
+func (a alteration) adopts() bool    { return a.c.Owner != "" && a.c.Status != idempotent.Absent }
+func (a alteration) keeps() bool     { return a.c.Release >= idempotent.ReleaseKeep }
+
+func (a alteration) extends() bool {
+	return a.c.Owner == "" && !a.c.Lease.IsZero() && a.c.Validate(a.f) == nil && a.c.With == nil
+}

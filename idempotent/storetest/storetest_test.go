@@ -1,0 +1,82 @@
+package storetest_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/storetest"
+)
+
+// breakEnv names the breakage of the store that TestStore is run on.
+const breakEnv = "ONCE_STORETEST_BREAK"
+
+// TestStore passes on a sound store. TestBroken runs it on broken ones, each
+// in a process of its own: a test cannot expect another one to fail.
+func TestStore(t *testing.T) {
+	var found *breakage
+	if name := os.Getenv(breakEnv); name != "" {
+		for _, b := range breakages {
+			if b.name == name {
+				found = &b
+			}
+		}
+		if found == nil {
+			t.Fatalf("%s: no breakage %q", breakEnv, name)
+		}
+	}
+	storetest.Run(t, func(*testing.T) storetest.Harness {
+		m := idempotent.NewMemory(0)
+		h := storetest.Harness{
+			Store: m,
+			Plant: func(t *testing.T, r idempotent.Record) {
+				if err := m.Put(r); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Depth: 4,
+		}
+		if found != nil {
+			h.Store = &broken{Memory: m, breakage: *found}
+			h.Depth = max(h.Depth, found.depth)
+		}
+		return h
+	})
+}
+
+func TestBroken(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range breakages {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			run := exec.CommandContext(t.Context(), self, "-test.run=^TestStore$", "-test.timeout=2m")
+			run.Env = append(os.Environ(), breakEnv+"="+b.name)
+			out, err := run.CombinedOutput()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+				t.Fatalf("%v; want a failed test\n%s", err, tail(string(out)))
+			}
+			for _, name := range b.fails {
+				if !strings.Contains(string(out), "--- FAIL: TestStore/"+name+" (") {
+					t.Errorf("%s did not fail\n%s", name, tail(string(out)))
+				}
+			}
+		})
+	}
+}
+
+func tail(out string) string {
+	var failed []string
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "FAIL") || strings.HasPrefix(line, "panic") {
+			failed = append(failed, line)
+		}
+	}
+	return strings.Join(failed, "")
+}
