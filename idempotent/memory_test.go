@@ -1,0 +1,214 @@
+package idempotent_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/storetest"
+)
+
+func TestMemory(t *testing.T) {
+	storetest.Run(t, func(*testing.T) storetest.Harness {
+		m := idempotent.NewMemory(0)
+		return storetest.Harness{
+			Store: m,
+			Plant: func(t *testing.T, r idempotent.Record) {
+				if err := m.Put(r); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Depth:     5,
+			Schedules: 5000,
+		}
+	})
+}
+
+var noon = time.Date(2100, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func held(id string, expires time.Time) idempotent.Record {
+	return idempotent.Record{ID: id, Status: idempotent.InProgress, Owner: "owner of " + id, Attempt: 1,
+		Lease: noon, Expires: expires}
+}
+
+func create(t *testing.T, m *idempotent.Memory, r idempotent.Record, over time.Time) error {
+	t.Helper()
+	met, ok, err := m.Create(t.Context(), r, over, nil)
+	if err == nil && !ok {
+		t.Fatalf("%s meets %+v", r.ID, met)
+	}
+	return err
+}
+
+func status(t *testing.T, m *idempotent.Memory, id string) idempotent.Status {
+	t.Helper()
+	r, err := m.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Status
+}
+
+func TestMemoryFull(t *testing.T) {
+	m := idempotent.NewMemory(3)
+	for i, id := range []string{"a", "b", "c"} {
+		if err := create(t, m, held(id, noon.Add(time.Duration(i)*time.Hour)), noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := create(t, m, held("d", noon.Add(time.Hour)), noon)
+	var full *idempotent.MemoryFullError
+	if !errors.As(err, &full) || full.Limit != 3 || !errors.Is(err, idempotent.ErrUnavailable) {
+		t.Fatalf("error %v; want a *MemoryFullError for 3 records that wraps ErrUnavailable", err)
+	}
+	if !strings.Contains(err.Error(), "3") {
+		t.Errorf("%q does not tell the limit", err)
+	}
+	// A duplicate needs no room.
+	if _, ok, err := m.Create(t.Context(), held("a", noon), noon, nil); ok || err != nil {
+		t.Errorf("duplicate in a full store: ok %v, error %v", ok, err)
+	}
+	if err := m.Put(held("d", noon)); !errors.As(err, &full) {
+		t.Errorf("Put into a full store: %v", err)
+	}
+}
+
+func TestMemoryDropsOnlyWhatIsOver(t *testing.T) {
+	m := idempotent.NewMemory(3)
+	beating := held("beating", noon.Add(-time.Hour))
+	beating.Lease = noon.Add(time.Hour)
+	for _, r := range []idempotent.Record{
+		beating,
+		held("live", noon.Add(time.Hour)),
+		held("over", noon.Add(-time.Second)),
+	} {
+		if err := m.Put(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := create(t, m, held("early", noon.Add(time.Hour)), noon); err == nil {
+		t.Fatal("a record was dropped at the very millisecond of its lease")
+	}
+	if err := create(t, m, held("new", noon.Add(time.Hour)), noon.Add(time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]idempotent.Status{
+		"beating": idempotent.InProgress, "live": idempotent.InProgress, "new": idempotent.InProgress, "over": idempotent.Absent,
+	} {
+		if got := status(t, m, id); got != want {
+			t.Errorf("%s is %q; want %q", id, got, want)
+		}
+	}
+}
+
+// A change may move the end of a record in either direction.
+func TestMemoryFollowsChangesOfTheEnd(t *testing.T) {
+	m := idempotent.NewMemory(2)
+	for _, id := range []string{"extended", "finished"} {
+		if err := create(t, m, held(id, noon.Add(time.Hour)), noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, c := range map[string]idempotent.Change{
+		"extended": {Lease: noon.Add(4 * time.Hour), Expires: noon.Add(5 * time.Hour)},
+		"finished": {Status: idempotent.Completed, Expires: noon.Add(time.Minute)},
+	} {
+		if _, ok, err := m.Change(t.Context(), idempotent.Fence{ID: id, Owner: "owner of " + id}, c); !ok || err != nil {
+			t.Fatalf("%s: ok %v, error %v", id, ok, err)
+		}
+	}
+	over := noon.Add(time.Minute + time.Second)
+	if err := create(t, m, held("new", noon.Add(9*time.Hour)), over); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(t, m, "finished"); got != idempotent.Absent {
+		t.Errorf("the finished record is %q", got)
+	}
+	if err := create(t, m, held("more", noon.Add(9*time.Hour)), noon.Add(4*time.Hour)); err == nil {
+		t.Error("the extended record was dropped")
+	}
+}
+
+func TestMemoryStaysBounded(t *testing.T) {
+	const limit, callers, each = 50, 8, 2000
+	m := idempotent.NewMemory(limit)
+	var done sync.WaitGroup
+	for caller := range callers {
+		done.Go(func() {
+			for i := range each {
+				at := noon.Add(time.Duration(i) * time.Minute)
+				r := held(fmt.Sprint(caller, "/", i), at)
+				r.Lease = at
+				var full *idempotent.MemoryFullError
+				if _, _, err := m.Create(t.Context(), r, at, nil); err != nil && !errors.As(err, &full) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	done.Wait()
+	var stored int
+	for caller := range callers {
+		for i := range each {
+			if status(t, m, fmt.Sprint(caller, "/", i)) != idempotent.Absent {
+				stored++
+			}
+		}
+	}
+	if stored == 0 || stored > limit {
+		t.Errorf("%d records; the limit is %d", stored, limit)
+	}
+}
+
+// The benchmark of the core is measured against this store.
+func TestMemoryDuplicateAllocatesNothing(t *testing.T) {
+	m := idempotent.NewMemory(0)
+	done := held("a", noon.Add(time.Hour))
+	done.Status, done.Data = idempotent.Completed, []byte(`{"id":1}`)
+	for _, r := range []idempotent.Record{done, held("b", noon.Add(time.Hour))} {
+		if err := create(t, m, r, noon); err != nil {
+			t.Fatal(err)
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			if _, ok, err := m.Create(t.Context(), r, noon, nil); ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}); n > 0 {
+			t.Errorf("%s: %v allocations", r.Status, n)
+		}
+	}
+}
+
+func BenchmarkMemoryDuplicate(b *testing.B) {
+	m := idempotent.NewMemory(0)
+	r := held("a", noon.Add(time.Hour))
+	r.Status, r.Data = idempotent.Completed, []byte(`{"id":1}`)
+	if err := m.Put(r); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok, err := m.Create(b.Context(), r, noon, nil); ok || err != nil {
+			b.Fatal(ok, err)
+		}
+	}
+}
+
+// A store at its limit makes room in every call.
+func BenchmarkMemoryFull(b *testing.B) {
+	m := idempotent.NewMemory(0)
+	b.ReportAllocs()
+	var i int
+	for b.Loop() {
+		at := noon.Add(time.Duration(i) * time.Second)
+		r := held(fmt.Sprint(i), at.Add(idempotent.DefaultMemoryLimit*time.Second/2))
+		i++
+		if _, ok, err := m.Create(b.Context(), r, at, nil); !ok || err != nil {
+			b.Fatal(ok, err)
+		}
+	}
+}
