@@ -83,10 +83,10 @@ func (s subject) wins(f idempotent.Fence, c idempotent.Change, want idempotent.R
 	f.ID = s.id
 	got, ok, err := s.Store.Change(s.Context(), f, c)
 	if err != nil || !ok {
-		s.Fatalf("Change %+v: ok %v, error %v; want it applied; met %s", c, ok, err, show(got))
+		s.Fatalf("%s: ok %v, error %v; want it applied; met %s", showChange(f, c), ok, err, show(got))
 	}
 	if d := diffAnswer(c, want, got); d != "" {
-		s.Fatalf("answer of Change %+v: %s", c, d)
+		s.Fatalf("answer to %s: %s", showChange(f, c), d)
 	}
 	s.stored(want)
 }
@@ -98,7 +98,7 @@ func (s subject) loses(f idempotent.Fence, c idempotent.Change) {
 	before := s.get()
 	got, ok, err := s.Store.Change(s.Context(), f, c)
 	if err != nil || ok {
-		s.Fatalf("Change %+v under %+v: ok %v, error %v; want a lost race against %s", c, f, ok, err, show(before))
+		s.Fatalf("%s: ok %v, error %v; want a lost race against %s", showChange(f, c), ok, err, show(before))
 	}
 	s.same("record met by Change", before, got)
 	s.stored(before)
@@ -110,7 +110,7 @@ func (s subject) refuses(f idempotent.Fence, c idempotent.Change) {
 	f.ID = s.id
 	before := s.get()
 	if got, ok, err := s.Store.Change(s.Context(), f, c); err == nil || ok {
-		s.Errorf("Change %+v under %+v: ok %v, no error, answer %s; want an error", c, f, ok, show(got))
+		s.Errorf("%s: ok %v, error %v, answer %s; want an error", showChange(f, c), ok, err, show(got))
 	}
 	s.stored(before)
 }
@@ -184,6 +184,17 @@ func show(r idempotent.Record) string {
 		fmt.Fprintf(&b, " step %q = %.60q", name, r.Steps[name])
 	}
 	return b.String()
+}
+
+func showChange(f idempotent.Fence, c idempotent.Change) string {
+	// A change has the fields of a record, and data too large to print whole.
+	set := idempotent.Record{ID: f.ID, Status: "as it is", Owner: c.Owner, Lease: c.Lease, Expires: c.Expires,
+		Fingerprint: c.Fingerprint, Data: c.Data, Unavailable: c.Unavailable, Steps: c.Steps}
+	if c.Status != idempotent.Absent {
+		set.Status = c.Status
+	}
+	return fmt.Sprintf("Change under owner %q attempt %d lease %s to\n\t%s release %d\n",
+		f.Owner, f.Attempt, stamp(f.Lease), show(set), c.Release)
 }
 
 func stamp(t time.Time) string {

@@ -56,7 +56,7 @@ func testCreateOver(t *testing.T, h Harness) {
 	t.Run("the next life knows nothing of the last", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("alice")
-		r.Attempt, r.Refunds, r.Unavailable = 9, 4, "too large"
+		r.Attempt, r.Refunds = 9, 4
 		r.Steps = map[string][]byte{"charge": []byte("1")}
 		r.Lease, r.Expires = now.Add(-time.Hour), now.Add(-time.Minute)
 		s.plant(r)
@@ -64,6 +64,13 @@ func testCreateOver(t *testing.T, h Harness) {
 		next.Fingerprint = "other"
 		s.creates(next, now)
 		s.wins(fenceOf(next), release(idempotent.ReleaseDelete), idempotent.Record{})
+	})
+	t.Run("the next life has no result", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claim("alice")
+		r.Status, r.Data, r.Lease, r.Expires = idempotent.Completed, []byte("1"), time.Time{}, now.Add(-time.Minute)
+		s.plant(r)
+		s.creates(s.claim("bob"), now)
 	})
 	t.Run("once over, one claim wins", func(t *testing.T) {
 		s := on(t, h)

@@ -28,7 +28,7 @@ func testExhaustive(t *testing.T, h Harness) {
 	for _, item := range []idempotent.Record{{ID: s.id}, s.abandoned()} {
 		n, err := x.explore(world{id: s.id, item: item, now: now}, h.Depth)
 		if err != nil {
-			t.Fatalf("%v%s", err, steps(x.trail))
+			t.Fatalf("%v%s", err, story(x.trail))
 		}
 		total += n
 	}

@@ -14,6 +14,16 @@ const randomMoves = 12
 // testRandom plays seeded schedules from start to end on the store itself.
 func testRandom(t *testing.T, h Harness) {
 	const workers = 8
+	worlds := make([]world, h.Schedules)
+	for i := range worlds {
+		s := on(t, h)
+		s.id += fmt.Sprint("/", i)
+		worlds[i] = world{id: s.id, now: now}
+		if i%4 == 3 {
+			worlds[i].item = s.abandoned()
+			h.Plant(t, worlds[i].item)
+		}
+	}
 	var mu sync.Mutex
 	var tally [ops][2]int
 	var wg sync.WaitGroup
@@ -21,9 +31,10 @@ func testRandom(t *testing.T, h Harness) {
 		wg.Go(func() {
 			p := player{ctx: t.Context(), store: h.Store}
 			for i := worker; i < h.Schedules && !t.Failed(); i += workers {
-				s := on(t, h)
-				s.id += fmt.Sprint("/", i)
-				randomSchedule(s, &p, uint64(i))
+				trail, err := randomSchedule(&p, worlds[i], rand.New(rand.NewPCG(h.Seed, uint64(i))))
+				if err != nil {
+					t.Errorf("schedule %d of seed %d: %v%s", i, h.Seed, err, story(trail))
+				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -34,42 +45,26 @@ func testRandom(t *testing.T, h Harness) {
 		})
 	}
 	wg.Wait()
-	report(t, tally, h.Schedules >= 200)
+	report(t, tally, h.Schedules >= 1000)
 	t.Logf("%d schedules of %d moves, seed %d", h.Schedules, randomMoves, h.Seed)
 }
 
-func randomSchedule(s subject, p *player, n uint64) {
-	rnd := rand.New(rand.NewPCG(s.Seed, n))
-	w := world{id: s.id, now: now}
-	trail := make([]move, 0, randomMoves)
-	fail := func(err error) {
-		s.Errorf("schedule %d of seed %d: %v%s", n, s.Seed, err, steps(trail))
-	}
-	if n%4 == 3 {
-		w.item = s.abandoned()
-		s.Plant(s.T, w.item)
-	}
-	for len(trail) < randomMoves {
-		trail = append(trail, pick(rnd, w.moves()))
-		next, err := p.play(w, trail[len(trail)-1])
+// randomSchedule lets all late requests arrive in the end.
+func randomSchedule(p *player, w world, rnd *rand.Rand) ([]move, error) {
+	var trail []move
+	for len(trail) < randomMoves || len(w.late) > 0 {
+		m := move{kind: arrive}
+		if len(trail) < randomMoves {
+			m = pick(rnd, w.moves())
+		}
+		trail = append(trail, m)
+		next, err := p.play(w, m)
 		if err != nil {
-			fail(err)
-			return
+			return trail, err
 		}
 		w = next
 	}
-	for len(w.late) > 0 {
-		trail = append(trail, move{kind: arrive})
-		next, err := p.play(w, move{kind: arrive})
-		if err != nil {
-			fail(err)
-			return
-		}
-		w = next
-	}
-	if err := p.compare(&w); err != nil {
-		fail(err)
-	}
+	return trail, p.compare(&w)
 }
 
 // pick prefers answered requests: too much noise, and no schedule gets far.
@@ -90,7 +85,7 @@ func (s subject) abandoned() idempotent.Record {
 	return r
 }
 
-func steps(trail []move) string {
+func story(trail []move) string {
 	text := ""
 	for i, m := range trail {
 		text += fmt.Sprintf("\n\t%2d. %v", i+1, m)

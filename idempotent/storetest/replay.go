@@ -67,12 +67,12 @@ func (s subject) twice(f idempotent.Fence, c idempotent.Change) {
 	s.Helper()
 	f.ID = s.id
 	if met, ok, err := s.Store.Change(s.Context(), f, c); err != nil || !ok {
-		s.Fatalf("Change %+v: ok %v, error %v; met %s", c, ok, err, show(met))
+		s.Fatalf("%s: ok %v, error %v; met %s", showChange(f, c), ok, err, show(met))
 	}
 	left := s.get()
 	got, ok, err := s.Store.Change(s.Context(), f, c)
 	if err != nil {
-		s.Fatalf("second copy of %+v: %v", c, err)
+		s.Fatalf("second copy of %s: %v", showChange(f, c), err)
 	}
 	if ok {
 		if d := diffAnswer(c, left, got); d != "" {

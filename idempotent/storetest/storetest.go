@@ -37,13 +37,13 @@ type Harness struct {
 	// without the store's conditions: fields with their zero value are
 	// absent from what is stored, nil Steps too, while empty Steps are
 	// stored as an empty set. With Status Absent it removes the record. The
-	// suite plants what other libraries write. It is called from several
-	// goroutines, one record each. Required.
+	// suite plants what other libraries write, and so never Unavailable.
+	// Required.
 	Plant func(t *testing.T, r idempotent.Record)
 
 	// Depth of the exhaustive search of interleavings. It makes some five
-	// million calls at depth 5, so that only a store in memory
-	// can afford it. Default 0: seeded schedules alone.
+	// million calls at depth 5, so that only a store in memory can afford
+	// it. Default 0: seeded schedules alone.
 	Depth int
 
 	// Schedules is the number of seeded random interleavings, of 12 moves

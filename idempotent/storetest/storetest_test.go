@@ -37,7 +37,7 @@ func TestStore(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			Depth: 4,
+			Depth: 3,
 		}
 		if found != nil {
 			h.Store = &broken{Memory: m, breakage: *found}
