@@ -1,0 +1,84 @@
+// Package mutants breaks the protocol on purpose. Every file *.mutant takes
+// one guard out of the code and names the test that must fail without it: a
+// guard that no test misses is one that the next change will lose.
+//
+// A file has a head of "guard:", "file:" (from the root of the module), "pkg:"
+// and "test:" lines, and then the text to replace and its replacement, behind
+// lines "-- old --" and "-- new --". The old text stands exactly once in the
+// file.
+package mutants
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+//go:embed *.mutant
+var files embed.FS
+
+// A Mutant is one guard taken out.
+type Mutant struct {
+	Name     string // of its file
+	Guard    string // what it is that no longer holds
+	File     string // that it changes
+	Package  string // of the test
+	Test     string // that must fail
+	Old, New string
+}
+
+// All gives every stored mutant.
+func All() ([]Mutant, error) {
+	names, err := fs.Glob(files, "*.mutant")
+	if err != nil {
+		return nil, err
+	}
+	var all []Mutant
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		m, err := parse(strings.TrimSuffix(name, ".mutant"), string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+func parse(name, text string) (Mutant, error) {
+	m := Mutant{Name: name}
+	head, rest, ok := strings.Cut(text, "-- old --\n")
+	if !ok {
+		return m, fmt.Errorf("no line %q", "-- old --")
+	}
+	if m.Old, m.New, ok = strings.Cut(rest, "-- new --\n"); !ok {
+		return m, fmt.Errorf("no line %q", "-- new --")
+	}
+	fields := map[string]*string{"guard": &m.Guard, "file": &m.File, "pkg": &m.Package, "test": &m.Test}
+	for line := range strings.Lines(head) {
+		key, value, _ := strings.Cut(line, ":")
+		field := fields[key]
+		if field == nil {
+			return m, fmt.Errorf("no such field: %q", strings.TrimSpace(line))
+		}
+		*field = strings.TrimSpace(value)
+	}
+	for key, field := range fields {
+		if *field == "" {
+			return m, fmt.Errorf("no %s", key)
+		}
+	}
+	return m, nil
+}
+
+// Apply gives the source with the guard taken out.
+func (m Mutant) Apply(source string) (string, error) {
+	if n := strings.Count(source, m.Old); n != 1 {
+		return "", fmt.Errorf("%s: the text to replace stands %d times in %s, not once; has the guard moved?", m.Name, n, m.File)
+	}
+	return strings.Replace(source, m.Old, m.New, 1), nil
+}

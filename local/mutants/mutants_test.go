@@ -1,0 +1,56 @@
+package mutants
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+const root = "../.."
+
+// Every mutant still fits the code, and names a test that there is. That the
+// test fails is for "make mutants" to see.
+func TestMutantsFit(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 20 {
+		t.Errorf("there are %d mutants, fewer than 20", len(all))
+	}
+	for _, m := range all {
+		source, err := os.ReadFile(filepath.Join(root, m.File))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if changed, err := m.Apply(string(source)); err != nil {
+			t.Error(err)
+		} else if changed == string(source) {
+			t.Errorf("%s changes nothing", m.Name)
+		}
+		if !hasTest(t, filepath.Join(root, m.Package), m.Test) {
+			t.Errorf("%s: there is no test %s in %s", m.Name, m.Test, m.Package)
+		}
+	}
+}
+
+func hasTest(t *testing.T, dir, name string) bool {
+	t.Helper()
+	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(name) + `\(`)
+	for _, file := range tests {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if declared.Match(source) {
+			return true
+		}
+	}
+	return false
+}
