@@ -1,0 +1,78 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// advice says what to do about an error of DynamoDB or of the SDK.
+func (l *layout) advice(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "the caller's context was cancelled"
+	case noIdentity(err):
+		return "no valid credentials; give the function a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer before the deadline; check the way to DynamoDB (in a VPC: its gateway endpoint) and the time that is left for the call"
+	}
+	code, message := apiError(err)
+	switch code {
+	case "":
+		return unansweredAdvice(err)
+	case "ResourceNotFoundException", "TableNotFoundException":
+		return "the table does not exist in this account and Region, or it is still being created; check its name and the Region, or create it"
+	case "ResourceInUseException", "TableInUseException":
+		return "the table is still being created or changed; wait until its status is ACTIVE"
+	case "ValidationException":
+		return l.validationAdvice(err, message)
+	case "AccessDeniedException", "AccessDenied":
+		return "access denied; grant the role dynamodb:PutItem, UpdateItem, DeleteItem and GetItem on the table, and the use of its KMS key if it has one"
+	case "ExpiredTokenException", "ExpiredToken", "RequestExpired":
+		return "the credentials have expired; renew them (on Lambda: do not copy them into variables of your own)"
+	case "UnrecognizedClientException", "InvalidClientTokenId", "InvalidSignatureException", "SignatureDoesNotMatch",
+		"IncompleteSignature", "IncompleteSignatureException", "MissingAuthenticationToken", "MissingAuthenticationTokenException":
+		return "the credentials are not valid; check the access key, the Region and the clock of this machine"
+	case "RequestTimeTooSkewed":
+		return "the clock of this machine is wrong"
+	case "ItemCollectionSizeLimitExceededException":
+		return "all records of one partition key exceed 10 GB, which a local secondary index limits them to; remove the index, or use Options.Shards"
+	}
+	switch {
+	case throttled(err):
+		return "throttled; raise the table's capacity or use on-demand, and with composite keys spread the records by Options.Shards"
+	case serverFault(err):
+		return "DynamoDB could not answer; try again"
+	}
+	return ""
+}
+
+func (l *layout) validationAdvice(err error, message string) string {
+	switch {
+	case keySchema(message):
+		if l.composite() {
+			return fmt.Sprintf("the table's keys are others; the options expect the partition key %q and the sort key %q, both of type S", l.attr.ID, l.attr.SortKey)
+		}
+		return fmt.Sprintf("the table's keys are others; the options expect the partition key %q of type S and no sort key (for one, set Options.Attributes.SortKey)", l.attr.ID)
+	case tooLarge(err):
+		return "the item would exceed 400 KB; the results of steps count together"
+	case noMap(err):
+		return "the record's steps are not a map"
+	}
+	return ""
+}
+
+// unansweredAdvice is for errors without an answer of DynamoDB.
+func unansweredAdvice(err error) string {
+	message := err.Error()
+	switch {
+	case strings.Contains(message, "Missing Region") || strings.Contains(message, "AWS region is required"):
+		return "no Region; set AWS_REGION"
+	case serverFault(err):
+		return "DynamoDB could not answer; try again"
+	case isUnavailable(err):
+		return "DynamoDB could not be reached; check the network, the Region and AWS_ENDPOINT_URL_DYNAMODB"
+	}
+	return ""
+}

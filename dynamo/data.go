@@ -1,0 +1,152 @@
+package dynamo
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/klauspost/compress/zstd"
+)
+
+// The first byte of a binary result. Binary is what no writer of plain
+// results uses, so that none of these can be taken for a user's result.
+const (
+	tagRaw         = 'r' // the bytes themselves
+	tagZstd        = 'z' // the bytes compressed
+	tagUnavailable = 'u' // why there is no result
+)
+
+const (
+	// maxDataBytes bounds what a compressed result may grow to: a few KB of
+	// zstd can decode to gigabytes.
+	maxDataBytes   = 64 << 20
+	maxReasonBytes = 1 << 10
+	// zstdWindow keeps the encoder's memory small in a 128 MB function.
+	zstdWindow = 1 << 20
+)
+
+// codec turns results into attribute values and back.
+type codec struct {
+	format        DataFormat
+	compressAbove int
+	zip           *zstd.Encoder // both are safe for concurrent use
+	unzip         *zstd.Decoder
+}
+
+func newCodec(format DataFormat, compressAbove int) (*codec, error) {
+	zip, err := zstd.NewWriter(nil, zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(zstdWindow))
+	if err != nil {
+		return nil, err
+	}
+	unzip, err := zstd.NewReader(nil, zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxDataBytes))
+	if err != nil {
+		return nil, err
+	}
+	return &codec{format: format, compressAbove: compressAbove, zip: zip, unzip: unzip}, nil
+}
+
+// encode gives the attribute value of a result in the store's format.
+func (c *codec) encode(data []byte) types.AttributeValue {
+	if c.format == Native {
+		if v, ok := toNative(data); ok {
+			return v
+		}
+		// Not as S, which stands for a JSON string in this format.
+		return tagged(tagRaw, data)
+	}
+	return c.encodeText(data)
+}
+
+// encodeText gives the attribute value of bytes: those that are text as they
+// are, others tagged. Steps always use it, as only Once reads them.
+func (c *codec) encodeText(data []byte) types.AttributeValue {
+	if c.compressAbove >= 0 && len(data) > c.compressAbove && len(data) <= maxDataBytes {
+		if z := c.zip.EncodeAll(data, []byte{tagZstd}); len(z) < len(data) {
+			return &types.AttributeValueMemberB{Value: z}
+		}
+	}
+	if utf8.Valid(data) {
+		return text(string(data))
+	}
+	return tagged(tagRaw, data)
+}
+
+func tagged(tag byte, data []byte) types.AttributeValue {
+	b := make([]byte, 0, len(data)+1)
+	return &types.AttributeValueMemberB{Value: append(append(b, tag), data...)}
+}
+
+func unavailable(reason string) types.AttributeValue {
+	return tagged(tagUnavailable, []byte(reason))
+}
+
+// decode gives the result of an attribute value, or why it is unavailable.
+func (c *codec) decode(v types.AttributeValue) (data []byte, reason string, err error) {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		if c.format == Text {
+			return []byte(v.Value), "", nil
+		}
+	case *types.AttributeValueMemberB:
+		return c.decodeTagged(v.Value)
+	}
+	data, err = fromNative(v)
+	return data, "", err
+}
+
+func (c *codec) decodeTagged(b []byte) (data []byte, reason string, err error) {
+	if len(b) == 0 {
+		return nil, "", errors.New("an empty binary result")
+	}
+	switch tag, b := b[0], b[1:]; tag {
+	case tagRaw:
+		return append([]byte{}, b...), "", nil
+	case tagZstd:
+		data, err = c.unzip.DecodeAll(b, []byte{})
+		if err != nil {
+			return nil, "", fmt.Errorf("a compressed result: %w", err)
+		}
+		return data, "", nil
+	case tagUnavailable:
+		if len(b) == 0 {
+			return nil, "no reason was stored", nil
+		}
+		return nil, string(b), nil
+	default:
+		return nil, "", fmt.Errorf("a binary result with the unknown tag %#x", tag)
+	}
+}
+
+// encodeStep and decodeStep keep a step's result. NULL is the nil one.
+func (c *codec) encodeStep(data []byte) types.AttributeValue {
+	if data == nil {
+		return &types.AttributeValueMemberNULL{Value: true}
+	}
+	return c.encodeText(data)
+}
+
+func (c *codec) decodeStep(v types.AttributeValue) ([]byte, error) {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberNULL:
+		return nil, nil
+	case *types.AttributeValueMemberS:
+		return []byte(v.Value), nil
+	case *types.AttributeValueMemberB:
+		data, reason, err := c.decodeTagged(v.Value)
+		if err == nil && reason != "" {
+			err = errors.New("the result of a step is marked unavailable")
+		}
+		return data, err
+	default:
+		return nil, fmt.Errorf("the result of a step has type %s", typeName(v))
+	}
+}
+
+func (c *codec) encodeSteps(steps map[string][]byte) *types.AttributeValueMemberM {
+	m := make(map[string]types.AttributeValue, len(steps))
+	for name, data := range steps {
+		m[name] = c.encodeStep(data)
+	}
+	return &types.AttributeValueMemberM{Value: m}
+}

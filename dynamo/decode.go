@@ -1,0 +1,145 @@
+package dynamo
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// The last times that are accepted: the end of the year 9999. A larger
+// expiration is most likely one in milliseconds, which must not pass for a
+// record that never expires.
+const (
+	maxSeconds = 253402300799
+	maxMillis  = maxSeconds*1000 + 999
+)
+
+// decode reads an item as a record. Records of Powertools have no owner,
+// attempt, refunds or steps. What is there must be of the right type and in
+// range: a claim that is guessed from a broken item could run work twice.
+func (s *Store) decode(item map[string]types.AttributeValue) (idempotent.Record, error) {
+	a := &s.layout.attr
+	d := decoder{item: item}
+	id := a.ID
+	if s.layout.composite() {
+		id = a.SortKey
+	}
+	r := idempotent.Record{
+		ID:          d.text(id, false),
+		Status:      idempotent.Status(d.text(a.Status, false)),
+		Owner:       d.text(a.Owner, true),
+		Attempt:     d.number(a.Attempt, 1, 1<<62, 0),
+		Refunds:     d.number(a.Refunds, 0, 1<<62, 0),
+		Fingerprint: d.fingerprint(a.Validation),
+	}
+	const absent = -1
+	if n := d.number(a.Lease, 0, maxMillis, absent); n != absent {
+		r.Lease = time.UnixMilli(n)
+	}
+	if n := d.number(a.Expiration, 0, maxSeconds, absent); n != absent {
+		r.Expires = time.Unix(n, 0)
+	}
+	if d.err != nil {
+		return idempotent.Record{}, d.err
+	}
+	var err error
+	if v, ok := item[a.Data]; ok {
+		if r.Data, r.Unavailable, err = s.codec.decode(v); err != nil {
+			return idempotent.Record{}, fmt.Errorf("attribute %q: %w", a.Data, err)
+		}
+	}
+	if r.Steps, err = s.decodeSteps(item[a.Steps]); err != nil {
+		return idempotent.Record{}, fmt.Errorf("attribute %q: %w", a.Steps, err)
+	}
+	return r, nil
+}
+
+// decodeSteps answers nil for no steps, whether the map is there or not.
+func (s *Store) decodeSteps(v types.AttributeValue) (map[string][]byte, error) {
+	if v == nil {
+		return nil, nil
+	}
+	m, ok := v.(*types.AttributeValueMemberM)
+	if !ok {
+		return nil, fmt.Errorf("it has type %s, not M", typeName(v))
+	}
+	if len(m.Value) == 0 {
+		return nil, nil
+	}
+	steps := make(map[string][]byte, len(m.Value))
+	for name, v := range m.Value {
+		data, err := s.codec.decodeStep(v)
+		if err != nil {
+			return nil, err
+		}
+		steps[name] = data
+	}
+	return steps, nil
+}
+
+// decoder reads attributes and keeps the first error. Its error texts name
+// attributes and types, never values.
+type decoder struct {
+	item map[string]types.AttributeValue
+	err  error
+}
+
+func (d *decoder) fail(name string, err error) {
+	if d.err == nil {
+		d.err = fmt.Errorf("attribute %q: %w", name, err)
+	}
+}
+
+// text is not empty where the attribute is there: "" stands for an absent one
+// in a Fence, which would then never hold.
+func (d *decoder) text(name string, optional bool) string {
+	switch v := d.item[name].(type) {
+	case nil:
+		if !optional {
+			d.fail(name, errors.New("it is missing"))
+		}
+		return ""
+	case *types.AttributeValueMemberS:
+		if v.Value == "" {
+			d.fail(name, errors.New("it is empty"))
+		}
+		return v.Value
+	default:
+		d.fail(name, fmt.Errorf("it has type %s, not S", typeName(v)))
+		return ""
+	}
+}
+
+// fingerprint may be empty or NULL, both of which mean that there is none.
+func (d *decoder) fingerprint(name string) string {
+	switch v := d.item[name].(type) {
+	case nil, *types.AttributeValueMemberNULL:
+		return ""
+	case *types.AttributeValueMemberS:
+		return v.Value
+	default:
+		d.fail(name, fmt.Errorf("it has type %s, not S", typeName(v)))
+		return ""
+	}
+}
+
+func (d *decoder) number(name string, low, high, absent int64) int64 {
+	switch v := d.item[name].(type) {
+	case nil:
+		return absent
+	case *types.AttributeValueMemberN:
+		n, err := strconv.ParseInt(v.Value, 10, 64)
+		if err != nil || n < low || n > high {
+			d.fail(name, fmt.Errorf("it is not a whole number from %d to %d", low, high))
+		}
+		return n
+	default:
+		d.fail(name, fmt.Errorf("it has type %s, not N", typeName(v)))
+		return absent
+	}
+}

@@ -1,0 +1,102 @@
+package dynamo
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// maxReadDepth bounds the recursion over what was stored. DynamoDB allows 32
+// levels, but not every answer need come from DynamoDB.
+const maxReadDepth = 100
+
+func writeJSON(b *bytes.Buffer, v types.AttributeValue, depth int) error {
+	if depth > maxReadDepth {
+		return errors.New("a native result nested too deeply")
+	}
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return writeString(b, v.Value)
+	case *types.AttributeValueMemberN:
+		if !isNumber(v.Value) {
+			return errors.New("a native result with a number that is none in JSON")
+		}
+		b.WriteString(v.Value)
+	case *types.AttributeValueMemberBOOL:
+		fmt.Fprintf(b, "%t", v.Value)
+	case *types.AttributeValueMemberNULL:
+		b.WriteString("null")
+	case *types.AttributeValueMemberL:
+		return writeList(b, v.Value, depth)
+	case *types.AttributeValueMemberM:
+		return writeMap(b, v.Value, depth)
+	default:
+		return fmt.Errorf("a native result with a value of type %s", typeName(v))
+	}
+	return nil
+}
+
+func writeList(b *bytes.Buffer, list []types.AttributeValue, depth int) error {
+	b.WriteByte('[')
+	for i, v := range list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := writeJSON(b, v, depth+1); err != nil {
+			return err
+		}
+	}
+	b.WriteByte(']')
+	return nil
+}
+
+// writeMap sorts: a record must give the same bytes each time it is read.
+func writeMap(b *bytes.Buffer, m map[string]types.AttributeValue, depth int) error {
+	b.WriteByte('{')
+	for i, name := range slices.Sorted(maps.Keys(m)) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := writeString(b, name); err != nil {
+			return err
+		}
+		b.WriteByte(':')
+		if err := writeJSON(b, m[name], depth+1); err != nil {
+			return err
+		}
+	}
+	b.WriteByte('}')
+	return nil
+}
+
+// typeName is DynamoDB's name of a value's type, for error texts.
+func typeName(v types.AttributeValue) string {
+	switch v.(type) {
+	case *types.AttributeValueMemberB:
+		return "B"
+	case *types.AttributeValueMemberBOOL:
+		return "BOOL"
+	case *types.AttributeValueMemberBS:
+		return "BS"
+	case *types.AttributeValueMemberL:
+		return "L"
+	case *types.AttributeValueMemberM:
+		return "M"
+	case *types.AttributeValueMemberN:
+		return "N"
+	case *types.AttributeValueMemberNS:
+		return "NS"
+	case *types.AttributeValueMemberNULL:
+		return "NULL"
+	case *types.AttributeValueMemberS:
+		return "S"
+	case *types.AttributeValueMemberSS:
+		return "SS"
+	default:
+		return "unknown"
+	}
+}

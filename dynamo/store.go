@@ -1,0 +1,106 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// Client is the part of DynamoDB that a [Store] calls. A *dynamodb.Client is
+// one.
+type Client interface {
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+}
+
+// Store keeps records in a DynamoDB table. It is safe for concurrent use.
+// Make one with [New].
+type Store struct {
+	client Client
+	table  string
+	codec  *codec
+	layout layout
+}
+
+var _ idempotent.Store = (*Store)(nil)
+
+// New makes a store of a table, which may be given by its name or ARN. It
+// sends nothing: whether the table fits shows at the first call.
+func New(client Client, table string, options *Options) (*Store, error) {
+	if client == nil {
+		return nil, errors.New("dynamo: the client is nil")
+	}
+	if table == "" {
+		return nil, errors.New("dynamo: the name of the table is empty")
+	}
+	o, err := options.resolve()
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCodec(o.Data, o.CompressAbove)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{client: client, table: table, codec: c, layout: newLayout(o)}, nil
+}
+
+// Get reads a record with strong consistency: an older state would let the
+// core decide on a record that has been finished since. Absent, with a nil
+// error, where there is none.
+func (s *Store) Get(ctx context.Context, id string) (idempotent.Record, error) {
+	if err := s.layout.checkID(id); err != nil {
+		return idempotent.Record{}, err
+	}
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
+		ConsistentRead: aws.Bool(true),
+		Key:            s.layout.key(id),
+		TableName:      &s.table,
+	}, quiet)
+	if err != nil {
+		return idempotent.Record{}, s.fail("GetItem", err)
+	}
+	return s.read("GetItem", out.Item)
+}
+
+// read decodes an item that DynamoDB answered.
+func (s *Store) read(op string, item map[string]types.AttributeValue) (idempotent.Record, error) {
+	if len(item) == 0 {
+		return idempotent.Record{}, nil
+	}
+	r, err := s.decode(item)
+	if err != nil {
+		return idempotent.Record{}, &Error{Op: op, Table: s.table, Err: err,
+			Advice: "a stored item is not a record; check that no other program writes these keys, and that Options.Attributes and Data are those of its writer"}
+	}
+	return r, nil
+}
+
+// lost answers a write that failed. A failed condition is a lost race, and so
+// is a conflict with a transaction or with a write in another Region: the SDK
+// retries neither, and both mean that somebody else is at this record.
+func (s *Store) lost(ctx context.Context, op, id string, err error) (idempotent.Record, bool, error) {
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		r, err := s.read(op, failed.Item)
+		return r, false, err
+	}
+	var inTransaction *types.TransactionConflictException
+	var inOtherRegion *types.ReplicatedWriteConflictException
+	if errors.As(err, &inTransaction) || errors.As(err, &inOtherRegion) {
+		r, err := s.Get(ctx, id)
+		return r, false, err
+	}
+	return idempotent.Record{}, false, s.fail(op, err)
+}
+
+// quiet turns the SDK's response checksums off for a call. The SDK (1.73)
+// does not read the body of a refused write to its end before it compares,
+// and so logs a warning for each duplicate; TLS protects the answers anyway.
+func quiet(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true }
