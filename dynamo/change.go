@@ -1,0 +1,116 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// Change makes one fenced write, as [idempotent.Store] says. A result that
+// does not fit into an item becomes Unavailable, as the answer says. It
+// refuses combinations of fields that the protocol does not use.
+//
+// c.With must be nil.
+func (s *Store) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	if err := s.checkChange(f, c); err != nil {
+		return idempotent.Record{}, false, err
+	}
+	switch {
+	case c.Release == idempotent.ReleaseDelete:
+		return s.delete(ctx, f)
+	case c.Release != 0:
+		return s.keep(ctx, f, c)
+	case c.Status != "":
+		return s.finish(ctx, f, c)
+	case len(c.Steps) > 0:
+		return s.step(ctx, f, c)
+	case c.Owner != "":
+		return s.takeOver(ctx, f, c)
+	default:
+		return s.extend(ctx, f, c)
+	}
+}
+
+// takeOver answers the whole record, as it holds steps of the earlier owners.
+func (s *Store) takeOver(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	u := newUpdate(setTakeOver)
+	u.values[":new_owner"] = text(c.Owner)
+	u.values[":one"] = number(1)
+	u.values[":empty"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
+	u.values[":lease"] = millis(c.Lease)
+	u.and(c)
+	u.fenceRead(f)
+	u.all = true
+	out, err := s.send(ctx, f.ID, u)
+	if err != nil {
+		return s.lost(ctx, "UpdateItem", f.ID, err)
+	}
+	r, err := s.read("UpdateItem", out.Attributes)
+	return r, err == nil, err
+}
+
+func (s *Store) extend(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	u := newUpdate(setExtend)
+	u.values[":lease"] = millis(c.Lease)
+	u.and(c)
+	u.fence(f)
+	u.condition += condForward
+	if _, err := s.send(ctx, f.ID, u); err != nil {
+		return s.lost(ctx, "UpdateItem", f.ID, err)
+	}
+	r := answer(f, c)
+	r.Lease = wholeMillis(c.Lease)
+	return r, true, nil
+}
+
+// keep ends the lease, and gives the attempt back if it is a refund. The
+// refund is a count of its own: a lower attempt would give two runs one
+// number.
+func (s *Store) keep(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	u := newUpdate(setKeep)
+	u.values[":zero"] = number(0)
+	u.tail = removeKeep
+	if c.Release == idempotent.ReleaseRefund {
+		u.tail += addRefund
+		u.values[":one"] = number(1)
+	}
+	u.fence(f)
+	if _, err := s.send(ctx, f.ID, u); err != nil {
+		return s.lost(ctx, "UpdateItem", f.ID, err)
+	}
+	r := answer(f, c)
+	r.Owner, r.Lease = "", idempotent.LeaseEnded
+	return r, true, nil
+}
+
+func (s *Store) delete(ctx context.Context, f idempotent.Fence) (idempotent.Record, bool, error) {
+	u := newUpdate("")
+	u.values[":zero"] = number(0)
+	u.fence(f)
+	u.condition += condNoSteps
+	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		ConditionExpression:                 &u.condition,
+		ExpressionAttributeNames:            s.layout.names(nil, u.condition),
+		ExpressionAttributeValues:           u.values,
+		Key:                                 s.layout.key(f.ID),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		TableName:                           &s.table,
+	}, quiet)
+	if err != nil {
+		return s.lost(ctx, "DeleteItem", f.ID, err)
+	}
+	return idempotent.Record{}, true, nil
+}
+
+// answer is what a successful change by the owner leaves, as far as it is
+// known without reading: a larger answer would be paid for and not be used.
+func answer(f idempotent.Fence, c idempotent.Change) idempotent.Record {
+	r := idempotent.Record{ID: f.ID, Status: idempotent.InProgress, Owner: f.Owner, Expires: wholeSeconds(c.Expires)}
+	if c.Owner != "" {
+		r.Owner = c.Owner
+	}
+	return r
+}

@@ -1,0 +1,95 @@
+package dynamo
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// Create writes r where no record is, or one that is over at the time over;
+// with the zero over, only where no record is. A finished record is written
+// without lease and steps, and one whose result does not fit into an item
+// with Unavailable instead, as the answer says.
+//
+// with must be nil.
+func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+	if err := s.checkCreate(r, with); err != nil {
+		return idempotent.Record{}, false, err
+	}
+	r.Lease, r.Expires = wholeMillis(r.Lease), wholeSeconds(r.Expires)
+	if r.Status != idempotent.InProgress {
+		r.Lease, r.Steps = time.Time{}, nil
+	}
+	item := s.item(r)
+	s.putResult(item, &r)
+	_, err := s.put(ctx, item, over)
+	if tooLarge(err) && r.Data != nil {
+		s.putUnavailable(item, &r)
+		_, err = s.put(ctx, item, over)
+	}
+	if err == nil {
+		return r, true, nil
+	}
+	met, ok, err := s.lost(ctx, "PutItem", r.ID, err)
+	if err == nil && met.Status == idempotent.Absent {
+		// This condition never fails where no record is: the answer came
+		// without the item (some emulators), or it is gone since.
+		met, err = s.Get(ctx, r.ID)
+	}
+	return met, ok, err
+}
+
+func (s *Store) put(ctx context.Context, item map[string]types.AttributeValue, over time.Time) (*dynamodb.PutItemOutput, error) {
+	condition, values := condAbsent, map[string]types.AttributeValue(nil)
+	if !over.IsZero() {
+		condition = condAbsentOrOver
+		values = map[string]types.AttributeValue{
+			":inprogress": text(string(idempotent.InProgress)),
+			":over_ms":    millis(over),
+			":over_s":     seconds(over),
+		}
+	}
+	return s.client.PutItem(ctx, &dynamodb.PutItemInput{
+		ConditionExpression:                 &condition,
+		ExpressionAttributeNames:            s.layout.names(nil, condition),
+		ExpressionAttributeValues:           values,
+		Item:                                item,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		TableName:                           &s.table,
+	}, quiet)
+}
+
+// item of a record, without its result. What is absent in the record is
+// absent in the item.
+func (s *Store) item(r idempotent.Record) map[string]types.AttributeValue {
+	a := &s.layout.attr
+	item := s.layout.key(r.ID)
+	item[a.Status] = text(string(r.Status))
+	if r.Owner != "" {
+		item[a.Owner] = text(r.Owner)
+	}
+	if r.Attempt != 0 {
+		item[a.Attempt] = number(r.Attempt)
+	}
+	if r.Refunds != 0 {
+		item[a.Refunds] = number(r.Refunds)
+	}
+	if r.Fingerprint != "" {
+		item[a.Validation] = text(r.Fingerprint)
+	}
+	if !r.Lease.IsZero() {
+		item[a.Lease] = millis(r.Lease)
+	}
+	if !r.Expires.IsZero() {
+		item[a.Expiration] = seconds(r.Expires)
+	}
+	if r.Status == idempotent.InProgress {
+		// A step is an update of a path into this map, which needs it.
+		item[a.Steps] = s.codec.encodeSteps(r.Steps)
+	}
+	return item
+}

@@ -1,0 +1,52 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// finish completes or fails a record: the owner its own, and with c.Owner one
+// that nobody owns.
+func (s *Store) finish(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	r := answer(f, c)
+	r.Status, r.Data, r.Unavailable = c.Status, c.Data, c.Unavailable
+	if c.Owner != "" {
+		r.Attempt = f.Attempt // as the fence requires
+	}
+	// The item as far as it is known, for its size.
+	known := s.item(r)
+	known[s.layout.attr.Validation] = text(c.Fingerprint)
+	s.putResult(known, &r)
+
+	_, err := s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
+	if tooLarge(err) && r.Data != nil {
+		s.putUnavailable(known, &r)
+		_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
+	}
+	if err != nil {
+		return s.lost(ctx, "UpdateItem", f.ID, err)
+	}
+	return r, true, nil
+}
+
+func (s *Store) finishUpdate(f idempotent.Fence, c idempotent.Change, data types.AttributeValue) *update {
+	u := newUpdate(setFinish)
+	u.values[":status"] = text(string(c.Status))
+	if data != nil {
+		u.set += andData
+		u.values[":data"] = data
+	}
+	u.and(c)
+	u.tail = removeFinish
+	if c.Owner == "" {
+		u.fence(f)
+		return u
+	}
+	u.set += andOwner
+	u.values[":new_owner"] = text(c.Owner)
+	u.fenceRead(f)
+	return u
+}

@@ -1,0 +1,72 @@
+package dynamo
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// step adds finished steps, each by its own path: writing the whole map would
+// lose a step that finishes at the same time.
+func (s *Store) step(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	_, err := s.send(ctx, f.ID, s.stepUpdate(f, c))
+	if noMap(err) {
+		// A record of another library, which has no map to add to.
+		var made bool
+		if made, err = s.makeMap(ctx, f, c); err == nil && !made {
+			// It has one now, or the fence does not hold.
+			_, err = s.send(ctx, f.ID, s.stepUpdate(f, c))
+		}
+	}
+	if err != nil {
+		return s.lost(ctx, "UpdateItem", f.ID, err)
+	}
+	r := answer(f, c)
+	r.Steps = c.Steps
+	return r, true, nil
+}
+
+func (s *Store) stepUpdate(f idempotent.Fence, c idempotent.Change) *update {
+	u := newUpdate("SET ")
+	u.names = make(map[string]string, len(c.Steps))
+	for i, name := range slices.Sorted(maps.Keys(c.Steps)) {
+		n := strconv.Itoa(i)
+		if i > 0 {
+			u.set += ", "
+		}
+		// The name is the user's, so that it is a placeholder as well: with
+		// a dot in it, it would be a longer path.
+		u.set += "#steps.#s" + n + " = :s" + n
+		u.names["#s"+n] = name
+		u.values[":s"+n] = s.codec.encodeStep(c.Steps[name])
+	}
+	u.and(c)
+	u.fence(f)
+	return u
+}
+
+// makeMap writes the steps to a record without a map, and reports false where
+// the condition fails.
+func (s *Store) makeMap(ctx context.Context, f idempotent.Fence, c idempotent.Change) (bool, error) {
+	u := newUpdate(setStepMap)
+	u.values[":steps"] = s.codec.encodeSteps(c.Steps)
+	u.and(c)
+	u.fence(f)
+	u.condition += condNoMap
+	_, err := s.send(ctx, f.ID, u)
+	if conditionFailed(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// noMap recognises DynamoDB's refusal of a path into an absent map, which has
+// no code of its own.
+func noMap(err error) bool {
+	code, message := apiError(err)
+	return code == "ValidationException" && strings.Contains(message, "document path")
+}

@@ -1,0 +1,83 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// update is one UpdateItem in the making.
+type update struct {
+	set       string // the SET clause
+	tail      string // the clauses after it
+	condition string
+	names     map[string]string // beyond the store's placeholders
+	values    map[string]types.AttributeValue
+	all       bool // answer the whole item
+}
+
+func newUpdate(set string) *update {
+	return &update{set: set, values: make(map[string]types.AttributeValue, 8)}
+}
+
+// and adds what may come with every kind of update.
+func (u *update) and(c idempotent.Change) {
+	if !c.Expires.IsZero() {
+		u.set += andExpires
+		u.values[":exp"] = seconds(c.Expires)
+	}
+	if c.Fingerprint != "" {
+		u.set += andFingerprint
+		u.values[":validation"] = text(c.Fingerprint)
+	}
+}
+
+// fence is the condition of an owner's own writes. They must not depend on
+// how far its last heartbeat came.
+func (u *update) fence(f idempotent.Fence) {
+	u.values[":inprogress"] = text(string(idempotent.InProgress))
+	if f.Owner == "" {
+		u.condition = condOwnless
+		return
+	}
+	u.condition = condOwned
+	u.values[":owner"] = text(f.Owner)
+}
+
+// fenceRead is the condition for becoming the owner: everything is as read.
+func (u *update) fenceRead(f idempotent.Fence) {
+	u.fence(f)
+	if f.Lease.IsZero() {
+		u.condition += condNoLease
+	} else {
+		u.condition += condLease
+		u.values[":read_lease"] = millis(f.Lease)
+	}
+	if f.Attempt == 0 {
+		u.condition += condNoAttempt
+	} else {
+		u.condition += condAttempt
+		u.values[":read_attempt"] = number(f.Attempt)
+	}
+}
+
+func (s *Store) send(ctx context.Context, id string, u *update) (*dynamodb.UpdateItemOutput, error) {
+	expression := u.set + u.tail
+	returned := types.ReturnValueNone
+	if u.all {
+		returned = types.ReturnValueAllNew
+	}
+	return s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		ConditionExpression:                 &u.condition,
+		ExpressionAttributeNames:            s.layout.names(u.names, expression, u.condition),
+		ExpressionAttributeValues:           u.values,
+		Key:                                 s.layout.key(id),
+		ReturnValues:                        returned,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		TableName:                           &s.table,
+		UpdateExpression:                    &expression,
+	}, quiet)
+}
