@@ -1,0 +1,124 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// newTable makes a table with the default options in DynamoDB Local.
+func newTable(t *testing.T) (*dynamodb.Client, string) {
+	t.Helper()
+	client := newClient(t)
+	table := "t-" + rand.Text()
+	if err := CreateTable(t.Context(), client, table, nil); err != nil {
+		t.Fatal(err)
+	}
+	return client, table
+}
+
+// newClient is a client of DynamoDB Local, with optional changes.
+func newClient(t *testing.T, change ...func(*dynamodb.Options)) *dynamodb.Client {
+	t.Helper()
+	endpoint := os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
+	if endpoint == "" {
+		t.Fatal("AWS_ENDPOINT_URL_DYNAMODB is not set: these tests need DynamoDB Local")
+	}
+	return dynamodb.New(clientOptions(endpoint), change...)
+}
+
+func clientOptions(endpoint string) dynamodb.Options {
+	return dynamodb.Options{
+		BaseEndpoint: &endpoint,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
+		}),
+		Region: "eu-central-1",
+	}
+}
+
+func newStore(t *testing.T, client Client, table string, o *Options) *Store {
+	t.Helper()
+	s, err := New(client, table, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// localStore is a store of a new table in DynamoDB Local.
+func localStore(t *testing.T) *Store {
+	t.Helper()
+	client, table := newTable(t)
+	return newStore(t, client, table, nil)
+}
+
+// now lies years ahead: DynamoDB Local deletes an item within a second of
+// its expiration, and these tests want to meet it.
+var now = time.Date(2090, 1, 2, 3, 4, 5, 678e6, time.UTC)
+
+const owner, rival = "owner-1", "owner-2"
+
+func claim(id string) idempotent.Record {
+	return idempotent.Record{
+		ID: id, Status: idempotent.InProgress, Owner: owner, Attempt: 1,
+		Lease: now.Add(time.Minute), Expires: now.Add(time.Hour), Fingerprint: "f",
+	}
+}
+
+func fence(id string) idempotent.Fence {
+	return idempotent.Fence{ID: id, Owner: owner, Attempt: 1, Lease: now.Add(time.Minute)}
+}
+
+func create(t *testing.T, s *Store, r idempotent.Record) {
+	t.Helper()
+	if _, ok, err := s.Create(t.Context(), r, time.Time{}, nil); err != nil || !ok {
+		t.Fatalf("Create: ok %v, %v", ok, err)
+	}
+}
+
+// change applies c and demands success or not; it answers what is then stored.
+func change(t *testing.T, s *Store, f idempotent.Fence, c idempotent.Change, want bool) (answer, stored idempotent.Record) {
+	t.Helper()
+	answer, ok, err := s.Change(t.Context(), f, c)
+	if err != nil || ok != want {
+		t.Fatalf("Change %+v: ok %v, want %v; %v", c, ok, want, err)
+	}
+	return answer, get(t, s, f.ID)
+}
+
+func get(t *testing.T, s *Store, id string) idempotent.Record {
+	t.Helper()
+	r, err := s.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// putItem writes an item as another program would.
+func putItem(t *testing.T, s *Store, item map[string]types.AttributeValue) {
+	t.Helper()
+	_, err := s.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.table, Item: item})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rawItem reads an item with all attributes.
+func rawItem(t *testing.T, s *Store, id string) map[string]types.AttributeValue {
+	t.Helper()
+	out, err := s.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &s.table, Key: s.layout.key(id), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Item
+}

@@ -1,0 +1,267 @@
+package dynamo
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func TestCreateAndMeet(t *testing.T) {
+	s := localStore(t)
+	r := claim("op#1")
+	written, ok, err := s.Create(t.Context(), r, now, nil)
+	if err != nil || !ok {
+		t.Fatalf("ok %v, %v", ok, err)
+	}
+	met, ok, err := s.Create(t.Context(), idempotent.Record{ID: "op#1", Status: idempotent.InProgress, Owner: rival, Attempt: 1}, now, nil)
+	if err != nil || ok {
+		t.Fatalf("the duplicate: ok %v, %v", ok, err)
+	}
+	if !reflect.DeepEqual(met, written) || !reflect.DeepEqual(met, get(t, s, "op#1")) {
+		t.Errorf("met %+v\nwritten %+v", met, written)
+	}
+	if met.Owner != owner || met.Attempt != 1 || met.Fingerprint != "f" || !met.Lease.Equal(r.Lease) || met.Expires.Unix() != r.Expires.Unix() {
+		t.Errorf("met %+v", met)
+	}
+	m, ok := rawItem(t, s, "op#1")["steps"].(*types.AttributeValueMemberM)
+	if !ok || len(m.Value) != 0 {
+		t.Error("the claim has no empty map of steps")
+	}
+}
+
+func TestCreateOver(t *testing.T) {
+	end := now.Truncate(time.Second)
+	for _, c := range []struct {
+		name    string
+		status  idempotent.Status
+		lease   time.Time
+		expires time.Time
+		over    time.Time
+		want    bool
+	}{
+		{"retention not over", idempotent.Completed, time.Time{}, end, end, false},
+		{"retention over by less than a second", idempotent.Completed, time.Time{}, end, end.Add(999 * time.Millisecond), false},
+		{"retention over", idempotent.Completed, time.Time{}, end, end.Add(time.Second), true},
+		{"failed, over", idempotent.Failed, time.Time{}, end, end.Add(time.Second), true},
+		{"zero over", idempotent.Completed, time.Time{}, end, time.Time{}, false},
+		{"no retention", idempotent.Completed, time.Time{}, time.Time{}, end.AddDate(100, 0, 0), false},
+		{"lease lives on", idempotent.InProgress, end.Add(time.Second), end, end.Add(time.Second), false},
+		{"lease over as well", idempotent.InProgress, end.Add(time.Second), end, end.Add(1001 * time.Millisecond), true},
+		{"lease over, retention not", idempotent.InProgress, end.Add(-time.Second), end, end, false},
+		{"no lease", idempotent.InProgress, time.Time{}, end, end.Add(time.Second), true},
+		{"lease ended", idempotent.InProgress, idempotent.LeaseEnded, end, end.Add(time.Second), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := localStore(t)
+			old := idempotent.Record{ID: "op#1", Status: c.status, Owner: owner, Attempt: 3, Lease: c.lease, Expires: c.expires, Fingerprint: "old"}
+			if c.status != idempotent.InProgress {
+				old.Data = []byte(`"old"`)
+			}
+			create(t, s, old)
+			stored := get(t, s, "op#1")
+			if stored.Over(c.over) != c.want && !c.over.IsZero() {
+				t.Fatalf("Record.Over and this table disagree")
+			}
+			next := idempotent.Record{ID: "op#1", Status: idempotent.InProgress, Owner: rival, Attempt: 1, Lease: end.Add(time.Minute)}
+			got, ok, err := s.Create(t.Context(), next, c.over, nil)
+			if err != nil || ok != c.want {
+				t.Fatalf("ok %v, want %v; %v", ok, c.want, err)
+			}
+			after := get(t, s, "op#1")
+			if !ok && (!reflect.DeepEqual(got, stored) || !reflect.DeepEqual(after, stored)) {
+				t.Errorf("met %+v\nstored before %+v\nand after %+v", got, stored, after)
+			}
+			if ok && !reflect.DeepEqual(after, got) {
+				t.Errorf("stored %+v, answered %+v", after, got)
+			}
+		})
+	}
+}
+
+func TestTakeOver(t *testing.T) {
+	s := localStore(t)
+	r := claim("op#1")
+	r.Steps = map[string][]byte{"a": []byte("1")}
+	create(t, s, r)
+	f := fence("op#1")
+	c := idempotent.Change{Owner: rival, Lease: now.Add(time.Hour), Expires: now.Add(2 * time.Hour), Fingerprint: "g"}
+
+	for name, wrong := range map[string]idempotent.Fence{
+		"owner":     {ID: f.ID, Owner: "x", Attempt: 1, Lease: f.Lease},
+		"no owner":  {ID: f.ID, Attempt: 1, Lease: f.Lease},
+		"attempt":   {ID: f.ID, Owner: owner, Attempt: 2, Lease: f.Lease},
+		"no number": {ID: f.ID, Owner: owner, Lease: f.Lease},
+		"lease":     {ID: f.ID, Owner: owner, Attempt: 1, Lease: f.Lease.Add(time.Millisecond)},
+		"no lease":  {ID: f.ID, Owner: owner, Attempt: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			met, stored := change(t, s, wrong, c, false)
+			if !reflect.DeepEqual(met, stored) || stored.Owner != owner {
+				t.Errorf("met %+v, stored %+v", met, stored)
+			}
+		})
+	}
+	got, stored := change(t, s, f, c, true)
+	if !reflect.DeepEqual(got, stored) {
+		t.Errorf("answered %+v\nstored %+v", got, stored)
+	}
+	if got.Owner != rival || got.Attempt != 2 || got.Fingerprint != "f" || string(got.Steps["a"]) != "1" || !got.Lease.Equal(c.Lease) {
+		t.Errorf("taken over: %+v", got)
+	}
+	change(t, s, f, c, false) // once only
+}
+
+func TestTakeOverForeign(t *testing.T) {
+	s := localStore(t)
+	putItem(t, s, map[string]types.AttributeValue{
+		"id": text("f#1"), "status": text("INPROGRESS"), "expiration": seconds(now.Add(time.Hour)), "in_progress_expiration": millis(now), "mine": text("stays"),
+	})
+	met := get(t, s, "f#1")
+	f := idempotent.Fence{ID: met.ID, Owner: met.Owner, Attempt: met.Attempt, Lease: met.Lease}
+	got, _ := change(t, s, f, idempotent.Change{Owner: rival, Lease: now.Add(time.Hour), Fingerprint: "g"}, true)
+	if got.Attempt != 2 || got.Fingerprint != "g" || got.Owner != rival {
+		t.Errorf("taken over: %+v", got)
+	}
+	if _, ok := rawItem(t, s, "f#1")["mine"]; !ok {
+		t.Error("another program's attribute is gone")
+	}
+}
+
+func TestExtendOnlyForward(t *testing.T) {
+	s := localStore(t)
+	create(t, s, claim("op#1"))
+	later := now.Add(2 * time.Minute)
+	got, stored := change(t, s, fence("op#1"), idempotent.Change{Lease: later, Expires: now.Add(3 * time.Hour)}, true)
+	if !got.Lease.Equal(later) || !stored.Lease.Equal(later) || !stored.Expires.Equal(got.Expires) {
+		t.Errorf("answered %+v, stored %+v", got, stored)
+	}
+	_, stored = change(t, s, fence("op#1"), idempotent.Change{Lease: later}, false)
+	_, stored = change(t, s, fence("op#1"), idempotent.Change{Lease: now}, false)
+	if !stored.Lease.Equal(later) {
+		t.Error("a delayed heartbeat shortened the lease")
+	}
+}
+
+func TestFinish(t *testing.T) {
+	for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+		t.Run(string(status), func(t *testing.T) {
+			s := localStore(t)
+			r := claim("op#1")
+			r.Steps = map[string][]byte{"a": nil}
+			create(t, s, r)
+			c := idempotent.Change{Status: status, Data: []byte(`{"n":9007199254740993}`), Expires: now.Add(24 * time.Hour)}
+			change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, c, false)
+			got, stored := change(t, s, idempotent.Fence{ID: "op#1", Owner: owner}, c, true)
+			if got.Status != status || string(got.Data) != string(c.Data) || string(stored.Data) != string(c.Data) || stored.Status != status {
+				t.Errorf("answered %+v, stored %+v", got, stored)
+			}
+			item := rawItem(t, s, "op#1")
+			if item["steps"] != nil || item["in_progress_expiration"] != nil || item["owner"] == nil {
+				t.Errorf("stored %v", item)
+			}
+			met, _ := change(t, s, idempotent.Fence{ID: "op#1", Owner: owner}, c, false) // not twice
+			if !reflect.DeepEqual(met, stored) {
+				t.Errorf("met %+v", met)
+			}
+		})
+	}
+}
+
+func TestAdoptAndFinish(t *testing.T) {
+	s := localStore(t)
+	create(t, s, claim("op#1"))
+	c := idempotent.Change{Owner: rival, Status: idempotent.Completed, Data: []byte("1")}
+	f := idempotent.Fence{ID: "op#1", Attempt: 1, Lease: idempotent.LeaseEnded}
+	change(t, s, f, c, false) // owned
+	change(t, s, fence("op#1"), idempotent.Change{Release: idempotent.ReleaseKeep}, true)
+	f.Attempt = 2
+	change(t, s, f, c, false)
+	f.Attempt = 1
+	got, stored := change(t, s, f, c, true)
+	if stored.Owner != rival || stored.Status != idempotent.Completed || stored.Attempt != 1 || got.Owner != rival || got.Attempt != 1 {
+		t.Errorf("answered %+v, stored %+v", got, stored)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	t.Run("delete", func(t *testing.T) {
+		s := localStore(t)
+		create(t, s, claim("op#1"))
+		change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Release: idempotent.ReleaseDelete}, false)
+		got, stored := change(t, s, fence("op#1"), idempotent.Change{Release: idempotent.ReleaseDelete}, true)
+		if got.Status != idempotent.Absent || stored.Status != idempotent.Absent {
+			t.Errorf("answered %+v, stored %+v", got, stored)
+		}
+		met, _ := change(t, s, fence("op#1"), idempotent.Change{Release: idempotent.ReleaseDelete}, false)
+		if met.Status != idempotent.Absent {
+			t.Errorf("met %+v", met)
+		}
+	})
+	t.Run("delete refused by steps", func(t *testing.T) {
+		s := localStore(t)
+		create(t, s, claim("op#1"))
+		change(t, s, fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": nil}}, true)
+		met, stored := change(t, s, fence("op#1"), idempotent.Change{Release: idempotent.ReleaseDelete}, false)
+		if met.Owner != owner || len(met.Steps) != 1 || stored.Status != idempotent.InProgress {
+			t.Errorf("met %+v, stored %+v", met, stored)
+		}
+	})
+	t.Run("delete without a map of steps", func(t *testing.T) {
+		s := localStore(t)
+		putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner)})
+		change(t, s, idempotent.Fence{ID: "op#1", Owner: owner}, idempotent.Change{Release: idempotent.ReleaseDelete}, true)
+	})
+	for _, release := range []idempotent.Release{idempotent.ReleaseKeep, idempotent.ReleaseRefund} {
+		t.Run("keep", func(t *testing.T) {
+			s := localStore(t)
+			create(t, s, claim("op#1"))
+			got, stored := change(t, s, fence("op#1"), idempotent.Change{Release: release}, true)
+			if !stored.Lease.Equal(idempotent.LeaseEnded) || stored.Owner != "" || stored.Attempt != 1 || stored.Refunds != int64(release-idempotent.ReleaseKeep) {
+				t.Errorf("stored %+v", stored)
+			}
+			if got.Owner != "" || !got.Lease.Equal(idempotent.LeaseEnded) {
+				t.Errorf("answered %+v", got)
+			}
+			change(t, s, fence("op#1"), idempotent.Change{Release: release}, false)
+			change(t, s, fence("op#1"), idempotent.Change{Lease: now.Add(time.Hour)}, false)
+			// The fence "no owner" holds now.
+			change(t, s, idempotent.Fence{ID: "op#1"}, idempotent.Change{Lease: now}, true)
+		})
+	}
+}
+
+func TestSteps(t *testing.T) {
+	steps := map[string][]byte{"a": []byte("1"), "b.c#d": {0xff, 0}, "e": nil, "f": {}, " ü": []byte("text")}
+	s := localStore(t)
+	create(t, s, claim("op#1"))
+	change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Steps: steps}, false)
+	change(t, s, fence("op#1"), idempotent.Change{Steps: map[string][]byte{"first": []byte("0")}}, true)
+	got, stored := change(t, s, fence("op#1"), idempotent.Change{Steps: steps}, true)
+	if !reflect.DeepEqual(got.Steps, steps) {
+		t.Errorf("answered %v", got.Steps)
+	}
+	want := map[string][]byte{"first": []byte("0"), "a": []byte("1"), "b.c#d": {0xff, 0}, "e": nil, "f": {}, " ü": []byte("text")}
+	if !reflect.DeepEqual(stored.Steps, want) {
+		t.Errorf("stored %v", stored.Steps)
+	}
+}
+
+func TestStepsWithoutMap(t *testing.T) {
+	s := localStore(t)
+	putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner)})
+	one := idempotent.Change{Steps: map[string][]byte{"a": []byte("1")}}
+	change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, one, false)
+	change(t, s, idempotent.Fence{ID: "op#1"}, one, false)
+	_, stored := change(t, s, idempotent.Fence{ID: "op#1", Owner: owner}, one, true)
+	if string(stored.Steps["a"]) != "1" {
+		t.Errorf("stored %v", stored.Steps)
+	}
+	met, _ := change(t, s, idempotent.Fence{ID: "absent", Owner: owner}, one, false)
+	if met.Status != idempotent.Absent {
+		t.Errorf("met %+v", met)
+	}
+}

@@ -1,0 +1,117 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// TableClient is the part of DynamoDB that [CreateTable] calls. A
+// *dynamodb.Client is one.
+type TableClient interface {
+	dynamodb.DescribeTableAPIClient
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
+}
+
+// maxTableWait bounds the wait for a new table, which takes some seconds.
+const maxTableWait = 5 * time.Minute
+
+// CreateTable makes a table for a store with these options, billed on demand,
+// and waits until it can be used. A table that exists already must have the
+// right keys, and its TTL the right attribute or be off; it is then turned
+// on.
+//
+// It is for tests and tools. In production the table belongs into the
+// deployment, with backups and protection from deletion.
+func CreateTable(ctx context.Context, client TableClient, table string, options *Options) error {
+	o, err := options.resolve()
+	if err != nil {
+		return err
+	}
+	l := newLayout(o)
+	keys, attributes := l.schema()
+	_, err = client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		AttributeDefinitions: attributes,
+		BillingMode:          types.BillingModePayPerRequest,
+		KeySchema:            keys,
+		TableName:            &table,
+	}, quiet)
+	if exists := (*types.ResourceInUseException)(nil); err != nil && !errors.As(err, &exists) {
+		return tableError(&l, "CreateTable", table, err)
+	}
+	described, err := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
+		o.MinDelay, o.MaxDelay = 100*time.Millisecond, 5*time.Second
+	}).WaitForOutput(ctx, &dynamodb.DescribeTableInput{TableName: &table}, maxTableWait)
+	if err != nil {
+		return tableError(&l, "DescribeTable", table, err)
+	}
+	if err := checkSchema(described.Table, keys, attributes); err != nil {
+		return tableError(&l, "CreateTable", table, err)
+	}
+	return enableTTL(ctx, client, table, &l)
+}
+
+func tableError(l *layout, op, table string, err error) error {
+	return &Error{Op: op, Table: table, Err: err, Advice: l.advice(err), unavailable: isUnavailable(err)}
+}
+
+func (l *layout) schema() (keys []types.KeySchemaElement, attributes []types.AttributeDefinition) {
+	add := func(name string, kind types.KeyType) {
+		keys = append(keys, types.KeySchemaElement{AttributeName: aws.String(name), KeyType: kind})
+		attributes = append(attributes, types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeS})
+	}
+	add(l.attr.ID, types.KeyTypeHash)
+	if l.composite() {
+		add(l.attr.SortKey, types.KeyTypeRange)
+	}
+	return keys, attributes
+}
+
+// checkSchema compares the keys. Other attributes may be defined, for indexes.
+func checkSchema(table *types.TableDescription, keys []types.KeySchemaElement, attributes []types.AttributeDefinition) error {
+	found := map[string]string{}
+	for _, d := range table.AttributeDefinitions {
+		found[aws.ToString(d.AttributeName)] = string(d.AttributeType)
+	}
+	ok := len(table.KeySchema) == len(keys)
+	for i := 0; ok && i < len(keys); i++ {
+		name := aws.ToString(keys[i].AttributeName)
+		ok = aws.ToString(table.KeySchema[i].AttributeName) == name && table.KeySchema[i].KeyType == keys[i].KeyType &&
+			found[name] == string(attributes[i].AttributeType)
+	}
+	if !ok {
+		return fmt.Errorf("the table exists with other keys than these options need (%d of type S, partition key %q)",
+			len(keys), aws.ToString(keys[0].AttributeName))
+	}
+	return nil
+}
+
+// enableTTL asks first: enabling what is enabled is an error without a code
+// of its own.
+func enableTTL(ctx context.Context, client TableClient, table string, l *layout) error {
+	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, quiet)
+	if err != nil {
+		return tableError(l, "DescribeTimeToLive", table, err)
+	}
+	if d := out.TimeToLiveDescription; d != nil && (d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
+		if name := aws.ToString(d.AttributeName); name != l.attr.Expiration {
+			return tableError(l, "DescribeTimeToLive", table, fmt.Errorf("the table's TTL uses the attribute %q, not %q", name, l.attr.Expiration))
+		}
+		return nil
+	}
+	_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName:               &table,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &l.attr.Expiration, Enabled: aws.Bool(true)},
+	}, quiet)
+	if err != nil {
+		return tableError(l, "UpdateTimeToLive", table, err)
+	}
+	return nil
+}
