@@ -1,0 +1,221 @@
+package dynamo
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func noise(n int) []byte {
+	r := rand.New(rand.NewPCG(1, 2))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte('!' + r.IntN(90)) // text that does not compress to much less
+	}
+	return b
+}
+
+var results = map[string][]byte{
+	"nil":         nil,
+	"empty":       {},
+	"null":        []byte("null"),
+	"string":      []byte(`"text"`),
+	"object":      []byte(`{"a":[1,2.50,-0,1e400,true,null,"<&>\u2028"],"":{}}`),
+	"whitespace":  []byte(" { \"a\" : 1 }\n"),
+	"NUL":         []byte("\"a\x00b\""),
+	"not JSON":    []byte(`{"a":`),
+	"not UTF-8":   {0xff, 0xfe, 0, 'a'},
+	"half a rune": []byte("ü")[:1],
+	"like a tag":  []byte("zstd"),
+	"large":       bytes.Repeat([]byte(`{"a":1},`), 20_000),
+	"large bytes": bytes.Repeat([]byte{0xff, 0}, 20_000),
+	"noise":       noise(20_000),
+}
+
+func TestResultsKeepTheirBytes(t *testing.T) {
+	client, table := newTable(t)
+	for format, o := range map[string]*Options{"default": nil, "uncompressed": {CompressAbove: -1}, "all compressed": {CompressAbove: 1}} {
+		s := newStore(t, client, table, o)
+		for name, data := range results {
+			t.Run(format+" "+name, func(t *testing.T) {
+				completed(t, s, format+name, data)
+				got := get(t, s, format+name)
+				if !bytes.Equal(got.Data, data) || (got.Data == nil) != (data == nil) || got.Unavailable != "" {
+					t.Errorf("read %.100q (nil: %v), wrote %.100q", got.Data, got.Data == nil, data)
+				}
+			})
+		}
+	}
+}
+
+// completed claims and completes, and creates as completed under id+"'".
+func completed(t *testing.T, s *Store, id string, data []byte) idempotent.Record {
+	t.Helper()
+	create(t, s, claim(id))
+	r, _ := change(t, s, fence(id), idempotent.Change{Status: idempotent.Completed, Data: data}, true)
+	if !bytes.Equal(r.Data, data) {
+		t.Errorf("answered %.100q", r.Data)
+	}
+	create(t, s, idempotent.Record{ID: id + "'", Status: idempotent.Completed, Data: data})
+	if again := get(t, s, id+"'"); !bytes.Equal(again.Data, get(t, s, id).Data) {
+		t.Error("Create and Change store different results")
+	}
+	return r
+}
+
+func TestTextIsStoredAsItIs(t *testing.T) {
+	c := testCodec(t, Text, 100)
+	for text, want := range map[string]string{
+		`{"a":1}`:                  "S",
+		"":                         "S",
+		"zstd":                     "S",
+		"\xff":                     "B",
+		strings.Repeat("a", 100):   "S",
+		strings.Repeat("a", 101):   "B",
+		string(noise(101)[:101]):   "S", // would not become smaller
+		"r" + string([]byte{0xc0}): "B",
+	} {
+		if got := typeName(c.encode([]byte(text))); got != want {
+			t.Errorf("%.20q is stored as %s, want %s", text, got, want)
+		}
+	}
+}
+
+func testCodec(t testing.TB, format DataFormat, above int) *codec {
+	t.Helper()
+	c, err := newCodec(format, above)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestUnavailableCannotCollide(t *testing.T) {
+	for _, format := range []DataFormat{Text, Native} {
+		c := testCodec(t, format, 1)
+		data, reason, err := c.decode(unavailable("why\xff"))
+		if err != nil || data != nil || reason != "why\xff" {
+			t.Errorf("%q, %q, %v", data, reason, err)
+		}
+		if _, reason, err := c.decode(unavailable("")); err != nil || reason == "" {
+			t.Errorf("a marker without reason: %q, %v", reason, err)
+		}
+		forged := unavailable("why").(*types.AttributeValueMemberB).Value
+		data, reason, err = c.decode(c.encode(forged))
+		if err != nil || !bytes.Equal(data, forged) || reason != "" {
+			t.Errorf("a user's result like a marker: %q, %q, %v", data, reason, err)
+		}
+	}
+}
+
+func TestBrokenBinaryResults(t *testing.T) {
+	c := testCodec(t, Text, 1)
+	for name, b := range map[string][]byte{"empty": {}, "unknown tag": []byte("xabc"), "not zstd": []byte("zabc"), "cut zstd": []byte("z\x28\xb5\x2f\xfd")} {
+		if data, _, err := c.decode(&types.AttributeValueMemberB{Value: b}); err == nil {
+			t.Errorf("%s: read as %q", name, data)
+		}
+	}
+}
+
+// A few KB decode to gigabytes, with the size in the frame or without.
+func TestDecompressionIsBounded(t *testing.T) {
+	c := testCodec(t, Text, 1)
+	var streamed bytes.Buffer
+	w, err := zstd.NewWriter(&streamed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := make([]byte, 1<<20)
+	for range 80 {
+		if _, err := w.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{
+		"streamed":  streamed.Bytes(),
+		"sized":     c.zip.EncodeAll(make([]byte, maxDataBytes+1), nil),
+		"two parts": append(c.zip.EncodeAll(make([]byte, maxDataBytes/2+1), nil), c.zip.EncodeAll(make([]byte, maxDataBytes/2+1), nil)...),
+	} {
+		data, _, err := c.decode(tagged(tagZstd, b))
+		if err == nil {
+			t.Errorf("%s: %d bytes read from %d", name, len(data), len(b))
+		}
+	}
+}
+
+func TestResultsTooLarge(t *testing.T) {
+	client, table := newTable(t)
+	raw, compressed := newStore(t, client, table, &Options{CompressAbove: -1}), newStore(t, client, table, nil)
+	native := newStore(t, client, table, &Options{Data: Native})
+	compressible := bytes.Repeat([]byte(" "), 2<<20)
+	for name, c := range map[string]struct {
+		s    *Store
+		data []byte
+		fits bool
+	}{
+		"fits":                  {raw, noise(maxItemBytes - 500), true},
+		"just too large":        {raw, noise(maxItemBytes), false},
+		"far too large":         {raw, noise(20 << 20), false},
+		"fits compressed":       {compressed, compressible, true},
+		"too large compressed":  {compressed, noise(1 << 20), false},
+		"too large to read":     {compressed, make([]byte, maxDataBytes+1), false},
+		"native, fits":          {native, []byte(`"` + strings.Repeat("a", maxItemBytes-500) + `"`), true},
+		"native, too large":     {native, []byte(`"` + strings.Repeat("a", maxItemBytes) + `"`), false},
+		"native as text, large": {native, append(noise(maxItemBytes), '{'), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			create(t, c.s, claim(name))
+			got, stored := change(t, c.s, fence(name), idempotent.Change{Status: idempotent.Completed, Data: c.data}, true)
+			checkFits(t, got, c.data, c.fits)
+			checkFits(t, stored, c.data, c.fits)
+
+			got, ok, err := c.s.Create(t.Context(), idempotent.Record{ID: name + "'", Status: idempotent.Completed, Data: c.data}, now, nil)
+			if err != nil || !ok {
+				t.Fatalf("ok %v, %v", ok, err)
+			}
+			checkFits(t, got, c.data, c.fits)
+			checkFits(t, get(t, c.s, name+"'"), c.data, c.fits)
+		})
+	}
+}
+
+func checkFits(t *testing.T, r idempotent.Record, data []byte, fits bool) {
+	t.Helper()
+	if fits && (!bytes.Equal(r.Data, data) || r.Unavailable != "") {
+		t.Errorf("a result of %d bytes did not fit: %q", len(data), r.Unavailable)
+	}
+	if !fits && (r.Data != nil || r.Unavailable == "" || r.Status != idempotent.Completed) {
+		t.Errorf("%d bytes stored as %d bytes, unavailable %q", len(data), len(r.Data), r.Unavailable)
+	}
+}
+
+// The estimate cannot know what other programs have added to the item: then
+// DynamoDB's own refusal must not make the work run again.
+func TestTooLargeByDynamoDBsOwnCount(t *testing.T) {
+	client, table := newTable(t)
+	s := newStore(t, client, table, &Options{CompressAbove: -1})
+	putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner), "extra": text(string(noise(300_000)))})
+	data := noise(200_000)
+	got, stored := change(t, s, idempotent.Fence{ID: "op#1", Owner: owner}, idempotent.Change{Status: idempotent.Completed, Data: data}, true)
+	checkFits(t, got, data, false)
+	checkFits(t, stored, data, false)
+}
+
+func TestStepTooLarge(t *testing.T) {
+	client, table := newTable(t)
+	s := newStore(t, client, table, &Options{CompressAbove: -1})
+	create(t, s, claim("op#1"))
+	_, ok, err := s.Change(t.Context(), fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": noise(500_000)}})
+	if err == nil || ok || !strings.Contains(err.Error(), "400 KB") {
+		t.Errorf("ok %v, %v", ok, err)
+	}
+}

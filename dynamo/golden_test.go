@@ -1,0 +1,90 @@
+package dynamo
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+var updateGolden = flag.Bool("update", false, "rewrite testdata/*.golden")
+
+// Every write of the protocol, word for word: a clause that is lost here is
+// an invariant that is lost.
+func TestGoldenRequests(t *testing.T) {
+	lease, expires := time.UnixMilli(1_700_000_060_123), time.Unix(1_700_003_600, 0)
+	owned := idempotent.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
+	record := idempotent.Record{ID: "op#1", Status: idempotent.InProgress, Owner: "me", Attempt: 1, Lease: lease, Expires: expires, Fingerprint: "f"}
+	done := record
+	done.Status, done.Data, done.Steps, done.Refunds = idempotent.Completed, []byte("42"), map[string][]byte{"gone": nil}, 1
+	minimal := idempotent.Record{ID: "op#1", Status: idempotent.Failed, Unavailable: "why"}
+	over := time.UnixMilli(1_700_000_000_999)
+	composite := &Options{Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "part", Shards: 7}
+
+	for name, c := range map[string]struct {
+		options *Options
+		call    func(*Store) error
+	}{
+		"create":            {nil, creating(t, record, over)},
+		"create_absent":     {nil, creating(t, record, time.Time{})},
+		"create_completed":  {nil, creating(t, done, time.Time{})},
+		"create_minimal":    {nil, creating(t, minimal, time.Time{})},
+		"create_composite":  {composite, creating(t, record, over)},
+		"take_over":         {nil, changing(t, owned, idempotent.Change{Owner: "new", Lease: lease.Add(time.Second), Expires: expires, Fingerprint: "f"})},
+		"take_over_foreign": {nil, changing(t, idempotent.Fence{ID: "op#1"}, idempotent.Change{Owner: "new", Lease: lease, Expires: expires})},
+		"extend":            {nil, changing(t, owned, idempotent.Change{Lease: lease, Expires: expires})},
+		"extend_only":       {nil, changing(t, owned, idempotent.Change{Lease: lease})},
+		"step":              {nil, changing(t, owned, idempotent.Change{Steps: map[string][]byte{"b": []byte("2"), "a.x": nil}})},
+		"complete":          {nil, changing(t, owned, idempotent.Change{Status: idempotent.Completed, Data: []byte("42"), Expires: expires})},
+		"complete_nothing":  {nil, changing(t, owned, idempotent.Change{Status: idempotent.Completed})},
+		"complete_empty":    {nil, changing(t, owned, idempotent.Change{Status: idempotent.Completed, Data: []byte{}})},
+		"fail_unavailable":  {nil, changing(t, owned, idempotent.Change{Status: idempotent.Failed, Unavailable: "why", Expires: expires})},
+		"adopt":             {nil, changing(t, idempotent.Fence{ID: "op#1", Attempt: 2, Lease: idempotent.LeaseEnded}, idempotent.Change{Owner: "new", Status: idempotent.Completed, Data: []byte("42"), Expires: expires})},
+		"delete":            {nil, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseDelete})},
+		"delete_composite":  {composite, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseDelete})},
+		"keep":              {nil, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseKeep})},
+		"keep_ownerless":    {nil, changing(t, idempotent.Fence{ID: "op#1"}, idempotent.Change{Release: idempotent.ReleaseKeep})},
+		"refund":            {nil, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseRefund})},
+		"get":               {composite, func(s *Store) error { _, err := s.Get(t.Context(), "op#1"); return err }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, client := fakeStore(t, c.options)
+			if err := c.call(s); err != nil {
+				t.Fatal(err)
+			}
+			if len(client.sent) != 1 {
+				t.Fatalf("%d requests, want 1", len(client.sent))
+			}
+			compareGolden(t, name, strings.Join(client.sent, "\n\n")+"\n")
+		})
+	}
+}
+
+func creating(t *testing.T, r idempotent.Record, over time.Time) func(*Store) error {
+	return func(s *Store) error { _, _, err := s.Create(t.Context(), r, over, nil); return err }
+}
+
+func changing(t *testing.T, f idempotent.Fence, c idempotent.Change) func(*Store) error {
+	return func(s *Store) error { _, _, err := s.Change(t.Context(), f, c); return err }
+}
+
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *updateGolden {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("sent\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,105 @@
+package dynamo
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func TestNativeThroughDynamoDB(t *testing.T) {
+	client, table := newTable(t)
+	s := newStore(t, client, table, &Options{Data: Native})
+	deep := strings.Repeat("[", maxNativeDepth) + strings.Repeat("]", maxNativeDepth)
+	for name, c := range map[string]struct{ json, kind, read string }{
+		"object":           {`{"b":[1,true,null,"x"],"a":{}}`, "M", `{"a":{},"b":[1,true,null,"x"]}`},
+		"string":           {`"te\"xt"`, "S", `"te\"xt"`},
+		"empty string":     {`""`, "S", `""`},
+		"not escaped":      {`"<&>\u00fc"`, "S", `"<&>ü"`},
+		"null":             {`null`, "NULL", `null`},
+		"bool":             {`false`, "BOOL", `false`},
+		"large integer":    {`9007199254740993`, "N", `9007199254740993`},
+		"38 digits":        {strings.Repeat("9", 38), "N", strings.Repeat("9", 38)},
+		"39 digits":        {strings.Repeat("9", 39), "B", ""},
+		"fraction":         {`0.1234567890123456789`, "N", `0.1234567890123456789`},
+		"smallest":         {`1e-130`, "N", ""},
+		"too small":        {`1e-131`, "B", ""},
+		"largest":          {`9.9e125`, "N", ""},
+		"too large":        {`1e126`, "B", ""},
+		"huge exponent":    {`1e999999999999`, "B", ""},
+		"zero, huge":       {`0e999`, "B", ""},
+		"deep":             {deep, "L", deep},
+		"too deep":         {"[" + deep + "]", "B", ""},
+		"empty name":       {`{"a":{"":1}}`, "B", ""},
+		"repeated name":    {`{"a":1,"a":2}`, "B", ""},
+		"lone surrogate":   {`{"a":"\ud800"}`, "B", ""},
+		"surrogate name":   {`{"\ud800":1}`, "B", ""},
+		"not JSON":         {`{"a":1`, "B", ""},
+		"trailing comma":   {`[1,]`, "B", ""},
+		"two values":       {`1 2`, "B", ""},
+		"empty":            {``, "B", ""},
+		"not UTF-8":        {"\"\xff\"", "B", ""},
+		"number in object": {`{"n":12345678901234567890123456789012345678}`, "M", `{"n":12345678901234567890123456789012345678}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			create(t, s, claim(name))
+			_, stored := change(t, s, fence(name), idempotent.Change{Status: idempotent.Completed, Data: []byte(c.json)}, true)
+			item := rawItem(t, s, name)
+			if kind := typeName(item["data"]); kind != c.kind {
+				t.Errorf("stored as %s, want %s", kind, c.kind)
+			}
+			want := c.read
+			if c.kind == "B" {
+				want = c.json
+			}
+			if want != "" && string(stored.Data) != want {
+				t.Errorf("read %s, want %s", stored.Data, want)
+			}
+			if stored.Data == nil {
+				t.Error("read nothing")
+			}
+		})
+	}
+}
+
+// Both formats read what the other library writes, each with its own meaning
+// of a string.
+func TestReadingNative(t *testing.T) {
+	n := func(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
+	for name, c := range map[string]struct {
+		v            types.AttributeValue
+		text, native string // "" is an error
+	}{
+		"string":     {text(`{"a":1}`), `{"a":1}`, `"{\"a\":1}"`},
+		"number":     {n("12.50"), "12.50", "12.50"},
+		"exponent":   {n("1E+3"), "1E+3", "1E+3"},
+		"no number":  {n("NaN"), "", ""},
+		"dot":        {n(".5"), "", ""},
+		"plus":       {n("+1"), "", ""},
+		"space":      {n("1 "), "", ""},
+		"bool":       {&types.AttributeValueMemberBOOL{Value: true}, "true", "true"},
+		"null":       {&types.AttributeValueMemberNULL{Value: true}, "null", "null"},
+		"map":        {&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"b": text("x"), "a": n("1")}}, `{"a":1,"b":"x"}`, `{"a":1,"b":"x"}`},
+		"list":       {&types.AttributeValueMemberL{Value: []types.AttributeValue{text(""), n("1")}}, `["",1]`, `["",1]`},
+		"set":        {&types.AttributeValueMemberSS{Value: []string{"a"}}, "", ""},
+		"inner blob": {&types.AttributeValueMemberL{Value: []types.AttributeValue{tagged(tagRaw, nil)}}, "", ""},
+		"nil inside": {&types.AttributeValueMemberL{Value: []types.AttributeValue{nil}}, "", ""},
+		"not UTF-8":  {&types.AttributeValueMemberL{Value: []types.AttributeValue{text("\xff")}}, "", ""},
+	} {
+		for format, want := range map[DataFormat]string{Text: c.text, Native: c.native} {
+			data, reason, err := testCodec(t, format, -1).decode(c.v)
+			if string(data) != want || reason != "" || (err == nil) != (want != "") {
+				t.Errorf("%s in format %d: %s, %q, %v; want %s", name, format, data, reason, err, want)
+			}
+		}
+	}
+	var deep types.AttributeValue = n("1")
+	for range 200 {
+		deep = &types.AttributeValueMemberL{Value: []types.AttributeValue{deep}}
+	}
+	if _, _, err := testCodec(t, Text, -1).decode(deep); err == nil {
+		t.Error("200 levels were read")
+	}
+}
