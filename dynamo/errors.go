@@ -119,7 +119,8 @@ func conditionFailed(err error) bool {
 
 // keySchema recognises refusals of a key, which have no code of their own.
 func keySchema(message string) bool {
-	for _, part := range []string{"does not match the schema", "Missing the key", "Type mismatch for key", "number of conditions on the keys"} {
+	for _, part := range []string{"does not match the schema", "Missing the key", "Type mismatch for key", "number of conditions on the keys",
+		"required keys was not given" /* DynamoDB Local */} {
 		if strings.Contains(message, part) {
 			return true
 		}

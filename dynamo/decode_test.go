@@ -1,0 +1,85 @@
+package dynamo
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+type item = map[string]types.AttributeValue
+
+func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
+
+func TestDecode(t *testing.T) {
+	s, _ := fakeStore(t, nil)
+	null := &types.AttributeValueMemberNULL{Value: true}
+	base := idempotent.Record{ID: "op#1", Status: "COMPLETED"}
+	with := func(edit func(*idempotent.Record)) *idempotent.Record { r := base; edit(&r); return &r }
+	for name, c := range map[string]struct {
+		set  item
+		want *idempotent.Record // nil is an error
+	}{
+		"least":              {nil, &base},
+		"unknown status":     {item{"status": text("EXPIRED")}, with(func(r *idempotent.Record) { r.Status = "EXPIRED" })},
+		"unknown attribute":  {item{"more": text("x")}, &base},
+		"lease":              {item{"in_progress_expiration": num("1700000000123")}, with(func(r *idempotent.Record) { r.Lease = time.UnixMilli(1700000000123) })},
+		"lease ended":        {item{"in_progress_expiration": num("0")}, with(func(r *idempotent.Record) { r.Lease = idempotent.LeaseEnded })},
+		"expiration":         {item{"expiration": num("253402300799")}, with(func(r *idempotent.Record) { r.Expires = time.Unix(maxSeconds, 0) })},
+		"no validation":      {item{"validation": null}, &base},
+		"empty validation":   {item{"validation": text("")}, &base},
+		"null data":          {item{"data": null}, with(func(r *idempotent.Record) { r.Data = []byte("null") })},
+		"empty data":         {item{"data": text("")}, with(func(r *idempotent.Record) { r.Data = []byte{} })},
+		"counts":             {item{"attempt": num("7"), "refunds": num("2")}, with(func(r *idempotent.Record) { r.Attempt, r.Refunds = 7, 2 })},
+		"empty steps":        {item{"steps": &types.AttributeValueMemberM{}}, &base},
+		"steps":              {item{"steps": &types.AttributeValueMemberM{Value: item{"a": null}}}, with(func(r *idempotent.Record) { r.Steps = map[string][]byte{"a": nil} })},
+		"no id":              {item{"id": nil}, nil},
+		"no status":          {item{"status": nil}, nil},
+		"empty status":       {item{"status": text("")}, nil},
+		"status number":      {item{"status": num("1")}, nil},
+		"empty owner":        {item{"owner": text("")}, nil},
+		"owner number":       {item{"owner": num("1")}, nil},
+		"attempt zero":       {item{"attempt": num("0")}, nil},
+		"attempt huge":       {item{"attempt": num("9223372036854775808")}, nil},
+		"attempt near":       {item{"attempt": num("9223372036854775807")}, nil},
+		"attempt text":       {item{"attempt": text("1")}, nil},
+		"refunds negative":   {item{"refunds": num("-1")}, nil},
+		"expiration in ms":   {item{"expiration": num("1700000000123")}, nil},
+		"expiration 1e99":    {item{"expiration": num("1e99")}, nil},
+		"fraction of second": {item{"expiration": num("1.5")}, nil},
+		"lease negative":     {item{"in_progress_expiration": num("-1")}, nil},
+		"lease null":         {item{"in_progress_expiration": null}, nil},
+		"validation number":  {item{"validation": num("1")}, nil},
+		"steps text":         {item{"steps": text("{}")}, nil},
+		"step number":        {item{"steps": &types.AttributeValueMemberM{Value: item{"a": num("1")}}}, nil},
+		"step unavailable":   {item{"steps": &types.AttributeValueMemberM{Value: item{"a": unavailable("why")}}}, nil},
+		"data set":           {item{"data": &types.AttributeValueMemberNS{Value: []string{"1"}}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stored := item{"id": text("op#1"), "status": text("COMPLETED")}
+			for k, v := range c.set {
+				stored[k] = v
+				if v == nil {
+					delete(stored, k)
+				}
+			}
+			got, err := s.decode(stored)
+			if c.want == nil {
+				if err == nil {
+					t.Fatalf("decoded %+v", got)
+				}
+				if strings.Contains(err.Error(), "op#1") {
+					t.Errorf("the text holds a key: %v", err)
+				}
+				return
+			}
+			if err != nil || !reflect.DeepEqual(got, *c.want) {
+				t.Errorf("decoded %+v, %v\nwant %+v", got, err, *c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) Do(r *http.Request) (*http.Response, error) { return f(r) }
+
+// wireClient is a real client whose requests end in this process.
+func wireClient(answer roundTripper, change ...func(*dynamodb.Options)) *dynamodb.Client {
+	o := clientOptions("https://dynamodb.test")
+	o.HTTPClient, o.Retryer = answer, aws.NopRetryer{}
+	return dynamodb.New(o, change...)
+}
+
+func answering(status int, body string) roundTripper {
+	return func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+	}
+}
+
+func refusing(status int, code, message string) roundTripper {
+	return answering(status, fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q}`, code, message))
+}
+
+func failing(err error) roundTripper {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+func TestErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer      roundTripper
+		unavailable bool
+		advice      string // a part of it
+	}{
+		"no table":         {refusing(400, "ResourceNotFoundException", "Requested resource not found"), false, "does not exist"},
+		"creating":         {refusing(400, "ResourceInUseException", "busy"), false, "ACTIVE"},
+		"key schema":       {refusing(400, "ValidationException", "The provided key element does not match the schema"), false, "expect the partition key \"id\""},
+		"missing key":      {refusing(400, "ValidationException", "One or more parameter values were invalid: Missing the key pk in the item"), false, "expect the partition key \"id\""},
+		"key type":         {refusing(400, "ValidationException", "Type mismatch for key id expected: N actual: S"), false, "type S"},
+		"other validation": {refusing(400, "ValidationException", "else"), false, ""},
+		"too large":        {refusing(400, "ValidationException", "Item size has exceeded the maximum allowed size"), false, "400 KB"},
+		"access":           {refusing(400, "AccessDeniedException", "User: arn is not authorized"), false, "dynamodb:PutItem"},
+		"expired":          {refusing(400, "ExpiredTokenException", "expired"), false, "expired"},
+		"invalid token":    {refusing(400, "UnrecognizedClientException", "invalid"), false, "not valid"},
+		"clock":            {refusing(400, "RequestTimeTooSkewed", "skewed"), false, "clock"},
+		"collection":       {refusing(400, "ItemCollectionSizeLimitExceededException", "10 GB"), false, "Shards"},
+		"throttling":       {refusing(400, "ThrottlingException", "slow"), true, "throttled"},
+		"throughput":       {refusing(400, "ProvisionedThroughputExceededException", "slow"), true, "throttled"},
+		"request limit":    {refusing(400, "RequestLimitExceeded", "slow"), true, "throttled"},
+		"limit":            {refusing(400, "LimitExceededException", "slow"), true, "throttled"},
+		"429":              {answering(429, "{}"), true, ""},
+		"internal":         {refusing(500, "InternalServerError", "oops"), true, "try again"},
+		"unavailable":      {refusing(503, "ServiceUnavailable", "oops"), true, "try again"},
+		"proxy":            {answering(502, "<html>"), true, ""},
+		"no network":       {failing(&net.OpError{Op: "dial", Err: errors.New("refused")}), true, "could not be reached"},
+		"cut":              {failing(io.ErrUnexpectedEOF), true, "could not be reached"},
+		"timeout":          {failing(context.DeadlineExceeded), true, "deadline"},
+		"cancelled":        {failing(context.Canceled), false, "cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, wireClient(c.answer), "records", nil)
+			r := claim("secret-id")
+			for op, call := range map[string]func() (bool, error){
+				"PutItem":    func() (bool, error) { _, ok, err := s.Create(t.Context(), r, now, nil); return ok, err },
+				"GetItem":    func() (bool, error) { _, err := s.Get(t.Context(), r.ID); return false, err },
+				"DeleteItem": func() (bool, error) { return changeOnly(t, s, idempotent.Change{Release: idempotent.ReleaseDelete}) },
+				"UpdateItem": func() (bool, error) { return changeOnly(t, s, idempotent.Change{Lease: now}) },
+			} {
+				ok, err := call()
+				var e *Error
+				if ok || !errors.As(err, &e) || e.Op != op || e.Table != "records" || errors.Unwrap(err) != e.Err {
+					t.Fatalf("%s: ok %v, %#v", op, ok, err)
+				}
+				if errors.Is(err, idempotent.ErrUnavailable) != c.unavailable {
+					t.Errorf("%s: unavailable is not %v: %v", op, c.unavailable, err)
+				}
+				if !strings.Contains(e.Advice, c.advice) {
+					t.Errorf("%s: advice %q", op, e.Advice)
+				}
+				if errors.Is(err, context.Canceled) != (name == "cancelled") {
+					t.Errorf("%s: cancelled? %v", op, err)
+				}
+				if strings.Contains(err.Error(), r.ID) || strings.Contains(err.Error(), owner) {
+					t.Errorf("%s: the text holds a key: %v", op, err)
+				}
+			}
+		})
+	}
+}
+
+func changeOnly(t *testing.T, s *Store, c idempotent.Change) (bool, error) {
+	_, ok, err := s.Change(t.Context(), fence("secret-id"), c)
+	return ok, err
+}
+
+func TestEveryThrottleCode(t *testing.T) {
+	for code := range retry.DefaultThrottleErrorCodes {
+		s := newStore(t, wireClient(refusing(400, code, "slow")), "records", nil)
+		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, idempotent.ErrUnavailable) {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
+
+func TestErrorsBeforeTheRequest(t *testing.T) {
+	none := func(o *dynamodb.Options) {
+		o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{}, &net.OpError{Op: "dial", Err: errors.New("no metadata service")}
+		})
+	}
+	nowhere := func(o *dynamodb.Options) { o.Region, o.BaseEndpoint = "", nil }
+	for advice, change := range map[string]func(*dynamodb.Options){"credentials": none, "AWS_REGION": nowhere} {
+		s := newStore(t, wireClient(answering(200, "{}"), change), "records", nil)
+		_, err := s.Get(t.Context(), "id")
+		var e *Error
+		if !errors.As(err, &e) || !strings.Contains(e.Advice, advice) || errors.Is(err, idempotent.ErrUnavailable) {
+			t.Errorf("%s: %v", advice, err)
+		}
+	}
+}
+
+// The SDK's retry quota ends the retries of an outage; the outage remains.
+func TestRetriesExhausted(t *testing.T) {
+	n := 0
+	answer := refusing(503, "ServiceUnavailable", "oops")
+	s := newStore(t, wireClient(func(r *http.Request) (*http.Response, error) { n++; return answer(r) }, func(o *dynamodb.Options) {
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+		})
+	}), "records", nil)
+	for range 300 {
+		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, idempotent.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+	if n <= 300 || n >= 900 {
+		t.Errorf("%d requests: the quota was not met", n)
+	}
+}
+
+func TestConflictsAreLostRaces(t *testing.T) {
+	stored := map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(rival)}
+	for name, conflict := range map[string]error{
+		"transaction": &types.TransactionConflictException{}, "region": &types.ReplicatedWriteConflictException{},
+	} {
+		for call, do := range map[string]func(*Store) (idempotent.Record, bool, error){
+			"create": func(s *Store) (idempotent.Record, bool, error) { return s.Create(t.Context(), claim("op#1"), now, nil) },
+			"delete": func(s *Store) (idempotent.Record, bool, error) {
+				return s.Change(t.Context(), fence("op#1"), idempotent.Change{Release: idempotent.ReleaseDelete})
+			},
+			"step": func(s *Store) (idempotent.Record, bool, error) {
+				return s.Change(t.Context(), fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": nil}})
+			},
+			"finish": func(s *Store) (idempotent.Record, bool, error) {
+				return s.Change(t.Context(), fence("op#1"), idempotent.Change{Status: idempotent.Completed})
+			},
+		} {
+			s, client := fakeStore(t, nil, result{err: conflict}, result{item: stored})
+			r, ok, err := do(s)
+			want := idempotent.Record{ID: "op#1", Status: idempotent.InProgress, Owner: rival}
+			if ok || err != nil || !reflect.DeepEqual(r, want) || len(client.sent) != 2 || !strings.Contains(client.sent[1], "consistent: true") {
+				t.Errorf("%s, %s: %+v, %v, %v; sent %q", name, call, r, ok, err, client.sent)
+			}
+			s, _ = fakeStore(t, nil, result{err: conflict}, result{err: &types.InternalServerError{}})
+			if _, ok, err := do(s); ok || !errors.Is(err, idempotent.ErrUnavailable) {
+				t.Errorf("%s, %s, then no answer: %v, %v", name, call, ok, err)
+			}
+		}
+	}
+}
+
+func TestMeetingWhatIsNoRecord(t *testing.T) {
+	s, _ := fakeStore(t, nil, result{err: &types.ConditionalCheckFailedException{Item: map[string]types.AttributeValue{"id": text("secret-id")}}})
+	_, ok, err := s.Create(t.Context(), claim("secret-id"), now, nil)
+	if ok || err == nil || errors.Is(err, idempotent.ErrUnavailable) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "status") {
+		t.Errorf("%v, %v", ok, err)
+	}
+}
+
+// An answer without the item does not mean that there is none.
+func TestCreateRefusedWithoutItem(t *testing.T) {
+	stored := map[string]types.AttributeValue{"id": text("op#1"), "status": text("COMPLETED")}
+	s, client := fakeStore(t, nil, result{err: &types.ConditionalCheckFailedException{}}, result{item: stored})
+	r, ok, err := s.Create(t.Context(), claim("op#1"), now, nil)
+	if ok || err != nil || r.Status != idempotent.Completed || len(client.sent) != 2 {
+		t.Errorf("%+v, %v, %v", r, ok, err)
+	}
+}

@@ -1,0 +1,177 @@
+package dynamo
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// seeder builds attribute values from bytes: two of type and length for each.
+type seeder struct{ b []byte }
+
+func (s *seeder) byte() byte {
+	if len(s.b) == 0 {
+		return 0
+	}
+	c := s.b[0]
+	s.b = s.b[1:]
+	return c
+}
+
+func (s *seeder) bytes() []byte {
+	n := min(int(s.byte()), len(s.b))
+	b := s.b[:n:n]
+	s.b = s.b[n:]
+	return b
+}
+
+func (s *seeder) value(depth int) types.AttributeValue {
+	kind := s.byte() % 12
+	if depth > 150 {
+		kind %= 5
+	}
+	switch kind {
+	case 0:
+		return text(string(s.bytes()))
+	case 1:
+		return num(string(s.bytes()))
+	case 2:
+		return &types.AttributeValueMemberB{Value: s.bytes()}
+	case 3:
+		return &types.AttributeValueMemberBOOL{Value: s.byte() > 127}
+	case 4:
+		return &types.AttributeValueMemberNULL{Value: true}
+	case 5:
+		return &types.AttributeValueMemberSS{Value: []string{string(s.bytes())}}
+	case 6:
+		return &types.AttributeValueMemberNS{Value: []string{string(s.bytes())}}
+	case 7:
+		return &types.AttributeValueMemberBS{Value: [][]byte{s.bytes()}}
+	case 8:
+		return nil
+	case 9:
+		return &types.UnknownUnionMember{Tag: "X", Value: s.bytes()}
+	case 10:
+		list := []types.AttributeValue{}
+		for range s.byte() % 8 {
+			list = append(list, s.value(depth+1))
+		}
+		return &types.AttributeValueMemberL{Value: list}
+	default:
+		m := item{}
+		for range s.byte() % 8 {
+			m[string(s.bytes())] = s.value(depth + 1)
+		}
+		return &types.AttributeValueMemberM{Value: m}
+	}
+}
+
+var attributeNames = []string{"id", "status", "expiration", "in_progress_expiration", "data", "validation", "owner", "attempt", "refunds", "steps"}
+
+// FuzzDecode: whatever is stored, decoding answers a record that can be
+// trusted or an error. It never panics, and all it accepts fits a fence.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("\x00\x04op#1\x00\x0aINPROGRESS\x01\x0a1700000000\x01\x0d1700000000123\x00\x02{}\x00\x01f\x00\x02me\x01\x011\x01\x010\x0b\x01\x01a\x04"))
+	f.Add([]byte("\x00\x04op#1\x00\x09COMPLETED\x01\x0a1700000000\x08\x0b\x02\x01a\x01\x0312e\x01b\x0a\x02\x03\xff\x04"))
+	f.Add([]byte("\x00\x04op#1\x00\x09COMPLETED\x08\x08\x02\x05zabcd"))
+	f.Add([]byte("\x00\x04op#1\x00\x09COMPLETED\x08\x08\x02\x04uwhy"))
+	stores := []*Store{}
+	for _, o := range []*Options{nil, {Data: Native}, {Attributes: Attributes{ID: "pk", SortKey: "id"}}} {
+		s, err := New(&fakeClient{}, "records", o)
+		if err != nil {
+			f.Fatal(err)
+		}
+		stores = append(stores, s)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		seed := &seeder{b}
+		stored := item{}
+		for _, name := range attributeNames {
+			if v := seed.value(0); v != nil {
+				stored[name] = v
+			}
+		}
+		for _, s := range stores {
+			r, err := s.decode(stored)
+			if err != nil {
+				if !reflect.DeepEqual(r, idempotent.Record{}) {
+					t.Fatalf("an error with a record: %+v", r)
+				}
+				continue
+			}
+			checkDecoded(t, s, stored, r)
+		}
+	})
+}
+
+func checkDecoded(t *testing.T, s *Store, stored item, r idempotent.Record) {
+	t.Helper()
+	if r.ID == "" || r.Status == "" || r.Attempt < 0 || r.Refunds < 0 || r.Data != nil && r.Unavailable != "" {
+		t.Fatalf("decoded %+v", r)
+	}
+	if (stored["owner"] == nil) != (r.Owner == "") || (stored["attempt"] == nil) != (r.Attempt == 0) || (stored["in_progress_expiration"] == nil) != r.Lease.IsZero() {
+		t.Fatalf("a fence cannot tell what is absent: %+v", r)
+	}
+	if err := checkTimes(r.Lease, r.Expires); err != nil {
+		t.Fatal(err)
+	}
+	switch stored["data"].(type) {
+	case nil, *types.AttributeValueMemberB:
+	case *types.AttributeValueMemberS:
+		if s.codec.format == Native && !json.Valid(r.Data) {
+			t.Fatalf("not JSON: %q", r.Data)
+		}
+	default:
+		if !json.Valid(r.Data) {
+			t.Fatalf("not JSON: %q", r.Data)
+		}
+	}
+}
+
+// FuzzResult: any bytes come back as they went, or as equal JSON from the
+// native form.
+func FuzzResult(f *testing.F) {
+	for _, data := range results {
+		f.Add(data)
+	}
+	f.Add([]byte(`{"a":[1.50,{"b":"\ud83d\ude00"}],"c":-1e-7}`))
+	plain, zipped, native := testCodec(f, Text, -1), testCodec(f, Text, 0), testCodec(f, Native, -1)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if data == nil {
+			data = []byte{}
+		}
+		for _, c := range []*codec{plain, zipped, native} {
+			v := c.encode(data)
+			if s, ok := v.(*types.AttributeValueMemberS); ok && !utf8.ValidString(s.Value) {
+				t.Fatalf("a string that the SDK would change: %q", s.Value)
+			}
+			got, reason, err := c.decode(v)
+			if err != nil || reason != "" || got == nil {
+				t.Fatalf("%q, %q, %v", got, reason, err)
+			}
+			if _, binary := v.(*types.AttributeValueMemberB); c == native && !binary {
+				if !reflect.DeepEqual(jsonValue(t, got), jsonValue(t, data)) {
+					t.Fatalf("%s became %s", data, got)
+				}
+			} else if !bytes.Equal(got, data) {
+				t.Fatalf("%q became %q", data, got)
+			}
+		}
+	})
+}
+
+func jsonValue(t *testing.T, data []byte) (v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // tokens must agree
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

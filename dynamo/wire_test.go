@@ -1,0 +1,140 @@
+package dynamo
+
+import (
+	"bytes"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// recorder passes requests on and keeps the names of the calls.
+type recorder struct {
+	mu    sync.Mutex
+	calls []string
+	body  string // of the last request
+}
+
+func (r *recorder) Do(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	_, call, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
+	r.mu.Lock()
+	r.calls, r.body = append(r.calls, call), string(body)
+	r.mu.Unlock()
+	return http.DefaultClient.Do(req)
+}
+
+func TestRequestsOnTheWire(t *testing.T) {
+	_, table := newTable(t)
+	wire := &recorder{}
+	s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
+	foreign := map[string]types.AttributeValue{"id": text("foreign"), "status": text("INPROGRESS"), "owner": text(owner)}
+	steps := idempotent.Change{Steps: map[string][]byte{"a": nil}}
+	for _, c := range []struct {
+		name string
+		call func()
+		want string
+	}{
+		{"first", func() { create(t, s, claim("op#1")) }, "PutItem"},
+		{"duplicate", func() {
+			if _, ok, err := s.Create(t.Context(), claim("op#1"), now, nil); ok || err != nil {
+				t.Error(ok, err)
+			}
+		}, "PutItem"},
+		{"step", func() { change(t, s, fence("op#1"), steps, true) }, "UpdateItem GetItem"}, // change reads
+		{"zombie", func() {
+			change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Lease: now}, false)
+		}, "UpdateItem GetItem"},
+		{"completion", func() {
+			change(t, s, fence("op#1"), idempotent.Change{Status: idempotent.Completed, Data: []byte("1")}, true)
+		}, "UpdateItem GetItem"},
+		{"foreign", func() { putItem(t, s, foreign) }, "PutItem"},
+		{"foreign step", func() { change(t, s, fence("foreign"), steps, true) }, "UpdateItem UpdateItem GetItem"},
+	} {
+		wire.calls = nil
+		c.call()
+		if got := strings.Join(wire.calls, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestClaimAsJSON(t *testing.T) {
+	_, table := newTable(t)
+	wire := &recorder{}
+	s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
+	r := claim("op#1")
+	r.Lease, r.Expires = time.UnixMilli(4_000_000_000_123), time.Unix(4_000_000_060, 0)
+	create(t, s, r)
+	for _, part := range []string{
+		`"ReturnValuesOnConditionCheckFailure":"ALL_OLD"`, `"in_progress_expiration":{"N":"4000000000123"}`, `"expiration":{"N":"4000000060"}`,
+		`"steps":{"M":{}}`, `"id":{"S":"op#1"}`, `"attempt":{"N":"1"}`, `"ConditionExpression":"attribute_not_exists(#id)"`,
+	} {
+		if !strings.Contains(wire.body, part) {
+			t.Errorf("%s is not in %s", part, wire.body)
+		}
+	}
+}
+
+// Duplicates are the normal case: a warning for each would drown the logs.
+func TestDuplicatesAreNotLogged(t *testing.T) {
+	_, table := newTable(t)
+	var logged, std bytes.Buffer
+	log.SetOutput(&std)
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
+	s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.Logger = logging.NewStandardLogger(&logged) }), table, nil)
+	create(t, s, claim("op#1"))
+	if _, ok, err := s.Create(t.Context(), claim("op#1"), now, nil); ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Lease: now}, false)
+	change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Release: idempotent.ReleaseDelete}, false)
+	if logged.Len()+std.Len() > 0 {
+		t.Errorf("logged %s%s", &logged, &std)
+	}
+}
+
+func TestOneOfManyWins(t *testing.T) {
+	s := localStore(t)
+	const n = 20
+	var wg sync.WaitGroup
+	won := make(chan bool, n)
+	for range n {
+		wg.Go(func() {
+			_, ok, err := s.Create(t.Context(), claim("op#1"), now, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			won <- ok
+		})
+	}
+	wg.Wait()
+	close(won)
+	wins := 0
+	for ok := range won {
+		if ok {
+			wins++
+		}
+	}
+	if wins != 1 {
+		t.Errorf("%d claims succeeded", wins)
+	}
+}
+
+var _ Client = (*dynamodb.Client)(nil)
+var _ aws.HTTPClient = (*recorder)(nil)
