@@ -138,7 +138,7 @@ func checkDecoded(t *testing.T, s *Store, stored item, r idempotent.Record) {
 // native form.
 func FuzzResult(f *testing.F) {
 	for _, data := range results {
-		f.Add(data)
+		f.Add(data[:min(len(data), 200)]) // long ones would only slow it down
 	}
 	f.Add([]byte(`{"a":[1.50,{"b":"\ud83d\ude00"}],"c":-1e-7}`))
 	plain, zipped, native := testCodec(f, Text, -1), testCodec(f, Text, 0), testCodec(f, Native, -1)
