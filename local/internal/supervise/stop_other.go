@@ -1,0 +1,37 @@
+//go:build unix && !linux
+
+package supervise
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Stop stops the child's process group and returns when the child stands
+// still: the signal alone says nothing about when its threads obey. It
+// returns without an error when the child is gone.
+//
+// ps is asked because waitid is not usable beside os.Process.Wait on macOS
+// (go.dev/issue/19314).
+func (p *Process) Stop() error {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("supervise: stop: %w", err)
+	}
+	for {
+		out, err := exec.Command("/bin/ps", "-o", "state=", "-p", strconv.Itoa(p.Pid())).Output()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return nil // no such process
+		}
+		if err != nil {
+			return fmt.Errorf("supervise: stop: %w", err)
+		}
+		if state := strings.TrimSpace(string(out)); strings.HasPrefix(state, "T") || strings.HasPrefix(state, "Z") {
+			return nil
+		}
+	}
+}
