@@ -1,0 +1,31 @@
+package lambdaruntime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Build compiles the main package pkg, as seen from dir, for this machine and
+// answers the binary. It lies in a temporary directory of its own, which the
+// caller removes: os.RemoveAll(filepath.Dir(binary)).
+func Build(ctx context.Context, dir, pkg string) (binary string, err error) {
+	out, err := os.MkdirTemp("", "once-lambda-")
+	if err != nil {
+		return "", fmt.Errorf("lambdaruntime: %w", err)
+	}
+	// AWS's name for it. Without cgo, as it is built for provided.al2023.
+	binary = filepath.Join(out, "bootstrap")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, pkg)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		err = fmt.Errorf("lambdaruntime: go build %s: %w\n%s", pkg, err, strings.TrimSpace(string(said)))
+		return "", errors.Join(err, os.RemoveAll(out))
+	}
+	return binary, nil
+}

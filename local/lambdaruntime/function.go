@@ -1,0 +1,119 @@
+package lambdaruntime
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Function is what is deployed. The zero value of each optional field is its
+// default.
+type Function struct {
+	// Args are passed to the binary. Default: none, as on AWS.
+	Args []string
+	// Binary is the compiled function. Required; see [Build].
+	Binary string
+	// Env is the function's own environment, as "NAME=value". Together with
+	// Lambda's variables it is all that the function sees.
+	Env []string
+	// Environments is how many invocations run at once; others wait.
+	// Default: 1.
+	Environments int
+	// Grace is the least time that an invocation has after
+	// [Environment.Thaw]. Default: one second.
+	Grace time.Duration
+	// InitTimeout is the time from the start of a process to its first
+	// request for work. Default: ten seconds.
+	InitTimeout time.Duration
+	// Log receives the function's output line by line, each with the name
+	// and the number of the environment. Default: discarded.
+	Log io.Writer
+	// MemoryMB is what the function is told; nothing limits it. Default: 128.
+	MemoryMB int
+	// Name of the function. Default: the name of the binary.
+	Name string
+	// Timeout of an invocation. Default: three seconds.
+	Timeout time.Duration
+}
+
+// Limits of AWS Lambda for a buffered invocation.
+const (
+	maxPayload  = 6 << 20
+	maxResponse = 6291556
+)
+
+const (
+	region  = "us-east-1"
+	account = "123456789012"
+	version = "$LATEST"
+)
+
+func (f Function) withDefaults() (Function, error) {
+	if f.Binary == "" {
+		return f, fmt.Errorf("lambdaruntime: a Function needs a Binary")
+	}
+	binary, err := filepath.Abs(f.Binary)
+	if err != nil {
+		return f, fmt.Errorf("lambdaruntime: %w", err)
+	}
+	if _, err := exec.LookPath(binary); err != nil {
+		return f, fmt.Errorf("lambdaruntime: %w", err)
+	}
+	f.Binary = binary
+	if f.Name == "" {
+		f.Name = filepath.Base(binary)
+	}
+	if f.Environments == 0 {
+		f.Environments = 1
+	}
+	if f.Environments < 0 {
+		return f, fmt.Errorf("lambdaruntime: %d environments", f.Environments)
+	}
+	if f.Grace == 0 {
+		f.Grace = time.Second
+	}
+	if f.InitTimeout == 0 {
+		f.InitTimeout = 10 * time.Second
+	}
+	if f.Log == nil {
+		f.Log = io.Discard
+	}
+	if f.MemoryMB == 0 {
+		f.MemoryMB = 128
+	}
+	if f.Timeout == 0 {
+		f.Timeout = 3 * time.Second
+	}
+	return f, nil
+}
+
+func (f Function) arn() string {
+	return "arn:aws:lambda:" + region + ":" + account + ":function:" + f.Name
+}
+
+// environ is the whole environment of a process. HOME is missing as on AWS:
+// the SDK then cannot read the developer's own profile. Later entries win, so
+// the function may change all but the last.
+func (f Function) environ(api string, environment int) []string {
+	env := []string{
+		"AWS_DEFAULT_REGION=" + region,
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(f.MemoryMB),
+		"AWS_LAMBDA_FUNCTION_NAME=" + f.Name,
+		"AWS_LAMBDA_FUNCTION_VERSION=" + version,
+		"AWS_LAMBDA_INITIALIZATION_TYPE=on-demand",
+		"AWS_LAMBDA_LOG_GROUP_NAME=/aws/lambda/" + f.Name,
+		"AWS_LAMBDA_LOG_STREAM_NAME=local/[" + version + "]" + strconv.Itoa(environment),
+		"AWS_REGION=" + region,
+		"LAMBDA_TASK_ROOT=" + filepath.Dir(f.Binary),
+		"PATH=/usr/local/bin:/usr/bin/:/bin:/opt/bin",
+		"TMPDIR=" + os.TempDir(),
+		"TZ=:UTC",
+		"_HANDLER=bootstrap",
+	}
+	env = append(env, f.Env...)
+	return append(env, "AWS_LAMBDA_RUNTIME_API="+api)
+}

@@ -1,0 +1,71 @@
+package lambdaruntime
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Response is the answer of a function.
+type Response struct {
+	// Payload is the answer as it was sent; with a FunctionError, its JSON.
+	Payload []byte
+	// ContentType is what the function said of it.
+	ContentType string
+	// FunctionError is not nil if the function failed.
+	FunctionError *FunctionError
+	// Environment is the number of the one that answered.
+	Environment int
+	// Cold says that the process was started for this invocation.
+	Cold      bool
+	RequestID string
+	// Duration from handing the event over to the end, without the start
+	// of a process.
+	Duration time.Duration
+}
+
+type invocation struct {
+	id      string
+	trace   string
+	payload []byte
+	// deadline is set when it is handed over, as on AWS: the start of a
+	// process does not count.
+	deadline time.Time
+
+	// answered gets the answer, once.
+	answered chan Response
+	// outcome gets what the caller is told, once.
+	outcome chan outcome
+}
+
+type outcome struct {
+	response Response
+	err      error
+}
+
+func newInvocation(payload []byte) *invocation {
+	return &invocation{
+		id: newUUID(),
+		trace: fmt.Sprintf("Root=1-%s-%s;Parent=%s;Sampled=0",
+			strconv.FormatInt(time.Now().Unix(), 16), randomHex(12), randomHex(8)),
+		payload:  payload,
+		answered: make(chan Response, 1),
+		outcome:  make(chan outcome, 1),
+	}
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	rand.Read(b) // never fails: it ends the program instead
+	return hex.EncodeToString(b)
+}
+
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,181 @@
+package lambdaruntime_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+const handlerVar = "LAMBDARUNTIME_HANDLER"
+
+// TestMain compiles the function once. The test binary also plays a parent
+// that is killed: see TestNoOrphanAfterSIGKILL.
+func TestMain(m *testing.M) {
+	if os.Getenv("LAMBDARUNTIME_PARENT") != "" {
+		parent()
+	}
+	os.Exit(func() int {
+		binary, err := lambdaruntime.Build(context.Background(), ".", "./testdata/handler")
+		if err == nil {
+			err = os.Setenv(handlerVar, binary)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		code := m.Run()
+		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return code
+	}())
+}
+
+// start runs the compiled function. A generous timeout for a busy machine is
+// the default; tests of timeouts set their own.
+func start(t *testing.T, f lambdaruntime.Function) *lambdaruntime.Runtime {
+	t.Helper()
+	f.Binary = os.Getenv(handlerVar)
+	if f.Timeout == 0 {
+		f.Timeout = time.Minute
+	}
+	if f.InitTimeout == 0 {
+		f.InitTimeout = time.Minute
+	}
+	return lambdaruntime.StartTest(t, f)
+}
+
+type answer struct {
+	RequestID string   `json:"request_id"`
+	ARN       string   `json:"arn"`
+	Function  string   `json:"function"`
+	MemoryMB  int      `json:"memory_mb"`
+	Deadline  int64    `json:"deadline"`
+	Now       int64    `json:"now"`
+	Env       []string `json:"env"`
+	Late      bool     `json:"late"`
+	Before    int64    `json:"before"`
+	After     int64    `json:"after"`
+}
+
+func event(do, addr string) []byte {
+	return fmt.Appendf(nil, `{"do":%q,"addr":%q}`, do, addr)
+}
+
+// invoke expects an answer.
+func invoke(t *testing.T, r *lambdaruntime.Runtime, do string) (lambdaruntime.Response, answer) {
+	t.Helper()
+	res, err := r.Invoke(t.Context(), event(do, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, decode(t, res)
+}
+
+func decode(t *testing.T, res lambdaruntime.Response) answer {
+	t.Helper()
+	if res.FunctionError != nil {
+		t.Fatal(res.FunctionError)
+	}
+	var a answer
+	if err := json.Unmarshal(res.Payload, &a); err != nil {
+		t.Fatalf("%v in %s", err, res.Payload)
+	}
+	return a
+}
+
+// later is an invocation that goes on while the test does other things.
+type later struct {
+	res  lambdaruntime.Response
+	err  error
+	done chan struct{}
+}
+
+func goInvoke(t *testing.T, invoke func(context.Context, []byte) (lambdaruntime.Response, error), payload []byte) *later {
+	l := &later{done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		l.res, l.err = invoke(t.Context(), payload)
+	}()
+	return l
+}
+
+func (l *later) wait(t *testing.T) (lambdaruntime.Response, error) {
+	t.Helper()
+	select {
+	case <-l.done:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the invocation does not end")
+	}
+	return l.res, l.err
+}
+
+// listen is the end of the test for functions that call or hold.
+func listen(t *testing.T) (addr string, accept func() net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String(), func() net.Conn {
+		t.Helper()
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+}
+
+// let answers a function that waits in "call".
+func let(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if _, err := io.WriteString(conn, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Error(err)
+	}
+}
+
+// dead waits until the kernel has closed the connection of a dead process.
+func dead(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
+		t.Errorf("the process is alive: %v", err)
+	}
+}
+
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

@@ -1,0 +1,168 @@
+package lambdaruntime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Runtime runs one function in a number of environments. Its methods are
+// safe for concurrent use.
+type Runtime struct {
+	function     Function
+	environments []*Environment
+	closing      chan struct{}
+	running      sync.WaitGroup
+	detach       func() bool
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when an environment is free
+	closed  bool
+}
+
+// Start makes a runtime. No process runs before the first invocation. When
+// ctx ends, everything is killed as by Close, which is to be called anyway.
+func Start(ctx context.Context, f Function) (*Runtime, error) {
+	f, err := f.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r := &Runtime{function: f, closing: make(chan struct{}), changed: make(chan struct{})}
+	var logging sync.Mutex
+	for i := range f.Environments {
+		r.environments = append(r.environments, &Environment{
+			runtime: r,
+			number:  i,
+			log:     prefixed{mu: &logging, to: f.Log, prefix: fmt.Sprintf("%s/%d ", f.Name, i)},
+		})
+	}
+	detached := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		<-detached
+		// Its errors stay with the processes; a later Close tells them.
+		_ = r.Close()
+	})
+	r.detach = stop
+	close(detached) // r.detach must be set before anybody closes
+	return r, nil
+}
+
+// Environments is the number of environments.
+func (r *Runtime) Environments() int { return len(r.environments) }
+
+// Environment is the one with that number, from 0.
+func (r *Runtime) Environment(i int) *Environment { return r.environments[i] }
+
+// ColdStarts is the number of processes that were started so far.
+func (r *Runtime) ColdStarts() int {
+	n := 0
+	for _, e := range r.environments {
+		n += e.ColdStarts()
+	}
+	return n
+}
+
+// Invoke runs the function on a JSON payload, in an idle environment that
+// has a process, else in one that gets a process, else waits for one.
+//
+// The error is nil when the function has answered, be it with an error of its
+// own: see Response.FunctionError. It is an *InitError, a *TimeoutError or a
+// *CrashedError when it has not. When ctx ends the caller is released, and the
+// invocation goes on.
+func (r *Runtime) Invoke(ctx context.Context, payload []byte) (Response, error) {
+	return r.invoke(ctx, payload, func() *Environment {
+		var cold *Environment
+		for _, e := range r.environments {
+			switch {
+			case e.busy:
+			case e.warm():
+				return e
+			case cold == nil:
+				cold = e
+			}
+		}
+		return cold
+	})
+}
+
+// invoke runs in the environment that pick answers; pick is called with mu
+// held until it has one.
+func (r *Runtime) invoke(ctx context.Context, payload []byte, pick func() *Environment) (Response, error) {
+	if len(payload) > maxPayload {
+		return Response{}, fmt.Errorf("lambdaruntime: the payload has %d bytes, the limit is %d", len(payload), maxPayload)
+	}
+	if !json.Valid(payload) {
+		return Response{}, errors.New("lambdaruntime: the payload is not JSON")
+	}
+	e, err := r.acquire(ctx, pick)
+	if err != nil {
+		return Response{}, err
+	}
+	inv := newInvocation(payload)
+	go func() {
+		defer r.running.Done()
+		res, err := e.run(inv)
+		r.release(e)
+		inv.outcome <- outcome{res, err}
+	}()
+	select {
+	case o := <-inv.outcome:
+		return o.response, o.err
+	case <-ctx.Done():
+		return Response{}, fmt.Errorf("lambdaruntime: %w", context.Cause(ctx))
+	}
+}
+
+func (r *Runtime) acquire(ctx context.Context, pick func() *Environment) (*Environment, error) {
+	for {
+		r.mu.Lock()
+		if r.closed {
+			r.mu.Unlock()
+			return nil, ErrClosed
+		}
+		if e := pick(); e != nil {
+			e.busy = true
+			r.running.Add(1)
+			r.mu.Unlock()
+			return e, nil
+		}
+		changed := r.changed
+		r.mu.Unlock()
+		select {
+		case <-changed:
+		case <-r.closing:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("lambdaruntime: %w", context.Cause(ctx))
+		}
+	}
+}
+
+func (r *Runtime) release(e *Environment) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.busy = false
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// Close kills all processes, in the middle of an invocation or not, and waits
+// until they are gone. Invocations in progress end with ErrClosed.
+func (r *Runtime) Close() error {
+	r.detach()
+	r.mu.Lock()
+	if !r.closed {
+		r.closed = true
+		close(r.closing)
+	}
+	r.mu.Unlock()
+	// An invocation in progress may just be starting a process, and kills it
+	// itself. What is left after that is idle.
+	r.running.Wait()
+	var errs []error
+	for _, e := range r.environments {
+		errs = append(errs, e.Kill())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,97 @@
+package lambdaruntime
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/lambda-once/once/local/internal/supervise"
+)
+
+// sandbox is one process of a function, from its start to its end.
+type sandbox struct {
+	process *supervise.Process
+	api     *api
+	output  *output
+	// gone is closed when the process is gone and its port closed.
+	gone chan struct{}
+	err  error // of closing; read after gone
+}
+
+// newSandbox starts a process and waits until it asks for work. It gives up
+// at the end of InitTimeout and when stop is closed.
+func newSandbox(f Function, number int, log io.Writer, stop <-chan struct{}) (*sandbox, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("lambdaruntime: %w", err)
+	}
+	s := &sandbox{output: &output{to: log}, gone: make(chan struct{})}
+	s.api = newAPI(f.arn(), s.gone)
+	s.process, err = supervise.Start(supervise.Command{
+		Path:   f.Binary,
+		Args:   f.Args,
+		Env:    f.environ(listener.Addr().String(), number),
+		Dir:    filepath.Dir(f.Binary),
+		Output: s.output,
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lambdaruntime: %w", err), listener.Close())
+	}
+	server := &http.Server{Handler: s.api.handler()}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	go func() {
+		<-s.process.Done()
+		s.err = errors.Join(s.output.flush(), server.Close())
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			s.err = errors.Join(s.err, err)
+		}
+		close(s.gone)
+	}()
+
+	timer := time.NewTimer(f.InitTimeout)
+	defer timer.Stop()
+	status := ""
+	select {
+	case <-s.api.ready():
+		return s, nil
+	case <-s.gone:
+		status = s.process.State().String()
+	case <-timer.C:
+		status = fmt.Sprintf("timed out after %v", f.InitTimeout)
+	case <-stop:
+		return nil, errors.Join(ErrClosed, s.kill())
+	}
+	if err := s.kill(); err != nil {
+		return nil, err
+	}
+	return nil, &InitError{Status: status, Reported: s.api.initFailure(), Output: s.output.tail()}
+}
+
+func (s *sandbox) freeze() error { return s.process.Stop() }
+
+func (s *sandbox) thaw() error { return s.process.Signal(syscall.SIGCONT) }
+
+// kill ends the process and waits until nothing of it is left.
+func (s *sandbox) kill() error {
+	err := s.process.Kill()
+	<-s.gone
+	if err := errors.Join(err, s.err); err != nil {
+		return fmt.Errorf("lambdaruntime: %w", err)
+	}
+	return nil
+}
+
+func (s *sandbox) isGone() bool {
+	select {
+	case <-s.gone:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,58 @@
+package lambdaruntime
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// TB is the part of testing.TB that is used here, so that programs which
+// import this package do not link testing.
+type TB interface {
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+	Helper()
+	Logf(format string, args ...any)
+}
+
+// StartTest is [Start] for a test: the runtime is closed when the test ends.
+// Where f has no Log, the test's own is used.
+func StartTest(t TB, f Function) *Runtime {
+	t.Helper()
+	if f.Log == nil {
+		f.Log = logWriter{t}
+	}
+	r, err := Start(context.Background(), f)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Fatalf("%v", err)
+		}
+	})
+	return r
+}
+
+// BuildTest is [Build] for a test: the binary is removed when the test ends.
+func BuildTest(t TB, dir, pkg string) (binary string) {
+	t.Helper()
+	binary, err := Build(context.Background(), dir, pkg)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+			t.Fatalf("lambdaruntime: %v", err)
+		}
+	})
+	return binary
+}
+
+type logWriter struct{ t TB }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.t.Logf("%s", strings.TrimSuffix(string(p), "\n"))
+	return len(p), nil
+}
