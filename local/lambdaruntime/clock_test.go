@@ -1,0 +1,39 @@
+package lambdaruntime
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestClock(t *testing.T) {
+	for name, test := range map[string]struct {
+		left, grace, want time.Duration
+	}{
+		"what was left":         {left: 2 * time.Second, grace: time.Second, want: 2 * time.Second},
+		"no less than grace":    {left: time.Second, grace: time.Minute, want: time.Minute},
+		"grace at the very end": {left: 0, grace: time.Second, want: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newClock(3 * time.Second)
+				time.Sleep(3*time.Second - test.left)
+				c.hold()
+				c.hold() // twice is once
+				time.Sleep(time.Hour)
+				select {
+				case <-c.expired():
+					t.Fatal("it ran while it was held")
+				default:
+				}
+				c.resume(test.grace)
+				resumed := time.Now()
+				c.resume(time.Hour) // it runs: nothing to do
+				<-c.expired()
+				if got := time.Since(resumed); got != test.want {
+					t.Errorf("it ran out after %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
