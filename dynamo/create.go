@@ -22,7 +22,7 @@ func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time,
 	}
 	r.Lease, r.Expires = wholeMillis(r.Lease), wholeSeconds(r.Expires)
 	if r.Status != idempotent.InProgress {
-		r.Lease, r.Steps = time.Time{}, nil
+		r.Lease = time.Time{}
 	}
 	item := s.item(r)
 	s.putResult(item, &r)
@@ -89,7 +89,7 @@ func (s *Store) item(r idempotent.Record) map[string]types.AttributeValue {
 	}
 	if r.Status == idempotent.InProgress {
 		// A step is an update of a path into this map, which needs it.
-		item[a.Steps] = s.codec.encodeSteps(r.Steps)
+		item[a.Steps] = s.codec.encodeSteps(nil)
 	}
 	return item
 }

@@ -20,7 +20,7 @@ func TestGoldenRequests(t *testing.T) {
 	owned := idempotent.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
 	record := idempotent.Record{ID: "op#1", Status: idempotent.InProgress, Owner: "me", Attempt: 1, Lease: lease, Expires: expires, Fingerprint: "f"}
 	done := record
-	done.Status, done.Data, done.Steps, done.Refunds = idempotent.Completed, []byte("42"), map[string][]byte{"gone": nil}, 1
+	done.Status, done.Data, done.Refunds = idempotent.Completed, []byte("42"), 1
 	minimal := idempotent.Record{ID: "op#1", Status: idempotent.Failed, Unavailable: "why"}
 	over := time.UnixMilli(1_700_000_000_999)
 	composite := &Options{Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "part", Shards: 7}
@@ -47,7 +47,6 @@ func TestGoldenRequests(t *testing.T) {
 		"delete":            {nil, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseDelete})},
 		"delete_composite":  {composite, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseDelete})},
 		"keep":              {nil, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseKeep})},
-		"keep_ownerless":    {nil, changing(t, idempotent.Fence{ID: "op#1"}, idempotent.Change{Release: idempotent.ReleaseKeep})},
 		"refund":            {nil, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseRefund})},
 		"get":               {composite, func(s *Store) error { _, err := s.Get(t.Context(), "op#1"); return err }},
 	} {

@@ -18,11 +18,17 @@ import (
 func newTable(t *testing.T) (*dynamodb.Client, string) {
 	t.Helper()
 	client := newClient(t)
-	table := "t-" + rand.Text()
+	table := tableName(t)
 	if err := CreateTable(t.Context(), client, table, nil); err != nil {
 		t.Fatal(err)
 	}
 	return client, table
+}
+
+// tableName is a name that no other test has.
+func tableName(t *testing.T) string {
+	t.Helper()
+	return "t-" + rand.Text()
 }
 
 // newClient is a client of DynamoDB Local, with optional changes.
@@ -30,7 +36,7 @@ func newClient(t *testing.T, change ...func(*dynamodb.Options)) *dynamodb.Client
 	t.Helper()
 	endpoint := os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
 	if endpoint == "" {
-		t.Fatal("AWS_ENDPOINT_URL_DYNAMODB is not set: these tests need DynamoDB Local")
+		t.Fatal("AWS_ENDPOINT_URL_DYNAMODB is not set, although TestMain sets it")
 	}
 	return dynamodb.New(clientOptions(endpoint), change...)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
 )
 
 // TB is the part of testing.TB that is used here, so that programs which
@@ -44,7 +46,7 @@ func NewTable(t TB) (client *dynamodb.Client, table string) {
 		}
 	})
 	client, table = server.Client(), tableName(t.Name())
-	if err := createTable(ctx, client, table); err != nil {
+	if err := dynamo.CreateTable(ctx, client, table, nil); err != nil {
 		t.Fatalf("dynamodblocal: %v", err)
 	}
 	t.Cleanup(func() {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		parent()
 	}
 	os.Exit(func() int {
-		binary, err := lambdaruntime.Build(context.Background(), ".", "./testdata/handler")
+		binary, err := lambdaruntime.Build(context.Background(), ".", "./internal/probe")
 		if err == nil {
 			err = os.Setenv(handlerVar, binary)
 		}

@@ -5,7 +5,7 @@
 // A file has a head of "guard:", "file:" (from the root of the module), "pkg:"
 // and "test:" lines, and then the text to replace and its replacement, behind
 // lines "-- old --" and "-- new --". The old text stands exactly once in the
-// file.
+// file; it may be a part of a line, as the last line's end belongs to neither.
 package mutants
 
 import (
@@ -55,9 +55,10 @@ func parse(name, text string) (Mutant, error) {
 	if !ok {
 		return m, fmt.Errorf("no line %q", "-- old --")
 	}
-	if m.Old, m.New, ok = strings.Cut(rest, "-- new --\n"); !ok {
+	if m.Old, m.New, ok = strings.Cut(rest, "\n-- new --\n"); !ok {
 		return m, fmt.Errorf("no line %q", "-- new --")
 	}
+	m.New = strings.TrimSuffix(m.New, "\n")
 	fields := map[string]*string{"guard": &m.Guard, "file": &m.File, "pkg": &m.Package, "test": &m.Test}
 	for line := range strings.Lines(head) {
 		key, value, _ := strings.Cut(line, ":")

@@ -1,4 +1,4 @@
-// Command handler is the function of the tests: it does what its event says.
+// Command probe is the function of the tests: it does what its event says.
 package main
 
 import (

@@ -1,0 +1,51 @@
+package dynamo
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/storetest"
+)
+
+// Data: Native keeps values and not their spelling, so it is tested by itself.
+func TestConformance(t *testing.T) {
+	for name, o := range map[string]*Options{
+		"one key":   nil,
+		"composite": {Attributes: Attributes{ID: "pk", SortKey: "sk"}, Partition: "idempotency#f", Shards: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Run(t, func(t *testing.T) storetest.Harness {
+				client := newClient(t)
+				table := tableName(t)
+				if err := CreateTable(t.Context(), client, table, o); err != nil {
+					t.Fatal(err)
+				}
+				s := newStore(t, client, table, o)
+				return storetest.Harness{Store: s, Plant: s.plant, Schedules: 70}
+			})
+		})
+	}
+}
+
+// plant writes a record as it is.
+func (s *Store) plant(t *testing.T, r idempotent.Record) {
+	t.Helper()
+	if r.Status == idempotent.Absent {
+		_, err := s.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &s.table, Key: s.layout.key(r.ID)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	item := s.item(r)
+	s.putResult(item, &r)
+	if r.Steps == nil {
+		delete(item, s.layout.attr.Steps)
+	} else {
+		item[s.layout.attr.Steps] = s.codec.encodeSteps(r.Steps)
+	}
+	putItem(t, s, item)
+}

@@ -1,0 +1,103 @@
+// Command payments is a Lambda function behind an API Gateway HTTP API
+// (payload format 2.0): POST /payments charges once per Idempotency-Key,
+// however often it is sent.
+//
+// Environment:
+//
+//	IDEMPOTENCY_TABLE  table of the idempotency records
+//	PAYMENTS_TABLE     table that gets one item per charge
+//	PAYMENTS_DELAY     how long the provider takes for a charge, e.g. 200ms; default none
+//	PAYMENTS_ID        "random" (default): every charge gets a new id, so that a second
+//	                   one shows; "downstream": the id is the key derived from the
+//	                   request's, so that the provider itself sees a repetition
+//	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+)
+
+func main() {
+	handler, err := setUp(context.Background())
+	if err != nil {
+		slog.Error("the function cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handler)
+}
+
+func setUp(ctx context.Context) (handler, error) {
+	logger, err := newLogger()
+	if err != nil {
+		return nil, err
+	}
+	provider, err := newProvider()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client := dynamodb.NewFromConfig(cfg)
+	provider.client = client
+
+	store, err := dynamo.New(client, os.Getenv("IDEMPOTENCY_TABLE"), nil)
+	if err != nil {
+		return nil, err
+	}
+	x, err := idempotent.New("create-payment", store, &idempotent.Config{
+		Observer: idempotent.LogObserver{Logger: logger},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return overHTTP(idempotent.Wrap(x, key, provider.createPayment)), nil
+}
+
+func key(r request) (idempotent.Key, error) {
+	return idempotent.Key{ID: r.key, Payload: r.payment}, nil
+}
+
+func newLogger() (*slog.Logger, error) {
+	level := slog.LevelInfo
+	if text := os.Getenv("AWS_LAMBDA_LOG_LEVEL"); text != "" {
+		if err := level.UnmarshalText([]byte(text)); err != nil {
+			return nil, fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
+		}
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
+}
+
+func newProvider() (*provider, error) {
+	p := &provider{table: os.Getenv("PAYMENTS_TABLE")}
+	if p.table == "" {
+		return nil, fmt.Errorf("PAYMENTS_TABLE is not set")
+	}
+	if text := os.Getenv("PAYMENTS_DELAY"); text != "" {
+		var err error
+		if p.delay, err = time.ParseDuration(text); err != nil {
+			return nil, fmt.Errorf("PAYMENTS_DELAY: %w", err)
+		}
+	}
+	switch id := os.Getenv("PAYMENTS_ID"); id {
+	case "", "random":
+		p.newID = randomID
+	case "downstream":
+		p.newID = downstreamID
+	default:
+		return nil, fmt.Errorf("PAYMENTS_ID is %q, neither random nor downstream", id)
+	}
+	return p, nil
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// order is the body of a request.
+type order struct {
+	Amount   int64  `json:"amount"` // in the currency's smallest unit
+	Currency string `json:"currency"`
+	Source   string `json:"source"`
+}
+
+// payment is the answer, and the item of one charge.
+type payment struct {
+	ID       string    `json:"id" dynamodbav:"id"`
+	Amount   int64     `json:"amount" dynamodbav:"amount"`
+	Currency string    `json:"currency" dynamodbav:"currency"`
+	Source   string    `json:"source" dynamodbav:"source"`
+	Created  time.Time `json:"created" dynamodbav:"created"`
+}
+
+// provider stands in for a payment provider: a table in which every charge is
+// an item. A put with a new id is a new charge; a put with the same id is what
+// a provider does with an idempotency key that it knows.
+type provider struct {
+	client *dynamodb.Client
+	table  string
+	delay  time.Duration
+	newID  func(context.Context) string
+}
+
+func (p *provider) createPayment(ctx context.Context, r request) (payment, error) {
+	paid := payment{
+		ID:       p.newID(ctx),
+		Amount:   r.payment.Amount,
+		Currency: r.payment.Currency,
+		Source:   r.payment.Source,
+		Created:  time.Now().UTC(),
+	}
+	// Half of the time is the way to the provider, half the way back: what
+	// ends the process in the second half leaves a charge without an answer.
+	if err := travel(ctx, p.delay/2); err != nil {
+		return payment{}, err
+	}
+	item, err := attributevalue.MarshalMap(paid)
+	if err != nil {
+		return payment{}, err
+	}
+	if _, err := p.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(p.table), Item: item}); err != nil {
+		return payment{}, fmt.Errorf("the charge failed: %w", err)
+	}
+	return paid, travel(ctx, p.delay/2)
+}
+
+func travel(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func randomID(context.Context) string { return rand.Text() }
+
+func downstreamID(ctx context.Context) string { return idempotent.DownstreamKey(ctx, "charge") }
