@@ -46,8 +46,8 @@ func testBytes(t *testing.T, h Harness) {
 	})
 	t.Run("keys", func(t *testing.T) {
 		for name, key := range map[string]string{
-			"1 KB":        strings.Repeat("k", 1024),
-			"1 KB of é":   strings.Repeat("é", 512),
+			"1 KB":        strings.Repeat("k", 1023),
+			"1 KB of é":   strings.Repeat("é", 511) + "e",
 			"NUL":         "a\x00b",
 			"control":     "\x01\x02\n\r\t\x7f",
 			"separators":  "a#b#c|d/e\\f.g:h",
