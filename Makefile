@@ -1,18 +1,49 @@
 # What each command does is in README.md. CI runs "make test".
 
-STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # One DynamoDB Local for all that runs behind it.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
+STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+MODULES       = . examples
+FUZZTIME     ?= 2m
 
-.PHONY: demo test check mutants bench fuzz build synth
+.PHONY: demo test check mutants bench fuzz build
 
 demo:
 	@go run ./local/cmd/demo
 
+# go test has the last word for each module.
 test: check
-	@echo "== tests of the library, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go test -race ./...
-	@echo "== tests that the race detector would slow unevenly"
+	@echo "== what a race detector would slow unevenly"
 	@go test -count=1 -run '^TestDuplicateOverhead$$' ./idempotent
-	@echo "== tests of the examples, compiled, against DynamoDB Local"
-	@cd examples && go run ../local/cmd/dynamodblocal -- go test -race ./...
+	@echo "== the library, against DynamoDB Local"
+	@$(WITH_DYNAMODB) go test -race ./...
+	@echo "== the examples, compiled, against DynamoDB Local"
+	@$(WITH_DYNAMODB) go -C examples test -race ./...
+
+check:
+	@echo "== gofmt, vet, staticcheck"
+	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
+	@for module in $(MODULES); do (cd $$module && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
+
+mutants:
+	@$(WITH_DYNAMODB) go run ./local/cmd/mutants
+
+# The figures that README.md quotes.
+bench:
+	@go test -run '^TestDuplicateOverhead$$' -count=1 -v ./idempotent | grep -v '^='
+	@go test -run '^$$' -bench 'Yardstick|Duplicate' -benchmem ./idempotent
+
+# FUZZTIME for each target.
+fuzz:
+	@for target in FuzzFingerprintEquality FuzzCanonicalIdempotent FuzzPath FuzzPreimage; do \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent || exit 1; done
+	@for target in FuzzDecode FuzzResult; do \
+		$(WITH_DYNAMODB) go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./dynamo || exit 1; done
+
+# One folder a function: build/<function>/bootstrap.zip, for provided.al2023 on arm64.
+build:
+	@for main in examples/*/main.go; do \
+		name=$$(basename $$(dirname $$main)); mkdir -p build/$$name; \
+		(cd examples && CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -trimpath -tags lambda.norpc -ldflags '-s -w' -o ../build/$$name/bootstrap ./$$name) || exit 1; \
+		(cd build/$$name && rm -f bootstrap.zip && zip -q -X bootstrap.zip bootstrap) || exit 1; \
+		ls -l build/$$name/bootstrap.zip; done

@@ -95,7 +95,9 @@ func TestCacheIsBounded(t *testing.T) {
 	if cached != 3 {
 		t.Errorf("bytes: %d of 5,400 bytes are cached in 20,000", cached)
 	}
-	if call(y, 100, 50_000) || call(y, 100, 50_000) {
-		t.Error("a result larger than the cache was cached")
+	for range 2 {
+		if call(y, 100, 50_000) {
+			t.Error("a result larger than the cache was cached")
+		}
 	}
 }

@@ -29,12 +29,6 @@ func succeeds(int) error { return nil }
 func refunded(int) error { return Retryable(errors.New("nothing was done")) }
 func fails(int) error    { return errors.New("try again") }
 func rejects(int) error  { return Permanent(errors.New("no")) }
-func recovers(n int) error {
-	if n == 1 {
-		return errors.New("try again")
-	}
-	return nil
-}
 
 func TestExploreSchedules(t *testing.T) {
 	always, once, twice := Config{}, Config{MaxAttempts: 1}, Config{MaxAttempts: 2}

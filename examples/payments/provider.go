@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/uuid"
 
 	"github.com/lambda-once/once/idempotent"
 )
@@ -73,6 +73,6 @@ func travel(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func randomID(context.Context) string { return rand.Text() }
+func randomID(context.Context) string { return uuid.NewString() }
 
 func downstreamID(ctx context.Context) string { return idempotent.DownstreamKey(ctx, "charge") }

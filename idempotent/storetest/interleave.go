@@ -92,7 +92,7 @@ func (p *player) apply(w *world, r write) (idempotent.Record, bool, error) {
 func (p *player) compare(w *world) error {
 	stored, err := p.store.Get(p.ctx, w.id)
 	if err != nil {
-		return fmt.Errorf("Get: %w", err)
+		return fmt.Errorf("read the record: %w", err)
 	}
 	if d := diff(w.item, stored); d != "" {
 		return fmt.Errorf("the stored record: %s", d)

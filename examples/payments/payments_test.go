@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+
+// function is the compiled function with tables of its own.
+type function struct {
+	*lambdaruntime.Runtime
+	client   *dynamodb.Client
+	payments string
+}
+
+func deploy(t *testing.T, env ...string) function {
+	t.Helper()
+	client, records := dynamodblocal.NewTable(t)
+	payments := "payments-" + records
+	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName:            &payments,
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env = append(env, "IDEMPOTENCY_TABLE="+records, "PAYMENTS_TABLE="+payments)
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	return function{
+		Runtime: lambdaruntime.StartTest(t, lambdaruntime.Function{
+			Name: "payments", Binary: lambdaruntime.BuildTest(t, ".", "."), Env: env, Environments: 2, Timeout: 10 * time.Second,
+		}),
+		client: client, payments: payments,
+	}
+}
+
+func (f function) charges(t *testing.T) int {
+	t.Helper()
+	out, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.payments, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(out.Items)
+}
+
+func event(key, body string) events.APIGatewayV2HTTPRequest {
+	e := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: "/payments", Body: body, Headers: map[string]string{}}
+	e.RequestContext.HTTP.Method = http.MethodPost
+	if key != "" {
+		e.Headers["idempotency-key"] = key
+	}
+	return e
+}
+
+type invoker interface {
+	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
+}
+
+func send(t *testing.T, to invoker, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, []byte) {
+	t.Helper()
+	r, payload, err := invoke(t.Context(), to, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, payload
+}
+
+func invoke(ctx context.Context, to invoker, e events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, _ []byte, err error) {
+	payload, err := json.Marshal(e)
+	if err != nil {
+		return r, nil, err
+	}
+	answer, err := to.Invoke(ctx, payload)
+	if err != nil {
+		return r, nil, err
+	}
+	if answer.FunctionError != nil {
+		return r, nil, answer.FunctionError
+	}
+	return r, answer.Payload, json.Unmarshal(answer.Payload, &r)
+}
+
+const body = `{"amount":1299,"currency":"EUR","source":"card_1"}`
+
+func TestOneChargeAKey(t *testing.T) {
+	f := deploy(t)
+	first, firstBytes := send(t, f.Environment(0), event("k1", body))
+	var paid payment
+	if err := json.Unmarshal([]byte(first.Body), &paid); err != nil || first.StatusCode != http.StatusCreated || paid.ID == "" || paid.Amount != 1299 {
+		t.Fatalf("first: %+v, %v", first, err)
+	}
+	// Another spelling of the body is the same request.
+	for _, again := range []string{body, `{"source":"card_1", "currency":"EUR", "amount":1299}`} {
+		if _, got := send(t, f.Environment(1), event("k1", again)); !bytes.Equal(got, firstBytes) {
+			t.Errorf("repeated: %s\nfirst: %s", got, firstBytes)
+		}
+	}
+	if n := f.charges(t); n != 1 {
+		t.Errorf("%d charges", n)
+	}
+	if other, _ := send(t, f, event("k2", body)); other.StatusCode != http.StatusCreated {
+		t.Errorf("another key: %+v", other)
+	}
+	if n := f.charges(t); n != 2 {
+		t.Errorf("%d charges for two keys", n)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	f := deploy(t)
+	if first, _ := send(t, f, event("used", body)); first.StatusCode != http.StatusCreated {
+		t.Fatalf("first: %+v", first)
+	}
+	get := event("k", body)
+	get.RequestContext.HTTP.Method = http.MethodGet
+	encoded := event("k", "not base64")
+	encoded.IsBase64Encoded = true
+	for name, c := range map[string]struct {
+		event events.APIGatewayV2HTTPRequest
+		want  int
+	}{
+		"no key":          {event("", body), http.StatusBadRequest},
+		"a long key":      {event(string(bytes.Repeat([]byte("k"), 2000)), body), http.StatusBadRequest},
+		"no body":         {event("k", ""), http.StatusBadRequest},
+		"no JSON":         {event("k", "amount=1299"), http.StatusBadRequest},
+		"no amount":       {event("k", `{"currency":"EUR","source":"card_1"}`), http.StatusBadRequest},
+		"not base64":      {encoded, http.StatusBadRequest},
+		"another payload": {event("used", `{"amount":1300,"currency":"EUR","source":"card_1"}`), http.StatusUnprocessableEntity},
+		"another method":  {get, http.StatusNotFound},
+	} {
+		r, _ := send(t, f, c.event)
+		if r.StatusCode != c.want || r.Headers["Content-Type"] != "application/problem+json" {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if n := f.charges(t); n != 1 {
+		t.Errorf("%d charges", n)
+	}
+}
+
+func TestATwinIsRunning(t *testing.T) {
+	f := deploy(t, "PAYMENTS_DELAY=2s")
+	done := make(chan int, 1)
+	go func() {
+		r, _, err := invoke(t.Context(), f.Environment(0), event("k", body))
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r.StatusCode
+	}()
+	// The charge is made in the middle of the two seconds.
+	for deadline := time.Now().Add(time.Minute); f.charges(t) == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is charged")
+		}
+	}
+	twin, _ := send(t, f.Environment(1), event("k", body))
+	if twin.StatusCode != http.StatusConflict || twin.Headers["Retry-After"] == "" {
+		t.Errorf("the twin gets %+v", twin)
+	}
+	if status := <-done; status != http.StatusCreated || f.charges(t) != 1 {
+		t.Errorf("the first gets %d, with %d charges", status, f.charges(t))
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// inMemory is the storm without anything but this process: as many executors
+// as there would be environments, on one in-memory store.
+func inMemory(ctx context.Context, tell *timeline) error {
+	tell.title("A storm: one payment of 12.99, sent %d times at once, in one process", requests)
+	store := idempotent.NewMemory(0)
+	var charges, created, conflicts, other atomic.Int64
+	pay := func(ctx context.Context) (string, error) {
+		charges.Add(1)
+		return "paid", pause(ctx, time.Second)
+	}
+	var executors []*idempotent.Executor
+	for range environments {
+		x, err := idempotent.New("create-payment", store, nil)
+		if err != nil {
+			return err
+		}
+		executors = append(executors, x)
+	}
+	key := idempotent.Key{ID: "8e03978e-40d5-43dd-bc93-6894a57f9324", Payload: 1299}
+	send := func(n int) {
+		var group sync.WaitGroup
+		for i := range n {
+			group.Go(func() {
+				switch got, err := idempotent.Do(ctx, executors[i%environments], key, pay); {
+				case err == nil && got == "paid":
+					created.Add(1)
+				case errors.Is(err, idempotent.ErrInProgress):
+					conflicts.Add(1)
+				default:
+					other.Add(1)
+				}
+			})
+		}
+		group.Wait()
+	}
+	send(requests)
+	tell.note("while it is charged: %d paid, %d in progress", created.Load(), conflicts.Load())
+	retries := int(conflicts.Load())
+	send(retries)
+	tell.note("the %d that were told to retry do: %d paid in all", retries, created.Load())
+	tell.title("So")
+	tell.line("  %d duplicates at once in one process; another process would know nothing of them:", requests)
+	tell.line("charges: %d", charges.Load())
+	if charges.Load() != 1 || created.Load() != requests || other.Load() != 0 {
+		return fmt.Errorf("%d charges and %d answers, want 1 and %d", charges.Load(), created.Load(), requests)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// A limit is a crash, or a pause, at the worst moment, and a client that
+// retries until it has its answer.
+type limit struct {
+	name    string
+	strike  func(ctx context.Context, c *scene, tell *timeline) error
+	zombie  bool // the first process lives on
+	charges int  // with ids that the provider cannot recognise
+}
+
+var theLimits = []limit{
+	{"killed before it charged", killedBefore, false, 1},
+	{"killed after it charged", killedAfter, false, 2},
+	{"frozen after it charged, for longer than its lease", frozenAfter, true, 2},
+}
+
+// Long enough to strike in either half of a charge, and short enough to wait
+// for the lease.
+const (
+	limitDelay   = 2 * time.Second
+	limitTimeout = 4 * time.Second
+)
+
+// limits plays every limit twice, side by side: with payments that have random
+// ids, and with the downstream key for their id.
+func (s *stage) limits(ctx context.Context, tell *timeline) error {
+	tell.title("What a crash or a pause between the charge and its record costs (%v each, side by side)", limitTimeout)
+	type play struct {
+		limit
+		id   string
+		want int
+		tell *timeline
+		err  error
+	}
+	var plays []*play
+	for _, l := range theLimits {
+		plays = append(plays, &play{limit: l, id: "random", want: l.charges}, &play{limit: l, id: "downstream", want: 1})
+	}
+	var group sync.WaitGroup
+	for _, p := range plays {
+		p.tell = tell.later()
+		group.Go(func() { p.err = s.play(ctx, p.tell, p.limit, p.id, p.want) })
+	}
+	group.Wait()
+	var errs []error
+	for _, p := range plays {
+		p.tell.print()
+		if p.err != nil {
+			errs = append(errs, fmt.Errorf("%s, %s ids: %w", p.name, p.id, p.err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string, want int) (err error) {
+	c, err := s.deploy(ctx, 2, limitTimeout, limitDelay, "PAYMENTS_ID="+id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	tell.line("  %s; the payment's id is %s", l.name, map[string]string{"random": "random", "downstream": "the downstream key"}[id])
+
+	event := request("5f1c7e2a-0d2b-4f6e-9a52-6d4f3f0f6a11", 1299)
+	type end struct {
+		answer response
+		err    error
+	}
+	first := make(chan end, 1)
+	go func() {
+		answer, err := post(ctx, c.Environment(0), event)
+		first <- end{answer, err}
+	}()
+	tell.note("the first request is on its way")
+	if err := l.strike(ctx, c, tell); err != nil {
+		return err
+	}
+	if !l.zombie {
+		var crashed *lambdaruntime.CrashedError
+		if e := <-first; !errors.As(e.err, &crashed) {
+			return fmt.Errorf("the killed process answered %v, %w", e.answer.Status, e.err)
+		}
+	}
+	retry, err := c.retry(ctx, event, tell)
+	if err != nil {
+		return err
+	}
+	if l.zombie {
+		if err := c.Environment(0).Thaw(); err != nil {
+			return err
+		}
+		e := <-first
+		if e.err != nil {
+			return e.err
+		}
+		tell.note("thawed, the first request gets %d %s", e.answer.Status, e.answer.Body)
+		if !bytes.Equal(e.answer.whole, retry.whole) {
+			return errors.New("the thawed process gave another answer than the record's")
+		}
+	}
+	charges, err := c.charges(ctx)
+	if err != nil {
+		return err
+	}
+	tell.note("charges: %d\n", charges)
+	if charges != want {
+		return fmt.Errorf("%d charges, want %d", charges, want)
+	}
+	return nil
+}
+
+// retry repeats a request in another environment, as its 409s say, until it
+// has its payment.
+func (c *scene) retry(ctx context.Context, event []byte, tell *timeline) (response, error) {
+	for conflicts := 0; ; conflicts++ {
+		answer, err := post(ctx, c.Environment(1), event)
+		if err != nil {
+			return answer, err
+		}
+		switch {
+		case answer.Status == http.StatusCreated && conflicts == 0:
+			return answer, errors.New("the retry did not meet the lease of the first")
+		case answer.Status == http.StatusCreated:
+			tell.note("after the lease a retry takes over: 201 %s", answer.Body)
+			return answer, nil
+		case answer.Status != http.StatusConflict:
+			return answer, fmt.Errorf("the retry got %d %s", answer.Status, answer.Body)
+		case conflicts == 0:
+			tell.note("a retry within the lease: 409, Retry-After %s", answer.Headers["Retry-After"])
+		}
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return answer, err
+		}
+	}
+}
+
+func killedBefore(ctx context.Context, c *scene, tell *timeline) error {
+	if err := c.until(ctx, c.records); err != nil {
+		return err
+	}
+	if err := c.Environment(0).Kill(); err != nil {
+		return err
+	}
+	charges, err := c.charges(ctx)
+	tell.note("its process is killed (SIGKILL); charges so far: %d", charges)
+	return err
+}
+
+func killedAfter(ctx context.Context, c *scene, tell *timeline) error {
+	if err := c.until(ctx, c.payments); err != nil {
+		return err
+	}
+	tell.note("its card is charged; its process is killed (SIGKILL)")
+	return c.Environment(0).Kill()
+}
+
+func frozenAfter(ctx context.Context, c *scene, tell *timeline) error {
+	if err := c.until(ctx, c.payments); err != nil {
+		return err
+	}
+	tell.note("its card is charged; its process is frozen (SIGSTOP)")
+	return c.Environment(0).Freeze()
+}

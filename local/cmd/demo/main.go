@@ -1,0 +1,75 @@
+// Command demo shows on a laptop what Once does for a function that charges
+// cards, and what nothing can do for it:
+//
+//	go run ./local/cmd/demo
+//
+// It compiles examples/payments, starts DynamoDB Local and runs the function in
+// the environments of a local Lambda runtime: a storm of duplicates, a reused
+// key, a process killed before and after it charged, and one frozen past its
+// lease. It prints a timeline, ends with the storm's count of charges, and
+// exits non-zero if anything was not as promised.
+//
+// With neither Java nor Docker it runs the storm alone, in one process, with
+// an in-memory store and ledger, and says so.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, "."); err != nil {
+		fmt.Fprintln(os.Stderr, "\ndemo:", err)
+		os.Exit(1)
+	}
+}
+
+// run shows everything; root is the folder of the repository.
+func run(ctx context.Context, out io.Writer, root string) (err error) {
+	tell := newTimeline(out)
+	tell.title("Getting ready")
+	server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: tell})
+	if errors.Is(err, dynamodblocal.ErrNoRuntime) {
+		tell.note("there is neither Java 17 nor Docker here: this is one process, with an in-memory store and ledger")
+		return inMemory(ctx, tell)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	tell.note("DynamoDB Local runs at %s", server.Endpoint())
+	binary, err := lambdaruntime.Build(ctx, filepath.Join(root, "examples"), "./payments")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(binary))) }()
+	tell.note("examples/payments is compiled")
+
+	s := &stage{server: server, binary: binary}
+	storm, err := s.storm(ctx, tell)
+	if err != nil {
+		return err
+	}
+	if err := s.limits(ctx, tell); err != nil {
+		return err
+	}
+	tell.title("So")
+	tell.line("  %-52s %s", "", "random id  downstream key")
+	for _, l := range theLimits {
+		tell.line("  %-52s %9d  %14d", l.name, l.charges, 1)
+	}
+	tell.line("  %d duplicates at once in %d environments:", requests, environments)
+	tell.line("charges: %d", storm)
+	return nil
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// stage is what all scenes share.
+type stage struct {
+	server *dynamodblocal.Server
+	binary string
+}
+
+// scene is one deployment of the function with tables of its own.
+type scene struct {
+	*lambdaruntime.Runtime
+	client            *dynamodb.Client
+	records, payments string
+	log               *callLog
+}
+
+// deploy makes the tables and starts the environments.
+func (s *stage) deploy(ctx context.Context, environments int, timeout, delay time.Duration, env ...string) (*scene, error) {
+	name := rand.Text()
+	c := &scene{client: s.server.Client(), records: "records-" + name, payments: "payments-" + name, log: new(callLog)}
+	if err := dynamo.CreateTable(ctx, c.client, c.records, nil); err != nil {
+		return nil, err
+	}
+	if err := createLedger(ctx, c.client, c.payments); err != nil {
+		return nil, err
+	}
+	env = append(env,
+		"IDEMPOTENCY_TABLE="+c.records,
+		"PAYMENTS_TABLE="+c.payments,
+		"PAYMENTS_DELAY="+delay.String(),
+		"AWS_LAMBDA_LOG_LEVEL=DEBUG",
+	)
+	var err error
+	c.Runtime, err = lambdaruntime.Start(ctx, lambdaruntime.Function{
+		Name: "payments", Binary: s.binary, Env: append(env, s.server.Env()...),
+		Environments: environments, Timeout: timeout, Log: c.log,
+	})
+	return c, err
+}
+
+func createLedger(ctx context.Context, client *dynamodb.Client, table string) error {
+	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName:            &table,
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+	})
+	return err
+}
+
+// charges counts the items of the ledger.
+func (c *scene) charges(ctx context.Context) (int, error) { return c.count(ctx, c.payments) }
+
+func (c *scene) count(ctx context.Context, table string) (n int, err error) {
+	pages := dynamodb.NewScanPaginator(c.client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true), Select: types.SelectCount})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return 0, err
+		}
+		n += int(page.Count)
+	}
+	return n, nil
+}
+
+// until polls a table for its first item: there is nothing else that a client
+// of the function could see.
+func (c *scene) until(ctx context.Context, table string) error {
+	for {
+		n, err := c.count(ctx, table)
+		if err != nil || n > 0 {
+			return err
+		}
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// response is an HTTP answer, and which environment gave it.
+type response struct {
+	Status      int               `json:"statusCode"`
+	Headers     map[string]string `json:"headers"`
+	Body        string            `json:"body"`
+	whole       []byte
+	environment int
+}
+
+// request is POST /payments as API Gateway hands it to a function.
+func request(key string, amount int) []byte {
+	event, err := json.Marshal(map[string]any{
+		"version": "2.0", "routeKey": "POST /payments", "rawPath": "/payments",
+		"headers":        map[string]string{"content-type": "application/json", "idempotency-key": key},
+		"requestContext": map[string]any{"http": map[string]string{"method": "POST", "path": "/payments"}},
+		"body":           `{"amount":` + strconv.Itoa(amount) + `,"currency":"EUR","source":"card_1"}`,
+	})
+	if err != nil {
+		panic(err) // maps of strings always marshal
+	}
+	return event
+}
+
+// invoker is a Runtime, or one Environment of it.
+type invoker interface {
+	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
+}
+
+func post(ctx context.Context, to invoker, event []byte) (response, error) {
+	answer, err := to.Invoke(ctx, event)
+	if err != nil {
+		return response{environment: answer.Environment}, err
+	}
+	if answer.FunctionError != nil {
+		return response{}, answer.FunctionError
+	}
+	r := response{whole: answer.Payload, environment: answer.Environment}
+	if err := json.Unmarshal(answer.Payload, &r); err != nil {
+		return r, fmt.Errorf("the answer is no HTTP answer: %w", err)
+	}
+	return r, nil
+}
+
+// callLog keeps what the function's observer logs.
+type callLog struct {
+	mu    sync.Mutex
+	calls []loggedCall
+}
+
+type loggedCall struct {
+	Environment int
+	Outcome     string `json:"outcome"`
+	Attempt     int    `json:"attempt"`
+}
+
+// Write takes one line: "payments/3 {…}".
+func (l *callLog) Write(line []byte) (int, error) {
+	name, text, ok := bytes.Cut(line, []byte(" "))
+	_, number, found := bytes.Cut(name, []byte("/"))
+	var call loggedCall
+	if ok && found && json.Unmarshal(text, &call) == nil && call.Outcome != "" {
+		n, err := strconv.Atoi(string(number))
+		if err != nil {
+			return 0, err
+		}
+		call.Environment = n
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.calls = append(l.calls, call)
+	}
+	return len(line), nil
+}
+
+func (l *callLog) with(outcome string) (calls []loggedCall) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.calls {
+		if c.Outcome == outcome {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}

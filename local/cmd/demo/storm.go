@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	requests     = 120
+	environments = 4
+)
+
+// storm sends one payment many times at once, twice: while it is being made,
+// and after. It answers the number of charges.
+func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err error) {
+	tell.title("A storm: one payment of 12.99, sent %d times at once to %d environments", requests, environments)
+	c, err := s.deploy(ctx, environments, 10*time.Second, 2*time.Second)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	for i := range environments {
+		if _, err := post(ctx, c.Environment(i), []byte(`{"rawPath":"/"}`)); err != nil {
+			return 0, err
+		}
+	}
+	tell.note("%d environments are warm", c.ColdStarts())
+
+	event := request("8e03978e-40d5-43dd-bc93-6894a57f9324", 1299)
+	first, err := c.all(ctx, requests, event)
+	if err != nil {
+		return 0, err
+	}
+	created, conflicts := first.with(http.StatusCreated), first.with(http.StatusConflict)
+	tell.note("while it is charged: %d x 201, %d x 409 with Retry-After, %v", len(created), len(conflicts), conflicts.perEnvironment())
+
+	retries, err := c.all(ctx, len(conflicts), event)
+	if err != nil {
+		return 0, err
+	}
+	replays := retries.with(http.StatusCreated)
+	tell.note("the %d that were told to retry do: %d x 201 %s", len(conflicts), len(replays), replays[:min(1, len(replays))].body())
+
+	reused, err := post(ctx, c, request("8e03978e-40d5-43dd-bc93-6894a57f9324", 99900))
+	if err != nil {
+		return 0, err
+	}
+	tell.note("the same key with another amount: %d %s", reused.Status, reused.Body)
+
+	if charges, err = c.charges(ctx); err != nil {
+		return 0, err
+	}
+	if err := c.Close(); err != nil { // all is logged then
+		return 0, err
+	}
+	executed := c.log.with("executed")
+	tell.note("the function's own log: %d executed, %d replayed, %d conflicts, %d mismatch",
+		len(executed), len(c.log.with("replayed")), len(c.log.with("conflict")), len(c.log.with("mismatch")))
+	switch all := append(first, retries...); {
+	case charges != 1:
+		err = fmt.Errorf("%d charges, want 1", charges)
+	case len(executed) != 1:
+		err = fmt.Errorf("%d executions, want 1", len(executed))
+	case len(all.with(http.StatusCreated))+len(all.with(http.StatusConflict)) != len(all):
+		err = errors.New("there are answers that are neither 201 nor 409")
+	case len(created) == 0 || len(replays) != len(conflicts):
+		err = errors.New("a request that was repeated after the payment did not get it")
+	case !all.with(http.StatusCreated).equal():
+		err = errors.New("the 201s are not equal byte for byte")
+	case reused.Status != http.StatusUnprocessableEntity:
+		err = fmt.Errorf("a reused key got %d, want 422", reused.Status)
+	default:
+		err = conflicts.everywhereBut(executed[0].Environment)
+	}
+	return charges, err
+}
+
+type responses []response
+
+// all sends an event n times at once, and answers when each has its answer.
+func (c *scene) all(ctx context.Context, n int, event []byte) (responses, error) {
+	answers, errs := make(responses, n), make([]error, n)
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { answers[i], errs[i] = post(ctx, c, event) })
+	}
+	group.Wait()
+	return answers, errors.Join(errs...)
+}
+
+func (r responses) with(status int) (some responses) {
+	for _, answer := range r {
+		if answer.Status == status {
+			some = append(some, answer)
+		}
+	}
+	return some
+}
+
+func (r responses) equal() bool {
+	for _, answer := range r {
+		if !bytes.Equal(answer.whole, r[0].whole) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r responses) body() string {
+	if len(r) == 0 {
+		return ""
+	}
+	return r[0].Body
+}
+
+func (r responses) perEnvironment() string {
+	var counts [environments]int
+	for _, answer := range r {
+		counts[answer.environment]++
+	}
+	return fmt.Sprintf("by environment %v", counts)
+}
+
+// everywhereBut sees that duplicates met the record in every environment that
+// did not own it.
+func (r responses) everywhereBut(owner int) error {
+	met := map[int]bool{}
+	for _, answer := range r {
+		met[answer.environment] = true
+	}
+	for i := range environments {
+		if i != owner && !met[i] {
+			return fmt.Errorf("environment %d met no conflict", i)
+		}
+	}
+	return nil
+}
