@@ -85,7 +85,7 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 				return nil, &StoreError{Op: "wait", Err: err}
 			}
 		case runHandler:
-			if now.Before(met.Lease) && c.x.timeToRun(ctx, now, met.Lease, invocation) {
+			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
 				return &hold{record: met, invocation: invocation}, nil
 			}
 			// The answer took so long that another may already run. With a
@@ -102,7 +102,8 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 	}
 }
 
-// timeToRun reports whether a handler's context would have any time.
+// timeToRun reports whether a handler's context would have any time under a
+// lease, which may be over by now.
 func (x *Executor) timeToRun(ctx context.Context, now, lease, invocation time.Time) bool {
 	return ctx.Err() == nil && now.Before(x.handlerEnd(lease, invocation))
 }

@@ -90,7 +90,7 @@ func TestClaimMeetsItsOwnCompletion(t *testing.T) {
 		return next()
 	}}, nil)
 	value, event, err := do(t.Context(), x, mustNotRun(t))
-	if err != nil || value != "done" || event.Outcome != idempotent.OutcomeReplayed {
+	if err != nil || value != "done" || event.Outcome != idempotent.OutcomeReplayed || event.RoundTrips != 1 {
 		t.Errorf("got %q, %v, %+v", value, err, event)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lambda-once/once/idempotent"
 )
@@ -50,26 +52,29 @@ func TestDoRefusesAConflict(t *testing.T) {
 
 // A nested call on the key that its own context holds would wait for itself.
 func TestDoRefusesItself(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Wait: forEver})
-	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-		_, event, err := do(ctx, x, mustNotRun(t))
-		if !errors.Is(err, idempotent.ErrInProgress) || event.RoundTrips != 0 {
-			t.Errorf("got %v, %+v", err, event)
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Wait: time.Hour})
+		begun := time.Now()
+		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+			_, event, err := do(ctx, x, mustNotRun(t))
+			if !errors.Is(err, idempotent.ErrInProgress) || event.RoundTrips != 0 || time.Since(begun) != 0 {
+				t.Errorf("after %v: %v, %+v", time.Since(begun), err, event)
+			}
+			other := theKey
+			other.ID = "another"
+			if _, err := idempotent.Do(ctx, x, other, returns("inner")); err != nil {
+				t.Errorf("another key: %v", err)
+			}
+			elsewhere := newExecutor(t, idempotent.NewMemory(0), nil)
+			if _, err := idempotent.Do(ctx, elsewhere, theKey, returns("inner")); err != nil {
+				t.Errorf("another store: %v", err)
+			}
+			return "", nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
-		other := theKey
-		other.ID = "another"
-		if _, err := idempotent.Do(ctx, x, other, returns("inner")); err != nil {
-			t.Errorf("another key: %v", err)
-		}
-		elsewhere := newExecutor(t, idempotent.NewMemory(0), nil)
-		if _, err := idempotent.Do(ctx, elsewhere, theKey, returns("inner")); err != nil {
-			t.Errorf("another store: %v", err)
-		}
-		return "", nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 func TestDoRefusesAnotherPayload(t *testing.T) {

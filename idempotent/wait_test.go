@@ -213,8 +213,9 @@ func TestJoinComparesPayloads(t *testing.T) {
 		done := inBackground(t, x, time.Minute, "first", nil)
 		other := theKey
 		other.Payload = 2
-		if _, err := idempotent.Do(t.Context(), x, other, mustNotRun(t)); !errors.Is(err, idempotent.ErrKeyReused) {
-			t.Errorf("got %v", err)
+		begun := time.Now()
+		if _, err := idempotent.Do(t.Context(), x, other, mustNotRun(t)); !errors.Is(err, idempotent.ErrKeyReused) || time.Since(begun) != 0 {
+			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		<-done
 	})

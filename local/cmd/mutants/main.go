@@ -142,7 +142,7 @@ func try(ctx context.Context, dir string, m mutants.Mutant) (err error) {
 }
 
 func test(ctx context.Context, dir, pkg, names string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=3m", "-run", "^("+names+")$", "./"+pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=1m", "-run", "^("+names+")$", "./"+pkg)
 	cmd.Dir = dir
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
