@@ -1,0 +1,171 @@
+package examples_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// The code of README.md. It is compiled here, and compared.
+
+type Payment struct {
+	Customer, ID string
+	Amount       int64
+}
+
+type Receipt struct{ ID string }
+
+func createPayment(ctx context.Context, p Payment) (Receipt, error) {
+	return Receipt{ID: idempotent.DownstreamKey(ctx, "charge")}, nil
+}
+
+func key(p Payment) (idempotent.Key, error) {
+	return idempotent.Key{Scope: p.Customer, ID: p.ID, Payload: p}, nil
+}
+
+func serve(cfg aws.Config) error {
+	store, err := dynamo.New(dynamodb.NewFromConfig(cfg), "idempotency", nil)
+	if err != nil {
+		return err
+	}
+	x, err := idempotent.New("create-payment", store, nil)
+	if err != nil {
+		return err
+	}
+	lambda.Start(idempotent.Wrap(x, key, createPayment))
+	return nil
+}
+
+func policies(store idempotent.Store) (*idempotent.Executor, error) {
+	return idempotent.New("create-payment", store, &idempotent.Config{
+		Retention:   7 * 24 * time.Hour,
+		MaxAttempts: 1, // never run again before a person has looked
+		Wait:        5 * time.Second,
+		Observer:    idempotent.LogObserver{Logger: slog.Default()},
+	})
+}
+
+func keys() {
+	_ = idempotent.WithScope(
+		idempotent.Path[json]("powertools_json(body).order.id"),
+		idempotent.Path[json]("requestContext.authorizer.jwt.claims.sub"),
+	)
+}
+
+type json = map[string]any
+
+func errorsOf(ctx context.Context, x *idempotent.Executor, p Payment) (int, error) {
+	_, err := idempotent.Do(ctx, x, idempotent.Key{ID: p.ID, Payload: p}, func(ctx context.Context) (Receipt, error) {
+		return createPayment(ctx, p)
+	})
+	var running *idempotent.InProgressError
+	switch {
+	case errors.As(err, &running):
+		return 409, nil // and Retry-After; running.Until is the end of the lease
+	case errors.Is(err, idempotent.ErrKeyReused):
+		return 422, nil
+	case errors.Is(err, idempotent.ErrMissingKey), errors.Is(err, idempotent.ErrInvalidKey):
+		return 400, nil
+	}
+	return 201, err
+}
+
+// What the README promises of the first lines, with a store in memory.
+func TestReadmeRuns(t *testing.T) {
+	x, err := policies(idempotent.NewMemory(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys()
+	p := Payment{Customer: "c", ID: "p", Amount: 1}
+	handler := idempotent.Wrap(x, key, createPayment)
+	first, err := handler(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := handler(t.Context(), p); err != nil || again != first {
+		t.Errorf("got %v, %v, first %v", again, err, first)
+	}
+	p.Amount = 2
+	if _, err := handler(t.Context(), p); !errors.Is(err, idempotent.ErrKeyReused) {
+		t.Errorf("got %v", err)
+	}
+	p.Customer = "d"
+	for _, want := range []int{201, 201} {
+		if status, err := errorsOf(t.Context(), x, p); err != nil || status != want {
+			t.Errorf("got %d, %v", status, err)
+		}
+	}
+	p.Amount = 3
+	if status, err := errorsOf(t.Context(), x, p); err != nil || status != 422 {
+		t.Errorf("got %d, %v", status, err)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Every block of Go in the README stands in this file, but for indentation.
+func TestReadmeCodeCompiles(t *testing.T) {
+	flat := func(s string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(s, " ") }
+	source := flat(read(t, "readme_test.go"))
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "../README.md"), -1)
+	if len(blocks) < 3 {
+		t.Fatalf("%d blocks of Go in the README", len(blocks))
+	}
+	for _, block := range blocks {
+		for _, part := range strings.Split(strings.TrimSpace(block[1]), "\n\n") {
+			if !strings.Contains(source, flat(part)) {
+				t.Errorf("not compiled:\n%s", part)
+			}
+		}
+	}
+}
+
+// Every option is in the README.
+func TestReadmeNamesEveryOption(t *testing.T) {
+	readme := read(t, "../README.md")
+	for _, options := range []any{idempotent.Config{}, dynamo.Options{}} {
+		for i := range reflect.TypeOf(options).NumField() {
+			name := reflect.TypeOf(options).Field(i).Name
+			if !strings.Contains(readme, "| `"+name+"` |") {
+				t.Errorf("%T.%s is not in the README", options, name)
+			}
+		}
+	}
+}
+
+// Every command of the Makefile is in the README.
+func TestReadmeNamesEveryCommand(t *testing.T) {
+	readme := read(t, "../README.md")
+	targets := regexp.MustCompile(`(?m)^\.PHONY: (.*)$`).FindStringSubmatch(read(t, "../Makefile"))
+	if targets == nil {
+		t.Fatal("no targets")
+	}
+	for _, target := range strings.Fields(targets[1]) {
+		if !strings.Contains(readme, "`make "+target+"`") {
+			t.Errorf("make %s is not in the README", target)
+		}
+	}
+}
+
+var _ = serve
