@@ -13,11 +13,11 @@
 // until which the owner may run. Whoever else comes with the key meets the
 // record and is told that the call is running, or waits for it.
 //
-//	            claim                      complete
-//	  (absent) ───────► IN PROGRESS ───────────────────► COMPLETED(result)  ─┐
-//	      ▲               │  ▲   │          fail                             ├─ retention over ─► (absent)
-//	      │    release    │  │   └───────────────────► FAILED(error)        ─┘
-//	      └───────────────┘  └─ take over, once the lease has lapsed (attempt + 1)
+//	          claim                      complete
+//	(absent) ───────► IN PROGRESS ───────────────────► COMPLETED(result)  ─┐
+//	    ▲               │  ▲   │          fail                             ├─ retention over ─► (absent)
+//	    │    release    │  │   └───────────────────► FAILED(error)        ─┘
+//	    └───────────────┘  └─ take over, once the lease has lapsed (attempt + 1)
 //
 // When the handler succeeds, its result completes the record, and every later
 // call gets it. An error that is marked [Permanent] is stored in the same way.
