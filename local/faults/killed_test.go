@@ -1,0 +1,124 @@
+package faults
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// kill ends the process in the middle of its call.
+func (s *scene) kill(r *lambdaruntime.Runtime, c *call) {
+	s.Helper()
+	if err := r.Environment(0).Kill(); err != nil {
+		s.Fatal(err)
+	}
+	<-c.done
+	if _, ok := errors.AsType[*lambdaruntime.CrashedError](c.err); !ok {
+		s.Fatalf("got %s, %v, want a crash", c.res.Payload, c.err)
+	}
+}
+
+// leaseEnd reads the end of the lease in the record.
+func (s *scene) leaseEnd() time.Time {
+	s.Helper()
+	n, ok := s.record()["in_progress_expiration"].(*types.AttributeValueMemberN)
+	if !ok {
+		s.Fatalf("no lease in %v", s.record())
+	}
+	ms, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return time.UnixMilli(ms)
+}
+
+func TestKilledWhileItRuns(t *testing.T) {
+	t.Parallel()
+	for name, afterEffect := range map[string]bool{"before the effect": false, "after the effect": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			r := s.deploy(lambdaruntime.Function{}, "LEASE=3s")
+			c, first := s.play(r, "ok")
+			// What is between an effect and its record is nobody's to see:
+			// after a crash there the effect is repeated, as README says.
+			want := 1
+			if afterEffect {
+				first.effect()
+				want = 2
+			}
+			s.kill(r, c)
+
+			lease := s.leaseEnd()
+			retry := s.ask(r)
+			if !time.Now().Before(lease) {
+				t.Fatal("the machine is too slow to ask within the lease")
+			}
+			s.refused(retry, "InProgressError")
+
+			c, second := s.play(r, "ok")
+			if !time.Now().After(lease) {
+				t.Errorf("taken over %v before the end of the lease", time.Until(lease))
+			}
+			if second.Attempt != 2 || second.PID == first.PID {
+				t.Errorf("attempt %d in process %d took over from %d", second.Attempt, second.PID, first.PID)
+			}
+			second.effect()
+			second.end()
+			s.resulted(s.answer(c), second)
+			s.resulted(s.ask(r), second)
+			s.happened(want)
+		})
+	}
+}
+
+func TestNeverRunAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.deploy(lambdaruntime.Function{}, "LEASE=1s", "MAX_ATTEMPTS=1")
+	c, first := s.play(r, "ok")
+	first.effect()
+	s.kill(r, c)
+
+	lease := s.leaseEnd()
+	for time.Now().Before(lease) {
+		if res := s.ask(r); time.Now().Before(lease) {
+			s.refused(res, "InProgressError")
+		}
+	}
+	for deadline := time.Now().Add(patience); ; {
+		// The lease lapses after its end, by the skew.
+		res := s.ask(r)
+		if res.FunctionError == nil || res.FunctionError.Type != "InProgressError" || time.Now().After(deadline) {
+			s.refused(res, "OutcomeUnknownError")
+			break
+		}
+	}
+	for range 3 {
+		s.refused(s.ask(r), "OutcomeUnknownError")
+	}
+	s.happened(1)
+}
+
+// A panic ends the process, but not before the record was released.
+func TestPanicReleases(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.deploy(lambdaruntime.Function{}, "LEASE=1m")
+	c, first := s.play(r, "panic")
+	first.end()
+	s.refused(s.answer(c), "string") // aws-lambda-go reports the panic's type
+	c, second := s.play(r, "ok")
+	if second.PID == first.PID || second.Attempt != 1 {
+		t.Errorf("attempt %d in process %d after a panic in %d", second.Attempt, second.PID, first.PID)
+	}
+	second.effect()
+	second.end()
+	s.resulted(s.answer(c), second)
+	s.happened(1)
+}

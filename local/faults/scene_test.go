@@ -1,0 +1,165 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// patience bounds every wait. It is for machines that are busy, and is only
+// ever used up by a test that fails.
+const patience = 30 * time.Second
+
+// scene is one key, one table of records and one of effects.
+type scene struct {
+	*testing.T
+	*stage
+	client           *dynamodb.Client
+	records, effects string
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{T: t, stage: newStage(t)}
+	s.client, s.records = dynamodblocal.NewTable(t)
+	_, s.effects = dynamodblocal.NewTable(t)
+	return s
+}
+
+// deploy starts a runtime of the worker. env comes after the defaults, and wins.
+func (s *scene) deploy(f lambdaruntime.Function, env ...string) *lambdaruntime.Runtime {
+	s.Helper()
+	f.Binary = worker
+	f.InitTimeout = patience
+	if f.Timeout == 0 {
+		f.Timeout = 2 * patience
+	}
+	f.Env = append([]string{
+		"AWS_ENDPOINT_URL_DYNAMODB=" + os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"),
+		"AWS_REGION=" + os.Getenv("AWS_REGION"),
+		"RECORDS_TABLE=" + s.records, "EFFECTS_TABLE=" + s.effects,
+		"SKEW=50ms", "RESERVE=200ms",
+	}, env...)
+	return lambdaruntime.StartTest(s, f)
+}
+
+// call is an invocation that goes on while the test does other things.
+type call struct {
+	res  lambdaruntime.Response
+	err  error
+	done chan struct{}
+}
+
+func (s *scene) invoke(r *lambdaruntime.Runtime, end, addr string) *call {
+	c := &call{done: make(chan struct{})}
+	payload := fmt.Appendf(nil, `{"key":"k","end":%q,"addr":%q}`, end, addr)
+	go func() {
+		defer close(c.done)
+		ctx, cancel := context.WithTimeout(s.Context(), 2*patience)
+		defer cancel()
+		c.res, c.err = r.Invoke(ctx, payload)
+	}()
+	return c
+}
+
+// answer waits for what the function answers.
+func (s *scene) answer(c *call) lambdaruntime.Response {
+	s.Helper()
+	select {
+	case <-c.done:
+	case <-time.After(patience):
+		s.Fatal("the invocation does not end")
+	}
+	if c.err != nil {
+		s.Fatal(c.err)
+	}
+	return c.res
+}
+
+// ask is a call that nothing stops in the middle, should it run.
+func (s *scene) ask(r *lambdaruntime.Runtime) lambdaruntime.Response {
+	s.Helper()
+	return s.answer(s.invoke(r, "ok", ""))
+}
+
+// play calls again and again, as a retrying caller would, until the handler
+// runs.
+func (s *scene) play(r *lambdaruntime.Runtime, end string) (*call, *actor) {
+	s.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		c := s.invoke(r, end, s.addr)
+		select {
+		case a := <-s.actors:
+			return c, a
+		case <-c.done:
+			s.refused(s.answer(c), "InProgressError")
+		case <-time.After(patience):
+			s.Fatal("neither a run nor an answer")
+		}
+	}
+	s.Fatal("it never runs")
+	return nil, nil
+}
+
+// refused demands an error of that type.
+func (s *scene) refused(res lambdaruntime.Response, want string) {
+	s.Helper()
+	if res.FunctionError == nil || res.FunctionError.Type != want {
+		s.Fatalf("got %s, want a %s", res.Payload, want)
+	}
+}
+
+type result struct {
+	Attempt int64  `json:"attempt"`
+	PID     int    `json:"pid"`
+	Effect  string `json:"effect"`
+}
+
+// resulted demands the result of that actor's run.
+func (s *scene) resulted(res lambdaruntime.Response, by *actor) {
+	s.Helper()
+	var got result
+	if err := json.Unmarshal(res.Payload, &got); err != nil || res.FunctionError != nil {
+		s.Fatalf("got %s, %v, want a result", res.Payload, err)
+	}
+	if got.Attempt != by.Attempt || got.PID != by.PID || got.Effect == "" {
+		s.Fatalf("got %+v, want the result of attempt %d in process %d", got, by.Attempt, by.PID)
+	}
+}
+
+// happened demands a number of effects.
+func (s *scene) happened(want int) {
+	s.Helper()
+	if got := len(s.scan(s.effects)); got != want {
+		s.Errorf("%d effects, want %d", got, want)
+	}
+}
+
+// record reads the one record, with all of its attributes.
+func (s *scene) record() map[string]types.AttributeValue {
+	s.Helper()
+	items := s.scan(s.records)
+	if len(items) != 1 {
+		s.Fatalf("%d records, want 1", len(items))
+	}
+	return items[0]
+}
+
+func (s *scene) scan(table string) []map[string]types.AttributeValue {
+	s.Helper()
+	out, err := s.client.Scan(s.Context(), &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return out.Items
+}

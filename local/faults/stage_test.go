@@ -1,0 +1,86 @@
+package faults
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// stage is where running handlers wait for the test to direct them.
+type stage struct {
+	addr   string
+	actors chan *actor
+}
+
+// actor is a handler that runs.
+type actor struct {
+	result // as far as it is known before the end
+	t      *testing.T
+	conn   net.Conn
+	said   *bufio.Reader
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{addr: l.Addr().String(), actors: make(chan *actor, 100)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed below
+			}
+			t.Cleanup(func() { conn.Close() })
+			a := &actor{t: t, conn: conn, said: bufio.NewReader(conn)}
+			line, err := a.said.ReadBytes('\n')
+			if err == nil {
+				err = json.Unmarshal(line, &a.result)
+			}
+			if err != nil {
+				t.Errorf("an actor that cannot speak: %v", err)
+				continue
+			}
+			s.actors <- a
+		}
+	}()
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		<-done
+	})
+	return s
+}
+
+// effect returns when the handler has had its effect.
+func (a *actor) effect() {
+	a.t.Helper()
+	a.say("effect\n")
+	if err := a.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		a.t.Fatal(err)
+	}
+	if line, err := a.said.ReadString('\n'); err != nil || line != "done\n" {
+		a.t.Fatalf("no effect: %q, %v", line, err)
+	}
+}
+
+// end lets the handler return.
+func (a *actor) end() {
+	a.t.Helper()
+	a.say("end\n")
+}
+
+func (a *actor) say(command string) {
+	a.t.Helper()
+	if _, err := io.WriteString(a.conn, command); err != nil {
+		a.t.Fatal(err)
+	}
+}

@@ -1,0 +1,69 @@
+package faults
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+func TestConcurrentStorm(t *testing.T) {
+	t.Parallel()
+	const callers, environments = 60, 4
+	for name, env := range map[string][]string{
+		"refused": {"LEASE=1m"},
+		"waiting": {"LEASE=1m", "WAIT=30s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			r := s.deploy(lambdaruntime.Function{Environments: environments}, env...)
+			answers := make(chan *call, callers)
+			for range callers {
+				c := s.invoke(r, "ok", s.addr)
+				go func() {
+					<-c.done
+					answers <- c
+				}()
+			}
+			var a *actor
+			select {
+			case a = <-s.actors:
+			case <-time.After(patience):
+				t.Fatal("nobody runs")
+			}
+			conflicts := 0
+			if name == "refused" {
+				// Half of the storm meets the one that runs.
+				for ; conflicts < callers/2; conflicts++ {
+					s.refused(s.answer(<-answers), "InProgressError")
+				}
+			}
+			a.effect()
+			a.end()
+			var first []byte
+			for range callers - conflicts {
+				res := s.answer(<-answers)
+				if name == "refused" && res.FunctionError != nil {
+					s.refused(res, "InProgressError")
+					continue
+				}
+				s.resulted(res, a)
+				if first == nil {
+					first = res.Payload
+				}
+				if !bytes.Equal(res.Payload, first) {
+					t.Errorf("%s and %s", res.Payload, first)
+				}
+			}
+			if first == nil {
+				t.Error("nobody got the result")
+			}
+			if n := r.ColdStarts(); n != environments {
+				t.Errorf("%d processes, want %d", n, environments)
+			}
+			s.happened(1)
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package faults
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+)
+
+// fault is what happens to one request on its way.
+type fault int
+
+const (
+	pass   fault = iota
+	unsent       // the connection is cut before DynamoDB gets the request
+	lost         // it is cut before the answer comes back
+	torn         // it is cut in the middle of the answer
+)
+
+func (f fault) String() string { return [...]string{"pass", "unsent", "lost", "torn"}[f] }
+
+// wire is a way to DynamoDB Local on which faults are planned.
+type wire struct {
+	url string
+	t   *testing.T
+
+	mu   sync.Mutex
+	seen int     // requests since the plan was made
+	plan []fault // of the first requests; nothing happens to later ones
+	hold *held   // for the next request
+}
+
+// held is a request that is on its way for as long as the test wants.
+type held struct {
+	arrived chan struct{}
+	release chan struct{}
+	status  chan int // of DynamoDB's answer
+}
+
+func newWire(t *testing.T) *wire {
+	w := &wire{t: t}
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	return w
+}
+
+// faults plans for the requests from now on.
+func (w *wire) faults(plan ...fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen, w.plan = 0, plan
+}
+
+// requests since the plan was made.
+func (w *wire) requests() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen
+}
+
+// holdNext holds the next request until h.release is closed.
+func (w *wire) holdNext() (h *held) {
+	h = &held{arrived: make(chan struct{}), release: make(chan struct{}), status: make(chan int, 1)}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hold = h
+	return h
+}
+
+func (w *wire) next() (fault, *held) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f, h := pass, w.hold
+	if w.seen < len(w.plan) {
+		f = w.plan[w.seen]
+	}
+	w.seen, w.hold = w.seen+1, nil
+	return f, h
+}
+
+// ServeHTTP takes the whole request first, so that a cut is never before it.
+func (w *wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
+	request, err := io.ReadAll(in.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // a process that was killed
+	}
+	f, h := w.next()
+	if h != nil {
+		close(h.arrived)
+		select {
+		case <-h.release:
+		case <-w.t.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+	}
+	if f == unsent {
+		panic(http.ErrAbortHandler)
+	}
+	status, header, answer, err := forward(in.Header, request)
+	if err != nil {
+		w.t.Errorf("DynamoDB Local does not answer: %v", err)
+		panic(http.ErrAbortHandler)
+	}
+	if h != nil {
+		h.status <- status
+	}
+	if f == lost {
+		panic(http.ErrAbortHandler)
+	}
+	for name, values := range header {
+		out.Header()[name] = values
+	}
+	out.WriteHeader(status)
+	if f == torn {
+		answer = answer[:len(answer)/2] // of what Content-Length promises
+	}
+	if _, err := out.Write(answer); err != nil || f == torn {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// forward does not use the caller's context: a caller that has gone takes
+// nothing back.
+func forward(header http.Header, request []byte) (int, http.Header, []byte, error) {
+	req, err := http.NewRequest(http.MethodPost, os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), bytes.NewReader(request))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	req.Header = header
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	return res.StatusCode, res.Header, answer, err
+}
