@@ -1,0 +1,44 @@
+package faults
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// With the defaults a lease is what is left of the invocation, and no
+// heartbeat runs: a zombie wakes after its own deadline, without the time it
+// would need to hear that it is one.
+func TestFrozenPastItsDeadline(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"ok", "permanent", "error"} {
+		t.Run(end, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			old := s.deploy(lambdaruntime.Function{Name: "old", Timeout: 2 * time.Second, Grace: patience})
+			other := s.deploy(lambdaruntime.Function{Name: "other"})
+			late, zombie := s.play(old, end)
+			if err := old.Environment(0).Freeze(); err != nil {
+				t.Fatal(err)
+			}
+			lease := s.leaseEnd()
+			c, a := s.play(other, "ok")
+			if !time.Now().After(lease) {
+				t.Errorf("taken over %v before the end of the invocation", time.Until(lease))
+			}
+			a.effect()
+			a.end()
+			answer := s.answer(c)
+			s.resulted(answer, a)
+			if err := old.Environment(0).Thaw(); err != nil {
+				t.Fatal(err)
+			}
+			zombie.effect()
+			zombie.end()
+			s.same(s.answer(late), answer)
+			s.same(s.ask(other), answer)
+			s.happened(2)
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package faults
+
+import (
+	"bytes"
+	"net/http"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// zombie is an owner that was frozen until its lease had lapsed, with a
+// heartbeat of its own still on the way, and the other that took over.
+type zombie struct {
+	*scene
+	end        string
+	old, other *lambdaruntime.Runtime
+	call       *call
+	actor      *actor
+	heartbeat  *held
+	otherCall  *call
+	otherActor *actor
+}
+
+func freeze(t *testing.T, end, otherEnd string) *zombie {
+	t.Helper()
+	s := newScene(t)
+	w := newWire(t)
+	z := &zombie{scene: s, end: end}
+	z.old = s.deploy(lambdaruntime.Function{Name: "old"}, "LEASE=900ms", "AWS_ENDPOINT_URL_DYNAMODB="+w.url)
+	// No heartbeat of the other comes in between: its record then must not
+	// change at all.
+	z.other = s.deploy(lambdaruntime.Function{Name: "other"}, "LEASE=1m")
+	z.call, z.actor = s.play(z.old, end)
+	z.heartbeat = w.holdNext()
+	select {
+	case <-z.heartbeat.arrived:
+	case <-time.After(patience):
+		t.Fatal("no heartbeat")
+	}
+	if err := z.old.Environment(0).Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	z.otherCall, z.otherActor = s.play(z.other, otherEnd)
+	if z.otherActor.Attempt != 2 {
+		t.Errorf("attempt %d took over from attempt %d", z.otherActor.Attempt, z.actor.Attempt)
+	}
+	return z
+}
+
+// otherEnds lets the other do its work.
+func (z *zombie) otherEnds() lambdaruntime.Response {
+	z.Helper()
+	z.otherActor.effect()
+	z.otherActor.end()
+	return z.answer(z.otherCall)
+}
+
+// thaw lets the heartbeat arrive, which must be refused, and then the process
+// go on.
+func (z *zombie) thaw() {
+	z.Helper()
+	close(z.heartbeat.release)
+	select {
+	case status := <-z.heartbeat.status:
+		if status != http.StatusBadRequest {
+			z.Errorf("the zombie's heartbeat was answered with %d", status)
+		}
+	case <-time.After(patience):
+		z.Fatal("the heartbeat does not arrive")
+	}
+	if err := z.old.Environment(0).Thaw(); err != nil {
+		z.Fatal(err)
+	}
+}
+
+// zombieEnds lets the zombie do its work as well, and gives its answer.
+func (z *zombie) zombieEnds() lambdaruntime.Response {
+	z.Helper()
+	z.actor.effect()
+	z.actor.end()
+	return z.answer(z.call)
+}
+
+func (z *zombie) unchanged(before map[string]types.AttributeValue) {
+	z.Helper()
+	if after := z.record(); !reflect.DeepEqual(before, after) {
+		z.Errorf("the record was changed from %v to %v", before, after)
+	}
+}
+
+func (s *scene) same(got, want lambdaruntime.Response) {
+	s.Helper()
+	if !bytes.Equal(got.Payload, want.Payload) {
+		s.Errorf("got %s, want %s", got.Payload, want.Payload)
+	}
+}
+
+func TestFrozenPastItsLease(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"ok", "permanent", "error"} {
+		t.Run(end, func(t *testing.T) {
+			t.Run("another runs", func(t *testing.T) { t.Parallel(); anotherRuns(t, end) })
+			t.Run("another completed", func(t *testing.T) { t.Parallel(); anotherCompleted(t, end) })
+			t.Run("another failed", func(t *testing.T) { t.Parallel(); anotherFailed(t, end) })
+		})
+	}
+}
+
+func anotherRuns(t *testing.T, end string) {
+	z := freeze(t, end, "ok")
+	record := z.record()
+	z.thaw()
+	z.unchanged(record)
+	z.refused(z.zombieEnds(), "LeaseLostError")
+	z.unchanged(record)
+	answer := z.otherEnds()
+	z.resulted(answer, z.otherActor)
+	z.same(z.ask(z.old), answer)
+	z.happened(2) // the zombie's own cannot be taken back
+}
+
+func anotherCompleted(t *testing.T, end string) {
+	z := freeze(t, end, "ok")
+	answer := z.otherEnds()
+	z.resulted(answer, z.otherActor)
+	record := z.record()
+	z.thaw()
+	z.same(z.zombieEnds(), answer)
+	z.unchanged(record)
+	z.same(z.ask(z.old), answer)
+	z.happened(2)
+}
+
+// anotherFailed: what the zombie has done is then the only thing done, and a
+// retry would do it again.
+func anotherFailed(t *testing.T, end string) {
+	z := freeze(t, end, "error")
+	z.refused(z.otherEnds(), "BusyError")
+	record := z.record()
+	z.thaw()
+	z.unchanged(record)
+	answer := z.zombieEnds()
+	retry := z.ask(z.other)
+	switch end {
+	case "ok":
+		z.resulted(answer, z.actor)
+		z.same(retry, answer)
+		z.happened(2)
+	case "permanent":
+		z.refused(answer, "DeclinedError")
+		z.refused(retry, "ReplayedError")
+		if got, want := retry.FunctionError.Message, answer.FunctionError.Message; got != want {
+			t.Errorf("replayed %q, want %q", got, want)
+		}
+		z.happened(2)
+	case "error":
+		z.refused(answer, "BusyError")
+		z.resulted(retry, &actor{result: result{Attempt: 3, PID: z.otherActor.PID}})
+		z.happened(3)
+	}
+}
