@@ -1,0 +1,188 @@
+package faults
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/dynamodblocal"
+)
+
+// cutCase is a call whose every request meets the faults in turn.
+type cutCase struct {
+	name     string
+	requests int  // of a caller that meets no fault and retries errors
+	finished bool // the call meets a finished record
+	lapsed   bool // the call meets a lapsed one
+	fails    bool // the handler fails at first
+}
+
+func TestCutConnections(t *testing.T) {
+	t.Parallel()
+	cases := []cutCase{
+		{name: "first call", requests: 2},
+		{name: "duplicate", requests: 1, finished: true},
+		{name: "failing call", requests: 4, fails: true},
+		{name: "takeover", requests: 3, lapsed: true},
+	}
+	plans := [][]fault{{unsent}, {lost}, {torn}, {unsent, lost}, {lost, unsent}, {lost, lost}}
+	for name, retryer := range map[string]func() aws.Retryer{
+		"SDK retries": func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 20 * time.Millisecond })
+		},
+		"no SDK retries": func() aws.Retryer { return aws.NopRetryer{} },
+	} {
+		for _, c := range cases {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				l := newLine(t, retryer())
+				for _, plan := range plans {
+					n := 0
+					for ; l.cut(t, c, n, plan); n++ {
+					}
+					// The plan was tried at each of the requests.
+					if n != c.requests {
+						t.Errorf("%v: %d requests, want %d", plan, n, c.requests)
+					}
+				}
+			})
+		}
+	}
+}
+
+// line is a store behind a wire, and the same store without it.
+type line struct {
+	*wire
+	direct  *dynamo.Store
+	through *idempotent.Executor
+	beside  *idempotent.Executor
+}
+
+func newLine(t *testing.T, retryer aws.Retryer) *line {
+	t.Helper()
+	client, table := dynamodblocal.NewTable(t)
+	w := newWire(t)
+	connections := &http.Transport{}
+	t.Cleanup(connections.CloseIdleConnections)
+	options := client.Options()
+	options.BaseEndpoint, options.Retryer = &w.url, retryer
+	options.HTTPClient = &http.Client{Transport: connections}
+	// A lease that a call cannot outlive by chance: only a claim that nobody
+	// could give back is waited for.
+	config := &idempotent.Config{Lease: time.Second, Reserve: 100 * time.Millisecond, ClockSkew: 20 * time.Millisecond}
+	store := func(c dynamo.Client) (*dynamo.Store, *idempotent.Executor) {
+		s, err := dynamo.New(c, table, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := idempotent.New("cut", s, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, x
+	}
+	l := &line{wire: w}
+	l.direct, l.beside = store(client)
+	_, l.through = store(dynamodb.New(options))
+	return l
+}
+
+var errBusy = errors.New("the bank is busy")
+
+// cut calls until the call succeeds, with the plan from the request n on. It
+// reports whether there was a request n.
+func (l *line) cut(t *testing.T, c cutCase, n int, plan []fault) bool {
+	t.Helper()
+	what := fmt.Sprintf("%v from request %d on", plan, n)
+	key := idempotent.Key{Record: "cut#" + rand.Text()}
+	effects, runs := 0, 0
+	do := func(x *idempotent.Executor) (string, error) {
+		return idempotent.Do(t.Context(), x, key, func(context.Context) (string, error) {
+			if runs++; runs == 1 && c.fails {
+				return "", errBusy
+			}
+			effects++
+			return "payment " + rand.Text(), nil
+		})
+	}
+	want := ""
+	switch {
+	case c.finished:
+		want = l.mustDo(t, what, do, l.beside)
+	case c.lapsed:
+		l.plantLapsed(t, key.Record)
+	}
+
+	l.faults(append(slices.Repeat([]fault{pass}, n), plan...)...)
+	got := l.untilDone(t, what, func() (string, error) { return do(l.through) })
+	reached := l.requests() > n
+	if effects != 1 {
+		t.Errorf("%s: %d effects", what, effects)
+	}
+	if want != "" && got != want {
+		t.Errorf("%s: %q, after the answer %q", what, got, want)
+	}
+	l.faults()
+	for _, x := range []*idempotent.Executor{l.through, l.beside} {
+		if again := l.mustDo(t, what, do, x); again != got {
+			t.Errorf("%s: replayed %q, want %q", what, again, got)
+		}
+	}
+	return reached
+}
+
+func (l *line) mustDo(t *testing.T, what string, do func(*idempotent.Executor) (string, error), x *idempotent.Executor) string {
+	t.Helper()
+	got, err := do(x)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	return got
+}
+
+// untilDone retries as a caller would who is told to.
+func (l *line) untilDone(t *testing.T, what string, do func() (string, error)) string {
+	t.Helper()
+	pace := time.NewTicker(30 * time.Millisecond)
+	defer pace.Stop()
+	for deadline := time.Now().Add(patience); ; <-pace.C {
+		got, err := do()
+		var store *idempotent.StoreError
+		switch {
+		case err == nil:
+			return got
+		case time.Now().After(deadline):
+			t.Fatalf("%s: it never succeeds: %v", what, err)
+		case errors.As(err, &store) && store.Executed:
+			// No plan is longer than what finishing tries for.
+			t.Errorf("%s: %v", what, err)
+		case errors.Is(err, idempotent.ErrStore), errors.Is(err, idempotent.ErrInProgress), err == errBusy:
+		default:
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+}
+
+// plantLapsed leaves the record of an owner that is long dead.
+func (l *line) plantLapsed(t *testing.T, id string) {
+	t.Helper()
+	now := time.Now()
+	_, ok, err := l.direct.Create(t.Context(), idempotent.Record{
+		ID: id, Status: idempotent.InProgress, Owner: "dead", Attempt: 1,
+		Lease: now.Add(-time.Minute), Expires: now.Add(time.Hour),
+	}, time.Time{}, nil)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+}
