@@ -1,0 +1,99 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/dynamodblocal"
+)
+
+// counter counts requests where they leave the process: what the SDK does by
+// itself is seen here as well.
+type counter struct {
+	sent atomic.Int64
+	to   *http.Transport
+}
+
+func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.sent.Add(1)
+	return c.to.RoundTrip(r)
+}
+
+func TestRoundTrips(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	wire := &counter{to: &http.Transport{}}
+	t.Cleanup(wire.to.CloseIdleConnections)
+	options := client.Options()
+	options.HTTPClient = &http.Client{Transport: wire}
+	store, err := dynamo.New(dynamodb.New(options), table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	executor := func(c *idempotent.Config) *idempotent.Executor {
+		x, err := idempotent.New("op", store, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	plain, cached := executor(nil), executor(&idempotent.Config{CacheEntries: 10})
+
+	// run answers the number of requests and of runs of one call.
+	run := func(x *idempotent.Executor, id string, end error) (requests int64, runs int, err error) {
+		before := wire.sent.Load()
+		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: id, Payload: "p"}, func(context.Context) (string, error) {
+			runs++
+			return "result", end
+		})
+		return wire.sent.Load() - before, runs, err
+	}
+	create := func(id string, lease time.Time) {
+		t.Helper()
+		r := idempotent.Record{
+			ID: id, Status: idempotent.InProgress, Owner: "other", Attempt: 1,
+			Lease: lease, Expires: time.Now().Add(time.Hour),
+		}
+		if _, ok, err := store.Create(t.Context(), r, time.Time{}, nil); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+	}
+	create("running", time.Now().Add(time.Minute))
+	create("lapsed", time.Now().Add(-time.Minute))
+
+	errBusy, errDeclined := errors.New("busy"), errors.New("declined")
+	for _, c := range []struct {
+		name     string
+		x        *idempotent.Executor
+		id       string
+		end      error
+		requests int64
+		runs     int
+		err      error
+	}{
+		{"first call", plain, "a", nil, 2, 1, nil},
+		{"duplicate of a finished one", plain, "a", nil, 1, 0, nil},
+		{"duplicate that fills the cache", cached, "a", nil, 1, 0, nil},
+		{"from the cache", cached, "a", nil, 0, 0, nil},
+		{"first call with a cache", cached, "b", nil, 2, 1, nil},
+		{"from its own cache", cached, "b", nil, 0, 0, nil},
+		{"duplicate of a running one", plain, "running", nil, 1, 0, idempotent.ErrInProgress},
+		{"released error", plain, "c", errBusy, 2, 1, errBusy},
+		{"retry after a released error", plain, "c", nil, 2, 1, nil},
+		{"permanent error", plain, "d", idempotent.Permanent(errDeclined), 2, 1, errDeclined},
+		{"replay of a permanent error", plain, "d", nil, 1, 0, idempotent.ErrReplayed},
+		{"takeover", plain, "lapsed", nil, 3, 1, nil},
+	} {
+		requests, runs, err := run(c.x, c.id, c.end)
+		if requests != c.requests || runs != c.runs || !errors.Is(err, c.err) {
+			t.Errorf("%s: %d requests, %d runs, %v; want %d, %d, %v", c.name, requests, runs, err, c.requests, c.runs, c.err)
+		}
+	}
+}
