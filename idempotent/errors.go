@@ -103,7 +103,6 @@ func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey
 type OutcomeUnknownError struct {
 	KeyHash  string
 	Attempts int64 // those that count
-	Err      error // what the last attempt failed with, where known
 }
 
 func (e *OutcomeUnknownError) Error() string {
@@ -112,9 +111,6 @@ func (e *OutcomeUnknownError) Error() string {
 
 // Is reports whether target is ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
-
-// Unwrap gives what the last attempt failed with.
-func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
 // ReplayedError is the stored error of an earlier call that failed for good
 // (see [Permanent]). Nothing was run.

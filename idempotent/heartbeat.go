@@ -99,7 +99,10 @@ func (k *keeper) beat(ctx context.Context) {
 // as far as known: an error of the store says nothing of it.
 func (k *keeper) extend(ctx context.Context) bool {
 	x, record := k.call.x, &k.hold.record
-	ctx, cancel := context.WithDeadline(ctx, record.Lease)
+	// Also after the lease's end: as long as nobody has taken over, a handler
+	// that still runs gets its lease back.
+	left := record.Lease.Sub(wall(time.Now()))
+	ctx, cancel := context.WithTimeout(ctx, max(left, x.config.Reserve))
 	defer cancel()
 	lease := x.leaseFrom(wall(k.beats.look()), k.hold.invocation)
 	if !lease.After(record.Lease) {

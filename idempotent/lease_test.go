@@ -170,6 +170,31 @@ func TestHandlerEndsBeforeItsLease(t *testing.T) {
 	}
 }
 
+// A handler that goes on after its lease, because the store was away, gets the
+// lease back if nobody has taken over.
+func TestHeartbeatRevivesALeaseThatNobodyTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		begun := time.Now()
+		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			if ctx.Err() != nil || !c.Lease.IsZero() && time.Since(begun) < 35*time.Second {
+				return idempotent.Record{}, false, errNetwork
+			}
+			return next()
+		}}, &idempotent.Config{Lease: 30 * time.Second})
+		_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
+			time.Sleep(45 * time.Second)
+			if _, _, err := do(t.Context(), newExecutor(t, store, nil), mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) {
+				t.Errorf("a duplicate gets %v", err)
+			}
+			return "", nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A heartbeat that meets another owner ends the handler with that cause.
 func TestHeartbeatLosesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
