@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"sort"
+	"sync"
 	"time"
 )
 
 // network is a store at the other end of a network that a schedule controls:
 // every call waits until it is told what becomes of it.
 type network struct {
-	store   *Memory
+	store *Memory
+
+	mu      sync.Mutex // never held while time passes
 	pending []*message // sent, not yet arrived
 	copies  []*message // whose sender has given up or has its answer
 	stuck   []*message // whose sender was killed before the answer
@@ -23,7 +26,6 @@ type network struct {
 
 type message struct {
 	caller int
-	seq    int
 	what   string
 	work   bool // the handler's effect, no call to the store
 	apply  func() answer
@@ -38,32 +40,28 @@ type answer struct {
 
 var errLost = fmt.Errorf("the answer was lost: %w", ErrUnavailable)
 
-// line is the Store that one caller sees. Only one goroutine of a synctest
-// bubble runs at a time between two waits of the schedule, but several may:
-// so the network is only touched through send.
+// line is the Store that one caller sees.
 type line struct {
 	net    *network
 	caller int
-	lock   chan struct{}
 }
 
 func (l line) send(ctx context.Context, what string, work bool, apply func() answer) answer {
 	m := &message{caller: l.caller, what: what, work: work, apply: apply, reply: make(chan answer, 1)}
-	l.lock <- struct{}{}
+	l.net.mu.Lock()
 	if l.net.closed {
-		<-l.lock
+		l.net.mu.Unlock()
 		return answer{err: context.Canceled}
 	}
-	m.seq = len(l.net.pending)
 	l.net.pending = append(l.net.pending, m)
-	<-l.lock
+	l.net.mu.Unlock()
 	select {
 	case a := <-m.reply:
 		return a
 	case <-ctx.Done():
-		l.lock <- struct{}{}
+		l.net.mu.Lock()
+		defer l.net.mu.Unlock()
 		l.net.take(m)
-		<-l.lock
 		return answer{err: errLost}
 	}
 }
@@ -151,12 +149,21 @@ type option struct {
 // options are all that may happen, in an order that depends on nothing but
 // what happened before.
 func (n *network) options(faults, lapses int) []option {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	sort.SliceStable(n.pending, func(i, j int) bool { return n.pending[i].caller < n.pending[j].caller })
 	var all []option
-	add := func(name string, do func()) { all = append(all, option{name: name, do: do}) }
+	locked := func(do func()) func() {
+		return func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			do()
+		}
+	}
+	add := func(name string, do func()) { all = append(all, option{name: name, do: locked(do)}) }
 	fault := func(name string, do func()) {
 		if faults > 0 {
-			all = append(all, option{name: name, fault: true, do: do})
+			all = append(all, option{name: name, fault: true, do: locked(do)})
 		}
 	}
 	for _, m := range n.pending {
