@@ -85,9 +85,18 @@ func (c *call) withoutKey(ctx context.Context, err error) error {
 // bypass runs the handler without the store.
 func (c *call) bypass(ctx context.Context) error {
 	c.event.Outcome = OutcomeBypassed
-	began := time.Now()
-	defer func() { c.event.Handler = time.Since(began) }()
-	return unmarked(c.work.run(c.inside(ctx, 0)))
+	began, returned := time.Now(), false
+	defer func() {
+		c.event.Handler = time.Since(began)
+		if !returned {
+			c.passOver(errPanicked)
+		}
+	}()
+	ctx, in := c.enter(ctx, nil)
+	err := c.work.run(ctx)
+	returned = true
+	in.judge(err)
+	return unmarked(err)
 }
 
 // answerFrom gives the caller what a finished record holds.
@@ -124,6 +133,14 @@ func (c *call) decode(record Record) error {
 		return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored result does not decode into the type asked for", Err: err}
 	}
 	return nil
+}
+
+// passOver keeps an error for the observer.
+func (c *call) passOver(err error) {
+	if c.passedOver != nil {
+		err = errors.Join(c.passedOver, err)
+	}
+	c.passedOver = err
 }
 
 func (c *call) report(ctx context.Context, err error) {

@@ -1,11 +1,11 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"time"
 )
 
@@ -22,7 +22,7 @@ type hold struct {
 // that many winners, so "in progress" is the truth.
 const maxRounds = 10
 
-var errNoTime = fmt.Errorf("idempotent: the time left is less than Config.Reserve; the handler did not run: %w", context.DeadlineExceeded)
+var errNoTime = fmt.Errorf("the time left is less than Config.Reserve: %w", context.DeadlineExceeded)
 
 // claim makes the call the owner of its record, or answers it without: then
 // the hold is nil.
@@ -47,7 +47,7 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 				return nil, c.inProgress(met, nil)
 			}
 			if round > 1 {
-				jitter(ctx, time.Duration(round)*4*time.Millisecond)
+				c.rest(ctx, time.Duration(round)*4*time.Millisecond)
 				now = wall(c.look())
 			}
 		}
@@ -55,18 +55,27 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 		switch verdict {
 		case claimAnew:
 			lease := c.x.leaseFrom(now, invocation)
-			met, _, err = c.create(ctx, Record{
+			fresh := Record{
 				ID: c.id, Status: InProgress, Owner: owner, Attempt: 1, Lease: lease,
 				Expires: c.x.expiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
-			}, now.Add(-cfg.ClockSkew))
+			}
+			err = c.bounded(ctx, func(ctx context.Context) error {
+				met, _, err = c.create(ctx, fresh, now.Add(-cfg.ClockSkew))
+				return err
+			})
 			if err != nil {
 				return c.claimFailed(ctx, "claim", owner, err)
 			}
 		case takeOver:
 			lease := c.x.leaseFrom(now, invocation)
-			met, _, err = c.change(ctx, Fence{ID: c.id, Owner: met.Owner, Attempt: met.Attempt, Lease: met.Lease}, Change{
+			lapsed := Fence{ID: c.id, Owner: met.Owner, Attempt: met.Attempt, Lease: met.Lease}
+			mine := Change{
 				Owner: owner, Lease: lease,
 				Expires: c.x.expiresInProgress(met.Expires, lease), Fingerprint: c.fingerprint,
+			}
+			err = c.bounded(ctx, func(ctx context.Context) error {
+				met, _, err = c.change(ctx, lapsed, mine)
+				return err
 			})
 			if err != nil {
 				return c.claimFailed(ctx, "take over", owner, err)
@@ -92,8 +101,8 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 			// new token: copies of the old claim may still be on their way.
 			c.refund(ctx, owner)
 			if ctx.Err() != nil || !c.x.timeToRun(ctx, now, c.x.leaseFrom(now, invocation), invocation) {
-				c.event.Outcome = OutcomeReleased
-				return nil, errNoTime
+				c.event.Outcome = OutcomeFailed
+				return nil, &StoreError{Op: "claim", Err: cmp.Or(context.Cause(ctx), errNoTime)}
 			}
 			met, owner = Record{}, rand.Text()
 		default:
@@ -124,6 +133,25 @@ func (c *call) answerWithoutRun(v verdict, met Record) error {
 	}
 }
 
+// bounded bounds a try to claim where the call can go on without: a store that
+// hangs must not take the time that the handler needs.
+func (c *call) bounded(ctx context.Context, try func(context.Context) error) error {
+	if c.x.config.OnStoreError != FailOpen {
+		return try(ctx)
+	}
+	limit := longestAttempt
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)/2)
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := try(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = errors.Join(err, ErrUnavailable)
+	}
+	return err
+}
+
 func (c *call) inProgress(met Record, err error) error {
 	until := met.Lease
 	if met.Status != InProgress || until.Equal(LeaseEnded) {
@@ -137,13 +165,11 @@ func (c *call) inProgress(met Record, err error) error {
 func (c *call) claimFailed(ctx context.Context, op, owner string, err error) (*hold, error) {
 	unavailable := errors.Is(err, ErrUnavailable)
 	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
-		c.passedOver = &StoreError{Op: op, Err: err}
+		c.passOver(&StoreError{Op: op + ", failed open", Executed: true, Err: err})
 		unknown := Record{ID: c.id, Status: InProgress, Owner: owner, Fingerprint: c.fingerprint}
 		return &hold{record: unknown, invocation: c.x.invocationEnd(ctx), open: true}, nil
 	}
-	if unavailable || ctx.Err() != nil {
-		c.refund(ctx, owner)
-	}
+	c.refund(ctx, owner)
 	c.event.Outcome = OutcomeFailed
 	return nil, &StoreError{Op: op, Err: err}
 }
@@ -152,22 +178,11 @@ func (c *call) claimFailed(ctx context.Context, op, owner string, err error) (*h
 // need not wait for its lease, and so that it does not count as an attempt.
 // One try: without it the lease lapses by itself.
 func (c *call) refund(ctx context.Context, owner string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.x.config.Reserve)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(c.x.config.Reserve, shortestAttempt))
 	defer cancel()
 	c.look()
 	_, _, err := c.change(ctx, Fence{ID: c.id, Owner: owner}, Change{Release: ReleaseRefund})
 	if err != nil {
-		c.passedOver = &StoreError{Op: "refund", Err: err}
-	}
-}
-
-// jitter waits between half of d and d; a done context ends it, for the next
-// call to the store to report.
-func jitter(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d/2 + mathrand.N(d/2+1))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+		c.passOver(&StoreError{Op: "refund", Err: err})
 	}
 }

@@ -323,7 +323,7 @@ func TestFailOpen(t *testing.T) {
 		}
 	})
 	t.Run("not for what is wrong for good", func(t *testing.T) {
-		x := newExecutor(t, &proxy{Store: unusable{}, create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		x := newExecutor(t, &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
 			return idempotent.Record{}, false, errors.New("no such table")
 		}}, open)
 		if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {

@@ -1,6 +1,9 @@
 package idempotent
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Codec turns the result of a handler into the bytes that are stored, and
 // back. It is used by many calls at once.
@@ -10,8 +13,22 @@ import "encoding/json"
 // [*ResultUnavailableError].
 type Codec interface {
 	Encode(result any) ([]byte, error)
-	// Decode decodes into a pointer to the handler's result type.
+	// Decode decodes into a pointer to the handler's result type. The data
+	// is its own.
 	Decode(data []byte, result any) error
+}
+
+// copying keeps what is stored apart from the results that callers may change,
+// for codecs whose bytes are the result's.
+type copying struct{ Codec }
+
+func (c copying) Encode(result any) ([]byte, error) {
+	data, err := c.Codec.Encode(result)
+	return bytes.Clone(data), err
+}
+
+func (c copying) Decode(data []byte, result any) error {
+	return c.Codec.Decode(bytes.Clone(data), result)
 }
 
 // JSON is the default codec, on encoding/json. Other functions that share the

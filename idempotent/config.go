@@ -24,7 +24,7 @@ type Config struct {
 	// than this. Default 1 s.
 	ClockSkew time.Duration
 
-	// Codec turns results into bytes and back. Default JSON.
+	// Codec turns results into bytes and back. Default [JSON].
 	Codec Codec
 
 	// Lease is how long a claim holds without a sign of life. It is extended
@@ -34,16 +34,16 @@ type Config struct {
 	// Default: in a Lambda function, the remaining time of the invocation,
 	// without heartbeat: Lambda ends the process then. Elsewhere 1 min with
 	// heartbeat; the deadline of a context is no lease there, as a handler
-	// may run on after it. In a Lambda function with the default, do not
-	// shorten the deadline of the context that Do gets, unless all that the
-	// handler does ends with its context.
+	// may run on after it. For the same reason set a Lease if Do gets a
+	// context with a shorter deadline than its invocation's.
 	Lease time.Duration
 
 	// MaxAttempts is how many attempts a key has. An attempt counts when it
 	// crashed, lost its lease, or failed with an error that is not marked
 	// [Retryable]. After the last one, calls get an [*OutcomeUnknownError]
-	// until a person decides. 1 is "never run again". Default 0: a lapsed
-	// lease is taken over for ever.
+	// until a person decides: the record does not expire, unless it was
+	// claimed under a configuration without MaxAttempts. 1 is "never run
+	// again". Default 0: a lapsed lease is taken over for ever.
 	MaxAttempts int
 
 	// Observer is told the outcome of every call. Default none.
@@ -65,7 +65,8 @@ type Config struct {
 
 	// Reserve is the time kept back from the handler to record the result:
 	// its context ends so long before the lease does, and in a Lambda
-	// function so long before the invocation does. Default 500 ms.
+	// function so long before the invocation does. At most half of the
+	// lease. Default 500 ms.
 	Reserve time.Duration
 
 	// Retention is how long a finished record is kept: for how long a
@@ -120,6 +121,9 @@ func (c *Config) withDefaults() Config {
 	if full.Codec == nil {
 		full.Codec = JSON{}
 	}
+	if _, ok := full.Codec.(JSON); !ok {
+		full.Codec = copying{full.Codec}
+	}
 	return full
 }
 
@@ -146,8 +150,10 @@ func (c *Config) validate() error {
 	refuse(c.Reserve < 0, "Reserve is %v, below 0", c.Reserve)
 	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
 	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)
-	refuse(c.Lease < 0 || c.Lease > 0 && c.Lease < 2*c.Reserve,
-		"Lease is %v, less than twice the Reserve of %v: no heartbeat would come before the handler is stopped", c.Lease, c.Reserve)
+	lease := c.Lease
+	orElse(&lease, defaultLease)
+	refuse(lease < 0 || lease/2 < c.Reserve,
+		"Lease is %v, less than twice the Reserve of %v: no heartbeat would come before the handler is stopped", lease, c.Reserve)
 	refuse(c.OnStoreError == FailOpen && c.MaxAttempts > 0,
 		"OnStoreError is FailOpen and MaxAttempts is %d: a run that is not recorded cannot be counted", c.MaxAttempts)
 	return errors.Join(errs...)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"sync"
+	"time"
 )
 
 // Claim is what a handler can learn of the call that it runs under.
@@ -15,11 +17,13 @@ type Claim struct {
 	// Attempt is 1 in the first run of a key and increases with each
 	// takeover within the life of the record. 0 in a run without the store.
 	Attempt int64
+
+	takeover bool
 }
 
-// Takeover reports whether an earlier attempt has begun, and may have had any
-// part of its effects.
-func (c Claim) Takeover() bool { return c.Attempt > 1 }
+// Takeover reports whether an earlier attempt has begun, was not given back,
+// and may have had any part of its effects.
+func (c Claim) Takeover() bool { return c.takeover }
 
 // FromContext gives the claim of the innermost call of Do, or wrapped handler,
 // that ctx belongs to.
@@ -59,32 +63,45 @@ type insideKey struct{}
 
 // inside is what a handler's context carries.
 type inside struct {
-	claim   Claim
-	id      string
-	storeID any
-	outer   *inside
+	claim      Claim
+	id         string
+	storeID    any
+	held       bool      // by a claim, be it one that failed open
+	invocation time.Time // end of the outermost call's invocation, or zero
+	outer      *inside
+
+	mu   sync.Mutex
+	used []error // marks that calls within have acted on
 }
 
-func (c *call) inside(ctx context.Context, attempt int64) context.Context {
+// enter gives the context of a handler; h is nil in a run without the store.
+func (c *call) enter(ctx context.Context, h *hold) (context.Context, *inside) {
 	outer, _ := ctx.Value(insideKey{}).(*inside)
-	ctx = context.WithValue(ctx, insideKey{}, &inside{
-		claim:   Claim{Operation: c.x.operation, KeyHash: c.hash, Attempt: attempt},
-		id:      c.id,
-		storeID: c.x.storeID,
-		outer:   outer,
-	})
+	in := &inside{
+		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash},
+		id:         c.id,
+		storeID:    c.x.storeID,
+		held:       h != nil,
+		invocation: c.x.invocationEnd(ctx),
+		outer:      outer,
+	}
+	if h != nil {
+		in.claim.Attempt, in.claim.takeover = h.record.Attempt, h.record.Used() > 1
+		in.invocation = h.invocation // ctx ends earlier, by the Reserve
+	}
+	ctx = context.WithValue(ctx, insideKey{}, in)
 	if eventOf(ctx) != nil {
 		// The event is for this call, not for those that its handler makes.
 		ctx = context.WithValue(ctx, eventKey{}, (*Event)(nil))
 	}
-	return ctx
+	return ctx, in
 }
 
 // nestedIn reports whether ctx is inside of a call that holds this very record.
 func nestedIn(ctx context.Context, storeID any, id string) bool {
 	in, _ := ctx.Value(insideKey{}).(*inside)
 	for ; in != nil; in = in.outer {
-		if in.id == id && in.storeID == storeID && in.claim.Attempt > 0 {
+		if in.id == id && in.storeID == storeID && in.held {
 			return true
 		}
 	}

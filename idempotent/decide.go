@@ -27,6 +27,10 @@ func decide(met Record, owner, fingerprint string, now time.Time, c *Config) ver
 	case met.Status == InProgress && ours:
 		// The answer to an earlier copy of our claim was lost.
 		return runHandler
+	case met.Over(now.Add(-c.ClockSkew)):
+		// A store may answer a record that is over: one that it read, after
+		// another kind of conflict or for a call that waits.
+		return claimAnew
 	case met.Fingerprint != "" && fingerprint != "" && met.Fingerprint != fingerprint:
 		// Whatever the status: a retry of the first payload may be on its
 		// way, and it must not find the second's record.
@@ -55,22 +59,28 @@ const (
 	keepTheir               // it is finished: its answer is the answer
 	adoptIt                 // a successor gave it up: finish it
 	yieldIt                 // another owner is running, or it is none that we know
-	recreate                // it is gone: put the finished record
+	recreate                // it is gone, or over: put the finished record
 )
 
-// decideEnd holds the rules for a finishing write of owner that was refused.
-// The work is done, so whatever nobody else owns is finished rather than left
-// for a retry that would do the work again.
-func decideEnd(met Record, owner string) ending {
+// decideEnd holds the rules for a finishing write by the owner of ours that was
+// refused. The work is done, so whatever nobody else owns is finished rather
+// than left for a retry that would do the work again. over is the time before
+// which a record counts as gone.
+func decideEnd(met, ours Record, over time.Time) ending {
+	owned := met.Status == InProgress && met.Owner == ours.Owner
 	switch {
-	case met.Status == Absent:
+	case owned:
+		return tryAgain
+	case met.Over(over):
 		return recreate
+	case met.Fingerprint != "" && ours.Fingerprint != "" && met.Fingerprint != ours.Fingerprint:
+		// Since our lease lapsed the key was used for another payload: its
+		// answer is not ours, and ours is not its.
+		return yieldIt
 	case met.Status == Completed || met.Status == Failed:
 		return keepTheir
 	case met.Status != InProgress:
 		return yieldIt
-	case met.Owner == owner:
-		return tryAgain
 	case met.Owner == "" && met.Lease.Equal(LeaseEnded):
 		return adoptIt
 	default:

@@ -45,6 +45,9 @@ func TestDecide(t *testing.T) {
 		{"running, no attempt left", running(other, now.Add(time.Minute)), once, awaitOwner},
 		{"second attempt, first refunded", Record{Status: InProgress, Owner: other, Attempt: 2, Refunds: 1, Lease: ago(time.Hour)}, once, outcomeLost},
 		{"a status of another version", Record{Status: "PAUSED", Lease: ago(time.Hour)}, always, refuseUnknown},
+		{"completed, and over", Record{Status: Completed, Fingerprint: "g", Expires: ago(time.Hour)}, always, claimAnew},
+		{"running without a lease, and over", Record{Status: InProgress, Expires: ago(time.Hour)}, once, claimAnew},
+		{"running under a lease, and past its retention", Record{Status: InProgress, Owner: other, Lease: now, Expires: ago(time.Hour)}, always, awaitOwner},
 	} {
 		if got := decide(test.met, me, "f", now, test.config); got != test.want {
 			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
@@ -95,8 +98,13 @@ func TestDecideEnd(t *testing.T) {
 		{"another library's, with a lease", Record{Status: InProgress, Lease: lease}, yieldIt},
 		{"another library's, without", Record{Status: InProgress}, yieldIt},
 		{"a status of another version", Record{Status: "PAUSED", Owner: me}, yieldIt},
+		{"completed for another payload", Record{Status: Completed, Fingerprint: "g"}, yieldIt},
+		{"released, another payload", Record{Status: InProgress, Lease: LeaseEnded, Fingerprint: "g"}, yieldIt},
+		{"completed long ago", Record{Status: Completed, Expires: lease.Add(-time.Hour), Fingerprint: "g"}, recreate},
+		{"lapsed long ago", Record{Status: InProgress, Owner: other, Lease: lease.Add(-2 * time.Hour), Expires: lease.Add(-time.Hour)}, recreate},
+		{"ours, whatever its age", Record{Status: InProgress, Owner: me, Lease: lease.Add(-2 * time.Hour), Expires: lease.Add(-time.Hour)}, tryAgain},
 	} {
-		if got := decideEnd(test.met, me); got != test.want {
+		if got := decideEnd(test.met, Record{Owner: me, Fingerprint: "f"}, lease); got != test.want {
 			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
 		}
 	}

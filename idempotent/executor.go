@@ -3,10 +3,12 @@ package idempotent
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Executor runs handlers of one operation so that each key has one effect. It
@@ -21,6 +23,9 @@ type Executor struct {
 	flights   *flights
 	// storeID tells nested calls on the same store from those on others.
 	storeID any
+	// spread makes pauses differ between callers that would otherwise meet
+	// again and again.
+	spread func(time.Duration) time.Duration
 }
 
 // New makes the Executor of an operation.
@@ -48,6 +53,7 @@ func New(operation string, store Store, config *Config) (*Executor, error) {
 		config:    full,
 		disabled:  disabled,
 		onLambda:  os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
+		spread:    func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
 	}
 	x.storeID = x
 	if reflect.ValueOf(store).Comparable() {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -16,6 +17,9 @@ import (
 // What is stored is the error's type name, its message (the first 4 KiB) and,
 // if an error in its chain has a method ErrorCode() string, that code. Keep
 // secrets out of messages, as from any log.
+//
+// A mark counts for the innermost call of Do that the error passes, wherever it
+// stands in the error's chain. An error that is marked as both is permanent.
 //
 // Permanent(nil) is nil.
 func Permanent(err error) error {
@@ -47,14 +51,50 @@ type retryableError struct{ err error }
 func (e *retryableError) Error() string { return e.err.Error() }
 func (e *retryableError) Unwrap() error { return e.err }
 
-func isPermanent(err error) bool {
-	_, ok := errors.AsType[*permanentError](err)
-	return ok
+// marks gives all marks in the tree of an error.
+func marks(err error) (found []error) {
+	switch err.(type) {
+	case *permanentError, *retryableError:
+		found = append(found, err)
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			found = append(found, marks(inner)...)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			found = append(found, marks(inner)...)
+		}
+	}
+	return found
 }
 
-func isRetryable(err error) bool {
-	_, ok := errors.AsType[*retryableError](err)
-	return ok
+// judge says what the marks of a handler's error ask for. Those on which a
+// call within the handler has acted already say nothing about the handler: it
+// may have had its effects before that call.
+func (in *inside) judge(err error) (permanent, retryable bool) {
+	found := marks(err)
+	in.mu.Lock()
+	used := in.used
+	in.mu.Unlock()
+	for _, mark := range found {
+		if slices.Contains(used, mark) {
+			continue
+		}
+		switch mark.(type) {
+		case *permanentError:
+			permanent = true
+		case *retryableError:
+			retryable = true
+		}
+	}
+	if in.outer != nil && len(found) > 0 {
+		in.outer.mu.Lock()
+		defer in.outer.mu.Unlock()
+		in.outer.used = append(in.outer.used, found...)
+	}
+	return permanent, retryable
 }
 
 // unmarked takes the outermost mark off. Lambda reports the outermost type
@@ -79,14 +119,25 @@ type failure struct {
 const maxFailureMessage = 4 << 10
 
 func encodeFailure(err error) ([]byte, error) {
-	f := failure{Type: typeName(unmarked(err)), Message: truncate(err.Error(), maxFailureMessage)}
+	// A message that panics is no reason to run the work again.
+	f := failure{Type: typeName(unmarked(err))}
+	f.describe(err)
+	return json.Marshal(f)
+}
+
+func (f *failure) describe(err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.Message = "the error has no message: its method panicked"
+		}
+	}()
+	f.Message = truncate(err.Error(), maxFailureMessage)
 	if coded, ok := errors.AsType[interface {
 		error
 		ErrorCode() string
 	}](err); ok {
 		f.Code = truncate(coded.ErrorCode(), 256)
 	}
-	return json.Marshal(f)
 }
 
 func decodeFailure(data []byte) (*ReplayedError, error) {

@@ -3,31 +3,50 @@ package idempotent
 import (
 	"bytes"
 	"context"
-	"errors"
 	"time"
 )
 
 // complete records the result of a handler that succeeded. Nothing is released
 // from here on: the work is done.
 func (c *call) complete(ctx context.Context, h *hold) error {
-	end := Change{Status: Completed}
-	data, err := c.work.encode()
-	if err != nil {
-		end.Unavailable = "the result could not be encoded"
-		c.passedOver = &ResultUnavailableError{KeyHash: c.hash, Reason: end.Unavailable, Err: err}
-	} else {
-		end.Data = data
-	}
+	end := c.encoded(ctx, h)
 	stored, err := c.finish(ctx, h, end)
 	switch {
 	case err != nil:
 		return c.notRecorded(h, "complete", err, nil)
 	case wrote(stored, h, end):
 		c.event.Outcome = h.ran()
+		if stored.Unavailable != "" && end.Unavailable == "" {
+			c.passOver(&ResultUnavailableError{KeyHash: c.hash, Reason: stored.Unavailable})
+		}
 		return nil
 	default:
 		return c.answerLate(stored)
 	}
+}
+
+const unencodable = "the result could not be encoded"
+
+// encoded is the change that completes the record. If the codec ends the
+// goroutine (runtime.Goexit), the record is completed on the way out.
+func (c *call) encoded(ctx context.Context, h *hold) Change {
+	returned := false
+	defer func() {
+		if !returned {
+			c.event.Outcome = h.ran()
+			if _, err := c.finish(ctx, h, Change{Status: Completed, Unavailable: unencodable}); err != nil {
+				c.event.Outcome = OutcomeUnknown
+				c.passOver(&StoreError{Op: "complete", Executed: true, Err: err})
+			}
+		}
+	}()
+	data, err := c.work.encode()
+	returned = true
+	if err != nil {
+		c.passOver(&ResultUnavailableError{KeyHash: c.hash, Reason: unencodable, Err: err})
+		return Change{Status: Completed, Unavailable: unencodable}
+	}
+	return Change{Status: Completed, Data: data}
 }
 
 // fail records a permanent error.
@@ -62,14 +81,16 @@ func (c *call) answerLate(stored Record) error {
 
 // notRecorded is the end of a run whose record could not be finished.
 func (c *call) notRecorded(h *hold, op string, err, handler error) error {
-	if lost, ok := err.(*LeaseLostError); ok {
-		c.event.Outcome = OutcomeLeaseLost
-		return lost
-	}
+	lost, isLost := err.(*LeaseLostError)
 	failed := &StoreError{Op: op, Executed: true, Err: err, Handler: handler}
 	if h.open {
-		c.event.Outcome, c.passedOver = OutcomeBypassed, failed
+		c.event.Outcome = OutcomeBypassed
+		c.passOver(failed)
 		return handler
+	}
+	if isLost {
+		c.event.Outcome = OutcomeLeaseLost
+		return lost
 	}
 	c.event.Outcome = OutcomeUnknown
 	return failed
@@ -80,26 +101,41 @@ func (c *call) notRecorded(h *hold, op string, err, handler error) error {
 // changed its result, and all callers must get the same.
 func wrote(stored Record, h *hold, end Change) bool {
 	return stored.Owner == h.record.Owner && stored.Status == end.Status &&
-		(stored.Unavailable != "" || end.Unavailable == "" && bytes.Equal(stored.Data, end.Data))
+		(stored.Unavailable != "" || end.Unavailable == "" && sameData(stored.Data, end.Data))
 }
 
-// maxRefusals bounds the tries of a write that the store refuses, as against
-// one that it cannot be reached for.
-const maxRefusals = 3
+// sameData also takes two spellings of one JSON value for the same: a store
+// that keeps values and not their text gives another one back.
+func sameData(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	one, err := appendCanonical(nil, a)
+	if err != nil {
+		return false
+	}
+	other, err := appendCanonical(nil, b)
+	return err == nil && bytes.Equal(one, other)
+}
 
 // finish ends the record with a write that is fenced by the owner, as often as
 // needed, and answers the record as it then is. What else may be written when
 // the record is no longer ours is decideEnd's business.
+//
+// It also tries again what the store refuses, as credentials that have just
+// run out: the work is done, and giving up has it done again.
 func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
 	write := c.finishOwn(h)
 	for try := 1; ; try++ {
-		end.Expires = c.x.expiresFinished(wall(c.look()))
+		now := wall(c.look())
+		over := now.Add(-c.x.config.ClockSkew)
+		end.Expires = c.x.expiresFinished(now)
 		met, ok, err := c.try(ctx, func(ctx context.Context) (Record, bool, error) { return write(ctx, end) })
 		switch {
 		case err != nil:
-			if ctx.Err() != nil || h.open || try >= maxRefusals && !errors.Is(err, ErrUnavailable) {
+			if ctx.Err() != nil || h.open {
 				return Record{}, err
 			}
 		case ok:
@@ -110,7 +146,7 @@ func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) 
 			c.share(written)
 			return written, nil
 		default:
-			switch decideEnd(met, h.record.Owner) {
+			switch decideEnd(met, h.record, over) {
 			case keepTheir:
 				c.share(met)
 				return met, nil
@@ -121,18 +157,18 @@ func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) 
 			case adoptIt:
 				write = c.finishAbandoned(h, met)
 			case recreate:
-				write = c.finishVanished(h)
+				write = c.finishVanished(h, over)
 			}
 			if ctx.Err() != nil {
 				return Record{}, context.Cause(ctx)
 			}
 		}
-		jitter(ctx, min(time.Duration(try)*20*time.Millisecond, time.Second))
+		c.rest(ctx, backoff(try))
 	}
 }
 
 func (c *call) try(ctx context.Context, write func(context.Context) (Record, bool, error)) (Record, bool, error) {
-	ctx, cancel := c.attemptTime(ctx)
+	ctx, cancel := attemptTime(ctx)
 	defer cancel()
 	return write(ctx)
 }
@@ -153,9 +189,9 @@ func (c *call) finishAbandoned(h *hold, met Record) finishingWrite {
 	}
 }
 
-func (c *call) finishVanished(h *hold) finishingWrite {
+func (c *call) finishVanished(h *hold, over time.Time) finishingWrite {
 	return func(ctx context.Context, end Change) (Record, bool, error) {
-		return c.create(ctx, c.finishedRecord(h, end), time.Time{})
+		return c.create(ctx, c.finishedRecord(h, end), over)
 	}
 }
 

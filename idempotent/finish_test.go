@@ -223,21 +223,6 @@ func TestCompleteTriesUntilTheLeaseEnds(t *testing.T) {
 	})
 }
 
-// What the store refuses, it refuses again: that is not tried for a minute.
-func TestCompleteGivesUpOnRefusals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		refused := errors.New("no permission")
-		x := newExecutor(t, &proxy{Store: idempotent.NewMemory(0), change: func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-			return idempotent.Record{}, false, refused
-		}}, nil)
-		_, event, err := do(t.Context(), x, returns("done"))
-		var failed *idempotent.StoreError
-		if !errors.As(err, &failed) || !failed.Executed || !errors.Is(err, refused) || event.RoundTrips != 4 {
-			t.Errorf("got %v, %+v", err, event)
-		}
-	})
-}
-
 // The client that has gone is no reason to leave the work unrecorded.
 func TestCompleteOutlivesTheCaller(t *testing.T) {
 	store := idempotent.NewMemory(0)

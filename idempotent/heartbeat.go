@@ -13,13 +13,15 @@ type keeper struct {
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
 
-	// Only with a heartbeat.
-	call   *call
-	hold   *hold
-	end    *time.Timer
-	quit   context.CancelFunc
-	joined chan struct{}
-	beats  call // counts what the heartbeat did, until it is joined
+	call *call
+	hold *hold // only read while the handler runs
+
+	// Only with a heartbeat, and its own until it is joined.
+	lease, expires time.Time
+	end            *time.Timer
+	quit           context.CancelFunc
+	joined         chan struct{}
+	beats          call // counts what the heartbeat did
 }
 
 var errLeaseEnds = fmt.Errorf("idempotent: the lease is about to end: %w", context.DeadlineExceeded)
@@ -35,7 +37,7 @@ func (x *Executor) handlerEnd(lease, invocation time.Time) time.Time {
 }
 
 func (c *call) keep(ctx context.Context, h *hold) *keeper {
-	k := &keeper{call: c, hold: h}
+	k := &keeper{call: c, hold: h, lease: h.record.Lease, expires: h.record.Expires}
 	x := c.x
 	if h.open {
 		// Nothing is known to be held; only the invocation's end is.
@@ -45,8 +47,8 @@ func (c *call) keep(ctx context.Context, h *hold) *keeper {
 		}
 		return k.until(ctx, x.handlerEnd(h.invocation, h.invocation))
 	}
-	if !h.invocation.IsZero() && !h.record.Lease.Before(h.invocation) {
-		// The lease already lasts as long as the process can.
+	if x.config.Lease == 0 && !h.invocation.IsZero() {
+		// The lease lasts as long as the process can.
 		return k.until(ctx, x.handlerEnd(h.record.Lease, h.invocation))
 	}
 	k.ctx, k.cancel = context.WithCancelCause(ctx)
@@ -55,7 +57,7 @@ func (c *call) keep(ctx context.Context, h *hold) *keeper {
 	k.beats = call{x: x, identity: c.identity}
 	beating, quit := context.WithCancel(context.WithoutCancel(ctx))
 	k.quit = quit
-	go k.beat(beating)
+	go k.run(beating)
 	return k
 }
 
@@ -69,61 +71,74 @@ func (k *keeper) until(ctx context.Context, end time.Time) *keeper {
 
 // left is the time until the handler must end, by the local clock.
 func (k *keeper) left() time.Duration {
-	return k.call.x.handlerEnd(k.hold.record.Lease, k.hold.invocation).Sub(wall(time.Now()))
+	return k.call.x.handlerEnd(k.lease, k.hold.invocation).Sub(wall(time.Now()))
 }
 
-// beat extends the lease until it is told to quit or the lease is lost. Its
+// run extends the lease until it is told to quit or the lease is lost. Its
 // context is not the caller's: a handler that ignores a cancelled context
 // still runs, and still needs its lease.
-func (k *keeper) beat(ctx context.Context) {
+func (k *keeper) run(ctx context.Context) {
 	defer close(k.joined)
-	interval := k.call.x.config.Lease / 3
-	if interval == 0 {
-		interval = defaultLease / 3
-	}
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
+	lease := k.call.x.config.Lease
+	orElse(&lease, defaultLease)
+	// A slow answer to the claim may have left less than a third.
+	left := k.lease.Sub(wall(time.Now()))
+	timer := time.NewTimer(min(lease, left) / 3)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
-		if !k.extend(ctx) {
+		switch k.extend(ctx, lease/6) {
+		case kept:
+			timer.Reset(lease / 3)
+		case unheard:
+			timer.Reset(lease / 12)
+		case lost:
 			return
 		}
 	}
 }
 
-// extend moves the lease forward. It reports whether the lease is still ours,
-// as far as known: an error of the store says nothing of it.
-func (k *keeper) extend(ctx context.Context) bool {
-	x, record := k.call.x, &k.hold.record
-	// Also after the lease's end: as long as nobody has taken over, a handler
-	// that still runs gets its lease back.
-	left := record.Lease.Sub(wall(time.Now()))
-	ctx, cancel := context.WithTimeout(ctx, max(left, x.config.Reserve))
+// beat is what became of one heartbeat.
+type beat uint8
+
+const (
+	kept    beat = iota // the lease is ours, and longer
+	unheard             // an error of the store says nothing of the lease
+	lost                // another owns the record
+)
+
+// extend moves the lease forward, within a time that leaves room for another
+// try. After the lease's end too: as long as nobody has taken over, a handler
+// that still runs gets its lease back.
+func (k *keeper) extend(ctx context.Context, limit time.Duration) beat {
+	x, owner := k.call.x, k.hold.record.Owner
+	ctx, cancel := context.WithTimeout(ctx, max(min(limit, longestAttempt), shortestAttempt))
 	defer cancel()
 	lease := x.leaseFrom(wall(k.beats.look()), k.hold.invocation)
-	if !lease.After(record.Lease) {
-		return true // it already lasts as long as the invocation
+	if k.left() <= 0 {
+		// The timer may come late: it does not run while a sandbox is frozen.
+		k.cancel(errLeaseEnds)
 	}
-	expires := x.expiresInProgress(record.Expires, lease)
-	met, ok, err := k.beats.change(ctx, Fence{ID: record.ID, Owner: record.Owner}, Change{Lease: lease, Expires: expires})
+	expires := x.expiresInProgress(k.expires, lease)
+	met, ok, err := k.beats.change(ctx, Fence{ID: k.call.id, Owner: owner}, Change{Lease: lease, Expires: expires})
 	switch {
 	case err != nil:
-		return true
+		return unheard
 	case ok:
-		record.Lease, record.Expires = lease, expires
-	case met.Owner == record.Owner && met.Status == InProgress:
+		k.lease, k.expires = lease, expires
+	case met.Owner == owner && met.Status == InProgress:
 		// An earlier copy of this write landed, or a later one did.
-		record.Lease, record.Expires = met.Lease, met.Expires
+		k.lease, k.expires = met.Lease, met.Expires
 	default:
-		k.cancel(&LeaseLostError{KeyHash: k.call.hash, Attempt: record.Attempt})
-		return false
+		k.cancel(&LeaseLostError{KeyHash: k.call.hash, Attempt: k.hold.record.Attempt})
+		return lost
 	}
 	k.end.Reset(k.left())
-	return true
+	return kept
 }
 
 // stop ends the handler's context and joins the heartbeat: from here on the
@@ -133,6 +148,7 @@ func (k *keeper) stop() {
 		k.quit()
 		<-k.joined
 		k.end.Stop()
+		k.hold.record.Lease, k.hold.record.Expires = k.lease, k.expires
 		k.call.event.RoundTrips += k.beats.event.RoundTrips
 		k.call.event.Store += k.beats.event.Store
 	}

@@ -30,6 +30,7 @@ func (c *call) join(ctx context.Context) error {
 	defer left.Stop()
 	for {
 		f, leads := all.board(c.id, c.fingerprint)
+		c.look() // what follows may come long after the call began
 		switch {
 		case f == nil:
 			return c.lead(ctx) // another payload: the store refuses one of them

@@ -14,31 +14,32 @@ var farFuture = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
 func wall(t time.Time) time.Time { return t.Round(0) }
 
 // leaseFrom is the end of a lease that starts, or is extended, now. invocation
-// is the deadline of the Lambda invocation, zero elsewhere: the process cannot
-// outlive it, so neither should the lease.
+// is the deadline of the Lambda invocation, zero elsewhere. It is the lease if
+// none is configured: the process cannot outlive it.
 func (x *Executor) leaseFrom(now, invocation time.Time) time.Time {
-	lease := x.config.Lease
-	if lease == 0 && !invocation.IsZero() {
-		return invocation.Add(x.config.ClockSkew).Truncate(time.Millisecond)
-	}
-	if lease == 0 {
-		lease = defaultLease
-	}
-	end := now.Add(lease)
-	if last := invocation.Add(x.config.ClockSkew); !invocation.IsZero() && last.Before(end) {
-		end = last
+	end := invocation.Add(x.config.ClockSkew)
+	switch {
+	case x.config.Lease > 0:
+		end = now.Add(x.config.Lease)
+	case invocation.IsZero():
+		end = now.Add(defaultLease)
 	}
 	return end.Truncate(time.Millisecond)
 }
 
 // invocationEnd is the deadline of the Lambda invocation that ctx belongs to;
-// zero where there is none.
+// zero where there is none. Within a handler of ours it is the one that the
+// outermost call was given: the handler's own context ends earlier, and the
+// process does not.
 func (x *Executor) invocationEnd(ctx context.Context) time.Time {
+	if in, ok := ctx.Value(insideKey{}).(*inside); ok && !in.invocation.IsZero() {
+		return in.invocation
+	}
 	deadline, ok := ctx.Deadline()
 	if !ok || !x.onLambda {
 		return time.Time{}
 	}
-	return deadline.Round(0)
+	return wall(deadline)
 }
 
 // expiresInProgress is the end of retention that goes with a lease. It never
@@ -55,7 +56,7 @@ func (x *Executor) expiresInProgress(stored, lease time.Time) time.Time {
 }
 
 func (x *Executor) expiresFinished(now time.Time) time.Time {
-	end := now.Add(x.config.Retention + x.config.ClockSkew)
+	end := now.Add(x.config.Retention).Add(x.config.ClockSkew) // their sum may overflow
 	if end.After(farFuture) {
 		return farFuture
 	}

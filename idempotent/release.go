@@ -3,29 +3,17 @@ package idempotent
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // release gives the record up after an error that is worth a retry.
-func (c *call) release(ctx context.Context, h *hold, cause error) error {
-	refund := isRetryable(cause)
+func (c *call) release(ctx context.Context, h *hold, cause error, refund bool) error {
 	cause = unmarked(cause)
-	c.event.Outcome = OutcomeReleased
-	if h.open {
-		c.event.Outcome = OutcomeBypassed
-	}
-	met, err := c.giveUp(ctx, h, refund)
-	switch {
-	case err != nil:
-		// The caller needs the handler's error; the lease lapses by itself.
-		// The observer gets both.
-		c.passedOver = &StoreError{Op: "release", Executed: true, Err: err}
-		return cause
-	case met.Status == Completed || met.Status == Failed:
+	met, end := c.giveUp(ctx, h, refund)
+	switch end {
+	case keepTheir:
 		c.share(met)
 		return c.answerLate(met)
-	case met.Status == InProgress && met.Owner != h.record.Owner && !met.Lease.Equal(LeaseEnded):
-		c.event.Outcome = OutcomeLeaseLost
+	case yieldIt:
 		return &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
 	default:
 		return cause
@@ -36,17 +24,19 @@ var errPanicked = errors.New("idempotent: the handler panicked")
 
 // abandon gives the record up while a panic goes on.
 func (c *call) abandon(ctx context.Context, h *hold) {
-	c.event.Outcome = OutcomeReleased
-	c.passedOver = errPanicked
-	if _, err := c.giveUp(ctx, h, false); err != nil {
-		c.passedOver = errors.Join(errPanicked, &StoreError{Op: "release", Executed: true, Err: err})
-	}
+	c.passOver(errPanicked)
+	c.giveUp(ctx, h, false)
 }
 
-// giveUp releases the record, and answers it as met if it was not ours any
-// more. A first attempt that left no trace is deleted; otherwise the record
-// stays without owner, for its attempts to count.
-func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, error) {
+// maxReleases bounds the tries of a release: unlike a result, it may be lost,
+// and the lease then lapses by itself.
+const maxReleases = 3
+
+// giveUp releases the record, sets the outcome and, if the record was no longer
+// ours, answers it and what that means: keepTheir or yieldIt. A first attempt
+// that left no trace is deleted; otherwise the record stays without owner, for
+// its attempts to count.
+func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, ending) {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
 	how := ReleaseKeep
@@ -56,28 +46,43 @@ func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, error)
 	case refund:
 		how = ReleaseRefund
 	}
-	own := Fence{ID: c.id, Owner: h.record.Owner}
+	c.event.Outcome = OutcomeReleased
+	if h.open {
+		c.event.Outcome = OutcomeBypassed
+	}
+	unheard := false
 	for try := 1; ; try++ {
-		c.look()
+		over := wall(c.look()).Add(-c.x.config.ClockSkew)
 		met, ok, err := c.try(ctx, func(ctx context.Context) (Record, bool, error) {
-			return c.change(ctx, own, Change{Release: how})
+			return c.change(ctx, Fence{ID: c.id, Owner: h.record.Owner}, Change{Release: how})
 		})
+		end := decideEnd(met, h.record, over)
+		if err == nil && !ok && end == tryAgain {
+			err = context.Cause(ctx)
+		}
 		switch {
 		case ok:
-			return Record{}, nil
-		case err == nil && decideEnd(met, own.Owner) != tryAgain:
-			return met, nil
-		case err == nil && how == ReleaseDelete && len(met.Steps) > 0:
-			how = ReleaseKeep // finished steps must not run again
-		case ctx.Err() != nil || h.open || try == maxReleases:
-			if err == nil {
-				err = context.Cause(ctx)
+			return Record{}, tryAgain
+		case err != nil && (ctx.Err() != nil || h.open || try == maxReleases):
+			// The caller needs the handler's error, the observer both.
+			if !h.open {
+				c.event.Outcome = OutcomeUnknown
 			}
-			return Record{}, err
+			c.passOver(&StoreError{Op: "release", Executed: true, Err: err})
+			return Record{}, tryAgain
+		case err != nil:
+			unheard = true
+		case end == tryAgain && len(met.Steps) > 0:
+			how = max(how, ReleaseKeep) // finished steps must not run again
+		case end == tryAgain:
+		case end == keepTheir, end == yieldIt && !unheard && !h.open:
+			c.event.Outcome = OutcomeLeaseLost
+			return met, end
+		default:
+			// It is nobody's, or a release of ours whose answer was lost has
+			// made room for a successor.
+			return Record{}, tryAgain
 		}
-		jitter(ctx, min(time.Duration(try)*20*time.Millisecond, time.Second))
+		c.rest(ctx, backoff(try))
 	}
 }
-
-// maxReleases bounds the tries of a release: unlike a result, it may be lost.
-const maxReleases = 3

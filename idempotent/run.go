@@ -9,21 +9,21 @@ import (
 // handler did.
 func (c *call) run(ctx context.Context, h *hold) error {
 	c.event.Attempt = h.record.Attempt
-	err := c.underLease(ctx, h)
-	switch {
-	case err == nil:
+	in, err := c.underLease(ctx, h)
+	if err == nil {
 		return c.complete(ctx, h)
-	case isPermanent(err) && !c.x.config.ReleasePermanent:
-		return c.fail(ctx, h, err)
-	default:
-		return c.release(ctx, h, err)
 	}
+	permanent, retryable := in.judge(err)
+	if permanent && !c.x.config.ReleasePermanent {
+		return c.fail(ctx, h, err)
+	}
+	return c.release(ctx, h, err, retryable)
 }
 
 // underLease calls the handler. If that panics, the record is given up while
 // the panic goes on: recover would cost it its stack. runtime.Goexit, which
 // ends a test that failed, takes the same way.
-func (c *call) underLease(ctx context.Context, h *hold) error {
+func (c *call) underLease(ctx context.Context, h *hold) (*inside, error) {
 	k := c.keep(ctx, h)
 	began, returned := time.Now(), false
 	defer func() {
@@ -33,9 +33,10 @@ func (c *call) underLease(ctx context.Context, h *hold) error {
 			c.abandon(ctx, h)
 		}
 	}()
-	err := c.work.run(c.inside(k.ctx, h.record.Attempt))
+	handlerCtx, in := c.enter(k.ctx, h)
+	err := c.work.run(handlerCtx)
 	returned = true
-	return err
+	return in, err
 }
 
 // ran is the outcome of a call whose handler's end is recorded.
@@ -43,35 +44,54 @@ func (h *hold) ran() Outcome {
 	switch {
 	case h.open:
 		return OutcomeBypassed
-	case h.record.Attempt > 1:
+	case h.record.Used() > 1:
 		return OutcomeTakeover
 	default:
 		return OutcomeExecuted
 	}
 }
 
+const (
+	shortestAttempt = 200 * time.Millisecond
+	longestAttempt  = 5 * time.Second
+)
+
 // finishing gives the context of the writes that record a handler's end. It
 // outlives the handler's: a client that has gone, or a lease that is over, is
-// no reason to leave the work unrecorded. The time is up at the end of the
-// lease, or when Lambda ends the process; try is at least one attempt's worth.
+// no reason to leave the work unrecorded. The time is up when the lease ends,
+// and is always enough for a try.
 func (c *call) finishing(ctx context.Context, h *hold) (context.Context, context.CancelFunc) {
 	end := h.record.Lease
-	if !h.invocation.IsZero() {
+	if c.x.config.Lease == 0 && !h.invocation.IsZero() {
 		end = h.invocation
 	}
 	left := end.Sub(wall(time.Now()))
 	if h.open {
 		left = 0 // the caller chose to go on without the store
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), max(left, c.x.config.Reserve))
+	return context.WithTimeout(context.WithoutCancel(ctx), max(left, c.x.config.Reserve, shortestAttempt))
 }
-
-const longestAttempt = 5 * time.Second
 
 // attemptTime bounds one of the tries within ctx, so that one connection that
 // hangs does not take the time of all the others.
-func (c *call) attemptTime(ctx context.Context) (context.Context, context.CancelFunc) {
+func attemptTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, _ := ctx.Deadline()
 	half := min(time.Until(deadline)/2, longestAttempt)
-	return context.WithTimeout(ctx, max(half, c.x.config.Reserve))
+	return context.WithTimeout(ctx, max(half, shortestAttempt))
+}
+
+// rest pauses for about d; a done context ends it, for the next call to the
+// store to report.
+func (c *call) rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(c.x.spread(d))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// backoff is the pause after a try that failed.
+func backoff(try int) time.Duration {
+	return min(time.Duration(try)*20*time.Millisecond, time.Second)
 }

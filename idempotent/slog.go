@@ -73,7 +73,7 @@ func (o LogObserver) text(err error) string {
 		}
 		return strings.Join(texts, "; ")
 	}
-	if o.HandlerErrors || err == errPanicked || err == errNoTime {
+	if o.HandlerErrors || err == errPanicked {
 		return err.Error()
 	}
 	return fmt.Sprintf("%T", err)

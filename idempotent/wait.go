@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"time"
 )
 
@@ -33,7 +32,7 @@ func (c *call) waitUntil(ctx context.Context) time.Time {
 // time, with jitter, but not past the time at which its lease can be taken
 // over. An error says that the wait is over.
 func (c *call) pause(ctx context.Context, w *wait, met Record) error {
-	d := w.next/2 + mathrand.N(w.next/2+1)
+	d := c.x.spread(w.next)
 	w.next = min(2*w.next, longestPause)
 	if !met.Lease.IsZero() {
 		// A lease lapses strictly after its end and the skew.

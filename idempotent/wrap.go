@@ -76,11 +76,17 @@ func (w *typed[T]) encode() (data []byte, err error) {
 	return data, err
 }
 
-func (w *typed[T]) decode(data []byte) error {
+// decode makes an error of a panic too: every retry would meet it.
+func (w *typed[T]) decode(data []byte) (err error) {
 	var fresh T
 	w.result = fresh
 	if data == nil {
 		return nil
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("idempotent: the codec panicked: %v", p)
+		}
+	}()
 	return w.codec.Decode(data, &w.result)
 }
