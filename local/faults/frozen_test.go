@@ -2,12 +2,7 @@ package faults
 
 import (
 	"bytes"
-	"net/http"
-	"reflect"
 	"testing"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -36,11 +31,7 @@ func freeze(t *testing.T, end, otherEnd string) *zombie {
 	z.other = s.deploy(lambdaruntime.Function{Name: "other"}, "LEASE=1m")
 	z.call, z.actor = s.play(z.old, end)
 	z.heartbeat = w.holdNext()
-	select {
-	case <-z.heartbeat.arrived:
-	case <-time.After(patience):
-		t.Fatal("no heartbeat")
-	}
+	z.heartbeat.await(t)
 	if err := z.old.Environment(0).Freeze(); err != nil {
 		t.Fatal(err)
 	}
@@ -63,15 +54,7 @@ func (z *zombie) otherEnds() lambdaruntime.Response {
 // go on.
 func (z *zombie) thaw() {
 	z.Helper()
-	close(z.heartbeat.release)
-	select {
-	case status := <-z.heartbeat.status:
-		if status != http.StatusBadRequest {
-			z.Errorf("the zombie's heartbeat was answered with %d", status)
-		}
-	case <-time.After(patience):
-		z.Fatal("the heartbeat does not arrive")
-	}
+	z.heartbeat.refused(z.T)
 	if err := z.old.Environment(0).Thaw(); err != nil {
 		z.Fatal(err)
 	}
@@ -83,13 +66,6 @@ func (z *zombie) zombieEnds() lambdaruntime.Response {
 	z.actor.effect()
 	z.actor.end()
 	return z.answer(z.call)
-}
-
-func (z *zombie) unchanged(before map[string]types.AttributeValue) {
-	z.Helper()
-	if after := z.record(); !reflect.DeepEqual(before, after) {
-		z.Errorf("the record was changed from %v to %v", before, after)
-	}
 }
 
 func (s *scene) same(got, want lambdaruntime.Response) {
@@ -112,11 +88,11 @@ func TestFrozenPastItsLease(t *testing.T) {
 
 func anotherRuns(t *testing.T, end string) {
 	z := freeze(t, end, "ok")
-	record := z.record()
+	record := z.scan(z.records)
 	z.thaw()
-	z.unchanged(record)
+	z.sameItems(z.scan(z.records), record)
 	z.refused(z.zombieEnds(), "LeaseLostError")
-	z.unchanged(record)
+	z.sameItems(z.scan(z.records), record)
 	answer := z.otherEnds()
 	z.resulted(answer, z.otherActor)
 	z.same(z.ask(z.old), answer)
@@ -127,10 +103,10 @@ func anotherCompleted(t *testing.T, end string) {
 	z := freeze(t, end, "ok")
 	answer := z.otherEnds()
 	z.resulted(answer, z.otherActor)
-	record := z.record()
+	record := z.scan(z.records)
 	z.thaw()
 	z.same(z.zombieEnds(), answer)
-	z.unchanged(record)
+	z.sameItems(z.scan(z.records), record)
 	z.same(z.ask(z.old), answer)
 	z.happened(2)
 }
@@ -140,9 +116,9 @@ func anotherCompleted(t *testing.T, end string) {
 func anotherFailed(t *testing.T, end string) {
 	z := freeze(t, end, "error")
 	z.refused(z.otherEnds(), "BusyError")
-	record := z.record()
+	record := z.scan(z.records)
 	z.thaw()
-	z.unchanged(record)
+	z.sameItems(z.scan(z.records), record)
 	answer := z.zombieEnds()
 	retry := z.ask(z.other)
 	switch end {

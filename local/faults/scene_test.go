@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"testing"
 	"time"
 
@@ -164,4 +165,11 @@ func (s *scene) scan(table string) []map[string]types.AttributeValue {
 		s.Fatal(err)
 	}
 	return out.Items
+}
+
+func (s *scene) sameItems(got, want []map[string]types.AttributeValue) {
+	s.Helper()
+	if !reflect.DeepEqual(got, want) {
+		s.Errorf("the records were changed from %v to %v", want, got)
+	}
 }

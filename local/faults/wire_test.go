@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 )
 
 // fault is what happens to one request on its way.
@@ -69,6 +70,30 @@ func (w *wire) holdNext() (h *held) {
 	defer w.mu.Unlock()
 	w.hold = h
 	return h
+}
+
+// await returns when the request is on its way.
+func (h *held) await(t *testing.T) {
+	t.Helper()
+	select {
+	case <-h.arrived:
+	case <-time.After(patience):
+		t.Fatal("the request is not sent")
+	}
+}
+
+// refused lets the request arrive, and demands that DynamoDB refuses it.
+func (h *held) refused(t *testing.T) {
+	t.Helper()
+	close(h.release)
+	select {
+	case status := <-h.status:
+		if status != http.StatusBadRequest {
+			t.Errorf("a write that comes too late was answered with %d", status)
+		}
+	case <-time.After(patience):
+		t.Fatal("the request does not arrive")
+	}
 }
 
 func (w *wire) next() (fault, *held) {
