@@ -14,7 +14,7 @@ import (
 func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) (Resp, error)) func(context.Context, Req) (Resp, error) {
 	return func(ctx context.Context, request Req) (Resp, error) {
 		k, err := key(request)
-		w := typed[Resp]{codec: x.config.Codec, fn: func(ctx context.Context) (Resp, error) { return fn(ctx, request) }}
+		w := wrapped[Req, Resp]{typed: typed[Resp]{codec: x.config.Codec}, handler: fn, request: request}
 		if err = x.do(ctx, k, err, &w); err != nil {
 			var none Resp
 			return none, err
@@ -58,6 +58,18 @@ type typed[T any] struct {
 
 func (w *typed[T]) run(ctx context.Context) (err error) {
 	w.result, err = w.fn(ctx)
+	return err
+}
+
+// wrapped spares Wrap a closure for every request.
+type wrapped[Req, Resp any] struct {
+	typed[Resp]
+	handler func(context.Context, Req) (Resp, error)
+	request Req
+}
+
+func (w *wrapped[Req, Resp]) run(ctx context.Context) (err error) {
+	w.result, err = w.handler(ctx, w.request)
 	return err
 }
 
