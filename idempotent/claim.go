@@ -54,30 +54,11 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 		var err error
 		switch verdict {
 		case claimAnew:
-			lease := c.x.leaseFrom(now, invocation)
-			fresh := Record{
-				ID: c.id, Status: InProgress, Owner: owner, Attempt: 1, Lease: lease,
-				Expires: c.x.expiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
-			}
-			err = c.bounded(ctx, func(ctx context.Context) error {
-				met, _, err = c.create(ctx, fresh, now.Add(-cfg.ClockSkew))
-				return err
-			})
-			if err != nil {
+			if met, err = c.createAs(ctx, owner, now, invocation); err != nil {
 				return c.claimFailed(ctx, "claim", owner, err)
 			}
 		case takeOver:
-			lease := c.x.leaseFrom(now, invocation)
-			lapsed := Fence{ID: c.id, Owner: met.Owner, Attempt: met.Attempt, Lease: met.Lease}
-			mine := Change{
-				Owner: owner, Lease: lease,
-				Expires: c.x.expiresInProgress(met.Expires, lease), Fingerprint: c.fingerprint,
-			}
-			err = c.bounded(ctx, func(ctx context.Context) error {
-				met, _, err = c.change(ctx, lapsed, mine)
-				return err
-			})
-			if err != nil {
+			if met, err = c.takeOverAs(ctx, owner, met, now, invocation); err != nil {
 				return c.claimFailed(ctx, "take over", owner, err)
 			}
 		case awaitOwner:
@@ -109,6 +90,35 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 			return nil, c.answerWithoutRun(verdict, met)
 		}
 	}
+}
+
+// createAs answers the record as it then is: ours, or the one that was met.
+func (c *call) createAs(ctx context.Context, owner string, now, invocation time.Time) (met Record, err error) {
+	lease := c.x.leaseFrom(now, invocation)
+	fresh := Record{
+		ID: c.id, Status: InProgress, Owner: owner, Attempt: 1, Lease: lease,
+		Expires: c.x.expiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
+	}
+	err = c.bounded(ctx, func(ctx context.Context) error {
+		met, _, err = c.create(ctx, fresh, now.Add(-c.x.config.ClockSkew))
+		return err
+	})
+	return met, err
+}
+
+// takeOverAs likewise.
+func (c *call) takeOverAs(ctx context.Context, owner string, lapsed Record, now, invocation time.Time) (met Record, err error) {
+	lease := c.x.leaseFrom(now, invocation)
+	fence := Fence{ID: c.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
+	ours := Change{
+		Owner: owner, Lease: lease,
+		Expires: c.x.expiresInProgress(lapsed.Expires, lease), Fingerprint: c.fingerprint,
+	}
+	err = c.bounded(ctx, func(ctx context.Context) error {
+		met, _, err = c.change(ctx, fence, ours)
+		return err
+	})
+	return met, err
 }
 
 // timeToRun reports whether a handler's context would have any time under a
