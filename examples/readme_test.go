@@ -2,6 +2,7 @@ package examples_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -51,21 +52,19 @@ func serve(cfg aws.Config) error {
 
 func policies(store idempotent.Store) (*idempotent.Executor, error) {
 	return idempotent.New("create-payment", store, &idempotent.Config{
-		Retention:   7 * 24 * time.Hour,
-		MaxAttempts: 1, // never run again before a person has looked
-		Wait:        5 * time.Second,
-		Observer:    idempotent.LogObserver{Logger: slog.Default()},
+		Retention: 7 * 24 * time.Hour,
+		Wait:      5 * time.Second,
+		Observer:  idempotent.LogObserver{Logger: slog.Default()},
 	})
 }
 
-func keys() {
-	_ = idempotent.WithScope(
-		idempotent.Path[json]("powertools_json(body).order.id"),
-		idempotent.Path[json]("requestContext.authorizer.jwt.claims.sub"),
+func scoped() func(json.RawMessage) (idempotent.Key, error) {
+	key := idempotent.WithScope(
+		idempotent.Path[json.RawMessage]("powertools_json(body).order.id"),
+		idempotent.Path[json.RawMessage]("requestContext.authorizer.jwt.claims.sub"),
 	)
+	return key
 }
-
-type json = map[string]any
 
 func errorsOf(ctx context.Context, x *idempotent.Executor, p Payment) (int, error) {
 	_, err := idempotent.Do(ctx, x, idempotent.Key{ID: p.ID, Payload: p}, func(ctx context.Context) (Receipt, error) {
@@ -75,6 +74,8 @@ func errorsOf(ctx context.Context, x *idempotent.Executor, p Payment) (int, erro
 	switch {
 	case errors.As(err, &running):
 		return 409, nil // and Retry-After; running.Until is the end of the lease
+	case errors.Is(err, idempotent.ErrLeaseLost):
+		return 409, nil
 	case errors.Is(err, idempotent.ErrKeyReused):
 		return 422, nil
 	case errors.Is(err, idempotent.ErrMissingKey), errors.Is(err, idempotent.ErrInvalidKey):
@@ -89,7 +90,6 @@ func TestReadmeRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys()
 	p := Payment{Customer: "c", ID: "p", Amount: 1}
 	handler := idempotent.Wrap(x, key, createPayment)
 	first, err := handler(t.Context(), p)
@@ -112,6 +112,21 @@ func TestReadmeRuns(t *testing.T) {
 	p.Amount = 3
 	if status, err := errorsOf(t.Context(), x, p); err != nil || status != 422 {
 		t.Errorf("got %d, %v", status, err)
+	}
+}
+
+// Two orders that a float64 cannot tell apart have two keys.
+func TestReadmeKeysAreExact(t *testing.T) {
+	event := func(id string) json.RawMessage {
+		return json.RawMessage(`{"body":"{\"order\":{\"id\":` + id + `}}","requestContext":{"authorizer":{"jwt":{"claims":{"sub":"ada"}}}}}`)
+	}
+	one, err := scoped()(event("9007199254740992"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := scoped()(event("9007199254740993"))
+	if err != nil || one == other || one.Scope != "ada" {
+		t.Errorf("got %v and %v, %v", one, other, err)
 	}
 }
 

@@ -21,7 +21,7 @@ type Config struct {
 
 	// ClockSkew is by how much the clocks of any two callers may differ. A
 	// lease and a retention count as over only when they are past by more
-	// than this. Default 1 s.
+	// than this. Default 1 s, at most 1 h.
 	ClockSkew time.Duration
 
 	// Codec turns results into bytes and back. Default [JSON].
@@ -31,11 +31,14 @@ type Config struct {
 	// every third of it for as long as the handler runs, so it bounds how
 	// long a crash blocks retries, not how long a handler may take.
 	//
-	// Default: in a Lambda function, the remaining time of the invocation,
-	// without heartbeat: Lambda ends the process then. Elsewhere 1 min with
+	// Default: in a Lambda function, the end of the invocation and the
+	// ClockSkew, without heartbeat: Lambda ends the process then. So a crash
+	// blocks retries until the function's timeout and twice the ClockSkew
+	// have passed. Elsewhere 1 min with
 	// heartbeat; the deadline of a context is no lease there, as a handler
 	// may run on after it. For the same reason set a Lease if Do gets a
-	// context with a shorter deadline than its invocation's.
+	// context with a shorter deadline than its invocation's. At least twice
+	// the Reserve.
 	Lease time.Duration
 
 	// MaxAttempts is how many attempts a key has. An attempt counts when it
@@ -54,7 +57,8 @@ type Config struct {
 	OnMissingKey MissingKeyPolicy
 
 	// OnStoreError is what to do when a claim cannot be made because the
-	// store is unreachable or too busy. Default [FailClosed].
+	// store is unreachable or too busy. Default [FailClosed]. [FailOpen]
+	// excludes MaxAttempts.
 	OnStoreError StoreErrorPolicy
 
 	// ReleasePermanent treats [Permanent] errors as any other error: the key
@@ -71,7 +75,7 @@ type Config struct {
 
 	// Retention is how long a finished record is kept: for how long a
 	// repetition gets the first result. It must be longer than any retry of
-	// the request may take. Default 24 h.
+	// the request may take. Default 24 h, at least 1 s.
 	Retention time.Duration
 
 	// Wait is how long a duplicate of a running call waits for its result

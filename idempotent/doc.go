@@ -33,8 +33,8 @@
 // # What it does not do
 //
 // Between the effect and the record of it there is a moment in which a process
-// can die, or stand still for longer than its lease. The next attempt cannot
-// know, and repeats the effect. There are three ways out: give the service that
+// can die, stand still for longer than its lease, or not reach the store for as
+// long. The next attempt cannot know, and repeats the effect. There are three ways out: give the service that
 // performs it a [DownstreamKey], by which it recognises the repetition; have
 // the effect and the record in one transaction; or set Config.MaxAttempts to 1,
 // so that nothing runs again before a person has looked.

@@ -97,16 +97,17 @@ func (e *MissingKeyError) Error() string {
 func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey }
 
 // OutcomeUnknownError says that the attempts that Config.MaxAttempts allows
-// are used up and none is known to have finished. The work may have been done
-// or not, and it is not run again until a person has looked and has completed
-// or removed the record.
+// are used up: each crashed, lost its lease, or failed with an error that is
+// not marked [Retryable]. The work may have been done or not, and it is not run
+// again until a person has looked, and has removed the record (then it runs
+// again) or completed it.
 type OutcomeUnknownError struct {
 	KeyHash  string
 	Attempts int64 // those that count
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	return fmt.Sprintf("idempotent: %d attempts with this key (%s) ended without a known outcome; check what was done, then complete or remove the record", e.Attempts, short(e.KeyHash))
+	return fmt.Sprintf("idempotent: all attempts with this key (%s) failed or ended without a known outcome (%d counted); check what was done, then complete or remove the record", short(e.KeyHash), e.Attempts)
 }
 
 // Is reports whether target is ErrOutcomeUnknown.
@@ -144,8 +145,9 @@ func (e *ResultUnavailableError) Is(target error) bool { return target == ErrRes
 // Unwrap gives the decoder's error, where there is one.
 func (e *ResultUnavailableError) Unwrap() error { return e.Err }
 
-// StoreError says that the store failed. Not Executed, the handler did not
-// run, and a retry is safe. Executed, it did run and its end may not be
+// StoreError says that the store failed, or that the context of the call ended
+// before the handler could run. Not Executed, the handler did not run, and a
+// retry is safe. Executed, it did run and its end may not be
 // recorded: the record stays claimed, and a retry meets an [InProgressError]
 // until the lease lapses and then runs the work again, unless
 // Config.MaxAttempts forbids it.
@@ -157,9 +159,12 @@ type StoreError struct {
 }
 
 func (e *StoreError) Error() string {
-	state := "the handler did not run; retry"
-	if e.Executed {
+	state := "the handler did not run"
+	switch {
+	case e.Executed:
 		state = "the handler ran, and its end may not be recorded"
+	case errors.Is(e.Err, ErrUnavailable):
+		state = "the handler did not run; retry"
 	}
 	return fmt.Sprintf("idempotent: %s: %s: %v", e.Op, state, e.Err)
 }

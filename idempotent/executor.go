@@ -31,8 +31,8 @@ type Executor struct {
 // New makes the Executor of an operation.
 //
 // The operation is the stable name of what is protected, such as
-// "create-payment": the first part of every record's id and the dimension of
-// its metrics. Renaming it loses the records. At most 255 bytes of UTF-8,
+// "create-payment": the first part of every record's id, and part of every
+// [Event]. Renaming it loses the records. At most 255 bytes of UTF-8,
 // without '#' and control characters.
 //
 // A nil config stands for all defaults. Every mistake in it is reported here,

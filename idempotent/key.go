@@ -13,7 +13,9 @@ import (
 // events carry request ids and timestamps that differ between retries.
 type Key struct {
 	// Scope is the tenant or user that the ID belongs to. Two scopes never
-	// share a record. At most 1,024 bytes of UTF-8.
+	// share a record. The empty scope is one for all requests: where each has
+	// a tenant, see to it that none is empty, or use [WithScope]. At most
+	// 1,024 bytes of UTF-8.
 	Scope string
 	// ID is the idempotency key, at most 1,024 bytes of UTF-8 without
 	// control characters.
@@ -21,7 +23,8 @@ type Key struct {
 	// Payload is what a second use of the key must agree on. nil: nothing
 	// is compared. []byte: its bytes. json.RawMessage: the JSON value it
 	// spells, whatever the spelling. Anything else is marshalled to JSON
-	// first.
+	// first, and is then as exact as its type is: numbers in a
+	// map[string]any are float64s.
 	Payload any
 
 	// Record is the record's id, verbatim; it excludes Scope and ID. For

@@ -16,6 +16,10 @@ import (
 // A request of type json.RawMessage or []byte is JSON text itself; any other
 // is marshalled.
 //
+// Numbers are as exact as the request's type keeps them: json.RawMessage,
+// []byte, json.Number and integers are. A map[string]any that Lambda has
+// decoded holds float64s, in which 9007199254740993 and ...992 are one.
+//
 // The ID is a string result as it is, a number as an exact decimal, a boolean
 // as true or false, a list or an object as canonical JSON. So the number 1 and
 // the string "1" are one ID, as are true and "true". A string that starts with

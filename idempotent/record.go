@@ -2,11 +2,11 @@ package idempotent
 
 import "time"
 
-// Status is the state of a stored record.
+// Status, for authors of stores, is the state of a stored record.
 type Status string
 
-// The states of a record. Powertools for AWS Lambda writes the first two
-// under the same names; it has no FAILED.
+// The states of a record. Powertools for AWS Lambda writes INPROGRESS and
+// COMPLETED too; it has no FAILED.
 const (
 	Absent     Status = "" // no record
 	InProgress Status = "INPROGRESS"
@@ -14,7 +14,7 @@ const (
 	Failed     Status = "FAILED"
 )
 
-// Record is what is stored for one key.
+// Record, for authors of stores, is what is stored for one key.
 type Record struct {
 	ID     string
 	Status Status

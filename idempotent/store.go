@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Store keeps records. It performs conditional writes and decides nothing:
+// Store, for its authors: it keeps records. It performs conditional writes and decides nothing:
 // clocks, skew, attempts and fingerprints are the core's, so that a new rule
 // of the protocol needs no change in any store.
 //
@@ -36,7 +36,7 @@ type Store interface {
 	Get(ctx context.Context, id string) (Record, error)
 }
 
-// Fence is the condition of a [Change]: the record is in progress and has
+// Fence, for authors of stores, is the condition of a [Change]: the record is in progress and has
 // this Owner ("" means that it has none).
 //
 // Attempt (0 means absent) and Lease (zero means absent) are compared only
@@ -50,7 +50,7 @@ type Fence struct {
 	Lease   time.Time
 }
 
-// Change is one fenced write. The fields that are set are applied together;
+// Change, for authors of stores, is one fenced write. The fields that are set are applied together;
 // a field that has its zero value is left as it is stored.
 //
 // The combinations that the protocol uses, and that a store has to support:
@@ -89,7 +89,7 @@ type Change struct {
 	With any
 }
 
-// Release is a way to give a record up.
+// Release, for authors of stores, is a way to give a record up.
 type Release uint8
 
 // The ways to give a record up.
@@ -103,7 +103,7 @@ const (
 	ReleaseRefund
 )
 
-// Rejected is the error of a store for a write whose With was refused by a
+// Rejected, for authors of stores, is the error of a store for a write whose With was refused by a
 // condition of its own. Nothing was written.
 type Rejected struct{ Err error }
 

@@ -7,7 +7,8 @@ import (
 
 // Wrap gives a Lambda handler that calls fn once per key, and answers every
 // repetition with the first result. key gets the request before fn does, so fn
-// may change it. What [Do] says of results and errors holds here too.
+// may change it. What [Do] says of results and errors holds here too; an error
+// of key is answered as it is.
 //
 // The result is a plain function type, as lambda.Start and
 // lambda.StartHandlerFunc take it.
@@ -24,7 +25,8 @@ func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(contex
 }
 
 // Do calls fn once for the key, and answers every repetition with the first
-// result. Every error is one of this package's types, or fn's own.
+// result. Every error is one of this package's types, or fn's own. x must come
+// from [New].
 //
 // If fn fails, its error decides: [Permanent] stores it, any other releases
 // the key for a retry. A result that fn returns along with an error is

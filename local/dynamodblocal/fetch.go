@@ -101,6 +101,9 @@ func installLocked(ctx context.Context, c Options, from []source) (string, error
 		if err = fetchInto(ctx, s, dir); err == nil {
 			return dir, nil
 		}
+		if _, logErr := fmt.Fprintf(c.Log, "DynamoDB Local %s is not to be had: %v\n", s.name, err); logErr != nil {
+			return "", fmt.Errorf("dynamodblocal: log: %w", logErr)
+		}
 		errs = append(errs, fmt.Errorf("DynamoDB Local %s: %w", s.name, err))
 	}
 	return "", errors.Join(errs...)

@@ -1,7 +1,7 @@
 // Package lambdaruntime runs compiled Lambda functions as AWS does: a child
 // process for each execution environment, fed over the Lambda Runtime API
 // (2018-06-01), killed when it is out of time and frozen between invocations.
-// The binary is the one that would be deployed; it is not told that it runs
+// The program is the one that would be deployed, built for this machine; it is not told that it runs
 // anywhere else.
 //
 //	rt := lambdaruntime.StartTest(t, lambdaruntime.Function{

@@ -15,10 +15,10 @@ import (
 // A limit is a crash, or a pause, at the worst moment, and a client that
 // retries until it has its answer.
 type limit struct {
-	name    string
-	strike  func(ctx context.Context, c *scene, tell *timeline) error
-	zombie  bool // the first process lives on
-	charges int  // with ids that the provider cannot recognise
+	name   string
+	strike func(ctx context.Context, c *scene, tell *timeline) error
+	zombie bool // the first process lives on
+	want   int  // charges, with ids that the provider cannot recognise
 }
 
 var theLimits = []limit{
@@ -34,25 +34,30 @@ const (
 	limitTimeout = 4 * time.Second
 )
 
+// play is one limit with one kind of payment id.
+type play struct {
+	limit
+	id      string
+	tell    *timeline
+	charges int // counted
+	err     error
+}
+
 // limits plays every limit twice, side by side: with payments that have random
 // ids, and with the downstream key for their id.
-func (s *stage) limits(ctx context.Context, tell *timeline) error {
-	tell.title("What a crash or a pause between the charge and its record costs (%v each, side by side)", limitTimeout)
-	type play struct {
-		limit
-		id   string
-		want int
-		tell *timeline
-		err  error
-	}
+func (s *stage) limits(ctx context.Context, tell *timeline) ([]*play, error) {
+	tell.title("What a crash or a pause between the charge and its record costs")
+	tell.line("  (all six at once; the function's timeout is %v and the clock skew 1s, so a takeover starts after about %v)\n", limitTimeout, limitTimeout+2*time.Second)
 	var plays []*play
 	for _, l := range theLimits {
-		plays = append(plays, &play{limit: l, id: "random", want: l.charges}, &play{limit: l, id: "downstream", want: 1})
+		plays = append(plays, &play{limit: l, id: "random"})
+		l.want = 1
+		plays = append(plays, &play{limit: l, id: "downstream"})
 	}
 	var group sync.WaitGroup
 	for _, p := range plays {
 		p.tell = tell.later()
-		group.Go(func() { p.err = s.play(ctx, p.tell, p.limit, p.id, p.want) })
+		group.Go(func() { p.charges, p.err = s.play(ctx, p.tell, p.limit, p.id) })
 	}
 	group.Wait()
 	var errs []error
@@ -62,13 +67,13 @@ func (s *stage) limits(ctx context.Context, tell *timeline) error {
 			errs = append(errs, fmt.Errorf("%s, %s ids: %w", p.name, p.id, p.err))
 		}
 	}
-	return errors.Join(errs...)
+	return plays, errors.Join(errs...)
 }
 
-func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string, want int) (err error) {
+func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string) (charges int, err error) {
 	c, err := s.deploy(ctx, 2, limitTimeout, limitDelay, "PAYMENTS_ID="+id)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	tell.line("  %s; the payment's id is %s", l.name, map[string]string{"random": "random", "downstream": "the downstream key"}[id])
@@ -85,40 +90,39 @@ func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string, wa
 	}()
 	tell.note("the first request is on its way")
 	if err := l.strike(ctx, c, tell); err != nil {
-		return err
+		return 0, err
 	}
 	if !l.zombie {
 		var crashed *lambdaruntime.CrashedError
 		if e := <-first; !errors.As(e.err, &crashed) {
-			return fmt.Errorf("the killed process answered %v, %w", e.answer.Status, e.err)
+			return 0, fmt.Errorf("the killed process answered %v, %w", e.answer.Status, e.err)
 		}
 	}
 	retry, err := c.retry(ctx, event, tell)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if l.zombie {
 		if err := c.Environment(0).Thaw(); err != nil {
-			return err
+			return 0, err
 		}
 		e := <-first
 		if e.err != nil {
-			return e.err
+			return 0, e.err
 		}
-		tell.note("thawed, the first request gets %d %s", e.answer.Status, e.answer.Body)
+		tell.note("thawed, it cannot record its own end, and answers what the record says: %d %s", e.answer.Status, e.answer.Body)
 		if !bytes.Equal(e.answer.whole, retry.whole) {
-			return errors.New("the thawed process gave another answer than the record's")
+			return 0, errors.New("the thawed process gave another answer than the record's")
 		}
 	}
-	charges, err := c.charges(ctx)
-	if err != nil {
-		return err
+	if charges, err = c.charges(ctx); err != nil {
+		return 0, err
 	}
 	tell.note("charges: %d\n", charges)
-	if charges != want {
-		return fmt.Errorf("%d charges, want %d", charges, want)
+	if charges != l.want {
+		err = fmt.Errorf("%d charges, want %d", charges, l.want)
 	}
-	return nil
+	return charges, err
 }
 
 // retry repeats a request in another environment, as its 409s say, until it

@@ -41,35 +41,38 @@ func run(ctx context.Context, out io.Writer, root string) (err error) {
 	tell.title("Getting ready")
 	server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: tell})
 	if errors.Is(err, dynamodblocal.ErrNoRuntime) {
-		tell.note("there is neither Java 17 nor Docker here: this is one process, with an in-memory store and ledger")
+		tell.note("%v", err)
+		tell.note("so only the storm follows, in one process, with an in-memory store and ledger;")
+		tell.note("install Java 17 or start Docker to see crashes and a frozen process as well")
 		return inMemory(ctx, tell)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
-	tell.note("DynamoDB Local runs at %s", server.Endpoint())
+	tell.note("DynamoDB Local runs at %s; compiling examples/payments", server.Endpoint())
 	binary, err := lambdaruntime.Build(ctx, filepath.Join(root, "examples"), "./payments")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(binary))) }()
-	tell.note("examples/payments is compiled")
+	tell.note("it is compiled")
 
 	s := &stage{server: server, binary: binary}
 	storm, err := s.storm(ctx, tell)
 	if err != nil {
 		return err
 	}
-	if err := s.limits(ctx, tell); err != nil {
+	plays, err := s.limits(ctx, tell)
+	if err != nil {
 		return err
 	}
-	tell.title("So")
+	tell.title("Charges, counted in the ledger")
 	tell.line("  %-52s %s", "", "random id  downstream key")
-	for _, l := range theLimits {
-		tell.line("  %-52s %9d  %14d", l.name, l.charges, 1)
+	for i := 0; i < len(plays); i += 2 {
+		tell.line("  %-52s %9d  %14d", plays[i].name, plays[i].charges, plays[i+1].charges)
 	}
-	tell.line("  %d duplicates at once in %d environments:", requests, environments)
+	tell.line("\nThe storm of %d duplicates at once in %d environments:", requests, environments)
 	tell.line("charges: %d", storm)
 	return nil
 }

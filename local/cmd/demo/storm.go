@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -37,14 +38,15 @@ func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err err
 		return 0, err
 	}
 	created, conflicts := first.with(http.StatusCreated), first.with(http.StatusConflict)
-	tell.note("while it is charged: %d x 201, %d x 409 with Retry-After, %v", len(created), len(conflicts), conflicts.perEnvironment())
+	tell.note("while it is charged: %d x 201, %d x 409 with Retry-After (per environment: %s; where there are none it is being charged)",
+		len(created), len(conflicts), conflicts.perEnvironment())
 
 	retries, err := c.all(ctx, len(conflicts), event)
 	if err != nil {
 		return 0, err
 	}
 	replays := retries.with(http.StatusCreated)
-	tell.note("the %d that were told to retry do: %d x 201 %s", len(conflicts), len(replays), replays[:min(1, len(replays))].body())
+	tell.note("the %d that were told to retry do: %d x 201, byte for byte the first answer: %s", len(conflicts), len(replays), replays.body())
 
 	reused, err := post(ctx, c, request("8e03978e-40d5-43dd-bc93-6894a57f9324", 99900))
 	if err != nil {
@@ -123,7 +125,7 @@ func (r responses) perEnvironment() string {
 	for _, answer := range r {
 		counts[answer.environment]++
 	}
-	return fmt.Sprintf("by environment %v", counts)
+	return strings.Trim(fmt.Sprint(counts), "[]")
 }
 
 // everywhereBut sees that duplicates met the record in every environment that

@@ -43,6 +43,10 @@ func run(args []string) (code int, err error) {
 	defer func() { err = errors.Join(err, server.Stop()) }()
 	if len(args) == 0 {
 		fmt.Println(server.Endpoint())
+		fmt.Fprintln(os.Stderr, "for a program in another shell:")
+		for _, entry := range server.Env() {
+			fmt.Fprintln(os.Stderr, "export", entry)
+		}
 		<-signals
 		return 0, nil
 	}
