@@ -66,14 +66,19 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 				c.event.Outcome = OutcomeConflict
 				return nil, c.inProgress(met, nil)
 			}
-			if err := c.pause(ctx, &pace, met); err != nil {
+			again := Record{}
+			if err = c.pause(ctx, &pace, met); err == nil {
+				again, err = c.reread(ctx)
+			}
+			switch {
+			case err == errWaitOver || ctx.Err() != nil:
 				c.event.Outcome = OutcomeConflict
 				return nil, c.inProgress(met, err)
-			}
-			if met, err = c.get(ctx); err != nil {
+			case err != nil:
 				c.event.Outcome = OutcomeFailed
 				return nil, &StoreError{Op: "wait", Err: err}
 			}
+			met = again
 		case runHandler:
 			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
 				return &hold{record: met, invocation: invocation}, nil
@@ -188,7 +193,8 @@ func (c *call) claimFailed(ctx context.Context, op, owner string, err error) (*h
 // need not wait for its lease, and so that it does not count as an attempt.
 // One try: without it the lease lapses by itself.
 func (c *call) refund(ctx context.Context, owner string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(c.x.config.Reserve, shortestAttempt))
+	limit := min(max(c.x.config.Reserve, shortestAttempt), longestAttempt)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	c.look()
 	_, _, err := c.change(ctx, Fence{ID: c.id, Owner: owner}, Change{Release: ReleaseRefund})

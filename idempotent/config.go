@@ -38,7 +38,7 @@ type Config struct {
 	// heartbeat; the deadline of a context is no lease there, as a handler
 	// may run on after it. For the same reason set a Lease if Do gets a
 	// context with a shorter deadline than its invocation's. At least twice
-	// the Reserve.
+	// the Reserve, and 10 ms.
 	Lease time.Duration
 
 	// MaxAttempts is how many attempts a key has. An attempt counts when it
@@ -104,8 +104,9 @@ const (
 	FailClosed StoreErrorPolicy = iota
 	// FailOpen runs the handler unprotected, and still tries to record its
 	// end. Only for handlers whose effects may happen twice. It covers
-	// errors that wrap [ErrUnavailable]; a missing table or permission is
-	// refused all the same.
+	// errors that wrap [ErrUnavailable], and a store that does not answer a
+	// claim within 5 s, or half of the context's time if that is less; a
+	// missing table or permission is refused all the same.
 	FailOpen
 )
 
@@ -156,7 +157,8 @@ func (c *Config) validate() error {
 	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)
 	lease := c.Lease
 	orElse(&lease, defaultLease)
-	refuse(lease < 0 || lease/2 < c.Reserve,
+	refuse(lease < 10*time.Millisecond, "Lease is %v, below 10 ms: leases are stored in milliseconds", lease)
+	refuse(lease/2 < c.Reserve,
 		"Lease is %v, less than twice the Reserve of %v: no heartbeat would come before the handler is stopped", lease, c.Reserve)
 	refuse(c.OnStoreError == FailOpen && c.MaxAttempts > 0,
 		"OnStoreError is FailOpen and MaxAttempts is %d: a run that is not recorded cannot be counted", c.MaxAttempts)

@@ -14,8 +14,9 @@ type Claim struct {
 	// KeyHash is the hash of the key, as in the record's id; "" if the call
 	// has no key.
 	KeyHash string
-	// Attempt is 1 in the first run of a key and increases with each
-	// takeover within the life of the record. 0 in a run without the store.
+	// Attempt is the number of the claim: it increases with each, also after
+	// one that was given back, within the life of the record. 0 in a run
+	// without the store.
 	Attempt int64
 
 	takeover bool
@@ -70,8 +71,8 @@ type inside struct {
 	invocation time.Time // end of the outermost call's invocation, or zero
 	outer      *inside
 
-	mu   sync.Mutex
-	used []error // marks that calls within have acted on
+	mu    sync.Mutex
+	given []error // by calls within, with marks in them
 }
 
 // enter gives the context of a handler; h is nil in a run without the store.

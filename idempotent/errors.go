@@ -69,7 +69,8 @@ func (e *KeyReusedError) Is(target error) bool { return target == ErrKeyReused }
 
 // LeaseLostError says that this call outlived its lease and another now owns
 // the record. What this call did is done, but its result was not recorded.
-// Retry: the retry gets the one answer that all callers get.
+// Retry: the retry gets the one answer that all callers get, or a
+// [KeyReusedError] if the key was since used for another payload.
 //
 // It is also the cause (context.Cause) of a handler's context that ended
 // because the lease was lost.
@@ -162,7 +163,7 @@ func (e *StoreError) Error() string {
 	state := "the handler did not run"
 	switch {
 	case e.Executed:
-		state = "the handler ran, and its end may not be recorded"
+		state = "the handler runs or ran, and its end may not be recorded"
 	case errors.Is(e.Err, ErrUnavailable):
 		state = "the handler did not run; retry"
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,8 +17,10 @@ import (
 // if an error in its chain has a method ErrorCode() string, that code. Keep
 // secrets out of messages, as from any log.
 //
-// A mark counts for the innermost call of Do that the error passes, wherever it
-// stands in the error's chain. An error that is marked as both is permanent.
+// A mark counts wherever it stands in the error's chain, but only for the
+// innermost call that the error passes: not for a call around it whose handler
+// passes the error on, provided that the inner call got the outer handler's
+// context. An error that is marked as both is permanent.
 //
 // Permanent(nil) is nil.
 func Permanent(err error) error {
@@ -39,74 +40,6 @@ func Retryable(err error) error {
 		return nil
 	}
 	return &retryableError{err}
-}
-
-type permanentError struct{ err error }
-
-func (e *permanentError) Error() string { return e.err.Error() }
-func (e *permanentError) Unwrap() error { return e.err }
-
-type retryableError struct{ err error }
-
-func (e *retryableError) Error() string { return e.err.Error() }
-func (e *retryableError) Unwrap() error { return e.err }
-
-// marks gives all marks in the tree of an error.
-func marks(err error) (found []error) {
-	switch err.(type) {
-	case *permanentError, *retryableError:
-		found = append(found, err)
-	}
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		if inner := e.Unwrap(); inner != nil {
-			found = append(found, marks(inner)...)
-		}
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			found = append(found, marks(inner)...)
-		}
-	}
-	return found
-}
-
-// judge says what the marks of a handler's error ask for. Those on which a
-// call within the handler has acted already say nothing about the handler: it
-// may have had its effects before that call.
-func (in *inside) judge(err error) (permanent, retryable bool) {
-	found := marks(err)
-	in.mu.Lock()
-	used := in.used
-	in.mu.Unlock()
-	for _, mark := range found {
-		if slices.Contains(used, mark) {
-			continue
-		}
-		switch mark.(type) {
-		case *permanentError:
-			permanent = true
-		case *retryableError:
-			retryable = true
-		}
-	}
-	if in.outer != nil && len(found) > 0 {
-		in.outer.mu.Lock()
-		defer in.outer.mu.Unlock()
-		in.outer.used = append(in.outer.used, found...)
-	}
-	return permanent, retryable
-}
-
-// unmarked takes the outermost mark off. Lambda reports the outermost type
-// name, and Step Functions match on it: it has to be the user's.
-func unmarked(err error) error {
-	switch e := err.(type) {
-	case *permanentError:
-		return unmarked(e.err)
-	case *retryableError:
-		return unmarked(e.err)
-	}
-	return err
 }
 
 // failure is the stored form of a permanent error: the Data of a FAILED record.

@@ -9,14 +9,19 @@ import (
 // complete records the result of a handler that succeeded. Nothing is released
 // from here on: the work is done.
 func (c *call) complete(ctx context.Context, h *hold) error {
-	end := c.encoded(ctx, h)
+	return c.end(ctx, h, c.encoded(ctx, h))
+}
+
+// end completes the record, and answers what the caller is to get beside the
+// handler's result.
+func (c *call) end(ctx context.Context, h *hold, end Change) error {
 	stored, err := c.finish(ctx, h, end)
 	switch {
 	case err != nil:
 		return c.notRecorded(h, "complete", err, nil)
 	case wrote(stored, h, end):
 		c.event.Outcome = h.ran()
-		if stored.Unavailable != "" && end.Unavailable == "" {
+		if stored.Unavailable != "" {
 			c.passOver(&ResultUnavailableError{KeyHash: c.hash, Reason: stored.Unavailable})
 		}
 		return nil
@@ -25,26 +30,23 @@ func (c *call) complete(ctx context.Context, h *hold) error {
 	}
 }
 
-const unencodable = "the result could not be encoded"
-
 // encoded is the change that completes the record. If the codec ends the
 // goroutine (runtime.Goexit), the record is completed on the way out.
 func (c *call) encoded(ctx context.Context, h *hold) Change {
+	withoutResult := Change{Status: Completed, Unavailable: "the result could not be encoded"}
 	returned := false
 	defer func() {
 		if !returned {
-			c.event.Outcome = h.ran()
-			if _, err := c.finish(ctx, h, Change{Status: Completed, Unavailable: unencodable}); err != nil {
-				c.event.Outcome = OutcomeUnknown
-				c.passOver(&StoreError{Op: "complete", Executed: true, Err: err})
+			if err := c.end(ctx, h, withoutResult); err != nil {
+				c.passOver(err)
 			}
 		}
 	}()
 	data, err := c.work.encode()
 	returned = true
 	if err != nil {
-		c.passOver(&ResultUnavailableError{KeyHash: c.hash, Reason: unencodable, Err: err})
-		return Change{Status: Completed, Unavailable: unencodable}
+		c.passOver(err)
+		return withoutResult
 	}
 	return Change{Status: Completed, Data: data}
 }
@@ -67,6 +69,7 @@ func (c *call) fail(ctx context.Context, h *hold, cause error) error {
 		}
 		return unmarked(cause)
 	default:
+		c.passOver(unmarked(cause))
 		return c.answerLate(stored)
 	}
 }
@@ -90,6 +93,9 @@ func (c *call) notRecorded(h *hold, op string, err, handler error) error {
 	}
 	if isLost {
 		c.event.Outcome = OutcomeLeaseLost
+		if handler != nil {
+			c.passOver(handler)
+		}
 		return lost
 	}
 	c.event.Outcome = OutcomeUnknown
@@ -184,7 +190,7 @@ func (c *call) finishOwn(h *hold) finishingWrite {
 
 func (c *call) finishAbandoned(h *hold, met Record) finishingWrite {
 	return func(ctx context.Context, end Change) (Record, bool, error) {
-		end.Owner = h.record.Owner
+		end.Owner, end.Fingerprint = h.record.Owner, h.record.Fingerprint
 		return c.change(ctx, Fence{ID: c.id, Attempt: met.Attempt, Lease: met.Lease}, end)
 	}
 }

@@ -130,6 +130,8 @@ func (k *keeper) extend(ctx context.Context, limit time.Duration) beat {
 		return unheard
 	case ok:
 		k.lease, k.expires = lease, expires
+	case met.Owner == owner && met.Status == InProgress && met.Lease.Before(lease):
+		return unheard // a conflict with another kind of write: nothing was written
 	case met.Owner == owner && met.Status == InProgress:
 		// An earlier copy of this write landed, or a later one did.
 		k.lease, k.expires = met.Lease, met.Expires

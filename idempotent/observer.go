@@ -13,8 +13,8 @@ const (
 	// OutcomeExecuted: the handler ran in the first attempt, and its result
 	// is recorded.
 	OutcomeExecuted Outcome = "executed"
-	// OutcomeTakeover: the handler ran after the lease of an earlier attempt
-	// had lapsed, and its result is recorded.
+	// OutcomeTakeover: the handler ran after an earlier attempt that counts,
+	// whose lease had lapsed or which had failed, and its result is recorded.
 	OutcomeTakeover Outcome = "takeover"
 	// OutcomeReplayed: the handler did not run; the caller got the stored
 	// result or error.
@@ -48,16 +48,18 @@ type Event struct {
 	// with Scope and ID the record's id is Operation#KeyHash.
 	KeyHash string
 	Outcome Outcome
-	// Attempt is 1 for the first owner of the record, one more after each
-	// takeover, and 0 where the handler did not run.
+	// Attempt is 1 for the first owner of the record, and one more after
+	// each takeover. It is 0 where the handler did not run, or ran without
+	// the store.
 	Attempt int64
 	// Joined is whether the result came from an identical call in the same
 	// process.
 	Joined bool
 	// Cached is whether the result came from the cache of this process.
 	Cached bool
-	// Total is the duration of the call; Handler and Store are the parts of
-	// it spent in the handler and waiting for the store.
+	// Total is the duration of the call; Handler and Store are the times
+	// spent in the handler and waiting for the store. They overlap where a
+	// heartbeat runs.
 	Total, Handler, Store time.Duration
 	// RoundTrips is the number of calls to the store, heartbeats included. A
 	// retry inside of the store's client is not seen here.

@@ -146,3 +146,50 @@ func TestRefundedClaimLooksLikeATakeover(t *testing.T) {
 		}
 	})
 }
+
+// A caller that has gone waits for a refund as long as the Reserve.
+func TestRefundTakesTheReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := func(ctx context.Context) (idempotent.Record, bool, error) {
+			<-ctx.Done()
+			return idempotent.Record{}, false, errNetwork
+		}
+		p := &proxy{Store: idempotent.NewMemory(0),
+			create: func(ctx context.Context, _ idempotent.Record, _ time.Time, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+				return hang(ctx)
+			},
+			change: func(ctx context.Context, _ idempotent.Fence, _ idempotent.Change, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+				return hang(ctx)
+			}}
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err := do(ctx, newExecutor(t, p, &idempotent.Config{Lease: 5 * time.Minute, Reserve: time.Minute}), mustNotRun(t))
+		if since := time.Since(begun); since > 7*time.Second {
+			t.Errorf("a call with 1 s of time took %v: %v", since, err)
+		}
+	})
+}
+
+// "Wait is how long a duplicate … waits".
+func TestWaitOnAHungGet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		done := inBackground(t, newExecutor(t, store, nil), 10*time.Minute, "x", nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		begun := time.Now()
+		_, _, err := do(ctx, newExecutor(t, hungGet{store}, &idempotent.Config{Wait: 2 * time.Second}), mustNotRun(t))
+		if since := time.Since(begun); since > 10*time.Second {
+			t.Errorf("Wait 2 s took %v: %v", since, err)
+		}
+		<-done
+	})
+}
+
+type hungGet struct{ idempotent.Store }
+
+func (h hungGet) Get(ctx context.Context, _ string) (idempotent.Record, error) {
+	<-ctx.Done()
+	return idempotent.Record{}, errNetwork
+}

@@ -113,3 +113,39 @@ func TestGoexitInEncode(t *testing.T) {
 		}
 	})
 }
+
+// Goexit in the codec: the event says "executed" without a word of the result.
+func TestGoexitEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		ctx, event := idempotent.WithEvent(context.Background())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = idempotent.Do(ctx, newExecutor(t, store, &idempotent.Config{Codec: exitsInEncode{}}), theKey, returns("charged"))
+		}()
+		<-done
+		if event.Outcome == idempotent.OutcomeExecuted && event.Err == nil {
+			t.Errorf("the result is lost, and the observer sees %+v", *event)
+		}
+	})
+	// and when another has taken over meanwhile
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		ctx, event := idempotent.WithEvent(context.Background())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			x := newExecutor(t, frozen(store), &idempotent.Config{Lease: 10 * time.Second, Codec: exitsInEncode{}})
+			_, _ = idempotent.Do(ctx, x, theKey, func(context.Context) (string, error) {
+				time.Sleep(time.Minute)
+				_, _ = idempotent.Do(context.Background(), newExecutor(t, store, nil), theKey, returns("theirs"))
+				return "zombie", nil
+			})
+		}()
+		<-done
+		if event.Outcome != idempotent.OutcomeLeaseLost {
+			t.Errorf("the record is another's, and the outcome %q", event.Outcome)
+		}
+	})
+}

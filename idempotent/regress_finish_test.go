@@ -189,3 +189,39 @@ func TestDroppedResultIsNotObserved(t *testing.T) {
 		t.Errorf("%v, %+v", err, event)
 	}
 }
+
+// An adopted record gets no fingerprint: the cache refuses what the store replays.
+func TestAdoptionWithoutFingerprint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		config := &idempotent.Config{Lease: 10 * time.Second}
+		if _, _, err := meanwhile(t, newExecutor(t, frozen(store), config), nil, func() {
+			_ = store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Attempt: 2, Lease: idempotent.LeaseEnded, Expires: time.Now().Add(time.Hour)})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		second := theKey
+		second.Payload = 2
+		got, err := idempotent.Do(t.Context(), newExecutor(t, store, config), second, mustNotRun(t))
+		if !errors.Is(err, idempotent.ErrKeyReused) {
+			t.Errorf("another payload gets %q, %v", got, err)
+		}
+	})
+}
+
+// "Err is what the caller got, or what was passed over": here neither.
+func TestHandlersErrorIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		mine := errors.New("mine")
+		var done chan struct{}
+		_, event, err := meanwhile(t, newExecutor(t, frozen(store), &idempotent.Config{Lease: 10 * time.Second}), mine, func() {
+			done = inBackground(t, newExecutor(t, store, nil), time.Minute, "next", nil)
+			time.Sleep(time.Second)
+		})
+		if !errors.Is(err, mine) && !errors.Is(event.Err, mine) {
+			t.Errorf("nobody hears of the handler's error: %v; %v", err, event.Err)
+		}
+		<-done
+	})
+}

@@ -246,3 +246,85 @@ func TestTinyReserve(t *testing.T) {
 		}
 	})
 }
+
+// What a store answers after a conflict with a transaction is our own record
+// with the lease as it was: that is no success.
+func TestConflictIsNoHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		conflicts := 0
+		p := &proxy{Store: store, change: func(ctx context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			if isExtend(c) && conflicts < 2 { // as dynamo.Store.lost does
+				conflicts++
+				r, err := store.Get(ctx, f.ID)
+				return r, false, err
+			}
+			return next()
+		}}
+		_, event, err := do(t.Context(), newExecutor(t, p, &idempotent.Config{Lease: time.Minute}), func(ctx context.Context) (string, error) {
+			select {
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			case <-time.After(2 * time.Minute):
+				return "done", nil
+			}
+		})
+		if err != nil {
+			t.Errorf("two conflicts, 20 s apart, in a healthy store ended a lease of 1 min: %v, %+v", err, event)
+		}
+	})
+}
+
+// A nested call records its end until the invocation is over, and takes the
+// outer call's Reserve.
+func TestNestedFinishTakesTheReserve(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		down := &proxy{Store: idempotent.NewMemory(0), change: func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			return idempotent.Record{}, false, errNetwork
+		}}
+		outer := newExecutor(t, store, nil)
+		inner, err := idempotent.New("inner", down, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		invocation, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		_, _, _ = do(invocation, outer, func(ctx context.Context) (string, error) {
+			_, _ = idempotent.Do(ctx, inner, idempotent.Key{ID: "k"}, returns("best effort"))
+			if since := time.Since(begun); since > 29500*time.Millisecond+50*time.Millisecond {
+				t.Errorf("the nested call came back after %v of an invocation of 30 s: no time to record the outer result", since)
+			}
+			return "charged", nil
+		})
+	})
+}
+
+// In a Lambda function nobody hears that an end was not recorded: the tries go
+// on until the process is killed.
+func TestFinishOutlivesTheInvocation(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for name, config := range map[string]*idempotent.Config{
+		"default": {}, "with a lease": {Lease: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &proxy{Store: idempotent.NewMemory(0), change: func(ctx context.Context, _ idempotent.Fence, _ idempotent.Change, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+					return idempotent.Record{}, false, errors.New("AccessDeniedException: dynamodb:UpdateItem")
+				}}
+				begun := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				_, event, err := do(ctx, newExecutor(t, p, config), func(context.Context) (string, error) {
+					time.Sleep(time.Second)
+					return "charged", nil
+				})
+				if since := time.Since(begun); since >= 30*time.Second {
+					t.Errorf("answers after %v of an invocation of 30 s: %v, %d calls", since, err, event.RoundTrips)
+				}
+			})
+		})
+	}
+}

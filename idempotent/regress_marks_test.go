@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lambda-once/once/idempotent"
 )
@@ -54,3 +56,107 @@ func TestPermanentLeaksFromANestedCall(t *testing.T) {
 		t.Errorf("the inner error first made the outer call %q, and replayed %q", first.Outcome, second.Outcome)
 	}
 }
+
+// A package-level sentinel that a nested call has met is no mark any more when
+// the outer handler itself returns it: its own final error is released.
+func TestSentinelMark(t *testing.T) {
+	for name, inner := range map[string]error{
+		"bare":    errDeclined,
+		"wrapped": fmt.Errorf("card: %w", errDeclined),
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := idempotent.NewMemory(0)
+			outer := newExecutor(t, store, nil)
+			in, err := idempotent.New("inner", store, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs := 0
+			handler := func(ctx context.Context) (string, error) {
+				runs++ // an effect, e.g. the customer is told
+				if _, err := idempotent.Do(ctx, in, idempotent.Key{ID: "card"}, failsWith(inner)); err != nil {
+					return "", errDeclined // says so itself
+				}
+				return "", nil
+			}
+			_, event, _ := do(t.Context(), outer, handler)
+			if event.Outcome != idempotent.OutcomeFailed {
+				t.Errorf("a permanent error of the handler's own: %q", event.Outcome)
+			}
+			_, _, err = do(t.Context(), outer, handler)
+			if runs != 1 {
+				t.Errorf("ran %d times after a permanent error: %v", runs, err)
+			}
+		})
+	}
+	t.Run("retryable", func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		outer := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
+		in, err := idempotent.New("inner", store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy := true
+		handler := func(ctx context.Context) (string, error) {
+			_, err := idempotent.Do(ctx, in, idempotent.Key{ID: "probe"}, func(context.Context) (string, error) {
+				if busy {
+					return "", errBusy
+				}
+				return "", nil
+			})
+			if err != nil {
+				return "", errBusy
+			}
+			return "done", nil
+		}
+		_, _, _ = do(t.Context(), outer, handler)
+		busy = false
+		if _, _, err := do(t.Context(), outer, handler); err != nil {
+			t.Errorf("an attempt that the handler itself gave back counts: %v", err)
+		}
+	})
+}
+
+// An Unwrap that panics (a typed nil) leaves the record in progress: judge is
+// outside of what abandons.
+func TestUnwrapPanics(t *testing.T) {
+	for name, end := range map[string]error{
+		"permanent": idempotent.Permanent((*nilUnwrap)(nil)),
+		"plain":     (*nilUnwrap)(nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := idempotent.NewMemory(0)
+				x := newExecutor(t, store, nil)
+				runs := 0
+				for range 2 {
+					func() {
+						defer func() {
+							if p := recover(); p != nil {
+								t.Logf("panicked: %v", p)
+							}
+						}()
+						_, _, _ = do(t.Context(), x, func(context.Context) (string, error) { runs++; return "", end })
+					}()
+					if r := stored(t, store); r.Status == idempotent.InProgress && r.Owner != "" {
+						t.Errorf("left in progress after the call has ended: %v", r.Lease)
+					}
+					time.Sleep(2 * time.Minute)
+				}
+				if name == "permanent" && runs != 1 {
+					t.Errorf("a permanent failure ran %d times", runs)
+				}
+			})
+		})
+	}
+}
+
+var errDeclined = idempotent.Permanent(errors.New("declined"))
+
+var errBusy = idempotent.Retryable(errors.New("busy"))
+
+type nilUnwrap struct{ inner error }
+
+func (e *nilUnwrap) Error() string { return "typed nil" }
+
+func (e *nilUnwrap) Unwrap() error { return e.inner }

@@ -11,9 +11,11 @@ func (c *call) release(ctx context.Context, h *hold, cause error, refund bool) e
 	met, end := c.giveUp(ctx, h, refund)
 	switch end {
 	case keepTheir:
+		c.passOver(cause)
 		c.share(met)
 		return c.answerLate(met)
 	case yieldIt:
+		c.passOver(cause)
 		return &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
 	default:
 		return cause

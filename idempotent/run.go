@@ -13,11 +13,11 @@ func (c *call) run(ctx context.Context, h *hold) error {
 	if err == nil {
 		return c.complete(ctx, h)
 	}
-	permanent, retryable := in.judge(err)
-	if permanent && !c.x.config.ReleasePermanent {
+	asks := in.judge(err)
+	if asks.permanent && !c.x.config.ReleasePermanent {
 		return c.fail(ctx, h, err)
 	}
-	return c.release(ctx, h, err, retryable)
+	return c.release(ctx, h, err, asks.retryable)
 }
 
 // underLease calls the handler. If that panics, the record is given up while
@@ -59,17 +59,25 @@ const (
 // finishing gives the context of the writes that record a handler's end. It
 // outlives the handler's: a client that has gone, or a lease that is over, is
 // no reason to leave the work unrecorded. The time is up when the lease ends,
-// and is always enough for a try.
+// or so long before the invocation does that its caller still hears of it; a
+// nested call leaves the outer one's Reserve alone. It is always enough for a
+// try.
 func (c *call) finishing(ctx context.Context, h *hold) (context.Context, context.CancelFunc) {
-	end := h.record.Lease
-	if c.x.config.Lease == 0 && !h.invocation.IsZero() {
-		end = h.invocation
+	end, least := h.record.Lease, max(c.x.config.Reserve, shortestAttempt)
+	switch {
+	case h.open:
+		end = time.Time{} // the caller chose to go on without the store
+	case !h.invocation.IsZero():
+		least = shortestAttempt
+		if last := h.invocation.Add(-min(c.x.config.Reserve/5, shortestAttempt)); last.Before(end) {
+			end = last
+		}
+		_, nested := ctx.Value(insideKey{}).(*inside)
+		if deadline, ok := ctx.Deadline(); nested && ok && deadline.Before(end) {
+			end = deadline
+		}
 	}
-	left := end.Sub(wall(time.Now()))
-	if h.open {
-		left = 0 // the caller chose to go on without the store
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), max(left, c.x.config.Reserve, shortestAttempt))
+	return context.WithTimeout(context.WithoutCancel(ctx), max(end.Sub(wall(time.Now())), least))
 }
 
 // attemptTime bounds one of the tries within ctx, so that one connection that

@@ -59,7 +59,7 @@ type Fence struct {
 //	extend           Lease, Expires
 //	step             Steps
 //	complete, fail   Status, Data or Unavailable, Expires
-//	adopt and finish Owner, Status, Data or Unavailable, Expires
+//	adopt and finish Owner, Status, Data or Unavailable, Expires [, Fingerprint]
 //	release          Release
 type Change struct {
 	// Owner is the new owner. Without Status it takes the record over:

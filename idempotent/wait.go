@@ -54,6 +54,18 @@ func (c *call) pause(ctx context.Context, w *wait, met Record) error {
 	}
 }
 
+// reread reads the record again, within the wait.
+func (c *call) reread(ctx context.Context) (Record, error) {
+	left := time.Until(c.waitUntil(ctx))
+	limited, cancel := context.WithTimeout(ctx, max(left, shortestAttempt))
+	defer cancel()
+	met, err := c.get(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return met, errWaitOver
+	}
+	return met, err
+}
+
 func gaveUp(ctx context.Context) error {
 	return fmt.Errorf("idempotent: the wait was given up: %w", context.Cause(ctx))
 }
