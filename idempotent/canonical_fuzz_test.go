@@ -43,7 +43,7 @@ func FuzzFingerprintEquality(f *testing.F) {
 func judge(t *testing.T, raw []byte) (any, bool) {
 	t.Helper()
 	v, refused := oracle(raw)
-	_, err := fingerprint(json.RawMessage(raw))
+	_, err := Fingerprint(json.RawMessage(raw))
 	if (refused == nil) != (err == nil) {
 		t.Fatalf("%q: %v, but the oracle says %v", raw, err, refused)
 	}
@@ -57,11 +57,11 @@ func judgePair(t *testing.T, a, b []byte) {
 	if !oka || !okb {
 		return
 	}
-	fa, err := fingerprint(json.RawMessage(a))
+	fa, err := Fingerprint(json.RawMessage(a))
 	if err != nil {
 		t.Fatal(err)
 	}
-	fb, err := fingerprint(json.RawMessage(b))
+	fb, err := Fingerprint(json.RawMessage(b))
 	if err != nil {
 		t.Fatal(err)
 	}

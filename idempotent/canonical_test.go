@@ -176,7 +176,7 @@ func TestInvalidPayloadDoesNotQuote(t *testing.T) {
 		map[string]any{secret: make(chan int)},
 		json.RawMessage(secret + " " + secret),
 	} {
-		_, err := fingerprint(payload)
+		_, err := Fingerprint(payload)
 		if err != nil && strings.Contains(err.Error(), secret) {
 			t.Errorf("%v quotes the payload", err)
 		}

@@ -62,7 +62,7 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 				return c.claimFailed(ctx, "take over", owner, err)
 			}
 		case awaitOwner:
-			if cfg.Wait == 0 {
+			if c.longestWait(ctx) <= 0 {
 				c.event.Outcome = OutcomeConflict
 				return nil, c.inProgress(met, nil)
 			}

@@ -95,6 +95,9 @@ func (c *call) enter(ctx context.Context, h *hold) (context.Context, *inside) {
 		// The event is for this call, not for those that its handler makes.
 		ctx = context.WithValue(ctx, eventKey{}, (*Event)(nil))
 	}
+	if ctx.Value(waitKey{}) != nil {
+		ctx = WithWait(ctx, 0)
+	}
 	return ctx, in
 }
 

@@ -9,14 +9,15 @@ import (
 	"sync"
 )
 
-// fingerprint gives the lowercase hex SHA-256 of a payload: of a []byte as it
-// is, of anything else in canonical JSON, for which all but json.RawMessage is
-// marshalled first. It is "" for a nil payload. Errors are of type
-// [*InvalidPayloadError].
+// Fingerprint gives the fingerprint of a Key with this Payload, for those who
+// compose a Key.Fingerprint of several parts: the lowercase hex SHA-256 of a
+// []byte as it is, of anything else in canonical JSON, for which all but
+// json.RawMessage is marshalled first. It is "" for a nil payload. Errors are
+// of type [*InvalidPayloadError].
 //
 // An empty json.RawMessage is refused: taken for nil, it would switch the
 // comparison of payloads off.
-func fingerprint(payload any) (string, error) {
+func Fingerprint(payload any) (string, error) {
 	switch p := payload.(type) {
 	case nil:
 		return "", nil

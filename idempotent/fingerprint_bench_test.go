@@ -69,7 +69,7 @@ func BenchmarkFingerprint(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := fingerprint(payload); err != nil {
+				if _, err := Fingerprint(payload); err != nil {
 					b.Fatal(err)
 				}
 			}

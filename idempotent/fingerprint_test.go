@@ -34,7 +34,7 @@ func TestFingerprint(t *testing.T) {
 		"the text of an escape": {`\ufffd`, hexDigest([]byte(`"\\ufffd"`))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := fingerprint(test.payload)
+			got, err := Fingerprint(test.payload)
 			if err != nil || got != test.want {
 				t.Errorf("got %q, %v; want %q", got, err, test.want)
 			}
@@ -58,14 +58,14 @@ func TestFingerprintRefuses(t *testing.T) {
 		"keys equal as text":       map[equalText]int{{1}: 1, {2}: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := fingerprint(payload)
+			got, err := Fingerprint(payload)
 			var invalid *InvalidPayloadError
 			if got != "" || !errors.As(err, &invalid) || !errors.Is(err, ErrInvalidPayload) {
 				t.Fatalf("got %q, %v", got, err)
 			}
 		})
 	}
-	_, err := fingerprint(make(chan int))
+	_, err := Fingerprint(make(chan int))
 	if cause := new(json.UnsupportedTypeError); !errors.As(err, &cause) || !strings.Contains(err.Error(), "chan int") {
 		t.Errorf("%v does not name its cause", err)
 	}
@@ -78,11 +78,11 @@ func (equalText) MarshalText() ([]byte, error) { return []byte("k"), nil }
 
 func TestFingerprintTellsLargeIntegersApart(t *testing.T) {
 	type order struct{ Cents int64 }
-	a, err := fingerprint(order{9007199254740992})
+	a, err := Fingerprint(order{9007199254740992})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := fingerprint(order{9007199254740993})
+	b, err := Fingerprint(order{9007199254740993})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestFingerprintAllocations(t *testing.T) {
 		}
 	})
 	got := testing.AllocsPerRun(200, func() {
-		if _, err := fingerprint(payload); err != nil {
+		if _, err := Fingerprint(payload); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -113,7 +113,7 @@ func TestFingerprintIsSafeForConcurrentUse(t *testing.T) {
 	want := make([]string, len(payloads))
 	for i, p := range payloads {
 		var err error
-		if want[i], err = fingerprint(p); err != nil {
+		if want[i], err = Fingerprint(p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestFingerprintIsSafeForConcurrentUse(t *testing.T) {
 		go func() {
 			for i := range 300 {
 				n := (i + w) % len(payloads)
-				if got, err := fingerprint(payloads[n]); err != nil || got != want[n] {
+				if got, err := Fingerprint(payloads[n]); err != nil || got != want[n] {
 					done <- errors.Join(errors.New("another fingerprint"), err)
 					return
 				}

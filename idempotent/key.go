@@ -54,7 +54,7 @@ func (x *Executor) identify(key Key) (identity, error) {
 	fp := key.Fingerprint
 	if fp == "" {
 		var err error
-		if fp, err = fingerprint(key.Payload); err != nil {
+		if fp, err = Fingerprint(key.Payload); err != nil {
 			return identity{}, err
 		}
 	}

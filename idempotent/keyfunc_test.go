@@ -70,7 +70,7 @@ func TestWithScope(t *testing.T) {
 }
 
 func TestWholePayload(t *testing.T) {
-	want, err := fingerprint(json.RawMessage(`{"amount":1,"id":"a","tenant":""}`))
+	want, err := Fingerprint(json.RawMessage(`{"amount":1,"id":"a","tenant":""}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,11 +15,26 @@ const (
 	longestPause = time.Second
 )
 
-var errWaitOver = errors.New("idempotent: the other call runs longer than Config.Wait")
+var errWaitOver = errors.New("idempotent: the other call runs longer than the wait")
+
+type waitKey struct{}
+
+// WithWait gives the calls under ctx a wait of their own, for adapters that
+// know how long their trigger is better kept waiting than refused: the longer
+// one of it and Config.Wait counts. It does not hold for calls that their
+// handlers make, and identical calls of one process share no execution by it.
+func WithWait(ctx context.Context, wait time.Duration) context.Context {
+	return context.WithValue(ctx, waitKey{}, wait)
+}
+
+func (c *call) longestWait(ctx context.Context) time.Duration {
+	own, _ := ctx.Value(waitKey{}).(time.Duration)
+	return max(own, c.x.config.Wait)
+}
 
 // waitUntil leaves the Reserve of an invocation to answer "in progress" in.
 func (c *call) waitUntil(ctx context.Context) time.Time {
-	until := c.began.Add(c.x.config.Wait)
+	until := c.began.Add(c.longestWait(ctx))
 	if invocation := c.x.invocationEnd(ctx); !invocation.IsZero() {
 		if last := invocation.Add(-c.x.config.Reserve); last.Before(until) {
 			return last

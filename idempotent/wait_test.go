@@ -220,3 +220,50 @@ func TestJoinComparesPayloads(t *testing.T) {
 		<-done
 	})
 }
+
+func TestWithWait(t *testing.T) {
+	for name, test := range map[string]struct {
+		config, own, want time.Duration
+	}{
+		"no wait configured": {0, 10 * time.Second, 10 * time.Second},
+		"a shorter one":      {5 * time.Second, 10 * time.Second, 10 * time.Second},
+		"a longer one":       {10 * time.Second, 5 * time.Second, 10 * time.Second},
+		"none of its own":    {10 * time.Second, 0, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := idempotent.NewMemory(0)
+				done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
+				begun := time.Now()
+				x := newExecutor(t, store, &idempotent.Config{Wait: test.config})
+				_, _, err := do(idempotent.WithWait(t.Context(), test.own), x, mustNotRun(t))
+				if waited := time.Since(begun); !errors.Is(err, idempotent.ErrInProgress) || waited != test.want {
+					t.Errorf("after %v: %v", waited, err)
+				}
+				<-done
+			})
+		})
+	}
+}
+
+// A handler that calls Do itself has no wait from around it.
+func TestWithWaitEndsAtTheHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
+		outer, err := idempotent.New("outer", store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		x := newExecutor(t, store, nil)
+		_, err = idempotent.Do(idempotent.WithWait(t.Context(), time.Hour), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+			value, _, err := do(ctx, x, mustNotRun(t))
+			return value, err
+		})
+		if !errors.Is(err, idempotent.ErrInProgress) || time.Since(begun) != 0 {
+			t.Errorf("after %v: %v", time.Since(begun), err)
+		}
+		<-done
+	})
+}
