@@ -1,0 +1,94 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrNotStarted marks the errors of records that were not run, because the
+// time was short or a record before them had failed. They come back.
+var ErrNotStarted = errors.New("handlers: not started")
+
+// ErrNoRecords is the error of an event in which there is nothing that the
+// handler knows as a record: most likely it comes from another source.
+var ErrNoRecords = errors.New("handlers: the event has no records")
+
+var (
+	errOutOfTime  = fmt.Errorf("%w: the time left is less than the margin", ErrNotStarted)
+	errAfterOther = fmt.Errorf("%w: a record before it failed", ErrNotStarted)
+	// errUnfinished stands until a record has ended: whatever ends the
+	// goroutine that runs it, it does not count as done.
+	errUnfinished = errors.New("handlers: the handler ended its goroutine")
+)
+
+// RecordError is the failure of one record of an event.
+type RecordError struct {
+	// Source is the event source, such as "sqs".
+	Source string
+	// Index is the place of the record in the event, from 0.
+	Index int
+	// ID is what the source knows the record by, where that is no part of
+	// its content: a message id, a sequence number, a partition and offset.
+	ID  string
+	Err error
+}
+
+func (e *RecordError) Error() string {
+	if e.ID == "" {
+		return fmt.Sprintf("handlers: %s record %d: %v", e.Source, e.Index, e.Err)
+	}
+	return fmt.Sprintf("handlers: %s record %d (%s): %v", e.Source, e.Index, e.ID, e.Err)
+}
+
+// Unwrap gives what the record failed with.
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// BatchError fails an invocation: records of it failed, and its source takes
+// no report of single ones, or they cannot be named. All records come back;
+// those that are done are not run again.
+type BatchError struct {
+	Failed []*RecordError
+	// Reason is why the records are not reported one by one.
+	Reason string
+}
+
+// shown is how many records the text of a BatchError names.
+const shown = 5
+
+func (e *BatchError) Error() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "handlers: %d failed, and %s", len(e.Failed), e.Reason)
+	for i, failed := range e.Failed {
+		if i == shown {
+			fmt.Fprintf(&text, "\n… and %d more", len(e.Failed)-shown)
+			break
+		}
+		fmt.Fprintf(&text, "\n%v", failed)
+	}
+	return text.String()
+}
+
+// Unwrap gives the failed records' errors.
+func (e *BatchError) Unwrap() []error {
+	errs := make([]error, len(e.Failed))
+	for i, failed := range e.Failed {
+		errs[i] = failed
+	}
+	return errs
+}
+
+// PanicError is the error of a record whose handler, key function or decoder
+// panicked.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap gives the value, if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

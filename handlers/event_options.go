@@ -1,0 +1,54 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// EventOptions holds the options of the sources that take no report of single
+// records: [SNS], [EventBridge], [S3], [RabbitMQ] and [ActiveMQ]. The zero
+// value of every field stands for its default, and a nil *EventOptions for all
+// of them.
+type EventOptions struct {
+	// Concurrency is how many records of an event run at once. Default 1.
+	Concurrency int
+
+	// Margin is the time left below which no further record is started, at
+	// most half of the invocation's. Default 1 s.
+	Margin time.Duration
+
+	// OnFailure is told of every record that is not done, when the event has
+	// ended. It must not panic. Default: a line on [slog.Default] with the
+	// error's type, and the stack of a panic.
+	OnFailure func(context.Context, *RecordError)
+
+	// Wait is how long a record whose twin is running waits for the twin's
+	// end, within the Margin. Default: as long as the invocation lasts.
+	Wait time.Duration
+}
+
+func newEventBatch[D any](source string, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o *EventOptions) *batch[D] {
+	if o == nil {
+		o = &EventOptions{}
+	}
+	return newBatch(source, x, key, fn, newPolicy(source, o.Concurrency, o.Margin, o.Wait, asLongAsItTakes, o.OnFailure))
+}
+
+// handleAll succeeds when all records have. One that fails stops no other, so
+// that fewer are left for the retry.
+func (b *batch[D]) handleAll(ctx context.Context, size int, read func(i int) record[D]) error {
+	records, err := b.receive(size, read)
+	if err != nil {
+		return err
+	}
+	lanes := byLane(size, func(i int) any {
+		if records[i].err != nil {
+			return i
+		}
+		return identityOf(records[i].key)
+	})
+	ends := b.handle(ctx, records, schedule{lanes: lanes})
+	return b.failed(records, ends, "the source takes no report of single records")
+}

@@ -1,0 +1,34 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// EventBridgeEvent is an event of a bus, with its detail as the body.
+type EventBridgeEvent[T any] = Delivery[events.EventBridgeEvent, T]
+
+// EventBridge handles events of a bus, a pipe or a schedule. fn runs once per
+// key. A nil key stands for the event's id. Whether an archive that is
+// replayed keeps the ids is not documented: an id in the detail is safer
+// there. For EventBridge Scheduler, put its <aws.scheduler.execution-id> into
+// the input.
+//
+// What [SNS] says of failures holds here too.
+func EventBridge[T any](x *idempotent.Executor, key func(EventBridgeEvent[T]) (idempotent.Key, error), fn func(context.Context, EventBridgeEvent[T]) error, o *EventOptions) func(context.Context, events.EventBridgeEvent) error {
+	b := newEventBatch("eventbridge", x, key, fn, o)
+	return func(ctx context.Context, event events.EventBridgeEvent) error {
+		err := b.handleAll(ctx, 1, func(int) record[EventBridgeEvent[T]] {
+			body, err := decodeBody[T](event.Detail)
+			return record[EventBridgeEvent[T]]{id: event.ID, delivery: EventBridgeEvent[T]{event, body}, key: idempotent.Key{ID: event.ID}, err: err}
+		})
+		if batch, ok := errors.AsType[*BatchError](err); ok {
+			return reported(batch.Failed[0].Err) // there is no other record to name it among
+		}
+		return err
+	}
+}

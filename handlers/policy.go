@@ -1,0 +1,86 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// policy is what the options of all batches have in common, with the defaults
+// filled in.
+type policy struct {
+	concurrency int
+	margin      time.Duration
+	wait        time.Duration
+	onFailure   func(context.Context, *RecordError)
+}
+
+const (
+	defaultMargin = time.Second
+	// asLongAsItTakes is longer than any invocation.
+	asLongAsItTakes = time.Hour
+)
+
+// newPolicy panics on what no event could make valid.
+func newPolicy(source string, concurrency int, margin, wait, defaultWait time.Duration, onFailure func(context.Context, *RecordError)) policy {
+	refuse := func(wrong bool, field string, value any) {
+		if wrong {
+			panic(fmt.Sprintf("handlers: %s: the option %s is %v", source, field, value))
+		}
+	}
+	refuse(concurrency < 0, "Concurrency", concurrency)
+	refuse(margin < 0, "Margin", margin)
+	p := policy{concurrency: max(concurrency, 1), margin: margin, wait: wait, onFailure: onFailure}
+	if margin == 0 {
+		p.margin = defaultMargin
+	}
+	if wait == 0 {
+		p.wait = defaultWait
+	}
+	if onFailure == nil {
+		p.onFailure = logFailure
+	}
+	return p
+}
+
+// lastStart is the time after which no record is started. The margin never
+// takes more than half of the invocation: with a short timeout, nothing would
+// ever start.
+func (p policy) lastStart(ctx context.Context) time.Time {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return deadline.Add(-min(p.margin, time.Until(deadline)/2))
+}
+
+// waiting gives the context of one record: its wait for a twin leaves the
+// margin.
+func (p policy) waiting(ctx context.Context) context.Context {
+	wait := p.wait
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)-p.margin)
+	}
+	return idempotent.WithWait(ctx, max(wait, 0))
+}
+
+// logFailure is the default of the options OnFailure. The text of a handler's
+// error may quote the message, so it logs the type alone.
+func logFailure(ctx context.Context, failed *RecordError) {
+	level := slog.LevelWarn
+	if errors.Is(failed, ErrNotStarted) || errors.Is(failed, idempotent.ErrInProgress) {
+		level = slog.LevelInfo
+	}
+	attrs := []slog.Attr{
+		slog.String("source", failed.Source), slog.Int("record", failed.Index),
+		slog.String("id", failed.ID), slog.String("error", fmt.Sprintf("%T", failed.Err)),
+	}
+	if panicked, ok := errors.AsType[*PanicError](failed.Err); ok {
+		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
+	}
+	slog.Default().LogAttrs(ctx, level, "record failed", attrs...)
+}

@@ -1,0 +1,60 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// S3Event is what S3 sends: records, or the s3:TestEvent by which it tries a
+// new notification.
+type S3Event struct {
+	Records []events.S3EventRecord `json:"Records"`
+	Event   string                 `json:"Event,omitempty"`
+}
+
+func (e S3Event) isTest() bool { return e.Event == "s3:TestEvent" && len(e.Records) == 0 }
+
+// S3 handles notifications of a bucket. fn runs once per key. A nil key stands
+// for a digest of the bucket's name, the object's decoded key, its version (or
+// its ETag where the bucket keeps none), the sequencer and the event's name.
+//
+// What [SNS] says of failures holds here too. A test event is acknowledged.
+func S3(x *idempotent.Executor, key func(events.S3EventRecord) (idempotent.Key, error), fn func(context.Context, events.S3EventRecord) error, o *EventOptions) func(context.Context, S3Event) error {
+	b := newEventBatch("s3", x, key, fn, o)
+	return func(ctx context.Context, event S3Event) error {
+		if event.isTest() {
+			return nil
+		}
+		return b.handleAll(ctx, len(event.Records), func(i int) record[events.S3EventRecord] {
+			return record[events.S3EventRecord]{delivery: event.Records[i], key: idempotent.Key{ID: s3ID(event.Records[i])}}
+		})
+	}
+}
+
+// s3ID is a digest, as an object's key alone may be as long as an ID.
+func s3ID(r events.S3EventRecord) string {
+	object := r.S3.Object
+	version := cmp.Or(object.VersionID, object.ETag)
+	if r.S3.Bucket.Name == "" || object.URLDecodedKey == "" || r.EventName == "" || version == "" && object.Sequencer == "" {
+		return "" // what is left would be the same for several events
+	}
+	return digest(r.S3.Bucket.Name, object.URLDecodedKey, version, object.Sequencer, r.EventName)
+}
+
+// digest is the lowercase hex SHA-256 over the parts, each with its length.
+func digest(parts ...string) string {
+	var text []byte
+	for _, part := range parts {
+		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
+		text = append(text, part...)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

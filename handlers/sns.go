@@ -1,0 +1,40 @@
+package handlers
+
+import (
+	"context"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// SNSMessage is a notification that SNS delivers to the function itself.
+type SNSMessage[T any] = Delivery[events.SNSEventRecord, T]
+
+// SNS handles notifications of a topic. fn runs once per key. A nil key stands
+// for the MessageId, which stays the same when SNS sends again.
+//
+// There is no answer for single records: if one fails, all come back, and
+// those that are done are acknowledged without running. A record whose twin is
+// running waits for it, by default as long as there is time: Lambda tries an
+// asynchronous invocation only twice more, and then loses it, unless the
+// function has an OnFailure destination.
+func SNS[T any](x *idempotent.Executor, key func(SNSMessage[T]) (idempotent.Key, error), fn func(context.Context, SNSMessage[T]) error, o *EventOptions) func(context.Context, events.SNSEvent) error {
+	b := newEventBatch("sns", x, key, fn, o)
+	return func(ctx context.Context, event events.SNSEvent) error {
+		return b.handleAll(ctx, len(event.Records), func(i int) record[SNSMessage[T]] {
+			r := event.Records[i]
+			body, err := decodeBody[T]([]byte(r.SNS.Message))
+			return record[SNSMessage[T]]{id: r.SNS.MessageID, delivery: SNSMessage[T]{r, body}, key: idempotent.Key{ID: r.SNS.MessageID}, err: err}
+		})
+	}
+}
+
+// SNSAttribute is a key function that takes the ID from a message attribute.
+func SNSAttribute[T any](name string) func(SNSMessage[T]) (idempotent.Key, error) {
+	return idempotent.Field(func(m SNSMessage[T]) string {
+		attribute, _ := m.Source.SNS.MessageAttributes[name].(map[string]any)
+		value, _ := attribute["Value"].(string)
+		return value
+	})
+}

@@ -1,0 +1,173 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// SQSMessage is a message of a queue.
+type SQSMessage[T any] = Delivery[events.SQSMessage, T]
+
+// SQSOptions holds the options of [SQS]. The zero value of every field stands
+// for its default, and a nil *SQSOptions for all of them.
+type SQSOptions struct {
+	// Concurrency is how many messages of a batch run at once. Default 1.
+	Concurrency int
+
+	// ContinueGroups goes on with the other message groups of a FIFO queue
+	// when a message fails; those of its own group wait for it all the same.
+	// Groups then run at the same time, within Concurrency. Default false:
+	// everything after the failure is reported along with it.
+	ContinueGroups bool
+
+	// ErrorIfAllFailed fails the invocation when not one message succeeded,
+	// for Lambda slows its polling down on errors and not on reports.
+	// Default false.
+	ErrorIfAllFailed bool
+
+	// Margin is the time left below which no further message is started, at
+	// most half of the invocation's. Default 1 s.
+	Margin time.Duration
+
+	// OnFailure is told of every message that is not done, when the batch has
+	// ended. It must not panic. Default: a line on [slog.Default] with the
+	// error's type, and the stack of a panic.
+	OnFailure func(context.Context, *RecordError)
+
+	// Visibility moves the time at which a message comes back, for one whose
+	// twin is still running, to when the twin's lease has ended: deliveries
+	// before that are in vain, and may push it into the dead-letter queue. It
+	// is the place to call sqs.ChangeMessageVisibility, with the message's
+	// ReceiptHandle and the timeout in seconds, rounded up. Default: the
+	// queue's own visibility timeout.
+	Visibility func(ctx context.Context, m events.SQSMessage, timeout time.Duration) error
+
+	// Wait is how long a message whose twin is running waits for the twin's
+	// end before it is reported as failed, within the Margin. Default 5 s.
+	Wait time.Duration
+}
+
+// SQS handles batches of a queue whose event source mapping has
+// ReportBatchItemFailures: without it, Lambda takes a report of failures for
+// success and deletes the messages.
+//
+// fn runs once per key. A nil key stands for the message id, or the inner id
+// of what is unwrapped by [FromSNS], [FromEventBridge] and [FromS3]. A message
+// id survives redelivery, but not a redrive out of a dead-letter queue, nor a
+// producer that sends twice: an id of the business does.
+//
+// A message that is done already is acknowledged without running. Two of one
+// key in a batch run once, and one whose twin runs elsewhere waits. A message
+// that fails, does not decode or could not be started is reported, and comes
+// back. One that failed with an [idempotent.Permanent] error is reported at
+// every delivery, and not run again, until the queue moves it to its
+// dead-letter queue.
+//
+// In a FIFO queue, known by the suffix of its ARN, messages run in order, and
+// after the first that fails all others are reported.
+func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key, error), fn func(context.Context, SQSMessage[T]) error, o *SQSOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	if o == nil {
+		o = &SQSOptions{}
+	}
+	b := newBatch("sqs", x, key, fn, newPolicy("sqs", o.Concurrency, o.Margin, o.Wait, 5*time.Second, o.OnFailure))
+	if o.Visibility != nil {
+		b.onConflict = func(ctx context.Context, m SQSMessage[T], running *idempotent.InProgressError) error {
+			return postpone(ctx, m.Source, running, o.Visibility)
+		}
+	}
+	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		messages, err := b.receive(len(event.Records), func(i int) record[SQSMessage[T]] {
+			m := event.Records[i]
+			body, err := decodeBody[T]([]byte(m.Body))
+			return record[SQSMessage[T]]{id: m.MessageId, delivery: SQSMessage[T]{m, body}, key: messageKey(m, &body), err: err}
+		})
+		if err != nil {
+			return events.SQSEventResponse{}, err
+		}
+		ends := b.handle(ctx, messages, sqsSchedule(messages, o.ContinueGroups))
+		if o.ErrorIfAllFailed && !anyDone(ends) {
+			return events.SQSEventResponse{}, b.failed(messages, ends, "none succeeded")
+		}
+		ids, err := b.report(messages, ends)
+		if err != nil {
+			return events.SQSEventResponse{}, err
+		}
+		failures := make([]events.SQSBatchItemFailure, len(ids)) // marshals as [] where there is none
+		for i, id := range ids {
+			failures[i].ItemIdentifier = id
+		}
+		return events.SQSEventResponse{BatchItemFailures: failures}, nil
+	}
+}
+
+func messageKey[T any](m events.SQSMessage, body *T) idempotent.Key {
+	if inner, ok := any(body).(wrapped); ok {
+		return idempotent.Key{ID: inner.innerID()}
+	}
+	return idempotent.Key{ID: m.MessageId}
+}
+
+// SQSAttribute is a key function that takes the ID from a message attribute.
+func SQSAttribute[T any](name string) func(SQSMessage[T]) (idempotent.Key, error) {
+	return idempotent.Field(func(m SQSMessage[T]) string {
+		if value := m.Source.MessageAttributes[name].StringValue; value != nil {
+			return *value
+		}
+		return ""
+	})
+}
+
+// sqsSchedule has messages of one key in one lane, where the second finds the
+// first one's end; those without a key have no twin.
+func sqsSchedule[T any](messages []record[SQSMessage[T]], continueGroups bool) schedule {
+	size := len(messages)
+	switch {
+	case !isFIFO(messages):
+		return schedule{lanes: byLane(size, func(i int) any {
+			if messages[i].err != nil {
+				return i
+			}
+			return identityOf(messages[i].key)
+		})}
+	case continueGroups:
+		return schedule{halt: haltLane, lanes: byLane(size, func(i int) string {
+			return messages[i].delivery.Source.Attributes["MessageGroupId"]
+		})}
+	default:
+		return schedule{halt: haltLane, lanes: inOrder(size)}
+	}
+}
+
+// isFIFO does not go by the message group: standard queues have groups too,
+// for fairness.
+func isFIFO[T any](messages []record[SQSMessage[T]]) bool {
+	for i := range messages {
+		if strings.HasSuffix(messages[i].delivery.Source.EventSourceARN, ".fifo") {
+			return true
+		}
+	}
+	return false
+}
+
+// longestVisibility is SQS's limit.
+const longestVisibility = 12 * time.Hour
+
+// postpone adds to the lease what makes it surely lapsed: a default ClockSkew
+// on either side.
+func postpone(ctx context.Context, m events.SQSMessage, running *idempotent.InProgressError, visibility func(context.Context, events.SQSMessage, time.Duration) error) error {
+	left := time.Until(running.Until)
+	if running.Until.IsZero() || left <= 0 {
+		return nil
+	}
+	seconds := (left + 2*time.Second + time.Second - 1).Truncate(time.Second)
+	if err := visibility(ctx, m, min(seconds, longestVisibility)); err != nil {
+		return errors.Join(errors.New("handlers: its visibility was not changed"), err)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// StreamOptions holds the options of [Kinesis], [DynamoDBStream] and [Kafka],
+// whose own type of a record is E. The zero value of every field stands for
+// its default, and a nil *StreamOptions for all of them.
+type StreamOptions[E any] struct {
+	// Concurrency is how many records run at once. Those of one partition
+	// key, item key or Kafka partition run in order all the same. Default 1.
+	Concurrency int
+
+	// Margin is the time left below which no further record is started, at
+	// most half of the invocation's. Default 1 s.
+	Margin time.Duration
+
+	// OnFailure is told of every record that is not done, when the batch has
+	// ended. It must not panic. Default: a line on [slog.Default] with the
+	// error's type, and the stack of a panic.
+	OnFailure func(context.Context, *RecordError)
+
+	// Poison takes a record over that fails at every delivery: its body does
+	// not decode, it has no key, its error was [idempotent.Permanent], or its
+	// key needs a person. Send it somewhere else; with a nil error it is
+	// acknowledged. Default: it is reported as failed, and blocks its shard
+	// or partition until the mapping's bounded retries or the end of its life
+	// send it to the OnFailure destination.
+	Poison func(ctx context.Context, r E, err error) error
+
+	// Wait is how long a record whose twin is running waits for the twin's
+	// end, within the Margin. Default: as long as the invocation lasts, as
+	// what follows has to wait anyway.
+	Wait time.Duration
+}
+
+// newStreamBatch needs to know where the source's record is in what the
+// handler takes.
+func newStreamBatch[E, D any](source string, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o *StreamOptions[E], of func(D) E) *batch[D] {
+	if o == nil {
+		o = &StreamOptions[E]{}
+	}
+	b := newBatch(source, x, key, fn, newPolicy(source, o.Concurrency, o.Margin, o.Wait, asLongAsItTakes, o.OnFailure))
+	if poison := o.Poison; poison != nil {
+		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
+	}
+	return b
+}
+
+// handleStream answers the record from which the stream has to be delivered
+// again, -1 if none. Only the first counts, so nothing after it is started.
+func (b *batch[D]) handleStream(ctx context.Context, records []record[D], lane func(i int) string) (int, error) {
+	lanes := inOrder(len(records))
+	if b.policy.concurrency > 1 {
+		lanes = byLane(len(records), lane)
+	}
+	ends := b.handle(ctx, records, schedule{lanes: lanes, halt: haltAfter})
+	at := first(ends)
+	if at >= 0 && records[at].id == "" {
+		return at, b.failed(records, ends, "the first has no sequence number to report it by")
+	}
+	return at, nil
+}
