@@ -34,6 +34,7 @@ func newPolicy(source string, concurrency int, margin, wait, defaultWait time.Du
 	}
 	refuse(concurrency < 0, "Concurrency", concurrency)
 	refuse(margin < 0, "Margin", margin)
+	refuse(wait < 0, "Wait", wait)
 	p := policy{concurrency: max(concurrency, 1), margin: margin, wait: wait, onFailure: onFailure}
 	if margin == 0 {
 		p.margin = defaultMargin

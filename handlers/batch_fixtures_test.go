@@ -1,0 +1,146 @@
+package handlers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+func newExecutor(t testing.TB, store idempotent.Store, config *idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New("place-order", store, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// deliver hands an event over as Lambda's runtime does, and gives the answer's
+// JSON.
+func deliver(ctx context.Context, handler any, event []byte) (string, error) {
+	answer, err := lambda.NewHandler(handler).Invoke(ctx, event)
+	return string(bytes.TrimSpace(answer)), err
+}
+
+func golden(t testing.TB, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.TrimSpace(text)
+}
+
+// order is the body of the golden events.
+type order struct {
+	ID    string `json:"id"`
+	Fail  bool   `json:"fail,omitempty"`
+	Never bool   `json:"never,omitempty"` // fails for good
+	Panic bool   `json:"panic,omitempty"`
+}
+
+// shop counts how often each order was placed.
+type shop struct {
+	mu   sync.Mutex
+	runs map[string]int
+}
+
+var errOutOfStock = errors.New("out of stock")
+
+func (s *shop) place(o order) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.runs == nil {
+		s.runs = map[string]int{}
+	}
+	s.runs[o.ID]++
+	switch {
+	case o.Panic:
+		panic("no such shelf")
+	case o.Never:
+		return idempotent.Permanent(errOutOfStock)
+	case o.Fail:
+		return errOutOfStock
+	}
+	return nil
+}
+
+func (s *shop) placed() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.runs)
+}
+
+func (s *shop) check(t *testing.T, want map[string]int) {
+	t.Helper()
+	if got := s.placed(); !maps.Equal(got, want) {
+		t.Errorf("runs %v, want %v", got, want)
+	}
+}
+
+// place is for every source whose body is an order.
+func place[E any](s *shop) func(context.Context, handlers.Delivery[E, order]) error {
+	return func(_ context.Context, d handlers.Delivery[E, order]) error { return s.place(d.Body) }
+}
+
+// message is one of a batch made in a test.
+func message(id string, o order) events.SQSMessage {
+	body, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return events.SQSMessage{MessageId: id, ReceiptHandle: "handle of " + id, Body: string(body), EventSource: "aws:sqs", EventSourceARN: "arn:aws:sqs:eu-central-1:123456789012:orders"}
+}
+
+func sqsEvent(t testing.TB, messages ...events.SQSMessage) []byte {
+	t.Helper()
+	text, err := json.Marshal(events.SQSEvent{Records: messages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// reportedIDs reads the answer that SQS gets.
+func reportedIDs(t testing.TB, answer string) []string {
+	t.Helper()
+	var response events.SQSEventResponse
+	if err := json.Unmarshal([]byte(answer), &response); err != nil {
+		t.Fatalf("%s: %v", answer, err)
+	}
+	if response.BatchItemFailures == nil {
+		t.Fatalf("%s: the list is missing, which counts as success", answer)
+	}
+	ids := []string{}
+	for _, f := range response.BatchItemFailures {
+		ids = append(ids, f.ItemIdentifier)
+	}
+	return ids
+}
+
+// quiet is for tests in which records are meant to fail.
+func quiet(context.Context, *handlers.RecordError) {}
+
+// kept keeps the failures that the option OnFailure is told of.
+type kept struct {
+	mu     sync.Mutex
+	failed []*handlers.RecordError
+}
+
+func (k *kept) keep(_ context.Context, e *handlers.RecordError) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.failed = append(k.failed, e)
+}

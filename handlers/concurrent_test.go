@@ -1,0 +1,194 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// A Lambda managed instance gives one process several invocations at a time.
+// This is the loop of aws-lambda-go itself, in a process of its own with the
+// race detector of the test, against a Runtime API that hands out the events.
+
+const concurrentFunction = "ONCE_CONCURRENT_FUNCTION"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(concurrentFunction); name != "" {
+		x, err := idempotent.New("place-order", idempotent.NewMemory(0), &idempotent.Config{Wait: 10 * time.Second})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		lambda.Start(concurrentFunctions(x)[name])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// concurrentFunctions share one executor. Each order is placed once, or the
+// process ends with an error.
+func concurrentFunctions(x *idempotent.Executor) map[string]any {
+	s := &shop{}
+	once := func(o order) error {
+		if err := s.place(o); err != nil {
+			return err
+		}
+		if n := s.placed()[o.ID]; n != 1 {
+			return fmt.Errorf("%s is placed %d times", o.ID, n)
+		}
+		return nil
+	}
+	stream := &handlers.StreamOptions[events.KinesisEventRecord]{Concurrency: 4}
+	return map[string]any{
+		"sqs":     handlers.SQS(x, nil, func(_ context.Context, m handlers.SQSMessage[order]) error { return once(m.Body) }, &handlers.SQSOptions{Concurrency: 4}),
+		"sns":     handlers.SNS(x, nil, func(_ context.Context, m handlers.SNSMessage[order]) error { return once(m.Body) }, &handlers.EventOptions{Concurrency: 4}),
+		"kinesis": handlers.Kinesis(x, nil, func(_ context.Context, m handlers.KinesisRecord[order]) error { return once(m.Body) }, stream),
+	}
+}
+
+func TestConcurrentInvocations(t *testing.T) {
+	const invocations = 64
+	for name, event := range map[string]func(i int) []byte{
+		"sqs": func(i int) []byte {
+			// Every message is in two batches.
+			return sqsEvent(t, message(fmt.Sprint("m", i/2), order{ID: fmt.Sprint("o", i/2)}), message(fmt.Sprint("n", i/2), order{ID: fmt.Sprint("p", i/2)}))
+		},
+		"sns": func(i int) []byte {
+			return []byte(strings.ReplaceAll(string(snsEvent(t, order{ID: fmt.Sprint("o", i/2)})), "n0", fmt.Sprint("n", i/2)))
+		},
+		"kinesis": func(i int) []byte {
+			return marshal(t, kinesisEvent(t, "ab", order{ID: "o0"}, order{ID: "o1"}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newRuntimeAPI()
+			server := httptest.NewServer(api)
+			defer server.Close()
+			function := exec.Command(os.Args[0])
+			function.Env = append(os.Environ(), concurrentFunction+"="+name, "AWS_LAMBDA_MAX_CONCURRENCY=8",
+				"AWS_LAMBDA_FUNCTION_NAME="+name, "AWS_LAMBDA_RUNTIME_API="+strings.TrimPrefix(server.URL, "http://"))
+			var output strings.Builder
+			function.Stdout, function.Stderr = &output, &output
+			if err := function.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var callers sync.WaitGroup
+			for i := range invocations {
+				callers.Go(func() {
+					answer, err := api.invoke(event(i))
+					if err != nil || answer != "null" && answer != streamAnswer("") {
+						t.Errorf("%s, %v", answer, err)
+					}
+				})
+			}
+			callers.Wait()
+			if most := api.mostAtOnce(); most != 8 {
+				t.Errorf("%d invocations at once", most)
+			}
+			if err := function.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+			if err := function.Wait(); err == nil || strings.Contains(output.String(), "DATA RACE") {
+				t.Errorf("%v: %s", err, output.String())
+			}
+		})
+	}
+}
+
+// runtimeAPI is Lambda's side of a function with several pollers.
+type runtimeAPI struct {
+	http.ServeMux
+	work chan *invocation
+
+	mu      sync.Mutex
+	running map[string]*invocation
+	started int
+	most    int
+	full    chan struct{} // closed when eight run at once
+}
+
+type invocation struct {
+	event []byte
+	ended chan ending
+}
+
+type ending struct {
+	answer string
+	err    error
+}
+
+func newRuntimeAPI() *runtimeAPI {
+	a := &runtimeAPI{work: make(chan *invocation), running: map[string]*invocation{}, full: make(chan struct{})}
+	a.HandleFunc("GET /2018-06-01/runtime/invocation/next", a.next)
+	a.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", func(w http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		a.end(w, r, ending{strings.TrimSpace(string(text)), err})
+	})
+	a.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", func(w http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		a.end(w, r, ending{"", errors.Join(fmt.Errorf("the function failed: %s", text), err)})
+	})
+	return a
+}
+
+func (a *runtimeAPI) invoke(event []byte) (string, error) {
+	i := &invocation{event: event, ended: make(chan ending, 1)}
+	a.work <- i
+	e := <-i.ended
+	return e.answer, e.err
+}
+
+// next holds the first eight back until all are there, so that they do run at
+// once.
+func (a *runtimeAPI) next(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case i := <-a.work:
+		a.mu.Lock()
+		a.started++
+		id := fmt.Sprint("request-", a.started)
+		a.running[id] = i
+		if a.most = max(a.most, len(a.running)); a.started == 8 {
+			close(a.full)
+		}
+		a.mu.Unlock()
+		<-a.full
+		w.Header().Set("Lambda-Runtime-Aws-Request-Id", id)
+		w.Header().Set("Lambda-Runtime-Deadline-Ms", fmt.Sprint(time.Now().Add(time.Minute).UnixMilli()))
+		if _, err := w.Write(i.event); err != nil {
+			i.ended <- ending{err: err}
+		}
+	}
+}
+
+func (a *runtimeAPI) end(w http.ResponseWriter, r *http.Request, e ending) {
+	a.mu.Lock()
+	i := a.running[r.PathValue("id")]
+	delete(a.running, r.PathValue("id"))
+	a.mu.Unlock()
+	w.WriteHeader(http.StatusAccepted)
+	_ = json.NewEncoder(w).Encode(map[string]string{"status": "OK"})
+	i.ended <- e
+}
+
+func (a *runtimeAPI) mostAtOnce() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.most
+}

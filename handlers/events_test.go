@@ -1,0 +1,136 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+func snsEvent(t testing.TB, orders ...order) []byte {
+	t.Helper()
+	var event events.SNSEvent
+	for i, o := range orders {
+		event.Records = append(event.Records, events.SNSEventRecord{SNS: events.SNSEntity{MessageID: fmt.Sprintf("n%d", i), Message: string(marshal(t, o))}})
+	}
+	return marshal(t, event)
+}
+
+// Where a source takes no report of single records, the retry of all runs
+// those that are left.
+func TestAllOrNothing(t *testing.T) {
+	for _, concurrency := range []int{1, 8} {
+		s := &shop{}
+		handler := handlers.SNS(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.SNSEventRecord](s), &handlers.EventOptions{Concurrency: concurrency, OnFailure: quiet})
+		event := snsEvent(t, order{ID: "o0"}, order{ID: "o1", Fail: true}, order{ID: "o2"}, order{ID: "o3", Never: true})
+		for range 3 {
+			_, err := deliver(t.Context(), handler, event)
+			if err == nil || !strings.Contains(err.Error(), "sns record 1 (n1)") || !strings.Contains(err.Error(), "sns record 3 (n3)") || strings.Contains(err.Error(), "record 0") {
+				t.Errorf("%v", err)
+			}
+		}
+		s.check(t, map[string]int{"o0": 1, "o1": 3, "o2": 1, "o3": 1})
+	}
+}
+
+// A conflict would cost one of Lambda's two retries.
+func TestAsynchronousSourcesWaitForATwin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, s := idempotent.NewMemory(0), &shop{}
+		end := elsewhere(t, store, order{ID: "o0"})
+		time.AfterFunc(9*time.Minute, end)
+		byID := func(e handlers.SNSMessage[order]) (idempotent.Key, error) {
+			return idempotent.Key{ID: e.Body.ID}, nil
+		}
+		handler := handlers.SNS(newExecutor(t, store, nil), byID, place[events.SNSEventRecord](s), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+		defer cancel()
+		if _, err := deliver(ctx, handler, snsEvent(t, order{ID: "o0"})); err != nil {
+			t.Error(err)
+		}
+		s.check(t, nil)
+	})
+}
+
+// Lambda reports an error by its type, and so does a replay.
+func TestEventBridgeErrorTypes(t *testing.T) {
+	handler := handlers.EventBridge(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.EventBridgeEvent[order]) error {
+		return idempotent.Permanent(&noStockError{})
+	}, &handlers.EventOptions{OnFailure: quiet})
+	if _, err := deliver(t.Context(), handler, golden(t, "eventbridge.json")); fmt.Sprintf("%T", err) != "*handlers_test.noStockError" {
+		t.Errorf("first: %T", err)
+	}
+	_, err := deliver(t.Context(), handler, golden(t, "eventbridge.json"))
+	var replayed messages.InvokeResponse_Error
+	if !errors.As(err, &replayed) || replayed.Type != "noStockError" || replayed.Message != "no stock" {
+		t.Errorf("then: %#v", err)
+	}
+}
+
+type noStockError struct{}
+
+func (*noStockError) Error() string { return "no stock" }
+
+// An event of another source must not pass for one that is done.
+func TestEventsWithoutRecords(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	byID := func(handlers.RabbitMQMessage[order]) (idempotent.Key, error) {
+		return idempotent.Key{ID: "k"}, nil
+	}
+	s := &shop{}
+	for name, handler := range map[string]any{
+		"sqs":      handlers.SQS(x, nil, place[events.SQSMessage](s), nil),
+		"sns":      handlers.SNS(x, nil, place[events.SNSEventRecord](s), nil),
+		"s3":       handlers.S3(x, nil, func(context.Context, events.S3EventRecord) error { return nil }, nil),
+		"kinesis":  handlers.Kinesis(x, nil, place[events.KinesisEventRecord](s), nil),
+		"dynamodb": handlers.DynamoDBStream(x, nil, func(context.Context, events.DynamoDBEventRecord) error { return nil }, nil),
+		"kafka":    handlers.Kafka(x, nil, place[events.KafkaRecord](s), nil),
+		"rabbitmq": handlers.RabbitMQ(x, byID, place[events.RabbitMQMessage](s), nil),
+		"activemq": handlers.ActiveMQ(x, nil, place[events.ActiveMQMessage](s), nil),
+	} {
+		for _, event := range []string{`{}`, `null`, `{"Records":null}`, `{"messages":[],"rmqMessagesByQueue":{"orders::/":[]}}`, `{"detail-type":"Order Placed"}`} {
+			if answer, err := deliver(t.Context(), handler, []byte(event)); !errors.Is(err, handlers.ErrNoRecords) {
+				t.Errorf("%s: %s: %s, %v", name, event, answer, err)
+			}
+		}
+	}
+	bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](s), &handlers.EventOptions{OnFailure: quiet})
+	for _, event := range []string{`{}`, `null`, `{"detail":{"id":"o"}}`, `{"id":"e","detail":null}`} {
+		if _, err := deliver(t.Context(), bridge, []byte(event)); err == nil {
+			t.Errorf("eventbridge: %s is no error", event)
+		}
+	}
+	s.check(t, nil)
+}
+
+func TestOptionsThatNothingCouldMakeValid(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	for name, construct := range map[string]func(){
+		"no executor":      func() { handlers.SQS(nil, nil, place[events.SQSMessage](&shop{}), nil) },
+		"no handler":       func() { handlers.SQS[order](x, nil, nil, nil) },
+		"no key":           func() { handlers.RabbitMQ(x, nil, place[events.RabbitMQMessage](&shop{}), nil) },
+		"negative workers": func() { handlers.SQS(x, nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{Concurrency: -1}) },
+		"negative margin":  func() { handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{Margin: -1}) },
+		"negative wait": func() {
+			handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.StreamOptions[events.KafkaRecord]{Wait: -1})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if p := recover(); p == nil || !strings.HasPrefix(fmt.Sprint(p), "handlers: ") {
+					t.Errorf("panics with %v", p)
+				}
+			}()
+			construct()
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package handlers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// TestMalformedEvents: the invocation, or the option OnFailure, names the
+// record, and its text shows nothing of what is in it.
+func TestMalformedEvents(t *testing.T) {
+	failures := &kept{}
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	sqs := handlers.SQS(x, nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{OnFailure: failures.keep})
+	sns := handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
+	kinesis := handlers.Kinesis(x, nil, place[events.KinesisEventRecord](&shop{}), &handlers.StreamOptions[events.KinesisEventRecord]{OnFailure: failures.keep})
+	dynamodb := handlers.DynamoDBStream(x, nil, func(context.Context, events.DynamoDBEventRecord) error { return nil }, &handlers.StreamOptions[events.DynamoDBEventRecord]{OnFailure: failures.keep})
+	kafka := handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.StreamOptions[events.KafkaRecord]{OnFailure: failures.keep})
+	rabbitmq := handlers.RabbitMQ(x, handlers.RabbitMQMessageID[order](), place[events.RabbitMQMessage](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
+	activemq := handlers.ActiveMQ(x, nil, place[events.ActiveMQMessage](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
+	s3 := handlers.S3(x, nil, func(context.Context, events.S3EventRecord) error { return nil }, &handlers.EventOptions{OnFailure: failures.keep})
+	bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
+	const fine = `{"messageId":"m","body":"{\"id\":\"o\"}"}`
+	megabyte := strings.Repeat("secret", 1<<20/6)
+
+	for name, test := range map[string]struct {
+		handler any
+		event   string
+		names   string
+	}{
+		"sqs: null":                 {sqs, `{"Records":[` + fine + `,null]}`, "sqs record 1: "},
+		"sqs: no body":              {sqs, `{"Records":[` + fine + `,{"messageId":"m1"}]}`, "sqs record 1 (m1): "},
+		"sqs: no id":                {sqs, `{"Records":[{"body":"{\"id\":\"o\"}"}]}`, "sqs record 0: "},
+		"sqs: 1 MB":                 {sqs, `{"Records":[{"messageId":"m1","body":"` + megabyte + `"}]}`, "sqs record 0 (m1): "},
+		"sqs: another type":         {sqs, `{"Records":[{"messageId":"m1","body":"{\"id\":[\"secret\"]}"}]}`, "sqs record 0 (m1): "},
+		"sns: null":                 {sns, `{"Records":[null]}`, "sns record 0: "},
+		"sns: no message":           {sns, `{"Records":[{"Sns":{"MessageId":"n1"}}]}`, "sns record 0 (n1): "},
+		"kinesis: null":             {kinesis, `{"Records":[null]}`, "kinesis record 0: "},
+		"kinesis: no data":          {kinesis, `{"Records":[{"eventID":"e","eventSourceARN":"arn","kinesis":{"sequenceNumber":"7"}}]}`, "kinesis record 0 (7): "},
+		"kinesis: no stream":        {kinesis, `{"Records":[{"eventID":"e","kinesis":{"sequenceNumber":"7","data":"e30="}}]}`, "kinesis record 0 (7): "},
+		"dynamodb: null":            {dynamodb, `{"Records":[null]}`, "dynamodb stream record 0: "},
+		"dynamodb: no event id":     {dynamodb, `{"Records":[{"eventSourceARN":"arn","dynamodb":{"SequenceNumber":"7"}}]}`, "dynamodb stream record 0 (7): "},
+		"kafka: null":               {kafka, `{"eventSourceArn":"arn","records":{"t-0":[null]}}`, "kafka record 0: "},
+		"kafka: wrong base64":       {kafka, `{"eventSourceArn":"arn","records":{"t-0":[{"topic":"t","partition":0,"offset":3,"value":"secret!"}]}}`, "kafka record 0 (t-0@3): "},
+		"kafka: no cluster":         {kafka, `{"records":{"t-0":[{"topic":"t","partition":0,"offset":3,"value":"e30="}]}}`, "kafka record 0 (t-0@3): "},
+		"rabbitmq: null":            {rabbitmq, `{"rmqMessagesByQueue":{"q":[null]}}`, "rabbitmq record 0: "},
+		"rabbitmq: wrong base64":    {rabbitmq, `{"rmqMessagesByQueue":{"q":[{"basicProperties":{"messageId":"secret"},"data":"secret!"}]}}`, "rabbitmq record 0: "},
+		"activemq: null":            {activemq, `{"eventSourceArn":"arn","messages":[null]}`, "activemq record 0: "},
+		"activemq: wrong base64":    {activemq, `{"eventSourceArn":"arn","messages":[{"messageID":"ID:1","data":"secret!"}]}`, "activemq record 0 (ID:1): "},
+		"s3: null":                  {s3, `{"Records":[null]}`, "s3 record 0: "},
+		"s3: neither version, etag": {s3, `{"Records":[{"eventName":"ObjectCreated:Put","s3":{"bucket":{"name":"b"},"object":{"key":"secret"}}}]}`, "s3 record 0: "},
+		"eventbridge: no detail":    {bridge, `{"id":"e1"}`, "eventbridge record 0 (e1): "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			failures.failed = nil
+			answer, err := deliver(t.Context(), test.handler, []byte(test.event))
+			if err == nil && strings.Count(answer, "itemIdentifier") != 1 {
+				t.Fatalf("answers %s", answer)
+			}
+			if len(failures.failed) != 1 {
+				t.Fatalf("told of %v", failures.failed)
+			}
+			texts := failures.failed[0].Error()
+			if err != nil {
+				texts += err.Error()
+			}
+			if !strings.Contains(texts, test.names) || strings.Contains(texts, "secret") || len(texts) > 1000 {
+				t.Errorf("told: %.1000s", texts)
+			}
+		})
+	}
+}
+
+// By default, what fails is logged without what it holds.
+func TestFailuresAreLogged(t *testing.T) {
+	var output bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&output, nil)))
+	defer slog.SetDefault(before)
+	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
+		if m.Body.Panic {
+			panic("secret")
+		}
+		return errors.New("secret")
+	}, nil)
+	if _, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "secret"}), message("m1", order{ID: "secret", Panic: true}))); err != nil {
+		t.Fatal(err)
+	}
+	var lines []map[string]any
+	for decoder := json.NewDecoder(&output); decoder.More(); {
+		var line map[string]any
+		if err := decoder.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) != 2 || lines[0]["id"] != "m0" || lines[0]["level"] != "WARN" || lines[0]["error"] != "*errors.errorString" || lines[1]["error"] != "*handlers.PanicError" {
+		t.Fatalf("logged %v", lines)
+	}
+	if stack, _ := lines[1]["stack"].(string); !strings.Contains(stack, "malformed_test.go") {
+		t.Errorf("the stack of the panic: %v", lines[1])
+	}
+	if text := string(marshal(t, lines)); strings.Contains(text, "secret") {
+		t.Errorf("logged %s", text)
+	}
+}
