@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -17,10 +18,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 )
 
-// The code of README.md. It is compiled here, and compared.
+// The code of README.md. It is compiled here, and in readme_*_test.go, and
+// compared.
 
 type Payment struct {
 	Customer, ID string
@@ -139,10 +142,17 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// Every block of Go in the README stands in this file, but for indentation.
+// Every block of Go in the README stands in these files, but for indentation.
 func TestReadmeCodeCompiles(t *testing.T) {
 	flat := func(s string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(s, " ") }
-	source := flat(read(t, "readme_test.go"))
+	files, err := filepath.Glob("readme*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := ""
+	for _, file := range files {
+		source += flat(read(t, file))
+	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "../README.md"), -1)
 	if len(blocks) < 3 {
 		t.Fatalf("%d blocks of Go in the README", len(blocks))
@@ -159,7 +169,10 @@ func TestReadmeCodeCompiles(t *testing.T) {
 // Every option is in the README.
 func TestReadmeNamesEveryOption(t *testing.T) {
 	readme := read(t, "../README.md")
-	for _, options := range []any{idempotent.Config{}, dynamo.Options{}} {
+	for _, options := range []any{
+		idempotent.Config{}, dynamo.Options{},
+		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{},
+	} {
 		for i := range reflect.TypeOf(options).NumField() {
 			name := reflect.TypeOf(options).Field(i).Name
 			if !strings.Contains(readme, "| `"+name+"` |") {

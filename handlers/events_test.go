@@ -119,7 +119,9 @@ func TestOptionsThatNothingCouldMakeValid(t *testing.T) {
 		"no handler":       func() { handlers.SQS[order](x, nil, nil, nil) },
 		"no key":           func() { handlers.RabbitMQ(x, nil, place[events.RabbitMQMessage](&shop{}), nil) },
 		"negative workers": func() { handlers.SQS(x, nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{Concurrency: -1}) },
-		"negative margin":  func() { handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{Margin: -1}) },
+		"negative margin": func() {
+			handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{Margin: -1})
+		},
 		"negative wait": func() {
 			handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.StreamOptions[events.KafkaRecord]{Wait: -1})
 		},

@@ -1,0 +1,67 @@
+package examples_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// The code of README.md about queues.
+
+type Order struct {
+	OrderID  string `json:"orderId"`
+	Quantity int    `json:"quantity"`
+}
+
+func placeOrder(ctx context.Context, m handlers.SQSMessage[Order]) error {
+	return nil
+}
+
+func orderID(m handlers.SQSMessage[Order]) (idempotent.Key, error) {
+	return idempotent.Key{ID: m.Body.OrderID, Payload: m.Body}, nil
+}
+
+func serveQueue(x *idempotent.Executor) {
+	lambda.Start(handlers.SQS(x, orderID, placeOrder, nil))
+}
+
+func placeNotified(ctx context.Context, m handlers.SQSMessage[handlers.FromSNS[Order]]) error {
+	order := m.Body.Body
+	_ = order
+	return nil
+}
+
+func placeStreamed(ctx context.Context, r handlers.KinesisRecord[Order]) error { return nil }
+
+func park(ctx context.Context, r events.KinesisEventRecord, err error) error { return nil }
+
+func serveStream(x *idempotent.Executor) {
+	lambda.Start(handlers.Kinesis(x, nil, placeStreamed, &handlers.StreamOptions[events.KinesisEventRecord]{
+		Concurrency: 4,    // partition keys at a time, each in order
+		Poison:      park, // what can never succeed goes elsewhere, and blocks nothing
+	}))
+}
+
+func TestReadmeQueue(t *testing.T) {
+	x, err := policies(idempotent.NewMemory(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := handlers.SQS(x, orderID, placeOrder, nil)
+	answer, err := handler(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m", Body: `{"orderId":"o"}`}}})
+	if text, _ := json.Marshal(answer); err != nil || string(text) != `{"batchItemFailures":[]}` {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+var (
+	_ = serveQueue
+	_ = serveStream
+	_ = placeNotified
+)
