@@ -1,0 +1,111 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// httpGuard is the one implementation of the rules. The adapters translate
+// requests and answers, and decide nothing.
+type httpGuard struct {
+	options HTTPOptions
+	scope   Scope
+	call    func(context.Context, *httpExchange) (httpResponse, error)
+}
+
+// httpExchange is one request on its way through the core.
+type httpExchange struct {
+	key    idempotent.Key
+	keyErr error
+	run    func(context.Context) (httpResponse, error)
+	failed bool // run has returned an error
+}
+
+func newHTTPGuard(adapter string, source httpSource, x *idempotent.Executor, scope Scope, o *HTTPOptions) *httpGuard {
+	if x == nil {
+		panic("handlers: " + adapter + ": the Executor is nil")
+	}
+	scope.requireFor(adapter, source)
+	g := &httpGuard{options: o.complete(), scope: scope}
+	g.call = idempotent.Wrap(x, func(e *httpExchange) (idempotent.Key, error) { return e.key, e.keyErr }, g.run)
+	return g
+}
+
+// httpAnswer is what the client gets: what the handler has just answered, in
+// full and in its own form, or a response.
+type httpAnswer struct {
+	native   bool
+	response httpResponse
+}
+
+// serve answers a request with a protected method. An error is the handler's,
+// or the scope's, or a stored one.
+func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.Context) (httpResponse, error)) (httpAnswer, error) {
+	e := &httpExchange{run: run}
+	e.key, e.keyErr = g.key(ctx, r)
+	ctx, event := idempotent.WithEvent(ctx)
+	response, err := g.call(ctx, e)
+	if err == nil {
+		switch event.Outcome {
+		case idempotent.OutcomeExecuted, idempotent.OutcomeTakeover, idempotent.OutcomeBypassed:
+			return httpAnswer{native: true}, nil
+		}
+		// Stored by another call: also where this one ran, and lost its lease.
+		return httpAnswer{response: response.marked(g.options.ReplayHeader)}, nil
+	}
+	if _, ok := err.(*unstoredError); ok {
+		return httpAnswer{native: true}, nil
+	}
+	if p, ok := g.options.problem(err); ok && !e.fromHandler(event, err) {
+		return httpAnswer{response: p.response(g.options.Documentation)}, nil
+	}
+	return httpAnswer{}, err
+}
+
+// key makes the key of a request. The header is checked first: it needs no
+// look at the caller or the body.
+func (g *httpGuard) key(ctx context.Context, r *httpRequest) (idempotent.Key, error) {
+	id, err := g.options.httpKey(r.caller.Headers[g.options.Header])
+	if err != nil && !errors.Is(err, idempotent.ErrMissingKey) {
+		return idempotent.Key{}, err
+	}
+	if r.err != nil {
+		return idempotent.Key{}, r.err // before a missing key, which may be allowed
+	}
+	if err != nil {
+		return idempotent.Key{}, err
+	}
+	scope, err := g.scope.of(ctx, r)
+	if err != nil {
+		return idempotent.Key{}, err
+	}
+	return idempotent.Key{Scope: scope, ID: id, Fingerprint: r.fingerprint()}, nil
+}
+
+// run calls the handler, and says what becomes of its answer.
+func (g *httpGuard) run(ctx context.Context, e *httpExchange) (httpResponse, error) {
+	response, err := e.run(ctx)
+	switch {
+	case err != nil:
+		e.failed = true
+		return httpResponse{}, err
+	case response.done || g.options.Store(response.Status):
+		return response.kept(g.options.StoreHeaders), nil
+	case refusesUndone(response.Status):
+		return httpResponse{}, idempotent.Retryable(&unstoredError{response.Status})
+	default:
+		return httpResponse{}, &unstoredError{response.Status}
+	}
+}
+
+// fromHandler tells an error that the handler has returned, which may be one
+// of the core's from a call of its own, from what the core says of this call.
+func (e *httpExchange) fromHandler(event *idempotent.Event, err error) bool {
+	if !e.failed || event.Outcome == idempotent.OutcomeLeaseLost {
+		return false
+	}
+	store, ok := err.(*idempotent.StoreError)
+	return !ok || event.Outcome != idempotent.OutcomeUnknown || store.Handler == nil
+}

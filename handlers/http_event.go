@@ -1,0 +1,53 @@
+package handlers
+
+import (
+	"context"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// httpEvents translates one kind of event.
+type httpEvents[Req, Resp any] struct {
+	name     string
+	source   httpSource
+	method   func(*Req) string
+	request  func(*Req) *httpRequest
+	response func(*Resp) httpResponse
+	answer   func(*Req, httpResponse) Resp
+}
+
+func (t httpEvents[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn func(context.Context, Req) (Resp, error), o *HTTPOptions) func(context.Context, Req) (Resp, error) {
+	if fn == nil {
+		panic("handlers: " + t.name + ": the handler is nil")
+	}
+	g := newHTTPGuard(t.name, t.source, x, scope, o)
+	return func(ctx context.Context, event Req) (Resp, error) {
+		// An event without a method is of another kind, and would pass
+		// unprotected.
+		method := t.method(&event)
+		if method != "" && !g.options.protects(method) {
+			return fn(ctx, event)
+		}
+		r := t.request(&event)
+		r.method = method
+		if method == "" {
+			r.err = unreadable("the event has no HTTP method, as it is not of the kind that this function takes", nil)
+		}
+		var native, none Resp
+		answer, err := g.serve(ctx, r, func(ctx context.Context) (httpResponse, error) {
+			var err error
+			if native, err = fn(ctx, event); err != nil {
+				return httpResponse{}, err
+			}
+			return t.response(&native), nil
+		})
+		switch {
+		case err != nil:
+			return none, reported(err)
+		case answer.native:
+			return native, nil
+		default:
+			return t.answer(&event, answer.response), nil
+		}
+	}
+}

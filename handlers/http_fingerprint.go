@@ -1,0 +1,83 @@
+package handlers
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"hash"
+	"mime"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// fingerprint is what a second use of a key must agree on: the method, the
+// path, the query and the body. A changed form of it refuses, after an update
+// of the function, the repetitions of what ran before.
+//
+// Every part has its length before it, and every list its count, so that no
+// text of one part is the beginning of another.
+func (r *httpRequest) fingerprint() string {
+	d := digest{sha256.New()}
+	d.text(r.method)
+	// The path and not the route's template, which /accounts/1 and /accounts/2
+	// share. It is split before it is decoded: a%2Fb is one segment.
+	segments := strings.Split(r.path, "/")
+	d.count(len(segments))
+	for _, segment := range segments {
+		d.text(unescaped(segment, url.PathUnescape))
+	}
+	// Proxies may reorder names. The order of one name's values can matter.
+	query := slices.Clone(r.query)
+	slices.SortStableFunc(query, func(a, b httpParameter) int { return cmp.Compare(a.name, b.name) })
+	d.count(len(query))
+	for _, p := range query {
+		d.text(p.name)
+		d.text(p.value)
+	}
+	kind, body := r.bodyFingerprint()
+	d.text(kind)
+	d.text(body)
+	return hex.EncodeToString(d.Sum(nil))
+}
+
+// bodyFingerprint takes two spellings of one JSON value for the same body.
+// JSON that has no canonical form, as with a key twice, counts as bytes: what
+// to make of it is the handler's business.
+func (r *httpRequest) bodyFingerprint() (kind, digest string) {
+	if r.looksLikeJSON() {
+		if digest, err := idempotent.Fingerprint(json.RawMessage(r.body)); err == nil {
+			return "json", digest
+		}
+	}
+	sum := sha256.Sum256(r.body)
+	return "bytes", hex.EncodeToString(sum[:])
+}
+
+// looksLikeJSON also goes by the body: curl --data sends JSON as a form.
+func (r *httpRequest) looksLikeJSON() bool {
+	if text := bytes.TrimLeft(r.body, " \t\r\n"); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(r.caller.Headers.Get("Content-Type"))
+	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
+}
+
+// digest is a hash over a sequence of texts.
+type digest struct{ hash.Hash }
+
+func (d digest) count(n int) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(n))
+	d.Write(b[:]) // a hash never fails
+}
+
+func (d digest) text(s string) {
+	d.count(len(s))
+	d.Write([]byte(s))
+}

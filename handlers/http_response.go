@@ -1,0 +1,80 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// httpResponse is an answer, whatever carries it, and what is stored of one.
+type httpResponse struct {
+	Status  int         `json:"status"`
+	Headers http.Header `json:"headers,omitempty"`
+	Body    string      `json:"body,omitempty"`
+	Base64  bool        `json:"base64,omitempty"` // of Body
+
+	// done is set where the answer is to be kept whatever its status says:
+	// the work is done, and must not be done again for the answer's sake.
+	done bool
+}
+
+// kept is the part of an answer that is stored.
+func (r httpResponse) kept(names []string) httpResponse {
+	headers := make(http.Header, len(r.Headers))
+	for name, values := range r.Headers {
+		if name = http.CanonicalHeaderKey(name); slices.Contains(names, name) {
+			headers[name] = append(headers[name], values...)
+		}
+	}
+	r.Headers = headers
+	return r
+}
+
+// marked is a stored answer with the mark of a replay.
+func (r httpResponse) marked(header string) httpResponse {
+	headers := r.Headers.Clone()
+	if headers == nil {
+		headers = http.Header{}
+	}
+	headers.Set(header, "true")
+	r.Headers = headers
+	return r
+}
+
+// joined gives each field one value, for formats that have no more. A
+// Set-Cookie cannot be joined (RFC 9110 section 5.3): the last one is left.
+func (r httpResponse) joined() map[string]string {
+	headers := make(map[string]string, len(r.Headers))
+	for name, values := range r.Headers {
+		switch {
+		case len(values) == 0:
+		case name == setCookie:
+			headers[name] = values[len(values)-1]
+		default:
+			headers[name] = strings.Join(values, ", ")
+		}
+	}
+	return headers
+}
+
+const setCookie = "Set-Cookie"
+
+// withoutCookies takes them out, for formats that have a list for them.
+func (r httpResponse) withoutCookies() (httpResponse, []string) {
+	cookies := r.Headers[setCookie]
+	if len(cookies) > 0 {
+		headers := r.Headers.Clone()
+		headers.Del(setCookie)
+		r.Headers = headers
+	}
+	return r, cookies
+}
+
+// unstoredError releases the key of an answer that is not kept. The client
+// gets the answer all the same; observers get this.
+type unstoredError struct{ status int }
+
+func (e *unstoredError) Error() string {
+	return fmt.Sprintf("handlers: an answer with the status %d is not kept, and the key is free for a retry", e.status)
+}
