@@ -1,0 +1,221 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func created(_ context.Context, run int, _ string) (httpReply, error) {
+	return httpReply{201, nil, fmt.Sprint("run ", run)}, nil
+}
+
+func TestHTTPTwinIsRunning(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		running, finish := make(chan struct{}), make(chan struct{})
+		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
+			close(running)
+			<-finish
+			return created(ctx, run, body)
+		})
+		first := make(chan httpReply, 1)
+		go func() {
+			r, err := s.send(context.Background(), k)
+			if err != nil {
+				t.Error(err)
+			}
+			first <- r
+		}()
+		<-running
+		twin := s.get(k)
+		if title, _ := isProblem(t, twin, 409); title != "Conflict" {
+			t.Errorf("the title is %q", title)
+		}
+		// The lease is a minute: the hint is not.
+		if after := twin.headers.Get("Retry-After"); after != "2" {
+			t.Errorf("Retry-After: %q", after)
+		}
+		isProblem(t, s.get(k.with(body("{}"))), 422)
+		close(finish)
+		if r := <-first; r.status != 201 || r.headers.Get("Idempotent-Replayed") != "" {
+			t.Errorf("the first got %+v", r)
+		}
+		if r := s.get(k); r.status != 201 || r.headers.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("a repetition got %+v", r)
+		}
+		s.ran(1)
+	})
+}
+
+func TestHTTPStoreFails(t *testing.T) {
+	down := fmt.Errorf("down: %w", idempotent.ErrUnavailable)
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		store := &hooked{Memory: idempotent.NewMemory(0), create: func(idempotent.Record) error { return down }}
+		// The end of a run is retried for as long as its lease lasts.
+		s := newSite(t, d, newExecutor(t, store, &idempotent.Config{Lease: 20 * time.Millisecond, Reserve: time.Millisecond}), nil, created)
+		if r := s.get(k); r.headers.Get("Retry-After") != "1" {
+			t.Errorf("got %v", r.headers)
+		} else {
+			isProblem(t, r, 503)
+		}
+		s.ran(0)
+		store.create = nil
+		store.change = func(_ idempotent.Fence, c idempotent.Change) error {
+			if c.Status != "" {
+				return down
+			}
+			return nil
+		}
+		if r := s.get(k); r.headers.Get("Retry-After") != "1" {
+			t.Errorf("got %v", r.headers)
+		} else {
+			isProblem(t, r, 503)
+		}
+		s.ran(1)
+	})
+}
+
+// A call that lost its lease answers what the record says, if it says so.
+func TestHTTPLeaseLost(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		store := &hooked{Memory: idempotent.NewMemory(0)}
+		taken := func(r *idempotent.Record) { r.Lease = time.Now().Add(time.Minute).Truncate(time.Millisecond) }
+		status := 201
+		s := newSite(t, d, newExecutor(t, store, nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
+			store.plant(t, taken)
+			return httpReply{status: status, body: "mine"}, nil
+		})
+		for _, status = range []int{201, 503} {
+			r := s.get(keyed("k" + fmt.Sprint(status)))
+			if isProblem(t, r, 409); r.headers.Get("Retry-After") != "1" {
+				t.Errorf("got %v", r.headers)
+			}
+		}
+		taken = func(r *idempotent.Record) {
+			r.Status, r.Lease, r.Data = idempotent.Completed, time.Time{}, []byte(`{"status":202,"headers":{"Location":["/theirs"]},"body":"theirs"}`)
+		}
+		for _, status = range []int{201, 503} {
+			r := s.get(keyed("l" + fmt.Sprint(status)))
+			if r.status != 202 || r.body != "theirs" || r.headers.Get("Location") != "/theirs" || r.headers.Get("Idempotent-Replayed") != "true" {
+				t.Errorf("%d: got %+v", status, r)
+			}
+		}
+	})
+}
+
+type declinedError struct{ code string }
+
+func (e *declinedError) Error() string { return "declined " + e.code }
+
+// Errors of the handler reach Lambda under their own type, stored ones too.
+func TestHTTPHandlerErrors(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		if !d.lambda {
+			t.Skip("a handler of net/http returns no error")
+		}
+		inner := &idempotent.InProgressError{KeyHash: "of another call"}
+		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, run int, _ string) (httpReply, error) {
+			switch run {
+			case 1:
+				return httpReply{}, errors.New("broken")
+			case 2:
+				return httpReply{}, inner
+			default:
+				return httpReply{}, idempotent.Permanent(&declinedError{"51"})
+			}
+		})
+		if _, err := s.send(t.Context(), k); err == nil || err.Error() != "broken" {
+			t.Errorf("got %v", err)
+		}
+		if _, err := s.send(t.Context(), k); err != error(inner) {
+			t.Errorf("an error of a call within the handler: got %v", err)
+		}
+		if _, err := s.send(t.Context(), k); err == nil || err.Error() != "declined 51" {
+			t.Errorf("got %v", err)
+		} else if _, ok := err.(*declinedError); !ok {
+			t.Errorf("got a %T", err)
+		}
+		_, err := s.send(t.Context(), k)
+		if e, ok := err.(messages.InvokeResponse_Error); !ok || e.Type != "declinedError" || e.Message != "declined 51" {
+			t.Errorf("a repetition got %T %v", err, err)
+		}
+		s.ran(3)
+	})
+}
+
+// For a client of net/http a stored failure, which only another program can
+// have written, is a problem.
+func TestMiddlewareMeetsAStoredFailure(t *testing.T) {
+	store := &hooked{Memory: idempotent.NewMemory(0)}
+	s := newSite(t, httpDrivers[5], newExecutor(t, store, nil), nil, created)
+	s.get(k)
+	store.plant(t, func(r *idempotent.Record) {
+		r.Status, r.Lease, r.Data = idempotent.Failed, time.Time{}, []byte(`{"type":"T","message":"m"}`)
+	})
+	isProblem(t, s.get(k), 500)
+	s.ran(1)
+}
+
+func TestHTTPPanic(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
+			if run == 1 {
+				panic("a bug")
+			}
+			return created(ctx, run, body)
+		})
+		_, err := s.send(t.Context(), k)
+		if err == nil || d.lambda && !errors.Is(err, errPanicked) {
+			t.Errorf("got %v", err)
+		}
+		if r := s.get(k); r.status != 201 || r.body != "run 2" {
+			t.Errorf("the retry got %+v", r)
+		}
+	})
+}
+
+// Fail-open runs the handler, and says nothing to its client.
+func TestHTTPFailOpen(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		down := fmt.Errorf("down: %w", idempotent.ErrUnavailable)
+		store := &hooked{Memory: idempotent.NewMemory(0),
+			create: func(idempotent.Record) error { return down },
+			change: func(idempotent.Fence, idempotent.Change) error { return down }}
+		s := newSite(t, d, newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen}), nil, created)
+		for run := 1; run <= 2; run++ {
+			if r := s.get(k); r.status != 201 || r.body != fmt.Sprint("run ", run) || r.headers.Get("Idempotent-Replayed") != "" {
+				t.Errorf("got %+v", r)
+			}
+		}
+	})
+}
+
+// Observers hear of refusals, of answers that are not kept, and no key.
+func TestHTTPObserved(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		var seen []string
+		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) {
+			seen = append(seen, fmt.Sprintf("%s: %v", e.Outcome, e.Err))
+		})})
+		s := newSite(t, d, x, nil, func(context.Context, int, string) (httpReply, error) { return httpReply{status: 503}, nil })
+		s.get(keyed("a secret key"))
+		s.get(keyed("secret"))
+		if len(seen) != 2 || !strings.HasPrefix(seen[0], "failed: idempotent: invalid key") || !strings.HasPrefix(seen[1], "released: handlers: an answer with the status 503") {
+			t.Errorf("observed %q", seen)
+		}
+		if leaks(strings.Join(seen, " "), "secret", "amount") {
+			t.Errorf("the key or the payload is in %q", seen)
+		}
+	})
+}
+
+type observer func(idempotent.Event)
+
+func (o observer) Observe(_ context.Context, e idempotent.Event) { o(e) }

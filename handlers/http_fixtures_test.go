@@ -1,0 +1,137 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
+
+func newExecutor(t testing.TB, store idempotent.Store, config *idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New("create-payment", store, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// forEachHTTP runs a test with every adapter.
+func forEachHTTP(t *testing.T, test func(t *testing.T, d httpDriver)) {
+	for _, d := range httpDrivers {
+		t.Run(d.name, func(t *testing.T) { test(t, d) })
+	}
+}
+
+// site is a handler behind an adapter, which counts its runs.
+type site struct {
+	t    testing.TB
+	send httpEndpoint
+	runs atomic.Int64
+}
+
+// newSite deploys work, which gets the number of its run.
+func newSite(t testing.TB, d httpDriver, x *idempotent.Executor, o *handlers.HTTPOptions, work func(ctx context.Context, run int, body string) (httpReply, error)) *site {
+	t.Helper()
+	s := &site{t: t}
+	s.send = d.deploy(t, x, d.scope(), func(ctx context.Context, body string) (httpReply, error) {
+		return work(ctx, int(s.runs.Add(1)), body)
+	}, o)
+	return s
+}
+
+func (s *site) get(c httpCall) httpReply {
+	s.t.Helper()
+	r, err := s.send(context.Background(), c)
+	if err != nil {
+		s.t.Fatalf("%+v: %v", c, err)
+	}
+	return r
+}
+
+func (s *site) ran(want int) {
+	s.t.Helper()
+	if got := int(s.runs.Load()); got != want {
+		s.t.Errorf("the handler ran %d times, want %d", got, want)
+	}
+}
+
+// isProblem checks an answer of ours.
+func isProblem(t testing.TB, r httpReply, status int) (title, detail string) {
+	t.Helper()
+	var p struct {
+		Type, Title, Detail string
+		Status              int
+	}
+	if err := json.Unmarshal([]byte(r.body), &p); err != nil || r.status != status || p.Status != status ||
+		r.headers.Get("Content-Type") != "application/problem+json" || p.Type == "" || p.Title == "" || p.Detail == "" {
+		t.Errorf("got %d %v %s, want a problem with %d", r.status, r.headers, r.body, status)
+	}
+	if r.headers.Get("Idempotent-Replayed") != "" {
+		t.Errorf("a problem is marked as a replay: %v", r.headers)
+	}
+	return p.Title, p.Detail
+}
+
+// hooked is a store with something in the way of its calls.
+type hooked struct {
+	*idempotent.Memory
+	create func(r idempotent.Record) error
+	change func(f idempotent.Fence, c idempotent.Change) error
+
+	mu   sync.Mutex
+	last idempotent.Record // created
+}
+
+func (h *hooked) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+	if h.create != nil {
+		if err := h.create(r); err != nil {
+			return idempotent.Record{}, false, err
+		}
+	}
+	h.mu.Lock()
+	h.last = r
+	h.mu.Unlock()
+	return h.Memory.Create(ctx, r, over, with)
+}
+
+func (h *hooked) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	if h.change != nil {
+		if err := h.change(f, c); err != nil {
+			return idempotent.Record{}, false, err
+		}
+	}
+	return h.Memory.Change(ctx, f, c)
+}
+
+// plant puts another's record in the place of the one created last.
+func (h *hooked) plant(t testing.TB, change func(r *idempotent.Record)) {
+	t.Helper()
+	h.mu.Lock()
+	r := h.last
+	h.mu.Unlock()
+	r.Owner = "another"
+	change(&r)
+	if err := h.Put(r); err != nil {
+		t.Error(err)
+	}
+}
+
+func leaks(text string, secrets ...string) bool {
+	for _, s := range secrets {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
+}
