@@ -87,8 +87,10 @@ func headerScope() handlers.Scope {
 	return handlers.ScopeFunc(func(_ context.Context, c handlers.Caller) (string, error) { return c.Headers.Get("X-User"), nil })
 }
 
-// invoke sends an event through the JSON and the reflection of the real runtime.
-func invoke(ctx context.Context, handler lambda.Handler, event any) (answer map[string]any, err error) {
+// invoke sends an event through the JSON and the reflection of the real
+// runtime. Each call has a lambda.Handler of its own: those that run at once
+// would share the buffers that its Invoke, unlike the runtime, answers from.
+func invoke(ctx context.Context, handler, event any) (answer map[string]any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v", errPanicked, p)
@@ -98,7 +100,7 @@ func invoke(ctx context.Context, handler lambda.Handler, event any) (answer map[
 	if err != nil {
 		return nil, err
 	}
-	out, err := handler.Invoke(ctx, payload)
+	out, err := lambda.NewHandler(handler).Invoke(ctx, payload)
 	if err != nil {
 		return nil, err
 	}
@@ -211,11 +213,11 @@ func plainBody(body string, encoded bool) string {
 }
 
 func deployV2(_ testing.TB, x *idempotent.Executor, scope handlers.Scope, work httpWork, o *handlers.HTTPOptions) httpEndpoint {
-	handler := lambda.NewHandler(handlers.APIGatewayV2(x, scope, func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := handlers.APIGatewayV2(x, scope, func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		r, err := work(ctx, plainBody(e.Body, e.IsBase64Encoded))
 		body, encoded := encodedIfBinary(r.body)
 		return events.APIGatewayV2HTTPResponse{StatusCode: r.status, Headers: first(r.headers), Cookies: r.headers["Set-Cookie"], Body: body, IsBase64Encoded: encoded}, err
-	}, o))
+	}, o)
 	return func(ctx context.Context, c httpCall) (httpReply, error) {
 		c = c.orDefaults()
 		body, encoded := c.eventBody()
@@ -240,11 +242,11 @@ func jwt(user string) any {
 }
 
 func deployURL(_ testing.TB, x *idempotent.Executor, scope handlers.Scope, work httpWork, o *handlers.HTTPOptions) httpEndpoint {
-	handler := lambda.NewHandler(handlers.FunctionURL(x, scope, func(ctx context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+	handler := handlers.FunctionURL(x, scope, func(ctx context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 		r, err := work(ctx, plainBody(e.Body, e.IsBase64Encoded))
 		body, encoded := encodedIfBinary(r.body)
 		return events.LambdaFunctionURLResponse{StatusCode: r.status, Headers: first(r.headers), Cookies: r.headers["Set-Cookie"], Body: body, IsBase64Encoded: encoded}, err
-	}, o))
+	}, o)
 	return func(ctx context.Context, c httpCall) (httpReply, error) {
 		c = c.orDefaults()
 		body, encoded := c.eventBody()
@@ -264,11 +266,11 @@ func deployURL(_ testing.TB, x *idempotent.Executor, scope handlers.Scope, work 
 }
 
 func deployREST(t testing.TB, x *idempotent.Executor, scope handlers.Scope, work httpWork, o *handlers.HTTPOptions) httpEndpoint {
-	handler := lambda.NewHandler(handlers.APIGateway(x, scope, func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	handler := handlers.APIGateway(x, scope, func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		r, err := work(ctx, plainBody(e.Body, e.IsBase64Encoded))
 		body, encoded := encodedIfBinary(r.body)
 		return events.APIGatewayProxyResponse{StatusCode: r.status, MultiValueHeaders: r.headers, Body: body, IsBase64Encoded: encoded}, err
-	}, o))
+	}, o)
 	return func(ctx context.Context, c httpCall) (httpReply, error) {
 		c = c.orDefaults()
 		body, encoded := c.eventBody()
@@ -295,7 +297,7 @@ func deployREST(t testing.TB, x *idempotent.Executor, scope handlers.Scope, work
 
 func deployALB(multiValue bool) func(testing.TB, *idempotent.Executor, handlers.Scope, httpWork, *handlers.HTTPOptions) httpEndpoint {
 	return func(t testing.TB, x *idempotent.Executor, scope handlers.Scope, work httpWork, o *handlers.HTTPOptions) httpEndpoint {
-		handler := lambda.NewHandler(handlers.ALB(x, scope, func(ctx context.Context, e events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
+		handler := handlers.ALB(x, scope, func(ctx context.Context, e events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
 			r, err := work(ctx, plainBody(e.Body, e.IsBase64Encoded))
 			body, encoded := encodedIfBinary(r.body)
 			answer := events.ALBTargetGroupResponse{StatusCode: r.status, Body: body, IsBase64Encoded: encoded}
@@ -308,7 +310,7 @@ func deployALB(multiValue bool) func(testing.TB, *idempotent.Executor, handlers.
 				}
 			}
 			return answer, err
-		}, o))
+		}, o)
 		return func(ctx context.Context, c httpCall) (httpReply, error) {
 			c = c.orDefaults()
 			body, encoded := c.eventBody()
