@@ -18,15 +18,6 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-func newExecutor(t testing.TB, store idempotent.Store, config *idempotent.Config) *idempotent.Executor {
-	t.Helper()
-	x, err := idempotent.New("place-order", store, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
-
 // deliver hands an event over as Lambda's runtime does, and gives the answer's
 // JSON.
 func deliver(ctx context.Context, handler any, event []byte) (string, error) {

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"hash"
 	"mime"
 	"net/url"
 	"slices"
@@ -23,7 +21,7 @@ import (
 // Every part has its length before it, and every list its count, so that no
 // text of one part is the beginning of another.
 func (r *httpRequest) fingerprint() string {
-	d := digest{sha256.New()}
+	d := newDigest()
 	d.text(r.method)
 	// The path and not the route's template, which /accounts/1 and /accounts/2
 	// share. It is split before it is decoded: a%2Fb is one segment.
@@ -43,7 +41,7 @@ func (r *httpRequest) fingerprint() string {
 	kind, body := r.bodyFingerprint()
 	d.text(kind)
 	d.text(body)
-	return hex.EncodeToString(d.Sum(nil))
+	return d.hex()
 }
 
 // bodyFingerprint takes two spellings of one JSON value for the same body.
@@ -66,18 +64,4 @@ func (r *httpRequest) looksLikeJSON() bool {
 	}
 	kind, _, err := mime.ParseMediaType(r.caller.Headers.Get("Content-Type"))
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
-}
-
-// digest is a hash over a sequence of texts.
-type digest struct{ hash.Hash }
-
-func (d digest) count(n int) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(n))
-	d.Write(b[:]) // a hash never fails
-}
-
-func (d digest) text(s string) {
-	d.count(len(s))
-	d.Write([]byte(s))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
+func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 
 func newExecutor(t testing.TB, store idempotent.Store, config *idempotent.Config) *idempotent.Executor {
 	t.Helper()

@@ -12,12 +12,12 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-type order struct{ ID string }
+type withdrawal struct{ ID string }
 
 func TestInvoke(t *testing.T) {
 	runs := 0
-	key := idempotent.Field(func(o order) string { return o.ID })
-	handler := lambda.NewHandler(handlers.Invoke(newExecutor(t, idempotent.NewMemory(0), nil), key, func(_ context.Context, o order) (string, error) {
+	key := idempotent.Field(func(o withdrawal) string { return o.ID })
+	handler := lambda.NewHandler(handlers.Invoke(newExecutor(t, idempotent.NewMemory(0), nil), key, func(_ context.Context, o withdrawal) (string, error) {
 		if runs++; o.ID == "declined" {
 			return "", idempotent.Permanent(&declinedError{"51"})
 		}

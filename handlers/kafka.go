@@ -110,7 +110,7 @@ func kafkaCluster(event events.KafkaEvent) string {
 	if event.BootstrapServers == "" {
 		return event.EventSourceARN
 	}
-	return cmp.Or(event.EventSourceARN, digest(servers...))
+	return cmp.Or(event.EventSourceARN, digestOf(servers...))
 }
 
 func decodeKafka[T any](value string) (T, error) {

@@ -24,7 +24,7 @@ func serveHTTP(t *testing.T, x *idempotent.Executor, o *handlers.HTTPOptions, ha
 	protected = httptest.NewUnstartedServer(handlers.Middleware(x, handlers.NoIdentity(), o)(handler))
 	plain = httptest.NewUnstartedServer(handler)
 	for _, s := range []*httptest.Server{protected, plain} {
-		s.Config.ErrorLog = quiet()
+		s.Config.ErrorLog = silent()
 		s.Start()
 		t.Cleanup(s.Close)
 	}
@@ -140,7 +140,7 @@ func TestMiddlewareAnswerTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.ErrorLog = quiet()
+	proxy.ErrorLog = silent()
 	for name, handler := range map[string]http.HandlerFunc{
 		"in one piece": func(w http.ResponseWriter, _ *http.Request) {
 			_, err := io.WriteString(w, strings.Repeat("x", limit+1))

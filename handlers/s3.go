@@ -3,9 +3,6 @@ package handlers
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -45,16 +42,5 @@ func s3ID(r events.S3EventRecord) string {
 	if r.S3.Bucket.Name == "" || object.URLDecodedKey == "" || r.EventName == "" || version == "" && object.Sequencer == "" {
 		return "" // what is left would be the same for several events
 	}
-	return digest(r.S3.Bucket.Name, object.URLDecodedKey, version, object.Sequencer, r.EventName)
-}
-
-// digest is the lowercase hex SHA-256 over the parts, each with its length.
-func digest(parts ...string) string {
-	var text []byte
-	for _, part := range parts {
-		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
-		text = append(text, part...)
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return digestOf(r.S3.Bucket.Name, object.URLDecodedKey, version, object.Sequencer, r.EventName)
 }

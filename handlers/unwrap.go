@@ -91,5 +91,5 @@ func (m *FromS3) innerID() string {
 	if len(ids) == 1 {
 		return ids[0]
 	}
-	return digest(ids...)
+	return digestOf(ids...)
 }
