@@ -42,41 +42,44 @@ func TestMain(m *testing.M) {
 }
 
 // concurrentFunctions share one executor. Each order is placed once, or the
-// process ends with an error.
+// invocation fails.
 func concurrentFunctions(x *idempotent.Executor) map[string]any {
 	s := &shop{}
-	once := func(o order) error {
-		if err := s.place(o); err != nil {
+	once := func(id string) error {
+		if err := s.place(order{ID: id}); err != nil {
 			return err
 		}
-		if n := s.placed()[o.ID]; n != 1 {
-			return fmt.Errorf("%s is placed %d times", o.ID, n)
+		if n := s.placed()[id]; n != 1 {
+			return fmt.Errorf("%s is placed %d times", id, n)
 		}
 		return nil
 	}
-	stream := &handlers.StreamOptions[events.KinesisEventRecord]{Concurrency: 4}
 	return map[string]any{
-		"sqs":     handlers.SQS(x, nil, func(_ context.Context, m handlers.SQSMessage[order]) error { return once(m.Body) }, &handlers.SQSOptions{Concurrency: 4}),
-		"sns":     handlers.SNS(x, nil, func(_ context.Context, m handlers.SNSMessage[order]) error { return once(m.Body) }, &handlers.EventOptions{Concurrency: 4}),
-		"kinesis": handlers.Kinesis(x, nil, func(_ context.Context, m handlers.KinesisRecord[order]) error { return once(m.Body) }, stream),
+		"sqs":         handlers.SQS(x, nil, onceEach[events.SQSMessage](once), &handlers.SQSOptions{Concurrency: 4}),
+		"sqs-fifo":    handlers.SQS(x, nil, onceEach[events.SQSMessage](once), &handlers.SQSOptions{Concurrency: 4, ContinueGroups: true}),
+		"sns":         handlers.SNS(x, nil, onceEach[events.SNSEventRecord](once), &handlers.EventOptions{Concurrency: 4}),
+		"eventbridge": handlers.EventBridge(x, nil, onceEach[events.EventBridgeEvent](once), nil),
+		"kinesis":     handlers.Kinesis(x, nil, onceEach[events.KinesisEventRecord](once), &handlers.StreamOptions[events.KinesisEventRecord]{Concurrency: 4}),
+		"kafka-msk":   handlers.Kafka(x, nil, onceEach[events.KafkaRecord](once), &handlers.StreamOptions[events.KafkaRecord]{Concurrency: 4}),
+		"rabbitmq":    handlers.RabbitMQ(x, handlers.RabbitMQMessageID[order](), onceEach[events.RabbitMQMessage](once), &handlers.EventOptions{Concurrency: 4}),
+		"activemq":    handlers.ActiveMQ(x, nil, onceEach[events.ActiveMQMessage](once), &handlers.EventOptions{Concurrency: 4}),
+		"s3":          handlers.S3(x, nil, func(_ context.Context, r events.S3EventRecord) error { return once(r.S3.Object.Key) }, &handlers.EventOptions{Concurrency: 4}),
+		"dynamodb-stream": handlers.DynamoDBStream(x, nil, func(_ context.Context, r events.DynamoDBEventRecord) error { return once(r.EventID) },
+			&handlers.StreamOptions[events.DynamoDBEventRecord]{Concurrency: 4}),
 	}
 }
 
+func onceEach[E any](once func(id string) error) func(context.Context, handlers.Delivery[E, order]) error {
+	return func(_ context.Context, d handlers.Delivery[E, order]) error { return once(d.Body.ID) }
+}
+
+// TestConcurrentInvocations delivers the golden event of every source many
+// times over. HTTP has its own.
 func TestConcurrentInvocations(t *testing.T) {
-	const invocations = 64
-	for name, event := range map[string]func(i int) []byte{
-		"sqs": func(i int) []byte {
-			// Every message is in two batches.
-			return sqsEvent(t, message(fmt.Sprint("m", i/2), order{ID: fmt.Sprint("o", i/2)}), message(fmt.Sprint("n", i/2), order{ID: fmt.Sprint("p", i/2)}))
-		},
-		"sns": func(i int) []byte {
-			return []byte(strings.ReplaceAll(string(snsEvent(t, order{ID: fmt.Sprint("o", i/2)})), "n0", fmt.Sprint("n", i/2)))
-		},
-		"kinesis": func(i int) []byte {
-			return marshal(t, kinesisEvent(t, "ab", order{ID: "o0"}, order{ID: "o1"}))
-		},
-	} {
+	const invocations = 32
+	for name := range concurrentFunctions(newExecutor(t, idempotent.NewMemory(0), nil)) {
 		t.Run(name, func(t *testing.T) {
+			event := golden(t, name+".json")
 			api := newRuntimeAPI()
 			server := httptest.NewServer(api)
 			defer server.Close()
@@ -89,10 +92,10 @@ func TestConcurrentInvocations(t *testing.T) {
 				t.Fatal(err)
 			}
 			var callers sync.WaitGroup
-			for i := range invocations {
+			for range invocations {
 				callers.Go(func() {
-					answer, err := api.invoke(event(i))
-					if err != nil || answer != "null" && answer != streamAnswer("") {
+					answer, err := api.invoke(event)
+					if err != nil || answer != "null" && answer != string(golden(t, "none.answer.json")) {
 						t.Errorf("%s, %v", answer, err)
 					}
 				})
