@@ -19,12 +19,15 @@ type ActiveMQMessage[T any] = Delivery[events.ActiveMQMessage, T]
 // There is no answer for single messages: if one fails, all come back, and
 // those that are done are acknowledged without running.
 func ActiveMQ[T any](x *idempotent.Executor, key func(ActiveMQMessage[T]) (idempotent.Key, error), fn func(context.Context, ActiveMQMessage[T]) error, o *EventOptions) func(context.Context, events.ActiveMQEvent) error {
-	b := newEventBatch("activemq", x, key, fn, o)
+	b := newEventBatch(source{name: "activemq", marks: []string{"aws:mq"}}, x, key, fn, o)
 	return func(ctx context.Context, event events.ActiveMQEvent) error {
 		return b.handleAll(ctx, len(event.Messages), func(i int) record[ActiveMQMessage[T]] {
 			m := event.Messages[i]
-			body, err := decodeData[T](m.Data)
-			return record[ActiveMQMessage[T]]{id: m.MessageID, delivery: ActiveMQMessage[T]{m, body}, key: streamKey(event.EventSourceARN, m.MessageID), err: err}
+			body, inner, err := decodeData[T](m.Data)
+			return record[ActiveMQMessage[T]]{
+				id: m.MessageID, mark: event.EventSource, delivery: ActiveMQMessage[T]{m, body},
+				key: streamKey(event.EventSourceARN, m.MessageID), skip: inner.skip, err: err,
+			}
 		})
 	}
 }

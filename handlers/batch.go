@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"slices"
+	"time"
 
 	"github.com/lambda-once/once/idempotent"
 )
@@ -12,11 +13,11 @@ import (
 // batch runs the records of events of one source. D is what the user's
 // handler takes: a [Delivery], or the source's own record.
 type batch[D any] struct {
-	source string
+	source source
 	policy policy
 	// key is the user's; nil for the source's own keys.
 	key func(D) (idempotent.Key, error)
-	run func(context.Context, *record[D]) (struct{}, error)
+	run func(context.Context, *record[D]) error
 	// poison takes a record over that can never succeed: with a nil error it
 	// counts as done.
 	poison func(context.Context, D, error) error
@@ -25,9 +26,20 @@ type batch[D any] struct {
 	onConflict func(context.Context, D, *idempotent.InProgressError) error
 }
 
+// source is where events come from.
+type source struct {
+	name string
+	// marks are what its records say of their source. Those that say
+	// nothing, as in tests, are taken for its.
+	marks []string
+	// reports is whether records that failed are reported by their id.
+	reports bool
+}
+
 // record is one record of an event on its way.
 type record[D any] struct {
-	id       string // as it is reported and shown; "" cannot be reported
+	id       string // as it is reported and shown
+	mark     string
 	delivery D
 	// key is at first the source's own, without ID where it has none.
 	key idempotent.Key
@@ -38,118 +50,136 @@ type record[D any] struct {
 	skip bool
 }
 
-func newBatch[D any](source string, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, p policy) *batch[D] {
+func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, p policy) *batch[D] {
 	if x == nil || fn == nil {
-		panic("handlers: " + source + ": the executor or the handler is nil")
+		panic("handlers: " + s.name + ": the executor or the handler is nil")
 	}
 	return &batch[D]{
-		source: source, policy: p, key: key,
-		run: idempotent.Wrap(x,
+		source: s, policy: p, key: key,
+		run: idempotent.WrapEffect(x,
 			func(r *record[D]) (idempotent.Key, error) { return r.key, r.err },
-			func(ctx context.Context, r *record[D]) (struct{}, error) { return struct{}{}, fn(ctx, r.delivery) }),
+			func(ctx context.Context, r *record[D]) error { return fn(ctx, r.delivery) }),
 	}
 }
 
-// receive decodes all records before any runs, as the keys decide which of
+// invocation is one event on its way.
+type invocation[D any] struct {
+	*batch[D]
+	records []record[D]
+	// lastStart is the time after which no record is started; the zero time
+	// is no limit.
+	lastStart time.Time
+	twins     twins
+}
+
+var errNoID = errors.New("handlers: the record has no id to report it by")
+
+// begin decodes all records before any runs, as their keys decide which of
 // them are one.
-func (b *batch[D]) receive(size int, read func(i int) record[D]) ([]record[D], error) {
+func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[D]) (*invocation[D], error) {
+	v := &invocation[D]{batch: b, records: make([]record[D], size), lastStart: b.policy.lastStart(ctx)}
 	if size == 0 {
 		// To acknowledge it could lose what another source has sent.
-		return nil, fmt.Errorf("%w of %s", ErrNoRecords, b.source)
+		return nil, fmt.Errorf("%w of %s", ErrNoRecords, b.source.name)
 	}
-	records := make([]record[D], size)
-	for i := range records {
-		r := &records[i]
-		if *r = read(i); r.err == nil && b.key != nil {
+	for i := range v.records {
+		r := &v.records[i]
+		*r = read(i)
+		if r.mark != "" && !slices.Contains(b.source.marks, r.mark) {
+			return nil, fmt.Errorf("%w of %s: record %d is of another source", ErrNoRecords, b.source.name, i)
+		}
+		if r.err == nil && b.key != nil {
 			r.err = guarded(func() (err error) { r.key, err = b.key(r.delivery); return err })
 		}
-		if r.skip = errors.Is(r.err, errSkipped); r.skip {
-			r.err = nil
+		if b.source.reports && r.id == "" {
+			r.err = errNoID
 		}
 	}
-	return records, nil
+	v.twins = findTwins(v.records)
+	return v, nil
 }
 
-// errSkipped is a decoder's word for a record that needs no handler.
-var errSkipped = errors.New("handlers: nothing to do")
-
 // handle runs the records and answers how each ended.
-func (b *batch[D]) handle(ctx context.Context, records []record[D], s schedule) []error {
-	ends := s.run(ctx, len(records), b.policy, func(ctx context.Context, i int) error {
-		return b.one(ctx, &records[i])
-	})
+func (v *invocation[D]) handle(ctx context.Context, s schedule) []error {
+	ends := s.run(ctx, len(v.records), v.policy.concurrency, v.lastStart, v.one)
 	for i, err := range ends {
 		if err != nil {
-			b.policy.onFailure(ctx, b.failure(records, i, err))
+			v.policy.onFailure(ctx, v.failure(i, err))
 		}
 	}
 	return ends
 }
 
-func (b *batch[D]) one(ctx context.Context, r *record[D]) error {
+// one keeps whatever goes wrong within its record: the others are no less
+// done.
+func (v *invocation[D]) one(ctx context.Context, i int) error {
+	r := &v.records[i]
 	if r.skip {
 		return nil
 	}
-	withEvent, event := idempotent.WithEvent(b.policy.waiting(ctx))
-	err := guarded(func() error { _, err := b.run(withEvent, r); return err })
-	running, conflict := errors.AsType[*idempotent.InProgressError](err)
-	switch {
-	case err == nil:
-		return nil
-	case b.poison != nil && hopeless(err, event.Outcome):
-		failed := guarded(func() error { return b.poison(ctx, r.delivery, err) })
-		if failed == nil {
-			return nil
-		}
-		return errors.Join(err, failed)
-	case b.onConflict != nil && conflict && event.Outcome == idempotent.OutcomeConflict:
-		return errors.Join(err, guarded(func() error { return b.onConflict(ctx, r.delivery, running) }))
-	default:
+	leave, err := v.twins.enter(ctx, r.key, v.lastStart)
+	if err != nil {
 		return err
 	}
+	defer leave()
+	return guarded(func() error { return v.attempt(ctx, r) })
 }
 
-// guarded keeps a panic within its record: the others are no less done.
-func guarded(call func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &PanicError{Value: p, Stack: debug.Stack()}
+func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
+	withEvent, event := idempotent.WithEvent(v.waiting(ctx))
+	err := readable(guarded(func() error { return v.run(withEvent, r) }))
+	if err == nil {
+		return nil
+	}
+	var aside error // what went wrong with what is done about err
+	running, conflict := err.(*idempotent.InProgressError)
+	switch {
+	case v.poison != nil && hopeless(err, event):
+		if aside = guarded(func() error { return v.poison(ctx, r.delivery, err) }); aside == nil {
+			return nil
 		}
-	}()
-	return call()
+	case v.onConflict != nil && conflict && event.Outcome == idempotent.OutcomeConflict:
+		aside = guarded(func() error { return v.onConflict(ctx, r.delivery, running) })
+	}
+	if aside != nil {
+		return readable(errors.Join(err, aside))
+	}
+	return err
+}
+
+// waiting gives the context of one record: its wait for a twin in another
+// invocation ends while others can be started.
+func (v *invocation[D]) waiting(ctx context.Context) context.Context {
+	wait := v.policy.wait
+	if !v.lastStart.IsZero() {
+		wait = min(wait, time.Until(v.lastStart))
+	}
+	return idempotent.WithWait(ctx, max(wait, 0))
 }
 
 // hopeless reports whether every further delivery would fail as this one did.
-// The outcome decides before the type: a handler may return the error of a
-// call of its own.
-func hopeless(err error, outcome idempotent.Outcome) bool {
-	switch outcome {
-	case idempotent.OutcomeFailed:
-		return !errors.Is(err, idempotent.ErrStore)
+// The event decides before the error does: a handler may return that of a call
+// of its own.
+func hopeless(err error, event *idempotent.Event) bool {
+	if event.Permanent {
+		return true
+	}
+	if event.Attempt > 0 { // the handler ran
+		return event.Outcome == idempotent.OutcomeLeaseLost && errors.Is(err, idempotent.ErrReplayed)
+	}
+	switch event.Outcome {
 	case idempotent.OutcomeReplayed, idempotent.OutcomeMismatch:
 		return true
 	case idempotent.OutcomeUnknown:
 		return errors.Is(err, idempotent.ErrOutcomeUnknown)
-	case idempotent.OutcomeLeaseLost:
-		return errors.Is(err, idempotent.ErrReplayed)
-	}
-	return false
-}
-
-func (b *batch[D]) failure(records []record[D], i int, err error) *RecordError {
-	return &RecordError{Source: b.source, Index: i, ID: records[i].id, Err: err}
-}
-
-// failed fails the invocation for those that did not end well.
-func (b *batch[D]) failed(records []record[D], ends []error, reason string) error {
-	e := &BatchError{Reason: reason}
-	for i, err := range ends {
-		if err != nil {
-			e.Failed = append(e.Failed, b.failure(records, i, err))
+	case idempotent.OutcomeFailed:
+		// Refused before it ran. Other errors of a key function, and its
+		// panics, may pass.
+		for _, refusal := range []error{ErrDecode, idempotent.ErrMissingKey, idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload} {
+			if errors.Is(err, refusal) {
+				return true
+			}
 		}
 	}
-	if e.Failed == nil {
-		return nil
-	}
-	return e
+	return false
 }

@@ -10,12 +10,12 @@ import (
 // time was short or a record before them had failed. They come back.
 var ErrNotStarted = errors.New("handlers: not started")
 
-// ErrNoRecords is the error of an event in which there is nothing that the
-// handler knows as a record: most likely it comes from another source.
+// ErrNoRecords is the error of an event that has no records, or another
+// source's: the function is connected to what it was not made for.
 var ErrNoRecords = errors.New("handlers: the event has no records")
 
 var (
-	errOutOfTime  = fmt.Errorf("%w: the time left is less than the margin", ErrNotStarted)
+	errOutOfTime  = fmt.Errorf("%w: the time left is less than the margin, or the invocation was cancelled", ErrNotStarted)
 	errAfterOther = fmt.Errorf("%w: a record before it failed", ErrNotStarted)
 	// errUnfinished stands until a record has ended: whatever ends the
 	// goroutine that runs it, it does not count as done.

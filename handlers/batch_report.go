@@ -1,25 +1,49 @@
 package handlers
 
-import (
-	"slices"
-
-	"github.com/lambda-once/once/idempotent"
-)
+import "slices"
 
 // report gives the ids of the records that did not end well. Where one has no
 // id, all of the event has to come back: an empty id is no report.
-func (b *batch[D]) report(records []record[D], ends []error) ([]string, error) {
-	var ids []string
+func (v *invocation[D]) report(ends []error) (ids []string, _ error) {
+	if err := v.unnamed(ends); err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool)
 	for i, err := range ends {
-		switch {
-		case err == nil:
-		case records[i].id == "":
-			return nil, b.failed(records, ends, "one of them has no id to report it by")
-		case !slices.Contains(ids, records[i].id):
-			ids = append(ids, records[i].id)
+		if id := v.records[i].id; err != nil && !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
 		}
 	}
 	return ids, nil
+}
+
+// unnamed fails the invocation if there are records without an id.
+func (v *invocation[D]) unnamed(ends []error) error {
+	for i := range v.records {
+		if v.records[i].id == "" {
+			return v.failed(ends, "one of them has no id to report it by")
+		}
+	}
+	return nil
+}
+
+// failed fails the invocation for those that did not end well.
+func (v *invocation[D]) failed(ends []error, reason string) error {
+	e := &BatchError{Reason: reason}
+	for i, err := range ends {
+		if err != nil {
+			e.Failed = append(e.Failed, v.failure(i, err))
+		}
+	}
+	if e.Failed == nil {
+		return nil
+	}
+	return e
+}
+
+func (v *invocation[D]) failure(i int, err error) *RecordError {
+	return &RecordError{Source: v.source.name, Index: i, ID: v.records[i].id, Err: err}
 }
 
 // first gives the record at which a stream has to go on, -1 if all are done.
@@ -28,8 +52,3 @@ func first(ends []error) int {
 }
 
 func anyDone(ends []error) bool { return slices.Contains(ends, nil) }
-
-// identity is what makes two keys one.
-type identity struct{ scope, id, record string }
-
-func identityOf(k idempotent.Key) identity { return identity{k.Scope, k.ID, k.Record} }

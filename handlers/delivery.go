@@ -15,7 +15,10 @@ import (
 // []byte it is the text as it came, and where it is json.RawMessage the JSON
 // text. A body of null is refused, as it would leave the zero value, unless T
 // is a pointer. A T that implements json.Unmarshaler decodes itself: [FromSNS],
-// [FromEventBridge] and [FromS3] do so for what is wrapped in a queue message.
+// [FromEventBridge] and [FromS3] do so for what is wrapped in another message.
+//
+// Make keys and payloads of the Body. Much of the Source differs between two
+// deliveries of one record.
 type Delivery[E, T any] struct {
 	Source E `json:"source"`
 	Body   T `json:"body"`
@@ -58,25 +61,32 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 
 var errNull = errors.New("null is no value of it")
 
-func decodeBody[T any](text []byte) (body T, err error) {
+func decodeBody[T any](text []byte) (body T, inner inner, err error) {
 	switch into := any(&body).(type) {
 	case *string:
 		*into = string(text)
-		return body, nil
+		return body, inner, nil
 	case *[]byte:
-		*into = text
-		return body, nil
+		*into = bytes.Clone(text) // the handler may change it, and not the source
+		return body, inner, nil
 	}
 	var none T
 	t := reflect.TypeFor[T]()
 	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) && t.Kind() != reflect.Pointer {
-		return none, &DecodeError{Type: t.String(), Err: errNull}
+		return none, inner, &DecodeError{Type: t.String(), Err: errNull}
 	}
-	// A decoder of T's own may panic.
-	if err := guarded(func() error { return json.Unmarshal(text, &body) }); err != nil {
-		return none, &DecodeError{Type: t.String(), Err: err}
+	// A decoder of T's own may panic, which says nothing of the body.
+	err = guarded(func() error {
+		if err := json.Unmarshal(text, &body); err != nil {
+			return &DecodeError{Type: t.String(), Err: err}
+		}
+		inner = within(&body)
+		return nil
+	})
+	if err != nil {
+		return none, inner, err
 	}
-	return body, nil
+	return body, inner, nil
 }
 
 // isText reports whether T takes a body as it came.

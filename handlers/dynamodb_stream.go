@@ -14,22 +14,24 @@ import (
 // a global table have streams of their own: one change is an event in each
 // Region, and each has its own id.
 func DynamoDBStream(x *idempotent.Executor, key func(events.DynamoDBEventRecord) (idempotent.Key, error), fn func(context.Context, events.DynamoDBEventRecord) error, o *StreamOptions[events.DynamoDBEventRecord]) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	b := newStreamBatch("dynamodb stream", x, key, fn, o, func(r events.DynamoDBEventRecord) events.DynamoDBEventRecord { return r })
+	b := newStreamBatch(source{"dynamodb stream", []string{"aws:dynamodb"}, true}, x, key, fn, o, func(r events.DynamoDBEventRecord) events.DynamoDBEventRecord { return r })
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		records, err := b.receive(len(event.Records), func(i int) record[events.DynamoDBEventRecord] {
+		v, err := b.begin(ctx, len(event.Records), func(i int) record[events.DynamoDBEventRecord] {
 			r := event.Records[i]
-			return record[events.DynamoDBEventRecord]{id: r.Change.SequenceNumber, delivery: r, key: streamKey(r.EventSourceArn, r.EventID)}
+			return record[events.DynamoDBEventRecord]{
+				id: r.Change.SequenceNumber, mark: r.EventSource, delivery: r, key: streamKey(r.EventSourceArn, r.EventID),
+			}
 		})
 		if err != nil {
 			return events.DynamoDBEventResponse{}, err
 		}
-		at, err := b.handleStream(ctx, records, func(i int) string { return itemKey(event.Records[i]) })
+		at, err := v.handleStream(ctx, func(i int) string { return itemKey(event.Records[i]) })
 		if err != nil {
 			return events.DynamoDBEventResponse{}, err
 		}
 		failures := []events.DynamoDBBatchItemFailure{} // a nil one marshals as null
 		if at >= 0 {
-			failures = append(failures, events.DynamoDBBatchItemFailure{ItemIdentifier: records[at].id})
+			failures = append(failures, events.DynamoDBBatchItemFailure{ItemIdentifier: v.records[at].id})
 		}
 		return events.DynamoDBEventResponse{BatchItemFailures: failures}, nil
 	}

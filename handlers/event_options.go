@@ -29,26 +29,20 @@ type EventOptions struct {
 	Wait time.Duration
 }
 
-func newEventBatch[D any](source string, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o *EventOptions) *batch[D] {
+func newEventBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o *EventOptions) *batch[D] {
 	if o == nil {
 		o = &EventOptions{}
 	}
-	return newBatch(source, x, key, fn, newPolicy(source, o.Concurrency, o.Margin, o.Wait, asLongAsItTakes, o.OnFailure))
+	return newBatch(s, x, key, fn, newPolicy(s.name, o.Concurrency, o.Margin, o.Wait, asLongAsItTakes, o.OnFailure))
 }
 
 // handleAll succeeds when all records have. One that fails stops no other, so
 // that fewer are left for the retry.
 func (b *batch[D]) handleAll(ctx context.Context, size int, read func(i int) record[D]) error {
-	records, err := b.receive(size, read)
+	v, err := b.begin(ctx, size, read)
 	if err != nil {
 		return err
 	}
-	lanes := byLane(size, func(i int) any {
-		if records[i].err != nil {
-			return i
-		}
-		return identityOf(records[i].key)
-	})
-	ends := b.handle(ctx, records, schedule{lanes: lanes})
-	return b.failed(records, ends, "the source takes no report of single records")
+	ends := v.handle(ctx, schedule{lanes: apart(size)})
+	return v.failed(ends, "the source takes no report of single records")
 }

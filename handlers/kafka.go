@@ -45,35 +45,37 @@ type KafkaItemIdentifier struct {
 // bootstrap servers. A topic that is created anew counts its offsets from 0
 // again: use an id of the business there. A record without a value, which
 // deletes its key from a compacted topic, has the body nil if T is a pointer,
-// and does not decode otherwise.
+// is empty if T is string or []byte, and does not decode otherwise.
 //
 // Records of a partition run in order, and the first that fails ends its
 // partition. Partitions run at the same time, within Concurrency.
 func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.Key, error), fn func(context.Context, KafkaRecord[T]) error, o *StreamOptions[events.KafkaRecord]) func(context.Context, events.KafkaEvent) (KafkaEventResponse, error) {
-	b := newStreamBatch("kafka", x, key, fn, o, func(r KafkaRecord[T]) events.KafkaRecord { return r.Source })
+	b := newStreamBatch(source{"kafka", []string{"aws:kafka", "SelfManagedKafka"}, true}, x, key, fn, o, func(r KafkaRecord[T]) events.KafkaRecord { return r.Source })
 	return func(ctx context.Context, event events.KafkaEvent) (KafkaEventResponse, error) {
 		places, cluster := kafkaPlaces(event), kafkaCluster(event)
-		records, err := b.receive(len(places), func(i int) record[KafkaRecord[T]] {
+		v, err := b.begin(ctx, len(places), func(i int) record[KafkaRecord[T]] {
 			r, name := places[i].record, places[i].name()
-			body, err := decodeKafka[T](r.Value)
-			return record[KafkaRecord[T]]{id: name, delivery: KafkaRecord[T]{r, body}, key: streamKey(cluster, name), err: err}
+			body, inner, err := decodeKafka[T](r.Value)
+			return record[KafkaRecord[T]]{
+				id: name, mark: event.EventSource, delivery: KafkaRecord[T]{r, body},
+				key: streamKey(cluster, name), skip: inner.skip, err: err,
+			}
 		})
 		if err != nil {
 			return KafkaEventResponse{}, err
 		}
 		lanes := byLane(len(places), func(i int) string { return places[i].partition })
-		ends := b.handle(ctx, records, schedule{lanes: lanes, halt: haltLane})
+		ends := v.handle(ctx, schedule{lanes: lanes, halt: haltLane})
+		if err := v.unnamed(ends); err != nil {
+			return KafkaEventResponse{}, err
+		}
 		failures := []KafkaBatchItemFailure{} // a nil one marshals as null
 		for _, lane := range lanes {
 			at := slices.IndexFunc(lane, func(i int) bool { return ends[i] != nil })
-			if at < 0 {
-				continue
+			if at >= 0 {
+				place := places[lane[at]]
+				failures = append(failures, KafkaBatchItemFailure{KafkaItemIdentifier{place.partition, place.record.Offset}})
 			}
-			i := lane[at]
-			if records[i].id == "" {
-				return KafkaEventResponse{}, b.failed(records, ends, "one of them has no place to report it by")
-			}
-			failures = append(failures, KafkaBatchItemFailure{KafkaItemIdentifier{places[i].partition, places[i].record.Offset}})
 		}
 		return KafkaEventResponse{BatchItemFailures: failures}, nil
 	}
@@ -113,11 +115,10 @@ func kafkaCluster(event events.KafkaEvent) string {
 	return cmp.Or(event.EventSourceARN, digestOf(servers...))
 }
 
-func decodeKafka[T any](value string) (T, error) {
+func decodeKafka[T any](value string) (body T, inner inner, err error) {
 	text, err := decodeBase64(value)
 	if err != nil {
-		var none T
-		return none, err
+		return body, inner, err
 	}
 	if value == "" && !isText[T]() {
 		text = []byte("null")

@@ -17,29 +17,33 @@ type KinesisRecord[T any] = Delivery[events.KinesisEventRecord, T]
 //
 // fn runs once per key. A nil key stands for the stream and the event id,
 // which holds shard and sequence number. Records that the producer library has
-// aggregated share a sequence number, and come here as one record.
+// aggregated share a sequence number, and come here as one record. Mappings
+// with a tumbling window, which have a state, are not for this handler.
 //
 // Records run in order. At the first that fails the batch ends: Lambda
 // delivers again from there, and what is done after it, by other partition
 // keys, is not run again.
 func Kinesis[T any](x *idempotent.Executor, key func(KinesisRecord[T]) (idempotent.Key, error), fn func(context.Context, KinesisRecord[T]) error, o *StreamOptions[events.KinesisEventRecord]) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
-	b := newStreamBatch("kinesis", x, key, fn, o, func(r KinesisRecord[T]) events.KinesisEventRecord { return r.Source })
+	b := newStreamBatch(source{"kinesis", []string{"aws:kinesis"}, true}, x, key, fn, o, func(r KinesisRecord[T]) events.KinesisEventRecord { return r.Source })
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
-		records, err := b.receive(len(event.Records), func(i int) record[KinesisRecord[T]] {
+		v, err := b.begin(ctx, len(event.Records), func(i int) record[KinesisRecord[T]] {
 			r := event.Records[i]
-			body, err := decodeBody[T](r.Kinesis.Data)
-			return record[KinesisRecord[T]]{id: r.Kinesis.SequenceNumber, delivery: KinesisRecord[T]{r, body}, key: streamKey(r.EventSourceArn, r.EventID), err: err}
+			body, inner, err := decodeBody[T](r.Kinesis.Data)
+			return record[KinesisRecord[T]]{
+				id: r.Kinesis.SequenceNumber, mark: r.EventSource, delivery: KinesisRecord[T]{r, body},
+				key: streamKey(r.EventSourceArn, r.EventID), skip: inner.skip, err: err,
+			}
 		})
 		if err != nil {
 			return events.KinesisEventResponse{}, err
 		}
-		at, err := b.handleStream(ctx, records, func(i int) string { return event.Records[i].Kinesis.PartitionKey })
+		at, err := v.handleStream(ctx, func(i int) string { return event.Records[i].Kinesis.PartitionKey })
 		if err != nil {
 			return events.KinesisEventResponse{}, err
 		}
 		failures := []events.KinesisBatchItemFailure{} // a nil one marshals as null
 		if at >= 0 {
-			failures = append(failures, events.KinesisBatchItemFailure{ItemIdentifier: records[at].id})
+			failures = append(failures, events.KinesisBatchItemFailure{ItemIdentifier: v.records[at].id})
 		}
 		return events.KinesisEventResponse{BatchItemFailures: failures}, nil
 	}

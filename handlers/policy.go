@@ -48,25 +48,15 @@ func newPolicy(source string, concurrency int, margin, wait, defaultWait time.Du
 	return p
 }
 
-// lastStart is the time after which no record is started. The margin never
-// takes more than half of the invocation: with a short timeout, nothing would
-// ever start.
+// lastStart is the time after which no record is started; it is to be asked
+// for when the invocation begins. The margin never takes more than half of
+// that: with a short timeout, nothing would ever start.
 func (p policy) lastStart(ctx context.Context) time.Time {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return time.Time{}
 	}
 	return deadline.Add(-min(p.margin, time.Until(deadline)/2))
-}
-
-// waiting gives the context of one record: its wait for a twin leaves the
-// margin.
-func (p policy) waiting(ctx context.Context) context.Context {
-	wait := p.wait
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(deadline)-p.margin)
-	}
-	return idempotent.WithWait(ctx, max(wait, 0))
 }
 
 // logFailure is the default of the options OnFailure. The text of a handler's

@@ -24,24 +24,25 @@ func RabbitMQ[T any](x *idempotent.Executor, key func(RabbitMQMessage[T]) (idemp
 	if key == nil {
 		panic("handlers: rabbitmq: no key function: its messages have no key of their own")
 	}
-	b := newEventBatch("rabbitmq", x, key, fn, o)
+	b := newEventBatch(source{name: "rabbitmq", marks: []string{"aws:rmq"}}, x, key, fn, o)
 	return func(ctx context.Context, event events.RabbitMQEvent) error {
 		var messages []events.RabbitMQMessage
 		for _, queue := range slices.Sorted(maps.Keys(event.MessagesByQueue)) {
 			messages = append(messages, event.MessagesByQueue[queue]...)
 		}
 		return b.handleAll(ctx, len(messages), func(i int) record[RabbitMQMessage[T]] {
-			body, err := decodeData[T](messages[i].Data)
-			return record[RabbitMQMessage[T]]{delivery: RabbitMQMessage[T]{messages[i], body}, err: err}
+			body, inner, err := decodeData[T](messages[i].Data)
+			return record[RabbitMQMessage[T]]{
+				mark: event.EventSource, delivery: RabbitMQMessage[T]{messages[i], body}, skip: inner.skip, err: err,
+			}
 		})
 	}
 }
 
-func decodeData[T any](data string) (T, error) {
+func decodeData[T any](data string) (body T, inner inner, err error) {
 	text, err := decodeBase64(data)
 	if err != nil {
-		var none T
-		return none, err
+		return body, inner, err
 	}
 	return decodeBody[T](text)
 }

@@ -3,6 +3,7 @@ package handlers
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -20,17 +21,20 @@ func (e S3Event) isTest() bool { return e.Event == "s3:TestEvent" && len(e.Recor
 
 // S3 handles notifications of a bucket. fn runs once per key. A nil key stands
 // for a digest of the bucket's name, the object's decoded key, its version (or
-// its ETag where the bucket keeps none), the sequencer and the event's name.
+// its ETag where the bucket keeps none), the event's name, and the sequencer.
+// Where there is no sequencer, as for tags and access lists, which can change
+// again and again, it is of the request's id and the event's time instead.
 //
 // What [SNS] says of failures holds here too. A test event is acknowledged.
 func S3(x *idempotent.Executor, key func(events.S3EventRecord) (idempotent.Key, error), fn func(context.Context, events.S3EventRecord) error, o *EventOptions) func(context.Context, S3Event) error {
-	b := newEventBatch("s3", x, key, fn, o)
+	b := newEventBatch(source{name: "s3", marks: []string{"aws:s3"}}, x, key, fn, o)
 	return func(ctx context.Context, event S3Event) error {
 		if event.isTest() {
 			return nil
 		}
 		return b.handleAll(ctx, len(event.Records), func(i int) record[events.S3EventRecord] {
-			return record[events.S3EventRecord]{delivery: event.Records[i], key: idempotent.Key{ID: s3ID(event.Records[i])}}
+			r := event.Records[i]
+			return record[events.S3EventRecord]{mark: r.EventSource, delivery: r, key: idempotent.Key{ID: s3ID(r)}}
 		})
 	}
 }
@@ -38,9 +42,16 @@ func S3(x *idempotent.Executor, key func(events.S3EventRecord) (idempotent.Key, 
 // s3ID is a digest, as an object's key alone may be as long as an ID.
 func s3ID(r events.S3EventRecord) string {
 	object := r.S3.Object
-	version := cmp.Or(object.VersionID, object.ETag)
-	if r.S3.Bucket.Name == "" || object.URLDecodedKey == "" || r.EventName == "" || version == "" && object.Sequencer == "" {
+	if r.S3.Bucket.Name == "" || object.URLDecodedKey == "" || r.EventName == "" {
 		return "" // what is left would be the same for several events
 	}
-	return digestOf(r.S3.Bucket.Name, object.URLDecodedKey, version, object.Sequencer, r.EventName)
+	which := "sequencer " + object.Sequencer
+	if object.Sequencer == "" {
+		request := r.ResponseElements["x-amz-request-id"]
+		if request == "" {
+			return ""
+		}
+		which = "request " + request + " at " + r.EventTime.UTC().Format(time.RFC3339Nano)
+	}
+	return digestOf(r.S3.Bucket.Name, object.URLDecodedKey, cmp.Or(object.VersionID, object.ETag), r.EventName, which)
 }

@@ -32,6 +32,11 @@ func inOrder(size int) [][]int {
 	return [][]int{lane}
 }
 
+// apart is a lane each.
+func apart(size int) [][]int {
+	return byLane(size, func(i int) int { return i })
+}
+
 // byLane puts records with the same name into one lane. Lanes come in the
 // order of their first records.
 func byLane[N comparable](size int, name func(i int) N) [][]int {
@@ -52,19 +57,18 @@ func byLane[N comparable](size int, name func(i int) N) [][]int {
 
 // run answers how each record ended: nil is done. It returns when all that
 // were started have ended.
-func (s schedule) run(ctx context.Context, size int, p policy, one func(context.Context, int) error) []error {
-	r := running{schedule: s, one: one, ends: make([]error, size), lastStart: p.lastStart(ctx)}
+//
+// All run on goroutines of their own, also one at a time: a handler that ends
+// its goroutine (runtime.Goexit) must not end the invocation's, which would
+// leave Lambda without an answer.
+func (s schedule) run(ctx context.Context, size, concurrency int, lastStart time.Time, one func(context.Context, int) error) []error {
+	r := running{schedule: s, one: one, ends: make([]error, size), lastStart: lastStart}
 	for i := range r.ends {
 		r.ends[i] = errUnfinished
 	}
 	r.lowest.Store(int64(size))
-	workers := min(p.concurrency, len(s.lanes))
-	if workers <= 1 {
-		r.work(ctx)
-		return r.ends
-	}
 	var group sync.WaitGroup
-	for range workers {
+	for range min(concurrency, len(s.lanes)) {
 		group.Go(func() { r.work(ctx) })
 	}
 	group.Wait()

@@ -12,7 +12,8 @@ import (
 type SNSMessage[T any] = Delivery[events.SNSEventRecord, T]
 
 // SNS handles notifications of a topic. fn runs once per key. A nil key stands
-// for the MessageId, which stays the same when SNS sends again.
+// for the MessageId, which stays the same when SNS sends again, or the inner id
+// of what is unwrapped by [FromEventBridge] and [FromS3].
 //
 // There is no answer for single records: if one fails, all come back, and
 // those that are done are acknowledged without running. A record whose twin is
@@ -20,12 +21,15 @@ type SNSMessage[T any] = Delivery[events.SNSEventRecord, T]
 // asynchronous invocation only twice more, and then loses it, unless the
 // function has an OnFailure destination.
 func SNS[T any](x *idempotent.Executor, key func(SNSMessage[T]) (idempotent.Key, error), fn func(context.Context, SNSMessage[T]) error, o *EventOptions) func(context.Context, events.SNSEvent) error {
-	b := newEventBatch("sns", x, key, fn, o)
+	b := newEventBatch(source{name: "sns", marks: []string{"aws:sns"}}, x, key, fn, o)
 	return func(ctx context.Context, event events.SNSEvent) error {
 		return b.handleAll(ctx, len(event.Records), func(i int) record[SNSMessage[T]] {
 			r := event.Records[i]
-			body, err := decodeBody[T]([]byte(r.SNS.Message))
-			return record[SNSMessage[T]]{id: r.SNS.MessageID, delivery: SNSMessage[T]{r, body}, key: idempotent.Key{ID: r.SNS.MessageID}, err: err}
+			body, inner, err := decodeBody[T]([]byte(r.SNS.Message))
+			return record[SNSMessage[T]]{
+				id: r.SNS.MessageID, mark: r.EventSource, delivery: SNSMessage[T]{r, body},
+				key: inner.key(r.SNS.MessageID), skip: inner.skip, err: err,
+			}
 		})
 	}
 }

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,26 +76,29 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 	if o == nil {
 		o = &SQSOptions{}
 	}
-	b := newBatch("sqs", x, key, fn, newPolicy("sqs", o.Concurrency, o.Margin, o.Wait, 5*time.Second, o.OnFailure))
+	b := newBatch(source{"sqs", []string{"aws:sqs"}, true}, x, key, fn, newPolicy("sqs", o.Concurrency, o.Margin, o.Wait, 5*time.Second, o.OnFailure))
 	if o.Visibility != nil {
 		b.onConflict = func(ctx context.Context, m SQSMessage[T], running *idempotent.InProgressError) error {
 			return postpone(ctx, m.Source, running, o.Visibility)
 		}
 	}
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		messages, err := b.receive(len(event.Records), func(i int) record[SQSMessage[T]] {
+		v, err := b.begin(ctx, len(event.Records), func(i int) record[SQSMessage[T]] {
 			m := event.Records[i]
-			body, err := decodeBody[T]([]byte(m.Body))
-			return record[SQSMessage[T]]{id: m.MessageId, delivery: SQSMessage[T]{m, body}, key: messageKey(m, &body), err: err}
+			body, inner, err := decodeBody[T]([]byte(m.Body))
+			return record[SQSMessage[T]]{
+				id: m.MessageId, mark: m.EventSource, delivery: SQSMessage[T]{m, body},
+				key: inner.key(m.MessageId), skip: inner.skip, err: err,
+			}
 		})
 		if err != nil {
 			return events.SQSEventResponse{}, err
 		}
-		ends := b.handle(ctx, messages, sqsSchedule(messages, o.ContinueGroups))
+		ends := v.handle(ctx, sqsSchedule(event.Records, o.ContinueGroups))
 		if o.ErrorIfAllFailed && !anyDone(ends) {
-			return events.SQSEventResponse{}, b.failed(messages, ends, "none succeeded")
+			return events.SQSEventResponse{}, v.failed(ends, "none succeeded")
 		}
-		ids, err := b.report(messages, ends)
+		ids, err := v.report(ends)
 		if err != nil {
 			return events.SQSEventResponse{}, err
 		}
@@ -104,13 +108,6 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 		}
 		return events.SQSEventResponse{BatchItemFailures: failures}, nil
 	}
-}
-
-func messageKey[T any](m events.SQSMessage, body *T) idempotent.Key {
-	if inner, ok := any(body).(wrapped); ok {
-		return idempotent.Key{ID: inner.innerID()}
-	}
-	return idempotent.Key{ID: m.MessageId}
 }
 
 // SQSAttribute is a key function that takes the ID from a message attribute.
@@ -123,36 +120,23 @@ func SQSAttribute[T any](name string) func(SQSMessage[T]) (idempotent.Key, error
 	})
 }
 
-// sqsSchedule has messages of one key in one lane, where the second finds the
-// first one's end; those without a key have no twin.
-func sqsSchedule[T any](messages []record[SQSMessage[T]], continueGroups bool) schedule {
-	size := len(messages)
+func sqsSchedule(messages []events.SQSMessage, continueGroups bool) schedule {
 	switch {
 	case !isFIFO(messages):
-		return schedule{lanes: byLane(size, func(i int) any {
-			if messages[i].err != nil {
-				return i
-			}
-			return identityOf(messages[i].key)
-		})}
+		return schedule{lanes: apart(len(messages))}
 	case continueGroups:
-		return schedule{halt: haltLane, lanes: byLane(size, func(i int) string {
-			return messages[i].delivery.Source.Attributes["MessageGroupId"]
+		return schedule{halt: haltLane, lanes: byLane(len(messages), func(i int) string {
+			return messages[i].Attributes["MessageGroupId"]
 		})}
 	default:
-		return schedule{halt: haltLane, lanes: inOrder(size)}
+		return schedule{halt: haltLane, lanes: inOrder(len(messages))}
 	}
 }
 
 // isFIFO does not go by the message group: standard queues have groups too,
 // for fairness.
-func isFIFO[T any](messages []record[SQSMessage[T]]) bool {
-	for i := range messages {
-		if strings.HasSuffix(messages[i].delivery.Source.EventSourceARN, ".fifo") {
-			return true
-		}
-	}
-	return false
+func isFIFO(messages []events.SQSMessage) bool {
+	return slices.ContainsFunc(messages, func(m events.SQSMessage) bool { return strings.HasSuffix(m.EventSourceARN, ".fifo") })
 }
 
 // longestVisibility is SQS's limit.

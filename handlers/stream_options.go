@@ -25,10 +25,14 @@ type StreamOptions[E any] struct {
 	OnFailure func(context.Context, *RecordError)
 
 	// Poison takes a record over that fails at every delivery: its body does
-	// not decode, it has no key, its error was [idempotent.Permanent], or its
-	// key needs a person. Send it somewhere else; with a nil error it is
-	// acknowledged. Default: it is reported as failed, and blocks its shard
-	// or partition until the mapping's bounded retries or the end of its life
+	// not decode, it has no valid key, its error was [idempotent.Permanent],
+	// its key was used for another payload, or needs a person. Send it
+	// somewhere else; with a nil error it is acknowledged. It is called for
+	// several records at once, and again for one that is delivered again
+	// because of an earlier record.
+	//
+	// Default: the record is reported as failed, and blocks its shard or
+	// partition until the mapping's bounded retries or the end of its life
 	// send it to the OnFailure destination.
 	Poison func(ctx context.Context, r E, err error) error
 
@@ -40,11 +44,11 @@ type StreamOptions[E any] struct {
 
 // newStreamBatch needs to know where the source's record is in what the
 // handler takes.
-func newStreamBatch[E, D any](source string, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o *StreamOptions[E], of func(D) E) *batch[D] {
+func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o *StreamOptions[E], of func(D) E) *batch[D] {
 	if o == nil {
 		o = &StreamOptions[E]{}
 	}
-	b := newBatch(source, x, key, fn, newPolicy(source, o.Concurrency, o.Margin, o.Wait, asLongAsItTakes, o.OnFailure))
+	b := newBatch(s, x, key, fn, newPolicy(s.name, o.Concurrency, o.Margin, o.Wait, asLongAsItTakes, o.OnFailure))
 	if poison := o.Poison; poison != nil {
 		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
 	}
@@ -53,15 +57,11 @@ func newStreamBatch[E, D any](source string, x *idempotent.Executor, key func(D)
 
 // handleStream answers the record from which the stream has to be delivered
 // again, -1 if none. Only the first counts, so nothing after it is started.
-func (b *batch[D]) handleStream(ctx context.Context, records []record[D], lane func(i int) string) (int, error) {
-	lanes := inOrder(len(records))
-	if b.policy.concurrency > 1 {
-		lanes = byLane(len(records), lane)
+func (v *invocation[D]) handleStream(ctx context.Context, lane func(i int) string) (int, error) {
+	lanes := inOrder(len(v.records))
+	if v.policy.concurrency > 1 {
+		lanes = byLane(len(v.records), lane)
 	}
-	ends := b.handle(ctx, records, schedule{lanes: lanes, halt: haltAfter})
-	at := first(ends)
-	if at >= 0 && records[at].id == "" {
-		return at, b.failed(records, ends, "the first has no sequence number to report it by")
-	}
-	return at, nil
+	ends := v.handle(ctx, schedule{lanes: lanes, halt: haltAfter})
+	return first(ends), v.unnamed(ends)
 }

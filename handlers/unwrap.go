@@ -5,17 +5,48 @@ import (
 	"errors"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/idempotent"
 )
 
-// wrapped is the body of a queue message that holds another source's event.
-type wrapped interface {
-	// innerID is the natural key of the inner event, "" if it has none.
-	innerID() string
+// inner is what a body says that holds another source's event.
+type inner struct {
+	wraps bool
+	id    string // natural key of the innermost event, "" if it has none
+	skip  bool   // there is nothing in it to run for
+}
+
+type wrapper interface{ inner() inner }
+
+// within looks into a body, which may be a pointer itself.
+func within[T any](body *T) inner {
+	w, ok := any(body).(wrapper)
+	if !ok {
+		w, ok = any(*body).(wrapper)
+	}
+	if !ok {
+		return inner{}
+	}
+	return w.inner()
+}
+
+// or is the inner one, or that of a wrapper itself.
+func (i inner) or(id string) inner {
+	if i.wraps {
+		return i
+	}
+	return inner{wraps: true, id: id}
+}
+
+// key is the default key of a record whose own id is outer.
+func (i inner) key(outer string) idempotent.Key {
+	return idempotent.Key{ID: i.or(outer).id}
 }
 
 // FromSNS is the body of a queue message that an SNS subscription without raw
 // message delivery has sent. Its default key is the notification's MessageId,
-// which stays the same when SNS sends again.
+// which stays the same when SNS sends again, or the key of what is wrapped once
+// more, as in FromSNS[FromS3].
 type FromSNS[T any] struct {
 	Source events.SNSEntity `json:"source"`
 	Body   T                `json:"body"`
@@ -31,11 +62,11 @@ func (m *FromSNS[T]) UnmarshalJSON(text []byte) (err error) {
 	if m.Source.MessageID == "" || m.Source.Type != "Notification" {
 		return errNotWrapped // as with raw delivery: its fields are another's
 	}
-	m.Body, err = decodeBody[T]([]byte(m.Source.Message))
+	m.Body, _, err = decodeBody[T]([]byte(m.Source.Message))
 	return err
 }
 
-func (m *FromSNS[T]) innerID() string { return m.Source.MessageID }
+func (m *FromSNS[T]) inner() inner { return within(&m.Body).or(m.Source.MessageID) }
 
 // FromEventBridge is the body of a queue message that is an EventBridge event.
 // Its default key is the event's id.
@@ -52,17 +83,19 @@ func (m *FromEventBridge[T]) UnmarshalJSON(text []byte) (err error) {
 	if m.Source.ID == "" || m.Source.DetailType == "" {
 		return errNotWrapped
 	}
-	m.Body, err = decodeBody[T](m.Source.Detail)
+	m.Body, _, err = decodeBody[T](m.Source.Detail)
 	return err
 }
 
-func (m *FromEventBridge[T]) innerID() string { return m.Source.ID }
+func (m *FromEventBridge[T]) inner() inner { return within(&m.Body).or(m.Source.ID) }
 
 // FromS3 is the body of a queue message that is a notification of S3. Its
 // default key is made of those of its records, see [S3]. The message that S3
 // sends when notifications are set up is acknowledged without running.
 type FromS3 struct {
 	Records []events.S3EventRecord `json:"Records"`
+
+	test bool
 }
 
 // UnmarshalJSON decodes the notification.
@@ -71,19 +104,21 @@ func (m *FromS3) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &event); err != nil {
 		return err
 	}
-	if event.isTest() {
-		return errSkipped
-	}
-	if len(event.Records) == 0 {
+	if m.test = event.isTest(); !m.test && len(event.Records) == 0 {
 		return errNotWrapped
 	}
 	m.Records = event.Records
 	return nil
 }
 
-func (m *FromS3) innerID() string {
-	ids := make([]string, len(m.Records))
-	for i, r := range m.Records {
+func (m *FromS3) inner() inner {
+	return inner{wraps: true, id: s3IDs(m.Records), skip: m.test}
+}
+
+// s3IDs is the id of one record, or that of all of several.
+func s3IDs(records []events.S3EventRecord) string {
+	ids := make([]string, len(records))
+	for i, r := range records {
 		if ids[i] = s3ID(r); ids[i] == "" {
 			return ""
 		}

@@ -95,7 +95,7 @@ func (c *call) bypass(ctx context.Context) error {
 	ctx, in := c.enter(ctx, nil)
 	err := c.work.run(ctx)
 	returned = true
-	in.judge(err)
+	c.event.Permanent = in.judge(err).permanent
 	return unmarked(err)
 }
 
@@ -119,6 +119,9 @@ func (c *call) share(record Record) {
 }
 
 func (c *call) decode(record Record) error {
+	if record.Status == Completed && !c.work.hasResult() {
+		return nil
+	}
 	if record.Unavailable != "" {
 		return &ResultUnavailableError{KeyHash: c.hash, Reason: record.Unavailable}
 	}

@@ -95,10 +95,7 @@ func (c *call) enter(ctx context.Context, h *hold) (context.Context, *inside) {
 		// The event is for this call, not for those that its handler makes.
 		ctx = context.WithValue(ctx, eventKey{}, (*Event)(nil))
 	}
-	if ctx.Value(waitKey{}) != nil {
-		ctx = WithWait(ctx, 0)
-	}
-	return ctx, in
+	return withoutWait(ctx), in
 }
 
 // nestedIn reports whether ctx is inside of a call that holds this very record.

@@ -14,6 +14,7 @@ func (c *call) run(ctx context.Context, h *hold) error {
 		return c.complete(ctx, h)
 	}
 	asks := in.judge(err)
+	c.event.Permanent = asks.permanent
 	if asks.permanent && !c.x.config.ReleasePermanent {
 		return c.fail(ctx, h, err)
 	}

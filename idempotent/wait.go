@@ -19,17 +19,27 @@ var errWaitOver = errors.New("idempotent: the other call runs longer than the wa
 
 type waitKey struct{}
 
-// WithWait gives the calls under ctx a wait of their own, for adapters that
-// know how long their trigger is better kept waiting than refused: the longer
-// one of it and Config.Wait counts. It does not hold for calls that their
-// handlers make, and identical calls of one process share no execution by it.
+// WithWait gives the calls under ctx a wait in place of Config.Wait, for
+// adapters that know how long their trigger is better kept waiting than
+// refused. It does not hold for calls that their handlers make. Whether
+// identical calls of one process share an execution is for Config.Wait to say.
 func WithWait(ctx context.Context, wait time.Duration) context.Context {
-	return context.WithValue(ctx, waitKey{}, wait)
+	return context.WithValue(ctx, waitKey{}, &wait)
+}
+
+// withoutWait leaves the calls of a handler to their own Config.Wait.
+func withoutWait(ctx context.Context) context.Context {
+	if ctx.Value(waitKey{}) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, waitKey{}, (*time.Duration)(nil))
 }
 
 func (c *call) longestWait(ctx context.Context) time.Duration {
-	own, _ := ctx.Value(waitKey{}).(time.Duration)
-	return max(own, c.x.config.Wait)
+	if own, _ := ctx.Value(waitKey{}).(*time.Duration); own != nil {
+		return *own
+	}
+	return c.x.config.Wait
 }
 
 // waitUntil leaves the Reserve of an invocation to answer "in progress" in.

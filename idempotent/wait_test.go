@@ -227,8 +227,8 @@ func TestWithWait(t *testing.T) {
 	}{
 		"no wait configured": {0, 10 * time.Second, 10 * time.Second},
 		"a shorter one":      {5 * time.Second, 10 * time.Second, 10 * time.Second},
-		"a longer one":       {10 * time.Second, 5 * time.Second, 10 * time.Second},
-		"none of its own":    {10 * time.Second, 0, 10 * time.Second},
+		"a longer one":       {10 * time.Second, 5 * time.Second, 5 * time.Second},
+		"it is switched off": {10 * time.Second, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -246,8 +246,14 @@ func TestWithWait(t *testing.T) {
 	}
 }
 
-// A handler that calls Do itself has no wait from around it.
+// A handler that calls Do itself has the wait of that executor.
 func TestWithWaitEndsAtTheHandler(t *testing.T) {
+	for _, config := range []time.Duration{0, 10 * time.Second} {
+		withWaitEndsAtTheHandler(t, config)
+	}
+}
+
+func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		store := idempotent.NewMemory(0)
 		done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
@@ -256,12 +262,12 @@ func TestWithWaitEndsAtTheHandler(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		x := newExecutor(t, store, nil)
+		x := newExecutor(t, store, &idempotent.Config{Wait: config})
 		_, err = idempotent.Do(idempotent.WithWait(t.Context(), time.Hour), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 			value, _, err := do(ctx, x, mustNotRun(t))
 			return value, err
 		})
-		if !errors.Is(err, idempotent.ErrInProgress) || time.Since(begun) != 0 {
+		if !errors.Is(err, idempotent.ErrInProgress) || time.Since(begun) != config {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		<-done

@@ -50,6 +50,7 @@ type work interface {
 	run(ctx context.Context) error
 	encode() ([]byte, error)
 	decode(data []byte) error // replaces what run has left
+	hasResult() bool
 }
 
 type typed[T any] struct {
@@ -57,6 +58,8 @@ type typed[T any] struct {
 	fn     func(context.Context) (T, error)
 	result T
 }
+
+func (w *typed[T]) hasResult() bool { return true }
 
 func (w *typed[T]) run(ctx context.Context) (err error) {
 	w.result, err = w.fn(ctx)
