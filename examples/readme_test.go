@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -85,6 +89,65 @@ func errorsOf(ctx context.Context, x *idempotent.Executor, p Payment) (int, erro
 		return 400, nil
 	}
 	return 201, err
+}
+
+func pay(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	receipt, err := createPayment(ctx, Payment{})
+	return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: receipt.ID}, err
+}
+
+func serveHTTPAPI(x *idempotent.Executor) {
+	lambda.Start(handlers.APIGatewayV2(x, handlers.JWTClaim("sub"), pay, nil))
+}
+
+func userOf(r *http.Request) (string, error) {
+	user, _, _ := r.BasicAuth() // "" is refused
+	return user, nil
+}
+
+func middleware(x *idempotent.Executor, mux *http.ServeMux, payments http.Handler) {
+	protect := handlers.Middleware(x, handlers.RequestScope(userOf), &handlers.HTTPOptions{
+		Documentation: "https://api.example.com/docs/idempotency",
+		StoreHeaders:  []string{"Last-Modified"},
+	})
+	mux.Handle("POST /payments", protect(payments))
+}
+
+// What the README promises of HTTP, for net/http.
+func TestReadmeHTTP(t *testing.T) {
+	x, err := policies(idempotent.NewMemory(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	middleware(x, mux, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, idempotent.DownstreamKey(r.Context(), "charge"))
+	}))
+	send := func(user, key, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/payments", strings.NewReader(body))
+		r.Header.Set("Idempotency-Key", key)
+		r.SetBasicAuth(user, "")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		return w
+	}
+	first := send("ada", "k", `{"amount":1}`)
+	again := send("ada", `"k"`, `{"amount": 1.0}`)
+	other := send("eve", "k", `{"amount":1}`)
+	if first.Code != 201 || again.Code != 201 || again.Body.String() != first.Body.String() || again.Header().Get("Idempotent-Replayed") != "true" {
+		t.Errorf("got %d %s, then %d %s %v", first.Code, first.Body, again.Code, again.Body, again.Header())
+	}
+	if other.Code != 201 || other.Body.String() == first.Body.String() || other.Header().Get("Idempotent-Replayed") != "" {
+		t.Errorf("another user got %d %s", other.Code, other.Body)
+	}
+	for want, r := range map[int]*httptest.ResponseRecorder{
+		400: send("ada", "", ""), 403: send("", "k", `{"amount":1}`), 422: send("ada", "k", `{"amount":2}`),
+	} {
+		if r.Code != want || !strings.Contains(r.Body.String(), "https://api.example.com/docs/idempotency") {
+			t.Errorf("got %d %s, want %d", r.Code, r.Body, want)
+		}
+	}
 }
 
 // What the README promises of the first lines, with a store in memory.
@@ -171,7 +234,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	readme := read(t, "../README.md")
 	for _, options := range []any{
 		idempotent.Config{}, dynamo.Options{},
-		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{},
+		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, handlers.HTTPOptions{},
 	} {
 		for i := range reflect.TypeOf(options).NumField() {
 			name := reflect.TypeOf(options).Field(i).Name
@@ -196,4 +259,7 @@ func TestReadmeNamesEveryCommand(t *testing.T) {
 	}
 }
 
-var _ = serve
+var (
+	_ = serve
+	_ = serveHTTPAPI
+)
