@@ -1,6 +1,7 @@
 // Command payments is a Lambda function behind an API Gateway HTTP API
 // (payload format 2.0): POST /payments charges once per Idempotency-Key,
-// however often it is sent.
+// however often it is sent. Where the route has a JWT authorizer, each subject
+// has keys of its own.
 //
 // Environment:
 //
@@ -63,11 +64,7 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return overHTTP(idempotent.Wrap(x, key, provider.createPayment)), nil
-}
-
-func key(r request) (idempotent.Key, error) {
-	return idempotent.Key{ID: r.key, Payload: r.payment}, nil
+	return overHTTP(x, provider.createPayment), nil
 }
 
 func newLogger() (*slog.Logger, error) {

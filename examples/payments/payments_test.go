@@ -74,49 +74,55 @@ type invoker interface {
 	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
 }
 
-func send(t *testing.T, to invoker, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, []byte) {
+func send(t *testing.T, to invoker, e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
 	t.Helper()
-	r, payload, err := invoke(t.Context(), to, e)
+	r, err := invoke(t.Context(), to, e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, payload
+	return r
 }
 
-func invoke(ctx context.Context, to invoker, e events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, _ []byte, err error) {
+func invoke(ctx context.Context, to invoker, e events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
 	payload, err := json.Marshal(e)
 	if err != nil {
-		return r, nil, err
+		return r, err
 	}
 	answer, err := to.Invoke(ctx, payload)
 	if err != nil {
-		return r, nil, err
+		return r, err
 	}
 	if answer.FunctionError != nil {
-		return r, nil, answer.FunctionError
+		return r, answer.FunctionError
 	}
-	return r, answer.Payload, json.Unmarshal(answer.Payload, &r)
+	return r, json.Unmarshal(answer.Payload, &r)
 }
 
 const body = `{"amount":1299,"currency":"EUR","source":"card_1"}`
 
 func TestOneChargeAKey(t *testing.T) {
 	f := deploy(t)
-	first, firstBytes := send(t, f.Environment(0), event("k1", body))
+	first := send(t, f.Environment(0), event("k1", body))
 	var paid payment
 	if err := json.Unmarshal([]byte(first.Body), &paid); err != nil || first.StatusCode != http.StatusCreated || paid.ID == "" || paid.Amount != 1299 {
 		t.Fatalf("first: %+v, %v", first, err)
 	}
-	// Another spelling of the body is the same request.
-	for _, again := range []string{body, `{"source":"card_1", "currency":"EUR", "amount":1299}`} {
-		if _, got := send(t, f.Environment(1), event("k1", again)); !bytes.Equal(got, firstBytes) {
-			t.Errorf("repeated: %s\nfirst: %s", got, firstBytes)
+	if first.Headers["Idempotent-Replayed"] != "" {
+		t.Errorf("the first is marked as a replay: %+v", first)
+	}
+	// Another spelling of the key, or of the body, is the same request.
+	for _, again := range []events.APIGatewayV2HTTPRequest{
+		event("k1", body), event(`"k1"`, body), event("k1", `{"source":"card_1", "currency":"EUR", "amount":1299}`),
+	} {
+		got := send(t, f.Environment(1), again)
+		if got.StatusCode != first.StatusCode || got.Body != first.Body || got.Headers["Idempotent-Replayed"] != "true" {
+			t.Errorf("repeated: %+v\nfirst: %+v", got, first)
 		}
 	}
 	if n := f.charges(t); n != 1 {
 		t.Errorf("%d charges", n)
 	}
-	if other, _ := send(t, f, event("k2", body)); other.StatusCode != http.StatusCreated {
+	if other := send(t, f, event("k2", body)); other.StatusCode != http.StatusCreated {
 		t.Errorf("another key: %+v", other)
 	}
 	if n := f.charges(t); n != 2 {
@@ -126,7 +132,7 @@ func TestOneChargeAKey(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	f := deploy(t)
-	if first, _ := send(t, f, event("used", body)); first.StatusCode != http.StatusCreated {
+	if first := send(t, f, event("used", body)); first.StatusCode != http.StatusCreated {
 		t.Fatalf("first: %+v", first)
 	}
 	get := event("k", body)
@@ -143,16 +149,41 @@ func TestRefusals(t *testing.T) {
 		"no JSON":         {event("k", "amount=1299"), http.StatusBadRequest},
 		"no amount":       {event("k", `{"currency":"EUR","source":"card_1"}`), http.StatusBadRequest},
 		"not base64":      {encoded, http.StatusBadRequest},
+		"two keys":        {event("k,l", body), http.StatusBadRequest},
 		"another payload": {event("used", `{"amount":1300,"currency":"EUR","source":"card_1"}`), http.StatusUnprocessableEntity},
 		"another method":  {get, http.StatusNotFound},
 	} {
-		r, _ := send(t, f, c.event)
+		r := send(t, f, c.event)
 		if r.StatusCode != c.want || r.Headers["Content-Type"] != "application/problem+json" {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	if n := f.charges(t); n != 1 {
+	// None of these has used its key up.
+	if r := send(t, f, event("k", body)); r.StatusCode != http.StatusCreated || r.Headers["Idempotent-Replayed"] != "" {
+		t.Errorf("a better request: %+v", r)
+	}
+	if n := f.charges(t); n != 2 {
 		t.Errorf("%d charges", n)
+	}
+}
+
+// Two subjects may choose the same key.
+func TestEachSubjectHasItsKeys(t *testing.T) {
+	f := deploy(t)
+	from := func(subject string) events.APIGatewayV2HTTPRequest {
+		e := event("k", body)
+		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": subject}},
+		}
+		return e
+	}
+	for _, e := range []events.APIGatewayV2HTTPRequest{from("ada"), from("eve"), event("k", body), from("ada")} {
+		if r := send(t, f, e); r.StatusCode != http.StatusCreated {
+			t.Errorf("got %+v", r)
+		}
+	}
+	if n := f.charges(t); n != 3 {
+		t.Errorf("%d charges of three callers", n)
 	}
 }
 
@@ -160,7 +191,7 @@ func TestATwinIsRunning(t *testing.T) {
 	f := deploy(t, "PAYMENTS_DELAY=2s")
 	done := make(chan int, 1)
 	go func() {
-		r, _, err := invoke(t.Context(), f.Environment(0), event("k", body))
+		r, err := invoke(t.Context(), f.Environment(0), event("k", body))
 		if err != nil {
 			t.Error(err)
 		}
@@ -172,7 +203,7 @@ func TestATwinIsRunning(t *testing.T) {
 			t.Fatal("nothing is charged")
 		}
 	}
-	twin, _ := send(t, f.Environment(1), event("k", body))
+	twin := send(t, f.Environment(1), event("k", body))
 	if twin.StatusCode != http.StatusConflict || twin.Headers["Retry-After"] == "" {
 		t.Errorf("the twin gets %+v", twin)
 	}

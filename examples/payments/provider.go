@@ -39,12 +39,12 @@ type provider struct {
 	newID  func(context.Context) string
 }
 
-func (p *provider) createPayment(ctx context.Context, r request) (payment, error) {
+func (p *provider) createPayment(ctx context.Context, o order) (payment, error) {
 	paid := payment{
 		ID:       p.newID(ctx),
-		Amount:   r.payment.Amount,
-		Currency: r.payment.Currency,
-		Source:   r.payment.Source,
+		Amount:   o.Amount,
+		Currency: o.Currency,
+		Source:   o.Source,
 		Created:  time.Now().UTC(),
 	}
 	// Half of the time is the way to the provider, half the way back: what

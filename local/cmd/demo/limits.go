@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +110,7 @@ func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string) (c
 			return 0, e.err
 		}
 		tell.note("thawed, it cannot record its own end, and answers what the record says: %d %s", e.answer.Status, e.answer.Body)
-		if !bytes.Equal(e.answer.whole, retry.whole) {
+		if !e.answer.same(retry) || !e.answer.replayed() {
 			return 0, errors.New("the thawed process gave another answer than the record's")
 		}
 	}

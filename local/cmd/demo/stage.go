@@ -112,9 +112,15 @@ type response struct {
 	Status      int               `json:"statusCode"`
 	Headers     map[string]string `json:"headers"`
 	Body        string            `json:"body"`
-	whole       []byte
 	environment int
 }
+
+// replayed says whether the answer is marked as a stored one.
+func (r response) replayed() bool { return r.Headers["Idempotent-Replayed"] == "true" }
+
+// same compares what a client acts on: a stored answer differs from the first
+// one in its mark.
+func (r response) same(as response) bool { return r.Status == as.Status && r.Body == as.Body }
 
 // request is POST /payments as API Gateway hands it to a function.
 func request(key string, amount int) []byte {
@@ -143,7 +149,7 @@ func post(ctx context.Context, to invoker, event []byte) (response, error) {
 	if answer.FunctionError != nil {
 		return response{}, answer.FunctionError
 	}
-	r := response{whole: answer.Payload, environment: answer.Environment}
+	r := response{environment: answer.Environment}
 	if err := json.Unmarshal(answer.Payload, &r); err != nil {
 		return r, fmt.Errorf("the answer is no HTTP answer: %w", err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +45,8 @@ func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err err
 		return 0, err
 	}
 	replays := retries.with(http.StatusCreated)
-	tell.note("the %d that were told to retry do: %d x 201, byte for byte the first answer: %s", len(conflicts), len(replays), replays.body())
+	tell.note("the %d that were told to retry do: %d x 201, %d of them marked Idempotent-Replayed, byte for byte the first body: %s",
+		len(conflicts), len(replays), replays.replayed(), replays.body())
 
 	reused, err := post(ctx, c, request("8e03978e-40d5-43dd-bc93-6894a57f9324", 99900))
 	if err != nil {
@@ -73,7 +73,9 @@ func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err err
 	case len(created) == 0 || len(replays) != len(conflicts):
 		err = errors.New("a request that was repeated after the payment did not get it")
 	case !all.with(http.StatusCreated).equal():
-		err = errors.New("the 201s are not equal byte for byte")
+		err = errors.New("the bodies of the 201s are not equal byte for byte")
+	case all.with(http.StatusCreated).replayed() != len(all.with(http.StatusCreated))-1:
+		err = errors.New("not every 201 but the first is marked as a replay")
 	case reused.Status != http.StatusUnprocessableEntity:
 		err = fmt.Errorf("a reused key got %d, want 422", reused.Status)
 	default:
@@ -106,11 +108,20 @@ func (r responses) with(status int) (some responses) {
 
 func (r responses) equal() bool {
 	for _, answer := range r {
-		if !bytes.Equal(answer.whole, r[0].whole) {
+		if !answer.same(r[0]) {
 			return false
 		}
 	}
 	return true
+}
+
+func (r responses) replayed() (n int) {
+	for _, answer := range r {
+		if answer.replayed() {
+			n++
+		}
+	}
+	return n
 }
 
 func (r responses) body() string {
