@@ -51,10 +51,10 @@ type HTTPOptions struct {
 	// Store says which answers are kept, by their status. Any other releases
 	// the key, so that a repetition runs the handler again.
 	//
-	// Default: those below 500, but not those that refuse before any effect
-	// or ask to be retried: 400, 401, 403, 408, 409, 422, 425 and 429. Where
-	// one of these is not kept, its attempt does not count against
-	// Config.MaxAttempts; one of another answer does.
+	// Default: those from 200 to 499, but not those that refuse before any
+	// effect or ask to be retried: 400, 401, 403, 408, 409, 422, 425 and 429.
+	// Where one of these is not kept, its attempt does not count against
+	// Config.MaxAttempts; that of any other answer does.
 	Store func(status int) bool
 
 	// StoreHeaders are fields that are kept besides Access-Control-Allow-

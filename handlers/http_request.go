@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/lambda-once/once/idempotent"
@@ -50,16 +52,20 @@ func rawQuery(text string) (query []httpParameter) {
 }
 
 // mapQuery is for events that hold a query as maps, of which multi has all
-// values where there is one.
+// values where there is one. Names are taken in order: two that are one when
+// unescaped would otherwise make another fingerprint each time.
 func mapQuery(multi map[string][]string, single map[string]string, unescape func(string) (string, error)) (query []httpParameter) {
-	for name, values := range multi {
-		for _, value := range values {
-			query = append(query, httpParameter{unescaped(name, unescape), unescaped(value, unescape)})
+	add := func(name, value string) {
+		query = append(query, httpParameter{unescaped(name, unescape), unescaped(value, unescape)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(multi)) {
+		for _, value := range multi[name] {
+			add(name, value)
 		}
 	}
 	if multi == nil {
-		for name, value := range single {
-			query = append(query, httpParameter{unescaped(name, unescape), unescaped(value, unescape)})
+		for _, name := range slices.Sorted(maps.Keys(single)) {
+			add(name, single[name])
 		}
 	}
 	return query
