@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"strings"
 	"testing"
@@ -24,7 +22,7 @@ func serveHTTP(t *testing.T, x *idempotent.Executor, o *handlers.HTTPOptions, ha
 	protected = httptest.NewUnstartedServer(handlers.Middleware(x, handlers.NoIdentity(), o)(handler))
 	plain = httptest.NewUnstartedServer(handler)
 	for _, s := range []*httptest.Server{protected, plain} {
-		s.Config.ErrorLog = silent()
+		s.Config.ErrorLog = quiet()
 		s.Start()
 		t.Cleanup(s.Close)
 	}
@@ -126,141 +124,6 @@ func TestMiddlewareLimitsRequests(t *testing.T) {
 	}
 	if runs != 1 || observed != 2 {
 		t.Errorf("%d runs, %d calls to the store; want those of the first", runs, observed)
-	}
-}
-
-// What the handler did is done, however it takes it that its answer does not
-// fit: nobody gets it, and nobody runs it again.
-func TestMiddlewareAnswerTooLarge(t *testing.T) {
-	const limit = 10
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 100<<10)) }))
-	defer upstream.Close()
-	target, err := url.Parse(upstream.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.ErrorLog = silent()
-	for name, handler := range map[string]http.HandlerFunc{
-		"in one piece": func(w http.ResponseWriter, _ *http.Request) {
-			_, err := io.WriteString(w, strings.Repeat("x", limit+1))
-			if tooLarge, ok := errors.AsType[*handlers.ResponseTooLargeError](err); !ok || tooLarge.Limit != limit || !strings.Contains(err.Error(), "10 bytes") {
-				t.Errorf("Write: %v", err)
-			}
-		},
-		"streamed": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			for range 3 {
-				fmt.Fprint(w, "data\n")
-			}
-			if _, ok := w.(http.Flusher); ok {
-				t.Error("it can be flushed")
-			}
-			if err := http.NewResponseController(w).Flush(); !errors.Is(err, http.ErrNotSupported) {
-				t.Errorf("Flush: %v", err)
-			}
-			fmt.Fprint(w, "x") // would fit again
-		},
-		"by a proxy": proxy.ServeHTTP,
-	} {
-		t.Run(name, func(t *testing.T) {
-			runs := 0
-			protected, _ := serveHTTP(t, newExecutor(t, idempotent.NewMemory(0), nil), &handlers.HTTPOptions{MaxResponseBytes: limit}, func(w http.ResponseWriter, r *http.Request) {
-				runs++
-				handler(w, r)
-			})
-			for _, mark := range []string{"", "true"} {
-				r, text, err := post(t, protected, "k", "")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if r.Header.Get("Idempotent-Replayed") != mark {
-					t.Errorf("Idempotent-Replayed: %q, want %q", r.Header.Get("Idempotent-Replayed"), mark)
-				}
-				r.Header.Del("Idempotent-Replayed")
-				if _, detail := isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500); !strings.Contains(detail, "too large") {
-					t.Errorf("the detail is %q", detail)
-				}
-			}
-			if runs != 1 {
-				t.Errorf("%d runs", runs)
-			}
-		})
-	}
-}
-
-// Another panic in an answer that is too large is a panic.
-func TestMiddlewarePanics(t *testing.T) {
-	for name, panics := range map[string]func(http.ResponseWriter){
-		"a bug":                   func(http.ResponseWriter) { panic("a bug") },
-		"an abort":                func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
-		"after part of an answer": func(w http.ResponseWriter) { fmt.Fprint(w, "part"); panic(http.ErrAbortHandler) },
-		"a bug in a large answer": func(w http.ResponseWriter) { fmt.Fprint(w, strings.Repeat("x", 11)); panic("a bug") },
-		"no status":               func(w http.ResponseWriter) { w.WriteHeader(0) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			runs := 0
-			protected, _ := serveHTTP(t, newExecutor(t, idempotent.NewMemory(0), nil), &handlers.HTTPOptions{MaxResponseBytes: 10}, func(w http.ResponseWriter, _ *http.Request) {
-				if runs++; runs == 1 {
-					panics(w)
-				}
-				w.WriteHeader(201)
-			})
-			if r, _, err := post(t, protected, "k", ""); err == nil {
-				t.Errorf("the connection is not cut: %v", r)
-			}
-			if r, _, err := post(t, protected, "k", ""); err != nil || r.StatusCode != 201 || runs != 2 {
-				t.Errorf("the retry got %v, %v after %d runs", r, err, runs)
-			}
-		})
-	}
-}
-
-// A client that goes away while it sends its request claims nothing.
-func TestMiddlewareClientGoneWhileSending(t *testing.T) {
-	outcomes := make(chan idempotent.Event, 1)
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) { outcomes <- e })})
-	protected, _ := serveHTTP(t, x, nil, func(http.ResponseWriter, *http.Request) { t.Error("the handler runs") })
-	conn, err := net.Dial("tcp", protected.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\nContent-Length: 100\r\n\r\nhalf of ")
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
-	// That its context ends soon is not what keeps it from running.
-	if e := <-outcomes; e.Outcome != idempotent.OutcomeFailed || e.RoundTrips != 0 || !errors.Is(e.Err, idempotent.ErrInvalidPayload) {
-		t.Errorf("observed %+v", e)
-	}
-}
-
-// One that goes away later ends the handler's context. The answer of a handler
-// that finishes all the same is there for the repetition.
-func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
-	started, outcomes := make(chan struct{}), make(chan idempotent.Event, 2)
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) { outcomes <- e })})
-	protected, _ := serveHTTP(t, x, nil, func(w http.ResponseWriter, r *http.Request) {
-		close(started)
-		<-r.Context().Done()
-		w.WriteHeader(201)
-		fmt.Fprint(w, "done all the same")
-	})
-	conn, err := net.Dial("tcp", protected.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprint(conn, "POST /a%2Fb?q=1 HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\nContent-Length: 4\r\n\r\nbody")
-	<-started
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if e := <-outcomes; e.Outcome != idempotent.OutcomeExecuted {
-		t.Errorf("observed %+v", e)
-	}
-	r, text, err := post(t, protected, "k", "body")
-	if err != nil || r.StatusCode != 201 || text != "done all the same" || r.Header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("the repetition got %v %q, %v", r, text, err)
 	}
 }
 
