@@ -197,6 +197,35 @@ func TestHTTPFailOpen(t *testing.T) {
 	})
 }
 
+// A handler whose Executor is disabled can be tested without repetitions.
+func TestHTTPDisabled(t *testing.T) {
+	t.Setenv("ONCE_DISABLED", "1")
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, created)
+		for run := 1; run <= 2; run++ {
+			if r := s.get(k); r.status != 201 || r.body != fmt.Sprint("run ", run) || r.headers.Get("Idempotent-Replayed") != "" {
+				t.Errorf("got %+v", r)
+			}
+		}
+	})
+}
+
+// The client gets the handler's answer, whether or not the key could be released.
+func TestHTTPReleaseFails(t *testing.T) {
+	down := fmt.Errorf("down: %w", idempotent.ErrUnavailable)
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		store := &hooked{Memory: idempotent.NewMemory(0), change: func(idempotent.Fence, idempotent.Change) error { return down }}
+		s := newSite(t, d, newExecutor(t, store, nil), nil, func(context.Context, int, string) (httpReply, error) {
+			return httpReply{status: 502, body: "mine"}, nil
+		})
+		if r := s.get(k); r.status != 502 || r.body != "mine" {
+			t.Errorf("got %+v", r)
+		}
+		isProblem(t, s.get(k), 409)
+		s.ran(1)
+	})
+}
+
 // Observers hear of refusals, of answers that are not kept, and no key.
 func TestHTTPObserved(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {

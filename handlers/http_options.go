@@ -12,6 +12,7 @@ import (
 // field stands for its default, and a nil *HTTPOptions for all of them. How
 // long answers are kept, and whether a request may come without a key, are
 // policies of the Executor: Config.Retention and Config.OnMissingKey.
+// Functions are called by many requests at once.
 //
 // A mistake in the options panics when the handler is made, as
 // regexp.MustCompile does: no request could make them valid.

@@ -24,6 +24,8 @@ import (
 // Scopes of different kinds never meet: the Key.Scope starts with the kind, as
 // in claim["sub"]=ada, and is empty for NoIdentity alone.
 //
+// Functions are called by many requests at once.
+//
 // An adapter panics when it is made with a scope that none of its requests can
 // have, as a JWT claim at a load balancer, and with the zero Scope.
 type Scope struct {
