@@ -27,7 +27,40 @@
 // to report it by fails the invocation, and so does an event without records.
 // A panic fails its record alone. A record that fails for good (its body does
 // not decode, it has no key, its error was marked [idempotent.Permanent]) is
-// run at most once, and reported at every delivery.
+// run at most once, and reported at every delivery. That is so while the
+// executor stores permanent errors: not with Config.ReleasePermanent, and not
+// in a call that bypasses the store.
+//
+// # HTTP
+//
+// [APIGatewayV2], [APIGateway], [ALB] and [FunctionURL] protect handlers of
+// HTTP events, and [Middleware] those of net/http, by the header
+// Idempotency-Key of draft-ietf-httpapi-idempotency-key-header-07. They are one
+// implementation: the adapters translate and decide nothing.
+//
+// The first client gets the handler's answer as it is. A repetition, which has
+// the same key, method, path, query and body, gets the stored status, headers
+// and body, marked with Idempotent-Replayed: true. Whoever comes while the
+// first request is running is told when to come again (409), and whoever uses
+// the key for another request that it is used (422). A request without a key,
+// or with a malformed one, is refused (400) before anything is looked up.
+// Answers of this package are problems (RFC 9457); they quote neither keys nor
+// bodies, and are not stored. Only where an answer of a [Middleware] is too
+// large to be kept, the problem that says so is stored in its place.
+//
+// Answers that report an error of the server, or refuse before any effect, are
+// not stored either: they release the key. See [HTTPOptions].
+//
+// A key belongs to its caller. Whose it is has to be said with a [Scope], which
+// has no default: two callers must never share an answer by accident.
+// [NoIdentity] says that all of them share their keys.
+//
+// Answers that are streamed cannot be kept: the types of streaming answers are
+// not taken here, and a Middleware holds the answer back up to a limit.
+//
+// [Invoke] is for functions that Step Functions or an SDK invokes directly.
+//
+// # Concurrency
 //
 // Handlers are safe for concurrent use: an environment may have several
 // invocations at a time (AWS_LAMBDA_MAX_CONCURRENCY).

@@ -167,7 +167,7 @@ func deployMiddleware(t testing.TB, x *idempotent.Executor, scope handlers.Scope
 		w.WriteHeader(reply.status)
 		_, _ = io.WriteString(w, reply.body)
 	})))
-	server.Config.ErrorLog = quiet()
+	server.Config.ErrorLog = silent()
 	t.Cleanup(server.Close)
 	client := server.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -27,7 +27,7 @@ func TestMiddlewareAnswerTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.ErrorLog = quiet()
+	proxy.ErrorLog = silent()
 	for name, handler := range map[string]http.HandlerFunc{
 		"in one piece": func(w http.ResponseWriter, _ *http.Request) {
 			_, err := io.WriteString(w, strings.Repeat("x", limit+1))

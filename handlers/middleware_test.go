@@ -22,7 +22,7 @@ func serveHTTP(t *testing.T, x *idempotent.Executor, o *handlers.HTTPOptions, ha
 	protected = httptest.NewUnstartedServer(handlers.Middleware(x, handlers.NoIdentity(), o)(handler))
 	plain = httptest.NewUnstartedServer(handler)
 	for _, s := range []*httptest.Server{protected, plain} {
-		s.Config.ErrorLog = quiet()
+		s.Config.ErrorLog = silent()
 		s.Start()
 		t.Cleanup(s.Close)
 	}
