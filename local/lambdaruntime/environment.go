@@ -3,6 +3,7 @@ package lambdaruntime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -17,11 +18,12 @@ type Environment struct {
 	log     io.Writer
 	busy    bool // guarded by runtime.mu
 
-	mu     sync.Mutex
-	box    *sandbox // nil before the first start and after an end
-	cold   int
-	clock  *clock // nil while no invocation is in progress
-	frozen bool   // by hand
+	mu        sync.Mutex
+	box       *sandbox // nil before the first start and after an end
+	cold      int
+	logStream string
+	clock     *clock // nil while no invocation is in progress
+	frozen    bool   // by hand
 }
 
 // Number is the environment's number, from 0.
@@ -32,6 +34,19 @@ func (e *Environment) ColdStarts() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.cold
+}
+
+// LogStream is what AWS_LAMBDA_LOG_STREAM_NAME says in the process that was
+// started last, be it alive or not: the environment's number, a dot, and the
+// number of the process. As on AWS no two processes of a function share it.
+// It is empty before the first start.
+//
+// Which process an invocation has died with is said by [CrashedError] and
+// [TimeoutError]: by the time somebody asks here, there may be a successor.
+func (e *Environment) LogStream() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.logStream
 }
 
 // Invoke is like [Runtime.Invoke] in this very environment.
@@ -131,10 +146,14 @@ func (e *Environment) sandbox() (_ *sandbox, cold bool, err error) {
 	if box != nil && !box.isGone() {
 		return box, false, nil
 	}
-	box, err = newSandbox(e.runtime.function, e.number, e.log, e.runtime.closing)
+	e.mu.Lock()
+	e.cold++
+	e.logStream = fmt.Sprintf("local/[%s]%d.%d", version, e.number, e.cold)
+	name := e.logStream
+	e.mu.Unlock()
+	box, err = newSandbox(e.runtime.function, name, e.log, e.runtime.closing)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.cold++
 	if err != nil {
 		e.box = nil
 		return nil, true, err
@@ -170,7 +189,7 @@ func (e *Environment) wait(box *sandbox, inv *invocation, clock *clock) (res Res
 			held := e.frozen
 			e.mu.Unlock()
 			if !held { // else it fired while it was being held
-				return res, answered, &TimeoutError{RequestID: inv.id, Timeout: e.runtime.function.Timeout}
+				return res, answered, &TimeoutError{RequestID: inv.id, LogStream: box.logStream, Timeout: e.runtime.function.Timeout}
 			}
 		case <-e.runtime.closing:
 			return res, answered, ErrClosed
@@ -195,5 +214,5 @@ func (e *Environment) end(box *sandbox) error {
 }
 
 func (e *Environment) obituary(box *sandbox, inv *invocation) error {
-	return &CrashedError{RequestID: inv.id, Status: box.process.State().String(), Output: box.output.tail()}
+	return &CrashedError{RequestID: inv.id, LogStream: box.logStream, Status: box.process.State().String(), Output: box.output.tail()}
 }

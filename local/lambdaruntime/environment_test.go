@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -205,6 +206,40 @@ func TestClose(t *testing.T) {
 		}
 		if _, err := r.Invoke(t.Context(), event("echo", "")); !errors.Is(err, lambdaruntime.ErrClosed) {
 			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// Whoever has seen a log stream's name can say which process wrote it.
+func TestLogStreamIsTheProcess(t *testing.T) {
+	r := start(t, lambdaruntime.Function{Environments: 2})
+	addr, accept := listen(t)
+	if name := r.Environment(0).LogStream(); name != "" {
+		t.Errorf("%q before the first start", name)
+	}
+	seen := map[string]bool{}
+	for i := range r.Environments() {
+		e := r.Environment(i)
+		for range 2 {
+			_, got := invoke(t, e, "echo")
+			name := e.LogStream()
+			if name == "" || seen[name] || !slices.Contains(got.Env, "AWS_LAMBDA_LOG_STREAM_NAME="+name) {
+				t.Errorf("log stream %q, after %v, in %q", name, seen, got.Env)
+			}
+			seen[name] = true
+			if _, again := invoke(t, e, "echo"); !slices.Contains(again.Env, "AWS_LAMBDA_LOG_STREAM_NAME="+name) {
+				t.Errorf("%q is not in %q", name, again.Env)
+			}
+			call := goInvoke(t, e.Invoke, event("hang", addr))
+			accept()
+			if err := e.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_, err := call.wait(t)
+			var crash *lambdaruntime.CrashedError
+			if !errors.As(err, &crash) || crash.LogStream != name || e.LogStream() != name {
+				t.Errorf("%q died with %v", name, err)
+			}
 		}
 	}
 }

@@ -17,6 +17,8 @@ var ErrIdle = errors.New("lambdaruntime: no invocation in progress")
 // TimeoutError means that the function was out of time and was killed.
 type TimeoutError struct {
 	RequestID string
+	// LogStream is that of the process, as of [Environment.LogStream].
+	LogStream string
 	Timeout   time.Duration
 }
 
@@ -28,6 +30,8 @@ func (e *TimeoutError) Error() string {
 // invocation, by itself or by [Environment.Kill].
 type CrashedError struct {
 	RequestID string
+	// LogStream is that of the process, as of [Environment.LogStream].
+	LogStream string
 	// Status is how it ended, such as "exit status 1" or "signal: killed".
 	Status string
 	// Output is the end of what it said.

@@ -98,7 +98,7 @@ func (f Function) arn() string {
 // environ is the whole environment of a process. HOME is missing as on AWS:
 // the SDK then cannot read the developer's own profile. Later entries win, so
 // the function may change all but the last.
-func (f Function) environ(api string, environment int) []string {
+func (f Function) environ(api, logStream string) []string {
 	env := []string{
 		"AWS_DEFAULT_REGION=" + region,
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(f.MemoryMB),
@@ -106,7 +106,7 @@ func (f Function) environ(api string, environment int) []string {
 		"AWS_LAMBDA_FUNCTION_VERSION=" + version,
 		"AWS_LAMBDA_INITIALIZATION_TYPE=on-demand",
 		"AWS_LAMBDA_LOG_GROUP_NAME=/aws/lambda/" + f.Name,
-		"AWS_LAMBDA_LOG_STREAM_NAME=local/[" + version + "]" + strconv.Itoa(environment),
+		"AWS_LAMBDA_LOG_STREAM_NAME=" + logStream,
 		"AWS_REGION=" + region,
 		"LAMBDA_TASK_ROOT=" + filepath.Dir(f.Binary),
 		"PATH=/usr/local/bin:/usr/bin/:/bin:/opt/bin",

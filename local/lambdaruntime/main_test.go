@@ -74,7 +74,12 @@ func event(do, addr string) []byte {
 }
 
 // invoke expects an answer.
-func invoke(t *testing.T, r *lambdaruntime.Runtime, do string) (lambdaruntime.Response, answer) {
+// invoker is a runtime or one of its environments.
+type invoker interface {
+	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
+}
+
+func invoke(t *testing.T, r invoker, do string) (lambdaruntime.Response, answer) {
 	t.Helper()
 	res, err := r.Invoke(t.Context(), event(do, ""))
 	if err != nil {

@@ -93,7 +93,7 @@ func TestTimeout(t *testing.T) {
 	addr, accept := listen(t)
 	_, err := r.Invoke(t.Context(), event("hang", addr))
 	var timeout *lambdaruntime.TimeoutError
-	if !errors.As(err, &timeout) || !strings.HasSuffix(err.Error(), "Task timed out after 1.00 seconds") {
+	if !errors.As(err, &timeout) || !strings.HasSuffix(err.Error(), "Task timed out after 1.00 seconds") || timeout.LogStream != r.Environment(0).LogStream() {
 		t.Fatalf("got %v", err)
 	}
 	dead(t, accept())

@@ -15,9 +15,10 @@ import (
 
 // sandbox is one process of a function, from its start to its end.
 type sandbox struct {
-	process *supervise.Process
-	api     *api
-	output  *output
+	logStream string
+	process   *supervise.Process
+	api       *api
+	output    *output
 	// gone is closed when the process is gone and its port closed.
 	gone chan struct{}
 	err  error // of closing; read after gone
@@ -25,17 +26,17 @@ type sandbox struct {
 
 // newSandbox starts a process and waits until it asks for work. It gives up
 // at the end of InitTimeout and when stop is closed.
-func newSandbox(f Function, number int, log io.Writer, stop <-chan struct{}) (*sandbox, error) {
+func newSandbox(f Function, logStream string, log io.Writer, stop <-chan struct{}) (*sandbox, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("lambdaruntime: %w", err)
 	}
-	s := &sandbox{output: &output{to: log}, gone: make(chan struct{})}
+	s := &sandbox{logStream: logStream, output: &output{to: log}, gone: make(chan struct{})}
 	s.api = newAPI(f.arn(), s.gone)
 	s.process, err = supervise.Start(supervise.Command{
 		Path:   f.Binary,
 		Args:   f.Args,
-		Env:    f.environ(listener.Addr().String(), number),
+		Env:    f.environ(listener.Addr().String(), logStream),
 		Dir:    filepath.Dir(f.Binary),
 		Output: s.output,
 	})
