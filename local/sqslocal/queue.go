@@ -1,0 +1,89 @@
+package sqslocal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// QueueOptions for [NewQueue] and [Server.CreateQueue]. The zero value of each
+// field is its default.
+type QueueOptions struct {
+	// MaxReceiveCount is how often a message is received before it goes to
+	// the dead-letter queue. Default: 3.
+	MaxReceiveCount int
+	// VisibilityTimeout is how long a received message is hidden, in whole
+	// seconds. Default: 30 s.
+	VisibilityTimeout time.Duration
+}
+
+func (o *QueueOptions) withDefaults() (QueueOptions, error) {
+	var c QueueOptions
+	if o != nil {
+		c = *o
+	}
+	if c.MaxReceiveCount == 0 {
+		c.MaxReceiveCount = 3
+	}
+	if c.VisibilityTimeout == 0 {
+		c.VisibilityTimeout = 30 * time.Second
+	}
+	if c.MaxReceiveCount < 0 || c.MaxReceiveCount > 1000 {
+		return c, fmt.Errorf("sqslocal: a MaxReceiveCount of %d is not between 1 and 1000", c.MaxReceiveCount)
+	}
+	// The server takes no fractions, and 0 s for 30 s.
+	if c.VisibilityTimeout < 0 || c.VisibilityTimeout%time.Second != 0 {
+		return c, fmt.Errorf("sqslocal: a VisibilityTimeout of %v is not in whole seconds", c.VisibilityTimeout)
+	}
+	return c, nil
+}
+
+// Queue is a standard queue with a dead-letter queue.
+type Queue struct {
+	URL, ARN string
+	// DeadLetterURL is the queue that gets what was received too often.
+	DeadLetterURL string
+}
+
+// CreateQueue makes a queue, and beside it a dead-letter queue that bears its
+// name and "-dlq". Nobody may be receiving from the server meanwhile.
+func (s *Server) CreateQueue(ctx context.Context, name string, o *QueueOptions) (Queue, error) {
+	c, err := o.withDefaults()
+	if err != nil {
+		return Queue{}, err
+	}
+	dead, deadARN, err := s.create(ctx, name+"-dlq", nil)
+	if err != nil {
+		return Queue{}, err
+	}
+	redrive, err := json.Marshal(map[string]string{
+		"deadLetterTargetArn": deadARN, "maxReceiveCount": strconv.Itoa(c.MaxReceiveCount),
+	})
+	if err != nil {
+		return Queue{}, fmt.Errorf("sqslocal: %w", err)
+	}
+	url, arn, err := s.create(ctx, name, map[string]string{
+		"RedrivePolicy":     string(redrive),
+		"VisibilityTimeout": strconv.Itoa(int(c.VisibilityTimeout / time.Second)),
+	})
+	return Queue{URL: url, ARN: arn, DeadLetterURL: dead}, err
+}
+
+func (s *Server) create(ctx context.Context, name string, attributes map[string]string) (url, arn string, err error) {
+	created, err := s.client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
+	if err != nil {
+		return "", "", fmt.Errorf("sqslocal: create queue %s: %w", name, err)
+	}
+	got, err := s.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: created.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn},
+	})
+	if err != nil {
+		return "", "", fmt.Errorf("sqslocal: queue %s: %w", name, err)
+	}
+	return *created.QueueUrl, got.Attributes[string(types.QueueAttributeNameQueueArn)], nil
+}

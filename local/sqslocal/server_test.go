@@ -1,0 +1,180 @@
+package sqslocal_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/lambda-once/once/local/sqslocal"
+)
+
+const parentVar = "SQSLOCAL_PARENT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(parentVar) != "" {
+		parent()
+	}
+	os.Exit(m.Run())
+}
+
+// parent starts a server, says where, and waits to be killed.
+func parent() {
+	s, err := sqslocal.Start(context.Background(), nil)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(s.Endpoint())
+	select {}
+}
+
+// receive waits until the queue gives a message.
+func receive(t *testing.T, client *sqs.Client, url string) string {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Messages) > 0 {
+			return *out.Messages[0].Body
+		}
+	}
+	t.Fatalf("nothing comes from %s", url)
+	return ""
+}
+
+func TestNewQueue(t *testing.T) {
+	client, q := sqslocal.NewQueue(t, &sqslocal.QueueOptions{MaxReceiveCount: 2, VisibilityTimeout: time.Second})
+	if want := "arn:aws:sqs:us-east-1:123456789012:TestNewQueue"; q.ARN != want {
+		t.Errorf("ARN %q, want %q", q.ARN, want)
+	}
+	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &q.URL, MessageBody: aws.String("hello")}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for _, url := range []string{q.URL, q.URL, q.DeadLetterURL} {
+		if got := receive(t, client, url); got != "hello" {
+			t.Errorf("%s gives %q", url, got)
+		}
+	}
+	// Twice hidden for a second.
+	if waited := time.Since(began); waited < 2*time.Second {
+		t.Errorf("received too often after %v", waited)
+	}
+	out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &q.URL})
+	if err != nil || len(out.Messages) > 0 {
+		t.Errorf("left in the queue: %v, %v", out, err)
+	}
+}
+
+func TestServersAreApart(t *testing.T) {
+	one, q := sqslocal.NewQueue(t, nil)
+	other, _ := sqslocal.NewQueue(t, nil)
+	if *one.Options().BaseEndpoint == *other.Options().BaseEndpoint {
+		t.Error("two queues share a server")
+	}
+	if _, err := one.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &q.URL, MessageBody: aws.String("m")}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := other.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &q.URL})
+	if err != nil || len(out.Messages) > 0 {
+		t.Errorf("got %v, %v", out, err)
+	}
+}
+
+func TestTheServerGoesWithTheTest(t *testing.T) {
+	var endpoint string
+	t.Run("inner", func(t *testing.T) {
+		client, _ := sqslocal.NewQueue(t, nil)
+		endpoint = *client.Options().BaseEndpoint
+	})
+	if listens(endpoint) {
+		t.Errorf("%s outlived its test", endpoint)
+	}
+}
+
+func TestRefusesWhatTheServerWouldMisread(t *testing.T) {
+	s, err := sqslocal.Start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, o := range []sqslocal.QueueOptions{
+		{VisibilityTimeout: 1500 * time.Millisecond}, {VisibilityTimeout: -time.Second}, {MaxReceiveCount: -1}, {MaxReceiveCount: 1001},
+	} {
+		if _, err := s.CreateQueue(t.Context(), "q", &o); err == nil {
+			t.Errorf("took %+v", o)
+		}
+	}
+	if got := s.Env()[0]; got != "AWS_ENDPOINT_URL_SQS="+s.Endpoint() {
+		t.Errorf("environment %q", got)
+	}
+}
+
+func TestNoOrphanAfterSIGKILL(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp := t.TempDir()
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), parentVar+"=1", "TMPDIR="+temp)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	endpoint, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint = strings.TrimSpace(endpoint)
+	if !listens(endpoint) {
+		t.Fatalf("%s does not listen", endpoint)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("a killed process ended well")
+	}
+	pace := time.NewTicker(10 * time.Millisecond)
+	defer pace.Stop()
+	for end := time.Now().Add(20 * time.Second); ; <-pace.C {
+		left, err := os.ReadDir(temp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !listens(endpoint) && len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("listens: %v, left behind: %v", listens(endpoint), left)
+		}
+	}
+}
+
+func listens(endpoint string) bool {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(endpoint, "http://"))
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
