@@ -1,0 +1,141 @@
+package eventsource_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/sqslocal/eventsource"
+)
+
+// What is deleted of a batch of a, b and c, by the bytes of the answer.
+func TestAnswers(t *testing.T) {
+	all, none := []string{"handle-a", "handle-b", "handle-c"}, []string(nil)
+	for answer, want := range map[string][]string{
+		`null`:                       all,
+		``:                           all,
+		`  `:                         all,
+		`{}`:                         all,
+		`{"batchItemFailures":null}`: all,
+		`{"batchItemFailures":[]}`:   all,
+		`{"batchItemFailures":[{"itemIdentifier":"b"}]}`:                                               {"handle-a", "handle-c"},
+		`{"batchItemFailures":[{"itemIdentifier":"c"},{"itemIdentifier":"a"}]}`:                        {"handle-b"},
+		`{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":"a"}]}`:                        {"handle-b", "handle-c"},
+		`{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":"b"},{"itemIdentifier":"c"}]}`: none,
+		` { "more" : 1 , "batchItemFailures" : [ { "itemIdentifier" : "a" , "why" : "x" } ] } `:        {"handle-b", "handle-c"},
+		`{"batchItemFailures":[{"itemIdentifier":""}]}`:                                                none,
+		`{"batchItemFailures":[{"itemIdentifier":null}]}`:                                              none,
+		`{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":null}]}`:                       none,
+		`{"batchItemFailures":[{"itemidentifier":"a"}]}`:                                               none,
+		`{"batchItemFailures":[{"messageId":"a"}]}`:                                                    none,
+		`{"batchItemFailures":[{}]}`:                                                                   none,
+		`{"batchItemFailures":[null]}`:                                                                 none,
+		`{"batchItemFailures":["a"]}`:                                                                  none,
+		`{"batchItemFailures":[{"itemIdentifier":7}]}`:                                                 none,
+		`{"batchItemFailures":[{"itemIdentifier":"d"}]}`:                                               none,
+		`{"batchItemFailures":[{"itemIdentifier":"handle-a"}]}`:                                        none,
+		`{"batchItemFailures":{"itemIdentifier":"a"}}`:                                                 none,
+		`{"batchItemFailures":"a"}`:                                                                    none,
+		`{"batchItemFailures":[{"itemIdentifier":"a"}]`:                                                none,
+		`{"batchItemFailures":[]} and more`:                                                            none,
+		`[]`:                                                                                           none,
+		`"ok"`:                                                                                         none,
+		`ok`:                                                                                           none,
+		`{"BatchItemFailures":[{"itemIdentifier":"a"}]}`:                                               all, // as on AWS: nothing is reported
+		`{"statusCode":200}`:                                                                           all,
+	} {
+		t.Run(answer, func(t *testing.T) {
+			s := &script{gives: [][]types.Message{messages("a", "b", "c")}}
+			batches, err := play(t, s, eventsource.Mapping{Invoke: answers(answer), ReportBatchItemFailures: true})
+			if err != nil || len(batches) != 1 {
+				t.Fatalf("%d batches, %v", len(batches), err)
+			}
+			if got := s.deleted(); !reflect.DeepEqual(got, want) {
+				t.Errorf("deleted %q, want %q", got, want)
+			}
+			if len(batches[0].Failed)+len(want) != 3 || string(batches[0].Response.Payload) != answer {
+				t.Errorf("told of %+v", batches[0])
+			}
+			var malformed *eventsource.AnswerError
+			listed := answer == `{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":"b"},{"itemIdentifier":"c"}]}`
+			if errors.As(batches[0].Err, &malformed) != (want == nil && !listed) {
+				t.Errorf("told of %v", batches[0].Err)
+			}
+		})
+	}
+}
+
+func TestAnswersAreIgnoredWithoutReports(t *testing.T) {
+	for _, answer := range []string{`{"batchItemFailures":[{"itemIdentifier":"b"}]}`, `not JSON`, ``} {
+		s := &script{gives: [][]types.Message{messages("a", "b")}}
+		if _, err := play(t, s, eventsource.Mapping{Invoke: answers(answer)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.deleted(); len(got) != 2 {
+			t.Errorf("%s: deleted %q", answer, got)
+		}
+	}
+}
+
+// What has not answered in order has done nothing.
+func TestFailuresDeleteNothing(t *testing.T) {
+	for name, failure := range map[string]error{
+		"function error": &lambdaruntime.FunctionError{Type: "errorString", Message: "it failed"},
+		"crash":          &lambdaruntime.CrashedError{Status: "signal: killed"},
+		"timeout":        &lambdaruntime.TimeoutError{},
+		"no start":       &lambdaruntime.InitError{},
+	} {
+		for _, reports := range []bool{false, true} {
+			s := &script{gives: [][]types.Message{messages("a", "b")}}
+			batches, err := play(t, s, eventsource.Mapping{
+				ReportBatchItemFailures: reports,
+				Invoke: func(context.Context, []byte) (lambdaruntime.Response, error) {
+					if answered, ok := failure.(*lambdaruntime.FunctionError); ok {
+						return lambdaruntime.Response{Payload: []byte(`{}`), FunctionError: answered}, nil
+					}
+					return lambdaruntime.Response{}, failure
+				},
+			})
+			if err != nil || len(batches) != 1 || !errors.Is(batches[0].Err, failure) || len(batches[0].Failed) != 2 {
+				t.Errorf("%s: %+v, %v", name, batches, err)
+			}
+			if len(s.deletes) > 0 {
+				t.Errorf("%s: deleted %q", name, s.deleted())
+			}
+		}
+	}
+}
+
+// A FIFO queue gives a batch of several groups, in order. What the function
+// reports stays, and nothing else does.
+func TestFIFO(t *testing.T) {
+	batch := messages("a1", "b1", "a2", "b2")
+	for i := range batch {
+		group := (*batch[i].MessageId)[:1]
+		batch[i].Attributes["MessageGroupId"] = group
+	}
+	s := &script{gives: [][]types.Message{batch}}
+	var got []byte
+	batches, err := play(t, s, eventsource.Mapping{
+		QueueARN: fifo, ReportBatchItemFailures: true,
+		Invoke: func(_ context.Context, payload []byte) (lambdaruntime.Response, error) {
+			got = payload
+			return lambdaruntime.Response{Payload: []byte(`{"batchItemFailures":[{"itemIdentifier":"a2"},{"itemIdentifier":"b2"}]}`)}, nil
+		},
+	})
+	if err != nil || len(batches) != 1 {
+		t.Fatalf("%d batches, %v", len(batches), err)
+	}
+	for i, r := range decode(t, got).Records {
+		if r.MessageId != *batch[i].MessageId || r.Attributes["MessageGroupId"] != r.MessageId[:1] || r.EventSourceARN != fifo {
+			t.Errorf("record %d is %+v", i, r)
+		}
+	}
+	if want := []string{"handle-a1", "handle-b1"}; !reflect.DeepEqual(s.deleted(), want) {
+		t.Errorf("deleted %q, want %q", s.deleted(), want)
+	}
+}
