@@ -1,0 +1,106 @@
+// Command orders is a Lambda function behind an SQS queue: it places each order
+// once, however often its message is delivered, and however often the producer
+// has sent it. The event source mapping must have ReportBatchItemFailures.
+//
+// The body of a message is JSON:
+//
+//	{"orderId": "o-17", "sku": "cup", "quantity": 2}
+//
+// Environment:
+//
+//	IDEMPOTENCY_TABLE  table of the idempotency records
+//	ORDERS_TABLE       table that gets one item per execution, be the order placed
+//	                   or rejected
+//	ORDERS_DELAY       how long it takes to place an order, e.g. 200ms; default none
+//	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+func main() {
+	handler, err := setUp(context.Background())
+	if err != nil {
+		slog.Error("the function cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handler)
+}
+
+type handler = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+
+func setUp(ctx context.Context) (handler, error) {
+	logger, err := newLogger()
+	if err != nil {
+		return nil, err
+	}
+	slog.SetDefault(logger) // where messages that failed are logged
+	shop, err := newShop()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shop.client = dynamodb.NewFromConfig(cfg)
+
+	store, err := dynamo.New(shop.client, os.Getenv("IDEMPOTENCY_TABLE"), nil)
+	if err != nil {
+		return nil, err
+	}
+	x, err := idempotent.New("place-order", store, &idempotent.Config{
+		// A queue keeps a message for up to 14 days, and so does the
+		// dead-letter queue from which it may be sent back.
+		Retention: 28 * 24 * time.Hour,
+		Observer:  idempotent.LogObserver{Logger: logger},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return handlers.SQS(x, key, shop.place, &handlers.SQSOptions{Concurrency: 5}), nil
+}
+
+// key is the producer's own id: two messages of one order are one order, and
+// the same id with another sku or quantity is a mistake.
+func key(m handlers.SQSMessage[order]) (idempotent.Key, error) {
+	return idempotent.Key{ID: m.Body.OrderID, Payload: m.Body}, nil
+}
+
+func newLogger() (*slog.Logger, error) {
+	level := slog.LevelInfo
+	if text := os.Getenv("AWS_LAMBDA_LOG_LEVEL"); text != "" {
+		if err := level.UnmarshalText([]byte(text)); err != nil {
+			return nil, fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
+		}
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
+}
+
+func newShop() (*shop, error) {
+	s := &shop{table: os.Getenv("ORDERS_TABLE"), process: os.Getenv("AWS_LAMBDA_LOG_STREAM_NAME")}
+	if s.table == "" {
+		return nil, fmt.Errorf("ORDERS_TABLE is not set")
+	}
+	if text := os.Getenv("ORDERS_DELAY"); text != "" {
+		var err error
+		if s.delay, err = time.ParseDuration(text); err != nil {
+			return nil, fmt.Errorf("ORDERS_DELAY: %w", err)
+		}
+	}
+	return s, nil
+}

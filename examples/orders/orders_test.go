@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+
+// function is the compiled function with tables of its own.
+type function struct {
+	*lambdaruntime.Runtime
+	client *dynamodb.Client
+	orders string
+}
+
+func deploy(t *testing.T, env ...string) function {
+	t.Helper()
+	client, records := dynamodblocal.NewTable(t)
+	orders := "orders-" + records
+	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName:            &orders,
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env = append(env, "IDEMPOTENCY_TABLE="+records, "ORDERS_TABLE="+orders)
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	return function{
+		Runtime: lambdaruntime.StartTest(t, lambdaruntime.Function{
+			Name: "orders", Binary: lambdaruntime.BuildTest(t, ".", "."), Env: env, Environments: 2, Timeout: 10 * time.Second,
+		}),
+		client: client, orders: orders,
+	}
+}
+
+// executions are all items, in no order.
+func (f function) executions(t *testing.T) (list []execution) {
+	t.Helper()
+	out, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.orders, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := attributevalue.UnmarshalListOfMaps(out.Items, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// message is one of the queue: its id and its body.
+type message [2]string
+
+type invoker interface {
+	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
+}
+
+// deliver answers the bytes that Lambda gets.
+func deliver(ctx context.Context, to invoker, batch ...message) (string, error) {
+	var e events.SQSEvent
+	for _, m := range batch {
+		e.Records = append(e.Records, events.SQSMessage{
+			MessageId: m[0], Body: m[1], EventSource: "aws:sqs", EventSourceARN: "arn:aws:sqs:us-east-1:123456789012:orders",
+		})
+	}
+	payload, err := json.Marshal(e)
+	if err != nil {
+		return "", err
+	}
+	r, err := to.Invoke(ctx, payload)
+	if err == nil && r.FunctionError != nil {
+		err = r.FunctionError
+	}
+	return string(r.Payload), err
+}
+
+const (
+	cup       = `{"orderId":"o-1","sku":"cup","quantity":2}`
+	plate     = `{"orderId":"o-2","sku":"plate","quantity":1}`
+	nothing   = `{"orderId":"o-3","sku":"plate","quantity":0}`
+	allPlaced = `{"batchItemFailures":[]}`
+)
+
+func TestOneOrderAnID(t *testing.T) {
+	f := deploy(t)
+	for i, batch := range [][]message{
+		{{"m1", cup}, {"m2", plate}, {"m3", cup}}, // sent twice, delivered together
+		{{"m1", cup}}, // delivered again
+		{{"m4", `{"quantity": 2, "sku":"cup", "orderId":"o-1"}`}}, // sent again, in another spelling
+		{{"m5", plate}, {"m6", cup}, {"m7", plate}, {"m8", cup}},  // and again
+	} {
+		if got, err := deliver(t.Context(), f.Environment(i%2), batch...); err != nil || got != allPlaced {
+			t.Errorf("batch %d: %s, %v", i, got, err)
+		}
+	}
+	var ids []string
+	for _, e := range f.executions(t) {
+		ids = append(ids, e.OrderID)
+		if e.Status != placed || e.Attempt != 1 || e.Process != f.Environment(0).LogStream() {
+			t.Errorf("got %+v", e)
+		}
+	}
+	if slices.Sort(ids); !slices.Equal(ids, []string{"o-1", "o-2"}) {
+		t.Errorf("executed: %v", ids)
+	}
+}
+
+// Only what failed comes back, and what failed for good is not run again.
+func TestPartialFailures(t *testing.T) {
+	f := deploy(t)
+	if got, err := deliver(t.Context(), f, message{"m0", cup}); err != nil || got != allPlaced {
+		t.Fatalf("%s, %v", got, err)
+	}
+	batch := []message{
+		{"m1", plate},
+		{"m2", nothing},
+		{"m3", `{"orderId":"o-1","sku":"cup","quantity":3}`}, // the id of another order
+		{"m4", `{"sku":"cup","quantity":3}`},
+		{"m5", `quantity=3`},
+		{"m6", cup},
+	}
+	want := `{"batchItemFailures":[{"itemIdentifier":"m2"},{"itemIdentifier":"m3"},{"itemIdentifier":"m4"},{"itemIdentifier":"m5"}]}`
+	for i := range 2 {
+		if got, err := deliver(t.Context(), f.Environment(i), batch...); err != nil || got != want {
+			t.Errorf("delivery %d: %s, %v\nwant %s", i, got, err, want)
+		}
+	}
+	status := map[string]string{}
+	list := f.executions(t)
+	for _, e := range list {
+		status[e.OrderID] = e.Status
+	}
+	if len(list) != 3 || status["o-1"] != placed || status["o-2"] != placed || status["o-3"] != rejected {
+		t.Errorf("executed: %+v", list)
+	}
+}
+
+// A message whose twin is running elsewhere waits for it, and is done then.
+func TestATwinIsRunning(t *testing.T) {
+	f := deploy(t, "ORDERS_DELAY=2s")
+	type end struct {
+		answer string
+		err    error
+	}
+	first := make(chan end, 1)
+	go func() {
+		answer, err := deliver(t.Context(), f.Environment(0), message{"m1", cup})
+		first <- end{answer, err}
+	}()
+	// It is recorded in the middle of the two seconds.
+	for deadline := time.Now().Add(time.Minute); len(f.executions(t)) == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is recorded")
+		}
+	}
+	if got, err := deliver(t.Context(), f.Environment(1), message{"m2", cup}); err != nil || got != allPlaced {
+		t.Errorf("the twin: %s, %v", got, err)
+	}
+	if got := <-first; got.err != nil || got.answer != allPlaced {
+		t.Errorf("the first: %+v", got)
+	}
+	if list := f.executions(t); len(list) != 1 {
+		t.Errorf("executed: %+v", list)
+	}
+}
