@@ -72,7 +72,12 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return handlers.SQS(x, key, shop.place, &handlers.SQSOptions{Concurrency: 5}), nil
+	return handlers.SQS(x, key, shop.place, &handlers.SQSOptions{
+		Concurrency: 5,
+		// An order takes less. One that the deadline cuts off behind its
+		// effect is an error, and errors are run again.
+		Margin: 2 * time.Second,
+	}), nil
 }
 
 // key is the producer's own id: two messages of one order are one order, and
