@@ -9,7 +9,7 @@
 //
 // Messages are delivered at least once, become visible again after the
 // visibility timeout, and go to the dead-letter queue after MaxReceiveCount
-// receives. Batches, long polling, message attributes and delays work.
+// receives. Batches, long polling and message attributes work.
 //
 // # What is not
 //
@@ -18,7 +18,9 @@
 // visibility timeout is looked at once a second: a message comes back up to a
 // second late. ApproximateNumberOfMessages counts the hidden ones as well. A
 // receipt handle is void once its message is visible again. Batches of a FIFO
-// queue hold one message at most, and no MessageGroupId. Nothing ever expires.
+// queue hold one message at most, and no MessageGroupId. The SDK cannot read
+// the answer of SendMessageBatch: nothing in it is Successful. Nothing ever
+// expires.
 //
 // goaws cannot be relied on while one client creates a queue and another
 // receives, which is why each [NewQueue] has a server of its own. It listens

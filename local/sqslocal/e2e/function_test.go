@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+const (
+	environments = 3
+	// inFlight is how many orders the function has in its hands at once, in
+	// one environment: what one kill can cost.
+	inFlight = 5
+	// timeout of an invocation. A lease lasts for it and the ClockSkew of a
+	// second, and is taken over one more ClockSkew after that.
+	timeout   = 4 * time.Second
+	takenOver = timeout + 2*time.Second
+)
+
+// function is the compiled function, its tables, and what has become of its
+// processes.
+type function struct {
+	*lambdaruntime.Runtime
+	client          *dynamodb.Client
+	records, orders string
+	outcomes        *outcomes
+
+	mu     sync.Mutex
+	killed map[string][]byte // log stream of a process, and the event it was killed with
+}
+
+func deploy(t *testing.T, env ...string) *function {
+	t.Helper()
+	f := &function{outcomes: &outcomes{counts: map[string]int{}}, killed: map[string][]byte{}}
+	f.client, f.records = dynamodblocal.NewTable(t)
+	_, f.orders = dynamodblocal.NewTable(t)
+	env = append(env, "IDEMPOTENCY_TABLE="+f.records, "ORDERS_TABLE="+f.orders)
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	f.Runtime = lambdaruntime.StartTest(t, lambdaruntime.Function{
+		Name: "orders", Binary: lambdaruntime.BuildTest(t, "../../../examples", "./orders"), Env: env,
+		Environments: environments, Timeout: timeout, InitTimeout: time.Minute, Log: f.outcomes,
+	})
+	return f
+}
+
+// Invoke remembers which processes were killed in the middle of an invocation,
+// and of which. One that was out of time was killed as well, by Lambda.
+func (f *function) Invoke(ctx context.Context, payload []byte) (lambdaruntime.Response, error) {
+	res, err := f.Runtime.Invoke(ctx, payload)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if crash, ok := errors.AsType[*lambdaruntime.CrashedError](err); ok && crash.Status == "signal: killed" {
+		f.killed[crash.LogStream] = payload
+	}
+	if late, ok := errors.AsType[*lambdaruntime.TimeoutError](err); ok {
+		f.killed[late.LogStream] = payload
+	}
+	return res, err
+}
+
+// diedWith reports whether the process was killed with the order in its hands. That
+// it was killed at some other time explains nothing.
+func (f *function) diedWith(process, orderID string) bool {
+	return bytes.Contains(f.killed[process], []byte(orderID))
+}
+
+// execution is what the function leaves of each.
+type execution struct {
+	OrderID string `dynamodbav:"orderId"`
+	Status  string `dynamodbav:"status"`
+	Attempt int64  `dynamodbav:"attempt"`
+	Process string `dynamodbav:"process"`
+}
+
+// executions are those of each order.
+func (f *function) executions(t *testing.T) map[string][]execution {
+	t.Helper()
+	byOrder := map[string][]execution{}
+	for _, e := range scan[execution](t, f.client, f.orders) {
+		byOrder[e.OrderID] = append(byOrder[e.OrderID], e)
+	}
+	return byOrder
+}
+
+func scan[T any](t *testing.T, client *dynamodb.Client, table string) (all []T) {
+	t.Helper()
+	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var items []T
+		if err := attributevalue.UnmarshalListOfMaps(page.Items, &items); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, items...)
+	}
+	return all
+}
+
+// outcomes counts what the function's own log says of its calls.
+type outcomes struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+var outcome = regexp.MustCompile(`"outcome":"([a-z ]+)"`)
+
+func (o *outcomes) Write(line []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if found := outcome.FindSubmatch(line); found != nil {
+		o.counts[string(found[1])]++
+	} else if bytes.Contains(line, []byte(`"level":"ERROR"`)) {
+		o.counts[string(line)]++
+	}
+	return len(line), nil
+}
+
+func (o *outcomes) all() map[string]int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return maps.Clone(o.counts)
+}

@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/local/sqslocal"
+	"github.com/lambda-once/once/local/sqslocal/eventsource"
+)
+
+const (
+	good, poison = 1000, 10
+	// killing is how long. A message comes back after takenOver, so no kill can
+	// make it be received a sixth time.
+	killing = 5 * takenOver
+	// maxReceives leaves two more for twins that it cannot wait for. Poison
+	// takes as many times takenOver, and is what the test lasts for.
+	maxReceives = 8
+)
+
+// Every order is sent twice, while a process is killed every second. An effect
+// that a killed process has had and not recorded is had again by another, as
+// README says; nothing else is.
+func TestNoOrderIsLostOrRepeatedWithoutAKill(t *testing.T) {
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	t.Logf("-seed=%d", *seed)
+	random := rand.New(rand.NewPCG(*seed, 0))
+	f := deploy(t, "ORDERS_DELAY=200ms", "AWS_LAMBDA_LOG_LEVEL=DEBUG")
+	q := newQueue(t)
+	q.send(t, shuffled(random))
+
+	began := time.Now()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	defer stop()
+	kills := 0
+	tasks.Go(func() { kills = kill(ctx, t, f, random) })
+	batches := 0
+	tasks.Go(func() {
+		mapping := eventsource.Mapping{
+			Client: q.client, QueueURL: q.URL, QueueARN: q.ARN, Invoke: f.Invoke,
+			MaximumConcurrency: environments, ReportBatchItemFailures: true,
+			Observe: func(b eventsource.Batch) {
+				batches++
+				if malformed, ok := errors.AsType[*eventsource.AnswerError](b.Err); ok {
+					t.Error(malformed)
+				}
+			},
+		}
+		checkEnd(t, mapping.Run(ctx))
+	})
+	q.await(t, 3*time.Minute)
+	stop()
+	tasks.Wait()
+
+	if n := q.left(t, q.URL); n != 0 {
+		t.Errorf("%d messages are left", n)
+	}
+	repeated := checkExecutions(t, f)
+	checkDead(t, q.dead(t))
+	checkRecords(t, f)
+	t.Logf("%d kills, %d of them in an invocation; %d second executions; %d batches; %v",
+		kills, len(f.killed), repeated, batches, time.Since(began).Round(time.Second))
+	t.Logf("calls: %v", f.outcomes.all())
+}
+
+func newQueue(t *testing.T) queue {
+	t.Helper()
+	// A message comes back when the lease of its dead owner can be taken over.
+	client, q := sqslocal.NewQueue(t, &sqslocal.QueueOptions{MaxReceiveCount: maxReceives, VisibilityTimeout: takenOver})
+	return queue{Queue: q, client: client}
+}
+
+// shuffled is every order twice, poison first: it takes longest.
+func shuffled(random *rand.Rand) []order {
+	mix := func(list []order) []order {
+		list = append(list, list...)
+		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		return list
+	}
+	return append(mix(orders(good, good+poison, 0)), mix(orders(0, good, 1))...)
+}
+
+// kill kills a random environment about every second, and answers how often.
+// Exactly every second, it could keep step with the queue server, which has
+// hidden messages come back once a second, and hit one batch each time.
+func kill(ctx context.Context, t *testing.T, f *function, random *rand.Rand) (kills int) {
+	ctx, cancel := context.WithTimeout(ctx, killing)
+	defer cancel()
+	for {
+		pause := time.NewTimer(time.Second/2 + time.Duration(random.Int64N(int64(time.Second))))
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return kills
+		case <-pause.C:
+		}
+		if err := f.Environment(random.IntN(environments)).Kill(); err != nil {
+			t.Error(err)
+		}
+		kills++
+	}
+}
+
+// checkEnd takes a receipt that is void for what it is: the machine was too
+// slow for the visibility timeout, and the message comes again.
+func checkEnd(t *testing.T, err error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return // nil: Run joins
+	}
+	for _, err := range joined.Unwrap() {
+		if undeleted, ok := errors.AsType[*eventsource.DeleteError](err); ok && undeleted.SenderFault {
+			t.Log(err)
+			continue
+		}
+		t.Error(err)
+	}
+}
+
+// checkExecutions demands at least one of each order, and that each but the
+// last was cut off by a kill. It answers how many are not the first.
+func checkExecutions(t *testing.T, f *function) (repeated int) {
+	all, unexplained := f.executions(t), 0
+	if len(all) != good+poison {
+		t.Errorf("%d orders were executed, want %d", len(all), good+poison)
+	}
+	for _, o := range append(orders(0, good, 1), orders(good, good+poison, 0)...) {
+		list := all[o.OrderID]
+		slices.SortFunc(list, func(a, b execution) int { return int(a.Attempt - b.Attempt) })
+		status := map[bool]string{true: "placed", false: "rejected"}[o.Quantity > 0]
+		if len(list) == 0 || list[0].Attempt < 1 || list[0].Status != status {
+			t.Errorf("order %s: %+v", o.OrderID, list)
+			continue
+		}
+		for i := 1; i < len(list); i++ {
+			before, again := list[i-1], list[i]
+			repeated++
+			if again.Attempt > before.Attempt && again.Status == status && f.diedWith(before.Process, o.OrderID) {
+				continue
+			}
+			if unexplained++; unexplained <= 10 {
+				t.Errorf("order %s was executed again, although the process before was not killed with it: %+v", o.OrderID, list)
+			}
+		}
+	}
+	if unexplained > 10 {
+		t.Errorf("%d such executions", unexplained)
+	}
+	if most := len(f.killed) * inFlight; repeated > most {
+		t.Errorf("%d second executions, but %d kills explain %d at most", repeated, len(f.killed), most)
+	}
+	if repeated == 0 {
+		t.Error("no kill was between an effect and its record: this run has shown nothing")
+	}
+	return repeated
+}
+
+// checkDead demands both messages of each order that can never be placed, and
+// nothing else.
+func checkDead(t *testing.T, dead map[string]int) {
+	for _, o := range orders(good, good+poison, 0) {
+		if dead[o.OrderID] != 2 {
+			t.Errorf("%d messages of %s are in the dead-letter queue", dead[o.OrderID], o.OrderID)
+		}
+		delete(dead, o.OrderID)
+	}
+	if len(dead) > 0 {
+		t.Errorf("in the dead-letter queue: %v", dead)
+	}
+}
+
+// checkRecords demands that Once has an end of every order.
+func checkRecords(t *testing.T, f *function) {
+	type record struct {
+		Status string `dynamodbav:"status"`
+	}
+	count := map[string]int{}
+	for _, r := range scan[record](t, f.client, f.records) {
+		count[r.Status]++
+	}
+	if count["COMPLETED"] != good || count["FAILED"] != poison || len(count) != 2 {
+		t.Errorf("records: %v", count)
+	}
+}
