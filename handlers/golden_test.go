@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -71,6 +72,9 @@ func TestGoldenEvents(t *testing.T) {
 			event: "sqs-from-s3.json", answer: "none.answer.json",
 			handler: func(x *idempotent.Executor, s *shop) any {
 				return handlers.SQS(x, nil, func(_ context.Context, m handlers.SQSMessage[handlers.FromS3]) error {
+					if len(m.Body.Records) == 0 {
+						return errors.New("there is nothing to run for")
+					}
 					for _, r := range m.Body.Records {
 						if err := s.place(order{ID: r.S3.Object.URLDecodedKey}); err != nil {
 							return err
