@@ -42,7 +42,7 @@ func placeStreamed(ctx context.Context, r handlers.KinesisRecord[Order]) error {
 func park(ctx context.Context, r events.KinesisEventRecord, err error) error { return nil }
 
 func serveStream(x *idempotent.Executor) {
-	lambda.Start(handlers.Kinesis(x, nil, placeStreamed, &handlers.StreamOptions[events.KinesisEventRecord]{
+	lambda.Start(handlers.Kinesis(x, nil, placeStreamed, &handlers.KinesisOptions{
 		Concurrency: 4,    // partition keys at a time, each in order
 		Poison:      park, // what can never succeed goes elsewhere, and blocks nothing
 	}))

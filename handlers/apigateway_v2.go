@@ -12,8 +12,11 @@ import (
 // format 2.0. For the format 1.0 take [APIGateway]. The first caller gets the
 // handler's answer as it is, and every repetition the stored one.
 //
-// Errors of the handler, which release the key, and a panic go to Lambda as
-// they are.
+// An error of the handler releases the key and goes to Lambda as it is, and so
+// does a panic. One that is marked [idempotent.Permanent] is stored: every
+// repetition fails with it until the retention ends, under the type of the
+// first, as a messages.InvokeResponse_Error. For what is the client's mistake,
+// answer with a status below 500 instead.
 func APIGatewayV2(x *idempotent.Executor, scope Scope, fn func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error), o *HTTPOptions) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return httpEvents[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
 		name: "APIGatewayV2", source: sourceAPIGatewayV2,

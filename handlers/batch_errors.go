@@ -35,10 +35,11 @@ type RecordError struct {
 }
 
 func (e *RecordError) Error() string {
+	cause := strings.TrimPrefix(fmt.Sprint(e.Err), "handlers: ")
 	if e.ID == "" {
-		return fmt.Sprintf("handlers: %s record %d: %v", e.Source, e.Index, e.Err)
+		return fmt.Sprintf("handlers: %s record %d: %s", e.Source, e.Index, cause)
 	}
-	return fmt.Sprintf("handlers: %s record %d (%s): %v", e.Source, e.Index, e.ID, e.Err)
+	return fmt.Sprintf("handlers: %s record %d (%s): %s", e.Source, e.Index, e.ID, cause)
 }
 
 // Unwrap gives what the record failed with.
@@ -64,7 +65,7 @@ func (e *BatchError) Error() string {
 			fmt.Fprintf(&text, "\n… and %d more", len(e.Failed)-shown)
 			break
 		}
-		fmt.Fprintf(&text, "\n%v", failed)
+		text.WriteString("\n" + strings.TrimPrefix(failed.Error(), "handlers: "))
 	}
 	return text.String()
 }

@@ -59,13 +59,13 @@ func concurrentFunctions(x *idempotent.Executor) map[string]any {
 		"sqs-fifo":    handlers.SQS(x, nil, onceEach[events.SQSMessage](once), &handlers.SQSOptions{Concurrency: 4, ContinueGroups: true}),
 		"sns":         handlers.SNS(x, nil, onceEach[events.SNSEventRecord](once), &handlers.EventOptions{Concurrency: 4}),
 		"eventbridge": handlers.EventBridge(x, nil, onceEach[events.EventBridgeEvent](once), nil),
-		"kinesis":     handlers.Kinesis(x, nil, onceEach[events.KinesisEventRecord](once), &handlers.StreamOptions[events.KinesisEventRecord]{Concurrency: 4}),
-		"kafka-msk":   handlers.Kafka(x, nil, onceEach[events.KafkaRecord](once), &handlers.StreamOptions[events.KafkaRecord]{Concurrency: 4}),
+		"kinesis":     handlers.Kinesis(x, nil, onceEach[events.KinesisEventRecord](once), &handlers.KinesisOptions{Concurrency: 4}),
+		"kafka-msk":   handlers.Kafka(x, nil, onceEach[events.KafkaRecord](once), &handlers.KafkaOptions{Concurrency: 4}),
 		"rabbitmq":    handlers.RabbitMQ(x, handlers.RabbitMQMessageID[order](), onceEach[events.RabbitMQMessage](once), &handlers.EventOptions{Concurrency: 4}),
 		"activemq":    handlers.ActiveMQ(x, nil, onceEach[events.ActiveMQMessage](once), &handlers.EventOptions{Concurrency: 4}),
 		"s3":          handlers.S3(x, nil, func(_ context.Context, r events.S3EventRecord) error { return once(r.S3.Object.Key) }, &handlers.EventOptions{Concurrency: 4}),
 		"dynamodb-stream": handlers.DynamoDBStream(x, nil, func(_ context.Context, r events.DynamoDBEventRecord) error { return once(r.EventID) },
-			&handlers.StreamOptions[events.DynamoDBEventRecord]{Concurrency: 4}),
+			&handlers.DynamoDBStreamOptions{Concurrency: 4}),
 	}
 }
 

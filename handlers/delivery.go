@@ -18,7 +18,8 @@ import (
 // [FromEventBridge] and [FromS3] do so for what is wrapped in another message.
 //
 // Make keys and payloads of the Body. Much of the Source differs between two
-// deliveries of one record.
+// deliveries of one record. To an idempotent.Path the two are source and body,
+// as in "body.orderId".
 type Delivery[E, T any] struct {
 	Source E `json:"source"`
 	Body   T `json:"body"`
@@ -43,7 +44,7 @@ func (e *DecodeError) Error() string {
 	switch {
 	case errors.As(e.Err, &inner):
 		text += ", as what it holds: " + strings.TrimPrefix(inner.Error(), "handlers: ")
-	case e.Err == errNull, errors.Is(e.Err, errNotWrapped):
+	case e.Err == errNull, e.Err == errEnvelope, errors.Is(e.Err, errNotWrapped):
 		text += ": " + e.Err.Error()
 	case errors.As(e.Err, &syntax):
 		text += fmt.Sprintf(": it is not JSON from byte %d on", syntax.Offset)
@@ -74,6 +75,9 @@ func decodeBody[T any](text []byte) (body T, inner inner, err error) {
 	t := reflect.TypeFor[T]()
 	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) && t.Kind() != reflect.Pointer {
 		return none, inner, &DecodeError{Type: t.String(), Err: errNull}
+	}
+	if err := refuseEnvelope(t, text); err != nil {
+		return none, inner, err
 	}
 	// A decoder of T's own may panic, which says nothing of the body.
 	err = guarded(func() error {

@@ -9,11 +9,14 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
+// DynamoDBStreamOptions holds the options of [DynamoDBStream]: [StreamOptions].
+type DynamoDBStreamOptions = StreamOptions[events.DynamoDBEventRecord]
+
 // DynamoDBStream handles batches of a table's stream, under the rules of
 // [Kinesis]. A nil key stands for the stream and the event id. The replicas of
 // a global table have streams of their own: one change is an event in each
 // Region, and each has its own id.
-func DynamoDBStream(x *idempotent.Executor, key func(events.DynamoDBEventRecord) (idempotent.Key, error), fn func(context.Context, events.DynamoDBEventRecord) error, o *StreamOptions[events.DynamoDBEventRecord]) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+func DynamoDBStream(x *idempotent.Executor, key func(events.DynamoDBEventRecord) (idempotent.Key, error), fn func(context.Context, events.DynamoDBEventRecord) error, o *DynamoDBStreamOptions) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	b := newStreamBatch(source{"dynamodb stream", []string{"aws:dynamodb"}, true}, x, key, fn, o, func(r events.DynamoDBEventRecord) events.DynamoDBEventRecord { return r })
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 		v, err := b.begin(ctx, len(event.Records), func(i int) record[events.DynamoDBEventRecord] {

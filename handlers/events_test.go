@@ -123,7 +123,7 @@ func TestOptionsThatNothingCouldMakeValid(t *testing.T) {
 			handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{Margin: -1})
 		},
 		"negative wait": func() {
-			handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.StreamOptions[events.KafkaRecord]{Wait: -1})
+			handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{Wait: -1})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,7 @@ func TestGoldenEvents(t *testing.T) {
 		"Kinesis": {
 			event: "kinesis.json", answer: "kinesis.answer.json",
 			handler: func(x *idempotent.Executor, s *shop) any {
-				return handlers.Kinesis(x, nil, place[events.KinesisEventRecord](s), &handlers.StreamOptions[events.KinesisEventRecord]{OnFailure: quiet})
+				return handlers.Kinesis(x, nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{OnFailure: quiet})
 			},
 			runs: map[string]int{"o0": 1, "o1": 1, "o2": 2},
 		},
@@ -134,21 +134,21 @@ func TestGoldenEvents(t *testing.T) {
 			handler: func(x *idempotent.Executor, s *shop) any {
 				return handlers.DynamoDBStream(x, nil, func(_ context.Context, r events.DynamoDBEventRecord) error {
 					return s.place(order{ID: r.EventName + " " + r.Change.Keys["id"].String(), Fail: r.EventName == "MODIFY"})
-				}, &handlers.StreamOptions[events.DynamoDBEventRecord]{OnFailure: quiet})
+				}, &handlers.DynamoDBStreamOptions{OnFailure: quiet})
 			},
 			runs: map[string]int{"INSERT o0": 1, "MODIFY o1": 2},
 		},
 		"MSK": {
 			event: "kafka-msk.json", answer: "kafka.answer.json",
 			handler: func(x *idempotent.Executor, s *shop) any {
-				return handlers.Kafka(x, nil, place[events.KafkaRecord](s), &handlers.StreamOptions[events.KafkaRecord]{OnFailure: quiet})
+				return handlers.Kafka(x, nil, place[events.KafkaRecord](s), &handlers.KafkaOptions{OnFailure: quiet})
 			},
 			runs: map[string]int{"o0": 1, "o1": 2, "o3": 1, "o4": 2},
 		},
 		"self-managed Kafka, by a header": {
 			event: "kafka-self-managed.json", answer: "kafka.answer.json",
 			handler: func(x *idempotent.Executor, s *shop) any {
-				return handlers.Kafka(x, handlers.KafkaHeader[order]("order-id"), place[events.KafkaRecord](s), &handlers.StreamOptions[events.KafkaRecord]{OnFailure: quiet, Concurrency: 8})
+				return handlers.Kafka(x, handlers.KafkaHeader[order]("order-id"), place[events.KafkaRecord](s), &handlers.KafkaOptions{OnFailure: quiet, Concurrency: 8})
 			},
 			runs: map[string]int{"o0": 1, "o1": 2, "o3": 1, "o4": 2},
 		},

@@ -26,7 +26,7 @@ func (t httpEvents[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn f
 		// unprotected.
 		method := t.method(&event)
 		if method != "" && !g.options.protects(method) {
-			return fn(ctx, event)
+			return fn(idempotent.Unprotected(ctx), event)
 		}
 		r := t.request(&event)
 		r.method = method

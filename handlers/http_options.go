@@ -41,7 +41,7 @@ type HTTPOptions struct {
 	MaxResponseBytes int
 
 	// Methods are those that are protected; requests with others go to the
-	// handler untouched. Default POST and PATCH, as in the IETF draft. Safe
+	// handler as they are, under [idempotent.Unprotected]. Default POST and PATCH, as in the IETF draft. Safe
 	// methods (RFC 9110 section 9.2.1) have no effect to protect.
 	Methods []string
 

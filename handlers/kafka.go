@@ -36,6 +36,9 @@ type KafkaItemIdentifier struct {
 	Offset    int64  `json:"offset"`
 }
 
+// KafkaOptions holds the options of [Kafka]: [StreamOptions].
+type KafkaOptions = StreamOptions[events.KafkaRecord]
+
 // Kafka handles batches of Amazon MSK and of self-managed Apache Kafka, whose
 // event source mapping has ReportBatchItemFailures: without it, Lambda takes a
 // report of failures for success.
@@ -49,7 +52,7 @@ type KafkaItemIdentifier struct {
 //
 // Records of a partition run in order, and the first that fails ends its
 // partition. Partitions run at the same time, within Concurrency.
-func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.Key, error), fn func(context.Context, KafkaRecord[T]) error, o *StreamOptions[events.KafkaRecord]) func(context.Context, events.KafkaEvent) (KafkaEventResponse, error) {
+func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.Key, error), fn func(context.Context, KafkaRecord[T]) error, o *KafkaOptions) func(context.Context, events.KafkaEvent) (KafkaEventResponse, error) {
 	b := newStreamBatch(source{"kafka", []string{"aws:kafka", "SelfManagedKafka"}, true}, x, key, fn, o, func(r KafkaRecord[T]) events.KafkaRecord { return r.Source })
 	return func(ctx context.Context, event events.KafkaEvent) (KafkaEventResponse, error) {
 		places, cluster := kafkaPlaces(event), kafkaCluster(event)

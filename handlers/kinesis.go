@@ -11,6 +11,9 @@ import (
 // KinesisRecord is a record of a stream.
 type KinesisRecord[T any] = Delivery[events.KinesisEventRecord, T]
 
+// KinesisOptions holds the options of [Kinesis]: [StreamOptions].
+type KinesisOptions = StreamOptions[events.KinesisEventRecord]
+
 // Kinesis handles batches of a stream whose event source mapping has
 // ReportBatchItemFailures: without it, Lambda takes a report of failures for
 // success.
@@ -23,7 +26,7 @@ type KinesisRecord[T any] = Delivery[events.KinesisEventRecord, T]
 // Records run in order. At the first that fails the batch ends: Lambda
 // delivers again from there, and what is done after it, by other partition
 // keys, is not run again.
-func Kinesis[T any](x *idempotent.Executor, key func(KinesisRecord[T]) (idempotent.Key, error), fn func(context.Context, KinesisRecord[T]) error, o *StreamOptions[events.KinesisEventRecord]) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
+func Kinesis[T any](x *idempotent.Executor, key func(KinesisRecord[T]) (idempotent.Key, error), fn func(context.Context, KinesisRecord[T]) error, o *KinesisOptions) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
 	b := newStreamBatch(source{"kinesis", []string{"aws:kinesis"}, true}, x, key, fn, o, func(r KinesisRecord[T]) events.KinesisEventRecord { return r.Source })
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
 		v, err := b.begin(ctx, len(event.Records), func(i int) record[KinesisRecord[T]] {

@@ -38,7 +38,7 @@ func Middleware(x *idempotent.Executor, scope Scope, o *HTTPOptions) func(http.H
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !g.options.protects(r.Method) {
-				next.ServeHTTP(w, r)
+				next.ServeHTTP(w, r.WithContext(idempotent.Unprotected(r.Context())))
 				return
 			}
 			request := g.read(w, r)

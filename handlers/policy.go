@@ -59,19 +59,36 @@ func (p policy) lastStart(ctx context.Context) time.Time {
 	return deadline.Add(-min(p.margin, time.Until(deadline)/2))
 }
 
-// logFailure is the default of the options OnFailure. The text of a handler's
-// error may quote the message, so it logs the type alone.
+// logFailure is the default of the options OnFailure.
 func logFailure(ctx context.Context, failed *RecordError) {
 	level := slog.LevelWarn
-	if errors.Is(failed, ErrNotStarted) || errors.Is(failed, idempotent.ErrInProgress) {
+	switch {
+	case failed.Err == errAfterOther: // the other has a line
+		level = slog.LevelDebug
+	case errors.Is(failed.Err, ErrNotStarted), errors.Is(failed.Err, idempotent.ErrInProgress):
 		level = slog.LevelInfo
 	}
 	attrs := []slog.Attr{
 		slog.String("source", failed.Source), slog.Int("record", failed.Index),
-		slog.String("id", failed.ID), slog.String("error", fmt.Sprintf("%T", failed.Err)),
+		slog.String("id", failed.ID), slog.String("error", quotesNothing(failed.Err)),
 	}
 	if panicked, ok := errors.AsType[*PanicError](failed.Err); ok {
 		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
 	}
 	slog.Default().LogAttrs(ctx, level, "record failed", attrs...)
+}
+
+// quotesNothing is an error's text where Once wrote it, and otherwise its
+// type: the text of a handler's error may quote the message.
+func quotesNothing(err error) string {
+	switch err.(type) {
+	case *DecodeError, *idempotent.InProgressError, *idempotent.InvalidKeyError, *idempotent.InvalidPayloadError,
+		*idempotent.KeyReusedError, *idempotent.LeaseLostError, *idempotent.MissingKeyError, *idempotent.OutcomeUnknownError:
+		return err.Error()
+	}
+	switch err {
+	case errAfterOther, errNoID, errOutOfTime, errUnfinished:
+		return err.Error()
+	}
+	return fmt.Sprintf("%T", err)
 }

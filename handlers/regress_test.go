@@ -113,7 +113,7 @@ func TestDoneIsDone(t *testing.T) {
 		return idempotent.Key{ID: r.Body.ID}, nil
 	},
 		func(context.Context, handlers.KinesisRecord[order]) error { t.Error("ran"); return nil },
-		&handlers.StreamOptions[events.KinesisEventRecord]{OnFailure: quiet, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
+		&handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
 			t.Errorf("taken over: %v", err)
 			return nil
 		}})
@@ -177,7 +177,7 @@ func TestWhatIsHopeless(t *testing.T) {
 					store = idempotent.NewMemory(0)
 				}
 				handler := handlers.Kinesis(newExecutor(t, store, test.config), test.key, func(ctx context.Context, _ handlers.KinesisRecord[order]) error { return test.run(ctx) },
-					&handlers.StreamOptions[events.KinesisEventRecord]{OnFailure: quiet, Poison: func(context.Context, events.KinesisEventRecord, error) error { taken = true; return nil }})
+					&handlers.KinesisOptions{OnFailure: quiet, Poison: func(context.Context, events.KinesisEventRecord, error) error { taken = true; return nil }})
 				answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
 				if err != nil || taken != test.want || (answer == streamAnswer("")) != test.want {
 					t.Errorf("taken over: %v, %s, %v", taken, answer, err)
@@ -303,7 +303,7 @@ func TestPoisonIsAsItCame(t *testing.T) {
 	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, r handlers.KinesisRecord[[]byte]) error {
 		clear(r.Body)
 		return idempotent.Permanent(errOutOfStock)
-	}, &handlers.StreamOptions[events.KinesisEventRecord]{OnFailure: quiet, Poison: func(_ context.Context, r events.KinesisEventRecord, _ error) error {
+	}, &handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, r events.KinesisEventRecord, _ error) error {
 		if string(r.Kinesis.Data) != `{"id":"o0"}` {
 			t.Errorf("got %q", r.Kinesis.Data)
 		}

@@ -216,6 +216,30 @@ func TestRawDeliveryIsNoEnvelope(t *testing.T) {
 	}
 }
 
+// Without raw delivery, a body is an envelope in which an order has no field.
+func TestEnvelopeIsNoBody(t *testing.T) {
+	failures := &kept{}
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	refused := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[order]) error { t.Error("ran"); return nil }, &handlers.SQSOptions{OnFailure: failures.keep})
+	answer, err := deliver(t.Context(), refused, golden(t, "sqs-from-sns.json"))
+	if err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.failed[0], handlers.ErrDecode) || !strings.Contains(failures.failed[0].Error(), "FromSNS") {
+		t.Errorf("%s, %v, told of %v", answer, err, failures.failed)
+	}
+	runs := 0
+	for name, asked := range map[string]any{
+		"the envelope": handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[events.SNSEntity]) error { runs++; return nil }, nil),
+		"its text":     handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[string]) error { runs++; return nil }, nil),
+		"a map":        handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[map[string]any]) error { runs++; return nil }, nil),
+	} {
+		if answer, err := deliver(t.Context(), asked, golden(t, "sqs-from-sns.json")); err != nil || len(reportedIDs(t, answer)) != 0 {
+			t.Errorf("%s: %s, %v", name, answer, err)
+		}
+	}
+	if runs != 3 {
+		t.Errorf("%d runs", runs)
+	}
+}
+
 // SNS that sends twice makes two queue messages with one notification.
 func TestInnerIDIsTheKey(t *testing.T) {
 	s := &shop{}

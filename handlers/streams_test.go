@@ -70,7 +70,7 @@ func TestKinesisPartitionKeys(t *testing.T) {
 				return errOutOfStock
 			}
 			return nil
-		}, &handlers.StreamOptions[events.KinesisEventRecord]{Concurrency: 8, OnFailure: quiet})
+		}, &handlers.KinesisOptions{Concurrency: 8, OnFailure: quiet})
 		orders := []order{{ID: "a0"}, {ID: "b1"}, {ID: "b2", Fail: true}, {ID: "a3", Fail: true}, {ID: "c4"}, {ID: "a5"}, {ID: "b6"}}
 		answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "abbacab", orders...)))
 		if err != nil || answer != streamAnswer("seq2") {
@@ -103,7 +103,7 @@ func TestConcurrencyIsBounded(t *testing.T) {
 			time.Sleep(time.Second)
 			running.Add(-1)
 			return nil
-		}, &handlers.StreamOptions[events.KinesisEventRecord]{Concurrency: 3})
+		}, &handlers.KinesisOptions{Concurrency: 3})
 		begun := time.Now()
 		orders := make([]order, 9)
 		answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "abcdefghi", orders...)))
@@ -118,7 +118,7 @@ func TestPoisonHook(t *testing.T) {
 	var taken []string
 	var refuse error
 	s := &shop{}
-	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.StreamOptions[events.KinesisEventRecord]{
+	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{
 		OnFailure: quiet,
 		Poison: func(_ context.Context, r events.KinesisEventRecord, err error) error {
 			taken = append(taken, fmt.Sprintf("%s %T", r.Kinesis.SequenceNumber, err))
@@ -148,7 +148,7 @@ func TestPoisonHook(t *testing.T) {
 }
 
 func TestPoisonHookPanics(t *testing.T) {
-	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KinesisEventRecord](&shop{}), &handlers.StreamOptions[events.KinesisEventRecord]{
+	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
 		OnFailure: quiet, Concurrency: 8,
 		Poison: func(context.Context, events.KinesisEventRecord, error) error { panic("hook") },
 	})
@@ -168,7 +168,7 @@ func TestPoisonHookIsNotForPassingTroubles(t *testing.T) {
 			return idempotent.Key{ID: r.Body.ID}, nil
 		}
 		for _, store := range []idempotent.Store{store, full} {
-			handler := handlers.Kinesis(newExecutor(t, store, nil), byID, place[events.KinesisEventRecord](&shop{}), &handlers.StreamOptions[events.KinesisEventRecord]{
+			handler := handlers.Kinesis(newExecutor(t, store, nil), byID, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
 				OnFailure: quiet, Wait: time.Second,
 				Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
 					t.Errorf("taken over: %v", err)
@@ -185,7 +185,7 @@ func TestPoisonHookIsNotForPassingTroubles(t *testing.T) {
 
 func TestStreamRecordWithoutSequenceNumber(t *testing.T) {
 	s := &shop{}
-	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.StreamOptions[events.KinesisEventRecord]{OnFailure: quiet})
+	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{OnFailure: quiet})
 	event := kinesisEvent(t, "aaa", order{ID: "o0"}, order{ID: "o1", Fail: true}, order{ID: "o2"})
 	event.Records[1].Kinesis.SequenceNumber = ""
 	answer, err := deliver(t.Context(), handler, marshal(t, event))
@@ -207,7 +207,7 @@ func TestDynamoDBStreamItems(t *testing.T) {
 			defer mu.Unlock()
 			ran = append(ran, r.EventName)
 			return nil
-		}, &handlers.StreamOptions[events.DynamoDBEventRecord]{Concurrency: 8})
+		}, &handlers.DynamoDBStreamOptions{Concurrency: 8})
 		answer, err := deliver(t.Context(), handler, golden(t, "dynamodb-stream.json"))
 		if want := []string{"MODIFY", "INSERT", "REMOVE"}; err != nil || answer != streamAnswer("") || !slices.Equal(ran, want) {
 			t.Errorf("%s, %v, ran %v", answer, err, ran)
@@ -238,7 +238,7 @@ func TestKafkaTombstones(t *testing.T) {
 	if answer, err := deliver(t.Context(), handler, event); err != nil || answer != streamAnswer("") || !slices.Equal(got, []string{"deleted", "o2"}) {
 		t.Errorf("%s, %v, got %v", answer, err, got)
 	}
-	values := handlers.Kafka(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KafkaRecord](&shop{}), &handlers.StreamOptions[events.KafkaRecord]{OnFailure: quiet})
+	values := handlers.Kafka(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: quiet})
 	if answer, err := deliver(t.Context(), values, event); err != nil || answer != `{"batchItemFailures":[{"itemIdentifier":{"partition":"orders-0","offset":1}}]}` {
 		t.Errorf("a body that cannot be nil: %s, %v", answer, err)
 	}
@@ -250,7 +250,7 @@ func TestKafkaRecordOutOfPlace(t *testing.T) {
 		"null":            {"orders-0": {{}}},
 		"wrong partition": {"orders-0": {kafkaRecord(1, 5, `{"id":"o","fail":true}`)}},
 	} {
-		handler := handlers.Kafka(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KafkaRecord](&shop{}), &handlers.StreamOptions[events.KafkaRecord]{OnFailure: quiet})
+		handler := handlers.Kafka(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: quiet})
 		answer, err := deliver(t.Context(), handler, marshal(t, kafkaEvent(records)))
 		if err == nil || !strings.Contains(err.Error(), "kafka record 0: ") {
 			t.Errorf("%s: %s, %v", name, answer, err)

@@ -1,8 +1,12 @@
 package handlers
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"reflect"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -50,6 +54,32 @@ func (i inner) key(outer string) idempotent.Key {
 type FromSNS[T any] struct {
 	Source events.SNSEntity `json:"source"`
 	Body   T                `json:"body"`
+}
+
+var errEnvelope = errors.New("it is an SNS notification: take FromSNS, or turn raw message delivery on")
+
+// refuseEnvelope keeps an envelope of SNS from being decoded into a type that
+// has none of its fields: all of them would be zero, and the handler would run
+// for nothing. Types that decode themselves know what they do.
+func refuseEnvelope(t reflect.Type, text []byte) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) || !bytes.Contains(text, []byte(`"TopicArn"`)) {
+		return nil
+	}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if t.Field(i).Anonymous || strings.EqualFold(cmp.Or(name, t.Field(i).Name), "TopicArn") {
+			return nil // it may well be the envelope that is asked for
+		}
+	}
+	var envelope struct{ Type, MessageId, TopicArn, Message *string }
+	if json.Unmarshal(text, &envelope) != nil || envelope.TopicArn == nil || envelope.Message == nil || envelope.MessageId == nil ||
+		envelope.Type == nil || *envelope.Type != "Notification" {
+		return nil
+	}
+	return &DecodeError{Type: t.String(), Err: errEnvelope}
 }
 
 var errNotWrapped = errors.New("it is no envelope of that source")

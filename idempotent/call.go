@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"time"
 )
@@ -78,7 +77,7 @@ func (c *call) withoutKey(ctx context.Context, err error) error {
 		c.event.Outcome = OutcomeFailed
 		return err
 	}
-	c.id = "unprotected#" + rand.Text()
+	c.id = unprotectedID()
 	return c.bypass(ctx)
 }
 

@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"sync"
@@ -44,7 +45,7 @@ func FromContext(ctx context.Context) (Claim, bool) {
 // A call without a key (see [RunMissingKey]) has keys of its own that no other
 // call has. DownstreamKey panics with an empty name, and outside of a call of
 // Do: any key it could give there would either join unrelated requests or
-// protect nothing.
+// protect nothing. See [Unprotected] for tests of a handler by itself.
 func DownstreamKey(ctx context.Context, name string) string {
 	in, ok := ctx.Value(insideKey{}).(*inside)
 	if !ok {
@@ -59,6 +60,22 @@ func DownstreamKey(ctx context.Context, name string) string {
 	b[8] = b[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
+
+// Unprotected gives the context of a handler that no call protects, as an
+// adapter passes it to one that may ask for a [DownstreamKey]: every such
+// context has keys of its own. It is also for tests that call such a handler
+// by itself.
+func Unprotected(ctx context.Context) context.Context {
+	outer, _ := ctx.Value(insideKey{}).(*inside)
+	in := &inside{id: unprotectedID(), outer: outer}
+	if outer != nil {
+		in.invocation = outer.invocation
+	}
+	return context.WithValue(ctx, insideKey{}, in)
+}
+
+// unprotectedID is an id that no record has, and no other call.
+func unprotectedID() string { return "unprotected#" + rand.Text() }
 
 type insideKey struct{}
 

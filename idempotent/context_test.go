@@ -3,7 +3,9 @@ package idempotent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
@@ -85,5 +87,51 @@ func TestDownstreamKeyPanics(t *testing.T) {
 func TestFromContextOutsideOfACall(t *testing.T) {
 	if claim, ok := idempotent.FromContext(t.Context()); ok || claim != (idempotent.Claim{}) {
 		t.Errorf("got %+v, %v", claim, ok)
+	}
+}
+
+func TestUnprotected(t *testing.T) {
+	handler := func(ctx context.Context) string { return idempotent.DownstreamKey(ctx, "charge") }
+	ctx := idempotent.Unprotected(t.Context())
+	one, other := handler(ctx), handler(idempotent.Unprotected(t.Context()))
+	if one == "" || one != handler(ctx) || one == other {
+		t.Errorf("keys %q and %q", one, other)
+	}
+	claim, ok := idempotent.FromContext(ctx)
+	if !ok || claim != (idempotent.Claim{}) {
+		t.Errorf("the claim is %+v, %v", claim, ok)
+	}
+	// It ends neither the outer call's hold on its key nor a Do within.
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, store, nil)
+	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		value, _, err := do(idempotent.Unprotected(ctx), x, mustNotRun(t))
+		return value, err
+	})
+	if !errors.Is(err, idempotent.ErrInProgress) {
+		t.Errorf("a call within itself: %v", err)
+	}
+}
+
+func TestWrapRefusesNil(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	key := idempotent.Field(func(s string) string { return s })
+	fn := func(context.Context, string) (string, error) { return "", nil }
+	effect := func(context.Context, string) error { return nil }
+	for name, wrap := range map[string]func(){
+		"the Executor is nil":     func() { idempotent.Wrap(nil, key, fn) },
+		"the key function is nil": func() { idempotent.Wrap(x, nil, fn) },
+		"the handler is nil":      func() { idempotent.Wrap[string, string](x, key, nil) },
+		"WrapEffect: the handler": func() { idempotent.WrapEffect(x, key, nil) },
+		"WrapEffect: the key":     func() { idempotent.WrapEffect(x, nil, effect) },
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), name) {
+					t.Errorf("%s: panics with %v", name, p)
+				}
+			}()
+			wrap()
+		}()
 	}
 }

@@ -11,8 +11,9 @@ import (
 // of key is answered as it is.
 //
 // The result is a plain function type, as lambda.Start and
-// lambda.StartHandlerFunc take it.
+// lambda.StartHandlerFunc take it. Wrap panics if an argument is nil.
 func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) (Resp, error)) func(context.Context, Req) (Resp, error) {
+	requireParts("Wrap", x != nil, key != nil, fn != nil)
 	return func(ctx context.Context, request Req) (Resp, error) {
 		k, err := key(request)
 		w := wrapped[Req, Resp]{typed: typed[Resp]{codec: x.config.Codec}, handler: fn, request: request}
@@ -21,6 +22,19 @@ func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(contex
 			return none, err
 		}
 		return w.result, nil
+	}
+}
+
+// requireParts makes the mistake show when the function starts, and not in its
+// first invocation.
+func requireParts(of string, executor, key, fn bool) {
+	switch {
+	case !executor:
+		panic("idempotent: " + of + ": the Executor is nil")
+	case !key:
+		panic("idempotent: " + of + ": the key function is nil; there is no default key")
+	case !fn:
+		panic("idempotent: " + of + ": the handler is nil")
 	}
 }
 
