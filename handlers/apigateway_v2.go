@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -30,6 +31,9 @@ func APIGatewayV2(x *idempotent.Executor, scope Scope, fn func(context.Context, 
 func requestV2(e *events.APIGatewayV2HTTPRequest) *httpRequest {
 	r := &httpRequest{path: e.RawPath, query: rawQuery(e.RawQueryString)}
 	r.caller.Headers = eventHeaders(nil, e.Headers)
+	if len(e.Cookies) > 0 { // the event has taken them out
+		r.caller.Headers.Set("Cookie", strings.Join(e.Cookies, "; "))
+	}
 	if a := e.RequestContext.Authorizer; a != nil {
 		r.caller.Authorizer = a.Lambda
 		if a.JWT != nil {

@@ -73,7 +73,7 @@ func decodeBody[T any](text []byte) (body T, inner inner, err error) {
 	}
 	var none T
 	t := reflect.TypeFor[T]()
-	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) && t.Kind() != reflect.Pointer {
+	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) && (t.Kind() != reflect.Pointer || t.Implements(reflect.TypeFor[wrapper]())) {
 		return none, inner, &DecodeError{Type: t.String(), Err: errNull}
 	}
 	if err := refuseEnvelope(t, text); err != nil {

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -26,6 +27,9 @@ func FunctionURL(x *idempotent.Executor, scope Scope, fn func(context.Context, e
 func requestURL(e *events.LambdaFunctionURLRequest) *httpRequest {
 	r := &httpRequest{path: e.RawPath, query: rawQuery(e.RawQueryString)}
 	r.caller.Headers = eventHeaders(nil, e.Headers)
+	if len(e.Cookies) > 0 { // the event has taken them out
+		r.caller.Headers.Set("Cookie", strings.Join(e.Cookies, "; "))
+	}
 	if a := e.RequestContext.Authorizer; a != nil && a.IAM != nil {
 		r.caller.UserARN = a.IAM.UserARN
 	}

@@ -53,10 +53,16 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 			return httpAnswer{native: true}, nil
 		}
 		// Stored by another call: also where this one ran, and lost its lease.
-		return httpAnswer{response: response.marked(g.options.ReplayHeader)}, nil
+		if response.isAnswer() {
+			return httpAnswer{response: response.marked(g.options.ReplayHeader)}, nil
+		}
+		err = &idempotent.ResultUnavailableError{KeyHash: event.KeyHash, Reason: "what is stored is not the answer to an HTTP request"}
 	}
-	if _, ok := err.(*unstoredError); ok {
+	switch own := err.(type) {
+	case *unstoredError:
 		return httpAnswer{native: true}, nil
+	case *scopeFuncError:
+		return httpAnswer{}, own.err
 	}
 	if p, ok := g.options.problem(err); ok && !e.fromHandler(event, err) {
 		return httpAnswer{response: p.response(g.options.Documentation)}, nil
@@ -91,13 +97,21 @@ func (g *httpGuard) run(ctx context.Context, e *httpExchange) (httpResponse, err
 	case err != nil:
 		e.failed = true
 		return httpResponse{}, err
-	case response.done || g.options.Store(response.Status):
+	case response.done || g.stores(response.Status):
 		return response.kept(g.options.StoreHeaders), nil
 	case refusesUndone(response.Status):
 		return httpResponse{}, idempotent.Retryable(&unstoredError{response.Status})
 	default:
 		return httpResponse{}, &unstoredError{response.Status}
 	}
+}
+
+// stores asks the option. A panic of it comes after the work, which is not to be
+// done again for that.
+func (g *httpGuard) stores(status int) (stored bool) {
+	stored = true
+	_ = guarded(func() error { stored = g.options.Store(status); return nil })
+	return stored
 }
 
 // fromHandler tells an error that the handler has returned, which may be one
@@ -107,5 +121,5 @@ func (e *httpExchange) fromHandler(event *idempotent.Event, err error) bool {
 		return false
 	}
 	store, ok := err.(*idempotent.StoreError)
-	return !ok || event.Outcome != idempotent.OutcomeUnknown || store.Handler == nil
+	return !ok || store == nil || event.Outcome != idempotent.OutcomeUnknown || store.Handler == nil
 }

@@ -37,7 +37,7 @@ func (t httpEvents[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn f
 		answer, err := g.serve(ctx, r, func(ctx context.Context) (httpResponse, error) {
 			var err error
 			if native, err = fn(ctx, event); err != nil {
-				return httpResponse{}, err
+				return httpResponse{}, named(err)
 			}
 			return t.response(&native), nil
 		})

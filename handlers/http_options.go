@@ -52,10 +52,12 @@ type HTTPOptions struct {
 	// Store says which answers are kept, by their status. Any other releases
 	// the key, so that a repetition runs the handler again.
 	//
-	// Default: those from 200 to 499, but not those that refuse before any
-	// effect or ask to be retried: 400, 401, 403, 408, 409, 422, 425 and 429.
-	// Where one of these is not kept, its attempt does not count against
-	// Config.MaxAttempts; that of any other answer does.
+	// Default: those below 500, but not those that refuse before any effect
+	// or ask to be retried: 400, 401, 403, 408, 409, 422, 425 and 429. Where
+	// one of these is not kept, its attempt does not count against
+	// Config.MaxAttempts; that of any other answer does. A 502 or 504 that a
+	// handler passes on may come after the effect: keep it, or give what is
+	// behind it an idempotent.DownstreamKey.
 	Store func(status int) bool
 
 	// StoreHeaders are fields that are kept besides Access-Control-Allow-
@@ -103,6 +105,7 @@ func (o *HTTPOptions) complete() HTTPOptions {
 	if full.Methods == nil {
 		full.Methods = []string{http.MethodPost, http.MethodPatch}
 	}
+	full.Methods = slices.Clone(full.Methods)
 	if full.Store == nil {
 		full.Store = keepsStatus
 	}
@@ -160,9 +163,14 @@ func isToken(s string) bool {
 	})
 }
 
-func (o *HTTPOptions) protects(method string) bool { return slices.Contains(o.Methods, method) }
+// protects does not go by the case: a handler that does not look at the method
+// takes "Post" too.
+func (o *HTTPOptions) protects(method string) bool {
+	return slices.Contains(o.Methods, strings.ToUpper(method))
+}
 
-func keepsStatus(status int) bool { return status >= 200 && status < 500 && !refusesUndone(status) }
+// keepsStatus keeps a status that was forgotten: the work is done.
+func keepsStatus(status int) bool { return status < 500 && !refusesUndone(status) }
 
 // refusesUndone reports whether an answer says that nothing was done.
 func refusesUndone(status int) bool {

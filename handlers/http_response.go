@@ -19,6 +19,10 @@ type httpResponse struct {
 	done bool
 }
 
+// isAnswer tells what a call of an adapter has stored from what a person, or a
+// handler of another trigger, has.
+func (r httpResponse) isAnswer() bool { return r.Status >= 200 && r.Status <= 599 }
+
 // kept is the part of an answer that is stored.
 func (r httpResponse) kept(names []string) httpResponse {
 	headers := make(http.Header, len(r.Headers))

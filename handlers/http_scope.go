@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
@@ -76,10 +77,49 @@ func NoIdentity() Scope {
 }
 
 // JWTClaim is a claim of the JWT that an authorizer of an HTTP API, or the
-// Cognito authorizer of a REST API, has checked, such as "sub".
+// Cognito authorizer of a REST API, has checked, such as "sub". A subject is
+// its issuer's own: where several are trusted, take [JWTSubject].
+//
+// A caller with a JWT that lacks the claim is refused. [FirstOf] passes over
+// it only where there is no JWT at all.
 func JWTClaim(name string) Scope {
-	return field("JWTClaim", sourceAPIGatewayV2|sourceAPIGateway, "claim["+strconv.Quote(name)+"]",
+	claim := field("JWTClaim", sourceAPIGatewayV2|sourceAPIGateway, "claim["+strconv.Quote(name)+"]",
 		func(c *Caller) any { return c.Claims[name] })
+	find := claim.find
+	claim.find = func(ctx context.Context, r *httpRequest) (string, bool, error) {
+		scope, ok, err := find(ctx, r)
+		if !ok && err == nil && len(r.caller.Claims) > 0 {
+			err = &idempotent.MissingKeyError{Part: "scope"}
+		}
+		return scope, ok, err
+	}
+	return claim
+}
+
+// JWTSubject is the issuer and the subject of a JWT, its claims iss and sub.
+func JWTSubject() Scope { return AllOf(JWTClaim("iss"), JWTClaim("sub")) }
+
+// AllOf is several scopes as one. A request has to have each.
+func AllOf(scopes ...Scope) Scope {
+	all := Scope{name: "AllOf", sources: sourceAny}
+	for _, s := range scopes {
+		all.sources &= s.sources
+	}
+	if len(scopes) == 0 || all.sources == 0 {
+		panic("handlers: AllOf: there is no adapter that could have each of the scopes")
+	}
+	all.find = func(ctx context.Context, r *httpRequest) (string, bool, error) {
+		var parts []string
+		for _, s := range scopes {
+			scope, ok, err := s.find(ctx, r)
+			if !ok || err != nil {
+				return "", false, err
+			}
+			parts = append(parts, strconv.Quote(scope)) // or one could end where another begins
+		}
+		return strings.Join(parts, "+"), true, nil
+	}
+	return all
 }
 
 // AuthorizerField is a field of the context that a Lambda authorizer of an
@@ -94,8 +134,19 @@ func AuthorizerField(name string) Scope {
 // session: a caller that repeats a request in another session, as another
 // instance of a service does, is another caller. For these, take what they
 // have in common with [ScopeFunc].
+//
+// All users of a Cognito identity pool sign as one role with one session name.
+// They are refused: take [CognitoIdentity].
 func IAMUser() Scope {
-	return field("IAMUser", sourceAPIGatewayV2|sourceAPIGateway|sourceFunctionURL, "iam", func(c *Caller) any { return c.UserARN })
+	iam := field("IAMUser", sourceAPIGatewayV2|sourceAPIGateway|sourceFunctionURL, "iam", func(c *Caller) any { return c.UserARN })
+	find := iam.find
+	iam.find = func(ctx context.Context, r *httpRequest) (string, bool, error) {
+		if strings.HasSuffix(r.caller.UserARN, "/CognitoIdentityCredentials") || r.caller.CognitoIdentityID != "" && r.caller.UserARN != "" {
+			return "", false, &idempotent.InvalidKeyError{Part: "Scope", Reason: "is that of all users of an identity pool"}
+		}
+		return find(ctx, r)
+	}
+	return iam
 }
 
 // CognitoIdentity is the id that an identity pool gave a caller of API Gateway.
@@ -122,23 +173,30 @@ func Tenant() Scope {
 // the handler, also for requests that turn out to be repetitions. An error is
 // the call's; an idempotent.ErrMissingKey is answered 403.
 func ScopeFunc(find func(context.Context, Caller) (string, error)) Scope {
-	return function("ScopeFunc", sourceAny, find != nil, func(ctx context.Context, r *httpRequest) (string, error) { return find(ctx, r.caller) })
+	return function("ScopeFunc", "func", sourceAny, find != nil, func(ctx context.Context, r *httpRequest) (string, error) { return find(ctx, r.caller) })
 }
 
 // RequestScope finds the caller of a request to [Middleware] with a function,
 // as from the context that an authenticating middleware around it has filled.
 // It must not read the body. Otherwise it is as [ScopeFunc].
 func RequestScope(find func(*http.Request) (string, error)) Scope {
-	return function("RequestScope", sourceMiddleware, find != nil, func(_ context.Context, r *httpRequest) (string, error) { return find(r.native) })
+	return function("RequestScope", "request", sourceMiddleware, find != nil, func(_ context.Context, r *httpRequest) (string, error) { return find(r.native) })
 }
 
 // FirstOf is the first of some scopes that a request has. A value that cannot
 // be used is refused, not passed over.
 func FirstOf(scopes ...Scope) Scope {
 	first := Scope{name: "FirstOf", sources: sourceAny}
+	functions := map[string]bool{}
 	for i, s := range scopes {
 		if s.name == "NoIdentity" && i < len(scopes)-1 {
 			panic("handlers: FirstOf: no request gets to what follows NoIdentity")
+		}
+		if s.name == "ScopeFunc" || s.name == "RequestScope" {
+			if functions[s.name] {
+				panic("handlers: FirstOf: two of " + s.name + " could find the same text for two callers: make one function of them")
+			}
+			functions[s.name] = true
 		}
 		first.sources &= s.sources
 	}
@@ -163,7 +221,7 @@ func field(name string, sources httpSource, prefix string, get func(*Caller) any
 	}}
 }
 
-func function(name string, sources httpSource, ok bool, find func(context.Context, *httpRequest) (string, error)) Scope {
+func function(name, prefix string, sources httpSource, ok bool, find func(context.Context, *httpRequest) (string, error)) Scope {
 	if !ok {
 		panic("handlers: " + name + ": the function is nil")
 	}
@@ -172,9 +230,18 @@ func function(name string, sources httpSource, ok bool, find func(context.Contex
 		if errors.Is(err, idempotent.ErrMissingKey) {
 			return "", false, nil
 		}
-		return "func=" + text, text != "", err
+		if err != nil {
+			return "", false, &scopeFuncError{err}
+		}
+		return prefix + "=" + text, text != "", nil
 	}}
 }
+
+// scopeFuncError tells an error of the user's function from one of ours.
+type scopeFuncError struct{ err error }
+
+func (e *scopeFuncError) Error() string { return e.err.Error() }
+func (e *scopeFuncError) Unwrap() error { return e.err }
 
 // identityText refuses numbers that may have been others before they became
 // float64s.

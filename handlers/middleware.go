@@ -20,19 +20,27 @@ import (
 // The body of a protected request is read before anything is looked up: one
 // beyond MaxRequestBytes is answered 413, and a client that goes away while it
 // sends runs nothing. The handler reads it again from the start. A client that
-// goes away later ends the handler's context, as always; if the handler
-// finishes all the same, its answer is stored.
+// goes away later does not end the handler's context, as it does elsewhere: it
+// is the one that is about to repeat the request, and work that is broken off
+// between its effect and its answer would be done again. A deadline of the
+// context holds.
+//
+// A request without a key, where the executor lets it run, goes to the handler
+// as it is, without any of these limits.
 //
 // The answer is held back until the handler returns, as an answer that has
 // begun could not become a repetition's. So there is no http.Flusher and no
 // http.Hijacker, an http.ResponseController says http.ErrNotSupported,
 // informational answers (1xx) and trailers are dropped, and a body beyond
-// MaxResponseBytes is refused by Write with a [*ResponseTooLargeError]. What
-// the handler did is done by then: instead of its answer, the client and all
-// repetitions get one problem, with the status 500, that says so. This one is
-// stored.
+// MaxResponseBytes is refused by Write with a [*ResponseTooLargeError]. If the
+// answer was one to store, what the handler did is done by then: instead of
+// it, the client and all repetitions get one problem, with the status 500,
+// that says so. This one is stored. The same holds for an answer to store that
+// is broken off with http.ErrAbortHandler, as by a httputil.ReverseProxy.
 //
-// A panic releases the key, and goes on to net/http.
+// Another panic releases the key, and goes on to net/http. A
+// http.TimeoutHandler belongs around the middleware: inside, its 503 would
+// release the key while the work goes on.
 func Middleware(x *idempotent.Executor, scope Scope, o *HTTPOptions) func(http.Handler) http.Handler {
 	g := newHTTPGuard("Middleware", sourceMiddleware, x, scope, o)
 	return func(next http.Handler) http.Handler {
@@ -41,9 +49,15 @@ func Middleware(x *idempotent.Executor, scope Scope, o *HTTPOptions) func(http.H
 				next.ServeHTTP(w, r.WithContext(idempotent.Unprotected(r.Context())))
 				return
 			}
+			if _, keyed := r.Header[g.options.Header]; !keyed {
+				g.serveUnkeyed(w, r, next)
+				return
+			}
 			request := g.read(w, r)
 			held := newHeldResponse(w.Header(), g.options.MaxResponseBytes)
-			answer, err := g.serve(r.Context(), request, func(ctx context.Context) (httpResponse, error) {
+			ctx, cancel := outliving(r.Context())
+			defer cancel()
+			answer, err := g.serve(ctx, request, func(ctx context.Context) (httpResponse, error) {
 				return g.hold(ctx, held, next, request)
 			})
 			switch {
@@ -58,11 +72,41 @@ func Middleware(x *idempotent.Executor, scope Scope, o *HTTPOptions) func(http.H
 	}
 }
 
+// serveUnkeyed holds nothing back, as nothing is kept: either the request is
+// refused, or the handler answers it.
+func (g *httpGuard) serveUnkeyed(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	request := &httpRequest{method: r.Method, caller: Caller{Headers: r.Header}, native: r}
+	answer, err := g.serve(r.Context(), request, func(ctx context.Context) (httpResponse, error) {
+		next.ServeHTTP(w, r.WithContext(ctx))
+		return httpResponse{done: true}, nil
+	})
+	switch {
+	case err != nil:
+		internal.response(g.options.Documentation).writeTo(w)
+	case !answer.native:
+		answer.response.writeTo(w)
+	}
+}
+
+// outliving is a context that ends neither with its client nor with the
+// server, but at its deadline.
+func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
+	lasting := context.WithoutCancel(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(lasting, deadline)
+	}
+	return lasting, func() {}
+}
+
 // read takes the whole request, so that it can be compared.
 func (g *httpGuard) read(w http.ResponseWriter, r *http.Request) *httpRequest {
 	request := &httpRequest{
 		method: r.Method, path: r.URL.EscapedPath(), query: rawQuery(r.URL.RawQuery),
 		caller: Caller{Headers: r.Header}, native: r,
+	}
+	if r.PostForm != nil || r.MultipartForm != nil {
+		// Requests that differ in it would have one fingerprint.
+		panic("handlers: Middleware: a handler around it has read the body as a form")
 	}
 	if r.Body == nil { // a request that no server made
 		return request
@@ -82,26 +126,55 @@ func (g *httpGuard) hold(ctx context.Context, held *heldResponse, next http.Hand
 	r := request.native.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(request.body))
 	r.ContentLength, r.TransferEncoding = int64(len(request.body)), nil
+	returned := false
 	defer func() {
-		if !held.tooLarge {
+		if returned {
 			return
 		}
-		// A httputil.ReverseProxy that cannot write an answer panics with
-		// ErrAbortHandler. Released for that, the key would have the work
-		// done again behind the proxy.
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
-			panic(p)
+		if p := recover(); p != nil {
+			if held.sent == nil || !g.stores(held.status) || !breaksOff(p) {
+				panic(p)
+			}
+			response = g.lost(held)
 		}
-		response = answerTooLarge.response(g.options.Documentation)
-		response.done = true
-		held.replace(response)
 	}()
 	next.ServeHTTP(held, r)
+	returned = true
+	if held.tooLarge {
+		return g.lost(held), nil
+	}
 	return held.response(), nil
 }
 
-var answerTooLarge = httpProblem{status: http.StatusInternalServerError, title: "The answer was too large",
-	detail: "This request was carried out, but its answer was too large to be kept. Do not send it with another key."}
+// breaksOff tells the panics of handlers that cannot write their answer: that
+// of httputil.ReverseProxy, and those with the error that Write gave them.
+// Released for that, the key would have the work done again.
+func breaksOff(p any) bool {
+	err, ok := p.(error)
+	if !ok {
+		return false
+	}
+	_, tooLarge := errors.AsType[*ResponseTooLargeError](err)
+	return tooLarge || err == http.ErrAbortHandler
+}
+
+// lost takes the place of an answer that cannot be given. One that would not
+// have been stored keeps its status, and is not stored either.
+func (g *httpGuard) lost(held *heldResponse) httpResponse {
+	problem := httpProblem{status: held.status, title: answerLost.title, detail: "The answer was too large to be passed on."}
+	stored := g.stores(held.status)
+	if stored {
+		problem = answerLost
+	}
+	response := problem.response(g.options.Documentation)
+	response.done = stored
+	held.replace(response)
+	return response
+}
+
+// answerLost takes the place of an answer whose work is done.
+var answerLost = httpProblem{status: http.StatusInternalServerError, title: "The answer is lost",
+	detail: "This request was carried out, but its answer was too large to be kept, or was broken off. Do not send it with another key."}
 
 // writeTo answers a client of net/http. Fields that middleware around this one
 // has set stay, unless the answer has them too.

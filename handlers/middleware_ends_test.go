@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
@@ -81,7 +83,7 @@ func TestMiddlewarePanics(t *testing.T) {
 	for name, panics := range map[string]func(http.ResponseWriter){
 		"a bug":                   func(http.ResponseWriter) { panic("a bug") },
 		"an abort":                func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
-		"after part of an answer": func(w http.ResponseWriter) { fmt.Fprint(w, "part"); panic(http.ErrAbortHandler) },
+		"after part of a refusal": func(w http.ResponseWriter) { w.WriteHeader(502); panic(http.ErrAbortHandler) },
 		"a bug in a large answer": func(w http.ResponseWriter) { fmt.Fprint(w, strings.Repeat("x", 11)); panic("a bug") },
 		"no status":               func(w http.ResponseWriter) { w.WriteHeader(0) },
 	} {
@@ -122,31 +124,54 @@ func TestMiddlewareClientGoneWhileSending(t *testing.T) {
 	}
 }
 
-// One that goes away later ends the handler's context. The answer of a handler
-// that finishes all the same is there for the repetition.
+// One that goes away later is the one that repeats the request: what it began
+// goes on, and its answer is there for the repetition.
 func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
-	started, outcomes := make(chan struct{}), make(chan idempotent.Event, 2)
+	started, gone, outcomes := make(chan context.Context, 2), make(chan struct{}), make(chan idempotent.Event, 2)
 	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) { outcomes <- e })})
-	protected, _ := serveHTTP(t, x, nil, func(w http.ResponseWriter, r *http.Request) {
-		close(started)
-		<-r.Context().Done()
+	inner := handlers.Middleware(x, handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-gone
+		if err := r.Context().Err(); err != nil {
+			t.Errorf("its context has ended: %v", err)
+		}
 		w.WriteHeader(201)
 		fmt.Fprint(w, "done all the same")
-	})
-	conn, err := net.Dial("tcp", protected.Listener.Addr().String())
+	}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started <- r.Context()
+		inner.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprint(conn, "POST /a%2Fb?q=1 HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\nContent-Length: 4\r\n\r\nbody")
-	<-started
+	client := <-started
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
+	<-client.Done()
+	close(gone)
 	if e := <-outcomes; e.Outcome != idempotent.OutcomeExecuted {
 		t.Errorf("observed %+v", e)
 	}
-	r, text, err := post(t, protected, "k", "body")
+	r, text, err := post(t, server, "k", "body")
 	if err != nil || r.StatusCode != 201 || text != "done all the same" || r.Header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("the repetition got %v %q, %v", r, text, err)
 	}
+}
+
+// A deadline that is not the client's holds.
+func TestMiddlewareDeadlineHolds(t *testing.T) {
+	protected := handlers.Middleware(newExecutor(t, idempotent.NewMemory(0), nil), handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > time.Minute {
+			t.Errorf("its deadline is %v, %v", deadline, ok)
+		}
+	}))
+	r := httptest.NewRequest("POST", "/", nil)
+	r.Header.Set("Idempotency-Key", "k")
+	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
+	defer cancel()
+	protected.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -75,7 +76,14 @@ func (h *heldResponse) Write(p []byte) (int, error) {
 // response is the answer of a handler that has returned.
 func (h *heldResponse) response() httpResponse {
 	h.WriteHeader(http.StatusOK)
-	r := httpResponse{Status: h.status, Headers: h.sent, Body: h.body.String()}
+	r := httpResponse{Status: h.status, Headers: http.Header{}, Body: h.body.String()}
+	for name, values := range h.sent {
+		// What the middleware around sets is for this request. It sets it
+		// again for a repetition, which may come from another origin.
+		if !slices.Equal(values, h.around[name]) {
+			r.Headers[name] = values
+		}
+	}
 	if !utf8.Valid(h.body.Bytes()) { // JSON, as which it is stored, would replace what is not
 		r.Body, r.Base64 = base64.StdEncoding.EncodeToString(h.body.Bytes()), true
 	}

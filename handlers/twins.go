@@ -21,10 +21,10 @@ func findTwins[D any](records []record[D]) twins {
 	seen := make(map[identity]bool, len(records))
 	t := twins{}
 	for i := range records {
-		if records[i].err != nil || records[i].skip {
-			continue
-		}
 		k := identityOf(records[i].key)
+		if records[i].err != nil || records[i].skip || k == (identity{}) {
+			continue // without a key there is no twin
+		}
 		if seen[k] {
 			t[k] = make(chan struct{}, 1)
 		}

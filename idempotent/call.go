@@ -72,7 +72,8 @@ func (c *call) lead(ctx context.Context) error {
 // withoutKey is for a request whose key is missing or wrong. Such requests
 // never share a record: each is refused, or runs by itself.
 func (c *call) withoutKey(ctx context.Context, err error) error {
-	missing, ok := errors.AsType[*MissingKeyError](err)
+	// One that is wrapped is another function's, and says nothing of the key.
+	missing, ok := err.(*MissingKeyError)
 	if !ok || missing.Part != "id" || c.x.config.OnMissingKey != RunMissingKey {
 		c.event.Outcome = OutcomeFailed
 		return err

@@ -122,6 +122,13 @@ type ReplayedError struct {
 	Code    string // optional, see [Permanent]
 }
 
+// ErrorType is Type, so that a handler that passes the error on as its own
+// permanent one keeps the name.
+func (e *ReplayedError) ErrorType() string { return e.Type }
+
+// ErrorCode is Code.
+func (e *ReplayedError) ErrorCode() string { return e.Code }
+
 func (e *ReplayedError) Error() string { return e.Message }
 
 // Is reports whether target is ErrReplayed.

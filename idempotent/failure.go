@@ -13,9 +13,10 @@ import (
 // the handler. The first call returns err itself. Other errors release the
 // key, and a retry runs the handler again.
 //
-// What is stored is the error's type name, its message (the first 4 KiB) and,
-// if an error in its chain has a method ErrorCode() string, that code. Keep
-// secrets out of messages, as from any log.
+// What is stored is the error's type name, or that of its method ErrorType()
+// string if it has one, its message (the first 4 KiB) and, if an error in its
+// chain has a method ErrorCode() string, that code. Keep secrets out of
+// messages, as from any log.
 //
 // A mark counts wherever it stands in the error's chain, but only for the
 // innermost call that the error passes: not for a call around it whose handler
@@ -65,6 +66,9 @@ func (f *failure) describe(err error) {
 		}
 	}()
 	f.Message = truncate(err.Error(), maxFailureMessage)
+	if named, ok := unmarked(err).(interface{ ErrorType() string }); ok {
+		f.Type = truncate(named.ErrorType(), 256)
+	}
 	if coded, ok := errors.AsType[interface {
 		error
 		ErrorCode() string
