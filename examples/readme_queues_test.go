@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
@@ -27,8 +28,19 @@ func orderID(m handlers.SQSMessage[Order]) (idempotent.Key, error) {
 	return idempotent.Key{ID: m.Body.OrderID, Payload: m.Body}, nil
 }
 
-func serveQueue(x *idempotent.Executor) {
+func serveQueue(store idempotent.Store) error {
+	x, err := idempotent.New("place-order", store, &idempotent.Config{
+		Retention: 28 * 24 * time.Hour, // longer than the queue and its dead-letter queue keep a message
+	})
+	if err != nil {
+		return err
+	}
 	lambda.Start(handlers.SQS(x, orderID, placeOrder, nil))
+	return nil
+}
+
+func serveSteps(x *idempotent.Executor) {
+	lambda.Start(handlers.Invoke(x, key, createPayment))
 }
 
 func placeNotified(ctx context.Context, m handlers.SQSMessage[handlers.FromSNS[Order]]) error {
@@ -39,7 +51,15 @@ func placeNotified(ctx context.Context, m handlers.SQSMessage[handlers.FromSNS[O
 
 func placeStreamed(ctx context.Context, r handlers.KinesisRecord[Order]) error { return nil }
 
-func park(ctx context.Context, r events.KinesisEventRecord, err error) error { return nil }
+func park(ctx context.Context, r events.KinesisEventRecord, err error) error {
+	return deadLetters.Send(ctx, r.Kinesis.Data)
+}
+
+var deadLetters queue
+
+type queue struct{}
+
+func (queue) Send(context.Context, []byte) error { return nil }
 
 func serveStream(x *idempotent.Executor) {
 	lambda.Start(handlers.Kinesis(x, nil, placeStreamed, &handlers.KinesisOptions{
@@ -62,6 +82,7 @@ func TestReadmeQueue(t *testing.T) {
 
 var (
 	_ = serveQueue
+	_ = serveSteps
 	_ = serveStream
 	_ = placeNotified
 )
