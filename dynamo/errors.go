@@ -19,7 +19,8 @@ import (
 )
 
 // Error is a call to DynamoDB that failed. It is [idempotent.ErrUnavailable]
-// when the call did not reach DynamoDB or found it too busy. Its text holds
+// when the call did not reach DynamoDB or found it too busy, and
+// [idempotent.ErrThrottled] as well when DynamoDB throttled it. Its text holds
 // no keys and no data.
 type Error struct {
 	Op     string // the call, such as "PutItem"
@@ -27,7 +28,7 @@ type Error struct {
 	Advice string // what to do about it; "" where that is not known
 	Err    error  // from the SDK, or about a stored item
 
-	unavailable bool
+	unavailable, throttled bool
 }
 
 func (e *Error) Error() string {
@@ -41,13 +42,24 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether target is [idempotent.ErrUnavailable] and the store
-// could not be reached or was too busy.
+// could not be reached or was too busy, or [idempotent.ErrThrottled] and it
+// was throttled.
 func (e *Error) Is(target error) bool {
-	return target == idempotent.ErrUnavailable && e.unavailable
+	switch target {
+	case idempotent.ErrUnavailable:
+		return e.unavailable
+	case idempotent.ErrThrottled:
+		return e.throttled
+	}
+	return false
 }
 
 func (s *Store) fail(op string, err error) error {
-	return &Error{Op: op, Table: s.table, Err: err, Advice: s.layout.advice(err), unavailable: isUnavailable(err)}
+	unavailable := isUnavailable(err)
+	return &Error{
+		Op: op, Table: s.table, Err: err, Advice: s.layout.advice(err),
+		unavailable: unavailable, throttled: unavailable && throttled(err),
+	}
 }
 
 // isUnavailable tells the way to DynamoDB and its load from its refusals,

@@ -93,6 +93,9 @@ func TestErrors(t *testing.T) {
 				if errors.Is(err, idempotent.ErrUnavailable) != c.unavailable {
 					t.Errorf("%s: unavailable is not %v: %v", op, c.unavailable, err)
 				}
+				if errors.Is(err, idempotent.ErrThrottled) != (c.advice == "throttled" || name == "429") {
+					t.Errorf("%s: throttled? %v", op, err)
+				}
 				if !strings.Contains(e.Advice, c.advice) {
 					t.Errorf("%s: advice %q", op, e.Advice)
 				}
@@ -115,7 +118,7 @@ func changeOnly(t *testing.T, s *Store, c idempotent.Change) (bool, error) {
 func TestEveryThrottleCode(t *testing.T) {
 	for code := range retry.DefaultThrottleErrorCodes {
 		s := newStore(t, wireClient(refusing(400, code, "slow")), "records", nil)
-		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, idempotent.ErrUnavailable) {
+		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, idempotent.ErrUnavailable) || !errors.Is(err, idempotent.ErrThrottled) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
@@ -154,6 +157,20 @@ func TestRetriesExhausted(t *testing.T) {
 	}
 	if n <= 300 || n >= 900 {
 		t.Errorf("%d requests: the quota was not met", n)
+	}
+}
+
+// So does the throttling.
+func TestRetriesOfThrottlingExhausted(t *testing.T) {
+	s := newStore(t, wireClient(refusing(400, "ThrottlingException", "slow"), func(o *dynamodb.Options) {
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+		})
+	}), "records", nil)
+	for range 300 {
+		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, idempotent.ErrThrottled) {
+			t.Fatal(err)
+		}
 	}
 }
 

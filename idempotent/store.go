@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -14,7 +15,8 @@ import (
 // false and the record is the one met), not an error. An error means that
 // nothing is known of the outcome, unless it is a [*Rejected]. An error that
 // wraps [ErrUnavailable] says that the store could not be reached or was too
-// busy; any other, that it refused and would refuse again.
+// busy; any other, that it refused and would refuse again. Of the former, those
+// that come from its load alone wrap [ErrThrottled].
 //
 // Package storetest holds the conformance suite that a store must pass.
 type Store interface {
@@ -116,3 +118,8 @@ func (e *Rejected) Unwrap() error { return e.Err }
 // from its load: transport errors, 5xx answers and throttling. Only these are
 // covered by [FailOpen].
 var ErrUnavailable = errors.New("idempotent: store unavailable")
+
+// ErrThrottled marks those of the errors that are [ErrUnavailable], and it wraps
+// that, in which the store refused for its load: more capacity would have
+// helped. Observers count them apart.
+var ErrThrottled = fmt.Errorf("%w: throttled", ErrUnavailable)
