@@ -148,6 +148,7 @@ func (c *call) passOver(err error) {
 
 func (c *call) report(ctx context.Context, err error) {
 	c.event.Total = time.Since(c.began)
+	orElse(&c.event.Outcome, OutcomeUnknown) // a store or a codec panicked
 	switch {
 	case c.passedOver == nil:
 		c.event.Err = err

@@ -2,6 +2,9 @@ package idempotent
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -70,6 +73,35 @@ type Event struct {
 	// Err is what the caller got, or what was passed over: an error of the
 	// store in a call that failed open, or in a release.
 	Err error
+}
+
+// ErrorType names the Go type of Err, without any of its text: for metrics and
+// traces, where what an error quotes of a request has no place. Of joined
+// errors it names each, and it looks behind what fmt.Errorf adds. "" where Err
+// is nil, "panic" where the handler panicked.
+func (e Event) ErrorType() string { return errorType(e.Err) }
+
+func errorType(err error) string {
+	switch e := err.(type) {
+	case nil:
+		return ""
+	case *StoreError:
+		return "*idempotent.StoreError"
+	case interface{ Unwrap() []error }:
+		var types []string
+		for _, err := range e.Unwrap() {
+			types = append(types, errorType(err))
+		}
+		return strings.Join(types, "; ")
+	}
+	if err == errPanicked {
+		return "panic"
+	}
+	name := fmt.Sprintf("%T", err)
+	if inner := errors.Unwrap(err); inner != nil && name == "*fmt.wrapError" {
+		return errorType(inner)
+	}
+	return name
 }
 
 // Observer is told of every call of an [Executor]. It is called by many calls

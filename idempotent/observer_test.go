@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -87,5 +88,60 @@ func TestLogObserverNamesStoreErrors(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "level=ERROR") || !strings.Contains(out.String(), "no such table") {
 		t.Errorf("logged: %s", out.String())
+	}
+}
+
+type declined struct{ card string }
+
+func (e *declined) Error() string { return "card " + e.card + " declined" }
+
+// What the type of an error says, and that it says nothing of its text.
+func TestErrorType(t *testing.T) {
+	const secret = "4111-1111"
+	refused := &declined{secret}
+	noRelease := &proxy{Store: idempotent.NewMemory(0), change: func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		return idempotent.Record{}, false, errNetwork
+	}}
+	for want, test := range map[string]struct {
+		store idempotent.Store
+		fn    func(context.Context) (string, error)
+	}{
+		"":                          {idempotent.NewMemory(0), returns(secret)},
+		"*idempotent_test.declined": {idempotent.NewMemory(0), failsWith(fmt.Errorf("%s: %w", secret, fmt.Errorf("%w", refused)))},
+		"*idempotent_test.declined; *errors.errorString":       {idempotent.NewMemory(0), failsWith(errors.Join(refused, errors.New(secret)))},
+		"*idempotent_test.declined; *idempotent.StoreError":    {noRelease, failsWith(refused)},
+		"*idempotent_test.declined; *idempotent_test.declined": {idempotent.NewMemory(0), failsWith(fmt.Errorf("%w, %w", refused, refused))},
+		"panic": {idempotent.NewMemory(0), func(context.Context) (string, error) { panic(secret) }},
+	} {
+		ctx, event := idempotent.WithEvent(t.Context())
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = idempotent.Do(ctx, newExecutor(t, test.store, nil), theKey, test.fn)
+		}()
+		if got := event.ErrorType(); got != want {
+			t.Errorf("%v: type %q, want %q", event.Err, got, want)
+		}
+	}
+}
+
+// The outcome is one of the constants, whatever happens.
+func TestOutcomeOfAStoreThatPanics(t *testing.T) {
+	var seen []idempotent.Event
+	broken := &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		panic("boom")
+	}}
+	x := newExecutor(t, broken, &idempotent.Config{Observer: observe(func(e idempotent.Event) { seen = append(seen, e) })})
+	func() {
+		defer func() { _ = recover() }()
+		_, _, _ = do(t.Context(), x, mustNotRun(t))
+	}()
+	if len(seen) != 1 || seen[0].Outcome != idempotent.OutcomeUnknown {
+		t.Errorf("seen: %+v", seen)
+	}
+}
+
+func TestThrottledIsUnavailable(t *testing.T) {
+	if !errors.Is(idempotent.ErrThrottled, idempotent.ErrUnavailable) || errors.Is(idempotent.ErrUnavailable, idempotent.ErrThrottled) {
+		t.Error("throttling is one way to be unavailable")
 	}
 }
