@@ -1,0 +1,180 @@
+package emf_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/emf"
+)
+
+const secret = "4111-1111"
+
+var theKey = idempotent.Key{Scope: secret, ID: secret, Payload: secret}
+
+// down is a store that fails the calls that have an error.
+type down struct {
+	idempotent.Store
+	create, change error
+}
+
+func (d *down) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+	if d.create != nil {
+		return idempotent.Record{}, false, d.create
+	}
+	return d.Store.Create(ctx, r, over, with)
+}
+
+func (d *down) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	if d.change != nil {
+		return idempotent.Record{}, false, d.change
+	}
+	return d.Store.Change(ctx, f, c)
+}
+
+func observer(t testing.TB, options *emf.Options) *emf.Observer {
+	t.Helper()
+	o, err := emf.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// observed is the line of one call.
+func observed(t *testing.T, store idempotent.Store, config idempotent.Config, fn func(context.Context) (string, error)) map[string]any {
+	t.Helper()
+	var out bytes.Buffer
+	config.Observer = observer(t, &emf.Options{Writer: &out})
+	x, err := idempotent.New("create-payment", store, &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = idempotent.Do(t.Context(), x, theKey, fn)
+	if strings.Contains(out.String(), secret) {
+		t.Errorf("the line has what is in the request: %s", out.String())
+	}
+	return document(t, out.Bytes())
+}
+
+func returns(context.Context) (string, error) { return secret, nil }
+
+func TestWhatALineSays(t *testing.T) {
+	throttled := fmt.Errorf("slow down, %s: %w", secret, idempotent.ErrThrottled)
+	failing := func(err error) func(context.Context) (string, error) {
+		return func(context.Context) (string, error) { return "", err }
+	}
+	done := idempotent.NewMemory(0)
+	observed(t, done, idempotent.Config{}, returns)
+	for name, c := range map[string]struct {
+		store  idempotent.Store
+		config idempotent.Config
+		fn     func(context.Context) (string, error)
+		want   map[string]any
+	}{
+		"executed": {idempotent.NewMemory(0), idempotent.Config{}, returns,
+			map[string]any{"outcome": "executed", "RoundTrips": 2., "attempt": 1., "error": nil}},
+		"replayed": {done, idempotent.Config{}, returns,
+			map[string]any{"outcome": "replayed", "RoundTrips": 1., "attempt": 0., "handler_ms": 0., "error": nil}},
+		"released": {idempotent.NewMemory(0), idempotent.Config{}, failing(errors.New(secret)),
+			map[string]any{"outcome": "released", "error": "*errors.errorString"}},
+		"throttled": {&down{idempotent.NewMemory(0), throttled, throttled}, idempotent.Config{}, returns,
+			map[string]any{"outcome": "failed", "StoreErrors": 1., "StoreThrottles": 1., "error": "*idempotent.StoreError; *idempotent.StoreError"}},
+		"unavailable": {&down{idempotent.NewMemory(0), idempotent.ErrUnavailable, nil}, idempotent.Config{}, returns,
+			map[string]any{"outcome": "failed", "StoreErrors": 1.}},
+		"failed open": {&down{idempotent.NewMemory(0), throttled, nil}, idempotent.Config{OnStoreError: idempotent.FailOpen}, returns,
+			map[string]any{"outcome": "bypassed", "StoreErrors": 1., "StoreThrottles": 1.}},
+		"not released": {&down{idempotent.NewMemory(0), nil, idempotent.ErrUnavailable}, idempotent.Config{}, failing(errors.New(secret)),
+			map[string]any{"outcome": "unknown", "StoreErrors": 1.}},
+		"a throttled table of the handler's": {idempotent.NewMemory(0), idempotent.Config{}, failing(throttled),
+			map[string]any{"outcome": "released"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := time.Now().UnixMilli()
+			got := observed(t, c.store, c.config, c.fn)
+			want := map[string]any{"operation": "create-payment", "Calls": 1., "StoreErrors": 0., "StoreThrottles": 0.}
+			for member, value := range c.want {
+				want[member] = value
+			}
+			for member, value := range want {
+				if got[member] != value {
+					t.Errorf("%s is %v, want %v", member, got[member], value)
+				}
+			}
+			if hash, _ := got["key_hash"].(string); len(hash) != 64 {
+				t.Errorf("key_hash %v", got["key_hash"])
+			}
+			at := int64(got["_aws"].(map[string]any)["Timestamp"].(float64))
+			if at < before || at > time.Now().UnixMilli() {
+				t.Errorf("the timestamp is %d", at)
+			}
+		})
+	}
+}
+
+// Overhead is what the call took beyond its handler.
+func TestDurations(t *testing.T) {
+	var out bytes.Buffer
+	observer(t, &emf.Options{Writer: &out}).Observe(t.Context(), idempotent.Event{
+		Operation: "op", Outcome: idempotent.OutcomeExecuted, Total: 1250 * time.Millisecond, Handler: 1243500 * time.Microsecond,
+	})
+	if got := document(t, out.Bytes()); got["Overhead"] != 6.5 || got["handler_ms"] != 1243.5 {
+		t.Errorf("%s", out.Bytes())
+	}
+}
+
+// What dashboards and alarms are built on is what a line declares.
+func TestMetricsAreThoseOfALine(t *testing.T) {
+	want := []emf.Metric{
+		{"Calls", "Count", []string{"operation"}},
+		{"Calls", "Count", []string{"operation", "outcome"}},
+		{"StoreErrors", "Count", []string{"operation"}},
+		{"StoreThrottles", "Count", []string{"operation"}},
+		{"Overhead", "Milliseconds", []string{"operation"}},
+		{"RoundTrips", "Count", []string{"operation"}},
+	}
+	if got := emf.Metrics(); !reflect.DeepEqual(got, want) {
+		t.Errorf("Metrics: %v", got)
+	}
+	var declared []emf.Metric
+	doc := observed(t, idempotent.NewMemory(0), idempotent.Config{}, returns)
+	for _, d := range doc["_aws"].(map[string]any)["CloudWatchMetrics"].([]any) {
+		d := d.(map[string]any)
+		if d["Namespace"] != emf.Namespace {
+			t.Errorf("namespace %v", d["Namespace"])
+		}
+		for _, set := range d["Dimensions"].([]any) {
+			var dimensions []string
+			for _, name := range set.([]any) {
+				dimensions = append(dimensions, name.(string))
+			}
+			for _, m := range d["Metrics"].([]any) {
+				m := m.(map[string]any)
+				declared = append(declared, emf.Metric{Name: m["Name"].(string), Unit: m["Unit"].(string), Dimensions: dimensions})
+			}
+		}
+	}
+	if !reflect.DeepEqual(declared, want) {
+		t.Errorf("declared: %v", declared)
+	}
+}
+
+func TestNamespace(t *testing.T) {
+	var out bytes.Buffer
+	o := observer(t, &emf.Options{Namespace: "Shop/Once", Writer: &out})
+	o.Observe(t.Context(), idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeExecuted})
+	if document(t, out.Bytes()); strings.Count(out.String(), `"Namespace":"Shop/Once"`) != 2 || strings.Contains(out.String(), `"Namespace":"Once"`) {
+		t.Errorf("%s", out.String())
+	}
+	for _, bad := range []string{"é", "a\nb", "AWS/Lambda", strings.Repeat("n", 256)} {
+		if _, err := emf.New(&emf.Options{Namespace: bad}); err == nil || !strings.Contains(err.Error(), "Namespace") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}

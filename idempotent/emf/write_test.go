@@ -1,0 +1,165 @@
+package emf_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/emf"
+)
+
+// Eight invocations in one process, each with calls of two Executors that share
+// standard output.
+func TestConcurrentInvocations(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	const invocations, calls = 8, 50
+	var tasks sync.WaitGroup
+	for _, operation := range []string{"create-payment", "place-order"} {
+		x, err := idempotent.New(operation, idempotent.NewMemory(0), &idempotent.Config{Observer: observer(t, &emf.Options{Writer: w})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range invocations {
+			tasks.Go(func() {
+				for n := range calls {
+					// Half of them are duplicates of another's.
+					key := idempotent.Key{ID: fmt.Sprint(i/2, n)}
+					_, _ = idempotent.Do(t.Context(), x, key, returns)
+				}
+			})
+		}
+	}
+	go func() {
+		tasks.Wait()
+		_ = w.Close()
+	}()
+	sum := map[any]float64{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		doc := document(t, lines.Bytes())
+		sum[doc["operation"]] += doc["Calls"].(float64)
+	}
+	if err := lines.Err(); err != nil || sum["create-payment"] != invocations*calls || sum["place-order"] != invocations*calls {
+		t.Errorf("%v, %v", sum, err)
+	}
+}
+
+// writes keeps each write apart. It is not safe for concurrent use, and says
+// so when it is used so.
+type writes struct {
+	busy, overlap atomic.Bool
+	all           [][]byte
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	if !w.busy.CompareAndSwap(false, true) {
+		w.overlap.Store(true)
+		return 0, errors.New("two writes at once")
+	}
+	runtime.Gosched()
+	w.all = append(w.all, bytes.Clone(p))
+	w.busy.Store(false)
+	return len(p), nil
+}
+
+func TestALineIsOneWrite(t *testing.T) {
+	var w writes
+	o := observer(t, &emf.Options{Writer: &w})
+	var tasks sync.WaitGroup
+	for range 8 {
+		tasks.Go(func() {
+			for range 100 {
+				o.Observe(t.Context(), idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeReplayed})
+			}
+		})
+	}
+	tasks.Wait()
+	if len(w.all) != 800 || w.overlap.Load() {
+		t.Errorf("%d writes, two at once: %v", len(w.all), w.overlap.Load())
+	}
+	for _, one := range w.all {
+		if document(t, one); bytes.IndexByte(one, '\n') != len(one)-1 {
+			t.Errorf("no line: %q", one)
+		}
+	}
+}
+
+type long[T any] struct{ error }
+
+// A pipe takes 4,096 bytes at once, also beside what another process or the
+// standard error writes to it.
+func TestLongestLine(t *testing.T) {
+	var w writes
+	o := observer(t, &emf.Options{Namespace: strings.Repeat("n", 255), Writer: &w})
+	x, err := idempotent.New(strings.Repeat(`"`, 255), idempotent.NewMemory(0), &idempotent.Config{Observer: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type t1 = long[long[long[long[long[long[long[long[int]]]]]]]]
+	type t2 = long[long[long[long[long[long[long[long[t1]]]]]]]]
+	_, _ = idempotent.Do(t.Context(), x, theKey, func(context.Context) (int, error) {
+		return 0, errors.Join(t2{}, t2{}, t2{}, t2{})
+	})
+	if n := len(w.all[0]); n > 4096 || n < 2500 {
+		t.Errorf("%d bytes: %s", n, w.all[0])
+	}
+	document(t, w.all[0])
+}
+
+type fails struct{ n int }
+
+func (f fails) Write([]byte) (int, error) {
+	if f.n > 0 {
+		return f.n, nil
+	}
+	return 0, errors.New("the pipe is broken")
+}
+
+func TestWriteErrors(t *testing.T) {
+	e := idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeExecuted}
+	for want, w := range map[string]io.Writer{"the pipe is broken": fails{}, "short write": fails{1}} {
+		var told []string
+		o := observer(t, &emf.Options{Writer: w, OnError: func(err error) { told = append(told, err.Error()) }})
+		o.Observe(t.Context(), e)
+		o.Observe(t.Context(), e)
+		if len(told) != 2 || !strings.Contains(told[1], want) || !strings.Contains(told[1], `"op"`) {
+			t.Errorf("told %q", told)
+		}
+	}
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	observer(t, &emf.Options{Writer: fails{}}).Observe(t.Context(), e)
+	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "the pipe is broken") {
+		t.Errorf("logged %q", log.String())
+	}
+}
+
+// Metrics cost no dependency.
+func TestImports(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{join .Imports " "}}`, ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, imported := range strings.Fields(string(out)) {
+		if strings.Contains(imported, ".") && imported != "github.com/lambda-once/once/idempotent" {
+			t.Errorf("it imports %s", imported)
+		}
+	}
+}
