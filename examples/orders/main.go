@@ -6,6 +6,9 @@
 //
 //	{"orderId": "o-17", "sku": "cup", "quantity": 2}
 //
+// Its metrics go to standard output, in CloudWatch's Embedded Metric Format, and
+// its log to standard error; on Lambda both are its log stream.
+//
 // Environment:
 //
 //	IDEMPOTENCY_TABLE  table of the idempotency records
@@ -30,6 +33,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/emf"
 )
 
 func main() {
@@ -63,11 +67,15 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	metrics, err := emf.New(nil)
+	if err != nil {
+		return nil, err
+	}
 	x, err := idempotent.New("place-order", store, &idempotent.Config{
 		// A queue keeps a message for up to 14 days, and so does the
 		// dead-letter queue from which it may be sent back.
 		Retention: 28 * 24 * time.Hour,
-		Observer:  idempotent.LogObserver{Logger: logger},
+		Observer:  idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
 	})
 	if err != nil {
 		return nil, err

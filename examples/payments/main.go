@@ -3,6 +3,9 @@
 // however often it is sent. Where the route has a JWT authorizer, each subject
 // has keys of its own.
 //
+// Its metrics go to standard output, in CloudWatch's Embedded Metric Format, and
+// its log to standard error; on Lambda both are its log stream.
+//
 // Environment:
 //
 //	IDEMPOTENCY_TABLE  table of the idempotency records
@@ -27,6 +30,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/emf"
 )
 
 func main() {
@@ -58,8 +62,12 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	metrics, err := emf.New(nil)
+	if err != nil {
+		return nil, err
+	}
 	x, err := idempotent.New("create-payment", store, &idempotent.Config{
-		Observer: idempotent.LogObserver{Logger: logger},
+		Observer: idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
 	})
 	if err != nil {
 		return nil, err

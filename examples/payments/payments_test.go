@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,18 @@ type function struct {
 	*lambdaruntime.Runtime
 	client   *dynamodb.Client
 	payments string
+	log      logLines
+}
+
+// logLines has what the function says; what does not fit in is dropped.
+type logLines chan string
+
+func (l logLines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default:
+	}
+	return len(line), nil
 }
 
 func deploy(t *testing.T, env ...string) function {
@@ -44,11 +57,12 @@ func deploy(t *testing.T, env ...string) function {
 	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 		env = append(env, name+"="+os.Getenv(name))
 	}
+	lines := make(logLines, 1000)
 	return function{
 		Runtime: lambdaruntime.StartTest(t, lambdaruntime.Function{
-			Name: "payments", Binary: lambdaruntime.BuildTest(t, ".", "."), Env: env, Environments: 2, Timeout: 10 * time.Second,
+			Name: "payments", Binary: lambdaruntime.BuildTest(t, ".", "."), Env: env, Environments: 2, Timeout: 10 * time.Second, Log: lines,
 		}),
-		client: client, payments: payments,
+		client: client, payments: payments, log: lines,
 	}
 }
 
@@ -99,6 +113,40 @@ func invoke(ctx context.Context, to invoker, e events.APIGatewayV2HTTPRequest) (
 }
 
 const body = `{"amount":1299,"currency":"EUR","source":"card_1"}`
+
+// CloudWatch makes the metrics out of the log.
+func TestMetricsAreInTheLog(t *testing.T) {
+	f := deploy(t)
+	for _, outcome := range []string{"executed", "replayed"} {
+		send(t, f.Environment(0), event("k", body))
+		line, m := nextMetrics(t, f.log)
+		if m.Operation != "create-payment" || m.Outcome != outcome || m.Calls != 1 {
+			t.Errorf("want %s: %s", outcome, line)
+		}
+	}
+}
+
+type metrics struct {
+	AWS                *struct{} `json:"_aws"`
+	Operation, Outcome string
+	Calls              int
+}
+
+func nextMetrics(t *testing.T, log logLines) (string, metrics) {
+	t.Helper()
+	for {
+		select {
+		case line := <-log:
+			var m metrics
+			_, text, _ := strings.Cut(line, " ") // behind the environment's name
+			if json.Unmarshal([]byte(text), &m) == nil && m.AWS != nil {
+				return line, m
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("no metrics are logged")
+		}
+	}
+}
 
 func TestOneChargeAKey(t *testing.T) {
 	f := deploy(t)

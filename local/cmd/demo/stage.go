@@ -164,6 +164,7 @@ type callLog struct {
 
 type loggedCall struct {
 	Environment int
+	Message     string `json:"msg"` // a line of metrics has none
 	Outcome     string `json:"outcome"`
 	Attempt     int    `json:"attempt"`
 }
@@ -173,7 +174,7 @@ func (l *callLog) Write(line []byte) (int, error) {
 	name, text, ok := bytes.Cut(line, []byte(" "))
 	_, number, found := bytes.Cut(name, []byte("/"))
 	var call loggedCall
-	if ok && found && json.Unmarshal(text, &call) == nil && call.Outcome != "" {
+	if ok && found && json.Unmarshal(text, &call) == nil && call.Message == "idempotent call" {
 		n, err := strconv.Atoi(string(number))
 		if err != nil {
 			return 0, err

@@ -120,7 +120,7 @@ type outcomes struct {
 	counts map[string]int
 }
 
-var outcome = regexp.MustCompile(`"outcome":"([a-z ]+)"`)
+var outcome = regexp.MustCompile(`"msg":"idempotent call".*"outcome":"([a-z ]+)"`)
 
 func (o *outcomes) Write(line []byte) (int, error) {
 	o.mu.Lock()
