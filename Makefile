@@ -3,7 +3,7 @@
 # One DynamoDB Local for all that runs behind it.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . examples local/sqslocal
+MODULES       = . idempotent/otel examples local/sqslocal
 FUZZTIME     ?= 2m
 
 .PHONY: demo test check mutants bench fuzz build
@@ -17,6 +17,8 @@ test: check
 	@go test -count=1 -run '^TestDuplicateOverhead$$' ./idempotent
 	@echo "== the library, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go test -race ./...
+	@echo "== OpenTelemetry"
+	@go -C idempotent/otel test -race ./...
 	@echo "== the examples, compiled, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C examples test -race ./...
 	@echo "== the queue, and what survives kills behind it: a minute"

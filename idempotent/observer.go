@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -77,7 +78,7 @@ type Event struct {
 
 // ErrorType names the Go type of Err, without any of its text: for metrics and
 // traces, where what an error quotes of a request has no place. Of joined
-// errors it names each, and it looks behind what fmt.Errorf adds. "" where Err
+// errors it names each type once, and it looks behind what fmt.Errorf adds. "" where Err
 // is nil, "panic" where the handler panicked.
 func (e Event) ErrorType() string { return errorType(e.Err) }
 
@@ -90,7 +91,9 @@ func errorType(err error) string {
 	case interface{ Unwrap() []error }:
 		var types []string
 		for _, err := range e.Unwrap() {
-			types = append(types, errorType(err))
+			if name := errorType(err); !slices.Contains(types, name) {
+				types = append(types, name)
+			}
 		}
 		return strings.Join(types, "; ")
 	}

@@ -85,7 +85,7 @@ func TestWhatALineSays(t *testing.T) {
 		"released": {idempotent.NewMemory(0), idempotent.Config{}, failing(errors.New(secret)),
 			map[string]any{"outcome": "released", "error": "*errors.errorString"}},
 		"throttled": {&down{idempotent.NewMemory(0), throttled, throttled}, idempotent.Config{}, returns,
-			map[string]any{"outcome": "failed", "StoreErrors": 1., "StoreThrottles": 1., "error": "*idempotent.StoreError; *idempotent.StoreError"}},
+			map[string]any{"outcome": "failed", "StoreErrors": 1., "StoreThrottles": 1., "error": "*idempotent.StoreError"}},
 		"unavailable": {&down{idempotent.NewMemory(0), idempotent.ErrUnavailable, nil}, idempotent.Config{}, returns,
 			map[string]any{"outcome": "failed", "StoreErrors": 1.}},
 		"failed open": {&down{idempotent.NewMemory(0), throttled, nil}, idempotent.Config{OnStoreError: idempotent.FailOpen}, returns,

@@ -113,8 +113,10 @@ func TestLongestLine(t *testing.T) {
 	}
 	type t1 = long[long[long[long[long[long[long[long[int]]]]]]]]
 	type t2 = long[long[long[long[long[long[long[long[t1]]]]]]]]
+	type t3 = long[long[long[long[long[long[long[long[t2]]]]]]]]
+	type t4 = long[long[long[long[long[long[long[long[t3]]]]]]]]
 	_, _ = idempotent.Do(t.Context(), x, theKey, func(context.Context) (int, error) {
-		return 0, errors.Join(t2{}, t2{}, t2{}, t2{})
+		return 0, errors.Join(t1{}, t2{}, t3{}, t4{})
 	})
 	if n := len(w.all[0]); n > 4096 || n < 2500 {
 		t.Errorf("%d bytes: %s", n, w.all[0])

@@ -1,0 +1,47 @@
+package otel
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+type metrics struct {
+	calls       metric.Int64Counter
+	storeErrors metric.Int64Counter
+	overhead    metric.Float64Histogram
+}
+
+func newMetrics(meter metric.Meter) (*metrics, error) {
+	calls, err := meter.Int64Counter("once.calls",
+		metric.WithUnit("{call}"), metric.WithDescription("Calls, by how they ended."))
+	if err != nil {
+		return nil, err
+	}
+	storeErrors, err := meter.Int64Counter("once.store.errors",
+		metric.WithUnit("{call}"), metric.WithDescription("Calls that the store failed."))
+	if err != nil {
+		return nil, err
+	}
+	overhead, err := meter.Float64Histogram("once.overhead",
+		metric.WithUnit("s"), metric.WithDescription("Time that a call took beyond its handler."),
+		// The default boundaries are for milliseconds.
+		metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10))
+	if err != nil {
+		return nil, err
+	}
+	return &metrics{calls: calls, storeErrors: storeErrors, overhead: overhead}, nil
+}
+
+func (m *metrics) record(ctx context.Context, e idempotent.Event) {
+	operation := operationKey.String(e.Operation)
+	byOutcome := metric.WithAttributes(operation, outcomeKey.String(string(e.Outcome)))
+	m.calls.Add(ctx, 1, byOutcome)
+	m.overhead.Record(ctx, (e.Total - e.Handler).Seconds(), byOutcome)
+	if errors.Is(e.Err, idempotent.ErrStore) {
+		m.storeErrors.Add(ctx, 1, metric.WithAttributes(operation, throttledKey.Bool(errors.Is(e.Err, idempotent.ErrThrottled))))
+	}
+}

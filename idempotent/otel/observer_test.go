@@ -1,0 +1,255 @@
+package otel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/otel"
+)
+
+const secret = "4111-1111"
+
+var theKey = idempotent.Key{Scope: secret, ID: secret, Payload: secret}
+
+// telemetry is what a program's SDK would export.
+type telemetry struct {
+	*otel.Observer
+	spans  *tracetest.SpanRecorder
+	traces *trace.TracerProvider
+	reader *metric.ManualReader
+}
+
+func observer(t *testing.T, options otel.Options) telemetry {
+	t.Helper()
+	o := telemetry{spans: tracetest.NewSpanRecorder(), reader: metric.NewManualReader()}
+	o.traces = trace.NewTracerProvider(trace.WithSpanProcessor(o.spans))
+	options.TracerProvider, options.MeterProvider = o.traces, metric.NewMeterProvider(metric.WithReader(o.reader))
+	var err error
+	if o.Observer, err = otel.New(&options); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func (o telemetry) executor(t *testing.T, store idempotent.Store, config idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	config.Observer = o
+	x, err := idempotent.New("place-order", store, &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// points are the values of a metric by its attributes, as text; of a
+// histogram, its counts.
+func (o telemetry) points(t *testing.T, name string) map[string]int64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := o.reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	points := map[string]int64{}
+	text := func(set attribute.Set) string {
+		if strings.Contains(fmt.Sprint(set.ToSlice()), secret) {
+			t.Errorf("%s quotes the request: %v", name, set.ToSlice())
+		}
+		return set.Encoded(attribute.DefaultEncoder())
+	}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if m.Name != name {
+				continue
+			}
+			switch data := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range data.DataPoints {
+					points[text(p.Attributes)] = p.Value
+				}
+			case metricdata.Histogram[float64]:
+				for _, p := range data.DataPoints {
+					points[text(p.Attributes)] = int64(p.Count)
+				}
+			}
+		}
+	}
+	return points
+}
+
+func returns(err error) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return secret, err }
+}
+
+func values(span trace.ReadOnlySpan) map[string]string {
+	all := map[string]string{}
+	for _, kv := range span.Attributes() {
+		all[string(kv.Key)] = kv.Value.Emit()
+	}
+	return all
+}
+
+func TestSpanOfACall(t *testing.T) {
+	o := observer(t, otel.Options{Table: "idempotency", Trigger: "pubsub"})
+	ctx, invocation := o.traces.Tracer("").Start(t.Context(), "invocation")
+	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: "r-1", InvokedFunctionArn: "arn:f"})
+	before := time.Now()
+	x := o.executor(t, idempotent.NewMemory(0), idempotent.Config{})
+	if _, err := idempotent.Do(ctx, x, theKey, returns(nil)); err != nil {
+		t.Fatal(err)
+	}
+	after := time.Now()
+	ended := o.spans.Ended()
+	if len(ended) != 1 {
+		t.Fatalf("%d spans", len(ended))
+	}
+	span := ended[0]
+	if span.Name() != "idempotent place-order" || span.SpanKind() != oteltrace.SpanKindInternal || span.Parent().SpanID() != invocation.SpanContext().SpanID() {
+		t.Errorf("%s, %v, under %v", span.Name(), span.SpanKind(), span.Parent())
+	}
+	if span.StartTime().Before(before) || !span.StartTime().Before(span.EndTime()) || span.EndTime().After(after) {
+		t.Errorf("from %v to %v, of a call from %v to %v", span.StartTime(), span.EndTime(), before, after)
+	}
+	want := map[string]string{
+		"once.operation": "place-order", "once.outcome": "executed", "once.attempt": "1", "once.round_trips": "2",
+		"faas.trigger": "pubsub", "faas.invocation_id": "r-1", "aws.lambda.invoked_arn": "arn:f",
+		"aws.dynamodb.table_names": `["idempotency"]`,
+	}
+	if got := values(span); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("attributes %v, want %v", got, want)
+	}
+}
+
+// down is a store that cannot be claimed from.
+type down struct {
+	idempotent.Store
+	err error
+}
+
+func (d down) Create(context.Context, idempotent.Record, time.Time, any) (idempotent.Record, bool, error) {
+	return idempotent.Record{}, false, d.err
+}
+
+func TestStatusAndMetrics(t *testing.T) {
+	failed := fmt.Errorf("%s: %w", secret, idempotent.ErrThrottled)
+	done, refused, running := idempotent.NewMemory(0), idempotent.NewMemory(0), idempotent.NewMemory(0)
+	quiet, err := idempotent.New("place-order", done, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = idempotent.Do(t.Context(), quiet, theKey, returns(nil))
+	other := theKey
+	other.Payload = "another"
+	for _, c := range []struct {
+		name               string
+		store              idempotent.Store
+		config             idempotent.Config
+		key                idempotent.Key
+		fn                 func(context.Context) (string, error)
+		outcome, errorType string
+		status             codes.Code
+		storeErrors        string // the attributes of its point
+	}{
+		{"executed", idempotent.NewMemory(0), idempotent.Config{}, theKey, returns(nil), "executed", "", codes.Unset, ""},
+		{"replayed", done, idempotent.Config{}, theKey, returns(nil), "replayed", "", codes.Unset, ""},
+		{"mismatch", done, idempotent.Config{}, other, returns(nil), "mismatch", "*idempotent.KeyReusedError", codes.Unset, ""},
+		{"released", idempotent.NewMemory(0), idempotent.Config{}, theKey, returns(errors.New(secret)), "released", "*errors.errorString", codes.Error, ""},
+		{"failed", refused, idempotent.Config{}, theKey, returns(idempotent.Permanent(errors.New(secret))), "failed", "*errors.errorString", codes.Error, ""},
+		{"failed again", refused, idempotent.Config{}, theKey, returns(nil), "replayed", "*idempotent.ReplayedError", codes.Unset, ""},
+		{"throttled", down{idempotent.NewMemory(0), failed}, idempotent.Config{OnStoreError: idempotent.FailOpen}, theKey, returns(nil),
+			"bypassed", "*idempotent.StoreError", codes.Error, "once.operation=place-order,once.throttled=true"},
+		{"no table", down{idempotent.NewMemory(0), errors.New(secret)}, idempotent.Config{}, theKey, returns(nil),
+			"failed", "*idempotent.StoreError", codes.Error, "once.operation=place-order,once.throttled=false"},
+		{"within itself", running, idempotent.Config{}, theKey, nil, "conflict", "*idempotent.InProgressError", codes.Unset, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := observer(t, otel.Options{})
+			x := o.executor(t, c.store, c.config)
+			if c.fn == nil {
+				c.fn = func(ctx context.Context) (string, error) {
+					_, _ = idempotent.Do(ctx, x, c.key, returns(nil))
+					return "", nil
+				}
+			}
+			_, _ = idempotent.Do(t.Context(), x, c.key, c.fn)
+			span := o.spans.Ended()[0]
+			got := values(span)
+			if got["once.outcome"] != c.outcome || got["error.type"] != c.errorType || span.Status().Code != c.status {
+				t.Errorf("status %v of %v", span.Status(), got)
+			}
+			if strings.Contains(fmt.Sprint(got, span.Status(), span.Events()), secret) {
+				t.Errorf("the span quotes the request: %v %v %v", got, span.Status(), span.Events())
+			}
+			point := "once.operation=place-order,once.outcome=" + c.outcome
+			if o.points(t, "once.calls")[point] != 1 || o.points(t, "once.overhead")[point] != 1 {
+				t.Errorf("calls %v, overhead %v", o.points(t, "once.calls"), o.points(t, "once.overhead"))
+			}
+			if points := o.points(t, "once.store.errors"); points[c.storeErrors] != int64(len(points)) || (c.storeErrors == "") != (len(points) == 0) {
+				t.Errorf("errors of the store: %v", points)
+			}
+		})
+	}
+}
+
+// Overhead is in seconds, and its buckets are for milliseconds to seconds.
+func TestOverhead(t *testing.T) {
+	o := observer(t, otel.Options{})
+	o.Observe(t.Context(), idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeExecuted, Total: time.Second, Handler: 994 * time.Millisecond})
+	var all metricdata.ResourceMetrics
+	if err := o.reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		data, ok := m.Data.(metricdata.Histogram[float64])
+		if !ok {
+			continue
+		}
+		p := data.DataPoints[0]
+		if i := slices.Index(p.BucketCounts, 1); m.Unit != "s" || p.Sum < 0.0059 || p.Sum > 0.0061 || p.Bounds[i] != 0.01 {
+			t.Errorf("%s: %v", m.Unit, p)
+		}
+		return
+	}
+	t.Error("no histogram")
+}
+
+func TestConcurrentInvocations(t *testing.T) {
+	o := observer(t, otel.Options{})
+	x := o.executor(t, idempotent.NewMemory(0), idempotent.Config{})
+	var tasks sync.WaitGroup
+	for i := range 8 {
+		tasks.Go(func() {
+			for n := range 20 {
+				_, _ = idempotent.Do(t.Context(), x, idempotent.Key{ID: fmt.Sprint(i, n)}, returns(nil))
+			}
+		})
+	}
+	tasks.Wait()
+	if n := o.points(t, "once.calls")["once.operation=place-order,once.outcome=executed"]; n != 160 || len(o.spans.Ended()) != 160 {
+		t.Errorf("%d calls, %d spans", n, len(o.spans.Ended()))
+	}
+}
+
+func TestUnknownTrigger(t *testing.T) {
+	if _, err := otel.New(&otel.Options{Trigger: "sqs"}); err == nil || !strings.Contains(err.Error(), "Trigger") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := otel.New(nil); err != nil {
+		t.Error(err)
+	}
+}
