@@ -24,6 +24,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/emf"
 )
 
 // The code of README.md. It is compiled here, and in readme_*_test.go, and
@@ -234,7 +235,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	readme := read(t, "../README.md")
 	for _, options := range []any{
 		idempotent.Config{}, dynamo.Options{},
-		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, handlers.HTTPOptions{},
+		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, handlers.HTTPOptions{}, emf.Options{},
 	} {
 		for i := range reflect.TypeOf(options).NumField() {
 			name := reflect.TypeOf(options).Field(i).Name

@@ -1,0 +1,68 @@
+package examples_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/emf"
+)
+
+// The code of README.md about metrics.
+
+func measured(store idempotent.Store) (*idempotent.Executor, error) {
+	metrics, err := emf.New(nil) // writes to standard output
+	if err != nil {
+		return nil, err
+	}
+	return idempotent.New("create-payment", store, &idempotent.Config{
+		Observer: idempotent.Observers{idempotent.LogObserver{}, metrics},
+	})
+}
+
+// Every metric is in the README with its unit and its dimensions, and no other
+// is.
+func TestReadmeMetrics(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "../README.md"), "\n## Metrics\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	dimensions, rows := map[string][]string{}, map[string]string{}
+	for _, m := range emf.Metrics() {
+		dimensions[m.Name] = append(dimensions[m.Name], "`"+strings.Join(m.Dimensions, "`+`")+"`")
+		rows[m.Name] = fmt.Sprintf("| `%s` | %s | %s | ", m.Name, m.Unit, strings.Join(dimensions[m.Name], ", "))
+	}
+	for name, row := range rows {
+		if !strings.Contains(section, "\n"+row) {
+			t.Errorf("not in the README: %s: %q", name, row)
+		}
+	}
+	if n := strings.Count(section, "| Count |") + strings.Count(section, "| Milliseconds |"); n != len(rows) {
+		t.Errorf("%d metrics in the README, %d in the code", n, len(rows))
+	}
+}
+
+// What the README promises of a line: the metrics and, beside them, only what
+// it names.
+func TestReadmeLine(t *testing.T) {
+	var out bytes.Buffer
+	metrics, err := emf.New(&emf.Options{Writer: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics.Observe(t.Context(), idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeFailed, KeyHash: "h", Err: errors.New("secret")})
+	var members map[string]any
+	if err := json.Unmarshal(out.Bytes(), &members); err != nil {
+		t.Fatal(err)
+	}
+	readme := read(t, "../README.md")
+	for name := range members {
+		if name != "_aws" && !strings.Contains(readme, "`"+name+"`") {
+			t.Errorf("%s is not in the README", name)
+		}
+	}
+}
+
+var _ = measured
