@@ -206,6 +206,17 @@ func TestStatusAndMetrics(t *testing.T) {
 	}
 }
 
+// A replay that cannot be given is for a person to look at.
+func TestStatusOfAResultThatCannotBeGiven(t *testing.T) {
+	o := observer(t, otel.Options{})
+	x := o.executor(t, idempotent.NewMemory(0), idempotent.Config{})
+	_, _ = idempotent.Do(t.Context(), x, theKey, returns(nil))
+	_, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (int, error) { return 0, nil })
+	if span := o.spans.Ended()[1]; !errors.Is(err, idempotent.ErrResultUnavailable) || values(span)["once.outcome"] != "replayed" || span.Status().Code != codes.Error {
+		t.Errorf("%v: %v, %v", err, span.Status(), values(span))
+	}
+}
+
 // Overhead is in seconds, and its buckets are for milliseconds to seconds.
 func TestOverhead(t *testing.T) {
 	o := observer(t, otel.Options{})
