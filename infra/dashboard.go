@@ -1,0 +1,116 @@
+package infra
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// DashboardProps are the props of [NewDashboard]. Functions or Operations are
+// required; the zero value of the other is its default.
+type DashboardProps struct {
+	// Functions are those whose queues and streams are shown.
+	//
+	// Default: none.
+	Functions []*IdempotentFunction
+
+	// Operations are the names that are given to idempotent.New.
+	//
+	// Default: none.
+	Operations []string
+}
+
+// NewDashboard makes a dashboard with two rows for each operation (outcomes,
+// duplicates and conflicts, what needs a person; time and round trips that
+// idempotency adds, errors and throttles of the store) and one for what feeds
+// each function. Of the operations it needs the metrics that package emf
+// writes.
+func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) awscloudwatch.Dashboard {
+	if props == nil {
+		props = &DashboardProps{}
+	}
+	var found problems
+	found.when(len(props.Functions)+len(props.Operations) == 0, "Operations: there is nothing to show, neither Functions nor Operations")
+	append(found, refuseNames(props.Functions, props.Operations)...).panic(scope, id)
+
+	board := awscloudwatch.NewDashboard(scope, &id, nil)
+	for _, operation := range props.Operations {
+		board.AddWidgets(heading("# " + operation + "\nWhat is done once, and how often it was asked for."))
+		board.AddWidgets(operationRow(operation)...)
+		board.AddWidgets(storeRow(operation)...)
+	}
+	for _, f := range props.Functions {
+		if row := sourceRow(f); len(row) > 0 {
+			board.AddWidgets(heading("# " + *f.scope.Node().Id() + "\nWhat waits for the function, and what was given up."))
+			board.AddWidgets(row...)
+		}
+	}
+	return board
+}
+
+func operationRow(operation string) []awscloudwatch.IWidget {
+	return []awscloudwatch.IWidget{
+		graph("Calls by outcome", byOutcome(operation, outcomes()...)...),
+		graph("Share of calls, percent",
+			percent(operation, "duplicates", "replayed", "conflict"), percent(operation, "conflicts", "conflict")),
+		graph("Needs a look", byOutcome(operation, "takeover", "lease lost", "unknown", "mismatch")...),
+	}
+}
+
+func byOutcome(operation string, among ...string) []awscloudwatch.IMetric {
+	metrics := make([]awscloudwatch.IMetric, 0, len(among))
+	for _, outcome := range among {
+		metrics = append(metrics, labelled(calls(operation, outcome), outcome))
+	}
+	return metrics
+}
+
+func storeRow(operation string) []awscloudwatch.IWidget {
+	overhead := used{name: metricOverhead, operation: operation}
+	half, tail := overhead.metric("p50"), overhead.metric("p99")
+	return []awscloudwatch.IWidget{
+		graph("Added by idempotency, ms", labelled(half, "half of the calls, at most"), labelled(tail, "99 %, at most")),
+		graph("Round trips to DynamoDB, mean of a call", used{name: metricRoundTrips, operation: operation}.metric("Average")),
+		graph("Store", used{name: metricStoreErrors, operation: operation}.metric("Sum"), used{name: metricStoreThrottles, operation: operation}.metric("Sum")),
+	}
+}
+
+func sourceRow(f *IdempotentFunction) []awscloudwatch.IWidget {
+	options := &awscloudwatch.MetricOptions{Period: period(), Statistic: jsii.String("Maximum")}
+	var dead, age []awscloudwatch.IMetric
+	for _, q := range f.queues {
+		dead = append(dead, q.DeadLetters.MetricApproximateNumberOfMessagesVisible(options))
+		age = append(age, q.Queue.MetricApproximateAgeOfOldestMessage(options))
+	}
+	for _, q := range f.failures {
+		dead = append(dead, q.MetricApproximateNumberOfMessagesVisible(options))
+	}
+	var row []awscloudwatch.IWidget
+	if len(dead) > 0 {
+		row = append(row, graph("Given up: dead letters and failures", dead...))
+	}
+	if len(age) > 0 {
+		row = append(row, graph("Age of the oldest message, s", age...))
+	}
+	if f.streams {
+		row = append(row, graph("Behind the stream, ms", f.Function.Metric(jsii.String("IteratorAge"), options)))
+	}
+	return row
+}
+
+func labelled(m awscloudwatch.Metric, label string) awscloudwatch.Metric {
+	return m.With(&awscloudwatch.MetricOptions{Label: &label})
+}
+
+func heading(markdown string) awscloudwatch.IWidget {
+	return awscloudwatch.NewTextWidget(&awscloudwatch.TextWidgetProps{
+		Height: jsii.Number(2), Markdown: &markdown, Width: jsii.Number(24),
+	})
+}
+
+func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {
+	return awscloudwatch.NewGraphWidget(&awscloudwatch.GraphWidgetProps{
+		Height: jsii.Number(6), Left: &metrics, LeftYAxis: &awscloudwatch.YAxisProps{Min: jsii.Number(0)},
+		Title: &title, Width: jsii.Number(8),
+	})
+}

@@ -1,0 +1,167 @@
+package infra
+
+import (
+	"os"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// IdempotentFunctionProps are the props of [NewIdempotentFunction]. Code and
+// Table are required; the zero value of every other field is its default.
+type IdempotentFunctionProps struct {
+	// Code is the path of a zip with an executable "bootstrap" for arm64, as
+	// go build makes it with GOOS=linux GOARCH=arm64 -tags lambda.norpc.
+	Code string
+
+	// Environment adds to IDEMPOTENCY_TABLE and AWS_LAMBDA_LOG_LEVEL, which
+	// are set already. ONCE_DISABLED is refused.
+	//
+	// Default: none.
+	Environment map[string]string
+
+	// Execute narrows or widens what the function may do with the table.
+	//
+	// Default: what the store calls, on all records.
+	Execute *ExecuteOptions
+
+	// LogLevel is AWS_LAMBDA_LOG_LEVEL, for the function to read: DEBUG, INFO,
+	// WARN or ERROR. Lambda itself filters nothing: it would take metrics in
+	// the log (EMF) for lines of level INFO.
+	//
+	// Default: "INFO".
+	LogLevel string
+
+	// LogRetention is how long logs are kept.
+	//
+	// Default: one month.
+	LogRetention awslogs.RetentionDays
+
+	// MemorySize is the memory in MiB, 128 to 10,240.
+	//
+	// Default: 256.
+	MemorySize int
+
+	// Retention is the Config.Retention of the function's code, stated here to
+	// be compared: a record that is over before its event source has given up
+	// lets a late delivery run again.
+	//
+	// Default: 24 h, that of package idempotent.
+	Retention time.Duration
+
+	// Table is the table of the records.
+	Table *IdempotencyTable
+
+	// Timeout ends an invocation: whole seconds, 1 s to 15 min.
+	//
+	// Default: 10 s.
+	Timeout time.Duration
+}
+
+// IdempotentFunction is a function that uses Once. Make one with
+// [NewIdempotentFunction], and give it event sources with its methods.
+type IdempotentFunction struct {
+	Function awslambda.Function
+
+	props     IdempotentFunctionProps
+	scope     constructs.Construct
+	queues    []*Queue
+	streams   bool
+	failures  []awssqs.Queue // of streams and asynchronous sources
+	asyncSink awssqs.Queue   // nil before the first asynchronous source
+}
+
+// NewIdempotentFunction makes a Go function on provided.al2023 and arm64 with
+// a log group of its own, lets it execute on the table, and tells it the
+// table's name.
+//
+// It panics with a [*PropsError] for props that cannot work.
+func NewIdempotentFunction(scope constructs.Construct, id string, props *IdempotentFunctionProps) *IdempotentFunction {
+	p := props.withDefaults()
+	p.refuse().panic(scope, id)
+
+	removal := awscdk.RemovalPolicy_RETAIN
+	if p.Table.props.Ephemeral {
+		removal = awscdk.RemovalPolicy_DESTROY
+	}
+	own := constructs.NewConstruct(scope, &id)
+	environment := map[string]*string{
+		"AWS_LAMBDA_LOG_LEVEL": &p.LogLevel,
+		"IDEMPOTENCY_TABLE":    p.Table.Table.TableName(),
+	}
+	for name, value := range p.Environment {
+		environment[name] = &value
+	}
+	function := awslambda.NewFunction(own, jsii.String("Function"), &awslambda.FunctionProps{
+		Architecture: awslambda.Architecture_ARM_64(),
+		Code:         awslambda.Code_FromAsset(&p.Code, nil),
+		Environment:  &environment,
+		Handler:      jsii.String("bootstrap"),
+		// A log group of the stack: LogRetention would deploy a function of
+		// its own to set the retention.
+		LogGroup: awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
+			RemovalPolicy: removal, Retention: p.LogRetention,
+		}),
+		MemorySize: jsii.Number(p.MemorySize),
+		Runtime:    awslambda.Runtime_PROVIDED_AL2023(),
+		Timeout:    seconds(p.Timeout),
+	})
+	p.Table.GrantExecute(function, p.Execute)
+	return &IdempotentFunction{Function: function, props: p, scope: own}
+}
+
+func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
+	if p == nil {
+		p = &IdempotentFunctionProps{}
+	}
+	filled := *p
+	if filled.LogLevel == "" {
+		filled.LogLevel = "INFO"
+	}
+	if filled.LogRetention == "" {
+		filled.LogRetention = awslogs.RetentionDays_ONE_MONTH
+	}
+	if filled.MemorySize == 0 {
+		filled.MemorySize = 256
+	}
+	if filled.Retention == 0 {
+		filled.Retention = 24 * time.Hour
+	}
+	if filled.Timeout == 0 {
+		filled.Timeout = 10 * time.Second
+	}
+	return filled
+}
+
+func (p *IdempotentFunctionProps) refuse() problems {
+	var found problems
+	_, err := os.Stat(p.Code)
+	found.when(p.Code == "", "Code: it is required")
+	found.when(p.Code != "" && err != nil, "Code: build the function first: %v", err)
+	found.when(p.Table == nil, "Table: it is required")
+	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.LogLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.LogLevel)
+	found.when(p.MemorySize < 128 || p.MemorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.MemorySize)
+	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
+	found.when(!wholeSeconds(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
+	for _, name := range []string{"AWS_LAMBDA_LOG_LEVEL", "IDEMPOTENCY_TABLE"} {
+		_, set := p.Environment[name]
+		found.when(set, "Environment: %s is set by this construct", name)
+	}
+	_, disabled := p.Environment["ONCE_DISABLED"]
+	found.when(disabled, "Environment: ONCE_DISABLED is for unit tests of a handler; deployed, every repetition runs")
+	return found
+}
+
+func wholeSeconds(d, least, most time.Duration) bool {
+	return d >= least && d <= most && d%time.Second == 0
+}
+
+func seconds(d time.Duration) awscdk.Duration {
+	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
+}

@@ -1,0 +1,152 @@
+package infra
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+)
+
+// ExecuteOptions are the options of [IdempotencyTable.GrantExecute]. The zero
+// value of every field is its default.
+type ExecuteOptions struct {
+	// BatchGet allows BatchGetItem. The store of this release does not call it.
+	//
+	// Default: false.
+	BatchGet bool
+
+	// Operations confines the function to the records of these operations, by
+	// a condition on the partition key. It excludes keys with Key.Record, and
+	// tables with a SortKey, whose partition key does not hold the operation.
+	//
+	// Default: all records of the table.
+	Operations []string
+
+	// PartiQL allows PartiQL statements on items. The store of this release
+	// does not execute any.
+	//
+	// Default: false.
+	PartiQL bool
+
+	// Transactions allows the completion to be part of a transaction
+	// (ConditionCheckItem). A Strong table takes none. The store of this
+	// release does not use transactions.
+	//
+	// Default: false.
+	Transactions bool
+}
+
+// GrantExecute allows a function what the store calls, on this table and its
+// replicas, and nothing else. Nil options are all defaults.
+//
+// It panics with a [*PropsError] where the options cannot work with the table.
+func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *ExecuteOptions) awsiam.Grant {
+	if options == nil {
+		options = &ExecuteOptions{}
+	}
+	t.refuse(options).panic(t.Table, "")
+	actions := []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+	if options.BatchGet {
+		actions = append(actions, "dynamodb:BatchGetItem")
+	}
+	if options.PartiQL {
+		actions = append(actions, "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLSelect", "dynamodb:PartiQLUpdate")
+	}
+	if options.Transactions {
+		actions = append(actions, "dynamodb:ConditionCheckItem")
+	}
+	return t.grant(grantee, actions, leadingKeys(options.Operations))
+}
+
+// GrantOperate allows a person, or the tool of one, to list records, to
+// release and to resolve them: GetItem, Query, Scan, UpdateItem and DeleteItem.
+// It is not for functions.
+func (t *IdempotencyTable) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
+	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan", "dynamodb:UpdateItem"}, nil)
+}
+
+// GrantSweep allows a program to delete the records that are over, of a table
+// with SweptElsewhere: Scan and DeleteItem. Its deletes need the condition that
+// the record is still over, or they race with a claim.
+func (t *IdempotencyTable) GrantSweep(grantee awsiam.IGrantable) awsiam.Grant {
+	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:Scan"}, nil)
+}
+
+func (t *IdempotencyTable) refuse(o *ExecuteOptions) problems {
+	var found problems
+	found.when(o.Transactions && t.props.Strong,
+		"Transactions: DynamoDB has no transactions on a table with strong consistency across Regions")
+	found.when(len(o.Operations) > 0 && t.props.SortKey != "",
+		"Operations: the partition key of a table with a SortKey does not hold the operation, so that IAM cannot tell operations apart")
+	for _, operation := range o.Operations {
+		found.when(operation == "" || strings.ContainsAny(operation, "*?$#"),
+			"Operations: %q is empty, or holds one of *?$#, which mean something else to IAM or to a record's id", operation)
+	}
+	return found
+}
+
+type conditions = map[string]*map[string]any
+
+// leadingKeys needs both conditions: ForAllValues alone holds for a request
+// without any leading key, such as a Scan.
+func leadingKeys(operations []string) *conditions {
+	if len(operations) == 0 {
+		return nil
+	}
+	prefixes := make([]string, 0, len(operations))
+	for _, operation := range operations {
+		prefixes = append(prefixes, operation+"#*")
+	}
+	return &conditions{
+		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": prefixes},
+		"Null":                    {"dynamodb:LeadingKeys": "false"},
+	}
+}
+
+func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, actions []string, when *conditions) awsiam.Grant {
+	tables := []*string{t.Table.TableArn()}
+	for _, r := range t.props.Replicas {
+		tables = append(tables, t.Table.Replica(&r.Region).TableArn())
+	}
+	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
+		Actions: pointers(actions), Conditions: when, Grantee: grantee, ResourceArns: &tables,
+	})
+	grant.AssertSuccess()
+	if t.props.Key == nil {
+		return grant
+	}
+	return grant.Combine(t.grantKey(grantee))
+}
+
+// grantKey is not part of CDK's own grants on a TableV2: with those alone, the
+// first call of the function fails. The key serves DynamoDB only.
+func (t *IdempotencyTable) grantKey(grantee awsiam.IGrantable) awsiam.Grant {
+	keys := []*string{t.props.Key.KeyArn()}
+	services := []string{viaDynamoDB(*awscdk.Stack_Of(t.Table).Region())}
+	for _, r := range t.props.Replicas {
+		keys = append(keys, &r.KeyARN)
+		services = append(services, viaDynamoDB(r.Region))
+	}
+	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
+		Actions: pointers([]string{
+			"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext",
+			"kms:ReEncryptFrom", "kms:ReEncryptTo",
+		}),
+		Conditions:   &conditions{"StringEquals": {"kms:ViaService": services}},
+		Grantee:      grantee,
+		ResourceArns: &keys,
+	})
+	grant.AssertSuccess()
+	return grant
+}
+
+func viaDynamoDB(region string) string { return fmt.Sprintf("dynamodb.%s.amazonaws.com", region) }
+
+func pointers(texts []string) *[]*string {
+	out := make([]*string, 0, len(texts))
+	for i := range texts {
+		out = append(out, &texts[i])
+	}
+	return &out
+}

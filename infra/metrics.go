@@ -1,0 +1,85 @@
+package infra
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// Namespace is the CloudWatch namespace of the metrics that package emf of
+// idempotent writes.
+const Namespace = "Once"
+
+// The dimensions of metrics.
+const (
+	dimOperation = "operation"
+	dimOutcome   = "outcome"
+)
+
+// The metrics, all by operation, and Calls by outcome too.
+const (
+	metricCalls          = "Calls"
+	metricOverhead       = "Overhead" // milliseconds of a call that are not the handler's
+	metricRoundTrips     = "RoundTrips"
+	metricStoreErrors    = "StoreErrors"
+	metricStoreThrottles = "StoreThrottles"
+)
+
+// outcomes are the values of the dimension outcome, those of
+// idempotent.Outcome.
+func outcomes() []string {
+	return []string{
+		"executed", "takeover", "replayed", "conflict", "mismatch",
+		"lease lost", "released", "failed", "unknown", "bypassed",
+	}
+}
+
+// used is a metric of Once's on a dashboard or in an alarm.
+type used struct {
+	name, operation string
+	outcome         string // "": of all outcomes together
+}
+
+func (u used) metric(statistic string) awscloudwatch.Metric {
+	dimensions := map[string]*string{dimOperation: &u.operation}
+	if u.outcome != "" {
+		if !slices.Contains(outcomes(), u.outcome) {
+			panic("infra: no such outcome: " + u.outcome) // of this package, not of its callers
+		}
+		dimensions[dimOutcome] = &u.outcome
+	}
+	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+		DimensionsMap: &dimensions,
+		MetricName:    &u.name,
+		Namespace:     jsii.String(Namespace),
+		Period:        period(),
+		Statistic:     &statistic,
+	})
+}
+
+func calls(operation, outcome string) awscloudwatch.Metric {
+	return used{metricCalls, operation, outcome}.metric("Sum")
+}
+
+// percent of an operation's calls that had an outcome. A period without that
+// outcome has no data point for it, and without any call none at all.
+func percent(operation, label string, among ...string) awscloudwatch.MathExpression {
+	var sum []string
+	metrics := map[string]awscloudwatch.IMetric{"calls": calls(operation, "")}
+	for _, outcome := range among {
+		id := strings.ReplaceAll(outcome, " ", "")
+		metrics[id] = calls(operation, outcome)
+		sum = append(sum, "FILL("+id+", 0)")
+	}
+	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
+		Expression:   jsii.String("100 * (" + strings.Join(sum, " + ") + ") / calls"),
+		Label:        &label,
+		Period:       period(),
+		UsingMetrics: &metrics,
+	})
+}
+
+func period() awscdk.Duration { return awscdk.Duration_Minutes(jsii.Number(5)) }

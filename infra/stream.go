@@ -1,0 +1,146 @@
+package infra
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// StreamProps are the props of [IdempotentFunction.AddStream] and
+// [IdempotentFunction.AddTableStream]. The zero value of every field is its
+// default.
+type StreamProps struct {
+	// BatchSize is how many records an invocation gets at most: 1 to 10,000,
+	// of a table's stream to 1,000.
+	//
+	// Default: 100.
+	BatchSize int
+
+	// BatchingWindow is how long Lambda gathers a batch: whole seconds, to
+	// 5 min.
+	//
+	// Default: 0.
+	BatchingWindow time.Duration
+
+	// Latest starts at records that are written from now on.
+	//
+	// Default: false. It starts at the oldest record of the stream.
+	Latest bool
+
+	// MaxAge is the age at which a record is given up: whole seconds, 1 min to
+	// 7 days.
+	//
+	// Default: 24 h.
+	MaxAge time.Duration
+
+	// Parallelization is how many batches of a shard run at once, each
+	// partition key in order: 1 to 10.
+	//
+	// Default: 1.
+	Parallelization int
+
+	// Retries is how often a batch is tried again before it is given up: 1 to
+	// 10,000. Lambda's own default tries until MaxAge, and blocks the shard.
+	//
+	// Default: 10.
+	Retries int
+}
+
+// AddStream feeds the function from a Kinesis stream. Failures are reported by
+// record, a batch that fails is split, tried again a bounded number of times,
+// and then given up: the queue that is returned gets its position in the
+// stream, not its records. These can be read as long as the stream keeps them.
+//
+// It panics with a [*PropsError] if the function's records are over before
+// those of the stream.
+func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, props *StreamProps) awssqs.Queue {
+	p := props.withDefaults()
+	p.refuse(f, 10000).panic(f.scope, id)
+	failures := f.newFailures(id)
+	f.Function.AddEventSource(awslambdaeventsources.NewKinesisEventSource(stream, &awslambdaeventsources.KinesisEventSourceProps{
+		BatchSize:               jsii.Number(p.BatchSize),
+		BisectBatchOnError:      jsii.Bool(true),
+		MaxBatchingWindow:       seconds(p.BatchingWindow),
+		MaxRecordAge:            seconds(p.MaxAge),
+		OnFailure:               awslambdaeventsources.NewSqsDlq(failures),
+		ParallelizationFactor:   jsii.Number(p.Parallelization),
+		ReportBatchItemFailures: jsii.Bool(true),
+		RetryAttempts:           jsii.Number(p.Retries),
+		StartingPosition:        p.start(),
+	}))
+	f.streams = true
+	return failures
+}
+
+// AddTableStream is [IdempotentFunction.AddStream] for the stream of a
+// DynamoDB table, which keeps records for 24 h.
+func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable, props *StreamProps) awssqs.Queue {
+	p := props.withDefaults()
+	p.refuse(f, 1000).panic(f.scope, id)
+	failures := f.newFailures(id)
+	f.Function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(table, &awslambdaeventsources.DynamoEventSourceProps{
+		BatchSize:               jsii.Number(p.BatchSize),
+		BisectBatchOnError:      jsii.Bool(true),
+		MaxBatchingWindow:       seconds(p.BatchingWindow),
+		MaxRecordAge:            seconds(p.MaxAge),
+		OnFailure:               awslambdaeventsources.NewSqsDlq(failures),
+		ParallelizationFactor:   jsii.Number(p.Parallelization),
+		ReportBatchItemFailures: jsii.Bool(true),
+		RetryAttempts:           jsii.Number(p.Retries),
+		StartingPosition:        p.start(),
+	}))
+	f.streams = true
+	return failures
+}
+
+// newFailures makes the queue of what Lambda gives up.
+func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
+	queue := awssqs.NewQueue(f.scope, jsii.String(id+"Failures"), &awssqs.QueueProps{RetentionPeriod: seconds(maxKept)})
+	f.failures = append(f.failures, queue)
+	return queue
+}
+
+func (p *StreamProps) start() awslambda.StartingPosition {
+	if p.Latest {
+		return awslambda.StartingPosition_LATEST
+	}
+	return awslambda.StartingPosition_TRIM_HORIZON
+}
+
+func (p *StreamProps) withDefaults() StreamProps {
+	if p == nil {
+		p = &StreamProps{}
+	}
+	filled := *p
+	if filled.BatchSize == 0 {
+		filled.BatchSize = 100
+	}
+	if filled.MaxAge == 0 {
+		filled.MaxAge = day
+	}
+	if filled.Parallelization == 0 {
+		filled.Parallelization = 1
+	}
+	if filled.Retries == 0 {
+		filled.Retries = 10
+	}
+	return filled
+}
+
+func (p *StreamProps) refuse(f *IdempotentFunction, most int) problems {
+	var found problems
+	found.when(p.BatchSize < 1 || p.BatchSize > most, "BatchSize: %d is not 1 to %d", p.BatchSize, most)
+	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)
+	found.when(!wholeSeconds(p.MaxAge, time.Minute, 7*day), "MaxAge: %s is not whole seconds, 1 min to 7 days", p.MaxAge)
+	found.when(p.Parallelization < 1 || p.Parallelization > 10, "Parallelization: %d is not 1 to 10", p.Parallelization)
+	found.when(p.Retries < 1 || p.Retries > 10000, "Retries: %d is not 1 to 10,000", p.Retries)
+	found.when(f.props.Retention < p.MaxAge,
+		"MaxAge: a record may come %s late, when the function's is over after %s; "+
+			"lower MaxAge, or raise Config.Retention in the function and IdempotentFunctionProps.Retention", p.MaxAge, f.props.Retention)
+	return found
+}

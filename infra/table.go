@@ -1,0 +1,174 @@
+package infra
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// IdempotencyTableProps are the props of [NewIdempotencyTable]. The zero value
+// of every field is its default.
+type IdempotencyTableProps struct {
+	// Ephemeral is for stages that come and go: the table has no deletion
+	// protection and is deleted with its stack, as are the logs of functions
+	// that use it.
+	//
+	// Default: false. The table is protected, and stays when its stack goes.
+	Ephemeral bool
+
+	// Expiration is the attribute of time to live, Options.Attributes of
+	// package dynamo.
+	//
+	// Default: "expiration".
+	Expiration string
+
+	// ID is the partition key.
+	//
+	// Default: "id".
+	ID string
+
+	// Key encrypts the table; replicas have keys of their own. Grants of this
+	// package then allow what the table needs of it.
+	//
+	// Default: a key that DynamoDB owns, free of charge.
+	Key awskms.IKey
+
+	// Replicas are the other Regions of the table. The stack must then have
+	// an explicit Region, and Writers has to be set or the table be Strong.
+	//
+	// Default: none.
+	Replicas []Replica
+
+	// SortKey makes the keys composite, as Options.Attributes.SortKey of
+	// package dynamo does.
+	//
+	// Default: none.
+	SortKey string
+
+	// Strong makes reads and conditions see the latest write of any Region.
+	// It needs two Replicas, or one and Witness; such a table has no time to
+	// live and takes no transactions, and this cannot be changed later.
+	//
+	// Default: false.
+	Strong bool
+
+	// SweptElsewhere turns time to live off, which Strong needs: a program of
+	// yours deletes the items whose expiration has passed. Without one the
+	// table grows for ever. [IdempotencyTable.GrantSweep] is for its role.
+	//
+	// Default: false.
+	SweptElsewhere bool
+
+	// TableName is the name of the table.
+	//
+	// Default: CloudFormation makes one.
+	TableName string
+
+	// Witness is the Region that votes for a Strong table without holding its
+	// items.
+	//
+	// Default: none.
+	Witness string
+
+	// Writers says where the functions are that write to a table with
+	// eventually consistent Replicas.
+	//
+	// Default: WritersAnywhere, which is refused.
+	Writers Writers
+}
+
+// IdempotencyTable is a table of records. Make one with [NewIdempotencyTable].
+type IdempotencyTable struct {
+	Table awsdynamodb.TableV2
+
+	props IdempotencyTableProps
+}
+
+// NewIdempotencyTable makes the table of the records: billed on demand, with
+// time to live and point-in-time recovery. Nil props are all defaults.
+//
+// Restoring the table from a backup forgets what was completed since: calls
+// that are repeated after it run again.
+//
+// It panics with a [*PropsError] for several Regions that cannot lock safely.
+func NewIdempotencyTable(scope constructs.Construct, id string, props *IdempotencyTableProps) *IdempotencyTable {
+	p := props.withDefaults()
+	refuseUnsafeRegions(scope, &p).panic(scope, id)
+
+	protected, removal := true, awscdk.RemovalPolicy_RETAIN
+	if p.Ephemeral {
+		protected, removal = false, awscdk.RemovalPolicy_DESTROY
+	}
+	table := &awsdynamodb.TablePropsV2{
+		Billing:            awsdynamodb.Billing_OnDemand(nil),
+		DeletionProtection: &protected,
+		Encryption:         p.encryption(),
+		PartitionKey:       stringKey(p.ID),
+		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
+			PointInTimeRecoveryEnabled: jsii.Bool(true),
+		},
+		RemovalPolicy: removal,
+		Replicas:      p.replicas(),
+	}
+	if p.SortKey != "" {
+		table.SortKey = stringKey(p.SortKey)
+	}
+	if !p.SweptElsewhere {
+		table.TimeToLiveAttribute = &p.Expiration
+	}
+	if p.Strong {
+		table.MultiRegionConsistency = awsdynamodb.MultiRegionConsistency_STRONG
+	}
+	if p.Witness != "" {
+		table.WitnessRegion = &p.Witness
+	}
+	if p.TableName != "" {
+		table.TableName = &p.TableName
+	}
+	return &IdempotencyTable{Table: awsdynamodb.NewTableV2(scope, &id, table), props: p}
+}
+
+func (p *IdempotencyTableProps) withDefaults() IdempotencyTableProps {
+	if p == nil {
+		p = &IdempotencyTableProps{}
+	}
+	filled := *p
+	if filled.ID == "" {
+		filled.ID = "id"
+	}
+	if filled.Expiration == "" {
+		filled.Expiration = "expiration"
+	}
+	return filled
+}
+
+func stringKey(name string) *awsdynamodb.Attribute {
+	return &awsdynamodb.Attribute{Name: &name, Type: awsdynamodb.AttributeType_STRING}
+}
+
+func (p *IdempotencyTableProps) encryption() awsdynamodb.TableEncryptionV2 {
+	if p.Key == nil {
+		return nil
+	}
+	if len(p.Replicas) == 0 {
+		return awsdynamodb.TableEncryptionV2_CustomerManagedKey(p.Key, nil)
+	}
+	arns := make(map[string]*string, len(p.Replicas))
+	for _, r := range p.Replicas {
+		arns[r.Region] = &r.KeyARN
+	}
+	return awsdynamodb.TableEncryptionV2_CustomerManagedKey(p.Key, &arns)
+}
+
+func (p *IdempotencyTableProps) replicas() *[]*awsdynamodb.ReplicaTableProps {
+	if len(p.Replicas) == 0 {
+		return nil
+	}
+	replicas := make([]*awsdynamodb.ReplicaTableProps, 0, len(p.Replicas))
+	for _, r := range p.Replicas {
+		replicas = append(replicas, &awsdynamodb.ReplicaTableProps{Region: &r.Region})
+	}
+	return &replicas
+}
