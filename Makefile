@@ -3,10 +3,13 @@
 # One DynamoDB Local for all that runs behind it.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . idempotent/otel examples local/sqslocal
+MODULES       = . idempotent/otel examples infra local/sqslocal
 FUZZTIME     ?= 2m
 
-.PHONY: demo test check mutants bench fuzz build
+# An example as Lambda runs it: $(call compile,<example>,<absolute path of the bootstrap>)
+compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trimpath -tags lambda.norpc -ldflags '-s -w' -o "$(2)" ./$(1)
+
+.PHONY: demo test check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction
 
 demo:
 	@go run ./local/cmd/demo
@@ -23,6 +26,8 @@ test: check
 	@$(WITH_DYNAMODB) go -C examples test -race ./...
 	@echo "== the queue, and what survives kills behind it: a minute"
 	@$(WITH_DYNAMODB) go -C local/sqslocal test -race ./...
+	@echo "== the deployment, synthesized (needs Node)"
+	@go -C infra test ./...
 
 check:
 	@echo "== gofmt, vet, staticcheck"
@@ -50,6 +55,19 @@ fuzz:
 build:
 	@for main in examples/*/main.go; do \
 		name=$$(basename $$(dirname $$main)); mkdir -p build/$$name; \
-		(cd examples && CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -trimpath -tags lambda.norpc -ldflags '-s -w' -o ../build/$$name/bootstrap ./$$name) || exit 1; \
+		$(call compile,$$name,$(CURDIR)/build/$$name/bootstrap) || exit 1; \
 		(cd build/$$name && rm -f bootstrap.zip && zip -q -X bootstrap.zip bootstrap) || exit 1; \
 		ls -l build/$$name/bootstrap.zip; done
+
+# The CDK app without the CDK's command line, which only deploying needs.
+synth: build
+	@rm -rf build/cdk.out
+	@cd infra && CDK_OUTDIR=$(CURDIR)/build/cdk.out go run ./cmd/examples
+	@ls build/cdk.out/*.template.json
+
+# What SAM calls for a function of template.yaml, with ARTIFACTS_DIR.
+build-PaymentsFunction:
+	@$(call compile,payments,$(ARTIFACTS_DIR)/bootstrap)
+
+build-OrdersFunction:
+	@$(call compile,orders,$(ARTIFACTS_DIR)/bootstrap)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/lambda-once/once/infra"
@@ -53,10 +54,14 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 
 	functions := []*infra.IdempotentFunction{payments, orders}
 	operations := []string{"create-payment", "place-order"}
-	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{Functions: functions, Operations: operations})
+	onCall := awssns.NewTopic(stack, jsii.String("OnCall"), nil)
+	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{
+		Functions: functions, Notify: []awssns.ITopic{onCall}, Operations: operations,
+	})
 	infra.NewDashboard(stack, "Dashboard", &infra.DashboardProps{Functions: functions, Operations: operations})
 
 	output(stack, "IdempotencyTable", table.Table.TableName())
+	output(stack, "OnCallTopic", onCall.TopicArn())
 	output(stack, "OrdersQueue", queue.Queue.QueueUrl())
 	output(stack, "PaymentsURL", jsii.String(*api.ApiEndpoint()+"/payments"))
 	return stack

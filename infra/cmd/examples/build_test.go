@@ -1,0 +1,44 @@
+package main
+
+import (
+	"debug/elf"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// SAM calls make build-<logical id> for each function whose build method is
+// makefile, and uploads what is then in ARTIFACTS_DIR.
+func TestSAMBuilds(t *testing.T) {
+	built := 0
+	for id, r := range sam(t).Resources("AWS::Serverless::Function") {
+		t.Run(id, func(t *testing.T) {
+			metadata, _ := r["Metadata"].(map[string]any)
+			if metadata["BuildMethod"] != "makefile" {
+				t.Fatalf("the build method is %v", metadata["BuildMethod"])
+			}
+			artifacts := t.TempDir()
+			build := exec.CommandContext(t.Context(), "make", "build-"+id)
+			build.Dir = filepath.Join("../../..", r.Properties()["CodeUri"].(string))
+			build.Env = append(build.Environ(), "ARTIFACTS_DIR="+artifacts)
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			program, err := elf.Open(filepath.Join(artifacts, "bootstrap"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer program.Close()
+			if program.Machine != elf.EM_AARCH64 || program.Type != elf.ET_EXEC {
+				t.Errorf("bootstrap is a %v for %v", program.Type, program.Machine)
+			}
+			if libraries, err := program.ImportedLibraries(); err != nil || len(libraries) != 0 {
+				t.Errorf("bootstrap needs %v, %v", libraries, err)
+			}
+		})
+		built++
+	}
+	if built < 2 {
+		t.Errorf("%d functions", built)
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+var update = flag.Bool("update", false, "write the snapshot anew")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	jsii.Close()
+	os.Exit(code)
+}
+
+// synthesized is the template of the app, without hashes. What is in the zips
+// does not show in it.
+var synthesized = sync.OnceValues(func() (template.Template, error) {
+	build, err := os.MkdirTemp("", "once-build")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(build)
+	for _, name := range []string{"payments", "orders"} {
+		if err := os.MkdirAll(filepath.Join(build, name), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(build, name, "bootstrap.zip"), []byte(name), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	out := filepath.Join(build, "cdk.out")
+	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Outdir: &out})
+	stack := examples(app, build+"/")
+	app.Synth(nil)
+	text, err := os.ReadFile(filepath.Join(out, *stack.StackName()+".template.json"))
+	if err != nil {
+		return nil, err
+	}
+	whole, err := template.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return whole.Readable()
+})
+
+func cdk(t *testing.T) template.Template {
+	t.Helper()
+	synth, err := synthesized()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return synth.Clone()
+}
+
+func sam(t *testing.T) template.Template {
+	t.Helper()
+	written, err := template.ParseYAML([]byte(read(t, "../../../template.yaml")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return written
+}
+
+// readme is the template of the README's section on SAM.
+func readme(t *testing.T) template.Template {
+	t.Helper()
+	_, after, found := strings.Cut(read(t, "../../../README.md"), "```yaml\n")
+	block, _, closed := strings.Cut(after, "```")
+	if !found || !closed {
+		t.Fatal("the README has no block of YAML")
+	}
+	written, err := template.ParseYAML([]byte(block))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return written
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func indented(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + "\n"
+}
+
+// A change of what is deployed shows in a review. "go test ./cmd/examples
+// -update" writes the snapshot.
+func TestSnapshot(t *testing.T) {
+	const file = "testdata/template.json"
+	got := indented(t, cdk(t))
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := strings.Split(read(t, file), "\n")
+	for i, line := range strings.Split(got, "\n") {
+		if i >= len(want) || line != want[i] {
+			t.Fatalf("%s:%d: got %s, want %s; if that is meant, run with -update", file, i+1, line, want[min(i, len(want)-1)])
+		}
+	}
+	if n := len(strings.Split(got, "\n")); n != len(want) {
+		t.Errorf("%s has %d lines, got %d", file, len(want), n)
+	}
+}

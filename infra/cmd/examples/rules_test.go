@@ -1,0 +1,146 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+const storeFolder = "../../../dynamo"
+
+// storeActions are read from the code of the store: a call that is added to it
+// without being granted fails here, as does a grant of what it does not call.
+func storeActions(t *testing.T) []string {
+	t.Helper()
+	actions, err := template.StoreActions(storeFolder, "Client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return actions
+}
+
+// The store calls DynamoDB through Client alone; TableClient is for tests and
+// tools. Another interface needs a grant, or a reason to have none.
+func TestStoreHasNoOtherClient(t *testing.T) {
+	got, err := template.Interfaces(storeFolder)
+	if want := []string{"Client", "TableClient"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("package dynamo calls DynamoDB through %v, %v; want %v", got, err, want)
+	}
+}
+
+func TestDeployment(t *testing.T) {
+	actions := storeActions(t)
+	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "README": readme(t)} {
+		for _, rule := range template.Rules() {
+			t.Run(name+"/"+string(rule), func(t *testing.T) {
+				for _, problem := range deployed.Problems(rule, actions) {
+					t.Error(problem)
+				}
+			})
+		}
+	}
+}
+
+// Each rule is broken by taking away what it is about, in every template: what
+// TestDeployment finds is there is not there by luck.
+func TestDeploymentBreaks(t *testing.T) {
+	actions := storeActions(t)
+	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "README": readme(t)} {
+		for _, m := range mutations(actions) {
+			if name == "README" && m.rule == template.AlarmRule {
+				continue // it shows none
+			}
+			t.Run(name+"/"+m.name, func(t *testing.T) {
+				broken := deployed.Clone()
+				if n := m.apply(broken); n == 0 {
+					t.Fatal("nothing was taken away")
+				}
+				if len(broken.Problems(m.rule, actions)) == 0 {
+					t.Errorf("nobody notices; this rule should: %s", m.rule)
+				}
+			})
+		}
+	}
+}
+
+type mutation struct {
+	name  string
+	rule  template.Rule
+	apply func(template.Template) int // how many places it changed
+}
+
+func mutations(actions []string) []mutation {
+	drop := func(property string, types ...string) func(template.Template) int {
+		return func(t template.Template) (n int) {
+			for _, r := range t.Resources(types...) {
+				if _, there := r.Properties()[property]; there {
+					delete(r.Properties(), property)
+					n++
+				}
+			}
+			return n
+		}
+	}
+	set := func(property string, value any, types ...string) func(template.Template) int {
+		return func(t template.Template) (n int) {
+			for _, r := range t.Resources(types...) {
+				r.Properties()[property] = value
+				n++
+			}
+			return n
+		}
+	}
+	all := []mutation{
+		{"without time to live", template.TTL, drop("TimeToLiveSpecification", "AWS::DynamoDB::GlobalTable")},
+		{"without backups", template.TTL, set("Replicas", []any{}, "AWS::DynamoDB::GlobalTable")},
+		{"without ReportBatchItemFailures", template.Report, drop("FunctionResponseTypes", "AWS::Lambda::EventSourceMapping")},
+		{"without a dead-letter queue", template.DLQ, drop("RedrivePolicy", "AWS::SQS::Queue")},
+		{"without a visibility timeout", template.Visible, drop("VisibilityTimeout", "AWS::SQS::Queue")},
+		{"with a longer window", template.Visible, set("MaximumBatchingWindowInSeconds", 1.0, "AWS::Lambda::EventSourceMapping")},
+		{"alarm at missing data", template.AlarmRule, drop("TreatMissingData", "AWS::CloudWatch::Alarm")},
+		{"on every table", template.Wildcard, inStatements(func(s map[string]any) { s["Resource"] = "*" })},
+		{"every action", template.Wildcard, inStatements(func(s map[string]any) { s["Action"] = "dynamodb:*" })},
+		{"with one action more", template.Grant, inStatements(func(s map[string]any) { s["Action"] = append(slices.Clone(asList(s["Action"])), "dynamodb:Scan") })},
+	}
+	for _, action := range actions {
+		all = append(all, mutation{"without " + action, template.Grant, inStatements(func(s map[string]any) {
+			s["Action"] = slices.DeleteFunc(slices.Clone(asList(s["Action"])), func(a any) bool { return a == action })
+		})})
+	}
+	return all
+}
+
+// inStatements changes every statement about the records.
+func inStatements(change func(map[string]any)) func(template.Template) int {
+	return func(t template.Template) int {
+		n := 0
+		var walk func(any)
+		walk = func(v any) {
+			switch v := v.(type) {
+			case map[string]any:
+				if slices.Contains(asList(v["Action"]), any("dynamodb:GetItem")) {
+					change(v)
+					n++
+					return
+				}
+				for _, value := range v {
+					walk(value)
+				}
+			case []any:
+				for _, value := range v {
+					walk(value)
+				}
+			}
+		}
+		walk(t["Resources"])
+		return n
+	}
+}
+
+func asList(v any) []any {
+	if s, ok := v.([]any); ok {
+		return s
+	}
+	return []any{v}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+// template.yaml deploys what the CDK app deploys: every resource of these types
+// is in both, with the same properties and the same fate when its stack goes.
+// What both name by themselves has the same id but for CDK's hash; alarms and
+// mappings, which CDK names, are told apart by what they say.
+func TestSAMHasTheResourcesOfCDK(t *testing.T) {
+	named := func(id string, _ template.Resource) string { return id }
+	for kind, name := range map[string]func(string, template.Resource) string{
+		"AWS::CloudWatch::Alarm":     func(_ string, r template.Resource) string { return fmt.Sprint(r.Properties()["AlarmDescription"]) },
+		"AWS::DynamoDB::GlobalTable": named,
+		"AWS::Lambda::EventSourceMapping": func(_ string, r template.Resource) string {
+			return fmt.Sprint(r.Properties()["FunctionName"], r.Properties()["EventSourceArn"])
+		},
+		"AWS::Logs::LogGroup": named,
+		"AWS::SNS::Topic":     named,
+		"AWS::SQS::Queue":     named,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			want, got := byName(cdk(t), kind, name), byName(sam(t), kind, name)
+			if len(want) == 0 {
+				t.Fatal("the app has none")
+			}
+			for name := range union(want, got) {
+				if !reflect.DeepEqual(got[name], want[name]) {
+					t.Errorf("%s: SAM has\n%s, CDK\n%s", name, indented(t, got[name]), indented(t, want[name]))
+				}
+			}
+		})
+	}
+}
+
+func TestSAMHasTheFunctionsOfCDK(t *testing.T) {
+	want, got := functions(cdk(t)), functions(sam(t))
+	for id := range union(want, got) {
+		properties := func(f template.Function) map[string]any {
+			p := maps.Clone(f.Properties)
+			// The code comes to Lambda in different ways. Policies and roles,
+			// and routes, are compared below.
+			for _, name := range []string{"Code", "CodeUri", "Events", "Policies", "Role"} {
+				delete(p, name)
+			}
+			return p
+		}
+		c, s := properties(want[id]), properties(got[id])
+		if !reflect.DeepEqual(s, c) {
+			t.Errorf("%s: SAM has\n%s, CDK\n%s", id, indented(t, s), indented(t, c))
+		}
+		if s, c := allowed(got[id]), allowed(want[id]); !slices.Equal(s, c) {
+			t.Errorf("%s may, by SAM:\n%s\nby CDK:\n%s", id, strings.Join(s, "\n"), strings.Join(c, "\n"))
+		}
+	}
+}
+
+func TestSAMHasTheRoutesAndOutputsOfCDK(t *testing.T) {
+	want, got := []string{}, []string{}
+	for _, route := range cdk(t).Resources("AWS::ApiGatewayV2::Route") {
+		want = append(want, fmt.Sprint(route.Properties()["RouteKey"]))
+	}
+	for _, integration := range cdk(t).Resources("AWS::ApiGatewayV2::Integration") {
+		want = append(want, fmt.Sprint("payload ", integration.Properties()["PayloadFormatVersion"]))
+	}
+	for _, f := range sam(t).Functions() {
+		events, _ := f.Properties["Events"].(map[string]any)
+		for _, event := range events {
+			p := event.(map[string]any)["Properties"].(map[string]any)
+			got = append(got, fmt.Sprint(p["Method"], " ", p["Path"]), fmt.Sprint("payload ", p["PayloadFormatVersion"]))
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("SAM has %v, CDK %v", got, want)
+	}
+	outputs := func(t template.Template) []string { return slices.Sorted(maps.Keys(t["Outputs"].(map[string]any))) }
+	if got, want := outputs(sam(t)), outputs(cdk(t)); !slices.Equal(got, want) {
+		t.Errorf("outputs: SAM has %v, CDK %v", got, want)
+	}
+}
+
+func byName(from template.Template, kind string, name func(string, template.Resource) string) map[string]any {
+	found := map[string]any{}
+	for id, r := range from.Resources(kind) {
+		policies := map[string]any{}
+		for _, policy := range []string{"DeletionPolicy", "UpdateReplacePolicy"} {
+			policies[policy] = r[policy]
+			if r[policy] == nil {
+				policies[policy] = "Delete" // which CloudFormation does
+			}
+		}
+		found[name(id, r)] = []any{r.Properties(), policies}
+	}
+	return found
+}
+
+func functions(from template.Template) map[string]template.Function {
+	found := map[string]template.Function{}
+	for _, f := range from.Functions() {
+		found[f.ID] = f
+	}
+	return found
+}
+
+// allowed gives a line for each action on each resource.
+func allowed(f template.Function) []string {
+	var lines []string
+	for _, s := range f.Statements {
+		for _, action := range s.Actions {
+			for _, resource := range s.Resources {
+				lines = append(lines, fmt.Sprint(s.Effect, " ", action, " on ", resource, " if ", s.Condition))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func union[V any](a, b map[string]V) map[string]bool {
+	names := map[string]bool{}
+	for name := range a {
+		names[name] = true
+	}
+	for name := range b {
+		names[name] = true
+	}
+	return names
+}

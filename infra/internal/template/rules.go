@@ -1,0 +1,115 @@
+package template
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rule is what the deployment of a function that uses Once must keep.
+type Rule string
+
+// The rules.
+const (
+	Grant     Rule = "a function may do with the table what the store calls, and nothing else"
+	Wildcard  Rule = "no statement allows a wildcard action or resource of DynamoDB"
+	TTL       Rule = "the table of the records has time to live on expiration, backups, and stays"
+	Report    Rule = "queues and streams have ReportBatchItemFailures"
+	DLQ       Rule = "what feeds a function and fails for good goes to a queue"
+	Visible   Rule = "a message stays invisible for six timeouts and the batching window"
+	AlarmRule Rule = "each alarm can be raised by one metric or expression, and no data is no alarm"
+)
+
+// Rules gives them all.
+func Rules() []Rule { return []Rule{Grant, Wildcard, TTL, Report, DLQ, Visible, AlarmRule} }
+
+// Problems says where a template breaks a rule. Actions are those that the
+// store calls.
+func (t Template) Problems(rule Rule, actions []string) []string {
+	var found []string
+	say := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	switch rule {
+	case Grant:
+		t.checkGrant(actions, say)
+	case Wildcard:
+		t.checkWildcard(say)
+	case TTL:
+		t.checkTTL(say)
+	case Report, DLQ, Visible:
+		t.checkSources(rule, say)
+	case AlarmRule:
+		t.checkAlarms(say)
+	}
+	return found
+}
+
+func (t Template) checkGrant(actions []string, say func(string, ...any)) {
+	users := 0
+	for _, f := range t.Functions() {
+		if f.Table() == "" {
+			say("%s has no IDEMPOTENCY_TABLE", f.ID)
+			continue
+		}
+		users++
+		if got := f.On(f.Table()); !slices.Equal(got, actions) {
+			say("%s may %v, the store calls %v", f.ID, got, actions)
+		}
+	}
+	if users == 0 {
+		say("there is no function")
+	}
+}
+
+func (t Template) checkWildcard(say func(string, ...any)) {
+	for _, s := range t.everyStatement() {
+		for _, action := range s.Actions {
+			ours := strings.HasPrefix(action, "dynamodb:")
+			switch {
+			case action == "*" || ours && wildcard(action):
+				say("the action %s", action)
+			case ours && wildcard(s.Resources), ours && len(s.Resources) == 0:
+				say("%s on %v", action, s.Resources)
+			}
+		}
+	}
+}
+
+func (t Template) checkTTL(say func(string, ...any)) {
+	for _, f := range t.Functions() {
+		table, ok := t.Resources("AWS::DynamoDB::GlobalTable")[f.Table()]
+		if !ok {
+			say("%s: the template has no table %q", f.ID, f.Table())
+			continue
+		}
+		p := table.Properties()
+		ttl, _ := p["TimeToLiveSpecification"].(map[string]any)
+		if ttl["AttributeName"] != "expiration" || ttl["Enabled"] != true {
+			say("%s: time to live is %v", f.Table(), ttl)
+		}
+		for _, replica := range list(p["Replicas"]) {
+			r, _ := replica.(map[string]any)
+			recovery, _ := r["PointInTimeRecoverySpecification"].(map[string]any)
+			if recovery["PointInTimeRecoveryEnabled"] != true || r["DeletionProtectionEnabled"] != true {
+				say("%s: a replica has no backup or no protection: %v", f.Table(), r)
+			}
+		}
+		if table["DeletionPolicy"] != "Retain" || table["UpdateReplacePolicy"] != "Retain" || len(list(p["Replicas"])) == 0 {
+			say("%s goes with its stack", f.Table())
+		}
+	}
+}
+
+func (t Template) checkAlarms(say func(string, ...any)) {
+	for id, alarm := range t.Resources("AWS::CloudWatch::Alarm") {
+		p := alarm.Properties()
+		if p["TreatMissingData"] != "notBreaching" {
+			say("%s: missing data is %v", id, p["TreatMissingData"])
+		}
+		for _, m := range list(p["Metrics"]) {
+			m, _ := m.(map[string]any)
+			if strings.Contains(fmt.Sprint(m["Expression"]), "SEARCH") {
+				say("%s searches, which an alarm cannot", id)
+			}
+		}
+	}
+}
