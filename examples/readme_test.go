@@ -27,8 +27,8 @@ import (
 	"github.com/lambda-once/once/idempotent/emf"
 )
 
-// The code of README.md. It is compiled here, and in readme_*_test.go, and
-// compared.
+// The code of README.md. It is compiled here, in readme_*_test.go, and in the
+// CDK app of module infra, and compared.
 
 type Payment struct {
 	Customer, ID string
@@ -207,6 +207,7 @@ func read(t *testing.T, file string) string {
 }
 
 // Every block of Go in the README stands in these files, but for indentation.
+// The CDK app is one of them as a whole, as main.go does not compile in parts.
 func TestReadmeCodeCompiles(t *testing.T) {
 	flat := func(s string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(s, " ") }
 	files, err := filepath.Glob("readme*_test.go")
@@ -214,7 +215,7 @@ func TestReadmeCodeCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := ""
-	for _, file := range files {
+	for _, file := range append(files, "../infra/cmd/examples/main.go") {
 		source += flat(read(t, file))
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "../README.md"), -1)
