@@ -70,24 +70,26 @@ func (r Resource) Properties() map[string]any {
 
 var hashed = regexp.MustCompile(`^(.*[a-z].*?)[0-9A-F]{8}$`)
 
-// Readable is a template of CDK with the hashes taken from its logical ids and
-// from the names of assets, which change with every build.
+// Readable is a template of CDK with the hashes taken from its logical ids,
+// where these then still differ, and from the names of assets, which change
+// with every build.
 func (t Template) Readable() (Template, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]string{}
+	ids := map[string][]string{}
 	for _, id := range t.IDs() {
 		short := id
 		if m := hashed.FindStringSubmatch(id); m != nil {
 			short = m[1]
 		}
-		if other, twice := seen[short]; twice {
-			return nil, fmt.Errorf("template: %s and %s are one without their hashes", id, other)
+		ids[short] = append(ids[short], id)
+	}
+	for short, long := range ids {
+		if len(long) == 1 {
+			text = regexp.MustCompile(`\b`+long[0]+`\b`).ReplaceAll(text, []byte(short))
 		}
-		seen[short] = id
-		text = regexp.MustCompile(`\b`+id+`\b`).ReplaceAll(text, []byte(short))
 	}
 	text = regexp.MustCompile(`[0-9a-f]{64}\.zip`).ReplaceAll(text, []byte("ASSET.zip"))
 	return Parse(text)

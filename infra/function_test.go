@@ -1,0 +1,65 @@
+package infra
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFunction(t *testing.T) {
+	stack := newStack()
+	newFunction(t, stack, func(p *IdempotentFunctionProps) {
+		p.Environment = map[string]string{"ORDERS_TABLE": "orders"}
+		p.LogLevel = "WARN"
+	})
+	deployed := synth(t, stack)
+	p := only(t, deployed, "AWS::Lambda::Function").Properties()
+	delete(p, "Code")
+	delete(p, "Role")
+	want := map[string]any{
+		"Architectures": []any{"arm64"},
+		"Environment": map[string]any{"Variables": map[string]any{
+			"AWS_LAMBDA_LOG_LEVEL": "WARN", "IDEMPOTENCY_TABLE": map[string]any{"Ref": "Table"}, "ORDERS_TABLE": "orders",
+		}},
+		"Handler":       "bootstrap",
+		"LoggingConfig": map[string]any{"LogGroup": map[string]any{"Ref": "FunctionLogs"}},
+		"MemorySize":    256.0,
+		"Runtime":       "provided.al2023",
+		"Timeout":       10.0,
+	}
+	if !reflect.DeepEqual(p, want) {
+		t.Errorf("got %v", p)
+	}
+	if logs := only(t, deployed, "AWS::Logs::LogGroup").Properties(); logs["RetentionInDays"] != 30.0 {
+		t.Errorf("logs are kept for %v days", logs["RetentionInDays"])
+	}
+	for id, r := range deployed.Resources() {
+		if strings.HasPrefix(r["Type"].(string), "Custom::") {
+			t.Errorf("%s: a function sets something at deployment", id)
+		}
+	}
+}
+
+func TestFunctionRefuses(t *testing.T) {
+	for words, change := range map[string]func(*IdempotentFunctionProps){
+		"Code: it is required":               func(p *IdempotentFunctionProps) { p.Code = "" },
+		"Code: build the function first":     func(p *IdempotentFunctionProps) { p.Code = "absent.zip" },
+		"Table: it is required":              func(p *IdempotentFunctionProps) { p.Table = nil },
+		"LogLevel: \"info\" is none":         func(p *IdempotentFunctionProps) { p.LogLevel = "info" },
+		"MemorySize: 64 is not":              func(p *IdempotentFunctionProps) { p.MemorySize = 64 },
+		"Retention: -1s is negative":         func(p *IdempotentFunctionProps) { p.Retention = -time.Second },
+		"Timeout: 1.5s is not whole seconds": func(p *IdempotentFunctionProps) { p.Timeout = 1500 * time.Millisecond },
+		"Timeout: 16m0s is not":              func(p *IdempotentFunctionProps) { p.Timeout = 16 * time.Minute },
+		"IDEMPOTENCY_TABLE is set by this":   func(p *IdempotentFunctionProps) { p.Environment = map[string]string{"IDEMPOTENCY_TABLE": "x"} },
+		"ONCE_DISABLED is for unit tests":    func(p *IdempotentFunctionProps) { p.Environment = map[string]string{"ONCE_DISABLED": "1"} },
+		"does not hold the operation": func(p *IdempotentFunctionProps) {
+			p.Execute = &ExecuteOptions{Operations: []string{"pay"}}
+			p.Table = NewIdempotencyTable(p.Table.Table.Stack(), "Composite", &IdempotencyTableProps{SortKey: "sk"})
+		},
+	} {
+		t.Run(words, func(t *testing.T) {
+			wantRefusal(t, words, func() { newFunction(t, newStack(), change) })
+		})
+	}
+}

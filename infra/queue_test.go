@@ -1,0 +1,98 @@
+package infra
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+const mappingType = "AWS::Lambda::EventSourceMapping"
+
+// longRecords suits every queue.
+func longRecords(p *IdempotentFunctionProps) { p.Retention = 28 * day }
+
+func TestQueue(t *testing.T) {
+	stack := newStack()
+	newFunction(t, stack, longRecords).AddQueue("Orders", &QueueProps{
+		BatchSize: 100, BatchingWindow: 20 * time.Second, MaxConcurrency: 5, MaxReceives: 8, Retention: 7 * day,
+	})
+	deployed := synth(t, stack)
+	mapping := only(t, deployed, mappingType).Properties()
+	want := map[string]any{
+		"BatchSize":                      100.0,
+		"EventSourceArn":                 map[string]any{"Fn::GetAtt": []any{"FunctionOrdersQueue", "Arn"}},
+		"FunctionName":                   map[string]any{"Ref": "Function"},
+		"FunctionResponseTypes":          []any{"ReportBatchItemFailures"},
+		"MaximumBatchingWindowInSeconds": 20.0,
+		"ScalingConfig":                  map[string]any{"MaximumConcurrency": 5.0},
+	}
+	if !reflect.DeepEqual(mapping, want) {
+		t.Errorf("the mapping is %v", mapping)
+	}
+	queues := deployed.Resources("AWS::SQS::Queue")
+	want = map[string]any{
+		"MessageRetentionPeriod": 7 * 86400.0,
+		"RedrivePolicy": map[string]any{
+			"deadLetterTargetArn": map[string]any{"Fn::GetAtt": []any{"FunctionOrdersDeadLetters", "Arn"}}, "maxReceiveCount": 8.0,
+		},
+		"VisibilityTimeout": 6*10 + 20.0,
+	}
+	if got := queues["FunctionOrdersQueue"].Properties(); !reflect.DeepEqual(got, want) {
+		t.Errorf("the queue is %v", got)
+	}
+	if got := queues["FunctionOrdersDeadLetters"].Properties(); !reflect.DeepEqual(got, map[string]any{"MessageRetentionPeriod": 14 * 86400.0}) {
+		t.Errorf("the dead-letter queue is %v", got)
+	}
+}
+
+func TestFIFOQueue(t *testing.T) {
+	stack := newStack()
+	newFunction(t, stack, longRecords).AddQueue("Orders", &QueueProps{FIFO: true})
+	for id, queue := range synth(t, stack).Resources("AWS::SQS::Queue") {
+		if queue.Properties()["FifoQueue"] != true {
+			t.Errorf("%s is not FIFO", id)
+		}
+	}
+}
+
+// A record that is over before the last delivery of its message lets the
+// message run again.
+func TestQueueOutlivesNoRecord(t *testing.T) {
+	for name, c := range map[string]struct {
+		records time.Duration
+		queue   QueueProps
+		words   string
+	}{
+		"defaults":            {0, QueueProps{}, "a message may come 432h0m0s late"},
+		"as long":             {18 * day, QueueProps{}, ""},
+		"a second too short":  {18*day - time.Second, QueueProps{}, "is over after 431h59m59s"},
+		"a short queue":       {2 * day, QueueProps{Retention: day, DeadLetterRetention: day}, ""},
+		"a long dead-letter":  {2 * day, QueueProps{Retention: day}, "336h0m0s in the dead-letter queue"},
+		"the longest of both": {28 * day, QueueProps{Retention: 14 * day}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Retention = c.records })
+			wantRefusal(t, c.words, func() { f.AddQueue("Orders", &c.queue) })
+		})
+	}
+}
+
+func TestQueueRefuses(t *testing.T) {
+	for words, props := range map[string]QueueProps{
+		"BatchSize: 10001 is not 1 to 10000":         {BatchSize: 10001, BatchingWindow: time.Second},
+		"BatchSize: -1 is not":                       {BatchSize: -1},
+		"BatchSize: 11 is not 1 to 10":               {BatchSize: 11, FIFO: true},
+		"more than 10 needs one of at least 1 s":     {BatchSize: 11},
+		"BatchingWindow: 6m0s is not":                {BatchingWindow: 6 * time.Minute},
+		"BatchingWindow: FIFO queues have none":      {BatchingWindow: time.Second, FIFO: true},
+		"DeadLetterRetention: 360h0m0s is not whole": {DeadLetterRetention: 15 * day, Retention: day},
+		"MaxConcurrency: 1 is not":                   {MaxConcurrency: 1},
+		"MaxReceives: 1 is not":                      {MaxReceives: 1},
+		"Retention: 30s is not whole":                {Retention: 30 * time.Second},
+	} {
+		t.Run(words, func(t *testing.T) {
+			f := newFunction(t, newStack(), longRecords)
+			wantRefusal(t, words, func() { f.AddQueue("Orders", &props) })
+		})
+	}
+}
