@@ -1,0 +1,89 @@
+package infra
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+// watched is a function behind a queue, a stream and a topic.
+func watched(t *testing.T, stack awscdk.Stack) []*IdempotentFunction {
+	t.Helper()
+	f := newFunction(t, stack, longRecords)
+	f.AddQueue("Orders", nil)
+	f.AddStream("Clicks", awskinesis.NewStream(stack, jsii.String("Stream"), nil), nil)
+	f.AddTopic(awssns.NewTopic(stack, jsii.String("Topic"), nil))
+	return []*IdempotentFunction{f}
+}
+
+func TestAlarms(t *testing.T) {
+	stack := newStack()
+	topic := awssns.NewTopic(stack, jsii.String("OnCall"), nil)
+	made := NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack), Notify: []awssns.ITopic{topic}, Operations: []string{"pay", "refund"}})
+	deployed := synth(t, stack)
+
+	want := strings.Fields("FunctionDeadLetters FunctionQueueAge FunctionFailures Function2Failures FunctionIteratorAge")
+	for _, operation := range []string{"pay", "refund"} {
+		for _, alarm := range strings.Fields("LeaseLost Unknown Mismatch Takeovers StoreErrors StoreThrottles Conflicts") {
+			want = append(want, operation+alarm)
+		}
+	}
+	var got []string
+	for id, alarm := range deployed.Resources("AWS::CloudWatch::Alarm") {
+		got = append(got, strings.TrimPrefix(id, "Alarms"))
+		p := alarm.Properties()
+		if len(p["AlarmActions"].([]any)) != 1 || len(p["OKActions"].([]any)) != 1 {
+			t.Errorf("%s tells nobody", id)
+		}
+		if text := p["AlarmDescription"].(string); !strings.Contains(text, ". ") {
+			t.Errorf("%s does not say what to do: %s", id, text)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) || len(made) != len(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, problem := range deployed.Problems(template.AlarmRule, nil) {
+		t.Error(problem)
+	}
+}
+
+// The thresholds, and what they are compared with.
+func TestAlarmThresholds(t *testing.T) {
+	stack := newStack()
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack), Operations: []string{"pay"}, Takeovers: 9})
+	got := map[string]float64{}
+	for id, alarm := range synth(t, stack).Resources("AWS::CloudWatch::Alarm") {
+		p := alarm.Properties()
+		got[strings.TrimPrefix(id, "Alarms")] = p["Threshold"].(float64)
+		if p["ComparisonOperator"] != "GreaterThanOrEqualToThreshold" || p["EvaluationPeriods"] != 1.0 {
+			t.Errorf("%s: %v", id, p)
+		}
+	}
+	want := map[string]float64{
+		"payLeaseLost": 1, "payUnknown": 1, "payMismatch": 1, "payTakeovers": 9, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
+		"FunctionDeadLetters": 1, "FunctionQueueAge": 3600, "FunctionFailures": 1, "Function2Failures": 1, "FunctionIteratorAge": 3600e3,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// A share of no calls is no data, and no conflicts are 0 %.
+func TestConflictsAreAShareOfCalls(t *testing.T) {
+	stack := newStack()
+	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}})
+	metrics := synth(t, stack).Resources()["AlarmspayConflicts"].Properties()["Metrics"].([]any)
+	if expression := metrics[0].(map[string]any)["Expression"]; expression != "100 * (FILL(conflict, 0)) / calls" || len(metrics) != 3 {
+		t.Errorf("got %v", metrics)
+	}
+}
