@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What the deployment says of a function is what its code does: a condition
+// with another operation's name refuses every call, a table's name that is
+// missing ends the process, and a retention that is only stated is none.
+func TestDeploymentAgreesWithTheCode(t *testing.T) {
+	for _, f := range cdk(t).Functions() {
+		example := strings.ToLower(strings.TrimSuffix(f.ID, "Function"))
+		t.Run(example, func(t *testing.T) {
+			code := source(t, "../../../examples/"+example)
+
+			var operations, allowed []string
+			for _, m := range regexp.MustCompile(`idempotent\.New\("([^"]+)"`).FindAllStringSubmatch(code, -1) {
+				operations = append(operations, m[1]+"#*")
+			}
+			for _, s := range f.Statements {
+				if slices.Contains(s.Actions, "dynamodb:UpdateItem") {
+					for _, prefix := range s.Condition.(map[string]any)["ForAllValues:StringLike"].(map[string]any)["dynamodb:LeadingKeys"].([]any) {
+						allowed = append(allowed, fmt.Sprint(prefix))
+					}
+				}
+			}
+			if len(operations) == 0 || !slices.Equal(allowed, operations) {
+				t.Errorf("the code has the operations %v, the grant %v", operations, allowed)
+			}
+
+			variables := fmt.Sprint(f.Properties["Environment"])
+			for _, m := range regexp.MustCompile(`os\.Getenv\("([A-Z]+_TABLE)"\)`).FindAllStringSubmatch(code, -1) {
+				if !strings.Contains(variables, m[1]+":") {
+					t.Errorf("%s is not set", m[1])
+				}
+			}
+		})
+	}
+}
+
+func TestOrdersRetentionIsStated(t *testing.T) {
+	retention := regexp.MustCompile(`Retention:\s+(28 \* 24 \* time\.Hour)`)
+	for _, file := range []string{"main.go", "../../../examples/orders/main.go"} {
+		if !retention.MatchString(read(t, file)) {
+			t.Errorf("%s does not keep records for as long as the other", file)
+		}
+	}
+}
+
+func source(t *testing.T, folder string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := ""
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code += string(text)
+	}
+	return code
+}

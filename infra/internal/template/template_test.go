@@ -1,0 +1,82 @@
+package template
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseYAML(t *testing.T) {
+	got, err := ParseYAML([]byte("A: !Ref X\nB: !GetAtt X.Arn\nC: !Sub \"${X}/y\"\nD: [1, true, \"2\", !Join [\"\", [!Ref X]]]\nE: !If [c, 1, 2]\n"))
+	want := Template{
+		"A": map[string]any{"Ref": "X"},
+		"B": map[string]any{"Fn::GetAtt": []any{"X", "Arn"}},
+		"C": map[string]any{"Fn::Sub": "${X}/y"},
+		"D": []any{1.0, true, "2", map[string]any{"Fn::Join": []any{"", []any{map[string]any{"Ref": "X"}}}}},
+		"E": map[string]any{"Fn::If": []any{"c", 1.0, 2.0}},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for words, text := range map[string]string{
+		"no aliases":           "A: &a 1\nB: *a\n",
+		"is a merge":           "A: {<<: {B: 1}}\n",
+		`"A" is there twice`:   "A: 1\nA: 2\n",
+		"it is empty":          "",
+		"did not find":         "A: [1\n",
+		"cannot unmarshal":     "- a\n",
+		"mapping values are n": "A: B: C\n",
+	} {
+		if got, err := ParseYAML([]byte(text)); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%q: got %v, %v, want %q", text, got, err, words)
+		}
+	}
+}
+
+// Hashes go, where what is left still tells resources apart.
+func TestReadable(t *testing.T) {
+	got, err := Template{"Resources": map[string]any{
+		"Table0123ABCD": map[string]any{}, "A0123ABCD": map[string]any{"Ref": "Table0123ABCD"}, "TwiceAAAAAAAA": nil, "TwiceBBBBBBBB": nil,
+		"Code": strings.Repeat("0a", 32) + ".zip",
+	}}.Readable()
+	want := Template{"Resources": map[string]any{
+		"Table": map[string]any{}, "A0123ABCD": map[string]any{"Ref": "Table"}, "TwiceAAAAAAAA": nil, "TwiceBBBBBBBB": nil, "Code": "ASSET.zip",
+	}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// A method that is added to the store's interface has to be granted, and one
+// that nobody has thought of is not granted by guessing.
+func TestStoreActions(t *testing.T) {
+	folder := t.TempDir()
+	write := func(methods ...string) {
+		t.Helper()
+		code := "package p\n\ntype Client interface {\n"
+		for _, m := range methods {
+			code += m + "(context.Context, *dynamodb." + m + "Input) error\n"
+		}
+		if err := os.WriteFile(filepath.Join(folder, "p.go"), []byte(code+"}\n\ntype Other interface{ Close() }\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("GetItem", "TransactWriteItems")
+	want := strings.Fields("dynamodb:ConditionCheckItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem")
+	if got, err := StoreActions(folder, "Client"); err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := Interfaces(folder); err != nil || !slices.Equal(got, []string{"Client"}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	write("DescribeTable")
+	if got, err := StoreActions(folder, "Client"); err == nil {
+		t.Errorf("got %v", got)
+	}
+	if got, err := StoreActions(folder, "Absent"); err == nil {
+		t.Errorf("got %v", got)
+	}
+}
