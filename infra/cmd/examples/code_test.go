@@ -24,10 +24,11 @@ func TestDeploymentAgreesWithTheCode(t *testing.T) {
 				operations = append(operations, m[1]+"#*")
 			}
 			for _, s := range f.Statements {
-				if slices.Contains(s.Actions, "dynamodb:UpdateItem") {
-					for _, prefix := range s.Condition.(map[string]any)["ForAllValues:StringLike"].(map[string]any)["dynamodb:LeadingKeys"].([]any) {
-						allowed = append(allowed, fmt.Sprint(prefix))
-					}
+				condition, _ := s.Condition.(map[string]any)
+				like, _ := condition["ForAllValues:StringLike"].(map[string]any)
+				prefixes, _ := like["dynamodb:LeadingKeys"].([]any)
+				for _, prefix := range prefixes {
+					allowed = append(allowed, fmt.Sprint(prefix))
 				}
 			}
 			if len(operations) == 0 || !slices.Equal(allowed, operations) {
