@@ -2,7 +2,9 @@ package infra
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
@@ -186,7 +188,12 @@ func refuseNames(functions []*IdempotentFunction, operations []string) problems 
 	}
 	for _, operation := range operations {
 		found.when(operation == "" || names[operation], "Operations: %q is empty or there twice", operation)
+		found.when(!ascii(operation), "Operations: %q is not ASCII, and CloudWatch takes nothing else for a dimension", operation)
 		names[operation] = true
 	}
 	return found
+}
+
+func ascii(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 }
