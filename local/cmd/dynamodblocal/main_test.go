@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The test binary stands for the command: run is all that main does.
+// The test binary stands for the command: it does no more than main.
 func TestMain(m *testing.M) {
 	if os.Getenv("DYNAMODBLOCAL_COMMAND") != "" {
 		main()

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 
 func TestDemo(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), &out, "../../.."); err != nil {
+	if err := Run(t.Context(), &out, "../.."); err != nil {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	if !strings.HasSuffix(out.String(), "\ncharges: 1\n") {

@@ -1,0 +1,57 @@
+// Package demo shows on a laptop what Once does for a function that charges
+// cards, and what nothing can do for it. The commands demo and once run it.
+package demo
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// Run shows everything, on out. root is the folder of the repository, where the
+// function is compiled.
+func Run(ctx context.Context, out io.Writer, root string) (err error) {
+	tell := newTimeline(out)
+	tell.title("Getting ready")
+	server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: tell})
+	if errors.Is(err, dynamodblocal.ErrNoRuntime) {
+		tell.note("%v", err)
+		tell.note("so only the storm follows, in one process, with an in-memory store and ledger;")
+		tell.note("install Java 17 or start Docker to see crashes and a frozen process as well")
+		return inMemory(ctx, tell)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	tell.note("DynamoDB Local runs at %s; compiling examples/payments", server.Endpoint())
+	binary, err := lambdaruntime.Build(ctx, filepath.Join(root, "examples"), "./payments")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(binary))) }()
+	tell.note("it is compiled")
+
+	s := &stage{server: server, binary: binary}
+	storm, err := s.storm(ctx, tell)
+	if err != nil {
+		return err
+	}
+	plays, err := s.limits(ctx, tell)
+	if err != nil {
+		return err
+	}
+	tell.title("Charges, counted in the ledger")
+	tell.line("  %-52s %s", "", "random id  downstream key")
+	for i := 0; i < len(plays); i += 2 {
+		tell.line("  %-52s %9d  %14d", plays[i].name, plays[i].charges, plays[i+1].charges)
+	}
+	tell.line("\nThe storm of %d duplicates at once in %d environments:", requests, environments)
+	tell.line("charges: %d", storm)
+	return nil
+}
