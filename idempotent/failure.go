@@ -50,7 +50,10 @@ type failure struct {
 	Code    string `json:"code,omitempty"`
 }
 
-const maxFailureMessage = 4 << 10
+const (
+	maxFailureMessage = 4 << 10
+	maxFailureCode    = 256
+)
 
 func encodeFailure(err error) ([]byte, error) {
 	// A message that panics is no reason to run the work again.
@@ -73,8 +76,18 @@ func (f *failure) describe(err error) {
 		error
 		ErrorCode() string
 	}](err); ok {
-		f.Code = truncate(coded.ErrorCode(), 256)
+		f.Code = truncate(coded.ErrorCode(), maxFailureCode)
 	}
+}
+
+// Encode is the stored form of the error, for tools that settle a record by
+// hand: the Data of a record whose Status is [Failed].
+func (e *ReplayedError) Encode() ([]byte, error) {
+	return json.Marshal(failure{
+		Type:    truncate(e.Type, maxFailureMessage),
+		Message: truncate(e.Message, maxFailureMessage),
+		Code:    truncate(e.Code, maxFailureCode),
+	})
 }
 
 func decodeFailure(data []byte) (*ReplayedError, error) {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -62,16 +63,28 @@ func (x *Executor) identify(key Key) (identity, error) {
 		sum := sha256.Sum256([]byte(key.Record))
 		return identity{id: key.Record, hash: hex.EncodeToString(sum[:]), fingerprint: fp}, nil
 	}
-	id := x.recordID(key.Scope, key.ID)
+	id := recordID(x.operation, key.Scope, key.ID)
 	return identity{id: id, hash: id[len(x.operation)+1:], fingerprint: fp}, nil
+}
+
+// RecordID is the id of the record of a key under an operation, for tools that
+// look at a table.
+func RecordID(operation string, key Key) (string, error) {
+	if err := errors.Join(checkOperation(operation), key.validate()); err != nil {
+		return "", err
+	}
+	if key.Record != "" {
+		return key.Record, nil
+	}
+	return recordID(operation, key.Scope, key.ID), nil
 }
 
 // recordID is operation#hash. The hash keeps personal data out of table keys
 // and spreads the partition keys, whatever the shape of the IDs.
-func (x *Executor) recordID(scope, id string) string {
+func recordID(operation, scope, id string) string {
 	var space [256 + 2*sha256.Size]byte
 	sum := sha256.Sum256(appendPreimage(space[:0], scope, id))
-	b := append(append(space[:0], x.operation...), '#')
+	b := append(append(space[:0], operation...), '#')
 	return string(hex.AppendEncode(b, sum[:]))
 }
 

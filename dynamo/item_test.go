@@ -1,0 +1,58 @@
+package dynamo_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/dynamodblocal"
+)
+
+// What a tool writes by Key and Value is what the store reads.
+func TestItemByHand(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	for name, format := range map[string]dynamo.DataFormat{"text": dynamo.Text, "native": dynamo.Native} {
+		t.Run(name, func(t *testing.T) {
+			store, err := dynamo.New(client, table, &dynamo.Options{Data: format})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := "pay#" + name
+			r := idempotent.Record{ID: id, Status: idempotent.Completed, Expires: time.Now().Add(time.Hour)}
+			if _, ok, err := store.Create(t.Context(), r, time.Time{}, nil); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			item, err := store.Key(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: item})
+			if err != nil || len(out.Item) == 0 {
+				t.Fatalf("Key finds %v, %v", out, err)
+			}
+			out.Item[store.Attributes().Data] = store.Value([]byte(`{"paid":12}`))
+			if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: out.Item}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := store.Get(t.Context(), id); err != nil || string(got.Data) != `{"paid":12}` {
+				t.Errorf("the store reads %q, %v", got.Data, err)
+			}
+		})
+	}
+}
+
+func TestKeyOfNoRecord(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	store, err := dynamo.New(client, table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"", "\xff"} {
+		if key, err := store.Key(id); err == nil {
+			t.Errorf("Key(%q) is %v", id, key)
+		}
+	}
+}

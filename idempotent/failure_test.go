@@ -1,0 +1,42 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// A failure that a tool has stored is replayed as one of a handler's is.
+func TestEncodedFailureIsReplayed(t *testing.T) {
+	long := strings.Repeat("é", 4<<10)
+	for _, want := range []idempotent.ReplayedError{
+		{Type: "CardDeclined", Message: "no money", Code: "declined"},
+		{Message: long},
+	} {
+		data, err := want.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := idempotent.NewMemory(0)
+		id, err := idempotent.RecordID("op", theKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Put(idempotent.Record{ID: id, Status: idempotent.Failed, Data: data, Expires: time.Now().Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = idempotent.Do(t.Context(), newExecutor(t, store, nil), theKey, func(context.Context) (string, error) {
+			t.Error("it ran")
+			return "", nil
+		})
+		want.Message = want.Message[:min(len(want.Message), 4<<10)]
+		var got *idempotent.ReplayedError
+		if !errors.As(err, &got) || *got != want {
+			t.Errorf("replayed %.80v, want %.80v", err, &want)
+		}
+	}
+}
