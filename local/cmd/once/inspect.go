@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"time"
+)
+
+// recordFlags are those of the commands on one record.
+type recordFlags struct {
+	keyFlags
+	tableFlags
+	skew time.Duration
+	json bool
+}
+
+func (o *recordFlags) add(f *flag.FlagSet) {
+	o.keyFlags.add(f)
+	o.tableFlags.add(f)
+	f.DurationVar(&o.skew, "clock-skew", time.Second, "Config.ClockSkew of the functions: a lease is live for so much longer")
+	f.BoolVar(&o.json, "json", false, "write JSON")
+}
+
+// read opens the table and reads the record with that id.
+func (o *recordFlags) read(ctx context.Context, id string) (*table, *record, error) {
+	t, err := o.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := t.get(ctx, id)
+	return t, r, err
+}
+
+func inspect(ctx context.Context, to terminal, args []string) error {
+	var o recordFlags
+	f := newFlags(to, "inspect", "Shows one record, and what can be done about it.")
+	o.add(f)
+	data := f.Bool("data", false, "show the stored result too: it may be personal data")
+	id, err := o.id(f, args)
+	if err != nil {
+		return err
+	}
+	t, r, err := o.read(ctx, id)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	s := r.whole(now.Add(-o.skew))
+	if *data {
+		if err := t.result(ctx, r, s.wholeItem); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return writeJSON(to.out, s)
+	}
+	r.print(to.out, now, now.Add(-o.skew))
+	if *data {
+		switch {
+		case s.Result != nil:
+			fmt.Fprintf(to.out, "\n%s\n", s.Result)
+		case s.ResultBytes != nil:
+			fmt.Fprintf(to.out, "\n%q\n", s.ResultBytes)
+		case s.Unavailable != "":
+			fmt.Fprintf(to.out, "\nno result: %s\n", s.Unavailable)
+		}
+	}
+	fmt.Fprintf(to.out, "\n%s\n", advice(s.State))
+	return nil
+}
+
+// advice says what happens to a record next, and what a person can do.
+func advice(s state) string {
+	switch s {
+	case running:
+		return "Somebody runs it. Calls are refused, or wait, until the lease ends."
+	case leaseless:
+		return "It has no lease, as Powertools writes it outside of a time limit: it blocks calls until it expires.\nIf nobody runs it, release it."
+	case lapsed, released:
+		return "The next call runs it again, unless its MaxAttempts are used up: then calls get an OutcomeUnknownError.\n" +
+			"In that case find out what was done. \"once release\" has it run again; \"once resolve\" stores what calls get instead."
+	case completed, failed:
+		return "Calls get the stored result, or error, until it expires."
+	case over:
+		return "Its retention has ended: the next call runs as if it were not there."
+	default:
+		return "It is no record that Once can read: calls fail. Look at the item, and at --attribute and --table."
+	}
+}
+
+// result reads what is stored as the functions do.
+func (t *table) result(ctx context.Context, r *record, into *wholeItem) error {
+	stored, err := t.store.Get(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	into.Unavailable = stored.Unavailable
+	if json.Valid(stored.Data) {
+		into.Result = stored.Data
+	} else {
+		into.ResultBytes = stored.Data
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Records of TestLargeTable, unless ONCE_RECORDS says another number: "make
+// once-large" has 100,000, for which DynamoDB Local takes a minute.
+const largeTable = 20_000
+
+// A table of any size is read in pages: with progress, and within memory.
+func TestLargeTable(t *testing.T) {
+	n := largeTable
+	if s := os.Getenv("ONCE_RECORDS"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := newScene(t)
+	began := time.Now()
+	s.fill(n)
+	binary := filepath.Join(t.TempDir(), "once") // without the race detector, which takes memory
+	if said, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	t.Logf("%d records written in %v", n, time.Since(began).Round(time.Second))
+
+	var all, stuck lines
+	s.progressOf(n, s.measured(&all, binary, "list", "--json"))
+	if int(all) != n {
+		t.Errorf("list has %d lines, want %d", all, n)
+	}
+	s.progressOf(n, s.measured(&stuck, binary, "list", "--status", "INPROGRESS", "--older-than", "15m"))
+	if int(stuck) != n/1000+1 {
+		t.Errorf("list --older-than has %d lines, want %d and a header", stuck, n/1000)
+	}
+
+	var out bytes.Buffer
+	s.progressOf(n, s.measured(&out, binary, "stats", "--json"))
+	var got struct {
+		Items      int
+		Operations []operationStats
+	}
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Items != n || len(got.Operations) != 2 || got.Operations[0].InProgress+got.Operations[1].InProgress != n/1000 {
+		t.Errorf("stats: %s", out.Bytes())
+	}
+}
+
+// lines counts them, and keeps none.
+type lines int
+
+func (l *lines) Write(p []byte) (int, error) {
+	*l += lines(bytes.Count(p, []byte("\n")))
+	return len(p), nil
+}
+
+// fill writes n small records, of which one in a thousand is stuck.
+func (s *scene) fill(n int) {
+	s.Helper()
+	const batch, writers = 25, 4
+	var group sync.WaitGroup
+	for w := range writers {
+		group.Go(func() {
+			for first := w * batch; first < n; first += writers * batch {
+				var puts []types.WriteRequest
+				for i := first; i < min(first+batch, n); i++ {
+					puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: small(i)}})
+				}
+				out, err := s.client.BatchWriteItem(s.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.table: puts}})
+				if err != nil || len(out.UnprocessedItems) > 0 {
+					s.Errorf("fill: %v, %d not written", err, len(out.UnprocessedItems))
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func small(i int) map[string]types.AttributeValue {
+	item := map[string]types.AttributeValue{
+		"id":         text(fmt.Sprintf("%s#%064x", []string{"pay", "ship"}[i%2], i)),
+		"status":     text("COMPLETED"),
+		"owner":      text("4XTGDOZHKT3BKYYKCKZK4ZVRAB"),
+		"attempt":    number(1),
+		"expiration": number(time.Now().Add(time.Hour).Unix()),
+		"data":       text(`{"id":"payment-` + strings.Repeat("x", 100) + `"}`),
+	}
+	if i%1000 == 0 {
+		item["status"] = text("INPROGRESS")
+		item["in_progress_expiration"] = number(1_500_000_000_000)
+		delete(item, "data")
+	}
+	return item
+}
+
+// measured runs the command, bounds its memory and answers its progress. The
+// kernel counts as the command's also what this process has when it starts it.
+func (s *scene) measured(out io.Writer, binary string, args ...string) string {
+	s.Helper()
+	cmd := s.command(args...)
+	cmd.Path = binary
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = out, &stderr
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		s.Fatalf("once %v: %v\n%s", args, err, stderr.String())
+	}
+	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	if runtime.GOOS == "darwin" {
+		peak /= 1024 // bytes there
+	}
+	s.Logf("once %s: %.1f s, at most %d MB", strings.Join(args, " "), time.Since(began).Seconds(), peak/1024)
+	if peak > 200*1024 {
+		s.Errorf("once %v took %d MB, more than 200", args, peak/1024)
+	}
+	return stderr.String()
+}
+
+func (s *scene) progressOf(n int, told string) {
+	s.Helper()
+	if lines := strings.Count(told, "\n"); lines < n/20_000 || !strings.HasPrefix(told, "read 1") || !strings.Contains(told, " pages, ") {
+		s.Errorf("told %d lines of progress on %d records:\n%s", lines, n, told)
+	}
+}

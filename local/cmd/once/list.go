@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+const aboutList = `
+Lists the records of a table, as they come. It reads the whole table, which
+costs half a read unit for each 4 KB of it.
+
+--older-than finds what may need a person: records in progress whose lease
+ended so long ago, and those without a lease or released, of which the table
+does not say since when.
+
+With --json it writes one object in each line.
+`
+
+func list(ctx context.Context, to terminal, args []string) error {
+	var o scanFlags
+	f := newFlags(to, "list", aboutList)
+	o.add(f)
+	older := f.Duration("older-than", 0, "in progress without a live lease for so `long`")
+	t, err := o.openAll(ctx, f, args)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if *older != 0 {
+		if o.status == "" {
+			o.status = "INPROGRESS"
+		}
+		if *older < 0 || o.status != "INPROGRESS" {
+			return endf(codeUsage, "--older-than is a time ago, of records INPROGRESS")
+		}
+	}
+	q := o.query(t)
+	q.short = true
+	if *older != 0 {
+		lease := q.x.name(t.attr.Lease)
+		q.filter = append(q.filter, fmt.Sprintf("(attribute_not_exists(%s) OR %s < %s)", lease, lease, q.x.value(number(now.Add(-*older-o.skew).UnixMilli()))))
+	}
+	out := bufio.NewWriter(to.out)
+	head := o.json
+	err = t.scan(ctx, q, o.progress(to), func(r *record) error {
+		if o.json {
+			return writeJSON(out, r.json(now.Add(-o.skew)))
+		}
+		if !head {
+			header(out)
+			head = true
+		}
+		row(out, r, now.Add(-o.skew))
+		return nil
+	})
+	if err == nil && !head {
+		fmt.Fprintln(to.err, "no such records")
+	}
+	return errors.Join(err, out.Flush())
+}
+
+func header(w io.Writer) {
+	fmt.Fprintf(w, "%-10s  %-9s  %7s  %-20s  %-20s  %s\n", "STATUS", "STATE", "ATTEMPT", "LEASE", "EXPIRES", "RECORD")
+}
+
+func row(w io.Writer, r *record, before time.Time) {
+	lease := r.lease
+	if lease != nil && lease.UnixMilli() == 0 {
+		lease = nil
+	}
+	attempt := "-"
+	if r.attempt > 0 {
+		attempt = fmt.Sprint(r.attempt)
+	}
+	fmt.Fprintf(w, "%-10s  %-9s  %7s  %-20s  %-20s  %s\n",
+		printable(r.status), r.at(before), attempt, stamp(lease), stamp(r.expires), printable(r.id))
+}

@@ -1,0 +1,132 @@
+// Command once is for whoever operates functions that use Once: it shows the
+// records in a table, and settles those that need a person.
+//
+//	once inspect KEY      one record
+//	once list             records, such as --status INPROGRESS --older-than 15m
+//	once stats            counts and sizes of each operation
+//	once watch            what is in progress, as it changes
+//
+// KEY is the id of a record (it has a '#', as in errors and logs), or with
+// --operation, and --scope if there is one, the idempotency key itself.
+//
+// Credentials, Region and endpoint are found as by any program with the AWS
+// SDK. The commands that show need dynamodb:GetItem and dynamodb:Scan; release
+// and resolve need GetItem, UpdateItem and DeleteItem.
+//
+// What is stored as a result may be personal data, and is only shown by
+// inspect --data.
+//
+// Every write holds only if the record is as it was shown. It asks first,
+// unless --yes.
+//
+// It exits with
+//
+//	0  done
+//	1  failed: DynamoDB refused or could not be reached, or the function failed
+//	2  used wrongly
+//	3  there is no such record
+//	4  the record has changed since it was shown; nothing was written
+//	5  the state of the record forbids it; nothing was written
+//	6  the answer was not yes; nothing was written
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+)
+
+// Codes to exit with.
+const (
+	codeFailed   = 1
+	codeUsage    = 2
+	codeNoRecord = 3
+	codeChanged  = 4
+	codeRefused  = 5
+	codeDeclined = 6
+)
+
+// ending is an error with its code.
+type ending struct {
+	code int
+	err  error
+}
+
+func (e *ending) Error() string { return e.err.Error() }
+func (e *ending) Unwrap() error { return e.err }
+
+func endf(code int, format string, args ...any) error {
+	return &ending{code, fmt.Errorf(format, args...)}
+}
+
+// terminal is where a command talks: results go to out, all else to err.
+type terminal struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+type command struct {
+	usage, summary string
+	run            func(context.Context, terminal, []string) error
+}
+
+func commands() map[string]command {
+	return map[string]command{
+		"inspect": {"inspect KEY", "one record", inspect},
+		"list":    {"list", "records by operation, status and age", list},
+		"stats":   {"stats", "counts and sizes of each operation", stats},
+		"watch":   {"watch", "what is in progress, as it changes", watch},
+	}
+}
+
+// order of the commands in the help.
+func order() []string {
+	return []string{"inspect", "list", "stats", "watch"}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, terminal{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, t terminal, args []string) int {
+	name := ""
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	c, ok := commands()[name]
+	if !ok {
+		help(t.err)
+		if name == "help" || name == "-h" || name == "--help" {
+			return 0
+		}
+		return codeUsage
+	}
+	err := c.run(ctx, t, args)
+	var end *ending
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &end):
+		if end.err != nil {
+			fmt.Fprintln(t.err, "once:", end.err)
+		}
+		return end.code
+	default:
+		fmt.Fprintln(t.err, "once:", err)
+		return codeFailed
+	}
+}
+
+func help(w io.Writer) {
+	fmt.Fprintln(w, "once shows and settles the records of Once. Each command has --help.")
+	for _, name := range order() {
+		c := commands()[name]
+		fmt.Fprintf(w, "  once %-42s %s\n", c.usage, c.summary)
+	}
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/dynamodblocal"
+)
+
+// The test binary stands for the command, as it is run by an operator: so it
+// is checked for races, too.
+func TestMain(m *testing.M) {
+	if os.Getenv("ONCE_COMMAND") != "" {
+		main()
+	}
+	os.Exit(dynamodblocal.Main(m))
+}
+
+// scene is a table, and the command on it.
+type scene struct {
+	*testing.T
+	client *dynamodb.Client
+	table  string
+	store  *dynamo.Store
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	client, table := dynamodblocal.NewTable(t)
+	store, err := dynamo.New(client, table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &scene{t, client, table, store}
+}
+
+func (s *scene) command(args ...string) *exec.Cmd {
+	s.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		s.Fatal(err)
+	}
+	cmd := exec.CommandContext(s.Context(), self, args...)
+	// The race detector would have each run of the command sleep for a second.
+	cmd.Env = append(os.Environ(), "ONCE_COMMAND=1", "IDEMPOTENCY_TABLE="+s.table, "GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+// ran is what a run of the command gave.
+type ran struct {
+	out, err string
+	code     int
+}
+
+func (s *scene) run(args ...string) ran {
+	s.Helper()
+	return s.typing("", args...)
+}
+
+func (s *scene) typing(input string, args ...string) ran {
+	s.Helper()
+	cmd := s.command(args...)
+	var out, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		s.Fatal(err)
+	}
+	return ran{out.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// ok runs a command that has to succeed.
+func (s *scene) ok(args ...string) string {
+	s.Helper()
+	r := s.run(args...)
+	if r.code != 0 {
+		s.Fatalf("once %s: exit %d\n%s%s", strings.Join(args, " "), r.code, r.out, r.err)
+	}
+	return r.out
+}
+
+// refused runs a command that has to end with a code, a text, and nothing
+// written.
+func (s *scene) refused(code int, say string, args ...string) {
+	s.Helper()
+	before := s.items()
+	r := s.run(args...)
+	if r.code != code || !strings.Contains(r.err, say) || r.out != "" {
+		s.Errorf("once %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), r.code, code, say, r.out, r.err)
+	}
+	if after := s.items(); fmt.Sprint(after) != fmt.Sprint(before) {
+		s.Errorf("once %s has written: %v, was %v", strings.Join(args, " "), after, before)
+	}
+}
+
+// items of the table, as JSON.
+func (s *scene) items() []string {
+	s.Helper()
+	out, err := s.client.Scan(s.Context(), &dynamodb.ScanInput{TableName: &s.table})
+	if err != nil {
+		s.Fatal(err)
+	}
+	var items []string
+	for _, item := range out.Items {
+		text, err := json.Marshal(item)
+		if err != nil {
+			s.Fatal(err)
+		}
+		items = append(items, string(text))
+	}
+	return items
+}
+
+func (s *scene) put(item map[string]types.AttributeValue) {
+	s.Helper()
+	if _, err := s.client.PutItem(s.Context(), &dynamodb.PutItemInput{TableName: &s.table, Item: item}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// claimed writes the record of a claim by owner, whose lease ends at the time.
+func (s *scene) claimed(id, owner string, lease time.Time) {
+	s.Helper()
+	r := idempotent.Record{
+		ID: id, Status: idempotent.InProgress, Owner: owner, Attempt: 1, Lease: lease,
+		Expires: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), Fingerprint: "f1",
+	}
+	if _, ok, err := s.store.Create(s.Context(), r, time.Time{}, nil); !ok || err != nil {
+		s.Fatal(ok, err)
+	}
+}
+
+func (s *scene) stored(id string) idempotent.Record {
+	s.Helper()
+	r, err := s.store.Get(s.Context(), id)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return r
+}
+
+// executor of the operation pay.
+func (s *scene) executor(config *idempotent.Config) *idempotent.Executor {
+	s.Helper()
+	x, err := idempotent.New("pay", s.store, config)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return x
+}
+
+type receipt struct {
+	ID string `json:"id"`
+}
+
+var errCrash = errors.New("something went wrong")
+
+// pay runs the operation, whose handler answers fresh or fails with it.
+func (s *scene) pay(x *idempotent.Executor, fresh any) (receipt, error) {
+	return idempotent.Do(s.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1", Payload: 12}, func(context.Context) (receipt, error) {
+		if err, failed := fresh.(error); failed {
+			return receipt{}, err
+		}
+		return receipt{ID: fresh.(string)}, nil
+	})
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// record is an item as an operator sees it. Unlike the store it reads what it
+// can of a broken one: those are what operators are asked about.
+type record struct {
+	item map[string]types.AttributeValue
+
+	id, status, owner, fingerprint string
+	attempt, refunds               int64 // 0 is absent
+	lease, expires                 *time.Time
+	data                           types.AttributeValue
+	steps                          []string
+	problems                       []string // what is not as it should be
+}
+
+func (t *table) record(item map[string]types.AttributeValue) *record {
+	r := &record{item: item, data: item[t.attr.Data]}
+	id := t.attr.ID
+	if t.attr.SortKey != "" {
+		id = t.attr.SortKey
+	}
+	r.id, r.status = r.text(id), r.text(t.attr.Status)
+	r.owner = r.text(t.attr.Owner)
+	if _, none := item[t.attr.Validation].(*types.AttributeValueMemberNULL); !none {
+		r.fingerprint = r.text(t.attr.Validation)
+	}
+	r.attempt, _ = r.number(t.attr.Attempt)
+	r.refunds, _ = r.number(t.attr.Refunds)
+	if n, ok := r.number(t.attr.Lease); ok {
+		at := time.UnixMilli(n).UTC()
+		r.lease = &at
+	}
+	if n, ok := r.number(t.attr.Expiration); ok {
+		at := time.Unix(n, 0).UTC()
+		r.expires = &at
+	}
+	switch m := item[t.attr.Steps].(type) {
+	case nil:
+	case *types.AttributeValueMemberM:
+		r.steps = slices.Sorted(maps.Keys(m.Value))
+	default:
+		r.problems = append(r.problems, t.attr.Steps+" is not a map")
+	}
+	return r
+}
+
+func (r *record) text(name string) string {
+	switch v := r.item[name].(type) {
+	case nil:
+	case *types.AttributeValueMemberS:
+		return v.Value
+	default:
+		r.problems = append(r.problems, name+" is not a string")
+	}
+	return ""
+}
+
+func (r *record) number(name string) (int64, bool) {
+	switch v := r.item[name].(type) {
+	case nil:
+		return 0, false
+	case *types.AttributeValueMemberN:
+		n, err := strconv.ParseInt(v.Value, 10, 64)
+		if err == nil && n >= 0 {
+			return n, true
+		}
+		r.problems = append(r.problems, name+" is not a whole number from 0")
+	default:
+		r.problems = append(r.problems, name+" is not a number")
+	}
+	return 0, false
+}
+
+// operation is the first part of the id. Powertools has the names of functions
+// there.
+func (r *record) operation() string {
+	operation, _, found := strings.Cut(r.id, "#")
+	if !found {
+		return ""
+	}
+	return operation
+}
+
+// used is the number of attempts that count against Config.MaxAttempts.
+func (r *record) used() int64 { return max(r.attempt, 1) - r.refunds }
+
+// foreign records are not Once's: they have neither owner nor attempt.
+func (r *record) foreign() bool { return r.owner == "" && r.attempt == 0 }
+
+// state is what a call would make of the record.
+type state string
+
+const (
+	running   state = "running"   // a lease is live
+	leaseless state = "leaseless" // in progress, but nobody says until when: Powertools'
+	lapsed    state = "lapsed"    // the lease is over, and nobody came
+	released  state = "released"  // given up, and nobody came
+	completed state = "completed"
+	failed    state = "failed"
+	over      state = "over" // retention has ended: as if it were not there
+	unknown   state = "unknown"
+)
+
+// at judges as the core does: over is a time moved back by the clock skew.
+func (r *record) at(before time.Time) state {
+	ended := r.lease != nil && r.lease.Before(before)
+	if r.expires != nil && r.expires.Unix() < before.Unix() && (r.status != "INPROGRESS" || r.lease == nil || ended) {
+		return over
+	}
+	switch r.status {
+	case "COMPLETED":
+		return completed
+	case "FAILED":
+		return failed
+	case "INPROGRESS":
+	default:
+		return unknown
+	}
+	switch {
+	case r.lease == nil:
+		return leaseless
+	case r.lease.UnixMilli() == 0:
+		return released
+	case ended:
+		return lapsed
+	default:
+		return running
+	}
+}
+
+// shape describes the stored result without showing it.
+func shape(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case *types.AttributeValueMemberS:
+		return fmt.Sprintf("text of %d bytes, SHA-256 %.12x", len(v.Value), sha256.Sum256([]byte(v.Value)))
+	case *types.AttributeValueMemberB:
+		kind := map[byte]string{'r': "binary", 'z': "compressed", 'u': "unavailable, the reason"}
+		if len(v.Value) == 0 || kind[v.Value[0]] == "" {
+			return fmt.Sprintf("binary of %d bytes, not Once's", len(v.Value))
+		}
+		return fmt.Sprintf("%s of %d bytes, SHA-256 %.12x", kind[v.Value[0]], len(v.Value)-1, sha256.Sum256(v.Value[1:]))
+	default:
+		return fmt.Sprintf("native of %d bytes", valueBytes(v))
+	}
+}
+
+// printable keeps ids that others have made from steering the terminal.
+func printable(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// shown is a record for --json, which is for programs: times in UTC, and a
+// field is absent where the attribute is.
+type shown struct {
+	Record      string     `json:"record"`
+	Operation   string     `json:"operation,omitempty"`
+	Status      string     `json:"status"`
+	State       state      `json:"state"`
+	Attempt     int64      `json:"attempt,omitempty"`
+	Refunds     int64      `json:"refunds,omitempty"`
+	Used        int64      `json:"used"`
+	Owner       string     `json:"owner,omitempty"`
+	Lease       *time.Time `json:"lease,omitempty"`
+	Expires     *time.Time `json:"expires,omitempty"`
+	Fingerprint string     `json:"fingerprint,omitempty"`
+	Steps       []string   `json:"steps,omitempty"`
+	Problems    []string   `json:"problems,omitempty"`
+	*wholeItem
+}
+
+// wholeItem is what is only known when all attributes were read.
+type wholeItem struct {
+	Data  string `json:"data"`
+	Bytes int    `json:"bytes"`
+	// Of inspect --data. Results that are not JSON are in base64.
+	Result      json.RawMessage `json:"result,omitempty"`
+	ResultBytes []byte          `json:"result_base64,omitempty"`
+	Unavailable string          `json:"unavailable,omitempty"`
+}
+
+func (r *record) json(before time.Time) shown {
+	s := shown{
+		Record: r.id, Operation: r.operation(), Status: r.status, State: r.at(before),
+		Attempt: r.attempt, Refunds: r.refunds, Used: r.used(), Owner: r.owner,
+		Expires: r.expires, Fingerprint: r.fingerprint, Steps: r.steps, Problems: r.problems,
+	}
+	if r.lease != nil && r.lease.UnixMilli() != 0 {
+		s.Lease = r.lease
+	}
+	return s
+}
+
+func (r *record) whole(before time.Time) shown {
+	s := r.json(before)
+	s.wholeItem = &wholeItem{Data: shape(r.data), Bytes: itemBytes(r.item)}
+	return s
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// print writes a record for a person.
+func (r *record) print(w io.Writer, now, before time.Time) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	at := r.at(before)
+	line("record", "%s", printable(r.id))
+	if strings.EqualFold(r.status, string(at)) {
+		line("status", "%s", printable(r.status))
+	} else {
+		line("status", "%s, %s", printable(r.status), at)
+	}
+	switch {
+	case r.lease == nil:
+	case r.lease.UnixMilli() == 0:
+		line("lease", "ended by a release")
+	case r.lease.Before(now):
+		line("lease", "ended %s (%s)", stamp(r.lease), relative(*r.lease, now))
+	default:
+		line("lease", "until %s (%s)", stamp(r.lease), relative(*r.lease, now))
+	}
+	if r.attempt > 0 || r.refunds > 0 {
+		line("attempt", "%d, of which %d count against MaxAttempts", max(r.attempt, 1), r.used())
+	}
+	if r.owner != "" {
+		line("owner", "%s", printable(r.owner))
+	}
+	if r.expires != nil {
+		line("expires", "%s%s", stamp(r.expires), sinceOrNever(*r.expires, now))
+	}
+	if r.fingerprint != "" {
+		line("fingerprint", "%s", printable(r.fingerprint))
+	}
+	if len(r.steps) > 0 {
+		line("steps", "%s", printable(strings.Join(r.steps, ", ")))
+	}
+	line("data", "%s", shape(r.data))
+	line("size", "%d bytes", itemBytes(r.item))
+	for _, p := range r.problems {
+		line("problem", "%s", printable(p))
+	}
+}
+
+func stamp(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.Format(time.RFC3339)
+}
+
+// relative is a time as a person would say it, coarse where it is far. Not by
+// Sub, as a Duration ends at 292 years and records say the year 9999.
+func relative(t, now time.Time) string {
+	seconds := now.Unix() - t.Unix()
+	if seconds < 0 {
+		return "in " + coarse(-seconds)
+	}
+	return coarse(seconds) + " ago"
+}
+
+func sinceOrNever(t, now time.Time) string {
+	if t.Year() >= 9999 {
+		return " (never)"
+	}
+	return " (" + relative(t, now) + ")"
+}
+
+func coarse(seconds int64) string {
+	const minute, day = 60, 24 * 60 * 60
+	switch {
+	case seconds >= 2*day:
+		return fmt.Sprintf("%d days", seconds/day)
+	case seconds >= minute:
+		d := time.Duration(seconds/minute) * time.Minute
+		return strings.TrimSuffix(d.String(), "0s")
+	default:
+		return fmt.Sprintf("%ds", seconds)
+	}
+}

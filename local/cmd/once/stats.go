@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+const aboutStats = `
+Counts the records of each operation. It reads the whole table, which costs
+half a read unit for each 4 KB of it.
+
+OTHER have a status that Once does not know. AGAIN is how many attempts came after the first ones. How many duplicates were
+answered is not in the table, as they write nothing: an Observer counts them.
+OLDEST is the earliest end of a lease of those in progress, and STUCK are those
+without a live one.
+`
+
+// operationStats is what is known of an operation.
+type operationStats struct {
+	Operation  string    `json:"operation"`
+	InProgress int       `json:"in_progress"`
+	Stuck      int       `json:"stuck"` // of those in progress
+	Completed  int       `json:"completed"`
+	Failed     int       `json:"failed"`
+	Other      int       `json:"other"`
+	Again      int64     `json:"again"`
+	Duplicates *int      `json:"duplicates"` // null: the table does not know
+	Oldest     *oldest   `json:"oldest_in_progress"`
+	Bytes      byteStats `json:"bytes"`
+}
+
+type oldest struct {
+	Record string    `json:"record"`
+	Lease  time.Time `json:"lease"`
+}
+
+type byteStats struct {
+	Total   int `json:"total"`
+	Average int `json:"average"`
+	Largest int `json:"largest"`
+}
+
+// maxOperations bounds the memory where ids have been chosen so that their
+// first parts are many.
+const (
+	maxOperations = 1000
+	otherwise     = "(others)"
+)
+
+type counts map[string]*operationStats
+
+func (c counts) add(r *record, before time.Time) {
+	name := r.operation()
+	s := c[name]
+	if s == nil && len(c) >= maxOperations {
+		name, s = otherwise, c[otherwise]
+	}
+	if s == nil {
+		s = &operationStats{Operation: strings.Clone(name)}
+		c[s.Operation] = s
+	}
+	switch r.status {
+	case "INPROGRESS":
+		s.InProgress++
+		s.oldest(r)
+		if r.at(before) != running {
+			s.Stuck++
+		}
+	case "COMPLETED":
+		s.Completed++
+	case "FAILED":
+		s.Failed++
+	default:
+		s.Other++
+	}
+	s.Again += max(r.attempt, 1) - 1
+	n := itemBytes(r.item)
+	s.Bytes.Total += n
+	s.Bytes.Largest = max(s.Bytes.Largest, n)
+}
+
+func (s *operationStats) oldest(r *record) {
+	if r.lease == nil || r.lease.UnixMilli() == 0 {
+		return
+	}
+	if s.Oldest == nil || r.lease.Before(s.Oldest.Lease) {
+		s.Oldest = &oldest{Record: r.id, Lease: *r.lease}
+	}
+}
+
+func (c counts) sorted() []*operationStats {
+	all := slices.SortedFunc(maps.Values(c), func(a, b *operationStats) int { return strings.Compare(a.Operation, b.Operation) })
+	for _, s := range all {
+		s.Bytes.Average = s.Bytes.Total / (s.InProgress + s.Completed + s.Failed + s.Other)
+	}
+	return all
+}
+
+func stats(ctx context.Context, to terminal, args []string) error {
+	var o scanFlags
+	f := newFlags(to, "stats", aboutStats)
+	o.add(f)
+	t, err := o.openAll(ctx, f, args)
+	if err != nil {
+		return err
+	}
+	before := time.Now().Add(-o.skew)
+	c := counts{}
+	told := o.progress(to)
+	if err := t.scan(ctx, o.query(t), told, func(r *record) error { c.add(r, before); return nil }); err != nil {
+		return err
+	}
+	if o.json {
+		return writeJSON(to.out, struct {
+			Operations []*operationStats `json:"operations"`
+			Items      int               `json:"items"`
+			ReadUnits  float64           `json:"read_units"`
+		}{c.sorted(), told.items, told.units})
+	}
+	return c.print(to.out)
+}
+
+func (c counts) print(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "OPERATION\tINPROGRESS\tSTUCK\tCOMPLETED\tFAILED\tOTHER\tAGAIN\tOLDEST\tBYTES\tAVERAGE\tLARGEST")
+	for _, s := range c.sorted() {
+		var at *time.Time
+		if s.Oldest != nil {
+			at = &s.Oldest.Lease
+		}
+		name := printable(s.Operation)
+		if name == "" {
+			name = "(none)"
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\n", name, s.InProgress, s.Stuck, s.Completed, s.Failed,
+			s.Other, s.Again, stamp(at), s.Bytes.Total, s.Bytes.Average, s.Bytes.Largest)
+	}
+	return tw.Flush()
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+)
+
+// tableFlags say where the records are.
+type tableFlags struct {
+	name, endpoint, region, profile string
+	options                         dynamo.Options
+	native                          bool
+}
+
+func (o *tableFlags) add(f *flag.FlagSet) {
+	f.StringVar(&o.name, "table", os.Getenv("IDEMPOTENCY_TABLE"), "`name` or ARN of the table; default $IDEMPOTENCY_TABLE")
+	f.StringVar(&o.endpoint, "endpoint", "", "`URL` of DynamoDB, such as DynamoDB Local's")
+	f.StringVar(&o.region, "region", "", "AWS `Region`")
+	f.StringVar(&o.profile, "profile", "", "`profile` of the AWS configuration")
+	f.StringVar(&o.options.Attributes.SortKey, "sort-key", "", "`attribute` that holds the record's id, in a table with a composite key")
+	f.StringVar(&o.options.Partition, "partition", "", "partition `key` of the records, with --sort-key")
+	f.IntVar(&o.options.Shards, "shards", 0, "`number` of shards of the partition, with --sort-key")
+	f.BoolVar(&o.native, "native", false, "results are native attribute values, as Powertools for TypeScript writes them")
+	f.Func("attribute", "`name=attribute` for an attribute that is renamed: attempt, data, expiration, id, lease, owner, refunds, status, steps or validation; repeatable", o.rename)
+}
+
+func (o *tableFlags) rename(s string) error {
+	a := &o.options.Attributes
+	name, to, _ := strings.Cut(s, "=")
+	field, ok := map[string]*string{
+		"attempt": &a.Attempt, "data": &a.Data, "expiration": &a.Expiration, "id": &a.ID, "lease": &a.Lease,
+		"owner": &a.Owner, "refunds": &a.Refunds, "status": &a.Status, "steps": &a.Steps, "validation": &a.Validation,
+	}[name]
+	if !ok || to == "" {
+		return errors.New("it is not name=attribute with a known name")
+	}
+	*field = to
+	return nil
+}
+
+// table is an open table.
+type table struct {
+	name   string
+	client *dynamodb.Client
+	store  *dynamo.Store
+	attr   dynamo.Attributes
+}
+
+func (o *tableFlags) open(ctx context.Context) (*table, error) {
+	if o.name == "" {
+		return nil, endf(codeUsage, "which table? Give --table or set IDEMPOTENCY_TABLE")
+	}
+	if o.options.Attributes.SortKey == "" && (o.options.Partition != "" || o.options.Shards != 0) {
+		return nil, endf(codeUsage, "--partition and --shards need the --sort-key")
+	}
+	var load []func(*config.LoadOptions) error
+	if o.region != "" {
+		load = append(load, config.WithRegion(o.region))
+	}
+	if o.profile != "" {
+		load = append(load, config.WithSharedConfigProfile(o.profile))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	if err != nil {
+		return nil, err
+	}
+	client := dynamodb.NewFromConfig(cfg, func(d *dynamodb.Options) {
+		if o.endpoint != "" {
+			d.BaseEndpoint = &o.endpoint
+		}
+		// See dynamo's own calls: refused writes would log a warning.
+		d.DisableValidateResponseChecksum = true
+	})
+	options := o.options
+	if o.native {
+		options.Data = dynamo.Native
+	} else {
+		options.CompressAbove = -1 // what is written here is for all readers
+	}
+	store, err := dynamo.New(client, o.name, &options)
+	if err != nil {
+		return nil, &ending{codeUsage, err}
+	}
+	return &table{name: o.name, client: client, store: store, attr: store.Attributes()}, nil
+}
+
+// get reads an item, whether it is a sound record or not.
+func (t *table) get(ctx context.Context, id string) (*record, error) {
+	key, err := t.store.Key(id)
+	if err != nil {
+		return nil, &ending{codeUsage, err}
+	}
+	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{ConsistentRead: aws.Bool(true), Key: key, TableName: &t.name})
+	if err != nil {
+		return nil, t.failed(err)
+	}
+	if len(out.Item) == 0 {
+		return nil, endf(codeNoRecord, "no record %s in table %s; of an id that was cut short, see once list --prefix", printable(id), t.name)
+	}
+	return t.record(out.Item), nil
+}
+
+// failed says where a call failed, and what to do where that is plain.
+func (t *table) failed(err error) error {
+	var missing *types.ResourceNotFoundException
+	if errors.As(err, &missing) {
+		return fmt.Errorf("there is no table %s in this account and Region; see --table, --region and --profile: %w", t.name, err)
+	}
+	return fmt.Errorf("table %s: %w", t.name, err)
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+const aboutWatch = `
+Shows the records that are in progress, or those of another --status, as they
+change: on a terminal as a table that is drawn again and again, elsewhere as a
+line for each record that comes, changes or goes. Each look reads the whole
+table, and costs as "once list" does.
+`
+
+// maxWatched bounds the memory, and what a person can follow.
+const maxWatched = 10_000
+
+type watcher struct {
+	scanFlags
+	interval time.Duration
+	rows     int
+	looks    int
+	seen     map[string]*record
+}
+
+func watch(ctx context.Context, to terminal, args []string) error {
+	o := watcher{scanFlags: scanFlags{}}
+	f := newFlags(to, "watch", aboutWatch)
+	o.add(f)
+	f.DurationVar(&o.interval, "interval", 2*time.Second, "`time` between two looks")
+	f.IntVar(&o.rows, "rows", 20, "`number` of rows of the table")
+	f.IntVar(&o.looks, "looks", 0, "end after so many looks; 0: go on until interrupted")
+	t, err := o.openAll(ctx, f, args)
+	if err != nil {
+		return err
+	}
+	if o.status == "" {
+		o.status = "INPROGRESS"
+	}
+	if o.interval <= 0 || o.rows < 1 || o.looks < 0 {
+		return endf(codeUsage, "--interval and --rows are above 0, and --looks not below")
+	}
+	for n := 1; ; n++ {
+		err := o.look(ctx, to.out, t, isTerminal(to.out) && !o.json)
+		switch {
+		case ctx.Err() != nil:
+			return nil // interrupted, as is the way to end it
+		case err != nil:
+			return err
+		case n == o.looks:
+			return nil
+		}
+		timer := time.NewTimer(o.interval)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+}
+
+// look reads the table once and shows it.
+func (o *watcher) look(ctx context.Context, w io.Writer, t *table, draw bool) error {
+	q := o.query(t)
+	q.short = true
+	now := map[string]*record{}
+	left := 0
+	err := t.scan(ctx, q, &progress{to: io.Discard}, func(r *record) error {
+		if len(now) >= maxWatched {
+			left++
+			return nil
+		}
+		r.item = nil
+		now[r.id] = r
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	before := time.Now().Add(-o.skew)
+	out := bufio.NewWriter(w)
+	if draw {
+		o.draw(out, now, left, before)
+	} else if err := o.changes(out, now, left, before); err != nil {
+		return err
+	}
+	o.seen = now
+	return out.Flush()
+}
+
+// draw writes over what stands there: clearing first would flicker.
+func (o *watcher) draw(w io.Writer, now map[string]*record, left int, before time.Time) {
+	var table strings.Builder
+	total := map[state]int{}
+	for _, r := range now {
+		total[r.at(before)]++
+	}
+	fmt.Fprintf(&table, "%s  %s %d", time.Now().UTC().Format(time.TimeOnly), o.status, len(now)+left)
+	for _, s := range []state{running, lapsed, released, leaseless, over} {
+		if total[s] > 0 {
+			fmt.Fprintf(&table, ", %s %d", s, total[s])
+		}
+	}
+	table.WriteString("\n\n")
+	header(&table)
+	all := sortedByLease(now)
+	for _, r := range all[:min(len(all), o.rows)] {
+		row(&table, r, before)
+	}
+	if more := len(all) + left - o.rows; more > 0 {
+		fmt.Fprintf(&table, "and %d more\n", more)
+	}
+	fmt.Fprintf(w, "\x1b[H%s\x1b[J", strings.ReplaceAll(table.String(), "\n", "\x1b[K\n"))
+}
+
+// changes writes a line for each record that is not as it was.
+func (o *watcher) changes(w io.Writer, now map[string]*record, left int, before time.Time) error {
+	for _, r := range sortedByLease(now) {
+		was := o.seen[r.id]
+		if was == nil || was.at(before) != r.at(before) || was.owner != r.owner || was.attempt != r.attempt {
+			if err := o.line(w, r, before, ""); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range sortedByLease(o.seen) {
+		// Beyond the bound, a record that is not there may be left out.
+		if now[r.id] == nil && left == 0 {
+			if err := o.line(w, r, before, "gone"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *watcher) line(w io.Writer, r *record, before time.Time, instead state) error {
+	s := r.json(before)
+	if instead != "" {
+		s.State = instead
+	}
+	if o.json {
+		return writeJSON(w, s)
+	}
+	_, err := fmt.Fprintf(w, "%s  %-9s  attempt %d  %s\n", time.Now().UTC().Format(time.RFC3339), s.State, r.attempt, printable(r.id))
+	return err
+}
+
+// sortedByLease has the oldest first: those are what a person looks for.
+func sortedByLease(records map[string]*record) []*record {
+	all := make([]*record, 0, len(records))
+	for _, r := range records {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *record) int {
+		if a.lease != nil && b.lease != nil && !a.lease.Equal(*b.lease) {
+			return a.lease.Compare(*b.lease)
+		}
+		if (a.lease == nil) != (b.lease == nil) {
+			if a.lease == nil {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	return all
+}
