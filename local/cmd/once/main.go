@@ -5,6 +5,8 @@
 //	once list             records, such as --status INPROGRESS --older-than 15m
 //	once stats            counts and sizes of each operation
 //	once watch            what is in progress, as it changes
+//	once release KEY      have the next call run again
+//	once resolve KEY      store the result, or the error, that all calls then get
 //
 // KEY is the id of a record (it has a '#', as in errors and logs), or with
 // --operation, and --scope if there is one, the idempotency key itself.
@@ -79,12 +81,14 @@ func commands() map[string]command {
 		"list":    {"list", "records by operation, status and age", list},
 		"stats":   {"stats", "counts and sizes of each operation", stats},
 		"watch":   {"watch", "what is in progress, as it changes", watch},
+		"release": {"release KEY", "have the next call run again", release},
+		"resolve": {"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", resolve},
 	}
 }
 
 // order of the commands in the help.
 func order() []string {
-	return []string{"inspect", "list", "stats", "watch"}
+	return []string{"inspect", "list", "stats", "watch", "release", "resolve"}
 }
 
 func main() {

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+const aboutResolve = `
+Settles a record in progress whose outcome only a person knows, as that of an
+operation that never runs again. All calls with the key then get what is
+stored here, without running anything.
+
+--completed says that the work was done; --data is its result, as JSON of the
+type that the function returns. --failed says that it was not, and will not
+be: calls get a ReplayedError with the message.
+
+A record whose lease is live is refused without --force: its owner runs. If it
+ends later, its callers get what is stored here.
+`
+
+// resolution is what the operator says of a record.
+type resolution struct {
+	writeFlags
+	completed              bool
+	data                   string
+	message, kind, errCode string
+	retention              time.Duration
+}
+
+func (o *resolution) add(f *flag.FlagSet) {
+	o.writeFlags.add(f)
+	f.BoolVar(&o.completed, "completed", false, "the work was done")
+	f.StringVar(&o.data, "data", "", "`file` with the result's JSON; - is standard input, and then --yes is needed")
+	f.StringVar(&o.message, "failed", "", "the work failed for good: the error's `message`")
+	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
+	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
+	f.DurationVar(&o.retention, "retention", 24*time.Hour, "how long calls get the answer")
+}
+
+func resolve(ctx context.Context, to terminal, args []string) error {
+	var o resolution
+	f := newFlags(to, "resolve", aboutResolve)
+	o.add(f)
+	id, err := o.id(f, args)
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	data, err := o.outcome(to.in)
+	if err != nil {
+		return err
+	}
+	t, r, err := o.read(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := o.mayResolve(r); err != nil {
+		return err
+	}
+	status, answer := "COMPLETED", "result"
+	if !o.completed {
+		status, answer = "FAILED", "error"
+	}
+	expires := time.Now().Add(o.retention + o.skew + time.Second).UTC().Truncate(time.Second)
+	e := t.resolve(r, status, data, expires)
+	what := fmt.Sprintf("It will be %s: until %s, all calls get this %s (%s).", status, stamp(&expires), answer, shape(e.set[t.attr.Data]))
+	if data == nil {
+		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: only functions that return none can take it.", stamp(&expires))
+	}
+	return o.settle(ctx, to, t, r, e, what, status)
+}
+
+func (o *resolution) check() error {
+	switch {
+	case o.completed == (o.message != ""):
+		return endf(codeUsage, "what is the outcome? Give either --completed or --failed MESSAGE")
+	case o.data != "" && !o.completed:
+		return endf(codeUsage, "--data is for --completed")
+	case o.data == "-" && !o.yes:
+		return endf(codeUsage, "--data - takes standard input, so that nobody can be asked: give --yes, too")
+	case o.retention < time.Second:
+		return endf(codeUsage, "--retention is less than a second")
+	}
+	return nil
+}
+
+func (o *resolution) mayResolve(r *record) error {
+	switch s := o.state(r); {
+	case s == unknown:
+		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(r.status))
+	case r.status != "INPROGRESS":
+		return endf(codeRefused, "the record is finished (%s): some callers may have its answer already, and all must get the same; nothing was written", r.status)
+	case (s == running || s == leaseless) && !o.force:
+		return o.alive(r)
+	case r.foreign() && !o.completed && !o.force:
+		return endf(codeRefused, "another library's record, such as Powertools': it knows no FAILED, and Python raises on it; --force if only Once reads it; nothing was written")
+	}
+	return nil
+}
+
+// outcome is the result, or the error, as the core stores it; nil is none.
+func (o *resolution) outcome(in io.Reader) ([]byte, error) {
+	if !o.completed {
+		failed := &idempotent.ReplayedError{Type: o.kind, Message: o.message, Code: o.errCode}
+		return failed.Encode()
+	}
+	if o.data == "" {
+		return nil, nil
+	}
+	data, err := readFile(o.data, in)
+	if err != nil {
+		return nil, &ending{codeUsage, err}
+	}
+	if !json.Valid(data) {
+		return nil, endf(codeUsage, "the result is not JSON, so that no function could read it; a text needs quotes")
+	}
+	return data, nil
+}
+
+func readFile(name string, in io.Reader) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(in)
+	}
+	return os.ReadFile(name)
+}
+
+// resolve is what the core writes when it finishes a record that nobody owns:
+// the token is new, so that a late owner sees that the answer is not its own.
+func (t *table) resolve(r *record, status string, data []byte, expires time.Time) *edit {
+	e := &edit{set: map[string]types.AttributeValue{
+		t.attr.Status:     text(status),
+		t.attr.Owner:      text("operator-" + rand.Text()),
+		t.attr.Expiration: number(expires.Unix()),
+	}}
+	if data != nil {
+		e.set[t.attr.Data] = t.store.Value(data)
+	}
+	for _, name := range []string{t.attr.Lease, t.attr.Steps} {
+		if _, ok := r.item[name]; ok {
+			e.remove = append(e.remove, name)
+		}
+	}
+	return e
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// writeFlags are those of the commands that write.
+type writeFlags struct {
+	recordFlags
+	yes, force bool
+}
+
+func (o *writeFlags) add(f *flag.FlagSet) {
+	o.recordFlags.add(f)
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	f.BoolVar(&o.force, "force", false, "do it although the record's state speaks against it")
+}
+
+func (o *writeFlags) state(r *record) state { return r.at(time.Now().Add(-o.skew)) }
+
+// alive refuses what would take a record from an owner that may run.
+func (o *writeFlags) alive(r *record) error {
+	if r.lease == nil {
+		return endf(codeRefused, "the record has no lease, so that nobody can tell whether its owner runs; --force if you know that it does not; nothing was written")
+	}
+	return endf(codeRefused, "somebody runs it until %s, and could no longer record the result; wait, or --force if you know that nobody does; nothing was written", stamp(r.lease))
+}
+
+// settle shows the record, asks, writes, and tells what it did.
+func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *record, e *edit, what, done string) error {
+	now := time.Now()
+	before := now.Add(-o.skew)
+	r.print(to.err, now, before)
+	fmt.Fprintf(to.err, "\n%s\n", what)
+	if !o.yes {
+		fmt.Fprint(to.err, "Go on? [y/N] ")
+		answer, err := bufio.NewReader(to.in).ReadString('\n')
+		answer = strings.ToLower(strings.TrimSpace(answer))
+		if err != nil || answer != "y" && answer != "yes" {
+			return endf(codeDeclined, "not confirmed; nothing was written")
+		}
+	}
+	after, changed, err := t.write(ctx, r, e)
+	if err != nil {
+		var end *ending
+		switch {
+		case changed == nil && errors.As(err, &end) && end.code == codeChanged:
+			fmt.Fprint(to.err, "\nIt is gone.\n")
+		case changed != nil:
+			fmt.Fprint(to.err, "\nIt is now:\n")
+			changed.print(to.err, now, before)
+		}
+		return err
+	}
+	if !o.json {
+		fmt.Fprintf(to.out, "%s: %s\n", done, printable(r.id))
+		return nil
+	}
+	result := struct {
+		Done   string `json:"done"`
+		Before shown  `json:"before"`
+		After  *shown `json:"after,omitempty"`
+	}{Done: done, Before: r.whole(before)}
+	if after != nil {
+		s := after.whole(before)
+		result.After = &s
+	}
+	return writeJSON(to.out, result)
+}

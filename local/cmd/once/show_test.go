@@ -1,0 +1,183 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/dynamodblocal"
+)
+
+// golden compares an output with a file of testdata. What depends on the time
+// of the test is replaced: "(2 days ago)" by "(AGO)".
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	got = regexp.MustCompile(`\((in )?[0-9hms]+( days)?( ago)?\)`).ReplaceAllString(got, "(AGO)")
+	file := filepath.Join("testdata", name+".golden")
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+// samples are records of all kinds. Their times are far away.
+func (s *scene) samples() {
+	s.Helper()
+	past, future := number(1_600_000_000_000), number(32_503_680_000_000)
+	never, kept := number(253402300799), number(32_503_680_000)
+	steps := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"reserve": text("1"), "charge": text("2")}}
+	for id, item := range map[string]map[string]types.AttributeValue{
+		"pay#running":   {"status": text("INPROGRESS"), "owner": text("alive"), "attempt": number(1), "in_progress_expiration": future, "expiration": never},
+		"pay#lapsed":    {"status": text("INPROGRESS"), "owner": text("dead"), "attempt": number(3), "refunds": number(1), "in_progress_expiration": past, "expiration": never, "validation": text("f1"), "steps": steps},
+		"pay#released":  {"status": text("INPROGRESS"), "attempt": number(1), "in_progress_expiration": number(0), "expiration": never},
+		"pay#completed": {"status": text("COMPLETED"), "owner": text("o1"), "attempt": number(1), "expiration": kept, "data": text(`{"name":"Ada <Lovelace>"}`)},
+		"pay#failed":    {"status": text("FAILED"), "owner": text("o2"), "attempt": number(2), "expiration": kept, "data": text(`{"type":"Declined","message":"no"}`)},
+		"pay#over":      {"status": text("COMPLETED"), "owner": text("o3"), "attempt": number(1), "expiration": number(1_600_000_000), "data": text("1")},
+		// Powertools for Python, for TypeScript, and one that is not a record of anybody.
+		"app.charge#py": {"status": text("INPROGRESS"), "expiration": kept},
+		"app.charge#ts": {"status": text("COMPLETED"), "expiration": kept, "data": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"name": text("Ada")}}},
+		"\x1b[2Jbroken": {"status": text("PAUSED"), "attempt": text("one"), "in_progress_expiration": number(-5), "data": &types.AttributeValueMemberB{Value: []byte("?")}},
+		"customer#1":    {"name": text("not a record")},
+	} {
+		item["id"] = text(id)
+		s.put(item)
+	}
+}
+
+func TestInspect(t *testing.T) {
+	s := newScene(t)
+	s.samples()
+	for _, id := range []string{"pay#running", "pay#lapsed", "pay#released", "pay#completed", "pay#failed", "pay#over", "app.charge#py", "app.charge#ts"} {
+		name := "inspect-" + id[strings.Index(id, "#")+1:]
+		golden(t, name, s.ok("inspect", id))
+		golden(t, name+"-json", s.ok("inspect", "--json", id))
+	}
+	golden(t, "inspect-broken", s.ok("inspect", "--record", "\x1b[2Jbroken"))
+	golden(t, "inspect-broken-json", s.ok("inspect", "--json", "--record", "\x1b[2Jbroken"))
+}
+
+func TestResultsAreShownOnDemandOnly(t *testing.T) {
+	s := newScene(t)
+	s.samples()
+	file := filepath.Join(t.TempDir(), "new.json")
+	if err := os.WriteFile(file, []byte(`"Ada"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"inspect", "pay#completed"},
+		{"inspect", "pay#completed", "--json"},
+		{"inspect", "app.charge#ts"},
+		{"list"},
+		{"list", "--json"},
+		{"stats", "--json"},
+		{"watch", "--status", "COMPLETED", "--looks", "1", "--json"},
+		{"resolve", "pay#lapsed", "--completed", "--data", file, "--yes", "--json"},
+		{"release", "pay#completed", "--delete", "--force", "--yes", "--json"},
+	} {
+		if r := s.run(args...); r.code != 0 || strings.Contains(r.out+r.err, "Ada") {
+			t.Errorf("once %s: exit %d\n%s%s", strings.Join(args, " "), r.code, r.out, r.err)
+		}
+	}
+	golden(t, "data-native", s.ok("inspect", "app.charge#ts", "--data"))
+	if out := s.ok("inspect", "pay#lapsed", "--data", "--json"); !strings.Contains(out, `"result":"Ada"`) {
+		t.Errorf("inspect --data --json: %s", out)
+	}
+}
+
+// What the store has compressed, or could not keep, is shown as functions get
+// it.
+func TestStoredFormsOfResults(t *testing.T) {
+	s := newScene(t)
+	far := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
+	long := `"` + strings.Repeat("x", 5000) + `"`
+	for id, r := range map[string]idempotent.Record{
+		"pay#long":   {Data: []byte(long)},
+		"pay#lost":   {Unavailable: "it was too large"},
+		"pay#binary": {Data: []byte{0xff, 1}},
+	} {
+		r.ID, r.Status, r.Expires = id, idempotent.Completed, far
+		if _, ok, err := s.store.Create(t.Context(), r, time.Time{}, nil); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	if out := s.ok("inspect", "pay#long", "--data"); !strings.Contains(out, "\n"+long+"\n") || !strings.Contains(out, "data         compressed of ") {
+		t.Errorf("compressed: %.300s", out)
+	}
+	golden(t, "data-lost", s.ok("inspect", "pay#lost", "--data"))
+	golden(t, "data-binary", s.ok("inspect", "pay#binary", "--data"))
+	golden(t, "data-binary-json", s.ok("inspect", "pay#binary", "--data", "--json"))
+}
+
+func TestWritesAsJSON(t *testing.T) {
+	s := newScene(t)
+	s.samples()
+	golden(t, "release-json", s.ok("release", "pay#lapsed", "--yes", "--json"))
+	golden(t, "delete-json", s.ok("release", "pay#lapsed", "--delete", "--force", "--yes", "--json"))
+}
+
+func TestReleaseIsExplained(t *testing.T) {
+	s := newScene(t)
+	s.samples()
+	r := s.run("release", "pay#lapsed", "--yes")
+	golden(t, "release", r.err+"---\n"+r.out)
+}
+
+func TestRenamedAndCompositeTable(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	table += "-composite"
+	options := &dynamo.Options{
+		Attributes: dynamo.Attributes{ID: "PK", SortKey: "SK", Status: "st", Lease: "until", Data: "result"},
+		Partition:  "idempotency#app", Shards: 4,
+	}
+	if err := dynamo.CreateTable(t.Context(), client, table, options); err != nil {
+		t.Fatal(err)
+	}
+	store, err := dynamo.New(client, table, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{t, client, table, store}
+	x := s.stuck()
+	flags := []string{"--sort-key", "SK", "--partition", "idempotency#app", "--shards", "4",
+		"--attribute", "id=PK", "--attribute", "status=st", "--attribute", "lease=until", "--attribute", "data=result"}
+	if out := s.ok(append([]string{"list", "--operation", "pay"}, flags...)...); strings.Count(out, "released") != 1 {
+		t.Errorf("list:\n%s", out)
+	}
+	if r := s.typing(`{"id":"p-7"}`, with("resolve", append(flags, "--completed", "--data", "-", "--yes")...)...); r.code != 0 {
+		t.Fatal(r)
+	}
+	if got, err := s.pay(x, "again"); err != nil || got.ID != "p-7" {
+		t.Errorf("replayed %v, %v", got, err)
+	}
+}
+
+func TestRelative(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for want, at := range map[string]time.Time{
+		"0s ago":         now,
+		"59s ago":        now.Add(-59 * time.Second),
+		"in 1m":          now.Add(90 * time.Second),
+		"47h59m ago":     now.Add(-48*time.Hour + time.Second),
+		"2 days ago":     now.Add(-50 * time.Hour),
+		"in 355422 days": time.Date(3000, 1, 1, 12, 0, 0, 0, time.UTC),
+	} {
+		if got := relative(at, now); got != want {
+			t.Errorf("%v is %q, want %q", at, got, want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestUsage(t *testing.T) {
+	s := newScene(t)
+	s.claimed("pay#1", "a", time.Now().Add(time.Hour))
+	for say, args := range map[string][]string{
+		"Each command has --help":              {},
+		"once inspect KEY":                     {"nonsense"},
+		"KEY is missing":                       {"inspect"},
+		"give the --operation":                 {"inspect", "order-1"},
+		"--scope needs the --operation":        {"inspect", "order-1", "--scope", "ada"},
+		"--record excludes KEY":                {"inspect", "pay#1", "--record", "pay#2"},
+		"one argument too many":                {"inspect", "pay#1", "pay#2"},
+		"has a '#'":                            {"inspect", "x", "--operation", "a#b"},
+		"flag provided but not defined":        {"list", "--no-such-flag"},
+		"--status is none of":                  {"list", "--status", "DONE"},
+		"--older-than is a time ago":           {"list", "--status", "FAILED", "--older-than", "1h"},
+		"which table?":                         {"list", "--table", ""},
+		"name=attribute":                       {"list", "--attribute", "colour=red"},
+		"need the --sort-key":                  {"list", "--partition", "a"},
+		"--prefix excludes --operation":        {"list", "--prefix", "a", "--operation", "a"},
+		"either --completed or --failed":       {"resolve", "pay#1"},
+		"Give either --completed or --failed ": {"resolve", "pay#1", "--completed", "--failed", "no"},
+		"--data is for --completed":            {"resolve", "pay#1", "--failed", "no", "--data", "-"},
+		"give --yes, too":                      {"resolve", "pay#1", "--completed", "--data", "-"},
+		"the result is not JSON":               {"resolve", "pay#1", "--completed", "--data", "usage_test.go", "--force"},
+		"no such file":                         {"resolve", "pay#1", "--completed", "--data", "nowhere"},
+		"--retention is less than a second":    {"resolve", "pay#1", "--completed", "--retention", "1ms"},
+		"--interval and --rows are above 0":    {"watch", "--interval", "0"},
+	} {
+		s.refused(codeUsage, say, args...)
+	}
+}
+
+func TestNoRecord(t *testing.T) {
+	s := newScene(t)
+	for _, command := range [][]string{{"inspect"}, {"release"}, {"resolve", "--completed"}} {
+		s.refused(codeNoRecord, "no record pay#1 in table", append(command, "pay#1")...)
+	}
+}
+
+func TestNoTable(t *testing.T) {
+	s := newScene(t)
+	s.refused(codeFailed, "there is no table nowhere", "list", "--table", "nowhere")
+}
+
+func TestHelp(t *testing.T) {
+	s := newScene(t)
+	for name := range commands() {
+		if r := s.run(name, "--help"); r.code != 0 || !strings.HasPrefix(r.err, "once "+name) {
+			t.Errorf("once %s --help: exit %d\n%s", name, r.code, r.err)
+		}
+	}
+	if len(order()) != len(commands()) {
+		t.Error("the help leaves commands out")
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// edit is a write in the making. An empty one deletes the item.
+type edit struct {
+	set    map[string]types.AttributeValue
+	remove []string
+}
+
+func (e *edit) deletes() bool { return len(e.set) == 0 && len(e.remove) == 0 }
+
+// apply answers the item that the edit leaves.
+func (e *edit) apply(item map[string]types.AttributeValue) map[string]types.AttributeValue {
+	if e.deletes() {
+		return nil
+	}
+	after := maps.Clone(item)
+	maps.Copy(after, e.set)
+	for _, name := range e.remove {
+		delete(after, name)
+	}
+	return after
+}
+
+// asShown is the condition of every write: what the item says of the record is
+// what the operator has seen. Owner and lease alone would not do: Powertools
+// writes no owner, and a lease only where it knows one.
+func (t *table) asShown(x *expression, item map[string]types.AttributeValue) string {
+	a := &t.attr
+	var all []string
+	for _, name := range []string{a.Status, a.Owner, a.Attempt, a.Refunds, a.Lease, a.Expiration, a.Validation, a.Data, a.Steps} {
+		if v, ok := item[name]; ok {
+			all = append(all, x.name(name)+" = "+x.value(v))
+		} else {
+			all = append(all, "attribute_not_exists("+x.name(name)+")")
+		}
+	}
+	return strings.Join(all, " AND ")
+}
+
+// write makes the edit if the record is as shown, and answers the item that it
+// leaves. Otherwise the error says that the record has changed, and changed is
+// what it is now, nil where it is gone.
+func (t *table) write(ctx context.Context, shown *record, e *edit) (after, changed *record, err error) {
+	key, err := t.store.Key(shown.id)
+	if err != nil {
+		return nil, nil, err
+	}
+	x := &expression{names: map[string]string{}, values: map[string]types.AttributeValue{}}
+	condition := t.asShown(x, shown.item)
+	if e.deletes() {
+		_, err = t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			ConditionExpression: &condition, ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
+			Key: key, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld, TableName: &t.name,
+		})
+	} else {
+		var sets, removes []string
+		for name, v := range e.set {
+			sets = append(sets, x.name(name)+" = "+x.value(v))
+		}
+		for _, name := range e.remove {
+			removes = append(removes, x.name(name))
+		}
+		update := "SET " + strings.Join(sets, ", ")
+		if len(removes) > 0 {
+			update += " REMOVE " + strings.Join(removes, ", ")
+		}
+		_, err = t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			ConditionExpression: &condition, ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
+			Key: key, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld, TableName: &t.name,
+			UpdateExpression: &update,
+		})
+	}
+	want := e.apply(shown.item)
+	met, lost, err := t.lost(ctx, shown.id, err)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case lost && !t.same(met, want):
+		if len(met) > 0 {
+			changed = t.record(met)
+		}
+		return nil, changed, endf(codeChanged, "the record has changed since it was shown; nothing was written")
+	case e.deletes():
+		return nil, nil, nil
+	default:
+		// Not lost, or met as wanted: the SDK has sent the write again, as
+		// its first answer did not arrive.
+		return t.record(want), nil, nil
+	}
+}
+
+// same compares all but the result, as numbers in it may come back in another
+// form. The operator's token, or what a release leaves, says enough.
+func (t *table) same(met, want map[string]types.AttributeValue) bool {
+	if len(met) == 0 || len(want) == 0 {
+		return len(met) == len(want)
+	}
+	met, want = maps.Clone(met), maps.Clone(want)
+	delete(met, t.attr.Data)
+	delete(want, t.attr.Data)
+	return reflect.DeepEqual(met, want)
+}
+
+// lost tells a lost race, and what was met, from a call that failed.
+func (t *table) lost(ctx context.Context, id string, err error) (met map[string]types.AttributeValue, lost bool, _ error) {
+	var failed *types.ConditionalCheckFailedException
+	var inTransaction *types.TransactionConflictException
+	var inOtherRegion *types.ReplicatedWriteConflictException
+	switch {
+	case err == nil:
+		return nil, false, nil
+	case errors.As(err, &failed):
+		return failed.Item, true, nil
+	case errors.As(err, &inTransaction), errors.As(err, &inOtherRegion):
+		r, err := t.get(ctx, id)
+		var end *ending
+		if errors.As(err, &end) && end.code == codeNoRecord {
+			return nil, true, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		return r.item, true, nil
+	default:
+		return nil, false, t.failed(err)
+	}
+}
