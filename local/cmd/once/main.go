@@ -7,6 +7,9 @@
 //	once watch            what is in progress, as it changes
 //	once release KEY      have the next call run again
 //	once resolve KEY      store the result, or the error, that all calls then get
+//	once dynamodb -- CMD  run a command against DynamoDB Local
+//	once invoke FUNCTION  run a Lambda function on this machine
+//	once demo             the demo
 //
 // KEY is the id of a record (it has a '#', as in errors and logs), or with
 // --operation, and --scope if there is one, the idempotency key itself.
@@ -30,6 +33,8 @@
 //	4  the record has changed since it was shown; nothing was written
 //	5  the state of the record forbids it; nothing was written
 //	6  the answer was not yes; nothing was written
+//
+// and once dynamodb as its command does.
 package main
 
 import (
@@ -77,18 +82,21 @@ type command struct {
 
 func commands() map[string]command {
 	return map[string]command{
-		"inspect": {"inspect KEY", "one record", inspect},
-		"list":    {"list", "records by operation, status and age", list},
-		"stats":   {"stats", "counts and sizes of each operation", stats},
-		"watch":   {"watch", "what is in progress, as it changes", watch},
-		"release": {"release KEY", "have the next call run again", release},
-		"resolve": {"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", resolve},
+		"inspect":  {"inspect KEY", "one record", inspect},
+		"list":     {"list", "records by operation, status and age", list},
+		"stats":    {"stats", "counts and sizes of each operation", stats},
+		"watch":    {"watch", "what is in progress, as it changes", watch},
+		"release":  {"release KEY", "have the next call run again", release},
+		"resolve":  {"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", resolve},
+		"dynamodb": {"dynamodb -- COMMAND", "run a command against DynamoDB Local", runDynamoDB},
+		"invoke":   {"invoke FUNCTION --event FILE", "run a Lambda function on this machine", invoke},
+		"demo":     {"demo", "show on a laptop what Once does", runDemo},
 	}
 }
 
 // order of the commands in the help.
 func order() []string {
-	return []string{"inspect", "list", "stats", "watch", "release", "resolve"}
+	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "dynamodb", "invoke", "demo"}
 }
 
 func main() {

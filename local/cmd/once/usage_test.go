@@ -33,6 +33,7 @@ func TestUsage(t *testing.T) {
 		"no such file":                         {"resolve", "pay#1", "--completed", "--data", "nowhere"},
 		"--retention is less than a second":    {"resolve", "pay#1", "--completed", "--retention", "1ms"},
 		"--interval and --rows are above 0":    {"watch", "--interval", "0"},
+		"give a FUNCTION, its --event":         {"invoke"},
 	} {
 		s.refused(codeUsage, say, args...)
 	}

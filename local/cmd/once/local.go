@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lambda-once/once/local/demo"
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+func runDynamoDB(_ context.Context, to terminal, args []string) error {
+	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
+		fmt.Fprintln(to.err, "once dynamodb [-- COMMAND]\n\nRuns a command against DynamoDB Local, which is fetched where it is missing.\nWithout a command, prints the endpoint and runs until it is interrupted.")
+		return nil
+	}
+	code, err := dynamodblocal.Exec(args)
+	if err == nil && code == 0 {
+		return nil
+	}
+	return &ending{max(code, 1), err}
+}
+
+func runDemo(ctx context.Context, to terminal, args []string) error {
+	f := newFlags(to, "demo", "Shows on a laptop what Once does, in the folder of its repository.")
+	if _, err := parse(f, args, 0); err != nil {
+		return err
+	}
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	return demo.Run(ctx, to.out, root)
+}
+
+// repository is the folder at or above this one that has the function which
+// the demo compiles.
+func repository() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "examples", "payments", "main.go")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", errors.New("the demo compiles examples/payments: run it in a clone of Once's repository")
+		}
+		dir = up
+	}
+}
+
+const aboutInvoke = `
+Runs a Lambda function on this machine: a binary built for it, or the folder of
+its main package. As on AWS, it sees none of the caller's environment but what
+--env names, and where the AWS SDK is to go: Region, credentials, and the
+endpoint of DynamoDB.
+
+	once dynamodb -- once invoke ./function --event event.json --env IDEMPOTENCY_TABLE=records
+`
+
+type invocation struct {
+	event   string
+	env     []string
+	timeout time.Duration
+	times   int
+}
+
+func invoke(ctx context.Context, to terminal, args []string) (err error) {
+	var o invocation
+	f := newFlags(to, "invoke", aboutInvoke)
+	f.StringVar(&o.event, "event", "", "`file` with the event's JSON; - is standard input")
+	f.Func("env", "`NAME=value` for the function, or NAME for the value that it has here; repeatable", func(s string) error {
+		o.env = append(o.env, s)
+		return nil
+	})
+	f.DurationVar(&o.timeout, "timeout", 3*time.Second, "`timeout` of the function")
+	f.IntVar(&o.times, "times", 1, "send the event so many times, one after the other")
+	rest, err := parse(f, args, 1)
+	if err != nil {
+		return err
+	}
+	if len(rest) == 0 || o.event == "" || o.times < 1 {
+		return endf(codeUsage, "give a FUNCTION, its --event, and --times from 1")
+	}
+	event, err := readFile(o.event, to.in)
+	if err != nil {
+		return &ending{codeUsage, err}
+	}
+	binary, remove, err := compiled(ctx, rest[0])
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	function, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: binary, Env: environment(o.env), Log: to.err, Timeout: o.timeout})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, function.Close()) }()
+	for range o.times {
+		answer, err := function.Invoke(ctx, event)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(to.out, "%s\n", answer.Payload)
+		if answer.FunctionError != nil {
+			return answer.FunctionError
+		}
+	}
+	return nil
+}
+
+// compiled answers the binary of a function, and how to remove it.
+func compiled(ctx context.Context, function string) (binary string, remove func() error, err error) {
+	info, err := os.Stat(function)
+	if err != nil {
+		return "", nil, &ending{codeUsage, err}
+	}
+	if !info.IsDir() {
+		return function, func() error { return nil }, nil
+	}
+	binary, err = lambdaruntime.Build(ctx, function, ".")
+	if err != nil {
+		return "", nil, err
+	}
+	return binary, func() error { return os.RemoveAll(filepath.Dir(binary)) }, nil
+}
+
+// environment of the function.
+func environment(asked []string) []string {
+	var env []string
+	sdk := []string{"AWS_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CA_BUNDLE"}
+	for _, entry := range append(sdk, asked...) {
+		if strings.Contains(entry, "=") {
+			env = append(env, entry)
+		} else if value, ok := os.LookupEnv(entry); ok {
+			env = append(env, entry+"="+value)
+		}
+	}
+	return env
+}

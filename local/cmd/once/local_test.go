@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+func TestDynamoDB(t *testing.T) {
+	s := newScene(t)
+	r := s.run("dynamodb", "--", "sh", "-c", `echo "$AWS_ENDPOINT_URL_DYNAMODB"; exit 7`)
+	if r.code != 7 || r.out != os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")+"\n" {
+		t.Errorf("exit %d, %q\n%s", r.code, r.out, r.err)
+	}
+}
+
+// payments is the example, compiled.
+func payments(t *testing.T) string {
+	t.Helper()
+	binary, err := lambdaruntime.Build(context.Background(), "../../../examples", "./payments")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+			t.Error(err)
+		}
+	})
+	return binary
+}
+
+const paymentEvent = `{"version":"2.0","routeKey":"POST /payments","rawPath":"/payments",
+"headers":{"content-type":"application/json","idempotency-key":"k-1"},
+"requestContext":{"http":{"method":"POST","path":"/payments"}},
+"body":"{\"amount\":12,\"currency\":\"EUR\",\"source\":\"card_1\"}"}`
+
+func TestInvoke(t *testing.T) {
+	s := newScene(t)
+	args := []string{"invoke", payments(t), "--event", "-", "--times", "2", "--timeout", "10s",
+		"--env", "IDEMPOTENCY_TABLE", "--env", "PAYMENTS_TABLE=" + s.table}
+	r := s.typing(paymentEvent, args...)
+	answers := strings.Split(r.out, "\n")
+	if r.code != 0 || len(answers) != 3 || !strings.Contains(answers[0], `"statusCode":201`) ||
+		strings.Contains(answers[0], "Idempotent-Replayed") || !strings.Contains(answers[1], `"Idempotent-Replayed":"true"`) {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	if r := s.typing(paymentEvent, args[:len(args)-2]...); r.code != codeFailed || !strings.Contains(r.err, "PAYMENTS_TABLE is not set") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	if r := s.typing("{", args...); r.code != codeFailed || !strings.Contains(r.err, "not JSON") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+// With neither Java nor Docker the demo is short; its own tests run it whole.
+func TestDemo(t *testing.T) {
+	s := newScene(t)
+	cmd := s.command("demo")
+	cmd.Env = append(cmd.Env, "PATH=", "JAVA_HOME=", "AWS_ENDPOINT_URL_DYNAMODB=")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.HasSuffix(string(out), "\ncharges: 1\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	cmd = s.command("demo")
+	cmd.Dir = t.TempDir()
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "run it in a clone") {
+		t.Errorf("elsewhere: %v\n%s", err, out)
+	}
+}
+
+// Users of the library do not get the command's dependencies.
+func TestTheLibraryDoesNotNeedConfig(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "-C", "../../..", "list", "-m", "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(out), "aws-sdk-go-v2/config") {
+		t.Errorf("the module needs\n%s", out)
+	}
+}
