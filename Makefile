@@ -3,16 +3,24 @@
 # One DynamoDB Local for all that runs behind it.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . idempotent/otel examples infra local/sqslocal
+MODULES       = . idempotent/otel examples infra local/sqslocal local/cmd/once
 FUZZTIME     ?= 2m
 
 # An example as Lambda runs it: $(call compile,<example>,<absolute path of the bootstrap>)
 compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trimpath -tags lambda.norpc -ldflags '-s -w' -o "$(2)" ./$(1)
 
-.PHONY: demo test check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction
+.PHONY: demo once once-large test check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction
 
 demo:
 	@go run ./local/cmd/demo
+
+# bin/once
+once:
+	@go build -C local/cmd/once -o $(CURDIR)/bin/once .
+
+# The figures of README.md, with a table of 100,000 records. CI has a smaller one.
+once-large:
+	@$(WITH_DYNAMODB) env ONCE_RECORDS=100000 go -C local/cmd/once test -count=1 -run '^TestLargeTable$$' -v .
 
 # go test has the last word for each module.
 test: check
@@ -26,6 +34,8 @@ test: check
 	@$(WITH_DYNAMODB) go -C examples test -race ./...
 	@echo "== the queue, and what survives kills behind it: a minute"
 	@$(WITH_DYNAMODB) go -C local/sqslocal test -race ./...
+	@echo "== the operator's command, against DynamoDB Local"
+	@$(WITH_DYNAMODB) go -C local/cmd/once test -race ./...
 	@echo "== the deployment, synthesized (needs Node)"
 	@go -C infra test -count=1 ./...
 
