@@ -20,7 +20,7 @@ type ExecuteOptions struct {
 	// a condition on the partition key. It excludes keys with Key.Record, and
 	// tables with a SortKey, whose partition key does not hold the operation.
 	//
-	// Default: all records of the table.
+	// Default: nil, all records of the table. An empty list is refused.
 	Operations []string
 
 	// PartiQL allows PartiQL statements on items. The store of this release
@@ -77,6 +77,8 @@ func (t *IdempotencyTable) refuse(o *ExecuteOptions) problems {
 	var found problems
 	found.when(o.Transactions && t.props.Strong,
 		"Transactions: DynamoDB has no transactions on a table with strong consistency across Regions")
+	found.when(o.Operations != nil && len(o.Operations) == 0,
+		"Operations: the list is empty, which would allow nothing; nil allows all records")
 	found.when(len(o.Operations) > 0 && t.props.SortKey != "",
 		"Operations: the partition key of a table with a SortKey does not hold the operation, so that IAM cannot tell operations apart")
 	for _, operation := range o.Operations {
@@ -105,12 +107,8 @@ func leadingKeys(operations []string) *conditions {
 }
 
 func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, actions []string, when *conditions) awsiam.Grant {
-	tables := []*string{t.Table.TableArn()}
-	for _, r := range t.props.Replicas {
-		tables = append(tables, t.Table.Replica(&r.Region).TableArn())
-	}
 	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
-		Actions: pointers(actions), Conditions: when, Grantee: grantee, ResourceArns: &tables,
+		Actions: pointers(actions), Conditions: when, Grantee: grantee, ResourceArns: &t.arns,
 	})
 	grant.AssertSuccess()
 	if t.props.Key == nil {

@@ -110,6 +110,30 @@ func TestGrantCoversReplicasAndKeys(t *testing.T) {
 	}
 }
 
+// A Region has one construct in a stack, however many grants it takes.
+func TestGrantsOnReplicas(t *testing.T) {
+	stack := newStack()
+	table := NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{
+		Strong: true, SweptElsewhere: true, Replicas: []Replica{{Region: "eu-central-1"}, {Region: "eu-west-2"}},
+	})
+	for _, id := range []string{"Payments", "Orders"} {
+		NewIdempotentFunction(stack, id, &IdempotentFunctionProps{Code: zip(t), Table: table})
+	}
+	sweeper := awsiam.NewRole(stack, jsii.String("Sweeper"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
+	table.GrantSweep(sweeper)
+	policies := synth(t, stack).Resources("AWS::IAM::Policy")
+	if len(policies) != 3 {
+		t.Fatalf("got %v", policies)
+	}
+	for id, policy := range policies {
+		for _, region := range []string{"eu-central-1", "eu-west-2"} {
+			if !strings.Contains(fmt.Sprint(policy), ":dynamodb:"+region+":111122223333:table/") {
+				t.Errorf("%s does not cover %s", id, region)
+			}
+		}
+	}
+}
+
 func TestGrantRefuses(t *testing.T) {
 	strong := &IdempotencyTableProps{Strong: true, SweptElsewhere: true, Replicas: []Replica{{Region: "eu-central-1"}, {Region: "eu-west-2"}}}
 	for name, c := range map[string]struct {
@@ -120,6 +144,7 @@ func TestGrantRefuses(t *testing.T) {
 		"transactions on a strong table":  {strong, ExecuteOptions{Transactions: true}, "no transactions on a table with strong consistency"},
 		"operations with composite keys":  {&IdempotencyTableProps{SortKey: "sk"}, ExecuteOptions{Operations: []string{"pay"}}, "does not hold the operation"},
 		"an operation that is a pattern":  {nil, ExecuteOptions{Operations: []string{"pay*"}}, `"pay*" is empty, or holds one of`},
+		"a list of no operations":         {nil, ExecuteOptions{Operations: []string{}}, "the list is empty"},
 		"an empty operation":              {nil, ExecuteOptions{Operations: []string{""}}, `"" is empty`},
 		"transactions on any other table": {nil, ExecuteOptions{Transactions: true}, ""},
 	} {

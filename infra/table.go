@@ -84,6 +84,7 @@ type IdempotencyTable struct {
 	Table awsdynamodb.TableV2
 
 	props IdempotencyTableProps
+	arns  []*string // of all its Regions
 }
 
 // NewIdempotencyTable makes the table of the records: billed on demand, with
@@ -127,7 +128,13 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	if p.TableName != "" {
 		table.TableName = &p.TableName
 	}
-	return &IdempotencyTable{Table: awsdynamodb.NewTableV2(scope, &id, table), props: p}
+	made := awsdynamodb.NewTableV2(scope, &id, table)
+	arns := []*string{made.TableArn()}
+	for _, r := range p.Replicas {
+		// Once only: in the stack of the table, each call makes the same construct.
+		arns = append(arns, made.Replica(&r.Region).TableArn())
+	}
+	return &IdempotencyTable{Table: made, props: p, arns: arns}
 }
 
 func (p *IdempotencyTableProps) withDefaults() IdempotencyTableProps {
