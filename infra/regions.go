@@ -48,6 +48,7 @@ func refuseUnsafeRegions(scope constructs.Construct, p *IdempotencyTableProps) p
 		found.when(p.Key == nil && r.KeyARN != "", "Replicas: %s has a KeyARN, but the table no Key", r.Region)
 		regions[r.Region] = true
 	}
+	found.when(p.Witness != "" && explicit && p.Witness == *region, "Witness: %s is the Region of the stack, which holds the table", p.Witness)
 	several := len(p.Replicas) > 0
 	found.when(several && !explicit, "Replicas: the stack must have an explicit Region (StackProps.Env)")
 	found.when(!slices.Contains([]Writers{WritersAnywhere, WritersInOneRegion, WritersByHomeRegion}, p.Writers), "Writers: %d is unknown", p.Writers)

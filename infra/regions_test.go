@@ -29,6 +29,7 @@ func TestRegions(t *testing.T) {
 		"strong, two Regions":         {IdempotencyTableProps{Replicas: one, Strong: true, SweptElsewhere: true}, "two Replicas, or one and a Witness"},
 		"strong, four Regions":        {IdempotencyTableProps{Replicas: two, Strong: true, SweptElsewhere: true, Witness: "eu-west-3"}, "two Replicas, or one and a Witness"},
 		"strong, witness twice":       {IdempotencyTableProps{Replicas: one, Strong: true, SweptElsewhere: true, Witness: "eu-central-1"}, "it is a Region of the Replicas"},
+		"strong, witness at home":     {IdempotencyTableProps{Replicas: one, Strong: true, SweptElsewhere: true, Witness: "eu-west-1"}, "eu-west-1 is the Region of the stack"},
 		"strong, writers stated":      {IdempotencyTableProps{Replicas: two, Strong: true, SweptElsewhere: true, Writers: WritersByHomeRegion}, "a Strong table locks"},
 		"witness without strong":      {IdempotencyTableProps{Witness: "eu-west-2"}, "only a Strong table has one"},
 		"the stack's own Region":      {IdempotencyTableProps{Replicas: []Replica{{Region: "eu-west-1"}}, Writers: WritersInOneRegion}, "eu-west-1 is there twice"},
