@@ -14,8 +14,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// maxEventAge is for how long Lambda delivers an asynchronous event. It is
-// Lambda's own default and maximum, stated because records have to outlive it.
+// maxEventAge is for how long Lambda delivers an asynchronous event, and
+// EventBridge hands one to Lambda. It is Lambda's own default and maximum,
+// stated because records have to outlive it.
 const maxEventAge = 6 * time.Hour
 
 // AddTopic invokes the function for each notification of a topic. Lambda tries
@@ -23,10 +24,10 @@ const maxEventAge = 6 * time.Hour
 // payload, is in the queue that is returned. All asynchronous sources of a
 // function share this queue.
 //
-// It panics with a [*PropsError] if the function's records are over before
-// that.
+// It panics with a [*PropsError] if the function's records are over before an
+// event that is sent again out of this queue: FailureRetention after the 6 h.
 func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
-	failures := f.asynchronous()
+	failures := f.asynchronous(maxEventAge)
 	f.Function.AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
 		DeadLetterQueue: failures, // for what SNS cannot hand to Lambda
 	}))
@@ -34,9 +35,10 @@ func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 }
 
 // AddRule invokes the function for each event that an EventBridge rule
-// matches; see [IdempotentFunction.AddTopic].
+// matches; see [IdempotentFunction.AddTopic]. EventBridge takes up to 6 h to
+// hand an event over, and Lambda 6 h more.
 func (f *IdempotentFunction) AddRule(rule awsevents.Rule) awssqs.Queue {
-	failures := f.asynchronous()
+	failures := f.asynchronous(2 * maxEventAge)
 	rule.AddTarget(awseventstargets.NewLambdaFunction(f.Function, &awseventstargets.LambdaFunctionProps{
 		DeadLetterQueue: failures, // for what EventBridge cannot hand to Lambda
 		MaxEventAge:     seconds(maxEventAge),
@@ -48,7 +50,7 @@ func (f *IdempotentFunction) AddRule(rule awsevents.Rule) awssqs.Queue {
 // see [IdempotentFunction.AddTopic]. CDK sets a bucket's notifications by a
 // function of its own.
 func (f *IdempotentFunction) AddBucket(bucket awss3.Bucket) awssqs.Queue {
-	failures := f.asynchronous()
+	failures := f.asynchronous(maxEventAge)
 	f.Function.AddEventSource(awslambdaeventsources.NewS3EventSource(bucket, &awslambdaeventsources.S3EventSourceProps{
 		Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
 	}))
@@ -56,15 +58,13 @@ func (f *IdempotentFunction) AddBucket(bucket awss3.Bucket) awssqs.Queue {
 }
 
 // asynchronous makes the destination of events that fail for good, without
-// which Lambda drops them. A function has one configuration for all of them.
-func (f *IdempotentFunction) asynchronous() awssqs.Queue {
+// which Lambda drops them: at the given age of an event, at the latest. A
+// function has one configuration for all of them.
+func (f *IdempotentFunction) asynchronous(age time.Duration) awssqs.Queue {
+	f.refuseLate("an event", age).panic(f.scope, "")
 	if f.asyncSink != nil {
 		return f.asyncSink
 	}
-	var found problems
-	found.when(f.props.Retention < maxEventAge,
-		"Retention: an asynchronous event may come %s late, when its record is over after %s", maxEventAge, f.props.Retention)
-	found.panic(f.scope, "")
 	f.asyncSink = f.newFailures("Async")
 	f.Function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
 		MaxEventAge:   seconds(maxEventAge),

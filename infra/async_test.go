@@ -35,7 +35,7 @@ func TestAsynchronous(t *testing.T) {
 	for name, add := range sources() {
 		t.Run(name, func(t *testing.T) {
 			stack := newStack()
-			add(newFunction(t, stack, nil))
+			add(newFunction(t, stack, longRecords))
 			deployed := synth(t, stack)
 			got := only(t, deployed, "AWS::Lambda::EventInvokeConfig").Properties()
 			want := map[string]any{
@@ -56,7 +56,7 @@ func TestAsynchronous(t *testing.T) {
 // A function has one configuration of asynchronous invocation.
 func TestAsynchronousSourcesShareAQueue(t *testing.T) {
 	stack := newStack()
-	f := newFunction(t, stack, nil)
+	f := newFunction(t, stack, longRecords)
 	seen := map[string]bool{}
 	for _, add := range sources() {
 		seen[*add(f).Node().Path()] = true
@@ -67,8 +67,37 @@ func TestAsynchronousSourcesShareAQueue(t *testing.T) {
 	}
 }
 
-func TestAsynchronousRefuses(t *testing.T) {
-	f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Retention = 6*time.Hour - time.Second })
-	topic := awssns.NewTopic(f.scope, jsii.String("Topic"), nil)
-	wantRefusal(t, "an asynchronous event may come 6h0m0s late", func() { f.AddTopic(topic) })
+// What is in the failure queue is there to be sent again.
+func TestAsynchronousOutlivesNoRecord(t *testing.T) {
+	for source, age := range map[string]time.Duration{"SNS": 6 * time.Hour, "EventBridge": 12 * time.Hour, "S3": 6 * time.Hour} {
+		for name, c := range map[string]struct {
+			failures, records time.Duration
+			words             string
+		}{
+			"as long":             {0, 14*day + age, ""},
+			"a second too short":  {0, 14*day + age - time.Second, "an event may come " + (14*day + age).String() + " late"},
+			"a short queue":       {day, day + age, ""},
+			"a long one, by that": {day + time.Second, day + age, "or lower FailureRetention"},
+		} {
+			t.Run(source+"/"+name, func(t *testing.T) {
+				f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.FailureRetention, p.Retention = c.failures, c.records })
+				wantRefusal(t, c.words, func() { sources()[source](f) })
+			})
+		}
+	}
+}
+
+// The second source of a function is compared too, although the queue is there.
+func TestLaterAsynchronousSource(t *testing.T) {
+	f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Retention = 14*day + 6*time.Hour })
+	sources()["SNS"](f)
+	wantRefusal(t, "an event may come 348h0m0s late", func() { sources()["EventBridge"](f) })
+}
+
+func TestFailureRetention(t *testing.T) {
+	stack := newStack()
+	sources()["SNS"](newFunction(t, stack, func(p *IdempotentFunctionProps) { p.FailureRetention, p.Retention = day, 2*day }))
+	if kept := only(t, synth(t, stack), "AWS::SQS::Queue").Properties()["MessageRetentionPeriod"]; kept != 86400.0 {
+		t.Errorf("got %v", kept)
+	}
 }

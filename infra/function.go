@@ -31,6 +31,13 @@ type IdempotentFunctionProps struct {
 	// Default: what the store calls, on all records.
 	Execute *ExecuteOptions
 
+	// FailureRetention is how long the queues of streams and asynchronous
+	// sources keep what Lambda has given up, for somebody to send it again:
+	// whole seconds, 1 min to 14 days. Records have to outlive it.
+	//
+	// Default: 14 days.
+	FailureRetention time.Duration
+
 	// LogLevel is AWS_LAMBDA_LOG_LEVEL, for the function to read: DEBUG, INFO,
 	// WARN or ERROR. Lambda itself filters nothing: it would take metrics in
 	// the log (EMF) for lines of level INFO.
@@ -121,6 +128,9 @@ func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
 		p = &IdempotentFunctionProps{}
 	}
 	filled := *p
+	if filled.FailureRetention == 0 {
+		filled.FailureRetention = maxKept
+	}
 	if filled.LogLevel == "" {
 		filled.LogLevel = "INFO"
 	}
@@ -145,6 +155,7 @@ func (p *IdempotentFunctionProps) refuse() problems {
 	found.when(p.Code == "", "Code: it is required")
 	found.when(p.Code != "" && err != nil, "Code: build the function first: %v", err)
 	found.when(p.Table == nil, "Table: it is required")
+	found.when(!wholeSeconds(p.FailureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.FailureRetention)
 	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.LogLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.LogLevel)
 	found.when(p.MemorySize < 128 || p.MemorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.MemorySize)
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)

@@ -48,6 +48,7 @@ func TestFunctionRefuses(t *testing.T) {
 		"Table: it is required":              func(p *IdempotentFunctionProps) { p.Table = nil },
 		"LogLevel: \"info\" is none":         func(p *IdempotentFunctionProps) { p.LogLevel = "info" },
 		"MemorySize: 64 is not":              func(p *IdempotentFunctionProps) { p.MemorySize = 64 },
+		"FailureRetention: 360h0m0s is not":  func(p *IdempotentFunctionProps) { p.FailureRetention = 15 * day },
 		"Retention: -1s is negative":         func(p *IdempotentFunctionProps) { p.Retention = -time.Second },
 		"Timeout: 1.5s is not whole seconds": func(p *IdempotentFunctionProps) { p.Timeout = 1500 * time.Millisecond },
 		"Timeout: 16m0s is not":              func(p *IdempotentFunctionProps) { p.Timeout = 16 * time.Minute },

@@ -56,8 +56,9 @@ type StreamProps struct {
 // and then given up: the queue that is returned gets its position in the
 // stream, not its records. These can be read as long as the stream keeps them.
 //
-// It panics with a [*PropsError] if the function's records are over before
-// those of the stream.
+// It panics with a [*PropsError] if the function's records are over before a
+// record that is sent again as the last message of this queue: FailureRetention
+// after MaxAge.
 func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, props *StreamProps) awssqs.Queue {
 	p := props.withDefaults()
 	p.refuse(f, 10000).panic(f.scope, id)
@@ -98,13 +99,6 @@ func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable,
 	return failures
 }
 
-// newFailures makes the queue of what Lambda gives up.
-func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
-	queue := awssqs.NewQueue(f.scope, jsii.String(id+"Failures"), &awssqs.QueueProps{RetentionPeriod: seconds(maxKept)})
-	f.failures = append(f.failures, queue)
-	return queue
-}
-
 func (p *StreamProps) start() awslambda.StartingPosition {
 	if p.Latest {
 		return awslambda.StartingPosition_LATEST
@@ -139,8 +133,5 @@ func (p *StreamProps) refuse(f *IdempotentFunction, most int) problems {
 	found.when(!wholeSeconds(p.MaxAge, time.Minute, 7*day), "MaxAge: %s is not whole seconds, 1 min to 7 days", p.MaxAge)
 	found.when(p.Parallelization < 1 || p.Parallelization > 10, "Parallelization: %d is not 1 to 10", p.Parallelization)
 	found.when(p.Retries < 1 || p.Retries > 10000, "Retries: %d is not 1 to 10,000", p.Retries)
-	found.when(f.props.Retention < p.MaxAge,
-		"MaxAge: a record may come %s late, when the function's is over after %s; "+
-			"lower MaxAge, or raise Config.Retention in the function and IdempotentFunctionProps.Retention", p.MaxAge, f.props.Retention)
-	return found
+	return append(found, f.refuseLate("a record", p.MaxAge)...)
 }

@@ -27,7 +27,7 @@ func TestStreams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stack := newStack()
-			add(newFunction(t, stack, nil))
+			add(newFunction(t, stack, longRecords))
 			deployed := synth(t, stack)
 			got := only(t, deployed, mappingType).Properties()
 			delete(got, "EventSourceArn")
@@ -71,20 +71,20 @@ func breakSources(t *testing.T, deployed template.Template, kind string, propert
 
 func TestStreamsRefuse(t *testing.T) {
 	for words, props := range map[string]StreamProps{
-		"BatchSize: 10001 is not":            {BatchSize: 10001},
-		"BatchingWindow: 6m0s is not":        {BatchingWindow: 6 * time.Minute},
-		"MaxAge: 30s is not":                 {MaxAge: 30 * time.Second},
-		"Parallelization: 11 is not":         {Parallelization: 11},
-		"Retries: -1 is not":                 {Retries: -1},
-		"MaxAge: a record may come 48h0m0s":  {MaxAge: 2 * day},
-		"when the function's is over after ": {MaxAge: day + time.Second},
+		"BatchSize: 10001 is not":         {BatchSize: 10001},
+		"BatchingWindow: 6m0s is not":     {BatchingWindow: 6 * time.Minute},
+		"MaxAge: 30s is not":              {MaxAge: 30 * time.Second},
+		"Parallelization: 11 is not":      {Parallelization: 11},
+		"Retries: -1 is not":              {Retries: -1},
+		"a record may come 360h0m1s late": {MaxAge: day + time.Second},
+		"24h0m1s until it is given up":    {MaxAge: day + time.Second},
 	} {
 		t.Run(words, func(t *testing.T) {
-			f := newFunction(t, newStack(), nil)
+			f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Retention = 15 * day })
 			stream := awskinesis.NewStream(f.scope, jsii.String("Stream"), nil)
 			wantRefusal(t, words, func() { f.AddStream("Clicks", stream, &props) })
 		})
 	}
-	f := newFunction(t, newStack(), nil)
+	f := newFunction(t, newStack(), longRecords)
 	wantRefusal(t, "BatchSize: 1001 is not 1 to 1000", func() { f.AddTableStream("Clicks", nil, &StreamProps{BatchSize: 1001}) })
 }
