@@ -25,7 +25,8 @@ type QueueProps struct {
 	BatchingWindow time.Duration
 
 	// DeadLetterRetention is how long the dead-letter queue keeps a message:
-	// whole seconds, 1 min to 14 days.
+	// whole seconds, 1 min to 14 days, and not less than Retention but with
+	// FIFO. A message takes its age along; in a FIFO queue it starts anew.
 	//
 	// Default: 14 days.
 	DeadLetterRetention time.Duration
@@ -74,8 +75,9 @@ type Queue struct {
 // AWS advises.
 //
 // It panics with a [*PropsError] if the function's records are over before a
-// message: the queue may deliver for its own retention, and a redrive out of
-// the dead-letter queue comes as late as that one's.
+// message: a redrive out of the dead-letter queue comes as late as that one's
+// retention, and starts the queue's anew. FIFO queues count from the move to the
+// dead-letter queue, which makes the queue's retention count twice.
 func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	p := props.withDefaults()
 	p.refuse(f).panic(f.scope, id)
@@ -114,6 +116,15 @@ func (p *QueueProps) visibility(f *IdempotentFunction) time.Duration {
 	return 6*f.props.Timeout + p.BatchingWindow
 }
 
+// late is how long after it was sent a message may be delivered: it moves to
+// the dead-letter queue at the last moment, and is sent back at the last moment.
+func (p *QueueProps) late() time.Duration {
+	if p.FIFO {
+		return p.Retention + p.DeadLetterRetention + p.Retention
+	}
+	return p.DeadLetterRetention + p.Retention // the first is counted from when it was sent
+}
+
 func (p *QueueProps) withDefaults() QueueProps {
 	if p == nil {
 		p = &QueueProps{}
@@ -149,10 +160,12 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 	found.when(p.MaxReceives < 2 || p.MaxReceives > 1000, "MaxReceives: %d is not 2 to 1,000", p.MaxReceives)
 	found.when(!wholeSeconds(p.Retention, time.Minute, maxKept), "Retention: %s is not whole seconds, 1 min to 14 days", p.Retention)
 	found.when(p.visibility(f) > maxInvisible, "BatchingWindow: with six of the function's timeouts it is %s, more than the 12 h that SQS hides a message", p.visibility(f))
-	late := p.Retention + p.DeadLetterRetention
-	found.when(f.props.Retention < late,
-		"Retention: a message may come %s late (%s in the queue, %s in the dead-letter queue), when its record is over after %s; "+
+	found.when(!p.FIFO && p.DeadLetterRetention < p.Retention,
+		"DeadLetterRetention: %s is less than the queue's %s; a message keeps its age when it moves, and an old one would be gone at once",
+		p.DeadLetterRetention, p.Retention)
+	found.when(f.props.Retention < p.late(),
+		"Retention: a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s), when its record is over after %s; "+
 			"raise Config.Retention in the function and IdempotentFunctionProps.Retention",
-		late, p.Retention, p.DeadLetterRetention, f.props.Retention)
+		p.late(), p.Retention, p.DeadLetterRetention, f.props.Retention)
 	return found
 }

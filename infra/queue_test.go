@@ -67,7 +67,10 @@ func TestQueueOutlivesNoRecord(t *testing.T) {
 		"as long":             {18 * day, QueueProps{}, ""},
 		"a second too short":  {18*day - time.Second, QueueProps{}, "is over after 431h59m59s"},
 		"a short queue":       {2 * day, QueueProps{Retention: day, DeadLetterRetention: day}, ""},
-		"a long dead-letter":  {2 * day, QueueProps{Retention: day}, "336h0m0s in the dead-letter queue"},
+		"a long dead-letter":  {2 * day, QueueProps{Retention: day}, "the dead-letter queue for 336h0m0s"},
+		"FIFO":                {22 * day, QueueProps{FIFO: true}, ""},
+		"FIFO, too short":     {22*day - time.Second, QueueProps{FIFO: true}, "a message may come 528h0m0s late"},
+		"FIFO, short letters": {9 * day, QueueProps{DeadLetterRetention: day, FIFO: true}, ""},
 		"the longest of both": {28 * day, QueueProps{Retention: 14 * day}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,6 +89,7 @@ func TestQueueRefuses(t *testing.T) {
 		"BatchingWindow: 6m0s is not":                {BatchingWindow: 6 * time.Minute},
 		"BatchingWindow: FIFO queues have none":      {BatchingWindow: time.Second, FIFO: true},
 		"DeadLetterRetention: 360h0m0s is not whole": {DeadLetterRetention: 15 * day, Retention: day},
+		"DeadLetterRetention: 95h59m59s is less":     {DeadLetterRetention: 4*day - time.Second},
 		"MaxConcurrency: 1 is not":                   {MaxConcurrency: 1},
 		"MaxReceives: 1 is not":                      {MaxReceives: 1},
 		"Retention: 30s is not whole":                {Retention: 30 * time.Second},
