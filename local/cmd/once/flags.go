@@ -44,6 +44,13 @@ func helpOr(err error) int {
 	return codeUsage
 }
 
+// given says whether a flag was given, be it empty or its default.
+func given(f *flag.FlagSet, name string) bool {
+	found := false
+	f.Visit(func(g *flag.Flag) { found = found || g.Name == name })
+	return found
+}
+
 // keyFlags say which record is meant.
 type keyFlags struct{ operation, scope, record string }
 

@@ -27,8 +27,8 @@ func TestChangedSinceShown(t *testing.T) {
 	commands := map[string][]string{
 		"release":  {"release", "pay#1", "--force"},
 		"delete":   {"release", "pay#1", "--force", "--delete"},
-		"complete": {"resolve", "pay#1", "--force", "--completed"},
-		"fail":     {"resolve", "pay#1", "--force", "--failed", "no"},
+		"complete": {"resolve", "pay#1", "--retention", "24h", "--force", "--completed"},
+		"fail":     {"resolve", "pay#1", "--retention", "24h", "--force", "--failed", "no"},
 	}
 	changes := map[string]func(map[string]types.AttributeValue){
 		"taken over":        set("owner", text("successor")),
@@ -144,7 +144,7 @@ func (s *scene) between(args []string, do func()) ran {
 func TestTheOwnerFinishesMeanwhile(t *testing.T) {
 	s := newScene(t)
 	x := s.stuck()
-	r := s.between(with("resolve", "--failed", "lost"), func() {
+	r := s.between(with("resolve", "--retention", "24h", "--failed", "lost"), func() {
 		s.ok(with("release", "--yes")...)
 		if _, err := s.pay(x, "done after all"); err != nil {
 			t.Error(err)
@@ -162,8 +162,8 @@ func TestTheOwnerFinishesMeanwhile(t *testing.T) {
 func TestTwoOperators(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "dead", time.Now().Add(-time.Hour))
-	r := s.between([]string{"resolve", "pay#1", "--completed"}, func() {
-		s.ok("resolve", "pay#1", "--failed", "no", "--yes")
+	r := s.between([]string{"resolve", "pay#1", "--retention", "24h", "--completed"}, func() {
+		s.ok("resolve", "pay#1", "--retention", "24h", "--failed", "no", "--yes")
 	})
 	if r.code != codeChanged || s.stored("pay#1").Status != "FAILED" {
 		t.Errorf("exit %d, and the record is %+v", r.code, s.stored("pay#1"))
@@ -176,7 +176,7 @@ func TestAWriteWhoseAnswerIsLost(t *testing.T) {
 	for name, args := range map[string][]string{
 		"release": {"release", "pay#1"},
 		"delete":  {"release", "pay#1", "--delete"},
-		"resolve": {"resolve", "pay#1", "--completed"},
+		"resolve": {"resolve", "pay#1", "--retention", "24h", "--completed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

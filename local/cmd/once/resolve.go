@@ -44,7 +44,7 @@ func (o *resolution) add(f *flag.FlagSet) {
 	f.StringVar(&o.message, "failed", "", "the work failed for good: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
-	f.DurationVar(&o.retention, "retention", 24*time.Hour, "how long calls get the answer")
+	f.DurationVar(&o.retention, "retention", 24*time.Hour, "how long calls get the answer, at least: never shorter than the record is kept now; needed for one that never expires")
 }
 
 func resolve(ctx context.Context, to terminal, args []string) error {
@@ -73,11 +73,14 @@ func resolve(ctx context.Context, to terminal, args []string) error {
 	if !o.completed {
 		status, answer = "FAILED", "error"
 	}
-	expires := time.Now().Add(o.retention + o.skew + time.Second).UTC().Truncate(time.Second)
+	expires, err := o.expires(r, time.Now(), given(f, "retention"))
+	if err != nil {
+		return err
+	}
 	e := t.resolve(r, status, data, expires)
-	what := fmt.Sprintf("It will be %s: until %s, all calls get this %s (%s).", status, stamp(&expires), answer, shape(e.set[t.attr.Data]))
+	what := fmt.Sprintf("It will be %s: until %s, all calls get this %s (%s); after that the key runs again.", status, stamp(&expires), answer, shape(e.set[t.attr.Data]))
 	if data == nil {
-		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: only functions that return none can take it.", stamp(&expires))
+		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: only functions that return none can take it; after that the key runs again.", stamp(&expires))
 	}
 	return o.settle(ctx, to, t, r, e, what, status)
 }
@@ -108,6 +111,22 @@ func (o *resolution) mayResolve(r *record) error {
 		return endf(codeRefused, "another library's record, such as Powertools': it knows no FAILED, and Python raises on it; --force if only Once reads it; nothing was written")
 	}
 	return nil
+}
+
+// expires is never before the stored time: duplicates that come until then
+// would run. A record that never expires, as with MaxAttempts, has no such
+// time, and only the operator knows how long duplicates come.
+func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, error) {
+	at := now.Add(o.retention + o.skew + time.Second).UTC().Truncate(time.Second)
+	switch {
+	case r.expires == nil || r.expires.Year() >= 9999:
+		if !given {
+			return at, endf(codeUsage, "the record never expires, so that nothing says how long calls may still come: give --retention, after which the key runs again; nothing was written")
+		}
+	case r.expires.After(at):
+		return *r.expires, nil
+	}
+	return at, nil
 }
 
 // outcome is the result, or the error, as the core stores it; nil is none.

@@ -60,7 +60,7 @@ func TestResolveCompleted(t *testing.T) {
 			if err := os.WriteFile(file, []byte(`{"id": "p-7"}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if out := s.ok(with("resolve", append(args, "--completed", "--data", file, "--yes")...)...); !strings.HasPrefix(out, "COMPLETED: pay#") {
+			if out := s.ok(with("resolve", append(args, "--retention", "24h", "--completed", "--data", file, "--yes")...)...); !strings.HasPrefix(out, "COMPLETED: pay#") {
 				t.Errorf("it says %q", out)
 			}
 			if got, err := s.pay(x, "again"); err != nil || got.ID != "p-7" {
@@ -73,7 +73,7 @@ func TestResolveCompleted(t *testing.T) {
 func TestResolveFromStandardInput(t *testing.T) {
 	s := newScene(t)
 	x := s.stuck()
-	if r := s.typing(`{"id":"p-7"}`, with("resolve", "--completed", "--data", "-", "--yes")...); r.code != 0 {
+	if r := s.typing(`{"id":"p-7"}`, with("resolve", "--retention", "24h", "--completed", "--data", "-", "--yes")...); r.code != 0 {
 		t.Fatal(r)
 	}
 	if got, err := s.pay(x, "again"); err != nil || got.ID != "p-7" {
@@ -99,10 +99,34 @@ func TestResolveKeepsTheRetention(t *testing.T) {
 	}
 }
 
+// Calls may come for as long as the record was to be kept.
+func TestResolveNeverShortensTheRetention(t *testing.T) {
+	s := newScene(t)
+	item := s.claimItem()
+	kept := time.Now().Add(30 * 24 * time.Hour).Unix()
+	item["expiration"] = number(kept)
+	s.put(item)
+	r := s.run("resolve", "pay#1", "--failed", "no", "--retention", "1h", "--yes")
+	if got := s.stored("pay#1").Expires.Unix(); r.code != 0 || got != kept || !strings.Contains(r.err, "after that the key runs again") {
+		t.Errorf("exit %d, it expires at %d, want %d\n%s", r.code, got, kept, r.err)
+	}
+}
+
+func TestResolveOfWhatNeverExpiresNeedsARetention(t *testing.T) {
+	s := newScene(t)
+	s.put(s.claimItem())
+	s.refused(codeUsage, "give --retention", "resolve", "pay#1", "--failed", "no", "--yes")
+	began := time.Now()
+	s.ok("resolve", "pay#1", "--failed", "no", "--retention", "1h", "--yes")
+	if left := s.stored("pay#1").Expires.Sub(began); left < time.Hour || left > time.Hour+time.Minute {
+		t.Errorf("it is kept for %v", left)
+	}
+}
+
 func TestResolveFailed(t *testing.T) {
 	s := newScene(t)
 	x := s.stuck()
-	s.ok(with("resolve", "--failed", "the card is stolen", "--error-type", "CardDeclined", "--error-code", "stolen", "--yes")...)
+	s.ok(with("resolve", "--retention", "24h", "--failed", "the card is stolen", "--error-type", "CardDeclined", "--error-code", "stolen", "--yes")...)
 	_, err := s.pay(x, "again")
 	var got *idempotent.ReplayedError
 	if want := (idempotent.ReplayedError{Type: "CardDeclined", Message: "the card is stolen", Code: "stolen"}); !errors.As(err, &got) || *got != want {
@@ -158,7 +182,7 @@ func TestReleaseAfterACrash(t *testing.T) {
 }
 
 func TestALiveLeaseNeedsForce(t *testing.T) {
-	for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--completed"}, {"resolve", "--failed", "no"}} {
+	for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--retention", "24h", "--completed"}, {"resolve", "--retention", "24h", "--failed", "no"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			s := newScene(t)
 			s.claimed("pay#1", "alive", time.Now().Add(time.Hour))
@@ -182,7 +206,7 @@ func TestAResolvedOwnerGetsTheAnswer(t *testing.T) {
 	s := newScene(t)
 	x := s.executor(nil)
 	got, err := idempotent.Do(t.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1", Payload: 12}, func(context.Context) (receipt, error) {
-		r := s.typing(`{"id":"the operator's"}`, with("resolve", "--completed", "--data", "-", "--yes", "--force")...)
+		r := s.typing(`{"id":"the operator's"}`, with("resolve", "--retention", "24h", "--completed", "--data", "-", "--yes", "--force")...)
 		if r.code != 0 {
 			t.Error(r)
 		}
@@ -204,7 +228,7 @@ func TestStepsAreKept(t *testing.T) {
 	if r := s.stored("pay#1"); string(r.Steps["reserve"]) != "1" {
 		t.Errorf("the steps are %v", r.Steps)
 	}
-	s.ok("resolve", "pay#1", "--completed", "--yes")
+	s.ok("resolve", "pay#1", "--retention", "24h", "--completed", "--yes")
 	if r := s.stored("pay#1"); len(r.Steps) != 0 || r.Status != idempotent.Completed {
 		t.Errorf("the record is %+v", r)
 	}
@@ -263,7 +287,7 @@ func TestResolveOfPowertools(t *testing.T) {
 	s := newScene(t)
 	s.powertools("app.handler#1", time.Now().Add(-time.Hour).UnixMilli())
 	s.refused(codeRefused, "it knows no FAILED", "resolve", "app.handler#1", "--failed", "no", "--yes")
-	if r := s.typing(`{"n":9007199254740993}`, "resolve", "app.handler#1", "--completed", "--data", "-", "--yes", "--native"); r.code != 0 {
+	if r := s.typing(`{"n":9007199254740993}`, "resolve", "--retention", "24h", "app.handler#1", "--completed", "--data", "-", "--yes", "--native"); r.code != 0 {
 		t.Fatal(r)
 	}
 	out, err := s.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &s.table, Key: map[string]types.AttributeValue{"id": text("app.handler#1")}})

@@ -86,7 +86,7 @@ func TestResultsAreShownOnDemandOnly(t *testing.T) {
 		{"list", "--json"},
 		{"stats", "--json"},
 		{"watch", "--status", "COMPLETED", "--looks", "1", "--json"},
-		{"resolve", "pay#lapsed", "--completed", "--data", file, "--yes", "--json"},
+		{"resolve", "pay#lapsed", "--retention", "24h", "--completed", "--data", file, "--yes", "--json"},
 		{"release", "pay#completed", "--delete", "--force", "--yes", "--json"},
 	} {
 		if r := s.run(args...); r.code != 0 || strings.Contains(r.out+r.err, "Ada") {
@@ -158,7 +158,7 @@ func TestRenamedAndCompositeTable(t *testing.T) {
 	if out := s.ok(append([]string{"list", "--operation", "pay"}, flags...)...); strings.Count(out, "released") != 1 {
 		t.Errorf("list:\n%s", out)
 	}
-	if r := s.typing(`{"id":"p-7"}`, with("resolve", append(flags, "--completed", "--data", "-", "--yes")...)...); r.code != 0 {
+	if r := s.typing(`{"id":"p-7"}`, with("resolve", append(flags, "--retention", "24h", "--completed", "--data", "-", "--yes")...)...); r.code != 0 {
 		t.Fatal(r)
 	}
 	if got, err := s.pay(x, "again"); err != nil || got.ID != "p-7" {
