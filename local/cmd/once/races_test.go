@@ -27,7 +27,7 @@ func TestChangedSinceShown(t *testing.T) {
 	commands := map[string][]string{
 		"release":  {"release", "pay#1", "--force"},
 		"delete":   {"release", "pay#1", "--force", "--delete"},
-		"complete": {"resolve", "pay#1", "--retention", "24h", "--force", "--completed"},
+		"complete": {"resolve", "pay#1", "--retention", "24h", "--force", "--completed", "--no-result"},
 		"fail":     {"resolve", "pay#1", "--retention", "24h", "--force", "--failed", "no"},
 	}
 	changes := map[string]func(map[string]types.AttributeValue){
@@ -162,7 +162,7 @@ func TestTheOwnerFinishesMeanwhile(t *testing.T) {
 func TestTwoOperators(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "dead", time.Now().Add(-time.Hour))
-	r := s.between([]string{"resolve", "pay#1", "--retention", "24h", "--completed"}, func() {
+	r := s.between([]string{"resolve", "pay#1", "--retention", "24h", "--completed", "--no-result"}, func() {
 		s.ok("resolve", "pay#1", "--retention", "24h", "--failed", "no", "--yes")
 	})
 	if r.code != codeChanged || s.stored("pay#1").Status != "FAILED" {
@@ -176,7 +176,7 @@ func TestAWriteWhoseAnswerIsLost(t *testing.T) {
 	for name, args := range map[string][]string{
 		"release": {"release", "pay#1"},
 		"delete":  {"release", "pay#1", "--delete"},
-		"resolve": {"resolve", "pay#1", "--retention", "24h", "--completed"},
+		"resolve": {"resolve", "pay#1", "--retention", "24h", "--completed", "--no-result"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

@@ -21,7 +21,8 @@ operation that never runs again. All calls with the key then get what is
 stored here, without running anything.
 
 --completed says that the work was done; --data is its result, as JSON of the
-type that the function returns. --failed says that it was not, and will not
+type that the function returns, and --no-result says that there is none: every
+function then takes the zero value of its type for the result. --failed says that it was not, and will not
 be: calls get a ReplayedError with the message.
 
 A record whose lease is live is refused without --force: its owner runs. If it
@@ -31,7 +32,7 @@ ends later, its callers get what is stored here.
 // resolution is what the operator says of a record.
 type resolution struct {
 	writeFlags
-	completed              bool
+	completed, noResult    bool
 	data                   string
 	message, kind, errCode string
 	retention              time.Duration
@@ -41,6 +42,7 @@ func (o *resolution) add(f *flag.FlagSet) {
 	o.writeFlags.add(f)
 	f.BoolVar(&o.completed, "completed", false, "the work was done")
 	f.StringVar(&o.data, "data", "", "`file` with the result's JSON; - is standard input, and then --yes is needed")
+	f.BoolVar(&o.noResult, "no-result", false, "with --completed: there is no result, and calls get the zero value")
 	f.StringVar(&o.message, "failed", "", "the work failed for good: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
@@ -55,7 +57,7 @@ func resolve(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := o.check(f); err != nil {
 		return err
 	}
 	data, err := o.outcome(to.in)
@@ -80,17 +82,23 @@ func resolve(ctx context.Context, to terminal, args []string) error {
 	e := t.resolve(r, status, data, expires)
 	what := fmt.Sprintf("It will be %s: until %s, all calls get this %s (%s); after that the key runs again.", status, stamp(&expires), answer, shape(e.set[t.attr.Data]))
 	if data == nil {
-		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: only functions that return none can take it; after that the key runs again.", stamp(&expires))
+		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", stamp(&expires))
 	}
 	return o.settle(ctx, to, t, r, e, what, status)
 }
 
-func (o *resolution) check() error {
+func (o *resolution) check(f *flag.FlagSet) error {
 	switch {
-	case o.completed == (o.message != ""):
+	case o.completed == given(f, "failed"):
 		return endf(codeUsage, "what is the outcome? Give either --completed or --failed MESSAGE")
-	case o.data != "" && !o.completed:
-		return endf(codeUsage, "--data is for --completed")
+	case !o.completed && o.message == "":
+		return endf(codeUsage, "--failed has an empty message; is a variable unset?")
+	case (given(f, "data") || o.noResult) && !o.completed:
+		return endf(codeUsage, "--data and --no-result are for --completed")
+	case given(f, "data") && o.data == "":
+		return endf(codeUsage, "--data names no file; is a variable unset?")
+	case o.completed && o.noResult == given(f, "data"):
+		return endf(codeUsage, "what is the result? Give either --data FILE or --no-result: what is stored once is what all calls get")
 	case o.data == "-" && !o.yes:
 		return endf(codeUsage, "--data - takes standard input, so that nobody can be asked: give --yes, too")
 	case o.retention < time.Second:
@@ -135,7 +143,7 @@ func (o *resolution) outcome(in io.Reader) ([]byte, error) {
 		failed := &idempotent.ReplayedError{Type: o.kind, Message: o.message, Code: o.errCode}
 		return failed.Encode()
 	}
-	if o.data == "" {
+	if o.noResult {
 		return nil, nil
 	}
 	data, err := readFile(o.data, in)

@@ -88,7 +88,7 @@ func TestWatch(t *testing.T) {
 	expect("running", "pay#2")
 	s.ok("release", "pay#1", "--yes")
 	expect("released", "pay#1")
-	s.ok("resolve", "pay#1", "--retention", "24h", "--completed", "--yes")
+	s.ok("resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
 	expect("gone", "pay#1")
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func TestResolveKeepsTheRetention(t *testing.T) {
 	s := newScene(t)
 	s.stuck()
 	began := time.Now()
-	s.ok(with("resolve", "--completed", "--retention", "48h", "--yes")...)
+	s.ok(with("resolve", "--completed", "--no-result", "--retention", "48h", "--yes")...)
 	id, err := idempotent.RecordID("pay", idempotent.Key{Scope: "ada", ID: "order-1"})
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +120,17 @@ func TestResolveOfWhatNeverExpiresNeedsARetention(t *testing.T) {
 	s.ok("resolve", "pay#1", "--failed", "no", "--retention", "1h", "--yes")
 	if left := s.stored("pay#1").Expires.Sub(began); left < time.Hour || left > time.Hour+time.Minute {
 		t.Errorf("it is kept for %v", left)
+	}
+}
+
+func TestResolveWithoutAResult(t *testing.T) {
+	s := newScene(t)
+	x := s.stuck()
+	if r := s.run(with("resolve", "--retention", "24h", "--completed", "--no-result", "--yes")...); r.code != 0 || !strings.Contains(r.err, "the zero value of their type") {
+		t.Error(r)
+	}
+	if got, err := s.pay(x, "again"); err != nil || got != (receipt{}) {
+		t.Errorf("replayed %v, %v", got, err)
 	}
 }
 
@@ -182,7 +193,7 @@ func TestReleaseAfterACrash(t *testing.T) {
 }
 
 func TestALiveLeaseNeedsForce(t *testing.T) {
-	for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--retention", "24h", "--completed"}, {"resolve", "--retention", "24h", "--failed", "no"}} {
+	for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--retention", "24h", "--completed", "--no-result"}, {"resolve", "--retention", "24h", "--failed", "no"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			s := newScene(t)
 			s.claimed("pay#1", "alive", time.Now().Add(time.Hour))
@@ -228,7 +239,7 @@ func TestStepsAreKept(t *testing.T) {
 	if r := s.stored("pay#1"); string(r.Steps["reserve"]) != "1" {
 		t.Errorf("the steps are %v", r.Steps)
 	}
-	s.ok("resolve", "pay#1", "--retention", "24h", "--completed", "--yes")
+	s.ok("resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
 	if r := s.stored("pay#1"); len(r.Steps) != 0 || r.Status != idempotent.Completed {
 		t.Errorf("the record is %+v", r)
 	}
@@ -312,7 +323,7 @@ func TestBrokenItemsAreNotWritten(t *testing.T) {
 	s := newScene(t)
 	s.put(map[string]types.AttributeValue{"id": text("pay#1"), "status": text("PAUSED")})
 	s.refused(codeRefused, "its status is PAUSED", "release", "pay#1", "--yes", "--force")
-	s.refused(codeRefused, "its status is PAUSED", "resolve", "pay#1", "--completed", "--yes", "--force")
+	s.refused(codeRefused, "its status is PAUSED", "resolve", "pay#1", "--completed", "--no-result", "--yes", "--force")
 }
 
 func TestWithoutAYesNothingIsWritten(t *testing.T) {

@@ -27,11 +27,16 @@ func TestUsage(t *testing.T) {
 		"--prefix excludes --operation":        {"list", "--prefix", "a", "--operation", "a"},
 		"either --completed or --failed":       {"resolve", "pay#1"},
 		"Give either --completed or --failed ": {"resolve", "pay#1", "--completed", "--failed", "no"},
-		"--data is for --completed":            {"resolve", "pay#1", "--failed", "no", "--data", "-"},
+		"--data and --no-result are for":       {"resolve", "pay#1", "--failed", "no", "--data", "-"},
+		"--failed has an empty message":        {"resolve", "pay#1", "--failed", ""},
+		"--data names no file":                 {"resolve", "pay#1", "--completed", "--data", ""},
+		"what is the result?":                  {"resolve", "pay#1", "--completed"},
+		"Give either --data FILE":              {"resolve", "pay#1", "--completed", "--data", "-", "--no-result", "--yes"},
+		"or --failed MESSAGE":                  {"resolve", "pay#1", "--completed", "--no-result", "--failed", ""},
 		"give --yes, too":                      {"resolve", "pay#1", "--completed", "--data", "-"},
 		"the result is not JSON":               {"resolve", "pay#1", "--completed", "--data", "usage_test.go", "--force"},
 		"no such file":                         {"resolve", "pay#1", "--completed", "--data", "nowhere"},
-		"--retention is less than a second":    {"resolve", "pay#1", "--completed", "--retention", "1ms"},
+		"--retention is less than a second":    {"resolve", "pay#1", "--completed", "--no-result", "--retention", "1ms"},
 		"--interval and --rows are above 0":    {"watch", "--interval", "0"},
 		"give a FUNCTION, its --event":         {"invoke"},
 	} {
@@ -41,7 +46,7 @@ func TestUsage(t *testing.T) {
 
 func TestNoRecord(t *testing.T) {
 	s := newScene(t)
-	for _, command := range [][]string{{"inspect"}, {"release"}, {"resolve", "--completed"}} {
+	for _, command := range [][]string{{"inspect"}, {"release"}, {"resolve", "--completed", "--no-result"}} {
 		s.refused(codeNoRecord, "no record pay#1 in table", append(command, "pay#1")...)
 	}
 }
