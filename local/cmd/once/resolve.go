@@ -174,7 +174,11 @@ func (t *table) resolve(r *record, status string, data []byte, expires time.Time
 	if data != nil {
 		e.set[t.attr.Data] = t.store.Value(data)
 	}
-	for _, name := range []string{t.attr.Lease, t.attr.Steps} {
+	gone := []string{t.attr.Lease, t.attr.Steps}
+	if data == nil {
+		gone = append(gone, t.attr.Data)
+	}
+	for _, name := range gone {
 		if _, ok := r.item[name]; ok {
 			e.remove = append(e.remove, name)
 		}

@@ -134,6 +134,18 @@ func TestResolveWithoutAResult(t *testing.T) {
 	}
 }
 
+// Data of an unfinished record is nobody's result.
+func TestNoResultIsNone(t *testing.T) {
+	s := newScene(t)
+	item := s.claimItem()
+	item["data"] = text(`"stale"`)
+	s.put(item)
+	s.ok("resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
+	if r := s.stored("pay#1"); r.Data != nil {
+		t.Errorf("the result is %s", r.Data)
+	}
+}
+
 func TestResolveFailed(t *testing.T) {
 	s := newScene(t)
 	x := s.stuck()
