@@ -25,6 +25,10 @@ type record struct {
 	problems                       []string // what is not as it should be
 }
 
+// maxSeconds is the end of the year 9999, as for the store: beyond it are
+// times in milliseconds, and JSON has no later ones.
+const maxSeconds = 253402300799
+
 func (t *table) record(item map[string]types.AttributeValue) *record {
 	r := &record{item: item, data: item[t.attr.Data]}
 	id := t.attr.ID
@@ -36,13 +40,13 @@ func (t *table) record(item map[string]types.AttributeValue) *record {
 	if _, none := item[t.attr.Validation].(*types.AttributeValueMemberNULL); !none {
 		r.fingerprint = r.text(t.attr.Validation)
 	}
-	r.attempt, _ = r.number(t.attr.Attempt)
-	r.refunds, _ = r.number(t.attr.Refunds)
-	if n, ok := r.number(t.attr.Lease); ok {
+	r.attempt, _ = r.number(t.attr.Attempt, 1, 1<<62)
+	r.refunds, _ = r.number(t.attr.Refunds, 0, 1<<62)
+	if n, ok := r.number(t.attr.Lease, 0, maxSeconds*1000+999); ok {
 		at := time.UnixMilli(n).UTC()
 		r.lease = &at
 	}
-	if n, ok := r.number(t.attr.Expiration); ok {
+	if n, ok := r.number(t.attr.Expiration, 0, maxSeconds); ok {
 		at := time.Unix(n, 0).UTC()
 		r.expires = &at
 	}
@@ -67,16 +71,16 @@ func (r *record) text(name string) string {
 	return ""
 }
 
-func (r *record) number(name string) (int64, bool) {
+func (r *record) number(name string, low, high int64) (int64, bool) {
 	switch v := r.item[name].(type) {
 	case nil:
 		return 0, false
 	case *types.AttributeValueMemberN:
 		n, err := strconv.ParseInt(v.Value, 10, 64)
-		if err == nil && n >= 0 {
+		if err == nil && n >= low && n <= high {
 			return n, true
 		}
-		r.problems = append(r.problems, name+" is not a whole number from 0")
+		r.problems = append(r.problems, fmt.Sprintf("%s is not a whole number from %d to %d", name, low, high))
 	default:
 		r.problems = append(r.problems, name+" is not a number")
 	}

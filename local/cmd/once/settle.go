@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -46,7 +47,12 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *recor
 			return endf(codeDeclined, "not confirmed; nothing was written")
 		}
 	}
-	after, changed, err := t.write(ctx, r, e)
+	// Before the write, as what fails behind it looks as if nothing was done.
+	said, err := o.said(t, r, e, before, done)
+	if err != nil {
+		return err
+	}
+	changed, err := t.write(ctx, r, e)
 	if err != nil {
 		var end *ending
 		switch {
@@ -58,18 +64,25 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *recor
 		}
 		return err
 	}
+	_, err = to.out.Write(said)
+	return err
+}
+
+// said is what the command answers when the edit is made.
+func (o *writeFlags) said(t *table, r *record, e *edit, before time.Time, done string) ([]byte, error) {
 	if !o.json {
-		fmt.Fprintf(to.out, "%s: %s\n", done, printable(r.id))
-		return nil
+		return fmt.Appendf(nil, "%s: %s\n", done, printable(r.id)), nil
 	}
 	result := struct {
 		Done   string `json:"done"`
 		Before shown  `json:"before"`
 		After  *shown `json:"after,omitempty"`
 	}{Done: done, Before: r.whole(before)}
-	if after != nil {
-		s := after.whole(before)
+	if after := e.apply(r.item); after != nil {
+		s := t.record(after).whole(before)
 		result.After = &s
 	}
-	return writeJSON(to.out, result)
+	var b bytes.Buffer
+	err := writeJSON(&b, result)
+	return b.Bytes(), err
 }

@@ -123,6 +123,29 @@ func TestStoredFormsOfResults(t *testing.T) {
 	golden(t, "data-binary-json", s.ok("inspect", "pay#binary", "--data", "--json"))
 }
 
+// An expiration in milliseconds is a usual mistake of a hand.
+func TestTimesOutOfRange(t *testing.T) {
+	const say = "expiration is not a whole number from 0 to 253402300799"
+	s := newScene(t)
+	s.samples()
+	item := s.claimItem()
+	item["expiration"], item["attempt"] = number(1_795_000_000_000), number(0)
+	item["in_progress_expiration"] = number(1 << 60)
+	s.put(item)
+	for _, args := range [][]string{{"inspect", "pay#1"}, {"list"}, {"watch", "--looks", "1"}, {"stats"}} {
+		out := s.ok(append(args, "--json")...)
+		if args[0] != "stats" && (!strings.Contains(out, say) || !strings.Contains(out, "attempt is not") || !strings.Contains(out, "in_progress_expiration is not")) {
+			t.Errorf("%v: %s", args, out)
+		}
+		if lines := strings.Count(out, "\n"); args[0] == "list" && lines != 10 {
+			t.Errorf("list has %d lines", lines)
+		}
+	}
+	if out := s.ok("release", "pay#1", "--delete", "--force", "--yes", "--json"); !strings.Contains(out, say) {
+		t.Errorf("it says %s", out)
+	}
+}
+
 func TestWritesAsJSON(t *testing.T) {
 	s := newScene(t)
 	s.samples()

@@ -48,13 +48,12 @@ func (t *table) asShown(x *expression, item map[string]types.AttributeValue) str
 	return strings.Join(all, " AND ")
 }
 
-// write makes the edit if the record is as shown, and answers the item that it
-// leaves. Otherwise the error says that the record has changed, and changed is
+// write makes the edit if the record is as shown. Otherwise the error says that the record has changed, and changed is
 // what it is now, nil where it is gone.
-func (t *table) write(ctx context.Context, shown *record, e *edit) (after, changed *record, err error) {
+func (t *table) write(ctx context.Context, shown *record, e *edit) (changed *record, err error) {
 	key, err := t.store.Key(shown.id)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	x := &expression{names: map[string]string{}, values: map[string]types.AttributeValue{}}
 	condition := t.asShown(x, shown.item)
@@ -85,18 +84,16 @@ func (t *table) write(ctx context.Context, shown *record, e *edit) (after, chang
 	met, lost, err := t.lost(ctx, shown.id, err)
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case lost && !t.same(met, want):
 		if len(met) > 0 {
 			changed = t.record(met)
 		}
-		return nil, changed, endf(codeChanged, "the record has changed since it was shown; nothing was written")
-	case e.deletes():
-		return nil, nil, nil
+		return changed, endf(codeChanged, "the record has changed since it was shown; nothing was written")
 	default:
 		// Not lost, or met as wanted: the SDK has sent the write again, as
 		// its first answer did not arrive.
-		return t.record(want), nil, nil
+		return nil, nil
 	}
 }
 
