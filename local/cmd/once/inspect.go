@@ -25,6 +25,9 @@ func (o *recordFlags) add(f *flag.FlagSet) {
 
 // read opens the table and reads the record with that id.
 func (o *recordFlags) read(ctx context.Context, id string) (*table, *record, error) {
+	if o.skew < 0 {
+		return nil, nil, errSkew
+	}
 	t, err := o.open(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -32,6 +35,9 @@ func (o *recordFlags) read(ctx context.Context, id string) (*table, *record, err
 	r, err := t.get(ctx, id)
 	return t, r, err
 }
+
+// A negative skew would have leases end before their time.
+var errSkew = endf(codeUsage, "--clock-skew is negative")
 
 func inspect(ctx context.Context, to terminal, args []string) error {
 	var o recordFlags
@@ -46,7 +52,7 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	now := t.now()
 	s := r.whole(now.Add(-o.skew))
 	if *data {
 		if err := t.result(ctx, r, s.wholeItem); err != nil {

@@ -202,3 +202,32 @@ func TestAWriteWhoseAnswerIsLost(t *testing.T) {
 		})
 	}
 }
+
+// through is DynamoDB with something done to its answers.
+func (s *scene) through(change func(*http.Response) error) string {
+	s.Helper()
+	target, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ModifyResponse = change
+	server := httptest.NewServer(proxy)
+	s.Cleanup(server.Close)
+	return server.URL
+}
+
+// Whether a lease is live is not for the clock of the operator's machine.
+func TestTheTimeIsDynamoDBs(t *testing.T) {
+	s := newScene(t)
+	dated := func(by time.Duration) string {
+		return s.through(func(r *http.Response) error {
+			r.Header.Set("Date", time.Now().Add(by).UTC().Format(http.TimeFormat))
+			return nil
+		})
+	}
+	s.claimed("pay#ahead", "alive", time.Now().Add(-30*time.Minute))
+	s.refused(codeRefused, "somebody runs it until", "release", "pay#ahead", "--yes", "--endpoint", dated(-time.Hour))
+	s.claimed("pay#behind", "dead", time.Now().Add(30*time.Minute))
+	s.ok("release", "pay#behind", "--yes", "--endpoint", dated(time.Hour))
+}

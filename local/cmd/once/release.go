@@ -36,7 +36,7 @@ func release(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.mayRelease(r, *remove); err != nil {
+	if err := o.mayRelease(t, r, *remove); err != nil {
 		return err
 	}
 	if *remove {
@@ -45,8 +45,8 @@ func release(ctx context.Context, to terminal, args []string) error {
 	return o.settle(ctx, to, t, r, t.releaseOf(r), "It will be released: the next call runs it again.", "released")
 }
 
-func (o *writeFlags) mayRelease(r *record, remove bool) error {
-	switch s := o.state(r); {
+func (o *writeFlags) mayRelease(t *table, r *record, remove bool) error {
+	switch s := o.state(t, r); {
 	case s == unknown:
 		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(r.status))
 	case (s == running || s == leaseless) && !o.force:

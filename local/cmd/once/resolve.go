@@ -68,14 +68,14 @@ func resolve(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.mayResolve(r); err != nil {
+	if err := o.mayResolve(t, r); err != nil {
 		return err
 	}
 	status, answer := "COMPLETED", "result"
 	if !o.completed {
 		status, answer = "FAILED", "error"
 	}
-	expires, err := o.expires(r, time.Now(), given(f, "retention"))
+	expires, err := o.expires(r, t.now(), given(f, "retention"))
 	if err != nil {
 		return err
 	}
@@ -107,8 +107,8 @@ func (o *resolution) check(f *flag.FlagSet) error {
 	return nil
 }
 
-func (o *resolution) mayResolve(r *record) error {
-	switch s := o.state(r); {
+func (o *resolution) mayResolve(t *table, r *record) error {
+	switch s := o.state(t, r); {
 	case s == unknown:
 		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(r.status))
 	case r.status != "INPROGRESS":

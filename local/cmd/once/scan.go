@@ -40,6 +40,9 @@ func (o *scanFlags) openAll(ctx context.Context, f *flag.FlagSet, args []string)
 	if o.prefix != "" && o.operation != "" {
 		return nil, endf(codeUsage, "--prefix excludes --operation: it begins with the operation itself")
 	}
+	if o.skew < 0 {
+		return nil, errSkew
+	}
 	switch o.status = strings.ToUpper(o.status); o.status {
 	case "", "INPROGRESS", "COMPLETED", "FAILED":
 	default:

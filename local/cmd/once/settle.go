@@ -23,7 +23,7 @@ func (o *writeFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "do it although the record's state speaks against it")
 }
 
-func (o *writeFlags) state(r *record) state { return r.at(time.Now().Add(-o.skew)) }
+func (o *writeFlags) state(t *table, r *record) state { return r.at(t.now().Add(-o.skew)) }
 
 // alive refuses what would take a record from an owner that may run.
 func (o *writeFlags) alive(r *record) error {
@@ -35,7 +35,7 @@ func (o *writeFlags) alive(r *record) error {
 
 // settle shows the record, asks, writes, and tells what it did.
 func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *record, e *edit, what, done string) error {
-	now := time.Now()
+	now := t.now()
 	before := now.Add(-o.skew)
 	r.print(to.err, now, before)
 	fmt.Fprintf(to.err, "\n%s\n", what)

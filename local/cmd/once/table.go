@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/lambda-once/once/dynamo"
 )
@@ -55,6 +58,18 @@ type table struct {
 	client *dynamodb.Client
 	store  *dynamo.Store
 	attr   dynamo.Attributes
+	ahead  time.Duration // of this machine's clock is DynamoDB's
+}
+
+// now is the time by DynamoDB's clock, in whole seconds as it tells it, as soon
+// as it has answered: a laptop whose clock is ahead would take a live lease for
+// one that has lapsed.
+func (t *table) now() time.Time { return time.Now().Add(t.ahead) }
+
+func (t *table) heard(m middleware.Metadata) {
+	if at, ok := awsmiddleware.GetServerTime(m); ok {
+		t.ahead = time.Until(at)
+	}
 }
 
 func (o *tableFlags) open(ctx context.Context) (*table, error) {
@@ -105,6 +120,7 @@ func (t *table) get(ctx context.Context, id string) (*record, error) {
 	if err != nil {
 		return nil, t.failed(err)
 	}
+	t.heard(out.ResultMetadata)
 	if len(out.Item) == 0 {
 		return nil, endf(codeNoRecord, "no record %s in table %s; of an id that was cut short, see once list --prefix", printable(id), t.name)
 	}

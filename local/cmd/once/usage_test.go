@@ -33,6 +33,8 @@ func TestUsage(t *testing.T) {
 		"what is the result?":                  {"resolve", "pay#1", "--completed"},
 		"Give either --data FILE":              {"resolve", "pay#1", "--completed", "--data", "-", "--no-result", "--yes"},
 		"or --failed MESSAGE":                  {"resolve", "pay#1", "--completed", "--no-result", "--failed", ""},
+		"--clock-skew is negative":             {"release", "pay#1", "--yes", "--clock-skew", "-2h"},
+		"skew is negative":                     {"list", "--clock-skew", "-2h"},
 		"give --yes, too":                      {"resolve", "pay#1", "--completed", "--data", "-"},
 		"the result is not JSON":               {"resolve", "pay#1", "--completed", "--data", "usage_test.go", "--force"},
 		"no such file":                         {"resolve", "pay#1", "--completed", "--data", "nowhere"},
