@@ -37,8 +37,12 @@ func (t *table) record(item map[string]types.AttributeValue) *record {
 	}
 	r.id, r.status = r.text(id), r.text(t.attr.Status)
 	r.owner = r.text(t.attr.Owner)
-	if _, none := item[t.attr.Validation].(*types.AttributeValueMemberNULL); !none {
-		r.fingerprint = r.text(t.attr.Validation)
+	switch v := item[t.attr.Validation].(type) {
+	case *types.AttributeValueMemberNULL:
+	case *types.AttributeValueMemberS:
+		r.fingerprint = v.Value // or none, if it is empty
+	default:
+		r.text(t.attr.Validation)
 	}
 	r.attempt, _ = r.number(t.attr.Attempt, 1, 1<<62)
 	r.refunds, _ = r.number(t.attr.Refunds, 0, 1<<62)
@@ -64,6 +68,9 @@ func (r *record) text(name string) string {
 	switch v := r.item[name].(type) {
 	case nil:
 	case *types.AttributeValueMemberS:
+		if v.Value == "" {
+			r.problems = append(r.problems, name+" is empty")
+		}
 		return v.Value
 	default:
 		r.problems = append(r.problems, name+" is not a string")

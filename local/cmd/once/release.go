@@ -49,6 +49,8 @@ func (o *writeFlags) mayRelease(t *table, r *record, remove bool) error {
 	switch s := o.state(t, r); {
 	case s == unknown:
 		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(r.status))
+	case len(r.problems) > 0 && !remove:
+		return unreadable(r)
 	case (s == running || s == leaseless) && !o.force:
 		return o.alive(r)
 	case s == released && r.used() <= 0 && !remove:

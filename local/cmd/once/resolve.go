@@ -111,6 +111,8 @@ func (o *resolution) mayResolve(t *table, r *record) error {
 	switch s := o.state(t, r); {
 	case s == unknown:
 		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(r.status))
+	case len(r.problems) > 0:
+		return unreadable(r)
 	case r.status != "INPROGRESS":
 		return endf(codeRefused, "the record is finished (%s): some callers may have its answer already, and all must get the same; nothing was written", r.status)
 	case (s == running || s == leaseless) && !o.force:

@@ -23,7 +23,16 @@ func (o *writeFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "do it although the record's state speaks against it")
 }
 
-func (o *writeFlags) state(t *table, r *record) state { return r.at(t.now().Add(-o.skew)) }
+// state judges the status first: an item of something else that has ended is
+// still nothing to write to.
+func (o *writeFlags) state(t *table, r *record) state {
+	switch r.status {
+	case "INPROGRESS", "COMPLETED", "FAILED":
+		return r.at(t.now().Add(-o.skew))
+	default:
+		return unknown
+	}
+}
 
 // alive refuses what would take a record from an owner that may run.
 func (o *writeFlags) alive(r *record) error {
@@ -31,6 +40,11 @@ func (o *writeFlags) alive(r *record) error {
 		return endf(codeRefused, "the record has no lease, so that nobody can tell whether its owner runs; --force if you know that it does not; nothing was written")
 	}
 	return endf(codeRefused, "somebody runs it until %s, and could no longer record the result; wait, or --force if you know that nobody does; nothing was written", stamp(r.lease))
+}
+
+// unreadable refuses what would leave a record that calls cannot read.
+func unreadable(r *record) error {
+	return endf(codeRefused, "calls cannot read the record, and could not afterwards: %s; correct the item by hand, or release it with --delete; nothing was written", strings.Join(r.problems, ", "))
 }
 
 // settle shows the record, asks, writes, and tells what it did.

@@ -338,6 +338,32 @@ func TestBrokenItemsAreNotWritten(t *testing.T) {
 	s.refused(codeRefused, "its status is PAUSED", "resolve", "pay#1", "--completed", "--no-result", "--yes", "--force")
 }
 
+// An item of something else in the table may have a status, and an expiration.
+func TestForeignItemsThatHaveEndedAreNotWritten(t *testing.T) {
+	s := newScene(t)
+	s.put(map[string]types.AttributeValue{"id": text("session#1"), "status": text("ACTIVE"), "expiration": number(1_600_000_000)})
+	s.refused(codeRefused, "its status is ACTIVE", "release", "session#1", "--delete", "--yes")
+	s.refused(codeRefused, "its status is ACTIVE", "release", "session#1", "--yes")
+	s.refused(codeRefused, "its status is ACTIVE", "resolve", "session#1", "--failed", "no", "--yes")
+}
+
+// A settled record that calls cannot read would not be settled.
+func TestUnreadableRecordsAreNotSettled(t *testing.T) {
+	for say, change := range map[string]func(map[string]types.AttributeValue){
+		"expiration is not a whole number": func(item map[string]types.AttributeValue) { item["expiration"] = number(1_795_000_000_000) },
+		"attempt is not a number":          func(item map[string]types.AttributeValue) { item["attempt"] = text("one") },
+		"owner is empty":                   func(item map[string]types.AttributeValue) { item["owner"] = text("") },
+	} {
+		s := newScene(t)
+		item := s.claimItem()
+		change(item)
+		s.put(item)
+		s.refused(codeRefused, say, "resolve", "pay#1", "--failed", "no", "--retention", "1h", "--yes", "--force")
+		s.refused(codeRefused, say, "release", "pay#1", "--yes", "--force")
+		s.ok("release", "pay#1", "--delete", "--yes", "--force")
+	}
+}
+
 func TestWithoutAYesNothingIsWritten(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "dead", time.Now().Add(-time.Hour))
