@@ -175,7 +175,7 @@ func TestTwoOperators(t *testing.T) {
 func TestAWriteWhoseAnswerIsLost(t *testing.T) {
 	for name, args := range map[string][]string{
 		"release": {"release", "pay#1"},
-		"delete":  {"release", "pay#1", "--delete"},
+		"delete":  {"release", "pay#1", "--delete", "--force"},
 		"resolve": {"resolve", "pay#1", "--retention", "24h", "--completed", "--no-result"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -107,6 +107,9 @@ func (r *record) operation() string {
 // used is the number of attempts that count against Config.MaxAttempts.
 func (r *record) used() int64 { return max(r.attempt, 1) - r.refunds }
 
+// neverExpires is what the core writes where MaxAttempts has to be counted.
+func (r *record) neverExpires() bool { return r.expires == nil || r.expires.Year() >= 9999 }
+
 // foreign records are not Once's: they have neither owner nor attempt.
 func (r *record) foreign() bool { return r.owner == "" && r.attempt == 0 }
 

@@ -108,19 +108,23 @@ func (o *resolution) check(f *flag.FlagSet) error {
 }
 
 func (o *resolution) mayResolve(t *table, r *record) error {
-	switch s := o.state(t, r); {
+	s := o.state(t, r)
+	switch {
 	case s == unknown:
 		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(r.status))
 	case len(r.problems) > 0:
 		return unreadable(r)
 	case r.status != "INPROGRESS":
 		return endf(codeRefused, "the record is finished (%s): some callers may have its answer already, and all must get the same; nothing was written", r.status)
-	case (s == running || s == leaseless) && !o.force:
-		return o.alive(r)
-	case r.foreign() && !o.completed && !o.force:
-		return endf(codeRefused, "another library's record, such as Powertools': it knows no FAILED, and Python raises on it; --force if only Once reads it; nothing was written")
 	}
-	return nil
+	var all []objection
+	if s == running || s == leaseless {
+		all = append(all, alive(r))
+	}
+	if r.foreign() && !o.completed {
+		all = append(all, objection{"it is another library's record, such as Powertools': it knows no FAILED, and Python raises on it", "--force if only Once reads it"})
+	}
+	return o.weigh(all)
 }
 
 // expires is never before the stored time: duplicates that come until then
@@ -129,7 +133,7 @@ func (o *resolution) mayResolve(t *table, r *record) error {
 func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, error) {
 	at := now.Add(o.retention + o.skew + time.Second).UTC().Truncate(time.Second)
 	switch {
-	case r.expires == nil || r.expires.Year() >= 9999:
+	case r.neverExpires():
 		if !given {
 			return at, endf(codeUsage, "the record never expires, so that nothing says how long calls may still come: give --retention, after which the key runs again; nothing was written")
 		}

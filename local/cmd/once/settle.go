@@ -15,6 +15,7 @@ import (
 type writeFlags struct {
 	recordFlags
 	yes, force bool
+	overridden []objection
 }
 
 func (o *writeFlags) add(f *flag.FlagSet) {
@@ -34,12 +35,24 @@ func (o *writeFlags) state(t *table, r *record) state {
 	}
 }
 
-// alive refuses what would take a record from an owner that may run.
-func (o *writeFlags) alive(r *record) error {
+// objection is what speaks against a write, unless --force.
+type objection struct{ reason, instead string }
+
+func alive(r *record) objection {
 	if r.lease == nil {
-		return endf(codeRefused, "the record has no lease, so that nobody can tell whether its owner runs; --force if you know that it does not; nothing was written")
+		return objection{"the record has no lease, so that nobody can tell whether its owner runs", "--force if you know that it does not"}
 	}
-	return endf(codeRefused, "somebody runs it until %s, and could no longer record the result; wait, or --force if you know that nobody does; nothing was written", stamp(r.lease))
+	return objection{"somebody runs it until " + stamp(r.lease), "wait, or --force if you know that nobody does"}
+}
+
+// weigh refuses for the first objection. Those that --force overrides are
+// repeated in the question: it may be the reflex of somebody who was refused.
+func (o *writeFlags) weigh(all []objection) error {
+	if len(all) > 0 && !o.force {
+		return endf(codeRefused, "%s; %s; nothing was written", all[0].reason, all[0].instead)
+	}
+	o.overridden = all
+	return nil
 }
 
 // unreadable refuses what would leave a record that calls cannot read.
@@ -53,6 +66,9 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *recor
 	before := now.Add(-o.skew)
 	r.print(to.err, now, before)
 	fmt.Fprintf(to.err, "\n%s\n", what)
+	for _, but := range o.overridden {
+		fmt.Fprintf(to.err, "With --force, although %s.\n", but.reason)
+	}
 	if !o.yes {
 		fmt.Fprint(to.err, "Go on? [y/N] ")
 		answer, err := bufio.NewReader(to.in).ReadString('\n')

@@ -178,7 +178,8 @@ func TestReleaseRunsOnceMore(t *testing.T) {
 func TestReleaseByDeleting(t *testing.T) {
 	s := newScene(t)
 	x := s.stuck()
-	s.ok(with("release", "--delete", "--yes")...)
+	s.refused(codeRefused, "limits the attempts", with("release", "--delete", "--yes")...)
+	s.ok(with("release", "--delete", "--force", "--yes")...)
 	if items := s.items(); len(items) != 0 {
 		t.Errorf("the table has %v", items)
 	}
@@ -190,6 +191,33 @@ func TestReleaseByDeleting(t *testing.T) {
 	s.ok(with("release", "--delete", "--force", "--yes")...)
 	if got, err := s.pay(x, "anew"); err != nil || got.ID != "anew" {
 		t.Errorf("ran %v, %v", got, err)
+	}
+}
+
+// A delayed copy of a claim finds a place where the item is gone.
+func TestDeletionIsExplained(t *testing.T) {
+	s := newScene(t)
+	item := s.claimItem()
+	item["expiration"], item["attempt"] = number(time.Now().Add(time.Hour).Unix()), number(2)
+	s.put(item)
+	s.refused(codeRefused, "limits the attempts", "release", "pay#1", "--delete", "--yes")
+	item["attempt"] = number(1)
+	s.put(item)
+	if r := s.run("release", "pay#1", "--delete", "--yes"); r.code != 0 || !strings.Contains(r.err, "delayed copy of its claim can bring it back") {
+		t.Error(r)
+	}
+}
+
+// An owner that is late records its result in a record that was released.
+func TestAReleasedOwnerFinishes(t *testing.T) {
+	s := newScene(t)
+	x := s.executor(nil)
+	got, err := idempotent.Do(t.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1", Payload: 12}, func(context.Context) (receipt, error) {
+		s.ok(with("release", "--yes", "--force")...)
+		return receipt{ID: "late"}, nil
+	})
+	if again, errAgain := s.pay(x, "again"); err != nil || errAgain != nil || got != again || got.ID != "late" {
+		t.Errorf("the owner got %v, %v, and the next call %v, %v", got, err, again, errAgain)
 	}
 }
 
@@ -211,7 +239,10 @@ func TestALiveLeaseNeedsForce(t *testing.T) {
 			s.claimed("pay#1", "alive", time.Now().Add(time.Hour))
 			args := append(args, "pay#1", "--yes")
 			s.refused(codeRefused, "somebody runs it until", args...)
-			s.ok(append(args, "--force")...)
+			r := s.run(append(args, "--force")...)
+			if r.code != 0 || !strings.Contains(r.err, "With --force, although somebody runs it until ") {
+				t.Errorf("exit %d\n%s", r.code, r.err)
+			}
 		})
 	}
 }
