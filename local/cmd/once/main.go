@@ -33,6 +33,7 @@
 //	4  the record has changed since it was shown; nothing was written
 //	5  the state of the record forbids it; nothing was written
 //	6  the answer was not yes; nothing was written
+//	7  no answer to a write was heard: it may have been written, or not
 //
 // and once dynamodb as its command does.
 package main
@@ -54,6 +55,7 @@ const (
 	codeChanged  = 4
 	codeRefused  = 5
 	codeDeclined = 6
+	codeUnheard  = 7
 )
 
 // ending is an error with its code.

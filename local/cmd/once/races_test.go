@@ -231,3 +231,104 @@ func TestTheTimeIsDynamoDBs(t *testing.T) {
 	s.claimed("pay#behind", "dead", time.Now().Add(30*time.Minute))
 	s.ok("release", "pay#behind", "--yes", "--endpoint", dated(time.Hour))
 }
+
+// What was sent and not answered may have been written.
+func TestAWriteWithoutAnAnswer(t *testing.T) {
+	isWrite := func(r *http.Response) bool {
+		return !strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".GetItem")
+	}
+	t.Setenv("AWS_MAX_ATTEMPTS", "1") // a retry would meet what the first has written
+	for name, args := range map[string][]string{
+		"release": {"release", "pay#1"},
+		"delete":  {"release", "pay#1", "--delete", "--force"},
+		"resolve": {"resolve", "pay#1", "--retention", "24h", "--completed", "--no-result"},
+	} {
+		for how, answer := range map[string]func(*http.Response){
+			"cut": func(*http.Response) { panic(http.ErrAbortHandler) },
+			"500": func(r *http.Response) { r.StatusCode = http.StatusInternalServerError },
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				s := newScene(t)
+				s.put(s.claimItem())
+				endpoint := s.through(func(r *http.Response) error {
+					if isWrite(r) {
+						answer(r)
+					}
+					return nil
+				})
+				r := s.run(append(args, "--yes", "--endpoint", endpoint)...)
+				if r.code != codeUnheard || r.out != "" || !strings.Contains(r.err, "may have been written; inspect it") || strings.Contains(r.err, "nothing was written") {
+					t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+				}
+			})
+		}
+	}
+}
+
+// Another takes the record between a write that was not heard and the next.
+func TestAWriteWithoutAnAnswerThatIsOvertaken(t *testing.T) {
+	s := newScene(t)
+	s.put(s.claimItem())
+	var writes atomic.Int64
+	endpoint := s.through(func(r *http.Response) error {
+		if !strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".GetItem") && writes.Add(1) == 1 {
+			item := s.claimItem()
+			item["owner"] = text("successor")
+			s.put(item)
+			panic(http.ErrAbortHandler)
+		}
+		return nil
+	})
+	r := s.run("release", "pay#1", "--yes", "--endpoint", endpoint)
+	if r.code != codeUnheard || !strings.Contains(r.err, "successor") || strings.Contains(r.err, "nothing was written") {
+		t.Errorf("exit %d\n%s", r.code, r.err)
+	}
+}
+
+func TestAWriteThatIsRefused(t *testing.T) {
+	s := newScene(t)
+	s.put(s.claimItem())
+	endpoint := s.through(func(r *http.Response) error {
+		if !strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".GetItem") {
+			r.StatusCode = http.StatusBadRequest
+			r.Header = http.Header{"X-Amzn-Errortype": {"AccessDeniedException"}}
+		}
+		return nil
+	})
+	r := s.run("release", "pay#1", "--yes", "--endpoint", endpoint)
+	if r.code != codeFailed || !strings.Contains(r.err, "nothing was written: ") {
+		t.Errorf("exit %d\n%s", r.code, r.err)
+	}
+}
+
+// Ctrl-C at the question is a no.
+func TestInterruptedQuestion(t *testing.T) {
+	s := newScene(t)
+	s.put(s.claimItem())
+	cmd := s.command("release", "pay#1")
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	asks, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read := bufio.NewReader(asks)
+	if _, err := read.ReadString('?'); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(read)
+	_ = cmd.Wait() // the code is what counts
+	if code := cmd.ProcessState.ExitCode(); err != nil || code != codeDeclined || !strings.Contains(string(rest), "nothing was written") {
+		t.Errorf("exit %d, %v, it says %s", code, err, rest)
+	}
+	if r := s.stored("pay#1"); r.Owner != "dead" {
+		t.Errorf("the record is %+v", r)
+	}
+}

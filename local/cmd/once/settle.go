@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 )
@@ -71,9 +72,7 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *recor
 	}
 	if !o.yes {
 		fmt.Fprint(to.err, "Go on? [y/N] ")
-		answer, err := bufio.NewReader(to.in).ReadString('\n')
-		answer = strings.ToLower(strings.TrimSpace(answer))
-		if err != nil || answer != "y" && answer != "yes" {
+		if !confirmed(ctx, to.in) {
 			return endf(codeDeclined, "not confirmed; nothing was written")
 		}
 	}
@@ -96,6 +95,25 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *recor
 	}
 	_, err = to.out.Write(said)
 	return err
+}
+
+// confirmed reads a yes. An interrupt ends the wait for it, though not the
+// read, which ends with the process.
+func confirmed(ctx context.Context, in io.Reader) bool {
+	answers := make(chan string, 1)
+	go func() {
+		answer, err := bufio.NewReader(in).ReadString('\n')
+		if err != nil {
+			answer = ""
+		}
+		answers <- strings.ToLower(strings.TrimSpace(answer))
+	}()
+	select {
+	case answer := <-answers:
+		return ctx.Err() == nil && (answer == "y" || answer == "yes")
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // said is what the command answers when the edit is made.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"strings"
@@ -57,11 +58,12 @@ func (t *table) write(ctx context.Context, shown *record, e *edit) (changed *rec
 	}
 	x := &expression{names: map[string]string{}, values: map[string]types.AttributeValue{}}
 	condition := t.asShown(x, shown.item)
+	var calls sent
 	if e.deletes() {
 		_, err = t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			ConditionExpression: &condition, ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
 			Key: key, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld, TableName: &t.name,
-		})
+		}, calls.options)
 	} else {
 		var sets, removes []string
 		for name, v := range e.set {
@@ -78,16 +80,21 @@ func (t *table) write(ctx context.Context, shown *record, e *edit) (changed *rec
 			ConditionExpression: &condition, ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
 			Key: key, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld, TableName: &t.name,
 			UpdateExpression: &update,
-		})
+		}, calls.options)
 	}
 	want := e.apply(shown.item)
 	met, lost, err := t.lost(ctx, shown.id, err)
 	switch {
+	case err != nil && calls.unheard:
+		return nil, endf(codeUnheard, "the record may have been written; inspect it before you repeat this: %w", err)
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("nothing was written: %w", err)
 	case lost && !t.same(met, want):
 		if len(met) > 0 {
 			changed = t.record(met)
+		}
+		if calls.unheard {
+			return changed, endf(codeUnheard, "the record has changed since it was shown, and may have been written in between; inspect it before you repeat this")
 		}
 		return changed, endf(codeChanged, "the record has changed since it was shown; nothing was written")
 	default:
