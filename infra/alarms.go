@@ -43,9 +43,10 @@ type AlarmsProps struct {
 	// Default: none.
 	Operations []string
 
-	// QueueAge is how old the oldest message of a queue may be.
+	// QueueAge is how old the oldest message of a queue may be: less than any
+	// of them keeps one.
 	//
-	// Default: 1 h.
+	// Default: 1 h, or half of what the queue keeps if that is less.
 	QueueAge time.Duration
 
 	// Takeovers is how many attempts in 5 min may follow one that crashed or
@@ -123,7 +124,7 @@ func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 		a.add(id+"DeadLetters", name+": messages are in the dead-letter queue. Repair what refuses them, and send them back.",
 			q.DeadLetters.MetricApproximateNumberOfMessagesVisible(options), 1)
 		a.add(id+"QueueAge", name+": the oldest message waits too long. The function fails, or is too slow for what comes.",
-			q.Queue.MetricApproximateAgeOfOldestMessage(options), p.QueueAge.Seconds())
+			q.Queue.MetricApproximateAgeOfOldestMessage(options), p.queueAge(q).Seconds())
 	}
 	for i, q := range f.failures {
 		a.add(name+suffix(i)+"Failures", name+": Lambda has given up on events. Repair what refuses them, and send them again.",
@@ -144,6 +145,13 @@ func suffix(i int) string {
 	return fmt.Sprint(i + 1)
 }
 
+func (p *AlarmsProps) queueAge(q *Queue) time.Duration {
+	if p.QueueAge != 0 {
+		return p.QueueAge
+	}
+	return min(time.Hour, q.props.Retention/2)
+}
+
 func (p *AlarmsProps) withDefaults() AlarmsProps {
 	if p == nil {
 		p = &AlarmsProps{}
@@ -154,9 +162,6 @@ func (p *AlarmsProps) withDefaults() AlarmsProps {
 	}
 	if filled.IteratorAge == 0 {
 		filled.IteratorAge = time.Hour
-	}
-	if filled.QueueAge == 0 {
-		filled.QueueAge = time.Hour
 	}
 	if filled.Takeovers == 0 {
 		filled.Takeovers = 5
@@ -171,7 +176,17 @@ func (p *AlarmsProps) refuse() problems {
 	found.when(p.IteratorAge < 0, "IteratorAge: %s is negative", p.IteratorAge)
 	found.when(p.QueueAge < 0, "QueueAge: %s is negative", p.QueueAge)
 	found.when(p.Takeovers < 0, "Takeovers: %d is negative", p.Takeovers)
-	return append(found, refuseNames(p.Functions, p.Operations)...)
+	found = append(found, refuseNames(p.Functions, p.Operations)...)
+	for _, f := range p.Functions {
+		if f == nil {
+			continue
+		}
+		for _, q := range f.queues {
+			found.when(p.QueueAge >= q.props.Retention, "QueueAge: no message of %s gets as old as %s, it is kept for %s",
+				*q.Queue.Node().Path(), p.QueueAge, q.props.Retention)
+		}
+	}
+	return found
 }
 
 func refuseNames(functions []*IdempotentFunction, operations []string) problems {

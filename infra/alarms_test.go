@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
@@ -85,5 +86,34 @@ func TestConflictsAreAShareOfCalls(t *testing.T) {
 	metrics := synth(t, stack).Resources()["AlarmspayConflicts"].Properties()["Metrics"].([]any)
 	if expression := metrics[0].(map[string]any)["Expression"]; expression != "100 * (FILL(conflict, 0)) / calls" || len(metrics) != 3 {
 		t.Errorf("got %v", metrics)
+	}
+}
+
+// An alarm at an age that no message reaches never rings.
+func TestQueueAgeIsReached(t *testing.T) {
+	for name, c := range map[string]struct {
+		kept, age time.Duration
+		want      float64
+		words     string
+	}{
+		"default":         {4 * day, 0, 3600, ""},
+		"a short queue":   {30 * time.Minute, 0, 900, ""},
+		"just in time":    {time.Hour, time.Hour - time.Second, 3599, ""},
+		"when it is over": {time.Hour, time.Hour, 0, "QueueAge: no message of S/Function/Orders/Queue gets as old as 1h0m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			f := newFunction(t, stack, longRecords)
+			f.AddQueue("Orders", &QueueProps{Retention: c.kept})
+			wantRefusal(t, c.words, func() {
+				NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, QueueAge: c.age})
+			})
+			if c.words != "" {
+				return
+			}
+			if got := synth(t, stack).Resources()["AlarmsFunctionQueueAge"].Properties()["Threshold"]; got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
 	}
 }
