@@ -22,7 +22,14 @@ type AlarmsProps struct {
 	// Default: 20.
 	ConflictPercent float64
 
-	// Functions are those whose queues and streams are watched.
+	// Errors is at how many failed invocations of a function in 5 min its
+	// alarm is raised.
+	//
+	// Default: 5.
+	Errors int
+
+	// Functions are watched with their APIs, queues and streams: by metrics of
+	// AWS, which are there when no function runs.
 	//
 	// Default: none.
 	Functions []*IdempotentFunction
@@ -49,11 +56,23 @@ type AlarmsProps struct {
 	// Default: 1 h, or half of what the queue keeps if that is less.
 	QueueAge time.Duration
 
+	// ServerErrors is at how many answers of an HTTP API with status 5xx in
+	// 5 min its alarm is raised.
+	//
+	// Default: 1.
+	ServerErrors int
+
 	// Takeovers is how many attempts in 5 min may follow one that crashed or
 	// was cut off.
 	//
 	// Default: 5.
 	Takeovers int
+
+	// Throttles is at how many invocations of a function that Lambda throttles
+	// in 5 min its alarm is raised.
+	//
+	// Default: 5.
+	Throttles int
 }
 
 // NewAlarms makes the alarms of operations and of what feeds their functions:
@@ -118,7 +137,15 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 
 func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 	name := *f.scope.Node().Id()
-	options := &awscloudwatch.MetricOptions{Period: period(), Statistic: jsii.String("Maximum")}
+	a.add(name+"Errors", name+": invocations fail. See the function's log; without a line there, it does not start.",
+		f.metric("Errors", "Sum"), float64(p.Errors))
+	a.add(name+"Throttles", name+": Lambda throttles the function. See its concurrency, and the account's.",
+		f.metric("Throttles", "Sum"), float64(p.Throttles))
+	for i, api := range f.apis {
+		a.add(name+suffix(i)+"ServerErrors", name+": the API answers 5xx. The function fails, runs too long, or is not there.",
+			api.MetricServerError(metricOptions("Sum")), float64(p.ServerErrors))
+	}
+	options := metricOptions("Maximum")
 	for i, q := range f.queues {
 		id := name + suffix(i)
 		a.add(id+"DeadLetters", name+": messages are in the dead-letter queue. Repair what refuses them, and send them back.",
@@ -130,9 +157,13 @@ func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 		a.add(name+suffix(i)+"Failures", name+": Lambda has given up on events. Repair what refuses them, and send them again.",
 			q.MetricApproximateNumberOfMessagesVisible(options), 1)
 	}
+	if f.asyncSink != nil {
+		a.add(name+"Undelivered", name+": Lambda cannot put events into the failure queue, and drops them. See what the function's role may do.",
+			f.metric("DestinationDeliveryFailures", "Sum"), 1)
+	}
 	if f.streams {
 		a.add(name+"IteratorAge", name+": the function is behind its stream. A record blocks a shard, or the function is too slow.",
-			f.Function.Metric(jsii.String("IteratorAge"), options), float64(p.IteratorAge.Milliseconds()))
+			f.metric("IteratorAge", "Maximum"), float64(p.IteratorAge.Milliseconds()))
 	}
 }
 
@@ -160,11 +191,20 @@ func (p *AlarmsProps) withDefaults() AlarmsProps {
 	if filled.ConflictPercent == 0 {
 		filled.ConflictPercent = 20
 	}
+	if filled.Errors == 0 {
+		filled.Errors = 5
+	}
 	if filled.IteratorAge == 0 {
 		filled.IteratorAge = time.Hour
 	}
+	if filled.ServerErrors == 0 {
+		filled.ServerErrors = 1
+	}
 	if filled.Takeovers == 0 {
 		filled.Takeovers = 5
+	}
+	if filled.Throttles == 0 {
+		filled.Throttles = 5
 	}
 	return filled
 }
@@ -175,7 +215,14 @@ func (p *AlarmsProps) refuse() problems {
 	found.when(p.ConflictPercent < 0 || p.ConflictPercent > 100, "ConflictPercent: %g is not 0 to 100", p.ConflictPercent)
 	found.when(p.IteratorAge < 0, "IteratorAge: %s is negative", p.IteratorAge)
 	found.when(p.QueueAge < 0, "QueueAge: %s is negative", p.QueueAge)
-	found.when(p.Takeovers < 0, "Takeovers: %d is negative", p.Takeovers)
+	for _, threshold := range []struct {
+		name  string
+		value int
+	}{
+		{"Errors", p.Errors}, {"ServerErrors", p.ServerErrors}, {"Takeovers", p.Takeovers}, {"Throttles", p.Throttles},
+	} {
+		found.when(threshold.value < 0, "%s: %d is negative", threshold.name, threshold.value)
+	}
 	found = append(found, refuseNames(p.Functions, p.Operations)...)
 	for _, f := range p.Functions {
 		if f == nil {

@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,10 +16,11 @@ import (
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
-// watched is a function behind a queue, a stream and a topic.
+// watched is a function behind an API, a queue, a stream and a topic.
 func watched(t *testing.T, stack awscdk.Stack) []*IdempotentFunction {
 	t.Helper()
 	f := newFunction(t, stack, longRecords)
+	f.AddHTTPAPI("API", &HTTPAPIProps{Public: true, Routes: []string{"POST /orders"}})
 	f.AddQueue("Orders", nil)
 	f.AddStream("Clicks", awskinesis.NewStream(stack, jsii.String("Stream"), nil), nil)
 	f.AddTopic(awssns.NewTopic(stack, jsii.String("Topic"), nil))
@@ -31,7 +33,7 @@ func TestAlarms(t *testing.T) {
 	made := NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack), Notify: []awssns.ITopic{topic}, Operations: []string{"pay", "refund"}})
 	deployed := synth(t, stack)
 
-	want := strings.Fields("FunctionDeadLetters FunctionQueueAge FunctionFailures Function2Failures FunctionIteratorAge")
+	want := strings.Fields("FunctionErrors FunctionThrottles FunctionServerErrors FunctionUndelivered FunctionDeadLetters FunctionQueueAge FunctionFailures Function2Failures FunctionIteratorAge")
 	for _, operation := range []string{"pay", "refund"} {
 		for _, alarm := range strings.Fields("LeaseLost Unknown Mismatch Takeovers StoreErrors StoreThrottles Conflicts") {
 			want = append(want, operation+alarm)
@@ -72,10 +74,31 @@ func TestAlarmThresholds(t *testing.T) {
 	}
 	want := map[string]float64{
 		"payLeaseLost": 1, "payUnknown": 1, "payMismatch": 1, "payTakeovers": 9, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
+		"FunctionErrors": 5, "FunctionThrottles": 5, "FunctionServerErrors": 1, "FunctionUndelivered": 1,
 		"FunctionDeadLetters": 1, "FunctionQueueAge": 3600, "FunctionFailures": 1, "Function2Failures": 1, "FunctionIteratorAge": 3600e3,
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v", got)
+	}
+}
+
+// A function that does not run writes no metrics: these are AWS's.
+func TestAlarmsOfAnOutage(t *testing.T) {
+	stack := newStack()
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack)})
+	alarms := synth(t, stack).Resources("AWS::CloudWatch::Alarm")
+	for id, want := range map[string]string{
+		"FunctionErrors":       "AWS/Lambda Errors FunctionName=Function",
+		"FunctionThrottles":    "AWS/Lambda Throttles FunctionName=Function",
+		"FunctionUndelivered":  "AWS/Lambda DestinationDeliveryFailures FunctionName=Function",
+		"FunctionServerErrors": "AWS/ApiGateway 5xx ApiId=FunctionAPI",
+	} {
+		p := alarms["Alarms"+id].Properties()
+		d := p["Dimensions"].([]any)[0].(map[string]any)
+		got := fmt.Sprint(p["Namespace"], " ", p["MetricName"], " ", d["Name"], "=", d["Value"].(map[string]any)["Ref"])
+		if got != want || p["Statistic"] != "Sum" {
+			t.Errorf("%s: got %s of %s", id, p["Statistic"], got)
+		}
 	}
 }
 

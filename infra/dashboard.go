@@ -9,7 +9,7 @@ import (
 // DashboardProps are the props of [NewDashboard]. Functions or Operations are
 // required; the zero value of the other is its default.
 type DashboardProps struct {
-	// Functions are those whose queues and streams are shown.
+	// Functions are shown with their APIs, queues and streams.
 	//
 	// Default: none.
 	Functions []*IdempotentFunction
@@ -22,9 +22,9 @@ type DashboardProps struct {
 
 // NewDashboard makes a dashboard with two rows for each operation (outcomes,
 // duplicates and conflicts, what needs a person; time and round trips that
-// idempotency adds, errors and throttles of the store) and one for what feeds
-// each function. Of the operations it needs the metrics that package emf
-// writes.
+// idempotency adds, errors and throttles of the store) and one for each
+// function and what feeds it. Of the operations it needs the metrics that
+// package emf writes.
 func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) awscloudwatch.Dashboard {
 	if props == nil {
 		props = &DashboardProps{}
@@ -40,10 +40,8 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 		board.AddWidgets(storeRow(operation)...)
 	}
 	for _, f := range props.Functions {
-		if row := sourceRow(f); len(row) > 0 {
-			board.AddWidgets(heading("# " + *f.scope.Node().Id() + "\nWhat waits for the function, and what was given up."))
-			board.AddWidgets(row...)
-		}
+		board.AddWidgets(heading("# " + *f.scope.Node().Id() + "\nWhether the function runs, what waits for it, and what was given up."))
+		board.AddWidgets(functionRow(f)...)
 	}
 	return board
 }
@@ -75,8 +73,19 @@ func storeRow(operation string) []awscloudwatch.IWidget {
 	}
 }
 
-func sourceRow(f *IdempotentFunction) []awscloudwatch.IWidget {
-	options := &awscloudwatch.MetricOptions{Period: period(), Statistic: jsii.String("Maximum")}
+func functionRow(f *IdempotentFunction) []awscloudwatch.IWidget {
+	failing := []awscloudwatch.IMetric{f.metric("Errors", "Sum"), f.metric("Throttles", "Sum")}
+	if f.asyncSink != nil {
+		failing = append(failing, f.metric("DestinationDeliveryFailures", "Sum"))
+	}
+	for _, api := range f.apis {
+		failing = append(failing, api.MetricServerError(metricOptions("Sum")))
+	}
+	return append([]awscloudwatch.IWidget{graph("Errors and throttles of the function", failing...)}, sourceWidgets(f)...)
+}
+
+func sourceWidgets(f *IdempotentFunction) []awscloudwatch.IWidget {
+	options := metricOptions("Maximum")
 	var dead, age []awscloudwatch.IMetric
 	for _, q := range f.queues {
 		dead = append(dead, q.DeadLetters.MetricApproximateNumberOfMessagesVisible(options))
@@ -93,7 +102,7 @@ func sourceRow(f *IdempotentFunction) []awscloudwatch.IWidget {
 		row = append(row, graph("Age of the oldest message, s", age...))
 	}
 	if f.streams {
-		row = append(row, graph("Behind the stream, ms", f.Function.Metric(jsii.String("IteratorAge"), options)))
+		row = append(row, graph("Behind the stream, ms", f.metric("IteratorAge", "Maximum")))
 	}
 	return row
 }

@@ -45,7 +45,8 @@ func TestDashboard(t *testing.T) {
 	want := map[string]int{
 		"Calls by outcome": 2, "Share of calls, percent": 2, "Needs a look": 2,
 		"Added by idempotency, ms": 2, "Round trips to DynamoDB, mean of a call": 2, "Store": 2,
-		"Given up: dead letters and failures": 1, "Age of the oldest message, s": 1, "Behind the stream, ms": 1,
+		"Errors and throttles of the function": 1,
+		"Given up: dead letters and failures":  1, "Age of the oldest message, s": 1, "Behind the stream, ms": 1,
 	}
 	if !maps.Equal(shown, want) {
 		t.Errorf("got %v", shown)
@@ -66,6 +67,7 @@ func TestWatchingRefuses(t *testing.T) {
 			NewAlarms(newStack(), "A", &AlarmsProps{Functions: []*IdempotentFunction{f, f}})
 		},
 		"Takeovers: -1 is negative":     func() { NewAlarms(newStack(), "A", &AlarmsProps{Takeovers: -1, Operations: []string{"a"}}) },
+		"Errors: -1 is negative":        func() { NewAlarms(newStack(), "A", &AlarmsProps{Errors: -1, Operations: []string{"a"}}) },
 		"QueueAge: -1ns is negative":    func() { NewAlarms(newStack(), "A", &AlarmsProps{QueueAge: -1, Operations: []string{"a"}}) },
 		"IteratorAge: -1ns is negative": func() { NewAlarms(newStack(), "A", &AlarmsProps{IteratorAge: -1, Operations: []string{"a"}}) },
 	} {

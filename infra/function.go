@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -78,6 +79,7 @@ type IdempotentFunction struct {
 
 	props     IdempotentFunctionProps
 	scope     constructs.Construct
+	apis      []awsapigatewayv2.HttpApi
 	queues    []*Queue
 	streams   bool
 	failures  []awssqs.Queue // of streams and asynchronous sources

@@ -49,6 +49,7 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 			Path:        &path,
 		})
 	}
+	f.apis = append(f.apis, api)
 	return api
 }
 

@@ -83,3 +83,12 @@ func percent(operation, label string, among ...string) awscloudwatch.MathExpress
 }
 
 func period() awscdk.Duration { return awscdk.Duration_Minutes(jsii.Number(5)) }
+
+func metricOptions(statistic string) *awscloudwatch.MetricOptions {
+	return &awscloudwatch.MetricOptions{Period: period(), Statistic: &statistic}
+}
+
+// metric is one of Lambda's own.
+func (f *IdempotentFunction) metric(name, statistic string) awscloudwatch.Metric {
+	return f.Function.Metric(&name, metricOptions(statistic))
+}
