@@ -17,7 +17,7 @@ import (
 // required; the zero value of every other field is its default.
 type AlarmsProps struct {
 	// ConflictPercent is the share of an operation's calls, in percent, that
-	// may meet a running twin.
+	// may meet a running twin, in 5 min with at least 20 calls.
 	//
 	// Default: 20.
 	ConflictPercent float64
@@ -55,6 +55,12 @@ type AlarmsProps struct {
 	//
 	// Default: 1 h, or half of what the queue keeps if that is less.
 	QueueAge time.Duration
+
+	// Mismatches is how many calls in 5 min may come with the key of another
+	// payload. Who may call a public API can raise its alarm.
+	//
+	// Default: 10.
+	Mismatches int
 
 	// ServerErrors is at how many answers of an HTTP API with status 5xx in
 	// 5 min its alarm is raised.
@@ -115,6 +121,10 @@ func (a *alarms) add(id, description string, metric awscloudwatch.IMetric, thres
 	a.made = append(a.made, alarm)
 }
 
+// enoughCalls in a period are worth a percentage: a double click at night is
+// no alarm.
+const enoughCalls = 20
+
 func (a *alarms) operation(name string, p *AlarmsProps) {
 	for _, o := range []struct {
 		outcome, id, advice string
@@ -122,7 +132,7 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 	}{
 		{"lease lost", "LeaseLost", "a call outlived its lease, and its effect may have happened twice. Compare the lease with how long the handler runs.", 1},
 		{"unknown", "Unknown", "nobody knows whether the effect happened. Find out, and resolve the record.", 1},
-		{"mismatch", "Mismatch", "a key came again with another payload. The key is not unique, or a client reuses it.", 1},
+		{"mismatch", "Mismatch", "a key came again with another payload. The key is not unique, or a client reuses it.", float64(p.Mismatches)},
 		{"takeover", "Takeovers", "attempts crash or are cut off, and others take over. See the function's errors and timeouts.", float64(p.Takeovers)},
 	} {
 		a.add(name+o.id, name+": "+o.advice, calls(name, o.outcome), o.threshold)
@@ -132,7 +142,7 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 	a.add(name+"StoreThrottles", name+": DynamoDB throttles. See whether the table or one key is hot.",
 		used{name: metricStoreThrottles, operation: name}.metric("Sum"), 1)
 	a.add(name+"Conflicts", name+": many calls meet a running twin. Callers retry too early, or the handler is slow.",
-		percent(name, "conflicts in percent", "conflict"), p.ConflictPercent)
+		percentOfMany(name, "conflicts in percent", enoughCalls, "conflict"), p.ConflictPercent)
 }
 
 func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
@@ -197,6 +207,9 @@ func (p *AlarmsProps) withDefaults() AlarmsProps {
 	if filled.IteratorAge == 0 {
 		filled.IteratorAge = time.Hour
 	}
+	if filled.Mismatches == 0 {
+		filled.Mismatches = 10
+	}
 	if filled.ServerErrors == 0 {
 		filled.ServerErrors = 1
 	}
@@ -219,7 +232,7 @@ func (p *AlarmsProps) refuse() problems {
 		name  string
 		value int
 	}{
-		{"Errors", p.Errors}, {"ServerErrors", p.ServerErrors}, {"Takeovers", p.Takeovers}, {"Throttles", p.Throttles},
+		{"Errors", p.Errors}, {"Mismatches", p.Mismatches}, {"ServerErrors", p.ServerErrors}, {"Takeovers", p.Takeovers}, {"Throttles", p.Throttles},
 	} {
 		found.when(threshold.value < 0, "%s: %d is negative", threshold.name, threshold.value)
 	}

@@ -73,7 +73,7 @@ func TestAlarmThresholds(t *testing.T) {
 		}
 	}
 	want := map[string]float64{
-		"payLeaseLost": 1, "payUnknown": 1, "payMismatch": 1, "payTakeovers": 9, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
+		"payLeaseLost": 1, "payUnknown": 1, "payMismatch": 10, "payTakeovers": 9, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
 		"FunctionErrors": 5, "FunctionThrottles": 5, "FunctionServerErrors": 1, "FunctionUndelivered": 1,
 		"FunctionDeadLetters": 1, "FunctionQueueAge": 3600, "FunctionFailures": 1, "Function2Failures": 1, "FunctionIteratorAge": 3600e3,
 	}
@@ -107,7 +107,7 @@ func TestConflictsAreAShareOfCalls(t *testing.T) {
 	stack := newStack()
 	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}})
 	metrics := synth(t, stack).Resources()["AlarmspayConflicts"].Properties()["Metrics"].([]any)
-	if expression := metrics[0].(map[string]any)["Expression"]; expression != "100 * (FILL(conflict, 0)) / calls" || len(metrics) != 3 {
+	if expression := metrics[0].(map[string]any)["Expression"]; expression != "IF(calls >= 20, 100 * (FILL(conflict, 0)) / calls, 0)" || len(metrics) != 3 {
 		t.Errorf("got %v", metrics)
 	}
 }

@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -67,6 +68,12 @@ func calls(operation, outcome string) awscloudwatch.Metric {
 // percent of an operation's calls that had an outcome. A period without that
 // outcome has no data point for it, and without any call none at all.
 func percent(operation, label string, among ...string) awscloudwatch.MathExpression {
+	return percentOfMany(operation, label, 0, among...)
+}
+
+// percentOfMany is 0 in a period with fewer calls than the least: of two, one
+// is half.
+func percentOfMany(operation, label string, least int, among ...string) awscloudwatch.MathExpression {
 	var sum []string
 	metrics := map[string]awscloudwatch.IMetric{"calls": calls(operation, "")}
 	for _, outcome := range among {
@@ -74,8 +81,12 @@ func percent(operation, label string, among ...string) awscloudwatch.MathExpress
 		metrics[id] = calls(operation, outcome)
 		sum = append(sum, "FILL("+id+", 0)")
 	}
+	expression := "100 * (" + strings.Join(sum, " + ") + ") / calls"
+	if least > 0 {
+		expression = fmt.Sprintf("IF(calls >= %d, %s, 0)", least, expression)
+	}
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
-		Expression:   jsii.String("100 * (" + strings.Join(sum, " + ") + ") / calls"),
+		Expression:   &expression,
 		Label:        &label,
 		Period:       period(),
 		UsingMetrics: &metrics,
