@@ -75,8 +75,9 @@ func TestReadmeQueue(t *testing.T) {
 	}
 	handler := handlers.SQS(x, orderID, placeOrder, nil)
 	answer, err := handler(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m", Body: `{"orderId":"o"}`}}})
-	if text, _ := json.Marshal(answer); err != nil || string(text) != `{"batchItemFailures":[]}` {
-		t.Errorf("%s, %v", text, err)
+	text, notJSON := json.Marshal(answer)
+	if err != nil || notJSON != nil || string(text) != `{"batchItemFailures":[]}` {
+		t.Errorf("%s, %v, %v", text, err, notJSON)
 	}
 }
 

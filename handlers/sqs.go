@@ -37,8 +37,9 @@ type SQSOptions struct {
 	Margin time.Duration
 
 	// OnFailure is told of every message that is not done, when the batch has
-	// ended. It must not panic. Default: a line on [slog.Default] with the
-	// error's type, and the stack of a panic.
+	// ended. It must not panic. Default: a line on [slog.Default] with
+	// the text of an error that Once wrote, the type of any other, and the
+	// stack of a panic.
 	OnFailure func(context.Context, *RecordError)
 
 	// Visibility moves the time at which a message comes back, for one whose

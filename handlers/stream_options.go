@@ -20,8 +20,9 @@ type StreamOptions[E any] struct {
 	Margin time.Duration
 
 	// OnFailure is told of every record that is not done, when the batch has
-	// ended. It must not panic. Default: a line on [slog.Default] with the
-	// error's type, and the stack of a panic.
+	// ended. It must not panic. Default: a line on [slog.Default] with
+	// the text of an error that Once wrote, the type of any other, and the
+	// stack of a panic.
 	OnFailure func(context.Context, *RecordError)
 
 	// Poison takes a record over that fails at every delivery: its body does

@@ -92,7 +92,7 @@ const (
 	// RefuseMissingKey answers a [*MissingKeyError].
 	RefuseMissingKey MissingKeyPolicy = iota
 	// RunMissingKey runs the handler unprotected. A missing scope is refused
-	// all the same.
+	// all the same, and so is an error that wraps a [*MissingKeyError].
 	RunMissingKey
 )
 

@@ -52,7 +52,7 @@ type failure struct {
 
 const (
 	maxFailureMessage = 4 << 10
-	maxFailureCode    = 256
+	maxFailureName    = 256 // of a type or a code
 )
 
 func encodeFailure(err error) ([]byte, error) {
@@ -70,13 +70,13 @@ func (f *failure) describe(err error) {
 	}()
 	f.Message = truncate(err.Error(), maxFailureMessage)
 	if named, ok := unmarked(err).(interface{ ErrorType() string }); ok {
-		f.Type = truncate(named.ErrorType(), 256)
+		f.Type = truncate(named.ErrorType(), maxFailureName)
 	}
 	if coded, ok := errors.AsType[interface {
 		error
 		ErrorCode() string
 	}](err); ok {
-		f.Code = truncate(coded.ErrorCode(), maxFailureCode)
+		f.Code = truncate(coded.ErrorCode(), maxFailureName)
 	}
 }
 
@@ -84,9 +84,9 @@ func (f *failure) describe(err error) {
 // hand: the Data of a record whose Status is [Failed].
 func (e *ReplayedError) Encode() ([]byte, error) {
 	return json.Marshal(failure{
-		Type:    truncate(e.Type, maxFailureMessage),
+		Type:    truncate(e.Type, maxFailureName),
 		Message: truncate(e.Message, maxFailureMessage),
-		Code:    truncate(e.Code, maxFailureCode),
+		Code:    truncate(e.Code, maxFailureName),
 	})
 }
 
