@@ -34,11 +34,10 @@ type Config struct {
 	// Default: in a Lambda function, the end of the invocation and the
 	// ClockSkew, without heartbeat: Lambda ends the process then. So a crash
 	// blocks retries until the function's timeout and twice the ClockSkew
-	// have passed. Elsewhere 1 min with
-	// heartbeat; the deadline of a context is no lease there, as a handler
-	// may run on after it. For the same reason set a Lease if Do gets a
-	// context with a shorter deadline than its invocation's. At least twice
-	// the Reserve, and 10 ms.
+	// have passed. Elsewhere 1 min with heartbeat; the deadline of a context
+	// is no lease there, as a handler may run on after it. For the same
+	// reason set a Lease if Do gets a context with a shorter deadline than
+	// its invocation's. At least twice the Reserve, and 10 ms.
 	Lease time.Duration
 
 	// MaxAttempts is how many attempts a key has. An attempt counts when it

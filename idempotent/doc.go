@@ -34,10 +34,11 @@
 //
 // Between the effect and the record of it there is a moment in which a process
 // can die, stand still for longer than its lease, or not reach the store for as
-// long. The next attempt cannot know, and repeats the effect. There are three ways out: give the service that
-// performs it a [DownstreamKey], by which it recognises the repetition; have
-// the effect and the record in one transaction; or set Config.MaxAttempts to 1,
-// so that nothing runs again before a person has looked.
+// long. The next attempt cannot know, and repeats the effect. There are three
+// ways out: give the service that performs it a [DownstreamKey], by which it
+// recognises the repetition; have the effect and the record in one transaction;
+// or set Config.MaxAttempts to 1, so that nothing runs again before a person
+// has looked.
 //
 // The clocks of all callers have to agree within Config.ClockSkew, and all
 // writers of a record have to be fenced, as Once is. Writers of other libraries

@@ -39,6 +39,12 @@ type AlarmsProps struct {
 	// Default: 1 h.
 	IteratorAge time.Duration
 
+	// Mismatches is at how many calls in 5 min with the key of another payload
+	// the alarm is raised. Whoever may call a public API can raise it.
+	//
+	// Default: 10.
+	Mismatches int
+
 	// Notify are the topics that hear of an alarm, and of its end.
 	//
 	// Default: none. The alarms show in the console only.
@@ -55,12 +61,6 @@ type AlarmsProps struct {
 	//
 	// Default: 1 h, or half of what the queue keeps if that is less.
 	QueueAge time.Duration
-
-	// Mismatches is how many calls in 5 min may come with the key of another
-	// payload. Who may call a public API can raise its alarm.
-	//
-	// Default: 10.
-	Mismatches int
 
 	// ServerErrors is at how many answers of an HTTP API with status 5xx in
 	// 5 min its alarm is raised.
