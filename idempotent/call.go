@@ -49,7 +49,7 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) (err e
 	}
 	if record, ok := x.cache.get(c.id, wall(c.now).Add(x.config.ClockSkew)); ok {
 		c.event.Cached = true
-		return c.answerFrom(record)
+		return c.answerFrom(ctx, record)
 	}
 	if x.flights != nil {
 		return c.join(ctx)
@@ -100,14 +100,14 @@ func (c *call) bypass(ctx context.Context) error {
 }
 
 // answerFrom gives the caller what a finished record holds.
-func (c *call) answerFrom(record Record) error {
+func (c *call) answerFrom(ctx context.Context, record Record) error {
 	c.event.Outcome = OutcomeReplayed
 	if record.Fingerprint != "" && c.fingerprint != "" && record.Fingerprint != c.fingerprint {
 		c.event.Outcome = OutcomeMismatch
 		return &KeyReusedError{KeyHash: c.hash}
 	}
 	c.share(record)
-	return c.decode(record)
+	return c.decode(ctx, record)
 }
 
 // share keeps a finished record for those who may use it.
@@ -118,7 +118,7 @@ func (c *call) share(record Record) {
 	}
 }
 
-func (c *call) decode(record Record) error {
+func (c *call) decode(ctx context.Context, record Record) error {
 	if record.Status == Completed && !c.work.hasResult() {
 		return nil
 	}

@@ -92,7 +92,7 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 			}
 			met, owner = Record{}, rand.Text()
 		default:
-			return nil, c.answerWithoutRun(verdict, met)
+			return nil, c.answerWithoutRun(ctx, verdict, met)
 		}
 	}
 }
@@ -132,10 +132,10 @@ func (x *Executor) timeToRun(ctx context.Context, now, lease, invocation time.Ti
 	return ctx.Err() == nil && now.Before(x.handlerEnd(lease, invocation))
 }
 
-func (c *call) answerWithoutRun(v verdict, met Record) error {
+func (c *call) answerWithoutRun(ctx context.Context, v verdict, met Record) error {
 	switch v {
 	case replayRecord:
-		return c.answerFrom(met)
+		return c.answerFrom(ctx, met)
 	case refuseReuse:
 		c.event.Outcome = OutcomeMismatch
 		return &KeyReusedError{KeyHash: c.hash}

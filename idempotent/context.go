@@ -54,7 +54,10 @@ func DownstreamKey(ctx context.Context, name string) string {
 	if name == "" {
 		panic("idempotent: DownstreamKey: the name is empty")
 	}
-	sum := sha256.Sum256(appendPreimage(nil, in.id, name))
+	in.mustAllowEffects("DownstreamKey")
+	base := appendPreimage(nil, in.id)
+	base = appendPreimage(base, in.path...)
+	sum := sha256.Sum256(appendPreimage(base, name))
 	b := sum[:16]
 	b[6] = b[6]&0x0f | 0x80
 	b[8] = b[8]&0x3f | 0x80
@@ -67,7 +70,7 @@ func DownstreamKey(ctx context.Context, name string) string {
 // by itself.
 func Unprotected(ctx context.Context) context.Context {
 	outer, _ := ctx.Value(insideKey{}).(*inside)
-	in := &inside{id: unprotectedID(), outer: outer}
+	in := &inside{id: unprotectedID(), outer: outer, chain: chainOf(ctx), shared: &shared{}}
 	if outer != nil {
 		in.invocation = outer.invocation
 	}
@@ -88,8 +91,30 @@ type inside struct {
 	invocation time.Time // end of the outermost call's invocation, or zero
 	outer      *inside
 
-	mu    sync.Mutex
-	given []error // by calls within, with marks in them
+	// path holds the names of the steps that ctx is inside of.
+	path  []string
+	chain string // that came with the request
+
+	*shared
+}
+
+// shared is what the contexts of one call have together: the handler's and
+// those of its steps.
+type shared struct {
+	transactional Transactional // nil: nothing can be attached
+	optimistic    bool
+
+	mu       sync.Mutex
+	given    []error // by calls within, with marks in them
+	attached Attachment
+}
+
+// mustAllowEffects panics in a call that may run for nothing.
+func (in *inside) mustAllowEffects(helper string) {
+	if in.optimistic {
+		panic("idempotent: " + helper + ": under Config.Optimistic a handler has no effects but its transaction: " +
+			"a call that loses to another runs all the same")
+	}
 }
 
 // enter gives the context of a handler; h is nil in a run without the store.
@@ -102,6 +127,8 @@ func (c *call) enter(ctx context.Context, h *hold) (context.Context, *inside) {
 		held:       h != nil,
 		invocation: c.x.invocationEnd(ctx),
 		outer:      outer,
+		chain:      chainOf(ctx),
+		shared:     &shared{transactional: c.x.transactional},
 	}
 	if h != nil {
 		in.claim.Attempt, in.claim.takeover = h.record.Attempt, h.record.Used() > 1
@@ -112,7 +139,7 @@ func (c *call) enter(ctx context.Context, h *hold) (context.Context, *inside) {
 		// The event is for this call, not for those that its handler makes.
 		ctx = context.WithValue(ctx, eventKey{}, (*Event)(nil))
 	}
-	return withoutWait(ctx), in
+	return withoutChain(withoutWait(ctx)), in
 }
 
 // nestedIn reports whether ctx is inside of a call that holds this very record.

@@ -21,6 +21,8 @@ type Executor struct {
 	onLambda  bool
 	cache     *cache
 	flights   *flights
+	// transactional is the store, if it is that.
+	transactional Transactional
 	// storeID tells nested calls on the same store from those on others.
 	storeID any
 	// spread makes pauses differ between callers that would otherwise meet
@@ -55,6 +57,7 @@ func New(operation string, store Store, config *Config) (*Executor, error) {
 		onLambda:  os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
 		spread:    func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
 	}
+	x.transactional, _ = store.(Transactional)
 	x.storeID = x
 	if reflect.ValueOf(store).Comparable() {
 		x.storeID = store

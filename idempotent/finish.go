@@ -26,7 +26,7 @@ func (c *call) end(ctx context.Context, h *hold, end Change) error {
 		}
 		return nil
 	default:
-		return c.answerLate(stored)
+		return c.answerLate(ctx, stored)
 	}
 }
 
@@ -70,14 +70,14 @@ func (c *call) fail(ctx context.Context, h *hold, cause error) error {
 		return unmarked(cause)
 	default:
 		c.passOver(unmarked(cause))
-		return c.answerLate(stored)
+		return c.answerLate(ctx, stored)
 	}
 }
 
 // answerLate gives the caller of a run that lost its lease what the record now
 // holds: all callers get one answer.
-func (c *call) answerLate(stored Record) error {
-	err := c.decode(stored)
+func (c *call) answerLate(ctx context.Context, stored Record) error {
+	err := c.decode(ctx, stored)
 	c.event.Outcome = OutcomeLeaseLost
 	return err
 }

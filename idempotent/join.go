@@ -43,7 +43,7 @@ func (c *call) join(ctx context.Context) error {
 			// leaves no record. Its joiners go round.
 			if f.record != nil {
 				c.event.Joined = true
-				return c.answerFrom(*f.record)
+				return c.answerFrom(ctx, *f.record)
 			}
 		case <-left.C:
 			c.event.Outcome = OutcomeConflict

@@ -13,7 +13,7 @@ func (c *call) release(ctx context.Context, h *hold, cause error, refund bool) e
 	case keepTheir:
 		c.passOver(cause)
 		c.share(met)
-		return c.answerLate(met)
+		return c.answerLate(ctx, met)
 	case yieldIt:
 		c.passOver(cause)
 		return &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}

@@ -1,0 +1,74 @@
+package idempotent
+
+import (
+	"context"
+	"fmt"
+)
+
+// Attachment, for authors of stores, is what a handler collects to have it
+// committed together with its completion: the With of a [Change].
+type Attachment interface {
+	// Seal ends the collecting, as the handler has returned. An empty
+	// attachment is not committed. An error stands for an error of the
+	// handler: nothing is committed then.
+	Seal() (empty bool, err error)
+}
+
+// Transactional, for authors of stores, is a [Store] that takes attachments: as
+// With of a Create or of a Change that finishes a record.
+//
+// Where it is given one, ok says that all was committed; not ok, that the
+// record's condition failed, and nothing was written. A [*Rejected] says that
+// the attachment itself was refused, and that this call wrote nothing. After
+// any other error the outcome is unknown, and the same call is made again, with
+// the same arguments: the store then sends what it has sent before, in a way
+// that has it done once. A call whose arguments differ in anything is another
+// one.
+type Transactional interface {
+	Store
+	// Commit commits an attachment alone, for a call that runs without a
+	// record. id is what the id of its record would be; a call without a key
+	// has one of its own.
+	Commit(ctx context.Context, id string, with any) error
+}
+
+// Attach, for authors of stores, gives the attachment of the innermost call of
+// Do, or wrapped handler, that ctx belongs to. The first use within a call
+// makes it.
+//
+// It panics where nothing would commit the attachment: outside of a call,
+// under [Unprotected], and with a store that is not [Transactional]. What such
+// a handler collects would be lost without a word.
+func Attach[A Attachment](ctx context.Context, make func() A) A {
+	in, ok := ctx.Value(insideKey{}).(*inside)
+	switch {
+	case !ok:
+		panic("idempotent: Attach: the context is not one that Do or a wrapped handler was called with")
+	case in.transactional == nil:
+		panic("idempotent: Attach: nothing would commit it: the call is unprotected, or its store has no transactions")
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.attached == nil {
+		in.attached = make()
+	}
+	a, ok := in.attached.(A)
+	if !ok {
+		panic(fmt.Sprintf("idempotent: Attach: the call has a %T already", in.attached))
+	}
+	return a
+}
+
+// sealed gives what the handler has attached; nil for nothing.
+func (in *inside) sealed() (with Attachment, err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.attached == nil {
+		return nil, nil
+	}
+	empty, err := in.attached.Seal()
+	if err != nil || empty {
+		return nil, err
+	}
+	return in.attached, nil
+}

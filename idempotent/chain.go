@@ -1,0 +1,76 @@
+package idempotent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// ChainKey derives the idempotency key of one message or request to another
+// function that is protected too. Like [DownstreamKey] it is the same in every
+// attempt; unlike it, it can be read: root:step:step, where root stands for
+// the record of the chain's first call, and the rest are the names of the
+// steps and messages on the way. A later function adds its operation to the
+// names, so that two that get one message never send with one key.
+//
+// It panics with an empty name, and outside of a call.
+func ChainKey(ctx context.Context, name string) string {
+	in, ok := ctx.Value(insideKey{}).(*inside)
+	if !ok {
+		panic("idempotent: ChainKey: the context is not one that Do or a wrapped handler was called with")
+	}
+	if name == "" {
+		panic("idempotent: ChainKey: the name is empty")
+	}
+	in.mustAllowEffects("ChainKey")
+	var key strings.Builder
+	if in.chain == "" {
+		key.WriteString(chainRoot(in.id))
+	} else {
+		key.WriteString(in.chain)
+		name = in.claim.Operation + "#" + name // an operation has no '#'
+	}
+	for _, part := range append(in.path[:len(in.path):len(in.path)], name) {
+		key.WriteString(":")
+		chainEscaper.WriteString(&key, part)
+	}
+	if key.Len() > maxKeyLength {
+		return chainRoot(key.String())
+	}
+	return key.String()
+}
+
+var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25")
+
+// chainRoot stands for something long in 128 bits.
+func chainRoot(of string) string {
+	sum := sha256.Sum256(appendPreimage(nil, of))
+	return hex.EncodeToString(sum[:16])
+}
+
+type chainKey struct{}
+
+// WithChain gives the calls under ctx the [ChainKey] that came with their
+// message, for adapters: the keys that their handlers derive then continue it.
+// Only for messages whose senders are trusted: whoever chooses the chain
+// chooses the keys of the messages that follow from it. "" is none.
+func WithChain(ctx context.Context, chain string) context.Context {
+	if checkText("chain", chain, maxKeyLength, false) != nil {
+		chain = chainRoot(chain)
+	}
+	return context.WithValue(ctx, chainKey{}, chain)
+}
+
+// withoutChain lets a call within a handler begin a chain of its own.
+func withoutChain(ctx context.Context) context.Context {
+	if chainOf(ctx) == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, chainKey{}, "")
+}
+
+func chainOf(ctx context.Context) string {
+	chain, _ := ctx.Value(chainKey{}).(string)
+	return chain
+}
