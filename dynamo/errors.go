@@ -20,8 +20,9 @@ import (
 
 // Error is a call to DynamoDB that failed. It is [idempotent.ErrUnavailable]
 // when the call did not reach DynamoDB or found it too busy, and
-// [idempotent.ErrThrottled] as well when DynamoDB throttled it. Its text holds
-// no keys and no data.
+// [idempotent.ErrThrottled] as well when DynamoDB throttled it. It is
+// [idempotent.ErrTooLarge] when an item would exceed DynamoDB's limit. Its text
+// holds no keys and no data.
 type Error struct {
 	Op     string // the call, such as "PutItem"
 	Table  string
@@ -50,6 +51,8 @@ func (e *Error) Is(target error) bool {
 		return e.unavailable
 	case idempotent.ErrThrottled:
 		return e.throttled
+	case idempotent.ErrTooLarge:
+		return errors.Is(e.Err, errItemSize) || tooLarge(e.Err)
 	}
 	return false
 }

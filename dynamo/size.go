@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -41,6 +42,8 @@ func valueBytes(v types.AttributeValue) int {
 		return 1
 	}
 }
+
+var errItemSize = errors.New("an item holds at most 400 KB")
 
 // tooLarge recognises DynamoDB's own refusal of an item for its size, which
 // has no code of its own: the estimate does not know the attributes that

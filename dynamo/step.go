@@ -13,6 +13,9 @@ import (
 // step adds finished steps, each by its own path: writing the whole map would
 // lose a step that finishes at the same time.
 func (s *Store) step(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	if valueBytes(s.codec.encodeSteps(c.Steps)) > maxItemBytes {
+		return idempotent.Record{}, false, s.fail("UpdateItem", errItemSize)
+	}
 	_, err := s.send(ctx, f.ID, s.stepUpdate(f, c))
 	if noMap(err) {
 		// A record of another library, which has no map to add to.

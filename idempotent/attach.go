@@ -61,6 +61,9 @@ func Attach[A Attachment](ctx context.Context, make func() A) A {
 
 // sealed gives what the handler has attached; nil for nothing.
 func (in *inside) sealed() (with Attachment, err error) {
+	if err := in.steps.misuse(); err != nil {
+		return nil, err
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.attached == nil {

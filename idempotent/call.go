@@ -19,6 +19,9 @@ type call struct {
 	// finished is the record that answered the call, for the cache and for
 	// those who joined it; nil while there is no answer that others may have.
 	finished *Record
+	// claims says that the call has gone for a claim: not twice, if it comes
+	// back to a record in other hands.
+	claims bool
 	// passedOver is for the observer: an error that the caller does not get,
 	// because it has its result or a more telling error.
 	passedOver error
@@ -58,13 +61,23 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) (err e
 }
 
 // lead goes to the store.
-func (c *call) lead(ctx context.Context) error {
-	h, err := c.claim(ctx)
-	if err == nil && h != nil {
-		err = c.run(ctx, h)
+func (c *call) lead(ctx context.Context) (err error) {
+	if c.x.config.Optimistic {
+		err = c.runUnclaimed(ctx)
+	} else {
+		err = c.leadClaimed(ctx)
 	}
 	if c.finished != nil {
 		c.x.cache.put(*c.finished)
+	}
+	return err
+}
+
+func (c *call) leadClaimed(ctx context.Context) error {
+	c.claims = true
+	h, err := c.claim(ctx)
+	if err == nil && h != nil {
+		err = c.run(ctx, h)
 	}
 	return err
 }
@@ -92,11 +105,34 @@ func (c *call) bypass(ctx context.Context) error {
 			c.passOver(errPanicked)
 		}
 	}()
-	ctx, in := c.enter(ctx, nil)
-	err := c.work.run(ctx)
+	in := c.inside(ctx, nil)
+	err := c.openly(ctx, in, c.work.run)
+	var with Attachment
+	if err == nil {
+		with, err = in.sealed()
+	}
+	if with != nil {
+		var refused *Rejected
+		if refused, err = c.commitAlone(ctx, in, with); refused != nil {
+			err = refused.Err
+		}
+	}
+	if err != nil {
+		if c.event.Permanent = in.judge(err).permanent; c.event.Permanent {
+			err = c.compensateOpenly(ctx, in, err)
+		}
+	}
 	returned = true
-	c.event.Permanent = in.judge(err).permanent
 	return unmarked(err)
+}
+
+// openly runs a handler, or what undoes it, without a lease.
+func (c *call) openly(ctx context.Context, in *inside, fn func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	in.steps.open(cancel)
+	defer in.steps.close()
+	return fn(c.enter(ctx, in))
 }
 
 // answerFrom gives the caller what a finished record holds.
@@ -165,11 +201,15 @@ func (c *call) report(ctx context.Context, err error) {
 	}
 }
 
-// The three calls to the store, counted from when the clock was last looked at.
+// The calls to the store, counted from when the clock was last looked at.
 
 func (c *call) create(ctx context.Context, r Record, over time.Time) (Record, bool, error) {
+	return c.createWith(ctx, r, over, nil)
+}
+
+func (c *call) createWith(ctx context.Context, r Record, over time.Time, with any) (Record, bool, error) {
 	defer c.count()
-	return c.x.store.Create(ctx, r, over, nil)
+	return c.x.store.Create(ctx, r, over, with)
 }
 
 func (c *call) change(ctx context.Context, f Fence, change Change) (Record, bool, error) {

@@ -16,6 +16,14 @@ type hold struct {
 	// open says that the claim failed open: whether the record is stored,
 	// and ours, is not known.
 	open bool
+	// optimistic says that there was no claim.
+	optimistic bool
+	// sent says that a transaction was sent: a record that is deleted now
+	// could be revived by a late copy of the claim, and the transaction then
+	// be committed by a late copy of its own.
+	sent bool
+	// stepped says that a step may be recorded.
+	stepped bool
 }
 
 // maxRounds bounds the lost races of one claim. Whoever loses so many has met

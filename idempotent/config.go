@@ -66,6 +66,16 @@ type Config struct {
 	// false.
 	ReleasePermanent bool
 
+	// Optimistic saves the claim of handlers that have no effect but their
+	// transaction (see dynamo.Transaction), and one of the two round trips of a
+	// first call: the record is created by the transaction, if there is none.
+	// Of calls that run at once all run and one commits; the others get its
+	// result. So do later ones, after they have run: it is for handlers
+	// that are cheap to run in vain. It excludes MaxAttempts and FailOpen, and
+	// a handler that uses [Step], [DownstreamKey] or [ChainKey] is refused. A call that meets the
+	// record of one with a claim behaves as that. Default false.
+	Optimistic bool
+
 	// Reserve is the time kept back from the handler to record the result:
 	// its context ends so long before the lease does, and in a Lambda
 	// function so long before the invocation does. At most half of the
@@ -151,6 +161,10 @@ func (c *Config) validate() error {
 	refuse(c.MaxAttempts < 0, "MaxAttempts is %d, below 0", c.MaxAttempts)
 	refuse(c.OnMissingKey > RunMissingKey, "OnMissingKey is %d, which is no policy", c.OnMissingKey)
 	refuse(c.OnStoreError > FailOpen, "OnStoreError is %d, which is no policy", c.OnStoreError)
+	refuse(c.Optimistic && c.MaxAttempts > 0,
+		"Optimistic with MaxAttempts %d: without a claim there is no count of attempts", c.MaxAttempts)
+	refuse(c.Optimistic && c.OnStoreError == FailOpen,
+		"Optimistic with FailOpen: there is no claim that could fail")
 	refuse(c.Reserve < 0, "Reserve is %v, below 0", c.Reserve)
 	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
 	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)

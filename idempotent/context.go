@@ -103,6 +103,7 @@ type inside struct {
 type shared struct {
 	transactional Transactional // nil: nothing can be attached
 	optimistic    bool
+	steps         steps
 
 	mu       sync.Mutex
 	given    []error // by calls within, with marks in them
@@ -117,8 +118,9 @@ func (in *inside) mustAllowEffects(helper string) {
 	}
 }
 
-// enter gives the context of a handler; h is nil in a run without the store.
-func (c *call) enter(ctx context.Context, h *hold) (context.Context, *inside) {
+// inside is what the contexts of this call carry; h is nil in a run without the
+// store.
+func (c *call) inside(ctx context.Context, h *hold) *inside {
 	outer, _ := ctx.Value(insideKey{}).(*inside)
 	in := &inside{
 		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash},
@@ -128,18 +130,27 @@ func (c *call) enter(ctx context.Context, h *hold) (context.Context, *inside) {
 		invocation: c.x.invocationEnd(ctx),
 		outer:      outer,
 		chain:      chainOf(ctx),
-		shared:     &shared{transactional: c.x.transactional},
+		shared:     &shared{transactional: c.x.transactional, optimistic: c.x.config.Optimistic},
 	}
+	in.steps.x, in.steps.identity = c.x, c.identity
 	if h != nil {
 		in.claim.Attempt, in.claim.takeover = h.record.Attempt, h.record.Used() > 1
 		in.invocation = h.invocation // ctx ends earlier, by the Reserve
+		if !h.open {
+			in.steps.owner, in.steps.attempt, in.steps.stored = h.record.Owner, h.record.Attempt, h.record.Steps
+		}
 	}
+	return in
+}
+
+// enter gives the context of a handler.
+func (c *call) enter(ctx context.Context, in *inside) context.Context {
 	ctx = context.WithValue(ctx, insideKey{}, in)
 	if eventOf(ctx) != nil {
 		// The event is for this call, not for those that its handler makes.
 		ctx = context.WithValue(ctx, eventKey{}, (*Event)(nil))
 	}
-	return withoutChain(withoutWait(ctx)), in
+	return withoutChain(withoutWait(ctx))
 }
 
 // nestedIn reports whether ctx is inside of a call that holds this very record.

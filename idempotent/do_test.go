@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -113,7 +114,7 @@ func TestDoReplaysPermanentErrors(t *testing.T) {
 	if !errors.As(err, &replayed) || event.Outcome != idempotent.OutcomeReplayed {
 		t.Fatalf("second: %v, %+v", err, event)
 	}
-	if *replayed != (idempotent.ReplayedError{Type: "insufficientFundsError", Message: "5 too little", Code: "funds"}) {
+	if !reflect.DeepEqual(*replayed, idempotent.ReplayedError{Type: "insufficientFundsError", Message: "5 too little", Code: "funds"}) {
 		t.Errorf("replayed: %+v", *replayed)
 	}
 	if r := stored(t, store); r.Status != idempotent.Failed {

@@ -97,17 +97,29 @@ func (e *MissingKeyError) Error() string {
 // Is reports whether target is ErrMissingKey.
 func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey }
 
-// OutcomeUnknownError says that the attempts that Config.MaxAttempts allows
-// are used up: each crashed, lost its lease, or failed with an error that is
+// OutcomeUnknownError says that nobody knows what was done.
+//
+// With Err, it is whether a transaction was committed: its answer was lost. A
+// retry gets its result if it was; but look at what was done first where Err
+// says that the record is gone.
+//
+// Without Err, the attempts that Config.MaxAttempts allows are used up: each crashed, lost its lease, or failed with an error that is
 // not marked [Retryable]. The work may have been done or not, and it is not run
 // again until a person has looked, and has removed the record (then it runs
 // again) or completed it.
 type OutcomeUnknownError struct {
 	KeyHash  string
 	Attempts int64 // those that count
+	Err      error
 }
 
+// Unwrap gives Err.
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
 func (e *OutcomeUnknownError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("idempotent: whether the transaction of this key (%s) was committed is not known: %v", short(e.KeyHash), e.Err)
+	}
 	return fmt.Sprintf("idempotent: all attempts with this key (%s) failed or ended without a known outcome (%d counted); check what was done, then complete or remove the record", short(e.KeyHash), e.Attempts)
 }
 
@@ -120,6 +132,9 @@ type ReplayedError struct {
 	Type    string // the Go type of the first error, as Lambda reports it
 	Message string
 	Code    string // optional, see [Permanent]
+	// Compensated are the steps that were undone after it, in that order (see
+	// [SagaStep]).
+	Compensated []string
 }
 
 // ErrorType is Type, so that a handler that passes the error on as its own
@@ -158,12 +173,14 @@ func (e *ResultUnavailableError) Unwrap() error { return e.Err }
 // retry is safe. Executed, it did run and its end may not be
 // recorded: the record stays claimed, and a retry meets an [InProgressError]
 // until the lease lapses and then runs the work again, unless
-// Config.MaxAttempts forbids it.
+// Config.MaxAttempts forbids it. RolledBack, it did run, and nothing of its
+// transaction was committed: a retry runs it again.
 type StoreError struct {
-	Op       string // "claim", "take over", "complete", …
-	Executed bool
-	Err      error
-	Handler  error // what the handler failed with, where it did
+	Op         string // "claim", "take over", "complete", …
+	Executed   bool
+	RolledBack bool
+	Err        error
+	Handler    error // what the handler failed with, where it did
 }
 
 func (e *StoreError) Error() string {
@@ -171,6 +188,8 @@ func (e *StoreError) Error() string {
 	switch {
 	case e.Executed:
 		state = "the handler runs or ran, and its end may not be recorded"
+	case e.RolledBack:
+		state = "nothing was committed; retry"
 	case errors.Is(e.Err, ErrUnavailable):
 		state = "the handler did not run; retry"
 	}

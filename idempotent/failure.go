@@ -48,6 +48,8 @@ type failure struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
+	// Compensated are the steps that were undone, in that order.
+	Compensated []string `json:"compensated,omitempty"`
 }
 
 const (
@@ -55,11 +57,11 @@ const (
 	maxFailureName    = 256 // of a type or a code
 )
 
-func encodeFailure(err error) ([]byte, error) {
+func describeFailure(err error) failure {
 	// A message that panics is no reason to run the work again.
 	f := failure{Type: typeName(unmarked(err))}
 	f.describe(err)
-	return json.Marshal(f)
+	return f
 }
 
 func (f *failure) describe(err error) {
@@ -87,6 +89,8 @@ func (e *ReplayedError) Encode() ([]byte, error) {
 		Type:    truncate(e.Type, maxFailureName),
 		Message: truncate(e.Message, maxFailureMessage),
 		Code:    truncate(e.Code, maxFailureName),
+
+		Compensated: e.Compensated,
 	})
 }
 
@@ -95,7 +99,7 @@ func decodeFailure(data []byte) (*ReplayedError, error) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, err
 	}
-	return &ReplayedError{Type: f.Type, Message: f.Message, Code: f.Code}, nil
+	return &ReplayedError{Type: f.Type, Message: f.Message, Code: f.Code, Compensated: f.Compensated}, nil
 }
 
 // typeName is the name under which aws-lambda-go reports an error.

@@ -3,6 +3,7 @@ package idempotent_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func TestEncodedFailureIsReplayed(t *testing.T) {
 		})
 		want.Message = want.Message[:min(len(want.Message), 4<<10)]
 		var got *idempotent.ReplayedError
-		if !errors.As(err, &got) || *got != want {
+		if !errors.As(err, &got) || !reflect.DeepEqual(*got, want) {
 			t.Errorf("replayed %.80v, want %.80v", err, &want)
 		}
 	}

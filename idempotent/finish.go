@@ -3,13 +3,18 @@ package idempotent
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"time"
 )
 
 // complete records the result of a handler that succeeded. Nothing is released
 // from here on: the work is done.
 func (c *call) complete(ctx context.Context, h *hold) error {
-	return c.end(ctx, h, c.encoded(ctx, h))
+	return c.end(ctx, h, c.encoded(ctx, func(withoutResult Change) {
+		if err := c.end(ctx, h, withoutResult); err != nil {
+			c.passOver(err)
+		}
+	}))
 }
 
 // end completes the record, and answers what the caller is to get beside the
@@ -31,15 +36,13 @@ func (c *call) end(ctx context.Context, h *hold, end Change) error {
 }
 
 // encoded is the change that completes the record. If the codec ends the
-// goroutine (runtime.Goexit), the record is completed on the way out.
-func (c *call) encoded(ctx context.Context, h *hold) Change {
+// goroutine (runtime.Goexit), onExit is called on the way out.
+func (c *call) encoded(ctx context.Context, onExit func(withoutResult Change)) Change {
 	withoutResult := Change{Status: Completed, Unavailable: "the result could not be encoded"}
 	returned := false
 	defer func() {
 		if !returned {
-			if err := c.end(ctx, h, withoutResult); err != nil {
-				c.passOver(err)
-			}
+			onExit(withoutResult)
 		}
 	}()
 	data, err := c.work.encode()
@@ -48,16 +51,19 @@ func (c *call) encoded(ctx context.Context, h *hold) Change {
 		c.passOver(err)
 		return withoutResult
 	}
-	return Change{Status: Completed, Data: data}
+	e, err := c.x.enclose(ctx, Place{Record: c.id, Slot: "result"}, data)
+	if err != nil {
+		c.passOver(err)
+	}
+	return Change{Status: Completed, Data: e.data, Unavailable: e.unavailable}
 }
 
 // fail records a permanent error.
-func (c *call) fail(ctx context.Context, h *hold, cause error) error {
-	data, err := encodeFailure(cause)
+func (c *call) fail(ctx context.Context, h *hold, cause error, undone []string) error {
+	end, err := c.failed(ctx, cause, undone)
 	if err != nil {
 		return c.notRecorded(h, "fail", err, unmarked(cause))
 	}
-	end := Change{Status: Failed, Data: data}
 	stored, err := c.finish(ctx, h, end)
 	switch {
 	case err != nil:
@@ -72,6 +78,21 @@ func (c *call) fail(ctx context.Context, h *hold, cause error) error {
 		c.passOver(unmarked(cause))
 		return c.answerLate(ctx, stored)
 	}
+}
+
+// failed is the change that stores a permanent error.
+func (c *call) failed(ctx context.Context, cause error, undone []string) (Change, error) {
+	f := describeFailure(cause)
+	f.Compensated = undone
+	data, err := json.Marshal(f)
+	if err != nil {
+		return Change{}, err
+	}
+	e, err := c.x.enclose(ctx, Place{Record: c.id, Slot: "failure"}, data)
+	if err != nil {
+		c.passOver(err)
+	}
+	return Change{Status: Failed, Data: e.data, Unavailable: e.unavailable}, nil
 }
 
 // answerLate gives the caller of a run that lost its lease what the record now
@@ -90,6 +111,12 @@ func (c *call) notRecorded(h *hold, op string, err, handler error) error {
 		c.event.Outcome = OutcomeBypassed
 		c.passOver(failed)
 		return handler
+	}
+	if unknown, ok := err.(*OutcomeUnknownError); ok {
+		if handler != nil {
+			c.passOver(handler)
+		}
+		return unknown
 	}
 	if isLost {
 		c.event.Outcome = OutcomeLeaseLost
@@ -145,10 +172,7 @@ func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) 
 				return Record{}, err
 			}
 		case ok:
-			written := c.finishedRecord(h, end)
-			if met.Unavailable != "" {
-				written.Data, written.Unavailable = nil, met.Unavailable
-			}
+			written := c.written(h, end, met)
 			c.share(written)
 			return written, nil
 		default:
@@ -163,6 +187,10 @@ func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) 
 			case adoptIt:
 				write = c.finishAbandoned(h, met)
 			case recreate:
+				if h.sent {
+					// The transaction may have been committed before.
+					return Record{}, c.outcomeUnknown(errRecordGone)
+				}
 				write = c.finishVanished(h, over)
 			}
 			if ctx.Err() != nil {

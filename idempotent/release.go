@@ -25,9 +25,30 @@ func (c *call) release(ctx context.Context, h *hold, cause error, refund bool) e
 var errPanicked = errors.New("idempotent: the handler panicked")
 
 // abandon gives the record up while a panic goes on.
-func (c *call) abandon(ctx context.Context, h *hold) {
+func (c *call) abandon(ctx context.Context, h *hold, in *inside) {
 	c.passOver(errPanicked)
-	c.giveUp(ctx, h, false)
+	unheard := in.steps.unheard()
+	switch {
+	case h.optimistic:
+		c.event.Outcome = OutcomeReleased
+	case unheard != nil:
+		c.event.Outcome = OutcomeUnknown
+		c.passOver(unheard)
+	default:
+		c.giveUp(ctx, h, false)
+	}
+}
+
+// keepClaimed ends a run with a step that is done and may not be recorded.
+// Nothing is released: the next attempt would do the step again, while the
+// write may still be on its way.
+func (c *call) keepClaimed(unheard *StoreError, cause error) error {
+	c.event.Outcome = OutcomeUnknown
+	failed := *unheard
+	if !errors.Is(cause, error(unheard)) {
+		failed.Handler = unmarked(cause)
+	}
+	return &failed
 }
 
 // maxReleases bounds the tries of a release: unlike a result, it may be lost,
@@ -43,7 +64,7 @@ func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, ending
 	defer cancel()
 	how := ReleaseKeep
 	switch {
-	case h.record.Attempt == 1 && c.x.config.MaxAttempts == 0 && !h.open:
+	case h.record.Attempt == 1 && c.x.config.MaxAttempts == 0 && !h.open && !h.sent && !h.stepped:
 		how = ReleaseDelete
 	case refund:
 		how = ReleaseRefund

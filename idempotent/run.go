@@ -9,98 +9,67 @@ import (
 // handler did.
 func (c *call) run(ctx context.Context, h *hold) error {
 	c.event.Attempt = h.record.Attempt
-	in, err := c.underLease(ctx, h)
+	in := c.inside(ctx, h)
+	if err := in.steps.readFailure(ctx); err != nil {
+		return c.release(ctx, h, err, true)
+	}
+	err := c.underLease(ctx, h, in, c.work.run)
+	if failed := in.steps.failed; failed != nil {
+		// An earlier attempt has failed for good: nothing that this one did
+		// counts.
+		return c.failForGood(ctx, h, in, failed.err())
+	}
+	var with Attachment
 	if err == nil {
+		with, err = in.sealed()
+	}
+	switch {
+	case err != nil:
+	case with == nil:
 		return c.complete(ctx, h)
+	case h.open:
+		return c.commitUnclaimed(ctx, h, in, with)
+	default:
+		var refused *Rejected
+		if refused, err = c.commit(ctx, h, with); refused == nil {
+			return err
+		}
+		err = refused.Err
 	}
-	asks := in.judge(err)
-	c.event.Permanent = asks.permanent
-	if asks.permanent && !c.x.config.ReleasePermanent {
-		return c.fail(ctx, h, err)
-	}
-	return c.release(ctx, h, err, asks.retryable)
+	return c.settle(ctx, h, in, err)
 }
 
-// underLease calls the handler. If that panics, the record is given up while
-// the panic goes on: recover would cost it its stack. runtime.Goexit, which
-// ends a test that failed, takes the same way.
-func (c *call) underLease(ctx context.Context, h *hold) (*inside, error) {
+// settle ends a run whose handler, or transaction, failed.
+func (c *call) settle(ctx context.Context, h *hold, in *inside, err error) error {
+	asks := in.judge(err)
+	c.event.Permanent = asks.permanent
+	switch {
+	case asks.permanent && !c.x.config.ReleasePermanent:
+		return c.failForGood(ctx, h, in, err)
+	case in.steps.unheard() != nil:
+		return c.keepClaimed(in.steps.unheard(), err)
+	default:
+		return c.release(ctx, h, err, asks.retryable)
+	}
+}
+
+// underLease calls a handler, or what undoes it. If that panics, the record is
+// given up while the panic goes on: recover would cost it its stack.
+// runtime.Goexit, which ends a test that failed, takes the same way.
+func (c *call) underLease(ctx context.Context, h *hold, in *inside, fn func(context.Context) error) error {
 	k := c.keep(ctx, h)
 	began, returned := time.Now(), false
 	defer func() {
-		c.event.Handler = time.Since(began)
+		c.event.Handler += time.Since(began)
+		in.steps.close()
 		k.stop()
+		c.countSteps(h, in)
 		if !returned {
-			c.abandon(ctx, h)
+			c.abandon(ctx, h, in)
 		}
 	}()
-	handlerCtx, in := c.enter(k.ctx, h)
-	err := c.work.run(handlerCtx)
+	in.steps.open(k.cancel)
+	err := fn(c.enter(k.ctx, in))
 	returned = true
-	return in, err
-}
-
-// ran is the outcome of a call whose handler's end is recorded.
-func (h *hold) ran() Outcome {
-	switch {
-	case h.open:
-		return OutcomeBypassed
-	case h.record.Used() > 1:
-		return OutcomeTakeover
-	default:
-		return OutcomeExecuted
-	}
-}
-
-const (
-	shortestAttempt = 200 * time.Millisecond
-	longestAttempt  = 5 * time.Second
-)
-
-// finishing gives the context of the writes that record a handler's end. It
-// outlives the handler's: a client that has gone, or a lease that is over, is
-// no reason to leave the work unrecorded. The time is up when the lease ends,
-// or so long before the invocation does that its caller still hears of it; a
-// nested call leaves the outer one's Reserve alone. It is always enough for a
-// try.
-func (c *call) finishing(ctx context.Context, h *hold) (context.Context, context.CancelFunc) {
-	end, least := h.record.Lease, max(c.x.config.Reserve, shortestAttempt)
-	switch {
-	case h.open:
-		end = time.Time{} // the caller chose to go on without the store
-	case !h.invocation.IsZero():
-		least = shortestAttempt
-		if last := h.invocation.Add(-min(c.x.config.Reserve/5, shortestAttempt)); last.Before(end) {
-			end = last
-		}
-		_, nested := ctx.Value(insideKey{}).(*inside)
-		if deadline, ok := ctx.Deadline(); nested && ok && deadline.Before(end) {
-			end = deadline
-		}
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), max(end.Sub(wall(time.Now())), least))
-}
-
-// attemptTime bounds one of the tries within ctx, so that one connection that
-// hangs does not take the time of all the others.
-func attemptTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, _ := ctx.Deadline()
-	half := min(time.Until(deadline)/2, longestAttempt)
-	return context.WithTimeout(ctx, max(half, shortestAttempt))
-}
-
-// rest pauses for about d; a done context ends it, for the next call to the
-// store to report.
-func (c *call) rest(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(c.x.spread(d))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// backoff is the pause after a try that failed.
-func backoff(try int) time.Duration {
-	return min(time.Duration(try)*20*time.Millisecond, time.Second)
+	return err
 }

@@ -1,0 +1,154 @@
+package idempotent
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+)
+
+// undo is what is called to undo a finished step.
+type undo struct {
+	name string
+	data []byte // the step's encoded result
+	fn   func(ctx context.Context, data []byte) error
+}
+
+const (
+	failureStep = internalStep + "failure"
+	undoStep    = internalStep + "undo:"
+)
+
+// sagaFailure is stored before the first step is undone: from then on the call
+// has failed for good, whoever goes on with it.
+type sagaFailure struct {
+	failure
+	// Steps to undo, in their order.
+	Steps []string `json:"steps"`
+}
+
+func (f *sagaFailure) err() error {
+	return &ReplayedError{Type: f.Type, Message: f.Message, Code: f.Code, Compensated: f.Steps}
+}
+
+// readFailure finds out whether an earlier attempt has failed for good.
+func (s *steps) readFailure(ctx context.Context) error {
+	stored, ok := s.stored[failureStep]
+	if !ok {
+		return nil
+	}
+	data, err := s.x.disclose(ctx, s.place(failureStep), untagged(stored))
+	f := new(sagaFailure)
+	if err == nil {
+		err = json.Unmarshal(data, f)
+	}
+	if err != nil {
+		return &ResultUnavailableError{KeyHash: s.hash, Reason: "it has failed for good, and what is to be undone cannot be read", Err: err}
+	}
+	s.failed = f
+	return nil
+}
+
+// failForGood undoes what there is to undo, and stores the failure.
+func (c *call) failForGood(ctx context.Context, h *hold, in *inside, cause error) error {
+	c.event.Permanent = true
+	undone, err := c.compensate(ctx, h, in, cause)
+	switch {
+	case err == nil:
+		return c.fail(ctx, h, cause, undone)
+	case in.steps.unheard() != nil:
+		return c.keepClaimed(in.steps.unheard(), err)
+	default:
+		return c.release(ctx, h, err, false)
+	}
+}
+
+// toUndo gives what is to be undone, in that order.
+func (s *steps) toUndo() []undo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	undos := slices.Clone(s.undos)
+	slices.Reverse(undos)
+	return undos
+}
+
+// compensateOpenly undoes in a run without a record. The first that cannot be
+// undone ends it: nobody goes on from there.
+func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) error {
+	for _, u := range in.steps.toUndo() {
+		err := c.openly(ctx, in, func(ctx context.Context) error { return u.fn(ctx, u.data) })
+		if err != nil {
+			return &CompensationError{KeyHash: c.hash, Step: u.name, Err: err, Cause: unmarked(cause)}
+		}
+	}
+	return cause
+}
+
+// compensate undoes the finished steps of a call that has failed for good, and
+// answers their names.
+func (c *call) compensate(ctx context.Context, h *hold, in *inside, cause error) (names []string, err error) {
+	s := &in.steps
+	undos := s.toUndo()
+	if s.failed == nil && len(undos) == 0 {
+		return nil, nil
+	}
+	if unheard := s.unheard(); unheard != nil {
+		// Whether there is one more to undo is for the next attempt to see.
+		return nil, unheard
+	}
+	for _, u := range undos {
+		names = append(names, u.name)
+	}
+	if s.failed != nil {
+		names = s.failed.Steps
+	}
+	err = c.underLease(ctx, h, in, func(ctx context.Context) error {
+		if s.failed == nil {
+			if err := in.beginUndoing(ctx, cause, names); err != nil {
+				return err
+			}
+		}
+		for _, name := range names {
+			if err := in.undo(ctx, name, undos); err != nil {
+				return &CompensationError{KeyHash: c.hash, Step: name, Err: err, Cause: unmarked(cause)}
+			}
+		}
+		return nil
+	})
+	return names, err
+}
+
+func (in *inside) beginUndoing(ctx context.Context, cause error, names []string) error {
+	f := sagaFailure{failure: describeFailure(cause), Steps: names}
+	in.steps.mu.Lock()
+	in.steps.failed = &f
+	in.steps.mu.Unlock()
+	return in.stepAs(ctx, failureStep, &step{name: failureStep, work: bookkeeping{f}})
+}
+
+func (in *inside) undo(ctx context.Context, name string, undos []undo) error {
+	at := slices.IndexFunc(undos, func(u undo) bool { return u.name == name })
+	if _, done := in.steps.stored[undoStep+name]; done {
+		return nil
+	}
+	if at < 0 {
+		return &StepError{Step: name, Reason: "it has to be undone, and the handler no longer reaches it"}
+	}
+	run := func(ctx context.Context) error { return undos[at].fn(ctx, undos[at].data) }
+	return in.stepAs(ctx, undoStep+name, &step{name: undoStep + name, work: undoing(run)})
+}
+
+// undoing is the work of a step that undoes another.
+type undoing func(context.Context) error
+
+func (u undoing) hasResult() bool               { return false }
+func (u undoing) run(ctx context.Context) error { return u(ctx) }
+func (u undoing) encode() ([]byte, error)       { return []byte("null"), nil }
+func (u undoing) decode([]byte) error           { return nil }
+
+// bookkeeping is a step that is only there to be stored.
+type bookkeeping struct{ value any }
+
+func (b bookkeeping) hasResult() bool           { return true }
+func (b bookkeeping) run(context.Context) error { return nil }
+func (b bookkeeping) encode() ([]byte, error)   { return json.Marshal(b.value) }
+func (b bookkeeping) decode([]byte) error       { return nil }

@@ -1,0 +1,77 @@
+package idempotent
+
+import "context"
+
+// Step calls fn once for a name within the life of the call's record: its
+// result is written into the record, and a later attempt gets it from there
+// instead of calling fn again. It costs one write, and no read. An attempt that
+// ends between fn and that write has the next one call fn again, so give what
+// fn calls its [DownstreamKey]: in the context that fn gets, that is the
+// step's own, and the same in every attempt.
+//
+// The name has at most 255 bytes of UTF-8 without control characters and ':',
+// and is used once in a run of the handler; again only after an error of fn,
+// which is answered as it is and stores nothing. Steps may run at the same time, and a step
+// within a step has a name of its own below the outer one's.
+//
+// Step fails with a [*StepError] if it cannot run, with a [*StoreError] if fn
+// ran and its write is not known to have landed, and with a [*LeaseLostError]
+// if another attempt has taken over. The handler should then return the error;
+// whatever it returns, the key is not released after the [*StoreError]. A
+// result that cannot be kept (it does not encode, or is too large) is answered
+// now, and a later attempt gets a [*ResultUnavailableError]: fn is not called
+// again.
+//
+// The record is one item: its steps count together against the limit of
+// 400 KB of DynamoDB, and each write is billed by the size of all.
+//
+// A call without a claim (bypassed, failed open, [Unprotected], or none) calls
+// fn and keeps nothing. Under Config.Optimistic a Step is refused.
+func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, error)) (T, error) {
+	return SagaStep(ctx, name, fn, nil)
+}
+
+// SagaStep is a [Step] that can be undone. If the call fails for good, with an
+// error that is marked [Permanent] from the handler or from its transaction,
+// the undo functions of its finished steps are called, the last first. Each is
+// a step itself: done once, and not again after a crash. Then the failure is
+// stored, and every repetition gets it: see [ReplayedError].
+//
+// undo gets the result of do as it was stored. An error of it ends the
+// call with a [*CompensationError] and releases the key. The next attempt goes on
+// undoing: the handler runs again to where it is given its finished steps,
+// and any other is refused, whatever the handler then returns. So it has to reach the same steps in every
+// attempt.
+//
+// Other errors of the handler undo nothing: the next attempt goes on from the
+// steps that are finished.
+func SagaStep[T any](ctx context.Context, name string, do func(context.Context) (T, error), undo func(context.Context, T) error) (T, error) {
+	in, ok := ctx.Value(insideKey{}).(*inside)
+	if !ok {
+		return do(ctx)
+	}
+	w := typed[T]{fn: do}
+	s := step{work: &w, name: name}
+	if x := in.steps.x; x != nil {
+		w.codec = x.config.Codec
+	}
+	if undo != nil {
+		s.undo = func(ctx context.Context, data []byte) error { return undoTyped(ctx, w, data, undo) }
+	}
+	if err := in.step(ctx, &s); err != nil {
+		var none T
+		return none, err
+	}
+	return w.result, nil
+}
+
+// undoTyped decodes the result again: the handler may have changed its own.
+// Without data it is one that could not be kept.
+func undoTyped[T any](ctx context.Context, w typed[T], data []byte, undo func(context.Context, T) error) error {
+	if data != nil {
+		if err := w.decode(data); err != nil {
+			return err
+		}
+	}
+	return undo(ctx, w.result)
+}

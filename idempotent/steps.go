@@ -1,0 +1,175 @@
+package idempotent
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+)
+
+// steps are the steps of one call.
+type steps struct {
+	x *Executor // nil: the context belongs to no call
+	identity
+	owner   string // "" where nothing is claimed, and so nothing kept
+	attempt int64
+	stored  map[string][]byte // by earlier attempts
+
+	mu        sync.Mutex
+	lose      func(error) // ends the handler's context; nil: the handler has returned
+	begun     map[string]bool
+	undos     []undo
+	failed    *sagaFailure // the call has failed for good: nothing new begins
+	unsettled *StoreError  // of a step whose write is not known to have landed
+	misused   error        // under Config.Optimistic
+	// What the call has yet to count.
+	written    bool
+	roundTrips int
+	spent      time.Duration
+	passedOver []error
+}
+
+// step is a step on its way.
+type step struct {
+	work
+	name string // as the user gave it
+	undo func(ctx context.Context, data []byte) error
+}
+
+func (s *steps) open(lose func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lose = lose
+}
+
+func (s *steps) close() { s.open(nil) }
+
+// step runs a step of the handler, or gives it the result that is stored.
+func (in *inside) step(ctx context.Context, s *step) error {
+	if err := checkStepName(in.path, s.name); err != nil {
+		return err
+	}
+	full := strings.Join(append(in.path[:len(in.path):len(in.path)], s.name), ":")
+	return in.stepAs(ctx, full, s)
+}
+
+func (in *inside) stepAs(ctx context.Context, full string, s *step) error {
+	data, found, err := in.steps.begin(full, s.undo != nil, in.optimistic)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return in.steps.replay(ctx, full, data, s)
+	case ctx.Err() != nil:
+		in.steps.free(full)
+		return context.Cause(ctx)
+	}
+	if err := in.runStep(ctx, full, s); err != nil {
+		return err
+	}
+	data, err = in.steps.finish(ctx, full, s)
+	if err == nil {
+		in.steps.finished(full, data, s)
+	}
+	return err
+}
+
+// runStep lets a name be used again after an error or a panic.
+func (in *inside) runStep(ctx context.Context, full string, s *step) (err error) {
+	done := false
+	defer func() {
+		if !done {
+			in.steps.free(full)
+		}
+	}()
+	inner := *in
+	inner.path = append(in.path[:len(in.path):len(in.path)], s.name)
+	err = s.run(context.WithValue(ctx, insideKey{}, &inner))
+	done = err == nil
+	return err
+}
+
+// begin reserves a name, and gives what is stored under it.
+func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, found bool, err error) {
+	refuse := func(reason string) ([]byte, bool, error) {
+		return nil, false, &StepError{Step: full, Reason: reason}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch data, found = s.stored[full]; {
+	case s.x == nil:
+		return nil, false, nil // nothing is known of the call
+	case optimistic:
+		_, _, s.misused = refuse("under Config.Optimistic a handler has no effects but its transaction")
+		return nil, false, s.misused
+	case s.lose == nil:
+		return refuse("the handler has returned")
+	case undoable && s.x.config.ReleasePermanent:
+		return refuse("with Config.ReleasePermanent nothing says that a failure was undone")
+	case s.begun[full]:
+		return refuse("the name is used twice in one run")
+	case s.failed != nil && !found && !strings.HasPrefix(full, internalStep):
+		return refuse("the call has failed for good, and is being undone")
+	}
+	if s.begun == nil {
+		s.begun = make(map[string]bool)
+	}
+	s.begun[full] = true
+	return data, found, nil
+}
+
+func (s *steps) free(full string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.begun, full)
+}
+
+// replay gives a step what an earlier attempt has stored.
+func (s *steps) replay(ctx context.Context, full string, stored []byte, st *step) error {
+	data, err := s.x.disclose(ctx, s.place(full), untagged(stored))
+	if err == nil {
+		err = st.decode(data)
+	}
+	if err != nil {
+		return &ResultUnavailableError{KeyHash: s.hash, Reason: "of the step " + full + ", which is finished", Err: err}
+	}
+	s.finished(full, data, st)
+	return nil
+}
+
+func (s *steps) finished(full string, data []byte, st *step) {
+	if st.undo == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.undos = append(s.undos, undo{name: full, data: data, fn: st.undo})
+}
+
+func (s *steps) place(full string) Place { return Place{Record: s.id, Slot: "step:" + full} }
+
+// internalStep begins the names of steps that are the protocol's own.
+const internalStep = ":"
+
+func checkStepName(path []string, name string) error {
+	const limit = 255
+	length := len(name)
+	for _, outer := range path {
+		length += len(outer) + 1
+	}
+	reason := ""
+	switch err := checkText("name", name, limit, false); {
+	case name == "":
+		reason = "the name is empty"
+	case strings.Contains(name, ":"):
+		reason = "the name has a ':', which stands between the names of nested steps"
+	case err != nil:
+		reason = "the name is not text of at most 255 bytes"
+	case length > limit:
+		reason = "with those of the steps around it, the name has more than 255 bytes"
+	}
+	if reason == "" {
+		return nil
+	}
+	return &StepError{Step: truncate(name, limit), Reason: reason}
+}

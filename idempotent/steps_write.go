@@ -1,0 +1,153 @@
+package idempotent
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// The first byte of what a record keeps of a step says what follows.
+const (
+	stepData        = '=' // its result
+	stepUnavailable = '!' // why there is none
+	stepPayload     = '@' // where its result is kept
+)
+
+func tagged(e enclosed) []byte {
+	switch {
+	case e.unavailable != "":
+		return append([]byte{stepUnavailable}, e.unavailable...)
+	case e.payload != "":
+		return append([]byte{stepPayload}, e.payload...)
+	default:
+		return append([]byte{stepData}, e.data...)
+	}
+}
+
+func untagged(stored []byte) enclosed {
+	if len(stored) == 0 {
+		return enclosed{unavailable: "what is stored is no result of a step"}
+	}
+	switch rest := stored[1:]; stored[0] {
+	case stepData:
+		return enclosed{data: rest}
+	case stepPayload:
+		return enclosed{payload: string(rest)}
+	case stepUnavailable:
+		return enclosed{unavailable: "it could not be kept: " + string(rest)}
+	default:
+		return enclosed{unavailable: "what is stored is no result of a step"}
+	}
+}
+
+// finish keeps the result of a step that was done. It answers the encoded
+// result, nil where it is not kept.
+func (s *steps) finish(ctx context.Context, full string, w work) ([]byte, error) {
+	if s.owner == "" {
+		return nil, nil
+	}
+	data, err := w.encode()
+	e := enclosed{unavailable: "it could not be encoded"}
+	if err == nil {
+		if e, err = s.x.enclose(context.WithoutCancel(ctx), s.place(full), data); e.unavailable != "" {
+			data = nil
+		}
+	}
+	if err != nil {
+		s.passOver(err)
+	}
+	err = s.write(ctx, full, tagged(e))
+	if errors.Is(err, ErrTooLarge) {
+		s.passOver(err)
+		data, err = nil, s.write(ctx, full, tagged(enclosed{unavailable: "it was too large"}))
+	}
+	var unheard *StoreError
+	if errors.As(err, &unheard) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.unsettled = unheard
+	}
+	return data, err
+}
+
+// write makes the fenced write of a finished step, as often as needed until the
+// handler's time is up, and at least once.
+func (s *steps) write(ctx context.Context, full string, value []byte) error {
+	fence := Fence{ID: s.id, Owner: s.owner}
+	change := Change{Steps: map[string][]byte{full: value}}
+	for try := 1; ; try++ {
+		met, ok, err := s.send(ctx, fence, change)
+		switch {
+		case ok:
+			return nil
+		case errors.Is(err, ErrTooLarge):
+			return err
+		case err == nil && (met.Status != InProgress || met.Owner != s.owner):
+			lost := &LeaseLostError{KeyHash: s.hash, Attempt: s.attempt}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.lose != nil {
+				s.lose(lost)
+			}
+			return lost
+		case ctx.Err() != nil:
+			return &StoreError{Op: "step", Executed: true, Err: errors.Join(context.Cause(ctx), err)}
+		}
+		rest := call{x: s.x}
+		rest.rest(ctx, backoff(try))
+	}
+}
+
+// send is one try. It outlives the handler's context, which may end while the
+// step does.
+func (s *steps) send(ctx context.Context, f Fence, change Change) (Record, bool, error) {
+	limit := longestAttempt
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = max(min(limit, time.Until(deadline)/2), shortestAttempt)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	began := time.Now()
+	met, ok, err := s.x.store.Change(ctx, f, change)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// Also a write whose answer was lost may have left its trace.
+	s.written = true
+	s.roundTrips++
+	s.spent += time.Since(began)
+	return met, ok, err
+}
+
+// unheard is the error of a step whose write is not known to have landed.
+func (s *steps) unheard() *StoreError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unsettled
+}
+
+// misuse is why nothing of the call may be committed.
+func (s *steps) misuse() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.misused
+}
+
+func (s *steps) passOver(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.passedOver = append(s.passedOver, err)
+}
+
+// countSteps adds what the steps did to the event.
+func (c *call) countSteps(h *hold, in *inside) {
+	s := &in.steps
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h.stepped = h.stepped || s.written
+	c.event.RoundTrips += s.roundTrips
+	c.event.Store += s.spent
+	for _, err := range s.passedOver {
+		c.passOver(err)
+	}
+	s.roundTrips, s.spent, s.passedOver = 0, 0, nil
+}

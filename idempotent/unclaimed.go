@@ -1,0 +1,164 @@
+package idempotent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+)
+
+// runUnclaimed runs the handler without a claim (see Config.Optimistic): what
+// it does is its transaction, which writes the record too, where there is none.
+func (c *call) runUnclaimed(ctx context.Context) error {
+	if ctx.Err() != nil {
+		c.event.Outcome = OutcomeFailed
+		return &StoreError{Op: "run", Err: context.Cause(ctx)}
+	}
+	h := &hold{
+		record:     Record{ID: c.id, Status: InProgress, Owner: rand.Text(), Fingerprint: c.fingerprint},
+		invocation: c.x.invocationEnd(ctx), open: true, optimistic: true,
+	}
+	in := c.inside(ctx, h)
+	err := c.underLease(ctx, h, in, c.work.run)
+	var with Attachment
+	if err == nil {
+		with, err = in.sealed()
+	}
+	if err != nil {
+		return c.settleUnclaimed(ctx, h, in, err)
+	}
+	return c.commitUnclaimed(ctx, h, in, with)
+}
+
+// settleUnclaimed stores a failure for good. After any other error there is
+// nothing to give up.
+func (c *call) settleUnclaimed(ctx context.Context, h *hold, in *inside, err error) error {
+	asks := in.judge(err)
+	c.event.Permanent = asks.permanent
+	if !asks.permanent || c.x.config.ReleasePermanent {
+		c.event.Outcome = OutcomeReleased
+		return unmarked(err)
+	}
+	return c.failUnclaimed(ctx, h, err)
+}
+
+// commitUnclaimed commits what the handler has attached together with a new,
+// completed record.
+func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with Attachment) error {
+	end := c.encoded(ctx, func(Change) {})
+	if with != nil {
+		end.With = with // a nil Attachment in an any is not nil
+	}
+	met, ok, err := c.put(ctx, h, end)
+	var refused *Rejected
+	switch {
+	case errors.As(err, &refused) && h.optimistic:
+		return c.settleUnclaimed(ctx, h, in, refused.Err)
+	case errors.As(err, &refused):
+		return c.settle(ctx, h, in, refused.Err)
+	case err != nil:
+		// There is nothing to fence: a copy of it may still arrive.
+		return c.outcomeUnknown(err)
+	case ok, wrote(met, h, end):
+		h.record.Attempt = 1
+		c.event.Attempt = 1
+		c.recorded(h, met)
+		return nil
+	case met.Status == InProgress && met.Owner == h.record.Owner:
+		// The claim that failed open had landed.
+		h.record, h.open = met, false
+		c.event.Attempt = met.Attempt
+		rejected, err := c.commit(ctx, h, with)
+		if rejected != nil {
+			return c.settle(ctx, h, in, rejected.Err)
+		}
+		return err
+	}
+	return c.answerUnclaimed(ctx, met)
+}
+
+func (c *call) failUnclaimed(ctx context.Context, h *hold, cause error) error {
+	end, err := c.failed(ctx, cause, nil)
+	if err == nil {
+		var met Record
+		var ok bool
+		met, ok, err = c.put(ctx, h, end)
+		switch {
+		case err == nil && (ok || wrote(met, h, end)):
+			c.event.Attempt = 1
+			c.event.Outcome = OutcomeFailed
+			c.share(met)
+			return unmarked(cause)
+		case err == nil:
+			c.passOver(unmarked(cause))
+			return c.answerUnclaimed(ctx, met)
+		}
+	}
+	c.event.Outcome = OutcomeUnknown
+	return &StoreError{Op: "fail", Executed: true, Err: err, Handler: unmarked(cause)}
+}
+
+// answerUnclaimed is for a run that met another's record: nothing of it was
+// written, so the call may begin again, with a claim.
+func (c *call) answerUnclaimed(ctx context.Context, met Record) error {
+	verdict := decide(met, "", c.fingerprint, wall(c.now), &c.x.config)
+	switch {
+	case verdict == replayRecord || verdict == refuseReuse || verdict == refuseUnknown:
+		return c.answerWithoutRun(ctx, verdict, met)
+	case c.claims || verdict == awaitOwner && c.longestWait(ctx) <= 0:
+		c.event.Outcome = OutcomeConflict
+		return c.inProgress(met, nil)
+	}
+	return c.leadClaimed(ctx)
+}
+
+// put creates the finished record of a run without a claim. What is sent again
+// is the same, so that it is done once. It answers the record as it then is.
+func (c *call) put(ctx context.Context, h *hold, end Change) (met Record, ok bool, err error) {
+	ctx, cancel := c.finishing(ctx, c.unclaimed(h))
+	defer cancel()
+	now := wall(c.look())
+	end.Expires = c.x.expiresFinished(now)
+	fresh := c.finishedRecord(h, end)
+	over := now.Add(-c.x.config.ClockSkew)
+	for try := 1; ; try++ {
+		met, ok, err = c.try(ctx, func(ctx context.Context) (Record, bool, error) {
+			return c.createWith(ctx, fresh, over, end.With)
+		})
+		var refused *Rejected
+		switch {
+		case err == nil:
+			return met, ok, nil
+		case errors.As(err, &refused), ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
+			return Record{}, false, err
+		}
+		c.rest(ctx, backoff(try))
+	}
+}
+
+// unclaimed gives the end of a run without a claim the time that it would have
+// with one.
+func (c *call) unclaimed(h *hold) *hold {
+	return &hold{record: Record{Lease: c.x.leaseFrom(wall(c.now), h.invocation)}, invocation: h.invocation}
+}
+
+// commitAlone commits what a handler has attached that runs without a record.
+func (c *call) commitAlone(ctx context.Context, in *inside, with Attachment) (*Rejected, error) {
+	ctx, cancel := c.finishing(ctx, c.unclaimed(&hold{invocation: in.invocation}))
+	defer cancel()
+	for try := 1; ; try++ {
+		_, _, err := c.try(ctx, func(ctx context.Context) (Record, bool, error) {
+			defer c.count()
+			return Record{}, true, c.x.transactional.Commit(ctx, c.id, with)
+		})
+		var refused *Rejected
+		switch {
+		case err == nil:
+			return nil, nil
+		case errors.As(err, &refused):
+			return refused, nil
+		case ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
+			return nil, c.outcomeUnknown(err)
+		}
+		c.rest(ctx, backoff(try))
+	}
+}
