@@ -11,7 +11,7 @@ import (
 // A step whose result does not fit is refused as too large, whether it alone
 // or together with others, and in whatever way DynamoDB would say so: the core
 // then keeps the step without its result.
-func TestStepTooLarge(t *testing.T) {
+func TestStepIsRefusedAsTooLarge(t *testing.T) {
 	store := localStore(t)
 	if _, ok, err := store.Create(t.Context(), claim("large"), now, nil); err != nil || !ok {
 		t.Fatal(ok, err)
