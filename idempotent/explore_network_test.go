@@ -11,13 +11,14 @@ import (
 // network is a store at the other end of a network that a schedule controls:
 // every call waits until it is told what becomes of it.
 type network struct {
-	store *Memory
+	store ledger
 
 	mu      sync.Mutex // never held while time passes
 	pending []*message // sent, not yet arrived
 	copies  []*message // whose sender has given up or has its answer
 	stuck   []*message // whose sender was killed before the answer
 	killed  map[int]bool
+	cut     map[int]bool // whose commits no longer get through
 	closed  bool
 	broken  []string // what the invariants said
 	// takeovers of a record that had an owner.
@@ -52,6 +53,10 @@ func (l line) send(ctx context.Context, what string, work bool, apply func() ans
 	if l.net.closed {
 		l.net.mu.Unlock()
 		return answer{err: context.Canceled}
+	}
+	if what == "commit" && l.net.cut[l.caller] {
+		l.net.mu.Unlock()
+		return answer{err: errLost}
 	}
 	l.net.pending = append(l.net.pending, m)
 	l.net.mu.Unlock()
@@ -101,6 +106,12 @@ func describe(f Fence, c Change) string {
 	switch {
 	case c.Release != 0:
 		return fmt.Sprintf("release %d", c.Release)
+	case c.With != nil:
+		return "commit"
+	case len(c.Steps) > 0:
+		for name := range c.Steps {
+			return "step " + name
+		}
 	case c.Status != Absent && c.Owner != "":
 		return "adopt " + string(c.Status)
 	case c.Status != Absent:
@@ -138,6 +149,19 @@ func (n *network) take(m *message) {
 	}
 }
 
+// untilSent lets time pass until somebody sends something, or a minute.
+func (n *network) untilSent() {
+	for range 12_000 {
+		time.Sleep(5 * time.Millisecond)
+		n.mu.Lock()
+		sent := len(n.pending) > 0
+		n.mu.Unlock()
+		if sent {
+			return
+		}
+	}
+}
+
 // option is one thing that may happen next.
 type option struct {
 	name  string
@@ -151,7 +175,13 @@ type option struct {
 func (n *network) options(faults, lapses int) []option {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	sort.SliceStable(n.pending, func(i, j int) bool { return n.pending[i].caller < n.pending[j].caller })
+	sort.SliceStable(n.pending, func(i, j int) bool {
+		a, b := n.pending[i], n.pending[j]
+		if a.caller != b.caller {
+			return a.caller < b.caller
+		}
+		return a.what < b.what // a heartbeat and a step
+	})
 	var all []option
 	locked := func(do func()) func() {
 		return func() {
@@ -180,6 +210,14 @@ func (n *network) options(faults, lapses int) []option {
 		fault(name+", answer lost", func() { n.take(m); m.apply(); m.reply <- answer{err: errLost} })
 		fault(name+", not sent", func() { n.take(m); m.reply <- answer{err: errLost} })
 		fault(name+", delayed", func() { n.take(m); n.copies = append(n.copies, m); m.reply <- answer{err: errLost} })
+		if m.what == "commit" {
+			fault(name+", delayed, and no other gets through", func() {
+				n.take(m)
+				n.copies = append(n.copies, m)
+				n.cut[m.caller] = true
+				m.reply <- answer{err: errLost}
+			})
+		}
 		fault(name+", duplicated", func() { n.take(m); n.copies = append(n.copies, m); m.reply <- m.apply() })
 	}
 	for i, m := range n.copies {
@@ -187,6 +225,9 @@ func (n *network) options(faults, lapses int) []option {
 			n.copies = append(n.copies[:i:i], n.copies[i+1:]...)
 			m.apply()
 		})
+	}
+	if len(n.pending) == 0 && len(n.cut) > 0 && len(n.copies) > 0 {
+		all = append(all, option{name: "whoever is cut off gives up first", do: n.untilSent})
 	}
 	if lapses > 0 && len(n.pending) > 0 {
 		all = append(all, option{name: "a third of the lease passes", lapse: true, do: func() { time.Sleep(exploreLease/3 + time.Second) }})

@@ -20,10 +20,13 @@ const exploreLease = 30 * time.Second
 // still).
 type scenario struct {
 	name    string
+	handler handler
 	config  Config
 	callers []func(run int) error // what each caller's handler returns
-	faults  int
-	lapses  int
+	// claims has the first caller claim where the config is optimistic.
+	claims bool
+	faults int
+	lapses int
 }
 
 func succeeds(int) error { return nil }
@@ -33,24 +36,24 @@ func rejects(int) error  { return Permanent(errors.New("no")) }
 
 func TestExploreSchedules(t *testing.T) {
 	always, once, twice := Config{}, Config{MaxAttempts: 1}, Config{MaxAttempts: 2}
-	for _, s := range []scenario{
-		{"two callers, no trouble", always, []func(int) error{succeeds, succeeds}, 0, 0},
-		{"two callers", always, []func(int) error{succeeds, succeeds}, 1, 1},
-		{"two callers, two faults", always, []func(int) error{succeeds, succeeds}, 2, 0},
-		{"two callers, two lapses", always, []func(int) error{succeeds, succeeds}, 0, 2},
-		{"one caller, three faults", always, []func(int) error{succeeds}, 3, 1},
-		{"a successor fails", always, []func(int) error{succeeds, fails}, 1, 1},
-		{"a successor is refused for good", always, []func(int) error{succeeds, rejects}, 1, 1},
-		{"three callers", always, []func(int) error{succeeds, fails, succeeds}, 0, 1},
-		{"never run again", once, []func(int) error{succeeds, succeeds}, 1, 1},
-		{"never run again, two lapses", once, []func(int) error{succeeds, succeeds, succeeds}, 0, 2},
-		{"never run again, failing", once, []func(int) error{fails, succeeds}, 1, 1},
-		{"twice at most", twice, []func(int) error{fails, succeeds, succeeds}, 0, 1},
-		{"twice at most, faults", twice, []func(int) error{fails, succeeds}, 1, 1},
-		{"refunded", once, []func(int) error{refunded, succeeds}, 1, 1},
-		{"waiting", Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, 1, 0},
-		{"waiting for a failure", Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, 0, 1},
-	} {
+	for _, s := range append([]scenario{
+		{"two callers, no trouble", effects, always, []func(int) error{succeeds, succeeds}, false, 0, 0},
+		{"two callers", effects, always, []func(int) error{succeeds, succeeds}, false, 1, 1},
+		{"two callers, two faults", effects, always, []func(int) error{succeeds, succeeds}, false, 2, 0},
+		{"two callers, two lapses", effects, always, []func(int) error{succeeds, succeeds}, false, 0, 2},
+		{"one caller, three faults", effects, always, []func(int) error{succeeds}, false, 3, 1},
+		{"a successor fails", effects, always, []func(int) error{succeeds, fails}, false, 1, 1},
+		{"a successor is refused for good", effects, always, []func(int) error{succeeds, rejects}, false, 1, 1},
+		{"three callers", effects, always, []func(int) error{succeeds, fails, succeeds}, false, 0, 1},
+		{"never run again", effects, once, []func(int) error{succeeds, succeeds}, false, 1, 1},
+		{"never run again, two lapses", effects, once, []func(int) error{succeeds, succeeds, succeeds}, false, 0, 2},
+		{"never run again, failing", effects, once, []func(int) error{fails, succeeds}, false, 1, 1},
+		{"twice at most", effects, twice, []func(int) error{fails, succeeds, succeeds}, false, 0, 1},
+		{"twice at most, faults", effects, twice, []func(int) error{fails, succeeds}, false, 1, 1},
+		{"refunded", effects, once, []func(int) error{refunded, succeeds}, false, 1, 1},
+		{"waiting", effects, Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, false, 1, 0},
+		{"waiting for a failure", effects, Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, false, 0, 1},
+	}, moreScenarios...) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			var dfs schedule
@@ -126,34 +129,20 @@ type result struct {
 	done  bool
 }
 
-type effect struct {
-	caller  int
-	attempt int64
-	success bool
-}
-
 func (s *scenario) run(t *testing.T, dfs *schedule) {
-	net := &network{store: NewMemory(10), killed: map[int]bool{}}
+	net := &network{store: ledger{NewMemory(10)}, killed: map[int]bool{}, cut: map[int]bool{}}
 	results := make([]result, len(s.callers))
-	var effects []effect
+	var w witness
 	for i, script := range s.callers {
 		l := line{net, i}
 		x := s.executor(t, l)
+		x.config.Optimistic = x.config.Optimistic && !(s.claims && i == 0)
 		runs := 0
 		go func() {
 			value, err := Do(t.Context(), x, Key{ID: "k", Payload: 1}, func(ctx context.Context) (string, error) {
-				claim, _ := FromContext(ctx)
 				runs++
-				out := script(runs)
-				// A handler that ignores the end of its context.
-				a := l.send(context.Background(), "works", true, func() answer {
-					effects = append(effects, effect{i, claim.Attempt, out == nil})
-					return answer{}
-				})
-				if a.err != nil {
-					return "", a.err
-				}
-				return fmt.Sprintf("%c%d", 'A'+i, runs), out
+				value := fmt.Sprintf("%c%d", 'A'+i, runs)
+				return value, s.handler(ctx, &run{l, &w, value, script(runs)})
 			})
 			net.mu.Lock()
 			defer net.mu.Unlock()
@@ -191,9 +180,9 @@ func (s *scenario) run(t *testing.T, dfs *schedule) {
 	net.mu.Lock()
 	seen := slices.Clone(results) // those who were killed may end later
 	net.mu.Unlock()
-	s.judge(t, net, seen, effects, func(format string, args ...any) {
+	s.judge(t, net, seen, &w, func(format string, args ...any) {
 		t.Helper()
-		t.Errorf("%s\nafter:\n  %s\neffects: %+v\nresults: %+v", fmt.Sprintf(format, args...), strings.Join(trace, "\n  "), effects, seen)
+		t.Errorf("%s\nafter:\n  %s\n%+v\nresults: %+v", fmt.Sprintf(format, args...), strings.Join(trace, "\n  "), w, seen)
 	})
 
 	// Let the killed ones go, for the bubble to end.
@@ -213,12 +202,12 @@ func (s *scenario) executor(t *testing.T, store Store) *Executor {
 }
 
 // judge holds what happened against what the protocol promises.
-func (s *scenario) judge(t *testing.T, net *network, results []result, effects []effect, fail func(string, ...any)) {
+func (s *scenario) judge(t *testing.T, net *network, results []result, w *witness, fail func(string, ...any)) {
 	for _, what := range net.broken {
 		fail("%s", what)
 	}
 	successes, attempts := 0, map[int64]bool{}
-	for _, e := range effects {
+	for _, e := range w.effects {
 		if e.success {
 			successes++
 		}
@@ -233,7 +222,7 @@ func (s *scenario) judge(t *testing.T, net *network, results []result, effects [
 	if max := s.config.MaxAttempts; max > 0 && successes > max {
 		fail("%d effects with MaxAttempts %d", successes, max)
 	}
-	if len(effects) == 0 && s.faults == 0 && s.lapses == 0 {
+	if w.nothing() && s.faults == 0 && s.lapses == 0 {
 		fail("nobody ran")
 	}
 
@@ -241,10 +230,15 @@ func (s *scenario) judge(t *testing.T, net *network, results []result, effects [
 	time.Sleep(2*exploreLease + 10*time.Second)
 	ran := false
 	x := s.executor(t, net.store)
-	value, err := Do(t.Context(), x, Key{ID: "k", Payload: 1}, func(context.Context) (string, error) {
+	before := len(w.commits)
+	value, err := Do(t.Context(), x, Key{ID: "k", Payload: 1}, func(ctx context.Context) (string, error) {
 		ran = true
-		return "retry", nil
+		return "retry", s.handler(ctx, &run{line{}, w, "retry", nil})
 	})
+	s.judgeMore(net, results, w, value, err, fail)
+	if s.config.Optimistic {
+		ran = len(w.commits) > before // it runs, and in vain
+	}
 	if err != nil && !errors.Is(err, ErrOutcomeUnknown) && !errors.Is(err, ErrReplayed) {
 		fail("a late retry fails: %v", err)
 	}

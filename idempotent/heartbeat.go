@@ -52,7 +52,11 @@ func (c *call) keep(ctx context.Context, h *hold) *keeper {
 		return k.until(ctx, x.handlerEnd(h.record.Lease, h.invocation))
 	}
 	k.ctx, k.cancel = context.WithCancelCause(ctx)
-	k.end = time.AfterFunc(k.left(), func() { k.cancel(errLeaseEnds) })
+	left := k.left()
+	if left <= 0 {
+		k.cancel(errLeaseEnds) // the timer would leave it a moment
+	}
+	k.end = time.AfterFunc(left, func() { k.cancel(errLeaseEnds) })
 	k.joined = make(chan struct{})
 	k.beats = call{x: x, identity: c.identity}
 	beating, quit := context.WithCancel(context.WithoutCancel(ctx))

@@ -1,0 +1,209 @@
+package idempotent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+)
+
+// witness is what happened in the world, whatever records say of it.
+type witness struct {
+	effects []effect
+	commits []string
+	undone  int
+	after   int // times that the run went on after that
+	sagas   bool
+}
+
+type effect struct {
+	attempt int64
+	success bool
+}
+
+func (w *witness) nothing() bool { return len(w.effects)+len(w.commits) == 0 }
+
+// run is one run of a handler: it has value and err to return.
+type run struct {
+	line  line
+	world *witness
+	value string
+	err   error
+}
+
+type handler func(ctx context.Context, r *run) error
+
+// works has an effect on the world, in a handler that ignores the end of its
+// context.
+func (r *run) works(what string, do func()) error {
+	if r.line.net == nil { // the late retry has no network
+		do()
+		return nil
+	}
+	return r.line.send(context.Background(), what, true, func() answer {
+		do()
+		return answer{}
+	}).err
+}
+
+// effects is a handler whose effect is outside of the store's reach.
+func effects(ctx context.Context, r *run) error {
+	claim, _ := FromContext(ctx)
+	err := r.works("works", func() { r.world.effects = append(r.world.effects, effect{claim.Attempt, r.err == nil}) })
+	if err != nil {
+		return err
+	}
+	return r.err
+}
+
+// commits is a handler whose effect is a transaction. It is one that could be
+// done once, by itself too: a second is refused for good.
+func commits(ctx context.Context, r *run) error {
+	Attach(ctx, func() *booking { return &booking{r.world, r.value} })
+	return r.err
+}
+
+// stepwise has its effect in a step.
+func stepwise(ctx context.Context, r *run) error {
+	_, err := Step(ctx, "a", func(ctx context.Context) (string, error) {
+		return "", effects(ctx, &run{r.line, r.world, r.value, nil})
+	})
+	if err != nil {
+		return err
+	}
+	return r.err
+}
+
+// saga undoes it.
+func saga(ctx context.Context, r *run) error {
+	r.world.sagas = true
+	_, err := SagaStep(ctx, "a",
+		func(ctx context.Context) (string, error) {
+			return "", effects(ctx, &run{r.line, r.world, r.value, nil})
+		},
+		func(context.Context, string) error { return r.works("undoes", func() { r.world.undone++ }) })
+	if err != nil || r.err != nil {
+		return cmp.Or(err, r.err)
+	}
+	_, err = Step(ctx, "b", func(context.Context) (string, error) {
+		return "", r.works("goes on", func() { r.world.after += min(r.world.undone, 1) })
+	})
+	return err
+}
+
+// booking is what a handler attaches.
+type booking struct {
+	world *witness
+	value string
+}
+
+func (*booking) Seal() (bool, error) { return false, nil }
+
+var errBooked = errors.New("booked already")
+
+// book commits it with a write of the record, whose own condition comes first.
+func book(with any, write func() (Record, bool, error)) (Record, bool, error) {
+	b, _ := with.(*booking)
+	before := 0
+	if b != nil {
+		before = len(b.world.commits)
+	}
+	if before == 0 || b == nil {
+		r, ok, err := write()
+		if ok && b != nil {
+			b.world.commits = append(b.world.commits, b.value)
+		}
+		return r, ok, err
+	}
+	return Record{}, false, &Rejected{Permanent(errBooked)}
+}
+
+// ledger is a Memory with transactions.
+type ledger struct{ *Memory }
+
+func (l ledger) Create(ctx context.Context, r Record, over time.Time, with any) (Record, bool, error) {
+	if met, err := l.Get(ctx, r.ID); err != nil || met.Status != Absent && !met.Over(over) {
+		return met, false, err
+	}
+	return book(with, func() (Record, bool, error) { return l.Memory.Create(ctx, r, over, nil) })
+}
+
+func (l ledger) Change(ctx context.Context, f Fence, c Change) (Record, bool, error) {
+	with := c.With
+	c.With = nil
+	met, err := l.Get(ctx, f.ID)
+	if err != nil || met.Status == Absent || !holds(met, f, c) {
+		return met, false, err
+	}
+	return book(with, func() (Record, bool, error) { return l.Memory.Change(ctx, f, c) })
+}
+
+func (l ledger) Commit(_ context.Context, _ string, with any) error {
+	_, _, err := book(with, func() (Record, bool, error) { return Record{}, true, nil })
+	return err
+}
+
+func (l line) Commit(ctx context.Context, id string, with any) error {
+	return l.send(ctx, "commit alone", false, func() answer {
+		return answer{err: l.net.store.Commit(context.Background(), id, with)}
+	}).err
+}
+
+var moreScenarios = []scenario{
+	{"transaction", commits, Config{}, []func(int) error{succeeds, succeeds}, false, 1, 1},
+	{"transaction, two faults", commits, Config{}, []func(int) error{succeeds, succeeds}, false, 2, 0},
+	{"transaction, alone", commits, Config{}, []func(int) error{succeeds}, false, 3, 1},
+	{"transaction, a successor fails", commits, Config{}, []func(int) error{succeeds, fails}, false, 1, 1},
+	{"transaction, a successor is refused for good", commits, Config{}, []func(int) error{succeeds, rejects}, false, 1, 1},
+	{"transaction, once", commits, Config{MaxAttempts: 1}, []func(int) error{succeeds, succeeds}, false, 1, 1},
+	{"transaction, failing open", commits, Config{OnStoreError: FailOpen}, []func(int) error{succeeds, succeeds}, false, 2, 0},
+	{"transaction, failing open, lapses", commits, Config{OnStoreError: FailOpen}, []func(int) error{succeeds, fails}, false, 1, 1},
+	{"optimistic", commits, Config{Optimistic: true}, []func(int) error{succeeds, succeeds}, false, 2, 0},
+	{"optimistic, lapses", commits, Config{Optimistic: true}, []func(int) error{succeeds, succeeds, succeeds}, false, 1, 1},
+	{"optimistic, failing", commits, Config{Optimistic: true}, []func(int) error{succeeds, fails}, false, 2, 0},
+	{"optimistic, refused for good", commits, Config{Optimistic: true}, []func(int) error{rejects, succeeds}, false, 2, 0},
+	{"optimistic beside a claim", commits, Config{Optimistic: true}, []func(int) error{succeeds, succeeds}, true, 2, 0},
+	{"optimistic beside a claim, lapses", commits, Config{Optimistic: true}, []func(int) error{succeeds, succeeds}, true, 1, 1},
+	{"optimistic beside a claim that fails", commits, Config{Optimistic: true}, []func(int) error{fails, succeeds}, true, 2, 0},
+	{"steps", stepwise, Config{}, []func(int) error{succeeds, succeeds}, false, 1, 1},
+	{"steps, two faults", stepwise, Config{}, []func(int) error{succeeds, fails}, false, 2, 0},
+	{"steps, failing", stepwise, Config{}, []func(int) error{fails, succeeds}, false, 1, 1},
+	{"saga", saga, Config{}, []func(int) error{rejects, succeeds}, false, 1, 1},
+	{"saga, two faults", saga, Config{}, []func(int) error{rejects, succeeds}, false, 2, 0},
+	{"saga, alone", saga, Config{}, []func(int) error{rejects}, false, 3, 0},
+	{"saga, a successor is refused for good", saga, Config{}, []func(int) error{fails, rejects}, false, 1, 1},
+}
+
+// judgeMore holds commits and compensations against what is promised of them.
+func (s *scenario) judgeMore(net *network, results []result, w *witness, value string, late error, fail func(string, ...any)) {
+	if len(w.commits) > 1 {
+		fail("%d commits", len(w.commits))
+	}
+	final, err := net.store.Get(context.Background(), recordID("op", "", "k"))
+	if err != nil {
+		fail("%v", err)
+	}
+	switch {
+	case final.Status == Completed && w.undone > 0:
+		fail("undone and completed")
+	case w.after > 0:
+		fail("undone, and gone on with")
+	case final.Status == Failed && w.undone == 0 && len(w.effects) > 0 && w.sagas:
+		fail("failed and not undone")
+	case final.Status == Completed && late == nil && len(w.commits) == 1 && value != w.commits[0]:
+		fail("%s is committed, and the answer is %q", w.commits[0], value)
+	case final.Status == Failed && len(w.commits) > 0:
+		fail("%s is committed, and the record failed", w.commits[0])
+	}
+	for i, r := range results {
+		var store *StoreError
+		if r.err == nil || !errors.As(r.err, &store) || !store.RolledBack {
+			continue
+		}
+		for _, value := range w.commits {
+			if value[0] == byte('A'+i) {
+				fail("%c was told that nothing was committed", 'A'+i)
+			}
+		}
+	}
+}
