@@ -14,7 +14,8 @@ type ActiveMQMessage[T any] = Delivery[events.ActiveMQMessage, T]
 
 // ActiveMQ handles messages of Amazon MQ for ActiveMQ. fn runs once per key. A
 // nil key stands for the broker and the message id, which the broker assigns
-// and keeps in a redelivery.
+// and keeps in a redelivery. Chain keys are as in [SQS], and come in a
+// property.
 //
 // There is no answer for single messages: if one fails, all come back, and
 // those that are done are acknowledged without running.
@@ -23,10 +24,11 @@ func ActiveMQ[T any](x *idempotent.Executor, key func(ActiveMQMessage[T]) (idemp
 	return func(ctx context.Context, event events.ActiveMQEvent) error {
 		return b.handleAll(ctx, len(event.Messages), func(i int) record[ActiveMQMessage[T]] {
 			m := event.Messages[i]
-			body, inner, err := decodeData[T](m.Data)
+			body, held, err := decodeData[T](m.Data)
+			told := held.in(inner{chain: m.Properties[ChainAttribute], text: held.text})
 			return record[ActiveMQMessage[T]]{
-				id: m.MessageID, mark: event.EventSource, delivery: ActiveMQMessage[T]{m, body},
-				key: streamKey(event.EventSourceARN, m.MessageID), skip: inner.skip, err: err,
+				id: m.MessageID, mark: event.EventSource, delivery: ActiveMQMessage[T]{m, body, told.chain},
+				key: streamKey(event.EventSourceARN, m.MessageID), chain: told.chain, text: told.text, skip: told.skip, err: err,
 			}
 		})
 	}

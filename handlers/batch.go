@@ -43,6 +43,10 @@ type record[D any] struct {
 	delivery D
 	// key is at first the source's own, without ID where it has none.
 	key idempotent.Key
+	// chain is the chain key that came with the record, or "", and text what
+	// its handler is for: the innermost body.
+	chain string
+	text  []byte
 	// err is why the record cannot run. It is given to the executor in place
 	// of a key, so that its observer sees it.
 	err error
@@ -88,8 +92,12 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 		if r.mark != "" && !slices.Contains(b.source.marks, r.mark) {
 			return nil, fmt.Errorf("%w of %s: record %d is of another source", ErrNoRecords, b.source.name, i)
 		}
-		if r.err == nil && b.key != nil {
+		switch {
+		case r.err != nil:
+		case b.key != nil:
 			r.err = guarded(func() (err error) { r.key, err = b.key(r.delivery); return err })
+		case r.chain != "":
+			r.key = chainID(r.chain, r.text)
 		}
 		if b.source.reports && r.id == "" {
 			r.err = errNoID
@@ -126,6 +134,9 @@ func (v *invocation[D]) one(ctx context.Context, i int) error {
 }
 
 func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
+	if r.chain != "" {
+		ctx = idempotent.WithChain(ctx, r.chain)
+	}
 	withEvent, event := idempotent.WithEvent(v.waiting(ctx))
 	err := readable(guarded(func() error { return v.run(withEvent, r) }))
 	if err == nil {

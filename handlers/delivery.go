@@ -23,6 +23,9 @@ import (
 type Delivery[E, T any] struct {
 	Source E `json:"source"`
 	Body   T `json:"body"`
+	// Chain is the [idempotent.ChainKey] that the sender gave the message, ""
+	// if none. The keys that the handler derives continue it in any case.
+	Chain string `json:"chain,omitempty"`
 }
 
 // ErrDecode marks errors of type [*DecodeError].
@@ -44,7 +47,7 @@ func (e *DecodeError) Error() string {
 	switch {
 	case errors.As(e.Err, &inner):
 		text += ", as what it holds: " + strings.TrimPrefix(inner.Error(), "handlers: ")
-	case e.Err == errNull, e.Err == errEnvelope, errors.Is(e.Err, errNotWrapped):
+	case e.Err == errNull, e.Err == errEnvelope, errors.Is(e.Err, errNotWrapped), errors.Is(e.Err, errChainShape):
 		text += ": " + e.Err.Error()
 	case errors.As(e.Err, &syntax):
 		text += fmt.Sprintf(": it is not JSON from byte %d on", syntax.Offset)

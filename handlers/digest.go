@@ -1,10 +1,14 @@
 package handlers
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"hash"
+
+	"github.com/lambda-once/once/idempotent"
 )
 
 // digest is a SHA-256 over a sequence of texts. Every text has its length
@@ -33,4 +37,22 @@ func digestOf(parts ...string) string {
 		d.text(part)
 	}
 	return d.hex()
+}
+
+// bodyFingerprint takes two spellings of one JSON value for the same body.
+// JSON that has no canonical form, as with a key twice, counts as bytes: what
+// to make of it is the handler's business.
+func bodyFingerprint(body []byte, isJSON bool) (kind, digest string) {
+	if isJSON {
+		if digest, err := idempotent.Fingerprint(json.RawMessage(body)); err == nil {
+			return "json", digest
+		}
+	}
+	sum := sha256.Sum256(body)
+	return "bytes", hex.EncodeToString(sum[:])
+}
+
+func looksLikeJSON(text []byte) bool {
+	text = bytes.TrimLeft(text, " \t\r\n")
+	return len(text) > 0 && (text[0] == '{' || text[0] == '[')
 }

@@ -31,6 +31,22 @@
 // executor stores permanent errors: not with Config.ReleasePermanent, and not
 // in a call that bypasses the store.
 //
+// # Chains
+//
+// A handler that sends messages to other functions gives each a key that is
+// the same in all of its attempts, an [idempotent.ChainKey], with
+// [ChainAttributes], [ChainDetail] or [SetChainHeaders]. [SQS], [SNS],
+// [EventBridge], [Kafka] and [ActiveMQ] take it for the message's key where
+// they are given no key function: a message that is sent twice has its effects
+// once. The keys that their functions derive continue it, root:step:step, so
+// that one request can be followed through all of them.
+//
+// Whoever may send to a queue, topic or bus can choose such a key, and with it
+// those of all that follows. That is for IAM to limit. An HTTP handler goes on
+// with a chain only where [HTTPOptions].ContinueChains says that its clients
+// can be trusted. The records of Kinesis, DynamoDB streams and S3 have no
+// place for a key: they begin chains.
+//
 // # HTTP
 //
 // [APIGatewayV2], [APIGateway], [ALB] and [FunctionURL] protect handlers of

@@ -44,6 +44,13 @@ type httpAnswer struct {
 // or the scope's, or a stored one.
 func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.Context) (httpResponse, error)) (httpAnswer, error) {
 	e := &httpExchange{run: run}
+	chain, err := g.options.chain(r.caller.Headers)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	if chain != "" {
+		ctx = idempotent.WithChain(ctx, chain)
+	}
 	e.key, e.keyErr = g.key(ctx, r)
 	ctx, event := idempotent.WithEvent(ctx)
 	response, err := g.call(ctx, e)

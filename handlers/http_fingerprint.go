@@ -1,17 +1,11 @@
 package handlers
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"mime"
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/lambda-once/once/idempotent"
 )
 
 // fingerprint is what a second use of a key must agree on: the method, the
@@ -38,28 +32,15 @@ func (r *httpRequest) fingerprint() string {
 		d.text(p.name)
 		d.text(p.value)
 	}
-	kind, body := r.bodyFingerprint()
+	kind, body := bodyFingerprint(r.body, r.looksLikeJSON())
 	d.text(kind)
 	d.text(body)
 	return d.hex()
 }
 
-// bodyFingerprint takes two spellings of one JSON value for the same body.
-// JSON that has no canonical form, as with a key twice, counts as bytes: what
-// to make of it is the handler's business.
-func (r *httpRequest) bodyFingerprint() (kind, digest string) {
-	if r.looksLikeJSON() {
-		if digest, err := idempotent.Fingerprint(json.RawMessage(r.body)); err == nil {
-			return "json", digest
-		}
-	}
-	sum := sha256.Sum256(r.body)
-	return "bytes", hex.EncodeToString(sum[:])
-}
-
 // looksLikeJSON also goes by the body: curl --data sends JSON as a form.
 func (r *httpRequest) looksLikeJSON() bool {
-	if text := bytes.TrimLeft(r.body, " \t\r\n"); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+	if looksLikeJSON(r.body) {
 		return true
 	}
 	kind, _, err := mime.ParseMediaType(r.caller.Headers.Get("Content-Type"))

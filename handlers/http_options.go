@@ -17,6 +17,15 @@ import (
 // A mistake in the options panics when the handler is made, as
 // regexp.MustCompile does: no request could make them valid.
 type HTTPOptions struct {
+	// ContinueChains goes on with the chain of keys that the header Once-Key
+	// of a request names, see [SetChainHeaders]. Only for an API that nobody
+	// but functions of one's own can call: whoever chooses the chain chooses
+	// the keys of all that follows from it, also those of another caller's
+	// messages, which would then count as sent. The key of the request is its
+	// Idempotency-Key, within its Scope, all the same. Default false: the
+	// header means nothing.
+	ContinueChains bool
+
 	// Documentation is the URL of what an API publishes of its keys, their
 	// format and the retention above all: the member "type" of the problems.
 	// Default "about:blank" (RFC 9457 section 4.2.1).

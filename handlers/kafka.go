@@ -48,7 +48,8 @@ type KafkaOptions = StreamOptions[events.KafkaRecord]
 // bootstrap servers. A topic that is created anew counts its offsets from 0
 // again: use an id of the business there. A record without a value, which
 // deletes its key from a compacted topic, has the body nil if T is a pointer,
-// is empty if T is string or []byte, and does not decode otherwise.
+// is empty if T is string or []byte, and does not decode otherwise. Chain keys
+// are as in [SQS], and come in a header.
 //
 // Records of a partition run in order, and the first that fails ends its
 // partition. Partitions run at the same time, within Concurrency.
@@ -58,10 +59,11 @@ func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.K
 		places, cluster := kafkaPlaces(event), kafkaCluster(event)
 		v, err := b.begin(ctx, len(places), func(i int) record[KafkaRecord[T]] {
 			r, name := places[i].record, places[i].name()
-			body, inner, err := decodeKafka[T](r.Value)
+			body, held, err := decodeKafka[T](r.Value)
+			told := held.in(inner{chain: kafkaHeader(r, ChainAttribute), text: held.text})
 			return record[KafkaRecord[T]]{
-				id: name, mark: event.EventSource, delivery: KafkaRecord[T]{r, body},
-				key: streamKey(cluster, name), skip: inner.skip, err: err,
+				id: name, mark: event.EventSource, delivery: KafkaRecord[T]{r, body, told.chain},
+				key: streamKey(cluster, name), chain: told.chain, text: told.text, skip: told.skip, err: err,
 			}
 		})
 		if err != nil {
@@ -118,15 +120,16 @@ func kafkaCluster(event events.KafkaEvent) string {
 	return cmp.Or(event.EventSourceARN, digestOf(servers...))
 }
 
-func decodeKafka[T any](value string) (body T, inner inner, err error) {
+func decodeKafka[T any](value string) (body T, held inner, err error) {
 	text, err := decodeBase64(value)
 	if err != nil {
-		return body, inner, err
+		return body, held, err
 	}
 	if value == "" && !isText[T]() {
 		text = []byte("null")
 	}
-	return decodeBody[T](text)
+	body, held, err = decodeBody[T](text)
+	return body, held.in(inner{text: text}), err
 }
 
 func decodeBase64(text string) ([]byte, error) {
@@ -140,13 +143,5 @@ func decodeBase64(text string) ([]byte, error) {
 // KafkaHeader is a key function that takes the ID from the last header of that
 // name.
 func KafkaHeader[T any](name string) func(KafkaRecord[T]) (idempotent.Key, error) {
-	return idempotent.Field(func(r KafkaRecord[T]) string {
-		value := ""
-		for _, header := range r.Source.Headers {
-			if v, ok := header[name]; ok {
-				value = string(v)
-			}
-		}
-		return value
-	})
+	return idempotent.Field(func(r KafkaRecord[T]) string { return kafkaHeader(r.Source, name) })
 }

@@ -31,10 +31,10 @@ func Kinesis[T any](x *idempotent.Executor, key func(KinesisRecord[T]) (idempote
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
 		v, err := b.begin(ctx, len(event.Records), func(i int) record[KinesisRecord[T]] {
 			r := event.Records[i]
-			body, inner, err := decodeBody[T](r.Kinesis.Data)
+			body, held, err := decodeBody[T](r.Kinesis.Data)
 			return record[KinesisRecord[T]]{
-				id: r.Kinesis.SequenceNumber, mark: r.EventSource, delivery: KinesisRecord[T]{r, body},
-				key: streamKey(r.EventSourceArn, r.EventID), skip: inner.skip, err: err,
+				id: r.Kinesis.SequenceNumber, mark: r.EventSource, delivery: KinesisRecord[T]{r, body, held.chain},
+				key: streamKey(r.EventSourceArn, r.EventID), chain: held.chain, text: held.text, skip: held.skip, err: err,
 			}
 		})
 		if err != nil {

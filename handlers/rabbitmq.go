@@ -16,7 +16,9 @@ type RabbitMQMessage[T any] = Delivery[events.RabbitMQMessage, T]
 
 // RabbitMQ handles messages of Amazon MQ for RabbitMQ. fn runs once per key.
 // There is no default: the message id is optional and the producer's own. See
-// [RabbitMQMessageID] and [RabbitMQHeader]; a nil key panics.
+// [RabbitMQMessageID] and [RabbitMQHeader]; a nil key panics. The chain key of
+// a message comes in the header [ChainAttribute]; RabbitMQHeader makes it the
+// key.
 //
 // There is no answer for single messages: if one fails, all come back, and
 // those that are done are acknowledged without running.
@@ -31,20 +33,23 @@ func RabbitMQ[T any](x *idempotent.Executor, key func(RabbitMQMessage[T]) (idemp
 			messages = append(messages, event.MessagesByQueue[queue]...)
 		}
 		return b.handleAll(ctx, len(messages), func(i int) record[RabbitMQMessage[T]] {
-			body, inner, err := decodeData[T](messages[i].Data)
+			m := messages[i]
+			body, held, err := decodeData[T](m.Data)
+			told := held.in(inner{chain: headerText(m.BasicProperties.Headers[ChainAttribute])})
 			return record[RabbitMQMessage[T]]{
-				mark: event.EventSource, delivery: RabbitMQMessage[T]{messages[i], body}, skip: inner.skip, err: err,
+				mark: event.EventSource, delivery: RabbitMQMessage[T]{m, body, told.chain}, chain: told.chain, skip: told.skip, err: err,
 			}
 		})
 	}
 }
 
-func decodeData[T any](data string) (body T, inner inner, err error) {
+func decodeData[T any](data string) (body T, held inner, err error) {
 	text, err := decodeBase64(data)
 	if err != nil {
-		return body, inner, err
+		return body, held, err
 	}
-	return decodeBody[T](text)
+	body, held, err = decodeBody[T](text)
+	return body, held.in(inner{text: text}), err
 }
 
 // RabbitMQMessageID is a key function that takes the ID from the property

@@ -13,7 +13,8 @@ type SNSMessage[T any] = Delivery[events.SNSEventRecord, T]
 
 // SNS handles notifications of a topic. fn runs once per key. A nil key stands
 // for the MessageId, which stays the same when SNS sends again, or the inner id
-// of what is unwrapped by [FromEventBridge] and [FromS3].
+// of what is unwrapped by [FromEventBridge] and [FromS3]. Chain keys are as in
+// [SQS].
 //
 // There is no answer for single records: if one fails, all come back, and
 // those that are done are acknowledged without running. A record whose twin is
@@ -25,10 +26,11 @@ func SNS[T any](x *idempotent.Executor, key func(SNSMessage[T]) (idempotent.Key,
 	return func(ctx context.Context, event events.SNSEvent) error {
 		return b.handleAll(ctx, len(event.Records), func(i int) record[SNSMessage[T]] {
 			r := event.Records[i]
-			body, inner, err := decodeBody[T]([]byte(r.SNS.Message))
+			body, held, err := decodeBody[T]([]byte(r.SNS.Message))
+			told := held.in(inner{id: r.SNS.MessageID, chain: snsAttribute(r.SNS, ChainAttribute), text: []byte(r.SNS.Message)})
 			return record[SNSMessage[T]]{
-				id: r.SNS.MessageID, mark: r.EventSource, delivery: SNSMessage[T]{r, body},
-				key: inner.key(r.SNS.MessageID), skip: inner.skip, err: err,
+				id: r.SNS.MessageID, mark: r.EventSource, delivery: SNSMessage[T]{r, body, told.chain},
+				key: idempotent.Key{ID: told.id}, chain: told.chain, text: told.text, skip: told.skip, err: err,
 			}
 		})
 	}
@@ -36,9 +38,5 @@ func SNS[T any](x *idempotent.Executor, key func(SNSMessage[T]) (idempotent.Key,
 
 // SNSAttribute is a key function that takes the ID from a message attribute.
 func SNSAttribute[T any](name string) func(SNSMessage[T]) (idempotent.Key, error) {
-	return idempotent.Field(func(m SNSMessage[T]) string {
-		attribute, _ := m.Source.SNS.MessageAttributes[name].(map[string]any)
-		value, _ := attribute["Value"].(string)
-		return value
-	})
+	return idempotent.Field(func(m SNSMessage[T]) string { return snsAttribute(m.Source.SNS, name) })
 }

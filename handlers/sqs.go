@@ -62,7 +62,14 @@ type SQSOptions struct {
 // fn runs once per key. A nil key stands for the message id, or the inner id
 // of what is unwrapped by [FromSNS], [FromEventBridge] and [FromS3]. A message
 // id survives redelivery, but not a redrive out of a dead-letter queue, nor a
-// producer that sends twice: an id of the business does.
+// producer that sends twice: an id of the business does, and so does a chain
+// key.
+//
+// A message with a chain key (see [ChainAttribute]), which may be that of what
+// is unwrapped, has it for its key where key is nil, together with the body:
+// another body under the same key is refused. It survives all of these, also
+// the redrive of a message that failed for good, which is not run again.
+// Whatever the key, fn's own [idempotent.ChainKey] continues the chain.
 //
 // A message that is done already is acknowledged without running. Two of one
 // key in a batch run once, and one whose twin runs elsewhere waits. A message
@@ -86,10 +93,11 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		v, err := b.begin(ctx, len(event.Records), func(i int) record[SQSMessage[T]] {
 			m := event.Records[i]
-			body, inner, err := decodeBody[T]([]byte(m.Body))
+			body, held, err := decodeBody[T]([]byte(m.Body))
+			told := held.in(inner{id: m.MessageId, chain: sqsAttribute(m, ChainAttribute), text: []byte(m.Body)})
 			return record[SQSMessage[T]]{
-				id: m.MessageId, mark: m.EventSource, delivery: SQSMessage[T]{m, body},
-				key: inner.key(m.MessageId), skip: inner.skip, err: err,
+				id: m.MessageId, mark: m.EventSource, delivery: SQSMessage[T]{m, body, told.chain},
+				key: idempotent.Key{ID: told.id}, chain: told.chain, text: told.text, skip: told.skip, err: err,
 			}
 		})
 		if err != nil {
@@ -113,12 +121,7 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 
 // SQSAttribute is a key function that takes the ID from a message attribute.
 func SQSAttribute[T any](name string) func(SQSMessage[T]) (idempotent.Key, error) {
-	return idempotent.Field(func(m SQSMessage[T]) string {
-		if value := m.Source.MessageAttributes[name].StringValue; value != nil {
-			return *value
-		}
-		return ""
-	})
+	return idempotent.Field(func(m SQSMessage[T]) string { return sqsAttribute(m.Source, name) })
 }
 
 func sqsSchedule(messages []events.SQSMessage, continueGroups bool) schedule {

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
-
-	"github.com/lambda-once/once/idempotent"
 )
 
 // inner is what a body says that holds another source's event.
@@ -18,6 +16,8 @@ type inner struct {
 	wraps bool
 	id    string // natural key of the innermost event, "" if it has none
 	skip  bool   // there is nothing in it to run for
+	chain string // chain key, "" if there is none
+	text  []byte // of the innermost body
 }
 
 type wrapper interface{ inner() inner }
@@ -34,17 +34,18 @@ func within[T any](body *T) inner {
 	return w.inner()
 }
 
-// or is the inner one, or that of a wrapper itself.
-func (i inner) or(id string) inner {
-	if i.wraps {
-		return i
+// in is what a message says whose body has said i: all that is innermost, but
+// the outermost chain key. Whoever sent the message on has named it last.
+func (i inner) in(message inner) inner {
+	message.chain = cmp.Or(message.chain, i.chain)
+	if !i.wraps {
+		return message
 	}
-	return inner{wraps: true, id: id}
-}
-
-// key is the default key of a record whose own id is outer.
-func (i inner) key(outer string) idempotent.Key {
-	return idempotent.Key{ID: i.or(outer).id}
+	i.chain = message.chain
+	if i.text == nil {
+		i.text = message.text
+	}
+	return i
 }
 
 // FromSNS is the body of a queue message that an SNS subscription without raw
@@ -96,13 +97,19 @@ func (m *FromSNS[T]) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-func (m *FromSNS[T]) inner() inner { return within(&m.Body).or(m.Source.MessageID) }
+func (m *FromSNS[T]) inner() inner {
+	return within(&m.Body).in(inner{
+		wraps: true, id: m.Source.MessageID, chain: snsAttribute(m.Source, ChainAttribute), text: []byte(m.Source.Message),
+	})
+}
 
 // FromEventBridge is the body of a queue message that is an EventBridge event.
 // Its default key is the event's id.
 type FromEventBridge[T any] struct {
 	Source events.EventBridgeEvent `json:"source"`
 	Body   T                       `json:"body"`
+
+	chain string
 }
 
 // UnmarshalJSON decodes the event, and its detail into T.
@@ -113,11 +120,16 @@ func (m *FromEventBridge[T]) UnmarshalJSON(text []byte) (err error) {
 	if m.Source.ID == "" || m.Source.DetailType == "" {
 		return errNotWrapped
 	}
+	if m.chain, err = eventChain(m.Source.Detail); err != nil {
+		return err
+	}
 	m.Body, _, err = decodeBody[T](m.Source.Detail)
 	return err
 }
 
-func (m *FromEventBridge[T]) inner() inner { return within(&m.Body).or(m.Source.ID) }
+func (m *FromEventBridge[T]) inner() inner {
+	return within(&m.Body).in(inner{wraps: true, id: m.Source.ID, chain: m.chain, text: m.Source.Detail})
+}
 
 // FromS3 is the body of a queue message that is a notification of S3. Its
 // default key is made of those of its records, see [S3]. The message that S3

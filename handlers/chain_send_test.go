@@ -1,0 +1,108 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// Two functions that get one message and send on never send with one key.
+func TestChainFansOut(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	var sent posted
+	event := marshal(t, events.SNSEvent{Records: []events.SNSEventRecord{{SNS: notification("n0", "root:placed", `{}`)}}})
+	for _, name := range []string{"bill", "ship"} {
+		handler := handlers.SNS(operation(t, store, name), nil, func(ctx context.Context, _ handlers.SNSMessage[order]) error {
+			sent.send(ctx, "done")
+			return nil
+		}, nil)
+		if _, err := deliver(t.Context(), handler, event); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"root:placed:bill#done", "root:placed:ship#done"}; !slices.Equal(sent.keys, want) {
+		t.Errorf("keys %q, want %q", sent.keys, want)
+	}
+}
+
+func TestDetailWithChain(t *testing.T) {
+	for detail, want := range map[string]string{
+		`{}`:                              `{"once_key":"k"}`,
+		` { "a" : 9007199254740993.10 } `: ` { "a" : 9007199254740993.10 ,"once_key":"k"} `,
+		`{"a":{"once_key":"x"},"a":"}"}`:  `{"a":{"once_key":"x"},"a":"}","once_key":"k"}`,
+		`{"once_key":"k" }`:               `{"once_key":"k" }`,
+		`{"Once_Key":"x"}`:                `{"Once_Key":"x","once_key":"k"}`,
+		`{"once_key":"x"}`:                "",
+		`{"once\u005fkey":"x"}`:           "",
+		`{"once_key":7}`:                  "",
+		`{"once_key":"k","once_key":"k"}`: "",
+		`[]`:                              "",
+		`"text"`:                          "",
+		`null`:                            "",
+		``:                                "",
+		`{"a":1}{}`:                       "",
+		`{"a":1`:                          "",
+	} {
+		got, err := handlers.DetailWithChain([]byte(detail), "k")
+		if string(got) != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, handlers.ErrDetail) {
+			t.Errorf("%s: %s, %v", detail, got, err)
+		}
+	}
+	if got, err := handlers.DetailWithChain([]byte(`{}`), ""); err == nil {
+		t.Errorf("no key: %s", got)
+	}
+}
+
+// A member that is not a key does not pass for none.
+func TestEventsWhoseChainKeyIsNone(t *testing.T) {
+	failures := &kept{}
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	for _, event := range []string{`{"id":"e0","detail":{"id":"o0","once_key":7}}`, `{"id":"e1","detail":{"once_key":""}}`} {
+		bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
+		if _, err := deliver(t.Context(), bridge, []byte(event)); !errors.Is(err, handlers.ErrDecode) || !strings.Contains(err.Error(), "once_key") {
+			t.Errorf("%s: %v", event, err)
+		}
+		queue := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[handlers.FromEventBridge[order]]) error { return nil }, &handlers.SQSOptions{OnFailure: failures.keep})
+		m := message("m", order{})
+		m.Body = strings.Replace(event, `{`, `{"detail-type":"Placed",`, 1)
+		if answer, err := deliver(t.Context(), queue, sqsEvent(t, m)); err != nil || len(reportedIDs(t, answer)) != 1 {
+			t.Errorf("%s in a queue: %s, %v", event, answer, err)
+		}
+	}
+	if last := failures.failed[len(failures.failed)-1]; !strings.Contains(last.Error(), "once_key") {
+		t.Errorf("told of %v", last)
+	}
+}
+
+func TestSetChainHeaders(t *testing.T) {
+	for name, readable := range map[string]bool{"charge": true, "Gebühr": false, "a, b": false, strings.Repeat("n", 300): false} {
+		var got []http.Header
+		x := newExecutor(t, idempotent.NewMemory(0), nil)
+		for range 2 {
+			h := http.Header{"Idempotency-Key": {"another"}}
+			_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
+				handlers.SetChainHeaders(ctx, h, name)
+				return 0, errors.New("again")
+			})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			got = append(got, h)
+		}
+		key := got[0].Get(handlers.ChainHeader)
+		if got[0].Get("Idempotency-Key") != `"`+key+`"` || got[1].Get(handlers.ChainHeader) != key || len(key) > 255 {
+			t.Errorf("%s: %v", name, got)
+		}
+		if strings.HasSuffix(key, ":"+name) != readable {
+			t.Errorf("%s: %q", name, key)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// posted collects what handlers send: the chain keys, in order.
+type posted struct{ keys []string }
+
+func (w *posted) send(ctx context.Context, name string) string {
+	key := handlers.ChainAttributes(ctx, name)[handlers.ChainAttribute]
+	w.keys = append(w.keys, key)
+	return key
+}
+
+func withAttribute(m events.SQSMessage, chain string) events.SQSMessage {
+	m.MessageAttributes = map[string]events.SQSMessageAttribute{handlers.ChainAttribute: {DataType: "String", StringValue: &chain}}
+	return m
+}
+
+func notification(id, chain, message string) events.SNSEntity {
+	n := events.SNSEntity{Type: "Notification", MessageID: id, TopicArn: "arn:aws:sns:eu-central-1:123456789012:orders", Message: message}
+	if chain != "" {
+		n.MessageAttributes = map[string]any{handlers.ChainAttribute: map[string]any{"Type": "String", "Value": chain}}
+	}
+	return n
+}
+
+// operation is an executor of its own name on a store that all share.
+func operation(t *testing.T, store idempotent.Store, name string) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New(name, store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// TestChainOfFunctions: an invoked function sends a message, its consumer a
+// notification, and that one's consumer a request. Everything comes twice or
+// is tried again, and every function has one effect.
+func TestChainOfFunctions(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	effects := map[string]int{}
+	fail := map[string]bool{"order": true, "reserve": true, "notify": true}
+	once := func(function string) error {
+		if fail[function] {
+			delete(fail, function)
+			return errors.New("crashed after it had sent")
+		}
+		effects[function]++
+		return nil
+	}
+	var toQueue, toTopic, toAPI posted
+
+	begin := handlers.Invoke(operation(t, store, "order"), func(id string) (idempotent.Key, error) { return idempotent.Key{ID: id}, nil },
+		func(ctx context.Context, id string) (string, error) {
+			toQueue.send(ctx, "reserve")
+			return id, once("order")
+		})
+	reserve := handlers.SQS(operation(t, store, "reserve"), nil, func(ctx context.Context, m handlers.SQSMessage[order]) error {
+		toTopic.send(ctx, "reserved")
+		return once("reserve")
+	}, &handlers.SQSOptions{OnFailure: quiet})
+	notify := handlers.SNS(operation(t, store, "notify"), nil, func(ctx context.Context, m handlers.SNSMessage[order]) error {
+		toAPI.send(ctx, "mail")
+		return once("notify")
+	}, &handlers.EventOptions{OnFailure: quiet})
+
+	for range 3 { // fails, runs, replays
+		if _, err := begin(t.Context(), "o0"); err != nil && len(toQueue.keys) > 1 {
+			t.Fatal(err)
+		}
+	}
+	for i, key := range toQueue.keys { // two copies, and one of them again
+		m := withAttribute(message(fmt.Sprintf("m%d", i), order{ID: "o0"}), key)
+		for range 2 {
+			if _, err := deliver(t.Context(), reserve, sqsEvent(t, m)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, key := range toTopic.keys {
+		event := events.SNSEvent{Records: []events.SNSEventRecord{{SNS: notification(fmt.Sprintf("n%d", i), key, `{"id":"o0"}`)}}}
+		for range 2 {
+			if _, err := deliver(t.Context(), notify, marshal(t, event)); err != nil && len(toAPI.keys) > 1 {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	root, _, _ := strings.Cut(toQueue.keys[0], ":")
+	for hop, test := range []struct {
+		got  []string
+		want string
+	}{
+		{toQueue.keys, root + ":reserve"},
+		{toTopic.keys, root + ":reserve:reserve#reserved"},
+		{toAPI.keys, root + ":reserve:reserve#reserved:notify#mail"},
+	} {
+		// Each function ran twice, the second time after a failure.
+		if len(root) != 32 || !slices.Equal(test.got, []string{test.want, test.want}) {
+			t.Errorf("hop %d: keys %q, want twice %q", hop, test.got, test.want)
+		}
+	}
+	if effects["order"] != 1 || effects["reserve"] != 1 || effects["notify"] != 1 {
+		t.Errorf("effects %v", effects)
+	}
+}
+
+// The same key comes out of every form in which a message arrives, and whoever
+// gets it twice runs once: with the same record, whatever the message id.
+func TestChainKeyIsTheKey(t *testing.T) {
+	const chain, body = "0123456789abcdef0123456789abcdef:reserve", `{"id":"o0"}`
+	detail := `{"id":"o0","once_key":"` + chain + `"}`
+	envelope := func(id, chain, message string) string { return string(marshal(t, notification(id, chain, message))) }
+	bus := func(id, detail string) string {
+		return string(marshal(t, events.EventBridgeEvent{ID: id, DetailType: "Reserved", Detail: json.RawMessage(detail)}))
+	}
+	queued := func(id, body string) events.SQSMessage {
+		m := message(id, order{})
+		m.Body = body
+		return m
+	}
+	kafka := func(offset int64, headers ...map[string]events.JSONNumberBytes) []byte {
+		r := kafkaRecord(0, offset, body)
+		r.Headers = headers
+		return marshal(t, kafkaEvent(map[string][]events.KafkaRecord{"orders-0": {r}}))
+	}
+	header := map[string]events.JSONNumberBytes{handlers.ChainAttribute: []byte(chain)}
+	for name, test := range map[string]struct {
+		handler func(*idempotent.Executor, func(context.Context, string) error) any
+		events  [][]byte
+	}{
+		"SQS": {
+			func(x *idempotent.Executor, run func(context.Context, string) error) any {
+				return handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[order]) error { return run(ctx, m.Chain) }, nil)
+			},
+			[][]byte{sqsEvent(t, withAttribute(queued("m0", body), chain)), sqsEvent(t, withAttribute(queued("m1", `{ "id": "o0" }`), chain))},
+		},
+		"two in one batch": {
+			func(x *idempotent.Executor, run func(context.Context, string) error) any {
+				return handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[order]) error { return run(ctx, m.Chain) }, &handlers.SQSOptions{Concurrency: 2})
+			},
+			[][]byte{sqsEvent(t, withAttribute(queued("m0", body), chain), withAttribute(queued("m1", body), chain))},
+		},
+		"SNS in SQS, and raw": {
+			func(x *idempotent.Executor, run func(context.Context, string) error) any {
+				wrapped := handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[handlers.FromSNS[order]]) error {
+					return run(ctx, m.Chain)
+				}, nil)
+				raw := handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[order]) error { return run(ctx, m.Chain) }, nil)
+				return func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
+					if strings.Contains(e.Records[0].Body, "TopicArn") {
+						return wrapped(ctx, e)
+					}
+					return raw(ctx, e)
+				}
+			},
+			[][]byte{sqsEvent(t, queued("m0", envelope("n0", chain, body))), sqsEvent(t, queued("m1", envelope("n1", chain, body))), sqsEvent(t, withAttribute(queued("m2", body), chain))},
+		},
+		"EventBridge in SQS": {
+			func(x *idempotent.Executor, run func(context.Context, string) error) any {
+				return handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[handlers.FromEventBridge[order]]) error {
+					return run(ctx, m.Chain)
+				}, nil)
+			},
+			[][]byte{sqsEvent(t, queued("m0", bus("e0", detail))), sqsEvent(t, queued("m1", bus("e1", detail)))},
+		},
+		"EventBridge in SNS in SQS": {
+			func(x *idempotent.Executor, run func(context.Context, string) error) any {
+				return handlers.SQS(x, nil, func(ctx context.Context, m handlers.SQSMessage[*handlers.FromSNS[handlers.FromEventBridge[order]]]) error {
+					return run(ctx, m.Chain)
+				}, nil)
+			},
+			[][]byte{sqsEvent(t, queued("m0", envelope("n0", "", bus("e0", detail)))), sqsEvent(t, queued("m1", envelope("n1", "", bus("e1", detail))))},
+		},
+		"SNS": {
+			func(x *idempotent.Executor, run func(context.Context, string) error) any {
+				return handlers.SNS(x, nil, func(ctx context.Context, m handlers.SNSMessage[order]) error { return run(ctx, m.Chain) }, nil)
+			},
+			[][]byte{
+				marshal(t, events.SNSEvent{Records: []events.SNSEventRecord{{SNS: notification("n0", chain, body)}}}),
+				marshal(t, events.SNSEvent{Records: []events.SNSEventRecord{{SNS: notification("n1", chain, body)}}}),
+			},
+		},
+		"EventBridge": {
+			func(x *idempotent.Executor, run func(context.Context, string) error) any {
+				return handlers.EventBridge(x, nil, func(ctx context.Context, m handlers.EventBridgeEvent[order]) error { return run(ctx, m.Chain) }, nil)
+			},
+			[][]byte{[]byte(bus("e0", detail)), []byte(bus("e1", detail))},
+		},
+		"Kafka": {
+			func(x *idempotent.Executor, run func(context.Context, string) error) any {
+				return handlers.Kafka(x, nil, func(ctx context.Context, m handlers.KafkaRecord[order]) error { return run(ctx, m.Chain) }, nil)
+			},
+			[][]byte{kafka(1, header), kafka(2, header)},
+		},
+		"ActiveMQ": {
+			func(x *idempotent.Executor, run func(context.Context, string) error) any {
+				return handlers.ActiveMQ(x, nil, func(ctx context.Context, m handlers.ActiveMQMessage[order]) error { return run(ctx, m.Chain) }, nil)
+			},
+			[][]byte{
+				[]byte(`{"eventSourceArn":"arn","messages":[{"messageID":"ID:1","data":"eyJpZCI6Im8wIn0=","properties":{"once_key":"` + chain + `"}}]}`),
+				[]byte(`{"eventSourceArn":"arn","messages":[{"messageID":"ID:2","data":"eyJpZCI6Im8wIn0=","properties":{"once_key":"` + chain + `"}}]}`),
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs := 0
+			handler := test.handler(newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context, got string) error {
+				runs++
+				if next := idempotent.ChainKey(ctx, "next"); got != chain || !strings.HasPrefix(next, chain+":") {
+					t.Errorf("the handler gets %q, and continues with %q", got, next)
+				}
+				return nil
+			})
+			for _, event := range test.events {
+				if answer, err := deliver(t.Context(), handler, event); err != nil || strings.Contains(answer, "itemIdentifier") {
+					t.Errorf("%s, %v", answer, err)
+				}
+			}
+			if runs != 1 {
+				t.Errorf("%d runs", runs)
+			}
+		})
+	}
+}
+
+// A key function of the user's own decides, and the chain goes on.
+func TestChainBesideAKeyOfOnesOwn(t *testing.T) {
+	runs := 0
+	byBody := func(m handlers.SQSMessage[order]) (idempotent.Key, error) {
+		if m.Chain == "" {
+			return idempotent.Key{}, errors.New("no chain key")
+		}
+		return idempotent.Key{ID: m.Body.ID}, nil
+	}
+	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), byBody, func(ctx context.Context, m handlers.SQSMessage[order]) error {
+		runs++
+		if key := idempotent.ChainKey(ctx, "next"); !strings.HasPrefix(key, "root:first:") && !strings.HasPrefix(key, "root:second:") {
+			t.Errorf("continues with %q", key)
+		}
+		return nil
+	}, nil)
+	for i, chain := range []string{"root:first", "root:second"} {
+		for _, id := range []string{"o0", fmt.Sprint("o", i+1)} {
+			answer, err := deliver(t.Context(), handler, sqsEvent(t, withAttribute(message(fmt.Sprint("m", i, id), order{ID: id}), chain)))
+			if err != nil || len(reportedIDs(t, answer)) != 0 {
+				t.Errorf("%s, %v", answer, err)
+			}
+		}
+	}
+	if runs != 3 {
+		t.Errorf("%d runs", runs)
+	}
+}
+
+// One name for two messages is a mistake that has to show: the second is not
+// acknowledged as if it were the first.
+func TestOneChainKeyForTwoBodies(t *testing.T) {
+	failures, s := &kept{}, &shop{}
+	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.keep})
+	answer, err := deliver(t.Context(), handler, sqsEvent(t,
+		withAttribute(message("m0", order{ID: "o0"}), "root:item"), withAttribute(message("m1", order{ID: "o1"}), "root:item")))
+	if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1"}) || !errors.Is(failures.failed[0], idempotent.ErrKeyReused) {
+		t.Errorf("%s, %v, told of %v", answer, err, failures.failed)
+	}
+	s.check(t, map[string]int{"o0": 1})
+}
+
+// Whoever sends on what it has got gives it another key, as it has another
+// effect.
+func TestOutermostChainKeyIsTheKey(t *testing.T) {
+	var got []string
+	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[handlers.FromSNS[order]]) error {
+		got = append(got, m.Chain)
+		return nil
+	}, nil)
+	for i, chain := range []string{"root:a", "root:b"} {
+		m := message(fmt.Sprint("m", i), order{})
+		m.Body = string(marshal(t, notification("n0", "root", `{"id":"o0"}`)))
+		if answer, err := deliver(t.Context(), handler, sqsEvent(t, withAttribute(m, chain))); err != nil || len(reportedIDs(t, answer)) != 0 {
+			t.Errorf("%s, %v", answer, err)
+		}
+	}
+	if want := []string{"root:a", "root:b"}; !slices.Equal(got, want) {
+		t.Errorf("ran for %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,58 @@
+package handlers_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// Any client can send the header, so it means nothing until an API says that
+// its clients are its own.
+func TestHTTPContinuesChains(t *testing.T) {
+	const chain = "0123456789abcdef0123456789abcdef:charge"
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		for _, continues := range []bool{false, true} {
+			var sent []string
+			s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), &handlers.HTTPOptions{ContinueChains: continues},
+				func(ctx context.Context, _ int, _ string) (httpReply, error) {
+					sent = append(sent, idempotent.ChainKey(ctx, "mail"))
+					return httpReply{status: 201}, nil
+				})
+			withChain := func(values ...string) httpCall {
+				c := keyed(`"k"`)
+				for _, value := range values {
+					c.headers = append(c.headers, [2]string{handlers.ChainHeader, value})
+				}
+				return c
+			}
+			for range 2 {
+				if r := s.get(withChain(chain)); r.status != 201 {
+					t.Errorf("answers %d", r.status)
+				}
+			}
+			if continued := strings.HasPrefix(sent[0], chain+":"); continued != continues {
+				t.Errorf("continues %v: the next key is %q", continues, sent[0])
+			}
+			other := withChain(chain)
+			other.user = "eve" // whose key is another, whatever the chain
+			if r := s.get(other); r.status != 201 {
+				t.Errorf("answers %d", r.status)
+			}
+			s.ran(2)
+			for _, values := range [][]string{{""}, {"a b"}, {"a,b"}, {strings.Repeat("a", 1025)}} {
+				r := s.get(withChain(values...))
+				if !continues {
+					if r.status != 201 {
+						t.Errorf("%.20q: answers %d", values, r.status)
+					}
+				} else if _, detail := isProblem(t, r, 400); !strings.Contains(detail, handlers.ChainHeader) {
+					t.Errorf("%.20q: answers %s", values, r.body)
+				}
+			}
+			s.ran(2)
+		}
+	})
+}
