@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,25 +12,6 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 )
-
-// Two functions that get one message and send on never send with one key.
-func TestChainFansOut(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	var sent posted
-	event := marshal(t, events.SNSEvent{Records: []events.SNSEventRecord{{SNS: notification("n0", "root:placed", `{}`)}}})
-	for _, name := range []string{"bill", "ship"} {
-		handler := handlers.SNS(operation(t, store, name), nil, func(ctx context.Context, _ handlers.SNSMessage[order]) error {
-			sent.send(ctx, "done")
-			return nil
-		}, nil)
-		if _, err := deliver(t.Context(), handler, event); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := []string{"root:placed:bill#done", "root:placed:ship#done"}; !slices.Equal(sent.keys, want) {
-		t.Errorf("keys %q, want %q", sent.keys, want)
-	}
-}
 
 func TestDetailWithChain(t *testing.T) {
 	for detail, want := range map[string]string{

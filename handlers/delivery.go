@@ -42,6 +42,7 @@ type DecodeError struct {
 func (e *DecodeError) Error() string {
 	text := "handlers: the body is not " + e.Type
 	var inner *DecodeError
+	var place misplaced
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	switch {
@@ -49,6 +50,8 @@ func (e *DecodeError) Error() string {
 		text += ", as what it holds: " + strings.TrimPrefix(inner.Error(), "handlers: ")
 	case e.Err == errNull, e.Err == errEnvelope, errors.Is(e.Err, errNotWrapped), errors.Is(e.Err, errChainShape):
 		text += ": " + e.Err.Error()
+	case errors.As(e.Err, &place):
+		text += ": " + place.Error()
 	case errors.As(e.Err, &syntax):
 		text += fmt.Sprintf(": it is not JSON from byte %d on", syntax.Offset)
 	case errors.As(e.Err, &mismatch):

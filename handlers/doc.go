@@ -31,6 +31,11 @@
 // executor stores permanent errors: not with Config.ReleasePermanent, and not
 // in a call that bypasses the store.
 //
+// # Outboxes
+//
+// [OutboxRelay] publishes what transactions have left in an outbox, a table
+// with a stream, and needs no executor: what it publishes twice has one id.
+//
 // # Chains
 //
 // A handler that sends messages to other functions gives each a key that is

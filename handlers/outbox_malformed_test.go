@@ -1,0 +1,130 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
+)
+
+// TestOutboxMalformedItems: each is reported by its sequence number, shows
+// nothing of what is in it, and holds up what follows it in its aggregate.
+func TestOutboxMalformedItems(t *testing.T) {
+	s, n := events.NewStringAttribute, events.NewNumberAttribute
+	for name, damage := range map[string]func(r *events.DynamoDBEventRecord, image, first map[string]events.DynamoDBAttributeValue){
+		"no image": func(r *events.DynamoDBEventRecord, _, _ map[string]events.DynamoDBAttributeValue) {
+			r.Change.NewImage = nil
+		},
+		"no aggregate": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
+			delete(image, "aggregate")
+		},
+		"another aggregate": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
+			image["aggregate"] = s("secret")
+		},
+		"no id": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
+			image["id"] = n("7")
+		},
+		"no messages": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
+			image["messages"] = s("secret")
+		},
+		"an empty list": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
+			image["messages"] = events.NewListAttribute([]events.DynamoDBAttributeValue{})
+		},
+		"a message that is text": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
+			image["messages"] = events.NewListAttribute([]events.DynamoDBAttributeValue{s("secret")})
+		},
+		"another message's id": func(_ *events.DynamoDBEventRecord, _, first map[string]events.DynamoDBAttributeValue) {
+			first["id"] = s("secret-1")
+		},
+		"no destination": func(_ *events.DynamoDBEventRecord, _, first map[string]events.DynamoDBAttributeValue) {
+			first["destination"] = s("")
+		},
+		"no type": func(_ *events.DynamoDBEventRecord, _, first map[string]events.DynamoDBAttributeValue) {
+			delete(first, "type")
+		},
+		"a body of text": func(_ *events.DynamoDBEventRecord, _, first map[string]events.DynamoDBAttributeValue) {
+			first["body"] = s("secret")
+		},
+		"no body": func(_ *events.DynamoDBEventRecord, _, first map[string]events.DynamoDBAttributeValue) {
+			delete(first, "body")
+		},
+		"attributes that are one": func(_ *events.DynamoDBEventRecord, _, first map[string]events.DynamoDBAttributeValue) {
+			first["attributes"] = s("secret")
+		},
+		"an attribute of no text": func(_ *events.DynamoDBEventRecord, _, first map[string]events.DynamoDBAttributeValue) {
+			first["attributes"] = events.NewMapAttribute(map[string]events.DynamoDBAttributeValue{"secret": n("7")})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			event := outboxEvent("b:q", "a:q", "a:q", "b:q")
+			image := event.Records[1].Change.NewImage
+			damage(&event.Records[1], image, image["messages"].List()[0].Map())
+			failures, p := &kept{}, mailbox{}
+			answer, err := deliver(t.Context(), handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{OnFailure: failures.keep}), marshal(t, event))
+			if err != nil || answer != streamAnswer("seq1") {
+				t.Errorf("%s, %v", answer, err)
+			}
+			same(t, "out", p.out, []string{"item0-0", "item3-0"})
+			if len(failures.failed) != 2 || !errors.Is(failures.failed[0], handlers.ErrDecode) || !strings.Contains(failures.failed[0].Error(), "is missing, or not as") ||
+				strings.Contains(fmt.Sprint(failures.failed), "secret") {
+				t.Errorf("told of %v", failures.failed)
+			}
+		})
+	}
+}
+
+func TestOutboxOtherSources(t *testing.T) {
+	var p mailbox
+	handler := handlers.OutboxRelay(p.publish, p.options())
+	for _, event := range []string{`{}`, `{"Records":[]}`, `{"Records":[{"eventSource":"aws:sqs"}]}`} {
+		if answer, err := deliver(t.Context(), handler, []byte(event)); !errors.Is(err, handlers.ErrNoRecords) {
+			t.Errorf("%s: %s, %v", event, answer, err)
+		}
+	}
+	event := outboxEvent("a:q", "b:q")
+	event.Records[1].Change.SequenceNumber = ""
+	if answer, err := deliver(t.Context(), handler, marshal(t, event)); err == nil || !strings.Contains(err.Error(), "outbox record 1: ") {
+		t.Errorf("no sequence number: %s, %v", answer, err)
+	}
+}
+
+// FuzzOutbox gives the relay events that are broken in any way. It does not
+// panic, publishes nothing that it cannot name, and nothing twice.
+func FuzzOutbox(f *testing.F) {
+	f.Add(golden(f, "outbox.json"))
+	f.Add(golden(f, "dynamodb-stream.json"))
+	f.Add(marshal(f, outboxEvent("a:q,q", "b:r", "a:q")))
+	f.Add([]byte(strings.ReplaceAll(string(golden(f, "outbox.json")), `{"S"`, `{"N"`)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var event events.DynamoDBEvent
+		if json.Unmarshal(text, &event) != nil {
+			return
+		}
+		places := 0
+		for _, r := range event.Records {
+			if list := r.Change.NewImage["messages"]; list.DataType() == events.DataTypeList && !list.IsNull() {
+				places += len(list.List())
+			}
+		}
+		calls := 0
+		handler := handlers.OutboxRelay(func(_ context.Context, destination string, batch []handlers.OutboxMessage) ([]error, error) {
+			for _, m := range batch {
+				calls++
+				if m.ID == "" || m.Aggregate == "" || m.Destination != destination || destination == "" || m.Attributes[handlers.ChainAttribute] == "" {
+					t.Errorf("published %q", m)
+				}
+			}
+			return nil, nil
+		}, &handlers.OutboxOptions{OnFailure: quiet})
+		answer, err := handler(t.Context(), event)
+		if calls > places {
+			t.Errorf("%d messages published of %d: %v, %v", calls, places, answer, err)
+		}
+	})
+}

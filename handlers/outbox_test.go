@@ -1,0 +1,244 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
+)
+
+var errFull = errors.New("the queue is full")
+
+func relay(t *testing.T, p *mailbox, event events.DynamoDBEvent, want string) {
+	t.Helper()
+	answer, err := deliver(t.Context(), handlers.OutboxRelay(p.publish, p.options()), marshal(t, event))
+	if err != nil || answer != streamAnswer(want) {
+		t.Errorf("%s, %v, want %q reported", answer, err, want)
+	}
+}
+
+func same(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+func TestOutboxGoldenEvent(t *testing.T) {
+	type sent struct {
+		destination string
+		handlers.OutboxMessage
+	}
+	var all []sent
+	var p mailbox
+	handler := handlers.OutboxRelay(func(_ context.Context, destination string, batch []handlers.OutboxMessage) ([]error, error) {
+		for _, m := range batch {
+			all = append(all, sent{destination, m})
+		}
+		return nil, nil
+	}, p.options())
+	for range 2 { // the second time, nothing is left
+		if answer, err := deliver(t.Context(), handler, golden(t, "outbox.json")); err != nil || answer != streamAnswer("") {
+			t.Errorf("%s, %v", answer, err)
+		}
+	}
+	const one, two = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"
+	want := []sent{
+		{"orders", handlers.OutboxMessage{ID: one + "-0", Aggregate: "order-1", Destination: "orders", Type: "placed", Body: []byte(`{"id":"o1"}`),
+			Attributes: map[string]string{"tenant": "ada", "once_key": one + "-0"}}},
+		{"orders", handlers.OutboxMessage{ID: two + "-0", Aggregate: "order-2", Destination: "orders", Type: "placed", Body: []byte(`{"id":"o2"}`),
+			Attributes: map[string]string{"once_key": two + "-0"}}},
+		{"mails", handlers.OutboxMessage{ID: one + "-1", Aggregate: "order-1", Destination: "mails", Body: []byte{},
+			Attributes: map[string]string{"once_key": "0123456789abcdef0123456789abcdef:mail"}}},
+	}
+	if fmt.Sprintf("%q", all) != fmt.Sprintf("%q", want) {
+		t.Errorf("published %q\nwant %q", all, want)
+	}
+	same(t, "marked", p.marked, []string{"order-2/" + two, "order-1/" + one, "order-1/" + one, "order-2/" + two})
+}
+
+// Messages of one aggregate go out one after the other, also to different
+// destinations and over several items; those of others fill the batches.
+func TestOutboxOrderAndBatches(t *testing.T) {
+	var p mailbox
+	o := p.options()
+	o.BatchSize = 2
+	handler := handlers.OutboxRelay(p.publish, o)
+	answer, err := deliver(t.Context(), handler, marshal(t, outboxEvent("a:q1,q1,q2", "b:q1", "c:q1", "a:q1", "d:q2")))
+	if err != nil || answer != streamAnswer("") {
+		t.Errorf("%s, %v", answer, err)
+	}
+	same(t, "calls", p.calls, []string{
+		"q1: item0-0 item1-0", "q1: item2-0", "q2: item4-0",
+		"q1: item0-1", "q2: item0-2", "q1: item3-0",
+	})
+	same(t, "marked", p.marked, []string{"b/item1", "c/item2", "d/item4", "a/item0", "a/item3"})
+}
+
+// What fails holds its aggregate up and no other. The first item that is not
+// out is reported, in the order of the stream and not of the failures.
+func TestOutboxFailures(t *testing.T) {
+	p := mailbox{fail: map[string]error{"item1-1": errFull, "item4-0": errFull}}
+	event := outboxEvent("a:q", "b:q,q,q", "b:q", "a:q", "d:q", "d:q", "c:q")
+	relay(t, &p, event, "seq1")
+	same(t, "out", p.out, []string{"item0-0", "item1-0", "item6-0", "item3-0"})
+	same(t, "marked", p.marked, []string{"a/item0", "c/item6", "a/item3"})
+
+	// Another process takes over, and knows of nothing: the ids are the same.
+	p.fail, p.out = nil, nil
+	event.Records = event.Records[1:]
+	relay(t, &p, event, "")
+	same(t, "out", p.out, []string{"item1-0", "item3-0", "item4-0", "item6-0", "item1-1", "item5-0", "item1-2", "item2-0"})
+}
+
+func TestOutboxRemembersWhatItPublished(t *testing.T) {
+	p := mailbox{fail: map[string]error{"item0-1": errFull}}
+	handler := handlers.OutboxRelay(p.publish, p.options())
+	event := outboxEvent("a:q,q", "b:q")
+	for _, want := range []string{"seq0", "seq0", ""} {
+		if want == "" {
+			p.fail = nil
+		}
+		if answer, err := deliver(t.Context(), handler, marshal(t, event)); err != nil || answer != streamAnswer(want) {
+			t.Errorf("%s, %v", answer, err)
+		}
+	}
+	same(t, "out", p.out, []string{"item0-0", "item1-0", "item0-1"})
+	// A later call with the same key writes the item again, with the same ids,
+	// and it is to go out again.
+	for i := range event.Records {
+		event.Records[i].EventID, event.Records[i].EventName = fmt.Sprint("later", i), "MODIFY"
+	}
+	p.out = nil
+	if answer, err := deliver(t.Context(), handler, marshal(t, event)); err != nil || answer != streamAnswer("") {
+		t.Errorf("%s, %v", answer, err)
+	}
+	same(t, "out", p.out, []string{"item0-0", "item1-0", "item0-1"})
+}
+
+func TestOutboxWholeCallsFail(t *testing.T) {
+	for name, publish := range map[string]func(context.Context, string, []handlers.OutboxMessage) ([]error, error){
+		"an error": func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return nil, errFull },
+		"an error, too": func(context.Context, string, []handlers.OutboxMessage) ([]error, error) {
+			return make([]error, 2), errFull
+		},
+		"a list too short": func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return []error{nil}, nil },
+		"an empty list":    func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return []error{}, nil },
+		"a panic":          func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { panic("secret") },
+		"a typed nil": func(context.Context, string, []handlers.OutboxMessage) ([]error, error) {
+			return []error{(*os.PathError)(nil), (*os.PathError)(nil)}, nil
+		},
+		"the end of its goroutine": func(context.Context, string, []handlers.OutboxMessage) ([]error, error) {
+			runtime.Goexit()
+			return nil, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			failures, p := &kept{}, mailbox{}
+			handler := handlers.OutboxRelay(publish, &handlers.OutboxOptions{Mark: p.mark, OnFailure: failures.keep})
+			answer, err := deliver(t.Context(), handler, marshal(t, outboxEvent("a:q", "b:q", "a:q")))
+			if err != nil || answer != streamAnswer("seq0") || len(p.marked) != 0 {
+				t.Errorf("%s, %v, marked %v", answer, err, p.marked)
+			}
+			if len(failures.failed) != 3 || !errors.Is(failures.failed[2], handlers.ErrNotStarted) || !strings.HasPrefix(failures.failed[1].Error(), "handlers: outbox record 1 (seq1): ") {
+				t.Errorf("told of %v", failures.failed)
+			}
+		})
+	}
+}
+
+// Nothing is published again because it could not be marked, and nothing stops
+// for it.
+func TestOutboxMarkFails(t *testing.T) {
+	for name, mark := range map[string]func(context.Context, []handlers.OutboxKey) error{
+		"error": func(context.Context, []handlers.OutboxKey) error { return errFull },
+		"panic": func(context.Context, []handlers.OutboxKey) error { panic("secret") },
+		"exit":  func(context.Context, []handlers.OutboxKey) error { runtime.Goexit(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p mailbox
+			failures := &kept{}
+			handler := handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{Mark: mark, OnFailure: failures.keep})
+			answer, err := deliver(t.Context(), handler, marshal(t, outboxEvent("a:q", "b:q,q")))
+			if err != nil || answer != streamAnswer("") {
+				t.Errorf("%s, %v", answer, err)
+			}
+			same(t, "out", p.out, []string{"item0-0", "item1-0", "item1-1"})
+			var unmarked *handlers.UnmarkedError
+			if len(failures.failed) != 2 || !errors.Is(failures.failed[0], handlers.ErrUnmarked) || !errors.As(failures.failed[1], &unmarked) ||
+				unmarked.Key != (handlers.OutboxKey{Aggregate: "b", ID: "item1"}) || strings.Contains(fmt.Sprint(failures.failed), "secret") {
+				t.Errorf("told of %v", failures.failed)
+			}
+		})
+	}
+}
+
+// An item counts as published when all of its messages are.
+func TestOutboxMarksAfterTheLastMessage(t *testing.T) {
+	var p mailbox
+	p.before = func(string) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.marked) > 0 {
+			t.Errorf("marked %v before all is out", p.marked)
+		}
+	}
+	relay(t, &p, outboxEvent("a:q1,q1,q1"), "")
+	same(t, "marked", p.marked, []string{"a/item0"})
+}
+
+func TestOutboxOutOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := mailbox{before: func(string) { time.Sleep(2 * time.Second) }}
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+		defer cancel()
+		handler := handlers.OutboxRelay(p.publish, p.options())
+		answer, err := deliver(ctx, handler, marshal(t, outboxEvent("a:q,q", "b:q", "a:q,q,q", "c:q")))
+		if err != nil || answer != streamAnswer("seq2") {
+			t.Errorf("%s, %v", answer, err)
+		}
+		same(t, "out", p.out, []string{"item0-0", "item1-0", "item3-0", "item0-1", "item2-0"})
+		same(t, "marked", p.marked, []string{"b/item1", "c/item3", "a/item0"})
+	})
+}
+
+func TestOutboxConcurrency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := mailbox{before: func(string) { time.Sleep(time.Second) }}
+		o := p.options()
+		o.Concurrency = 3
+		begun := time.Now()
+		answer, err := deliver(t.Context(), handlers.OutboxRelay(p.publish, o), marshal(t, outboxEvent("a:q1", "b:q2", "c:q3", "a:q3", "b:q1")))
+		if err != nil || answer != streamAnswer("") || time.Since(begun) != 2*time.Second || len(p.out) != 5 {
+			t.Errorf("%s, %v, %v after %v", answer, err, p.out, time.Since(begun))
+		}
+	})
+}
+
+func TestOutboxOptions(t *testing.T) {
+	var p mailbox
+	for name, construct := range map[string]func(){
+		"no function":      func() { handlers.OutboxRelay(nil, nil) },
+		"negative batches": func() { handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{BatchSize: -1}) },
+		"negative workers": func() { handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{Concurrency: -1}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if p := recover(); p == nil || !strings.HasPrefix(fmt.Sprint(p), "handlers: outbox: ") {
+					t.Errorf("panics with %v", p)
+				}
+			}()
+			construct()
+		})
+	}
+}
