@@ -1,0 +1,62 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+
+	"github.com/lambda-once/once/handlers"
+)
+
+// EventBridgeClient is the call of EventBridge that [EventBridge] makes.
+type EventBridgeClient interface {
+	PutEvents(ctx context.Context, in *eventbridge.PutEventsInput, o ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error)
+}
+
+var (
+	errNoType         = errors.New("outbox: the message has no type, which is an event's detail-type")
+	errMoreAttributes = errors.New("outbox: the message has attributes, for which an event has no place: put them into its body")
+)
+
+// EventBridge publishes to a bus, as events of the source. The detail is the
+// body, which is a JSON object, with the chain key as its last member; the
+// detail-type is the Type.
+//
+// A bus keeps no order, nor does it know what was published twice: that is for
+// the chain key, and its reader.
+func EventBridge(client EventBridgeClient, bus, source string) Publish {
+	return func(ctx context.Context, _ string, batch []handlers.OutboxMessage) ([]error, error) {
+		return calls(ctx, batch,
+			func(m handlers.OutboxMessage) (types.PutEventsRequestEntry, int, error) {
+				switch {
+				case m.Type == "":
+					return types.PutEventsRequestEntry{}, 0, errNoType
+				case len(m.Attributes) > 1: // besides the chain key
+					return types.PutEventsRequestEntry{}, 0, errMoreAttributes
+				}
+				detail, err := handlers.DetailWithChain(m.Body, m.Attributes[handlers.ChainAttribute])
+				return types.PutEventsRequestEntry{
+					Detail: aws.String(string(detail)), DetailType: &m.Type, EventBusName: &bus, Source: &source,
+				}, len(detail) + len(m.Type) + len(source), err
+			},
+			func(ctx context.Context, entries []types.PutEventsRequestEntry) ([]error, error) {
+				out, err := client.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: entries})
+				if err != nil {
+					return nil, err
+				}
+				failed := make([]error, len(out.Entries)) // in the order of the request
+				for i, e := range out.Entries {
+					switch {
+					case e.ErrorCode != nil:
+						failed[i] = &EntryError{Code: *e.ErrorCode, Message: aws.ToString(e.ErrorMessage)}
+					case e.EventId == nil:
+						failed[i] = errNoAnswer
+					}
+				}
+				return failed, nil
+			}), nil
+	}
+}
