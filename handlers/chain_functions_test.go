@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -15,10 +18,15 @@ import (
 )
 
 // posted collects what handlers send: the chain keys, in order.
-type posted struct{ keys []string }
+type posted struct {
+	mu   sync.Mutex
+	keys []string
+}
 
 func (w *posted) send(ctx context.Context, name string) string {
 	key := handlers.ChainAttributes(ctx, name)[handlers.ChainAttribute]
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.keys = append(w.keys, key)
 	return key
 }
@@ -122,4 +130,38 @@ func TestChainFansOut(t *testing.T) {
 	if want := []string{"root:placed:bill#done", "root:placed:ship#done"}; !slices.Equal(sent.keys, want) {
 		t.Errorf("keys %q, want %q", sent.keys, want)
 	}
+}
+
+// A function that takes over from one that hangs sends with its keys.
+func TestChainKeysOutliveATakeover(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "order")
+	synctest.Test(t, func(t *testing.T) {
+		var sent posted
+		handler := handlers.Invoke(operation(t, idempotent.NewMemory(0), "order"), func(id string) (idempotent.Key, error) { return idempotent.Key{ID: id}, nil },
+			func(ctx context.Context, id string) (bool, error) {
+				sent.send(ctx, "reserve")
+				claim, _ := idempotent.FromContext(ctx)
+				if !claim.Takeover() {
+					time.Sleep(time.Minute) // whatever ctx says
+				}
+				return claim.Takeover(), nil
+			})
+		hung := make(chan error)
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			_, err := handler(ctx, "o0")
+			hung <- err
+		}()
+		time.Sleep(10 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		tookOver, err := handler(ctx, "o0")
+		if err != nil || !tookOver || len(sent.keys) != 2 || sent.keys[0] != sent.keys[1] {
+			t.Errorf("%v, %v: keys %q", tookOver, err, sent.keys)
+		}
+		if err := <-hung; err != nil {
+			t.Errorf("the first: %v", err) // it gets what the second has stored
+		}
+	})
 }

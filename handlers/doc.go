@@ -50,7 +50,7 @@
 // those of all that follows. That is for IAM to limit. An HTTP handler goes on
 // with a chain only where [HTTPOptions].ContinueChains says that its clients
 // can be trusted. The records of Kinesis, DynamoDB streams and S3 have no
-// place for a key: they begin chains.
+// place for a key of their own: they begin chains.
 //
 // # HTTP
 //
