@@ -1,0 +1,373 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// bank is a store with transactions: what handlers attach is booked together
+// with the record, or neither is.
+type bank struct {
+	*idempotent.Memory
+	mu     sync.Mutex
+	booked []string
+	// The hooks of the writes that carry an attachment. after is called when
+	// it is done; an error of before comes instead of the write.
+	before, after func(*entry) error
+}
+
+// entry is what a handler attaches.
+type entry struct {
+	what    string
+	refused error // by its own condition
+	sealErr error
+	sealed  int
+}
+
+func (e *entry) Seal() (bool, error) { e.sealed++; return e.what == "", e.sealErr }
+
+func book(ctx context.Context, what string) *entry {
+	e := idempotent.Attach(ctx, func() *entry { return &entry{} })
+	e.what = what
+	return e
+}
+
+func newBank() *bank { return &bank{Memory: idempotent.NewMemory(0)} }
+
+func (b *bank) with(with any, write func(over *idempotent.Record) (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	e, ok := with.(*entry)
+	if !ok {
+		return write(nil)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.before != nil {
+		if err := b.before(e); err != nil {
+			return idempotent.Record{}, false, err
+		}
+	}
+	r, won, err := write(nil)
+	if won && err == nil {
+		b.booked = append(b.booked, e.what)
+		if b.after != nil {
+			err = b.after(e)
+		}
+	}
+	return r, won && err == nil, err
+}
+
+func (b *bank) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+	if e, ok := with.(*entry); ok && e.refused != nil {
+		if met, err := b.Get(ctx, r.ID); err != nil || !met.Over(over) {
+			return met, false, err
+		}
+		return idempotent.Record{}, false, &idempotent.Rejected{Err: e.refused}
+	}
+	return b.with(with, func(*idempotent.Record) (idempotent.Record, bool, error) { return b.Memory.Create(ctx, r, over, nil) })
+}
+
+func (b *bank) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	if e, ok := c.With.(*entry); ok && e.refused != nil {
+		if met, err := b.Get(ctx, f.ID); err != nil || met.Owner != f.Owner || met.Status != idempotent.InProgress {
+			return met, false, err
+		}
+		return idempotent.Record{}, false, &idempotent.Rejected{Err: e.refused}
+	}
+	with := c.With
+	c.With = nil
+	return b.with(with, func(*idempotent.Record) (idempotent.Record, bool, error) { return b.Memory.Change(ctx, f, c) })
+}
+
+func (b *bank) Commit(_ context.Context, _ string, with any) error {
+	if e := with.(*entry); e.refused != nil {
+		return &idempotent.Rejected{Err: e.refused}
+	}
+	_, _, err := b.with(with, func(*idempotent.Record) (idempotent.Record, bool, error) { return idempotent.Record{}, true, nil })
+	return err
+}
+
+func (b *bank) holds(t *testing.T, want ...string) {
+	t.Helper()
+	if len(b.booked) != len(want) {
+		t.Errorf("booked %q, want %q", b.booked, want)
+	}
+}
+
+func books(what string, refused error) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		book(ctx, what).refused = refused
+		return what, nil
+	}
+}
+
+func TestCommitIsOneWriteWithTheCompletion(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, nil)
+	value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		book(ctx, "first")
+		if book(ctx, "both") != book(ctx, "both") {
+			t.Error("one call has two attachments")
+		}
+		return "done", nil
+	})
+	if err != nil || value != "done" || event.RoundTrips != 2 || event.Outcome != idempotent.OutcomeExecuted {
+		t.Fatalf("%q, %v, %+v", value, err, event)
+	}
+	value, event, err = do(t.Context(), x, mustNotRun(t))
+	if err != nil || value != "done" || event.RoundTrips != 1 {
+		t.Errorf("replay: %q, %v, %+v", value, err, event)
+	}
+	b.holds(t, "both")
+}
+
+func TestCommitNothingAfterAnError(t *testing.T) {
+	for name, fail := range map[string]error{"released": errCrash, "permanent": soldOut()} {
+		b := newBank()
+		_, _, err := do(t.Context(), newExecutor(t, b, nil), func(ctx context.Context) (string, error) {
+			book(ctx, "never")
+			return "", fail
+		})
+		if err == nil {
+			t.Error(name)
+		}
+		b.holds(t)
+	}
+}
+
+// The refusal of what a handler attached is as an error of the handler.
+func TestCommitRefused(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, nil)
+	if _, event, err := do(t.Context(), x, books("x", errCrash)); err != errCrash || event.Outcome != idempotent.OutcomeReleased {
+		t.Errorf("%v, %+v", err, event)
+	}
+	if r := stored(t, b); r.Status != idempotent.InProgress || r.Owner != "" {
+		t.Errorf("a transaction was sent, and the record is not kept: %+v", r)
+	}
+	_, event, err := do(t.Context(), x, books("x", soldOut()))
+	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed || !event.Permanent {
+		t.Errorf("%v, %+v", err, event)
+	}
+	if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrReplayed) {
+		t.Error(err)
+	}
+	b.holds(t)
+}
+
+func TestCommitRefusedUndoesTheSaga(t *testing.T) {
+	b := newBank()
+	tr := &trip{}
+	_, _, err := do(t.Context(), newExecutor(t, b, nil), func(ctx context.Context) (string, error) {
+		book(ctx, "x").refused = soldOut()
+		return tr.book(ctx)
+	})
+	if _, ok := err.(*soldOutError); !ok {
+		t.Error(err)
+	}
+	checkDone(t, tr, "flight", "hotel", "car", "end", "not a car", "not a hotel", "not a flight")
+	b.holds(t)
+}
+
+func TestCommitMistakesAreNotSent(t *testing.T) {
+	b := newBank()
+	b.before = func(*entry) error { t.Error("it was sent"); return nil }
+	_, event, err := do(t.Context(), newExecutor(t, b, nil), func(ctx context.Context) (string, error) {
+		book(ctx, "x").sealErr = errCrash
+		return "", nil
+	})
+	if err != errCrash || event.Outcome != idempotent.OutcomeReleased {
+		t.Errorf("%v, %+v", err, event)
+	}
+}
+
+// What is sent again after a lost answer is the same.
+func TestCommitIsSentAgain(t *testing.T) {
+	for name, landed := range map[string]bool{"landed": true, "not sent": false} {
+		t.Run(name, func(t *testing.T) {
+			b := newBank()
+			lost := 0
+			lose := func(*entry) error {
+				if lost++; lost < 4 {
+					return errNetwork
+				}
+				return nil
+			}
+			if landed {
+				b.after = lose
+			} else {
+				b.before = lose
+			}
+			value, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
+			if err != nil || value != "x" || event.Outcome != idempotent.OutcomeExecuted {
+				t.Errorf("%q, %v, %+v", value, err, event)
+			}
+			b.holds(t, "x")
+		})
+	}
+}
+
+// Refused by the store and not by a condition: a release that is fenced alike
+// finds out that nothing was written.
+func TestCommitThatTheStoreRefusesIsRolledBack(t *testing.T) {
+	b := newBank()
+	b.before = func(*entry) error { return errCrash }
+	_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
+	var failed *idempotent.StoreError
+	if !errors.As(err, &failed) || !failed.RolledBack || failed.Executed || !errors.Is(err, errCrash) || event.Outcome != idempotent.OutcomeReleased {
+		t.Errorf("%v, %+v", err, event)
+	}
+	if r := stored(t, b); r.Owner != "" || r.Status != idempotent.InProgress {
+		t.Errorf("%+v", r)
+	}
+	b.before = nil
+	if value, _, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil)); err != nil || value != "x" {
+		t.Error(value, err)
+	}
+	b.holds(t, "x")
+}
+
+func TestCommitWhoseReleaseIsRefusedTooIsUnknown(t *testing.T) {
+	b := newBank()
+	b.before = func(*entry) error { return errCrash }
+	deaf := &transactionalProxy{bank: b, refuseRelease: true}
+	_, event, err := do(t.Context(), newExecutor(t, deaf, nil), books("x", nil))
+	var failed *idempotent.StoreError
+	if !errors.As(err, &failed) || !failed.Executed || failed.RolledBack || event.Outcome != idempotent.OutcomeUnknown {
+		t.Errorf("%v, %+v", err, event)
+	}
+}
+
+type transactionalProxy struct {
+	*bank
+	refuseRelease bool
+}
+
+func (p *transactionalProxy) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	if c.Release != 0 && p.refuseRelease {
+		return idempotent.Record{}, false, errCrash
+	}
+	return p.bank.Change(ctx, f, c)
+}
+
+// A record that is gone says nothing of the transaction that went with it.
+func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
+	for name, replaced := range map[string]bool{"gone": false, "begun anew": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBank()
+			vanish := func(*entry) error {
+				r := idempotent.Record{ID: recordID(t, theKey)}
+				if replaced {
+					r = idempotent.Record{ID: r.ID, Status: idempotent.InProgress, Owner: "another", Attempt: 1, Lease: time.Now().Add(time.Hour)}
+				}
+				if err := b.Put(r); err != nil {
+					t.Error(err)
+				}
+				return nil
+			}
+			b.before = vanish
+			_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
+			var unknown *idempotent.OutcomeUnknownError
+			if !errors.As(err, &unknown) || unknown.Err == nil || event.Outcome != idempotent.OutcomeUnknown {
+				t.Errorf("%v, %+v", err, event)
+			}
+			if r := stored(t, b); r.Status == idempotent.Completed {
+				t.Errorf("recreated: %+v", r)
+			}
+			b.holds(t)
+		})
+	}
+}
+
+// Nor is a record recreated by the failure that follows a transaction.
+func TestFailureAfterACommitRecreatesNothing(t *testing.T) {
+	b := newBank()
+	refusing := &refusingThenGone{bank: b, t: t}
+	_, _, err := do(t.Context(), newExecutor(t, refusing, nil), books("x", nil))
+	if !errors.Is(err, idempotent.ErrOutcomeUnknown) {
+		t.Error(err)
+	}
+	if r := stored(t, b); r.Status != idempotent.Absent {
+		t.Errorf("recreated: %+v", r)
+	}
+}
+
+type refusingThenGone struct {
+	*bank
+	t *testing.T
+}
+
+func (p *refusingThenGone) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	if c.With != nil {
+		if err := p.Put(idempotent.Record{ID: f.ID}); err != nil {
+			p.t.Error(err)
+		}
+		return idempotent.Record{}, false, &idempotent.Rejected{Err: soldOut()}
+	}
+	return p.bank.Change(ctx, f, c)
+}
+
+// A zombie's transaction writes nothing, and its caller gets the one answer.
+func TestCommitOfAZombie(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, nil)
+	value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		r := stored(t, b)
+		r.Lease = time.Now().Add(-time.Hour)
+		if err := b.Put(r); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := do(t.Context(), x, books("successor's", nil)); err != nil {
+			t.Fatal(err)
+		}
+		return books("zombie's", nil)(ctx)
+	})
+	if err != nil || value != "successor's" || event.Outcome != idempotent.OutcomeLeaseLost {
+		t.Errorf("%q, %v, %+v", value, err, event)
+	}
+	b.holds(t, "successor's")
+}
+
+func TestCommitAloneWhereNothingIsRecorded(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	call := func(refused error) error {
+		_, err := idempotent.Do(t.Context(), x, idempotent.Key{}, books("x", refused))
+		return err
+	}
+	if err := call(nil); err != nil {
+		t.Error(err)
+	}
+	if err := call(errCrash); err != errCrash {
+		t.Error(err)
+	}
+	b.before = func(*entry) error { return errCrash }
+	if err := call(nil); !errors.Is(err, idempotent.ErrOutcomeUnknown) || !errors.Is(err, errCrash) {
+		t.Error(err)
+	}
+	b.holds(t, "x")
+}
+
+func TestAttachWhereNothingWouldCommit(t *testing.T) {
+	refused := func(name string, ctx context.Context) {
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s: no panic", name)
+			}
+		}()
+		book(ctx, "x")
+	}
+	refused("no call", t.Context())
+	refused("unprotected", idempotent.Unprotected(t.Context()))
+	_, err := idempotent.Do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), theKey, func(ctx context.Context) (int, error) {
+		refused("no transactions", ctx)
+		return 0, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,252 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+var optimistic = &idempotent.Config{Optimistic: true}
+
+func TestOptimisticIsOneRoundTrip(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, optimistic)
+	value, event, err := do(t.Context(), x, books("first", nil))
+	if err != nil || value != "first" || event.RoundTrips != 1 || event.Outcome != idempotent.OutcomeExecuted || event.Attempt != 1 {
+		t.Fatalf("%q, %v, %+v", value, err, event)
+	}
+	value, event, err = do(t.Context(), x, books("second", nil))
+	if err != nil || value != "first" || event.RoundTrips != 1 || event.Outcome != idempotent.OutcomeReplayed {
+		t.Fatalf("%q, %v, %+v", value, err, event)
+	}
+	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Scope: theKey.Scope, ID: theKey.ID, Payload: "other"}, books("third", nil))
+	if !errors.Is(err, idempotent.ErrKeyReused) {
+		t.Error(err)
+	}
+	b.holds(t, "first")
+}
+
+func TestOptimisticLosersGetTheWinnersResult(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, optimistic)
+	var all sync.WaitGroup
+	values := make([]string, 20)
+	for i := range values {
+		all.Go(func() {
+			value, err := idempotent.Do(t.Context(), x, theKey, books(string(rune('a'+i)), nil))
+			if err != nil {
+				t.Error(err)
+			}
+			values[i] = value
+		})
+	}
+	all.Wait()
+	for _, value := range values {
+		if value != b.booked[0] {
+			t.Errorf("%q, although %q is booked", value, b.booked)
+		}
+	}
+	b.holds(t, "one")
+}
+
+func TestOptimisticErrors(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, optimistic)
+	if _, event, err := do(t.Context(), x, failsWith(errCrash)); err != errCrash || event.RoundTrips != 0 || event.Outcome != idempotent.OutcomeReleased {
+		t.Errorf("%v, %+v", err, event)
+	}
+	if _, event, err := do(t.Context(), x, books("x", errCrash)); err != errCrash || event.Outcome != idempotent.OutcomeReleased {
+		t.Errorf("%v, %+v", err, event)
+	}
+	if r := stored(t, b); r.Status != idempotent.Absent {
+		t.Errorf("%+v", r)
+	}
+	_, event, err := do(t.Context(), x, books("x", soldOut()))
+	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed {
+		t.Errorf("%v, %+v", err, event)
+	}
+	if _, _, err := do(t.Context(), x, books("y", nil)); !errors.Is(err, idempotent.ErrReplayed) {
+		t.Error(err)
+	}
+	b.holds(t)
+}
+
+// A loser may fail because of what the winner did: it gets the winner's result.
+func TestOptimisticFailureAfterTheWinner(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, optimistic)
+	value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		if _, _, err := do(t.Context(), x, books("winner's", nil)); err != nil {
+			t.Fatal(err)
+		}
+		return "", soldOut()
+	})
+	if err != nil || value != "winner's" || event.Outcome != idempotent.OutcomeReplayed {
+		t.Errorf("%q, %v, %+v", value, err, event)
+	}
+}
+
+// There is nothing to fence an answer that was lost with.
+func TestOptimisticUnknown(t *testing.T) {
+	b := newBank()
+	b.before = func(*entry) error { return errCrash }
+	_, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
+	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || !errors.Is(err, errCrash) || event.Outcome != idempotent.OutcomeUnknown {
+		t.Errorf("%v, %+v", err, event)
+	}
+}
+
+func TestOptimisticIsSentAgain(t *testing.T) {
+	b := newBank()
+	lost := 0
+	b.after = func(*entry) error {
+		if lost++; lost == 1 {
+			return errNetwork
+		}
+		return nil
+	}
+	value, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
+	if err != nil || value != "x" || event.Outcome != idempotent.OutcomeExecuted || event.RoundTrips != 2 {
+		t.Errorf("%q, %v, %+v", value, err, event)
+	}
+	b.holds(t, "x")
+}
+
+func TestOptimisticMeetsAClaim(t *testing.T) {
+	claimed := func(b *bank, lease time.Duration) {
+		err := b.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Owner: "other", Attempt: 1,
+			Lease: time.Now().Add(lease), Expires: time.Now().Add(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("live", func(t *testing.T) {
+		b := newBank()
+		claimed(b, time.Minute)
+		_, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
+		if !errors.Is(err, idempotent.ErrInProgress) || event.Outcome != idempotent.OutcomeConflict || event.RoundTrips != 1 {
+			t.Errorf("%v, %+v", err, event)
+		}
+		b.holds(t)
+	})
+	t.Run("lapsed", func(t *testing.T) {
+		b := newBank()
+		claimed(b, -time.Minute)
+		value, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
+		if err != nil || value != "x" || event.Outcome != idempotent.OutcomeTakeover || event.Attempt != 2 {
+			t.Errorf("%q, %v, %+v", value, err, event)
+		}
+		b.holds(t, "x")
+	})
+	t.Run("live, and waited for", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBank()
+			claimed(b, 20*time.Second)
+			value, event, err := do(t.Context(), newExecutor(t, b, &idempotent.Config{Optimistic: true, Wait: time.Minute}), books("x", nil))
+			if err != nil || value != "x" || event.Outcome != idempotent.OutcomeTakeover {
+				t.Errorf("%q, %v, %+v", value, err, event)
+			}
+			b.holds(t, "x")
+		})
+	})
+}
+
+// Whatever the handler then returns: what it did besides would be done by every
+// call that loses.
+func TestOptimisticRefusesOtherEffects(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, optimistic)
+	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		if _, err := idempotent.Step(ctx, "charge", mustNotRun(t)); !errors.Is(err, idempotent.ErrStep) {
+			t.Error(err)
+		}
+		return books("x", nil)(ctx)
+	})
+	if !errors.Is(err, idempotent.ErrStep) || event.Outcome != idempotent.OutcomeReleased {
+		t.Errorf("%v, %+v", err, event)
+	}
+	b.holds(t)
+	for name, helper := range map[string]func(context.Context){
+		"DownstreamKey": func(ctx context.Context) { idempotent.DownstreamKey(ctx, "x") },
+		"ChainKey":      func(ctx context.Context) { idempotent.ChainKey(ctx, "x") },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			do(t.Context(), x, func(ctx context.Context) (string, error) { helper(ctx); return "", nil })
+		}()
+	}
+}
+
+func TestOptimisticWithoutWrites(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, optimistic)
+	if value, event, err := do(t.Context(), x, returns("read")); err != nil || value != "read" || event.RoundTrips != 1 {
+		t.Errorf("%q, %v, %+v", value, err, event)
+	}
+	if value, _, err := do(t.Context(), x, returns("again")); err != nil || value != "read" {
+		t.Errorf("%q, %v", value, err)
+	}
+}
+
+// The claim that failed open may have landed: then its fence holds.
+func TestFailOpenCommitsUnderTheClaimThatLanded(t *testing.T) {
+	b := newBank()
+	lost := &lostClaims{bank: b}
+	x := newExecutor(t, lost, &idempotent.Config{OnStoreError: idempotent.FailOpen})
+	value, event, err := do(t.Context(), x, books("x", nil))
+	if err != nil || value != "x" || event.Outcome != idempotent.OutcomeExecuted || event.Attempt != 1 {
+		t.Errorf("%q, %v, %+v", value, err, event)
+	}
+	b.holds(t, "x")
+}
+
+// One that met another's result writes nothing, where a handler with effects
+// of its own has them twice.
+func TestFailOpenNeverCommitsBesideAnother(t *testing.T) {
+	b := newBank()
+	if _, _, err := do(t.Context(), newExecutor(t, b, nil), books("first", nil)); err != nil {
+		t.Fatal(err)
+	}
+	down := &lostClaims{bank: b, notSent: true}
+	value, event, err := do(t.Context(), newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), books("second", nil))
+	if err != nil || value != "first" || event.Outcome != idempotent.OutcomeReplayed {
+		t.Errorf("%q, %v, %+v", value, err, event)
+	}
+	b.holds(t, "first")
+}
+
+type lostClaims struct {
+	*bank
+	notSent bool
+}
+
+func (p *lostClaims) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+	if r.Status != idempotent.InProgress {
+		return p.bank.Create(ctx, r, over, with)
+	}
+	if p.notSent {
+		return idempotent.Record{}, false, errNetwork
+	}
+	_, _, err := p.bank.Create(ctx, r, over, with)
+	return idempotent.Record{}, false, errors.Join(errNetwork, err)
+}
+
+func TestOptimisticExcludes(t *testing.T) {
+	for _, config := range []idempotent.Config{
+		{Optimistic: true, MaxAttempts: 1},
+		{Optimistic: true, OnStoreError: idempotent.FailOpen},
+	} {
+		if _, err := idempotent.New("op", newBank(), &config); err == nil {
+			t.Errorf("%+v is accepted", config)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// trip is a saga that notes what it does.
+type trip struct {
+	done []string
+	// fails holds errors by the name of what fails.
+	fails map[string]error
+}
+
+func (tr *trip) step(ctx context.Context, name string) error {
+	_, err := idempotent.SagaStep(ctx, name,
+		func(context.Context) (string, error) { return "a " + name, tr.do(name) },
+		func(_ context.Context, booked string) error { return tr.do("not " + booked) })
+	return err
+}
+
+func (tr *trip) do(what string) error {
+	tr.done = append(tr.done, what)
+	return tr.fails[what]
+}
+
+func (tr *trip) book(ctx context.Context) (string, error) {
+	for _, name := range []string{"flight", "hotel", "car"} {
+		if err := tr.step(ctx, name); err != nil {
+			return "", err
+		}
+	}
+	return "booked", tr.do("end")
+}
+
+type soldOutError struct{}
+
+func (*soldOutError) Error() string { return "sold out" }
+
+func soldOut() error { return idempotent.Permanent(&soldOutError{}) }
+
+func checkDone(t *testing.T, tr *trip, want ...string) {
+	t.Helper()
+	if !slices.Equal(tr.done, want) {
+		t.Errorf("done: %q, want %q", tr.done, want)
+	}
+	tr.done = nil
+}
+
+func TestSagaIsUndoneInReverse(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, store, nil)
+	tr := &trip{fails: map[string]error{"car": soldOut()}}
+	_, event, err := do(t.Context(), x, tr.book)
+	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed || !event.Permanent {
+		t.Fatalf("%v, %+v", err, event)
+	}
+	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
+	// Claim, two steps, the failure, two that are undone, the end.
+	if event.RoundTrips != 7 {
+		t.Errorf("%d round trips", event.RoundTrips)
+	}
+	_, event, err = do(t.Context(), x, mustNotRun(t))
+	var replayed *idempotent.ReplayedError
+	if !errors.As(err, &replayed) || event.Outcome != idempotent.OutcomeReplayed ||
+		!reflect.DeepEqual(*replayed, idempotent.ReplayedError{Type: "soldOutError", Message: "sold out", Compensated: []string{"hotel", "flight"}}) {
+		t.Errorf("%#v, %+v", err, event)
+	}
+}
+
+func TestSagaThatSucceedsUndoesNothing(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	tr := &trip{}
+	if value, _, err := do(t.Context(), x, tr.book); err != nil || value != "booked" {
+		t.Fatal(value, err)
+	}
+	checkDone(t, tr, "flight", "hotel", "car", "end")
+}
+
+func TestSagaGoesOnAfterErrorsThatPass(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	tr := &trip{fails: map[string]error{"hotel": errCrash}}
+	if _, _, err := do(t.Context(), x, tr.book); err != errCrash {
+		t.Fatal(err)
+	}
+	checkDone(t, tr, "flight", "hotel")
+	tr.fails = nil
+	if value, _, err := do(t.Context(), x, tr.book); err != nil || value != "booked" {
+		t.Fatal(value, err)
+	}
+	checkDone(t, tr, "hotel", "car", "end")
+}
+
+// The handler's own error counts, also behind all steps.
+func TestSagaUndoesWhatTheHandlerRefuses(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	tr := &trip{fails: map[string]error{"end": soldOut()}}
+	if _, _, err := do(t.Context(), x, tr.book); err == nil {
+		t.Fatal("no error")
+	}
+	checkDone(t, tr, "flight", "hotel", "car", "end", "not a car", "not a hotel", "not a flight")
+}
+
+// Once it has begun to undo, it goes on with that, and never forward: also in
+// a process in which the step that had failed would now succeed.
+func TestSagaResumesUndoing(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, crashing(store), nil)
+	tr := &trip{fails: map[string]error{"car": soldOut(), "not a flight": errCrash}}
+	_, event, err := do(t.Context(), x, tr.book)
+	var unfinished *idempotent.CompensationError
+	if !errors.As(err, &unfinished) || unfinished.Step != "flight" || !errors.Is(err, errCrash) || event.Outcome != idempotent.OutcomeReleased {
+		t.Fatalf("%v, %+v", err, event)
+	}
+	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
+	steps := stored(t, store).Steps
+	if got := string(steps[":failure"]); got != `={"type":"soldOutError","message":"sold out","steps":["hotel","flight"]}` {
+		t.Errorf("stored: %s", got)
+	}
+	if _, ok := steps[":undo:hotel"]; !ok {
+		t.Errorf("stored: %q", steps)
+	}
+
+	tr.fails = nil
+	_, event, err = do(t.Context(), x, tr.book)
+	var replayed *idempotent.ReplayedError
+	if !errors.As(err, &replayed) || replayed.Type != "soldOutError" || event.Outcome != idempotent.OutcomeFailed {
+		t.Fatalf("%v, %+v", err, event)
+	}
+	checkDone(t, tr, "not a flight")
+	if r := stored(t, store); r.Status != idempotent.Failed {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestSagaResumesWhateverTheHandlerReturns(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, crashing(store), nil)
+	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
+	if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrCompensation) {
+		t.Fatal(err)
+	}
+	checkDone(t, tr, "flight", "hotel", "car", "not a hotel")
+	// It ignores what its steps say, and claims to have succeeded.
+	tr.fails = nil
+	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		for _, name := range []string{"flight", "hotel", "car"} {
+			if err := tr.step(ctx, name); (err != nil) != (name == "car") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		return "booked", nil
+	})
+	if !errors.Is(err, idempotent.ErrReplayed) {
+		t.Fatal(err)
+	}
+	checkDone(t, tr, "not a hotel", "not a flight")
+}
+
+// A handler that no longer reaches a step cannot undo it. It says so, and does
+// not pretend.
+func TestSagaThatNoLongerReachesItsSteps(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, crashing(store), nil)
+	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
+	if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrCompensation) {
+		t.Fatal(err)
+	}
+	_, _, err := do(t.Context(), x, returns("something else"))
+	if !errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, idempotent.ErrStep) {
+		t.Error(err)
+	}
+	if r := stored(t, store); r.Status != idempotent.InProgress {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestSagaWithoutClaimIsUndoneToo(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	tr := &trip{fails: map[string]error{"car": soldOut()}}
+	_, err := idempotent.Do(t.Context(), x, idempotent.Key{}, tr.book)
+	if _, ok := err.(*soldOutError); !ok {
+		t.Error(err)
+	}
+	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
+}
+
+func TestSagaNeedsStoredFailures(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{ReleasePermanent: true})
+	tr := &trip{}
+	if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrStep) {
+		t.Error(err)
+	}
+	checkDone(t, tr)
+}

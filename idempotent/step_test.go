@@ -1,0 +1,379 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// crash ends a handler in a way that releases nothing, as a killed process.
+var errCrash = errors.New("crash")
+
+// crashing is a store in whose process nothing is released: what a handler
+// leaves is what a killed one leaves, with its lease over.
+func crashing(store *idempotent.Memory) *proxy {
+	return &proxy{Store: store, change: func(_ context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		if c.Release == 0 {
+			return next()
+		}
+		r, err := store.Get(context.Background(), f.ID)
+		if err != nil {
+			return r, false, err
+		}
+		r.Lease = time.Now().Add(-time.Hour)
+		return r, true, store.Put(r)
+	}}
+}
+
+func charge(count *int, err error) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) {
+		*count++
+		if err != nil {
+			return "", err
+		}
+		return "charged", nil
+	}
+}
+
+func TestStepRunsOnceOverCrashes(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	charges, mails := 0, 0
+	handler := func(fail error) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			receipt, err := idempotent.Step(ctx, "charge", charge(&charges, nil))
+			if err != nil {
+				return "", err
+			}
+			if _, err := idempotent.Step(ctx, "mail", charge(&mails, fail)); err != nil {
+				return "", err
+			}
+			return receipt + " and mailed", nil
+		}
+	}
+	x := newExecutor(t, crashing(store), nil)
+	if _, _, err := do(t.Context(), x, handler(errCrash)); err != errCrash {
+		t.Fatal(err)
+	}
+	if steps := stored(t, store).Steps; len(steps) != 1 || string(steps["charge"]) != `="charged"` {
+		t.Fatalf("after the crash: %q", steps)
+	}
+	value, event, err := do(t.Context(), x, handler(nil))
+	if err != nil || value != "charged and mailed" || event.Outcome != idempotent.OutcomeTakeover {
+		t.Fatalf("%q, %v, %+v", value, err, event)
+	}
+	if charges != 1 || mails != 2 {
+		t.Errorf("charged %d times, mailed %d times", charges, mails)
+	}
+	// The claim that is met, the takeover, one step, the end.
+	if event.RoundTrips != 4 {
+		t.Errorf("%d round trips", event.RoundTrips)
+	}
+	if steps := stored(t, store).Steps; len(steps) > 0 {
+		t.Errorf("the finished record has steps: %q", steps)
+	}
+}
+
+func TestStepCostsOneWrite(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	for _, n := range []int{0, 1, 10} {
+		ctx, event := idempotent.WithEvent(t.Context())
+		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: strings.Repeat("k", n+1)}, func(ctx context.Context) (string, error) {
+			for i := range n {
+				if _, err := idempotent.Step(ctx, strings.Repeat("s", i+1), returns("done")); err != nil {
+					return "", err
+				}
+			}
+			return "", nil
+		})
+		if err != nil || event.RoundTrips != 2+n {
+			t.Errorf("%d steps: %d round trips, %v", n, event.RoundTrips, err)
+		}
+	}
+}
+
+func TestStepKeepsTheReleasedRecord(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, store, nil)
+	charges := 0
+	for i := range 3 {
+		_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+			if _, err := idempotent.Step(ctx, "charge", charge(&charges, nil)); err != nil {
+				return "", err
+			}
+			return "", errCrash
+		})
+		if err != errCrash || event.Outcome != idempotent.OutcomeReleased || event.Attempt != int64(i+1) {
+			t.Fatalf("%v, %+v", err, event)
+		}
+	}
+	if charges != 1 {
+		t.Errorf("charged %d times", charges)
+	}
+}
+
+func TestStepNames(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		ok := func(name string) error {
+			_, err := idempotent.Step(ctx, name, returns("done"))
+			return err
+		}
+		for _, name := range []string{"", "a:b", "\x00", "\xff", strings.Repeat("x", 256)} {
+			if err := ok(name); !errors.Is(err, idempotent.ErrStep) {
+				t.Errorf("%.10q: %v", name, err)
+			}
+		}
+		if err := ok("a.b [0] é"); err != nil {
+			t.Error(err)
+		}
+		if err := ok("a.b [0] é"); !errors.Is(err, idempotent.ErrStep) {
+			t.Errorf("twice: %v", err)
+		}
+		// After an error the same step may be tried again.
+		if _, err := idempotent.Step(ctx, "again", failsWith(errCrash)); err != errCrash {
+			t.Error(err)
+		}
+		if err := ok("again"); err != nil {
+			t.Error(err)
+		}
+		// A step within a step has its own name, and its own keys.
+		_, err := idempotent.Step(ctx, "outer", func(inner context.Context) (string, error) {
+			if idempotent.DownstreamKey(inner, "charge") == idempotent.DownstreamKey(ctx, "charge") {
+				t.Error("a step has the handler's downstream key")
+			}
+			return idempotent.Step(inner, "again", returns("done"))
+		})
+		return "", err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStepKeysAreTheSameInEveryAttempt(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, crashing(store), nil)
+	seen := map[string]bool{}
+	for range 3 {
+		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+			return idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
+				seen[idempotent.DownstreamKey(ctx, "card")] = true
+				seen[idempotent.ChainKey(ctx, "card")] = true
+				return "", errCrash
+			})
+		})
+		if err != errCrash {
+			t.Fatal(err)
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("%d keys: %v", len(seen), seen)
+	}
+}
+
+// A step whose write is not known to have landed was done: the key stays
+// claimed, for a late copy of the write to land, whatever the handler returns.
+func TestStepUnheardKeepsTheClaim(t *testing.T) {
+	for name, end := range map[string]func(error) error{
+		"returned":     func(err error) error { return err },
+		"swallowed":    func(error) error { return errCrash },
+		"called again": func(err error) error { return idempotent.Retryable(err) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := idempotent.NewMemory(0)
+			x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+				if len(c.Steps) > 0 {
+					return idempotent.Record{}, false, errNetwork
+				}
+				return next()
+			}}, nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			_, event, err := do(ctx, x, func(ctx context.Context) (string, error) {
+				_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+					cancel()
+					return "", nil
+				})
+				return "", end(err)
+			})
+			var failed *idempotent.StoreError
+			if !errors.As(err, &failed) || !failed.Executed || failed.Op != "step" || event.Outcome != idempotent.OutcomeUnknown {
+				t.Errorf("%v, %+v", err, event)
+			}
+			if r := stored(t, store); r.Status != idempotent.InProgress || r.Owner == "" {
+				t.Errorf("released: %+v", r)
+			}
+		})
+	}
+}
+
+func TestStepUnheardKeepsTheClaimOfAPanic(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		if len(c.Steps) > 0 {
+			return idempotent.Record{}, false, errNetwork
+		}
+		return next()
+	}}, nil)
+	defer func() {
+		if recover() == nil {
+			t.Error("the panic did not go on")
+		}
+		if r := stored(t, store); r.Owner == "" {
+			t.Errorf("released: %+v", r)
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	do(ctx, x, func(ctx context.Context) (string, error) {
+		_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { cancel(); return "", nil })
+		panic(err)
+	})
+}
+
+func TestStepOfALostLease(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, store, nil)
+	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		r := stored(t, store)
+		r.Owner, r.Attempt = "successor", 2
+		if err := store.Put(r); err != nil {
+			t.Fatal(err)
+		}
+		_, err := idempotent.Step(ctx, "charge", returns("done"))
+		if !errors.Is(err, idempotent.ErrLeaseLost) || !errors.Is(context.Cause(ctx), idempotent.ErrLeaseLost) {
+			t.Errorf("%v; the context: %v", err, context.Cause(ctx))
+		}
+		return "", err
+	})
+	if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeLeaseLost {
+		t.Errorf("%v, %+v", err, event)
+	}
+	if r := stored(t, store); len(r.Steps) > 0 || r.Owner != "successor" {
+		t.Errorf("the successor's record: %+v", r)
+	}
+}
+
+func TestStepsAtOnce(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, store, nil)
+	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				if _, err := idempotent.Step(ctx, strings.Repeat("s", i+1), returns("done")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := len(stored(t, store).Steps); n != 20 {
+			t.Errorf("%d steps are stored", n)
+		}
+		return "", nil
+	})
+	if err != nil || event.RoundTrips != 22 {
+		t.Errorf("%v, %+v", err, event)
+	}
+}
+
+func TestStepAfterTheHandlerIsRefused(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	var late context.Context
+	if _, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) { late = ctx; return "", nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := idempotent.Step(late, "charge", mustNotRun(t)); !errors.Is(err, idempotent.ErrStep) {
+		t.Error(err)
+	}
+}
+
+func TestStepDoesNotBeginWithoutTime(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, _, err := do(ctx, x, func(ctx context.Context) (string, error) {
+		cancel()
+		return idempotent.Step(ctx, "charge", mustNotRun(t))
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Without a claim there is nothing to keep a step in, and no reason not to run.
+func TestStepWithoutClaim(t *testing.T) {
+	down := &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		return idempotent.Record{}, false, errNetwork
+	}}
+	step := func(ctx context.Context) (string, error) { return idempotent.Step(ctx, "charge", returns("charged")) }
+	contexts := map[string]func() (string, error){
+		"no call":     func() (string, error) { return step(t.Context()) },
+		"unprotected": func() (string, error) { return step(idempotent.Unprotected(t.Context())) },
+		"failed open": func() (string, error) {
+			value, _, err := do(t.Context(), newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), step)
+			return value, err
+		},
+		"no key": func() (string, error) {
+			x := newExecutor(t, down, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+			return idempotent.Do(t.Context(), x, idempotent.Key{}, step)
+		},
+	}
+	for name, call := range contexts {
+		if value, err := call(); err != nil || value != "charged" {
+			t.Errorf("%s: %q, %v", name, value, err)
+		}
+	}
+}
+
+type cannotBeEncoded struct{ F func() }
+
+func TestStepWhoseResultCannotBeKept(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, crashing(store), nil)
+	ran := 0
+	call := func() error {
+		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+			_, err := idempotent.Step(ctx, "odd", func(context.Context) (cannotBeEncoded, error) { ran++; return cannotBeEncoded{}, nil })
+			if err != nil {
+				return "", err
+			}
+			return "", errCrash
+		})
+		return err
+	}
+	if err := call(); err != errCrash {
+		t.Errorf("first: %v", err)
+	}
+	if err := call(); !errors.Is(err, idempotent.ErrResultUnavailable) {
+		t.Errorf("second: %v", err)
+	}
+	if ran != 1 {
+		t.Errorf("ran %d times", ran)
+	}
+}
+
+func TestStepTooLargeIsKeptWithoutResult(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	small := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		for _, data := range c.Steps {
+			if len(data) > 100 {
+				return idempotent.Record{}, false, idempotent.ErrTooLarge
+			}
+		}
+		return next()
+	}}
+	x := newExecutor(t, small, nil)
+	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		value, err := idempotent.Step(ctx, "long", returns(strings.Repeat("x", 200)))
+		if err != nil || len(value) != 200 {
+			t.Errorf("%q, %v", value, err)
+		}
+		return "", errCrash
+	})
+	if err != errCrash || !strings.HasPrefix(string(stored(t, store).Steps["long"]), "!") {
+		t.Errorf("%v, %q", err, stored(t, store).Steps)
+	}
+}
