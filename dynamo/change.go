@@ -13,7 +13,8 @@ import (
 // does not fit into an item becomes Unavailable, as the answer says. It
 // refuses combinations of fields that the protocol does not use.
 //
-// c.With must be nil.
+// c.With may be a sealed [*Tx], where c finishes the record. A failed condition
+// of its own is an [*idempotent.Rejected].
 func (s *Store) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
 	if err := s.checkChange(f, c); err != nil {
 		return idempotent.Record{}, false, err

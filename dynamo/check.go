@@ -18,11 +18,11 @@ func (s *Store) checkCreate(r idempotent.Record, with any) error {
 	if err := s.layout.checkID(r.ID); err != nil {
 		return err
 	}
-	if err := checkWith(with); err != nil {
-		return err
-	}
 	if err := r.Validate(); err != nil {
 		return err
+	}
+	if with != nil && r.Status == idempotent.InProgress {
+		return errNotFinishing
 	}
 	if r.Attempt < 0 || r.Refunds < 0 {
 		return errors.New("dynamo: Create of a record with a negative number of attempts or refunds")
@@ -34,22 +34,29 @@ func (s *Store) checkChange(f idempotent.Fence, c idempotent.Change) error {
 	if err := s.layout.checkID(f.ID); err != nil {
 		return err
 	}
-	if err := checkWith(c.With); err != nil {
-		return err
-	}
 	if err := c.Validate(f); err != nil {
 		return err
+	}
+	if c.With != nil && c.Status == idempotent.Absent {
+		return errNotFinishing
 	}
 	names := slices.Collect(maps.Keys(c.Steps))
 	return errors.Join(checkTimes(c.Lease, c.Expires), checkText(f.Owner, c.Owner, c.Fingerprint), checkText(names...))
 }
 
-func checkWith(with any) error {
-	if with != nil {
-		return fmt.Errorf("dynamo: this store does not know writes of type %T", with)
+// transactionOf gives nil for no transaction.
+func transactionOf(with any) (*Tx, error) {
+	if with == nil {
+		return nil, nil
 	}
-	return nil
+	t, ok := with.(*Tx)
+	if !ok || t == nil {
+		return nil, fmt.Errorf("dynamo: this store does not know writes of type %T; it takes a *dynamo.Tx that is not nil", with)
+	}
+	return t, nil
 }
+
+var errNotFinishing = errors.New("dynamo: a transaction comes only with a write that finishes the record")
 
 // checkTimes keeps to what decode accepts.
 func checkTimes(lease, expires time.Time) error {

@@ -15,7 +15,8 @@ import (
 // without lease and steps, and one whose result does not fit into an item
 // with Unavailable instead, as the answer says.
 //
-// with must be nil.
+// with may be a sealed [*Tx], with a finished record. A failed condition of
+// its own is an [*idempotent.Rejected].
 func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
 	if err := s.checkCreate(r, with); err != nil {
 		return idempotent.Record{}, false, err
@@ -24,9 +25,16 @@ func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time,
 	if r.Status != idempotent.InProgress {
 		r.Lease = time.Time{}
 	}
+	t, err := transactionOf(with)
+	if err != nil {
+		return idempotent.Record{}, false, err
+	}
 	item := s.item(r)
 	s.putResult(item, &r)
-	_, err := s.put(ctx, item, over)
+	if t != nil {
+		return s.createWith(ctx, t, r, item, over)
+	}
+	_, err = s.put(ctx, item, over)
 	if tooLarge(err) && r.Data != nil {
 		s.putUnavailable(item, &r)
 		_, err = s.put(ctx, item, over)
@@ -34,16 +42,43 @@ func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time,
 	if err == nil {
 		return r, true, nil
 	}
-	met, ok, err := s.lost(ctx, "PutItem", r.ID, err)
-	if err == nil && met.Status == idempotent.Absent {
-		// This condition never fails where no record is: the answer came
-		// without the item (some emulators), or it is gone since.
-		met, err = s.Get(ctx, r.ID)
+	met, _, err := s.lost(ctx, "PutItem", r.ID, err)
+	return s.metByCreate(ctx, r.ID, met, err)
+}
+
+// createWith creates a record in a transaction.
+func (s *Store) createWith(ctx context.Context, t *Tx, r idempotent.Record, item map[string]types.AttributeValue, over time.Time) (idempotent.Record, bool, error) {
+	asked := arguments{store: s, id: r.ID, record: r, over: wholeMillis(over)}
+	met, ok, err := s.commit(ctx, t, asked, &recordWrite{leaves: r, item: item,
+		write: func(item map[string]types.AttributeValue) types.TransactWriteItem { return s.transactPut(item, over) }})
+	if ok {
+		return met, true, nil
 	}
-	return met, ok, err
+	return s.metByCreate(ctx, r.ID, met, err)
+}
+
+// metByCreate answers a lost race. The condition never fails where no record
+// is: the answer came without the item (some emulators), or it is gone since.
+func (s *Store) metByCreate(ctx context.Context, id string, met idempotent.Record, err error) (idempotent.Record, bool, error) {
+	if err == nil && met.Status == idempotent.Absent {
+		met, err = s.Get(ctx, id)
+	}
+	return met, false, err
 }
 
 func (s *Store) put(ctx context.Context, item map[string]types.AttributeValue, over time.Time) (*dynamodb.PutItemOutput, error) {
+	p := s.transactPut(item, over).Put
+	return s.client.PutItem(ctx, &dynamodb.PutItemInput{
+		ConditionExpression:                 p.ConditionExpression,
+		ExpressionAttributeNames:            p.ExpressionAttributeNames,
+		ExpressionAttributeValues:           p.ExpressionAttributeValues,
+		Item:                                p.Item,
+		ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
+		TableName:                           p.TableName,
+	}, quiet)
+}
+
+func (s *Store) transactPut(item map[string]types.AttributeValue, over time.Time) types.TransactWriteItem {
 	condition, values := condAbsent, map[string]types.AttributeValue(nil)
 	if !over.IsZero() {
 		condition = condAbsentOrOver
@@ -53,14 +88,14 @@ func (s *Store) put(ctx context.Context, item map[string]types.AttributeValue, o
 			":over_s":     seconds(over),
 		}
 	}
-	return s.client.PutItem(ctx, &dynamodb.PutItemInput{
+	return types.TransactWriteItem{Put: &types.Put{
 		ConditionExpression:                 &condition,
 		ExpressionAttributeNames:            s.layout.names(nil, condition),
 		ExpressionAttributeValues:           values,
 		Item:                                item,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		TableName:                           &s.table,
-	}, quiet)
+	}}
 }
 
 // item of a record, without its result. What is absent in the record is

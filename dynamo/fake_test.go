@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,6 +54,11 @@ func (c *fakeClient) DeleteItem(_ context.Context, in *dynamodb.DeleteItemInput,
 		"key", show(in.Key), "if", *in.ConditionExpression, "names", showNames(in.ExpressionAttributeNames),
 		"values", show(in.ExpressionAttributeValues), "on failure", string(in.ReturnValuesOnConditionCheckFailure)))
 	return &dynamodb.DeleteItemOutput{}, r.err
+}
+
+func (c *fakeClient) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	r := c.next(describe("TransactWriteItems", "token", *in.ClientRequestToken, "items", strconv.Itoa(len(in.TransactItems))))
+	return &dynamodb.TransactWriteItemsOutput{}, r.err
 }
 
 func (c *fakeClient) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {

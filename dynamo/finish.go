@@ -21,7 +21,14 @@ func (s *Store) finish(ctx context.Context, f idempotent.Fence, c idempotent.Cha
 	known[s.layout.attr.Validation] = text(c.Fingerprint)
 	s.putResult(known, &r)
 
-	_, err := s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
+	t, err := transactionOf(c.With)
+	if err != nil {
+		return idempotent.Record{}, false, err
+	}
+	if t != nil {
+		return s.finishWith(ctx, t, f, c, r, known)
+	}
+	_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
 	if tooLarge(err) && r.Data != nil {
 		s.putUnavailable(known, &r)
 		_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
@@ -30,6 +37,16 @@ func (s *Store) finish(ctx context.Context, f idempotent.Fence, c idempotent.Cha
 		return s.lost(ctx, "UpdateItem", f.ID, err)
 	}
 	return r, true, nil
+}
+
+// finishWith finishes a record in a transaction.
+func (s *Store) finishWith(ctx context.Context, t *Tx, f idempotent.Fence, c idempotent.Change, r idempotent.Record, known map[string]types.AttributeValue) (idempotent.Record, bool, error) {
+	asked := arguments{store: s, id: f.ID, fence: f, change: c}
+	asked.change.With, asked.change.Expires = nil, wholeSeconds(c.Expires)
+	return s.commit(ctx, t, asked, &recordWrite{leaves: r, item: known,
+		write: func(known map[string]types.AttributeValue) types.TransactWriteItem {
+			return s.transactUpdate(f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
+		}})
 }
 
 func (s *Store) finishUpdate(f idempotent.Fence, c idempotent.Change, data types.AttributeValue) *update {

@@ -28,6 +28,12 @@ type Options struct {
 	// Default: Text.
 	Data DataFormat
 
+	// Outbox is the table, by its name or ARN, that [Tx.Publish] writes
+	// messages to; see [Outbox].
+	//
+	// Default: none. A transaction with messages fails.
+	Outbox string
+
 	// Partition is the partition key of all records in a table with
 	// composite keys; only with Attributes.SortKey. A changed Partition
 	// loses records.

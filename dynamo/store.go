@@ -17,6 +17,7 @@ type Client interface {
 	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 }
 
@@ -25,11 +26,12 @@ type Client interface {
 type Store struct {
 	client Client
 	table  string
+	outbox string // a table
 	codec  *codec
 	layout layout
 }
 
-var _ idempotent.Store = (*Store)(nil)
+var _ idempotent.Transactional = (*Store)(nil)
 
 // New makes a store of a table, which may be given by its name or ARN. It
 // sends nothing: whether the table fits shows at the first call.
@@ -48,7 +50,7 @@ func New(client Client, table string, options *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{client: client, table: table, codec: c, layout: newLayout(o)}, nil
+	return &Store{client: client, table: table, outbox: o.Outbox, codec: c, layout: newLayout(o)}, nil
 }
 
 // Get reads a record with strong consistency: an older state would let the

@@ -64,6 +64,20 @@ func (u *update) fenceRead(f idempotent.Fence) {
 	}
 }
 
+// transactUpdate is an update as part of a transaction.
+func (s *Store) transactUpdate(id string, u *update) types.TransactWriteItem {
+	expression := u.set + u.tail
+	return types.TransactWriteItem{Update: &types.Update{
+		ConditionExpression:                 &u.condition,
+		ExpressionAttributeNames:            s.layout.names(u.names, expression, u.condition),
+		ExpressionAttributeValues:           u.values,
+		Key:                                 s.layout.key(id),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		TableName:                           &s.table,
+		UpdateExpression:                    &expression,
+	}}
+}
+
 func (s *Store) send(ctx context.Context, id string, u *update) (*dynamodb.UpdateItemOutput, error) {
 	expression := u.set + u.tail
 	returned := types.ReturnValueNone

@@ -1,0 +1,87 @@
+package dynamo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const opTransact = "TransactWriteItems"
+
+// failReason is for a cancellation that may be gone at the next try.
+func (s *Store) failReason(index int, reason types.CancellationReason, err error) error {
+	e := &TransactionError{Index: index, Code: aws.ToString(reason.Code), Err: err, message: aws.ToString(reason.Message)}
+	failed := &Error{Op: opTransact, Table: s.table, Err: e}
+	switch e.Code {
+	case CodeConflict:
+		failed.unavailable = true
+		failed.Advice = "another transaction is writing one of its items; try again"
+	case "ThrottlingError", "ProvisionedThroughputExceeded":
+		failed.unavailable, failed.throttled = true, true
+		failed.Advice = "throttled; raise the capacity of the tables in the transaction or use on-demand"
+	case "ItemCollectionSizeLimitExceeded":
+		failed.Advice = "all records of one partition key exceed 10 GB, which a local secondary index limits them to; remove the index, or use Options.Shards"
+	}
+	return failed
+}
+
+// failTransaction is for an error without reasons.
+func (s *Store) failTransaction(err error) error {
+	if busy := (*types.TransactionInProgressException)(nil); errors.As(err, &busy) {
+		// The SDK takes it for throttling, which it is not: an earlier try of
+		// this very request is being committed.
+		return &Error{Op: opTransact, Table: s.table, unavailable: true,
+			Err:    &TransactionError{Index: -1, Code: "TransactionInProgress", Err: err},
+			Advice: "the transaction is being committed; try again to learn its outcome",
+		}
+	}
+	unavailable := isUnavailable(err)
+	advice := transactionAdvice(err)
+	if advice == "" {
+		advice = s.layout.advice(err)
+	}
+	return &Error{Op: opTransact, Table: s.table, Err: err, Advice: advice,
+		unavailable: unavailable, throttled: unavailable && throttled(err)}
+}
+
+// transactionAdvice is for errors that mean something else where several
+// tables are written; "" for others.
+func transactionAdvice(err error) string {
+	code, message := apiError(err)
+	switch code {
+	case "AccessDeniedException", "AccessDenied":
+		return deniedAdvice(message)
+	case "ResourceNotFoundException", "TableNotFoundException":
+		return "the table of the records, of an addition or of the outbox does not exist in this account and Region; check their names, or create it"
+	case "ValidationException":
+		switch {
+		case strings.Contains(message, "multiple operations on one item"):
+			return "two additions are for one key; make one write of the two, with both conditions"
+		case keySchema(message):
+			return "the key of an addition, or of the records, is not that of its table; check the names and types of key attributes"
+		case tooLarge(err):
+			return "an item would exceed 400 KB"
+		}
+	case "IdempotentParameterMismatchException":
+		return "a request was changed under its token; do not change what was given to Tx.Put and Tx.Add"
+	}
+	return ""
+}
+
+// deniedAdvice names the permission that is missing, where DynamoDB does.
+func deniedAdvice(message string) string {
+	_, after, found := strings.Cut(message, "not authorized to perform: ")
+	action, rest, _ := strings.Cut(after, " ")
+	if !found || !strings.HasPrefix(action, "dynamodb:") {
+		return "access denied; grant the role dynamodb:PutItem, UpdateItem, DeleteItem and ConditionCheckItem on the tables of the transaction, as far as it uses them"
+	}
+	_, resource, found := strings.Cut(rest, ":table/")
+	table, _, _ := strings.Cut(resource, " ")
+	if !found || table == "" {
+		return fmt.Sprintf("access denied; grant the role %s on the tables of the transaction", action)
+	}
+	return fmt.Sprintf("access denied; grant the role %s on the table %q", action, table)
+}

@@ -1,0 +1,50 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// Commit commits a transaction alone, for a call that runs without a record,
+// as [idempotent.Transactional] says.
+func (s *Store) Commit(ctx context.Context, id string, with any) error {
+	if err := s.layout.checkID(id); err != nil {
+		return err
+	}
+	t, err := transactionOf(with)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		return fmt.Errorf("dynamo: Commit without a transaction")
+	}
+	_, _, err = s.commit(ctx, t, arguments{store: s, id: id}, nil)
+	return err
+}
+
+// commit sends a transaction.
+func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite) (idempotent.Record, bool, error) {
+	r, err := t.request(a, own)
+	if err != nil {
+		return idempotent.Record{}, false, err
+	}
+	if len(r.input.TransactItems) == 0 {
+		return idempotent.Record{}, true, nil
+	}
+	_, err = s.client.TransactWriteItems(ctx, r.input, quiet)
+	if r.resultTooLarge(err) {
+		if r, err = t.withoutResult(r); err != nil {
+			return idempotent.Record{}, false, err
+		}
+		_, err = s.client.TransactWriteItems(ctx, r.input, quiet)
+	}
+	switch {
+	case err != nil:
+		return s.cancelled(ctx, t, r, err)
+	case r.own == nil:
+		return idempotent.Record{}, true, nil
+	}
+	return r.own.leaves, true, nil
+}

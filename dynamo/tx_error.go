@@ -1,0 +1,64 @@
+package dynamo
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// ErrTransaction is the sentinel of [*TransactionError], for errors.Is.
+var ErrTransaction = errors.New("dynamo: transaction not committed")
+
+// Codes of a [TransactionError] that handlers may meet. Others are DynamoDB's
+// own.
+const (
+	CodeConditionFailed = "ConditionalCheckFailed" // DynamoDB's
+	CodeConflict        = "TransactionConflict"    // DynamoDB's; the call has tried again for as long as it could
+
+	// These are found before anything is sent.
+
+	CodeDuplicate = "DuplicateItem" // two additions for one key
+	CodeInvalid   = "InvalidItem"   // an addition that DynamoDB could not take
+	CodeTooLarge  = "TooLarge"      // an item above 400 KB, or all together above 4 MB
+	CodeTooMany   = "TooManyItems"  // more than 100 with the record and the outbox
+)
+
+// TransactionError says why a transaction was not committed. Its text holds no
+// keys and no data.
+type TransactionError struct {
+	// Index of what was refused among the handler's additions (Put, Update,
+	// Delete, Check and Add, in their order, from 0). -1 is the transaction as
+	// a whole, its record, or a message.
+	Index int
+	// Code is DynamoDB's reason or, for what was not sent, one of this
+	// package's.
+	Code string
+	// Item as it was stored, where a condition on it failed. Empty, there was
+	// none.
+	Item map[string]types.AttributeValue
+	// Err is the SDK's error, or what is wrong with an addition.
+	Err error
+
+	message string // DynamoDB's
+}
+
+func (e *TransactionError) Error() string {
+	what := "the transaction"
+	if e.Index >= 0 {
+		what = fmt.Sprintf("addition %d of the transaction", e.Index)
+	}
+	switch {
+	case e.message != "":
+		return fmt.Sprintf("dynamo: %s: %s: %s", what, e.Code, e.message)
+	case e.Err != nil:
+		return fmt.Sprintf("dynamo: %s: %s: %v", what, e.Code, e.Err)
+	}
+	return fmt.Sprintf("dynamo: %s: %s", what, e.Code)
+}
+
+// Is reports whether target is ErrTransaction.
+func (e *TransactionError) Is(target error) bool { return target == ErrTransaction }
+
+// Unwrap gives Err.
+func (e *TransactionError) Unwrap() error { return e.Err }

@@ -1,0 +1,96 @@
+package dynamo
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// DynamoDB's limits of one transaction.
+const (
+	maxTransactionItems = 100
+	maxTransactionBytes = 4 << 20
+)
+
+// checkLimits finds what DynamoDB would refuse, as far as the transaction
+// alone shows it.
+func (t *Tx) checkLimits() error {
+	total := 0
+	for i, a := range t.items {
+		n := writtenBytes(a.write)
+		if n > maxItemBytes {
+			return &TransactionError{Index: i, Code: CodeTooLarge,
+				Err: fmt.Errorf("it has %d bytes; DynamoDB takes items of %d", n, maxItemBytes)}
+		}
+		total += n
+	}
+	outbox := t.outboxItems("", "")
+	for _, o := range outbox {
+		n := writtenBytes(o)
+		if n > maxItemBytes {
+			return &TransactionError{Index: -1, Code: CodeTooLarge,
+				Err: fmt.Errorf("the messages of one aggregate have %d bytes; they are one item, which holds %d", n, maxItemBytes)}
+		}
+		total += n
+	}
+	if n := len(t.items) + len(outbox); n > maxTransactionItems-1 {
+		return &TransactionError{Index: -1, Code: CodeTooMany,
+			Err: fmt.Errorf("it has %d items, %d of them for messages; DynamoDB takes %d with the record", n, len(outbox), maxTransactionItems)}
+	}
+	if total > maxTransactionBytes {
+		return tooLargeTogether(total)
+	}
+	return t.checkTwice()
+}
+
+func tooLargeTogether(bytes int) error {
+	return &TransactionError{Index: -1, Code: CodeTooLarge,
+		Err: fmt.Errorf("its items have %d bytes; DynamoDB takes %d", bytes, maxTransactionBytes)}
+}
+
+var errTwice = errors.New("an earlier addition is for the same key; make one write of the two, with both conditions")
+
+// checkTwice compares keys. That of a Put is not known here, as only the table
+// knows which attributes it is made of.
+func (t *Tx) checkTwice() error {
+	for i, a := range t.items {
+		table, key := keyed(a.write)
+		if key == nil {
+			continue
+		}
+		for _, b := range t.items[:i] {
+			if otherTable, otherKey := keyed(b.write); otherTable == table && reflect.DeepEqual(otherKey, key) {
+				return &TransactionError{Index: i, Code: CodeDuplicate, Err: errTwice}
+			}
+		}
+	}
+	return nil
+}
+
+// keyed gives the table and key of a write; no key for a Put.
+func keyed(w types.TransactWriteItem) (table string, key map[string]types.AttributeValue) {
+	switch {
+	case w.Update != nil:
+		return *w.Update.TableName, w.Update.Key
+	case w.Delete != nil:
+		return *w.Delete.TableName, w.Delete.Key
+	case w.ConditionCheck != nil:
+		return *w.ConditionCheck.TableName, w.ConditionCheck.Key
+	}
+	return "", nil
+}
+
+// writtenBytes is the size of what a write brings with it. What an update
+// meets in the table counts for DynamoDB as well.
+func writtenBytes(w types.TransactWriteItem) int {
+	switch {
+	case w.Put != nil:
+		return itemBytes(w.Put.Item)
+	case w.Update != nil:
+		return itemBytes(w.Update.Key) + itemBytes(w.Update.ExpressionAttributeValues)
+	}
+	_, key := keyed(w)
+	return itemBytes(key)
+}

@@ -1,0 +1,94 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// cancelled answers a transaction that failed. The record's reason is read
+// first: where the fence does not hold, it does not matter what the handler's
+// items are like, which an earlier request of ours may have written.
+func (s *Store) cancelled(ctx context.Context, t *Tx, r *request, err error) (idempotent.Record, bool, error) {
+	reasons, known := reasonsOf(err)
+	if !known || len(reasons) != len(r.input.TransactItems) {
+		return idempotent.Record{}, false, s.failTransaction(err)
+	}
+	if r.own != nil {
+		switch code := aws.ToString(reasons[0].Code); code {
+		case reasonNone:
+		case CodeConditionFailed:
+			met, err := s.read(opTransact, reasons[0].Item)
+			return met, false, err
+		default:
+			return idempotent.Record{}, false, s.failReason(-1, reasons[0], err)
+		}
+	}
+	first := -1
+	for i, reason := range reasons {
+		switch code := aws.ToString(reason.Code); {
+		case refused(code):
+			return idempotent.Record{}, false, &idempotent.Rejected{Err: t.refusal(i-r.offset(), reason, err)}
+		case code != reasonNone && first < 0:
+			first = i
+		}
+	}
+	if first < 0 {
+		return idempotent.Record{}, false, s.failTransaction(err)
+	}
+	return idempotent.Record{}, false, s.failReason(t.index(first-r.offset()), reasons[first], err)
+}
+
+const reasonNone = "None"
+
+// reasonsOf gives the reasons of a cancellation, one for each item.
+func reasonsOf(err error) (reasons []types.CancellationReason, known bool) {
+	var cancelled *types.TransactionCanceledException
+	if !errors.As(err, &cancelled) {
+		return nil, false
+	}
+	return cancelled.CancellationReasons, true
+}
+
+// refused reports whether a reason is about what was asked for. Any other may
+// be gone at the next try, and leaves open what an earlier one has done.
+func refused(code string) bool {
+	switch code {
+	case CodeConditionFailed, "ValidationError", "ItemCollectionSizeLimitExceeded":
+		return true
+	}
+	return false
+}
+
+// index of the handler's additions; -1 for what it did not add.
+func (t *Tx) index(i int) int {
+	if i < 0 || i >= len(t.items) {
+		return -1
+	}
+	return i
+}
+
+func (t *Tx) refusal(i int, reason types.CancellationReason, err error) error {
+	e := &TransactionError{
+		Index: t.index(i), Code: aws.ToString(reason.Code), Item: reason.Item, Err: err, message: aws.ToString(reason.Message),
+	}
+	if e.Index < 0 || e.Code != CodeConditionFailed {
+		return e
+	}
+	return refusal(t.items[e.Index].failed, e)
+}
+
+// resultTooLarge recognises DynamoDB's refusal of the record for its size.
+func (r *request) resultTooLarge(err error) bool {
+	if err == nil || r.own == nil || r.own.leaves.Data == nil {
+		return false
+	}
+	if reasons, known := reasonsOf(err); known {
+		return len(reasons) > 0 && aws.ToString(reasons[0].Code) == "ValidationError" && tooLargeMessage(aws.ToString(reasons[0].Message))
+	}
+	return tooLarge(err)
+}

@@ -1,0 +1,113 @@
+package dynamo
+
+import (
+	"crypto/rand"
+	"errors"
+	"maps"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// request is a transaction as it is sent. It is built once: DynamoDB takes a
+// token for the same request only while all of that is the same.
+type request struct {
+	made  arguments
+	input *dynamodb.TransactWriteItemsInput
+	own   *recordWrite // nil: without a record
+}
+
+// arguments are what a request was built for, as they are stored. Those that
+// differ make another request, with a token of its own.
+type arguments struct {
+	store  *Store
+	id     string
+	record idempotent.Record // of Create
+	over   time.Time
+	fence  idempotent.Fence // of Change
+	change idempotent.Change
+}
+
+// recordWrite is the record's own part of a transaction.
+type recordWrite struct {
+	leaves idempotent.Record               // what it leaves
+	item   map[string]types.AttributeValue // the same, as far as it is known
+	write  func(item map[string]types.AttributeValue) types.TransactWriteItem
+}
+
+// request gives what was sent for these arguments before, or builds it.
+func (t *Tx) request(a arguments, own *recordWrite) (*request, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.sealed {
+		return nil, errors.New("dynamo: the transaction is not sealed; its handler may still add to it")
+	}
+	for _, r := range t.requests {
+		if reflect.DeepEqual(r.made, a) {
+			return r, nil
+		}
+	}
+	r := &request{made: a, own: own}
+	if err := r.build(t); err != nil {
+		return nil, err
+	}
+	t.requests = append(t.requests, r)
+	return r, nil
+}
+
+// withoutResult replaces a request whose result DynamoDB did not take.
+func (t *Tx) withoutResult(r *request) (*request, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	smaller := &request{made: r.made, own: &recordWrite{leaves: r.own.leaves, item: maps.Clone(r.own.item), write: r.own.write}}
+	r.made.store.putUnavailable(smaller.own.item, &smaller.own.leaves)
+	if err := smaller.build(t); err != nil {
+		return nil, err
+	}
+	for i := range t.requests {
+		if t.requests[i] == r {
+			t.requests[i] = smaller
+		}
+	}
+	return smaller, nil
+}
+
+// build puts the record's write first.
+func (r *request) build(t *Tx) error {
+	s := r.made.store
+	if s.outbox == "" && len(t.messages) > 0 {
+		return &idempotent.Rejected{Err: &TransactionError{Index: -1, Code: CodeInvalid,
+			Err: errors.New("it publishes messages, and the store has no Options.Outbox")}}
+	}
+	var items []types.TransactWriteItem
+	total := 0
+	if r.own != nil {
+		items = append(items, r.own.write(r.own.item))
+		total = itemBytes(r.own.item)
+	}
+	for _, a := range t.items {
+		items = append(items, a.write)
+	}
+	items = append(items, t.outboxItems(s.outbox, r.made.id)...)
+	for _, w := range items[r.offset():] {
+		total += writtenBytes(w)
+	}
+	if total > maxTransactionBytes {
+		return &idempotent.Rejected{Err: tooLargeTogether(total)}
+	}
+	token := rand.Text()
+	r.input = &dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, TransactItems: items}
+	return nil
+}
+
+// offset is the number of items before the handler's.
+func (r *request) offset() int {
+	if r.own == nil {
+		return 0
+	}
+	return 1
+}
