@@ -29,9 +29,11 @@ type ExecuteOptions struct {
 	// Default: false.
 	PartiQL bool
 
-	// Transactions allows the completion to be part of a transaction
-	// (ConditionCheckItem). A Strong table takes none. The store of this
-	// release does not use transactions.
+	// Transactions says that handlers complete in transactions, and allows
+	// them to check items of this table too (ConditionCheckItem). The record's
+	// own part needs nothing more, and what a handler writes elsewhere is
+	// granted on its own tables. A Strong table takes no transactions, and is
+	// refused here rather than at the first call.
 	//
 	// Default: false.
 	Transactions bool

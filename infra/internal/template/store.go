@@ -11,8 +11,8 @@ import (
 )
 
 // StoreActions gives the IAM actions, sorted, that the methods of an interface
-// in a package of Go need. It refuses methods that it does not know: somebody
-// has to decide what they may do.
+// in a package of Go need on the store's own table. It refuses methods that it
+// does not know: somebody has to decide what they may do.
 func StoreActions(folder, interfaceName string) ([]string, error) {
 	methods, err := methods(folder)
 	if err != nil {
@@ -59,8 +59,10 @@ func needs() map[string][]string {
 		"ExecuteStatement":      partiQL,
 		"GetItem":               {"GetItem"},
 		"PutItem":               {"PutItem"},
-		"TransactWriteItems":    {"ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem"},
-		"UpdateItem":            {"UpdateItem"},
+		// The record's part of a transaction. The other parts are a handler's,
+		// on tables that its function is granted elsewhere.
+		"TransactWriteItems": {"PutItem", "UpdateItem"},
+		"UpdateItem":         {"UpdateItem"},
 	}
 }
 

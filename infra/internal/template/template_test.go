@@ -65,7 +65,7 @@ func TestStoreActions(t *testing.T) {
 		}
 	}
 	write("GetItem", "TransactWriteItems")
-	want := strings.Fields("dynamodb:ConditionCheckItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem")
+	want := strings.Fields("dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem")
 	if got, err := StoreActions(folder, "Client"); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -1,0 +1,110 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// OutboxClient is the part of DynamoDB that an [Outbox] calls. A
+// *dynamodb.Client is one.
+type OutboxClient interface {
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+}
+
+// Outbox is the other end of [Tx.Publish], for who publishes the messages from
+// the table's stream. It is safe for concurrent use. Make one with
+// [NewOutbox].
+//
+// An item holds the messages of one aggregate in one transaction, in order. It
+// has the partition key "aggregate" and the sort key "id", both of type S, and
+//
+//	created     N  epoch milliseconds of the transaction
+//	messages    L  of M: id S, destination S, type S, body B, attributes M of S
+//	               (absent when empty)
+//	published   N  epoch milliseconds; absent until it is published
+//	expiration  N  epoch seconds; absent until then, the table's TTL attribute
+//
+// The id of a message is the same in every run of one call: where one is
+// published twice, its readers can tell by it.
+type Outbox struct {
+	client OutboxClient
+	table  string
+	keep   time.Duration
+}
+
+// OutboxOptions are the options of [NewOutbox]. The zero value of every field
+// is its default.
+type OutboxOptions struct {
+	// Retention is how long an item stays after it was published.
+	//
+	// Default: 24 hours.
+	Retention time.Duration
+}
+
+// NewOutbox makes an Outbox of a table, which may be given by its name or ARN.
+// It sends nothing.
+func NewOutbox(client OutboxClient, table string, options *OutboxOptions) (*Outbox, error) {
+	if client == nil {
+		return nil, errors.New("dynamo: the client is nil")
+	}
+	if table == "" {
+		return nil, errors.New("dynamo: the name of the outbox is empty")
+	}
+	o := OutboxOptions{}
+	if options != nil {
+		o = *options
+	}
+	switch {
+	case o.Retention == 0:
+		o.Retention = 24 * time.Hour
+	case o.Retention < 0:
+		return nil, fmt.Errorf("dynamo: OutboxOptions.Retention is %v; it must not be negative", o.Retention)
+	}
+	return &Outbox{client: client, table: table, keep: o.Retention}, nil
+}
+
+// ErrNotInOutbox says that an item to be marked is not there.
+var ErrNotInOutbox = errors.New("dynamo: no such item in the outbox")
+
+// Mark says that all messages of an item are published, so that it can expire.
+// Marking again moves its end. It wraps [ErrNotInOutbox] where there is no such
+// item: it was marked before, and has expired since.
+func (o *Outbox) Mark(ctx context.Context, aggregate, id string) error {
+	now := time.Now()
+	update, condition := "SET #published = :published, #expiration = :expiration", "attribute_exists(#id)"
+	_, err := o.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		ConditionExpression:       &condition,
+		ExpressionAttributeNames:  map[string]string{"#expiration": outboxExpiration, "#id": outboxID, "#published": outboxPublished},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":expiration": seconds(now.Add(o.keep)), ":published": millis(now)},
+		Key:                       map[string]types.AttributeValue{outboxAggregate: text(aggregate), outboxID: text(id)},
+		TableName:                 &o.table,
+		UpdateExpression:          &update,
+	}, quiet)
+	if conditionFailed(err) {
+		return &Error{Op: "UpdateItem", Table: o.table, Err: errors.Join(ErrNotInOutbox, err),
+			Advice: "the item was marked before and has expired, or is another table's"}
+	}
+	if err != nil {
+		return o.fail("UpdateItem", err)
+	}
+	return nil
+}
+
+func (o *Outbox) fail(op string, err error) error {
+	l := outboxLayout()
+	failed := &Error{Op: op, Table: o.table, Err: err, Advice: l.advice(err), unavailable: isUnavailable(err)}
+	failed.throttled = failed.unavailable && throttled(err)
+	switch code, _ := apiError(err); {
+	case code == "AccessDeniedException" || code == "AccessDenied":
+		failed.Advice = "access denied; grant the role dynamodb:" + op + " on the outbox, and the use of its KMS key if it has one"
+	case failed.throttled:
+		failed.Advice = "throttled; raise the capacity of the outbox or use on-demand"
+	}
+	return failed
+}
