@@ -3,6 +3,7 @@ package dynamo
 import (
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent"
@@ -24,10 +25,22 @@ func TestConformance(t *testing.T) {
 					t.Fatal(err)
 				}
 				s := newStore(t, client, table, o)
-				return storetest.Harness{Store: s, Plant: s.plant, Schedules: 70}
+				return storetest.Harness{Store: s, Plant: s.plant, Attach: s.attach, Schedules: 70}
 			})
 		})
 	}
+}
+
+// attach adds to a counter in the store's own table.
+func (s *Store) attach(t *testing.T, refused bool) (idempotent.Attachment, func() int) {
+	t.Helper()
+	counter, tx := s.counter(t), new(Tx)
+	var conditions []Condition
+	if refused {
+		conditions = append(conditions, If(expression.Name("n").GreaterThan(expression.Value(1000))))
+	}
+	tx.Update(s.table, counter.key, expression.Add(expression.Name("n"), expression.Value(1)), conditions...)
+	return tx, counter.value
 }
 
 // plant writes a record as it is.

@@ -42,7 +42,7 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 	}
 	switch {
 	case err != nil:
-		return s.cancelled(ctx, t, r, err)
+		return s.cancelled(t, r, err)
 	case r.own == nil:
 		return idempotent.Record{}, true, nil
 	}

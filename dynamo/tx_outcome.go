@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"context"
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,7 +12,7 @@ import (
 // cancelled answers a transaction that failed. The record's reason is read
 // first: where the fence does not hold, it does not matter what the handler's
 // items are like, which an earlier request of ours may have written.
-func (s *Store) cancelled(ctx context.Context, t *Tx, r *request, err error) (idempotent.Record, bool, error) {
+func (s *Store) cancelled(t *Tx, r *request, err error) (idempotent.Record, bool, error) {
 	reasons, known := reasonsOf(err)
 	if !known || len(reasons) != len(r.input.TransactItems) {
 		return idempotent.Record{}, false, s.failTransaction(err)

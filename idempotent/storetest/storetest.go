@@ -41,6 +41,16 @@ type Harness struct {
 	// Required.
 	Plant func(t *testing.T, r idempotent.Record)
 
+	// Attach makes an attachment for Store, which the suite then seals.
+	// Refused, a condition of its own does not hold. committed counts how
+	// often its writes were made. Required with a Store that is
+	// [idempotent.Transactional].
+	Attach func(t *testing.T, refused bool) (with idempotent.Attachment, committed func() int)
+
+	// Decorates is the store that Store passes its calls on to, if it is a
+	// decorator. What that is able to do, Store has to be able to do too.
+	Decorates idempotent.Store
+
 	// Depth of the exhaustive search of interleavings. It makes some five
 	// million calls at depth 5, so that only a store in memory can afford
 	// it. Default 0: seeded schedules alone.
@@ -96,6 +106,8 @@ var groups = []struct {
 	{"Bytes", testBytes},
 	{"Oversize", testOversize},
 	{"Nonsense", testNonsense},
+	{"Abilities", testAbilities},
+	{"Transact", testTransact},
 	{"Context", testContext},
 	{"Race", testRace},
 	{"Random", testRandom},
