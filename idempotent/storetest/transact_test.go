@@ -1,0 +1,199 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/storetest"
+)
+
+// The flaws of a ledger, and the tests that must notice them.
+const (
+	attachesAlone  = "an attachment is written without its record"
+	attachedFirst  = "an attachment decides before the record"
+	forgetsAnswers = "a call that is made again is done again"
+	mixesCalls     = "another call gets the answer of the last one"
+	refusalIsLost  = "a refused attachment is a lost race"
+	refusalWrites  = "a refused attachment leaves the record written"
+	refusalUnnamed = "a refused attachment is any error"
+	dropsAttached  = "an attachment is dropped without a word"
+	attachesAny    = "a release takes an attachment"
+	hidden         = "a decorator hides transactions"
+	unattached     = "nothing to attach is given"
+)
+
+var flaws = map[string]string{
+	attachesAlone:  "Transact/own/lost",
+	attachedFirst:  "Transact/own/lost",
+	forgetsAnswers: "Transact/own/again",
+	mixesCalls:     "Transact/own/with_other_arguments_is_another_call",
+	refusalIsLost:  "Transact/own/COMPLETED_refused",
+	refusalWrites:  "Transact/create/refused",
+	refusalUnnamed: "Transact/alone/refused",
+	dropsAttached:  "Transact/adopt/finishes",
+	attachesAny:    "Transact/nonsense/keep",
+	hidden:         "Abilities",
+	unattached:     "Abilities",
+}
+
+// TestTransactional passes on a sound ledger. TestBrokenTransactions runs it on
+// those with a flaw.
+func TestTransactional(t *testing.T) {
+	flaw := os.Getenv(breakEnv)
+	storetest.Run(t, func(*testing.T) storetest.Harness {
+		l := &ledger{Memory: idempotent.NewMemory(0), flaw: flaw}
+		h := storetest.Harness{
+			Store: l,
+			Plant: func(t *testing.T, r idempotent.Record) {
+				if err := l.Put(r); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Attach: func(_ *testing.T, refused bool) (idempotent.Attachment, func() int) {
+				e := &entry{refused: refused}
+				return e, func() int { return e.written }
+			},
+			Schedules: 20,
+		}
+		switch flaw {
+		case hidden:
+			h.Store, h.Decorates, h.Attach = l.Memory, l, nil
+		case unattached:
+			h.Attach = nil
+		}
+		return h
+	})
+}
+
+func TestBrokenTransactions(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flaw, fails := range flaws {
+		t.Run(flaw, func(t *testing.T) {
+			t.Parallel()
+			run := exec.CommandContext(t.Context(), self, "-test.run=^TestTransactional$", "-test.timeout=2m")
+			run.Env = append(os.Environ(), breakEnv+"="+flaw)
+			out, err := run.CombinedOutput()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+				t.Fatalf("%v; want a failed test\n%s", err, tail(string(out)))
+			}
+			if !strings.Contains(string(out), "--- FAIL: TestTransactional/"+fails+" (") {
+				t.Errorf("%s did not fail\n%s", fails, tail(string(out)))
+			}
+		})
+	}
+}
+
+// entry is an attachment of a ledger.
+type entry struct {
+	refused bool
+	written int
+	asked   []any // the arguments of the calls that were answered
+	answers []result
+}
+
+func (e *entry) Seal() (bool, error) { return false, nil }
+
+// ledger is a Memory with transactions.
+type ledger struct {
+	*idempotent.Memory
+	flaw string
+	mu   sync.Mutex
+}
+
+var errRefused = errors.New("the ledger refuses")
+
+func (l *ledger) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+	e, ok := with.(*entry)
+	if !ok || r.Status == idempotent.InProgress {
+		return l.Memory.Create(ctx, r, over, with)
+	}
+	return l.write(e, r.ID, []any{r, over}, func() (idempotent.Record, bool, error) {
+		return l.Memory.Create(ctx, r, over, nil)
+	})
+}
+
+func (l *ledger) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	e, ok := c.With.(*entry)
+	if !ok || c.Status == idempotent.Absent && l.flaw != attachesAny {
+		return l.Memory.Change(ctx, f, c)
+	}
+	c.With = nil
+	return l.write(e, f.ID, []any{f, c}, func() (idempotent.Record, bool, error) {
+		return l.Memory.Change(ctx, f, c)
+	})
+}
+
+func (l *ledger) Commit(_ context.Context, id string, with any) error {
+	e, ok := with.(*entry)
+	if !ok {
+		return errors.New("nothing that the ledger knows")
+	}
+	_, _, err := l.write(e, id, nil, func() (idempotent.Record, bool, error) { return idempotent.Record{}, true, nil })
+	return err
+}
+
+func (l *ledger) write(e *entry, id string, asked []any, record func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, a := range e.asked {
+		if l.flaw != forgetsAnswers && (l.flaw == mixesCalls || reflect.DeepEqual(a, any(asked))) {
+			return e.answers[i].split()
+		}
+	}
+	res := l.both(e, id, record)
+	e.asked, e.answers = append(e.asked, asked), append(e.answers, res)
+	return res.split()
+}
+
+// both writes the record first, and takes that back where the entry is refused.
+func (l *ledger) both(e *entry, id string, record func() (idempotent.Record, bool, error)) result {
+	if l.flaw == attachedFirst && e.refused {
+		return result{err: &idempotent.Rejected{Err: errRefused}}
+	}
+	if l.flaw == attachesAlone {
+		e.written++
+	}
+	before, err := l.Get(context.Background(), id)
+	if err != nil {
+		return result{err: err}
+	}
+	before.ID = id
+	r, ok, err := record()
+	if err != nil || !ok {
+		if l.flaw == forgetsAnswers && r.Owner == "alice" && r.Status == idempotent.Completed {
+			e.written++
+		}
+		return result{r, ok, err}
+	}
+	if !e.refused {
+		if l.flaw != dropsAttached && l.flaw != attachesAlone {
+			e.written++
+		}
+		return result{r, ok, nil}
+	}
+	if l.flaw == refusalWrites {
+		return result{err: &idempotent.Rejected{Err: errRefused}}
+	}
+	if err := l.Put(before); err != nil {
+		return result{err: err}
+	}
+	switch l.flaw {
+	case refusalIsLost:
+		return result{r: before}
+	case refusalUnnamed:
+		return result{err: errRefused}
+	}
+	return result{err: &idempotent.Rejected{Err: errRefused}}
+}
