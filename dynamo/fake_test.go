@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -18,6 +18,7 @@ import (
 type fakeClient struct {
 	results []result
 	sent    []string
+	tokens  []string // of transactions
 }
 
 type result struct {
@@ -57,8 +58,38 @@ func (c *fakeClient) DeleteItem(_ context.Context, in *dynamodb.DeleteItemInput,
 }
 
 func (c *fakeClient) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	r := c.next(describe("TransactWriteItems", "token", *in.ClientRequestToken, "items", strconv.Itoa(len(in.TransactItems))))
+	c.tokens = append(c.tokens, *in.ClientRequestToken)
+	parts := []string{"TransactWriteItems"}
+	for _, item := range in.TransactItems {
+		parts = append(parts, describeWrite(item))
+	}
+	r := c.next(strings.Join(parts, "\n\n"))
 	return &dynamodb.TransactWriteItemsOutput{}, r.err
+}
+
+func describeWrite(w types.TransactWriteItem) string {
+	switch {
+	case w.Put != nil:
+		p := w.Put
+		return describe("Put", "table", *p.TableName, "item", show(p.Item), "if", aws.ToString(p.ConditionExpression),
+			"names", showNames(p.ExpressionAttributeNames), "values", show(p.ExpressionAttributeValues),
+			"on failure", string(p.ReturnValuesOnConditionCheckFailure))
+	case w.Update != nil:
+		u := w.Update
+		return describe("Update", "table", *u.TableName, "key", show(u.Key), "update", *u.UpdateExpression, "if", aws.ToString(u.ConditionExpression),
+			"names", showNames(u.ExpressionAttributeNames), "values", show(u.ExpressionAttributeValues),
+			"on failure", string(u.ReturnValuesOnConditionCheckFailure))
+	case w.Delete != nil:
+		d := w.Delete
+		return describe("Delete", "table", *d.TableName, "key", show(d.Key), "if", aws.ToString(d.ConditionExpression),
+			"names", showNames(d.ExpressionAttributeNames), "values", show(d.ExpressionAttributeValues),
+			"on failure", string(d.ReturnValuesOnConditionCheckFailure))
+	default:
+		k := w.ConditionCheck
+		return describe("ConditionCheck", "table", *k.TableName, "key", show(k.Key), "if", *k.ConditionExpression,
+			"names", showNames(k.ExpressionAttributeNames), "values", show(k.ExpressionAttributeValues),
+			"on failure", string(k.ReturnValuesOnConditionCheckFailure))
+	}
 }
 
 func (c *fakeClient) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
@@ -95,6 +126,12 @@ func showValue(v types.AttributeValue) string {
 		return fmt.Sprintf("B%q", v.Value)
 	case *types.AttributeValueMemberM:
 		return "{" + show(v.Value) + "}"
+	case *types.AttributeValueMemberL:
+		var parts []string
+		for _, e := range v.Value {
+			parts = append(parts, showValue(e))
+		}
+		return "[" + strings.Join(parts, " ") + "]"
 	default:
 		return typeName(v)
 	}

@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -59,6 +63,51 @@ func TestGoldenRequests(t *testing.T) {
 				t.Fatalf("%d requests, want 1", len(client.sent))
 			}
 			compareGolden(t, name, strings.Join(client.sent, "\n\n")+"\n")
+		})
+	}
+}
+
+// Every transaction, word for word, with each kind of addition.
+func TestGoldenTransactions(t *testing.T) {
+	lease, expires := time.UnixMilli(1_700_000_060_123), time.Unix(1_700_003_600, 0)
+	owned := idempotent.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
+	released := idempotent.Fence{ID: "op#1", Attempt: 2, Lease: idempotent.LeaseEnded}
+	completed := idempotent.Change{Status: idempotent.Completed, Data: []byte("42"), Expires: expires}
+	done := idempotent.Record{ID: "op#1", Status: idempotent.Completed, Owner: "me", Attempt: 1, Expires: expires, Fingerprint: "f", Data: []byte("42")}
+	with := func(c idempotent.Change, t *Tx) idempotent.Change { c.With = t; return c }
+	adopted := completed
+	adopted.Owner = "new"
+
+	for name, call := range map[string]func(*Store, *Tx) error{
+		"transact_complete": func(s *Store, tx *Tx) error { return changing(t, owned, with(completed, tx))(s) },
+		"transact_adopt":    func(s *Store, tx *Tx) error { return changing(t, released, with(adopted, tx))(s) },
+		"transact_create": func(s *Store, tx *Tx) error {
+			_, _, err := s.Create(t.Context(), done, time.UnixMilli(1_700_000_000_999), tx)
+			return err
+		},
+		"transact_alone": func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#1", tx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, client := fakeStore(t, &Options{Outbox: "outbox"})
+			tx := new(Tx)
+			tx.Put("accounts", account{ID: "a", Balance: 5}, If(expression.Name("id").AttributeNotExists()))
+			tx.Update("accounts", accountKey("b"), expression.Add(expression.Name("balance"), expression.Value(-5)),
+				If(expression.Name("balance").GreaterThanEqual(expression.Value(5))), If(expression.Name("open").Equal(expression.Value(true))))
+			tx.Delete("accounts", accountKey("c"))
+			tx.Check("accounts", accountKey("d"), If(expression.Name("id").AttributeExists()))
+			tx.Add(types.TransactWriteItem{Delete: &types.Delete{TableName: aws.String("others"), Key: map[string]types.AttributeValue{"pk": number(1)}}})
+			tx.Publish(Message{Aggregate: "order-1", Destination: "mail", Type: "paid", Body: []byte("1"), Attributes: map[string]string{"a": "b"}})
+			tx.Publish(Message{Aggregate: "order-2", Destination: "mail", Body: []byte("2")})
+			tx.Publish(Message{Aggregate: "order-1", Destination: "stock", Type: "sold"})
+			sealed(t, tx)
+			tx.created = time.UnixMilli(1_700_000_000_000)
+			if err := call(s, tx); err != nil {
+				t.Fatal(err)
+			}
+			if len(client.sent) != 1 {
+				t.Fatalf("%d requests, want 1", len(client.sent))
+			}
+			compareGolden(t, name, client.sent[0]+"\n")
 		})
 	}
 }

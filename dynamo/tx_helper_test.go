@@ -4,10 +4,14 @@ import (
 	"crypto/rand"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
 )
 
 // counter is an item with a number, as a handler's effect.
@@ -37,4 +41,36 @@ func (c counter) value() int {
 		c.t.Fatal(err)
 	}
 	return value
+}
+
+// account is an item of a handler's.
+type account struct {
+	ID      string `dynamodbav:"id"`
+	Balance int    `dynamodbav:"balance"`
+}
+
+func accountKey(id string) map[string]string { return map[string]string{"id": id} }
+
+// sealed ends the collecting, and demands that there is something to send.
+func sealed(t *testing.T, tx *Tx) *Tx {
+	t.Helper()
+	if empty, err := tx.Seal(); empty || err != nil {
+		t.Fatalf("Seal: empty %v, %v", empty, err)
+	}
+	return tx
+}
+
+// adding is a sealed transaction that adds 1 to counters.
+func adding(t *testing.T, counters ...counter) *Tx {
+	t.Helper()
+	tx := new(Tx)
+	for _, c := range counters {
+		tx.Update(c.s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
+	}
+	return sealed(t, tx)
+}
+
+// completion of a claim, with a transaction.
+func completion(tx *Tx) idempotent.Change {
+	return idempotent.Change{Status: idempotent.Completed, Data: []byte(`"paid"`), Expires: now.Add(time.Hour), With: tx}
 }

@@ -1,0 +1,245 @@
+package dynamo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// reason is one of a cancellation, as DynamoDB words it.
+func reason(code string) string {
+	if code == "None" {
+		return `{"Code":"None"}`
+	}
+	return fmt.Sprintf(`{"Code":%q,"Message":"why"}`, code)
+}
+
+const metRecord = `{"Code":"ConditionalCheckFailed","Message":"why","Item":{"id":{"S":"op#1"},"status":{"S":"COMPLETED"},"owner":{"S":"owner-2"}}}`
+
+func cancelling(reasons ...string) roundTripper {
+	return answering(400, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",`+
+		`"Message":"Transaction cancelled","CancellationReasons":[`+strings.Join(reasons, ",")+`]}`)
+}
+
+// twoAccounts is a transaction of two additions.
+func twoAccounts(t *testing.T) *Tx {
+	t.Helper()
+	tx := new(Tx)
+	tx.Update("accounts", accountKey("secret-a"), expression.Add(expression.Name("balance"), expression.Value(-5)))
+	tx.Update("accounts", accountKey("secret-b"), expression.Add(expression.Name("balance"), expression.Value(5)))
+	return sealed(t, tx)
+}
+
+// What each way to cancel a transaction of the record and two additions means.
+// Only a refusal of what was asked for is one: any other leaves open what an
+// earlier try, whose answer was lost, has done.
+func TestCancellations(t *testing.T) {
+	failed, conflict, none := reason(CodeConditionFailed), reason(CodeConflict), reason("None")
+	for name, c := range map[string]struct {
+		answer    roundTripper
+		lost      bool
+		rejected  bool
+		code      string
+		index     int
+		busy      bool // ErrUnavailable
+		throttled bool
+	}{
+		"the record":                     {answer: cancelling(metRecord, none, none), lost: true},
+		"the record and an addition":     {answer: cancelling(metRecord, failed, none), lost: true},
+		"the record and a conflict":      {answer: cancelling(metRecord, conflict, none), lost: true},
+		"an addition":                    {answer: cancelling(none, none, failed), rejected: true, code: CodeConditionFailed, index: 1},
+		"both additions":                 {answer: cancelling(none, failed, failed), rejected: true, code: CodeConditionFailed, index: 0},
+		"an addition and a conflict":     {answer: cancelling(none, conflict, failed), rejected: true, code: CodeConditionFailed, index: 1},
+		"an addition does not fit":       {answer: cancelling(none, reason("ValidationError"), none), rejected: true, code: "ValidationError", index: 0},
+		"an addition's collection":       {answer: cancelling(none, none, reason("ItemCollectionSizeLimitExceeded")), rejected: true, code: "ItemCollectionSizeLimitExceeded", index: 1},
+		"a conflict":                     {answer: cancelling(none, none, conflict), code: CodeConflict, index: 1, busy: true},
+		"a conflict on the record":       {answer: cancelling(conflict, none, none), code: CodeConflict, index: -1, busy: true},
+		"conflict on the record, failed": {answer: cancelling(conflict, failed, none), code: CodeConflict, index: -1, busy: true},
+		"throttled":                      {answer: cancelling(none, reason("ThrottlingError"), none), code: "ThrottlingError", index: 0, busy: true, throttled: true},
+		"the record is throttled":        {answer: cancelling(reason("ProvisionedThroughputExceeded"), failed, none), code: "ProvisionedThroughputExceeded", index: -1, busy: true, throttled: true},
+		"the record does not fit":        {answer: cancelling(reason("ValidationError"), failed, none), code: "ValidationError", index: -1},
+		"an unknown reason":              {answer: cancelling(none, reason("Whim"), none), code: "Whim", index: 0},
+		"too few reasons":                {answer: cancelling(none, failed)},
+		"no reasons":                     {answer: cancelling(none, none, none)},
+		"in progress":                    {answer: refusing(400, "TransactionInProgressException", "wait"), code: "TransactionInProgress", index: -1, busy: true},
+		"validation of the whole":        {answer: refusing(400, "ValidationException", "else")},
+		"denied":                         {answer: refusing(400, "AccessDeniedException", "no")},
+		"no table":                       {answer: refusing(400, "ResourceNotFoundException", "no")},
+		"throttled as a whole":           {answer: refusing(400, "ThrottlingException", "slow"), busy: true, throttled: true},
+		"server fault":                   {answer: refusing(500, "InternalServerError", "oops"), busy: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, wireClient(c.answer), "records", nil)
+			met, ok, err := s.Change(t.Context(), fence("op#1"), completion(twoAccounts(t)))
+			if ok {
+				t.Fatal("a success")
+			}
+			if c.lost {
+				if err != nil || met.Owner != rival || met.Status != idempotent.Completed {
+					t.Fatalf("%+v, %v", met, err)
+				}
+				return
+			}
+			var rejected *idempotent.Rejected
+			if errors.As(err, &rejected) != c.rejected {
+				t.Errorf("rejected is not %v: %v", c.rejected, err)
+			}
+			if errors.Is(err, idempotent.ErrUnavailable) != c.busy || errors.Is(err, idempotent.ErrThrottled) != c.throttled {
+				t.Errorf("unavailable is not %v, or throttled not %v: %v", c.busy, c.throttled, err)
+			}
+			var transaction *TransactionError
+			if errors.As(err, &transaction) != (c.code != "") || errors.Is(err, ErrTransaction) != (c.code != "") {
+				t.Fatalf("%v", err)
+			}
+			if c.code != "" && (transaction.Code != c.code || transaction.Index != c.index) {
+				t.Errorf("%s of addition %d: %v", transaction.Code, transaction.Index, err)
+			}
+			var own *Error
+			if !c.rejected && (!errors.As(err, &own) || own.Op != "TransactWriteItems") {
+				t.Errorf("no *Error: %v", err)
+			}
+			if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), owner) {
+				t.Errorf("the text holds a key: %v", err)
+			}
+		})
+	}
+}
+
+// An optimistic Create reads what it met where the reason does not bring it.
+func TestTransactionMeetsARecordWithoutItem(t *testing.T) {
+	bare := &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{
+		{Code: ptr(CodeConditionFailed)}, {Code: ptr("None")}, {Code: ptr("None")},
+	}}
+	stored := map[string]types.AttributeValue{"id": text("op#1"), "status": text("COMPLETED"), "owner": text(rival)}
+	s, client := fakeStore(t, nil, result{err: bare}, result{item: stored})
+	done := claim("op#1")
+	done.Status = idempotent.Completed
+	met, ok, err := s.Create(t.Context(), done, now, twoAccounts(t))
+	if ok || err != nil || met.Owner != rival || len(client.sent) != 2 {
+		t.Errorf("%+v, %v, %v; %d requests", met, ok, err, len(client.sent))
+	}
+}
+
+func ptr(s string) *string { return &s }
+
+// Where the item is missing for a Change, there is none: no read is needed.
+func TestTransactionMeetsNoRecord(t *testing.T) {
+	s := localStore(t)
+	c := s.counter(t)
+	met, ok, err := s.Change(t.Context(), fence("op#1"), completion(adding(t, c)))
+	if ok || err != nil || met.Status != idempotent.Absent || c.value() != 0 {
+		t.Errorf("%+v, %v, %v; counted %d", met, ok, err, c.value())
+	}
+}
+
+func TestElse(t *testing.T) {
+	errFunds, errClosed := errors.New("insufficient funds"), errors.New("closed")
+	enough := If(expression.Name("balance").GreaterThanEqual(expression.Value(5)))
+	open := If(expression.Name("open").Equal(expression.Value(true)))
+	for name, c := range map[string]struct {
+		conditions []Condition
+		want       error // nil: the TransactionError
+		text       string
+	}{
+		"none":             {[]Condition{enough}, nil, "addition 0 of the transaction: ConditionalCheckFailed"},
+		"an error":         {[]Condition{enough.Else(func(*TransactionError) error { return errFunds })}, errFunds, ""},
+		"nil":              {[]Condition{enough.Else(func(*TransactionError) error { return nil })}, nil, ""},
+		"a panic":          {[]Condition{enough.Else(func(*TransactionError) error { panic("oops") })}, nil, ""},
+		"the first of two": {[]Condition{enough, open.Else(func(*TransactionError) error { return errClosed })}, errClosed, ""},
+		"both": {[]Condition{
+			enough.Else(func(*TransactionError) error { return errFunds }), open.Else(func(*TransactionError) error { return errClosed }),
+		}, errFunds, ""},
+		"by the item": {[]Condition{enough.Else(func(e *TransactionError) error {
+			if len(e.Item) == 0 {
+				return errClosed
+			}
+			return fmt.Errorf("%w: %s", errFunds, showValue(e.Item["balance"]))
+		})}, errFunds, "insufficient funds: N3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := localStore(t)
+			create(t, s, claim("op#1"))
+			putItem(t, s, map[string]types.AttributeValue{"id": text("account"), "balance": number(3)})
+			tx := new(Tx)
+			tx.Update(s.table, accountKey("account"), expression.Add(expression.Name("balance"), expression.Value(-5)), c.conditions...)
+			_, ok, err := s.Change(t.Context(), fence("op#1"), completion(sealed(t, tx)))
+			var rejected *idempotent.Rejected
+			if ok || !errors.As(err, &rejected) {
+				t.Fatalf("%v, %v", ok, err)
+			}
+			if c.want != nil && !errors.Is(rejected.Err, c.want) || c.want == nil && !errors.Is(rejected.Err, ErrTransaction) {
+				t.Errorf("%v", rejected.Err)
+			}
+			if !strings.Contains(rejected.Err.Error(), c.text) {
+				t.Errorf("%q does not say %q", rejected.Err, c.text)
+			}
+			if item := rawItem(t, s, "account"); showValue(item["balance"]) != "N3" || get(t, s, "op#1").Status != idempotent.InProgress {
+				t.Errorf("something was written: %s", show(item))
+			}
+		})
+	}
+}
+
+// A refusal of the result for its size is not one of the work: it is committed
+// with a marker, under a token of its own.
+func TestTransactionWithoutItsResult(t *testing.T) {
+	large := `{"Code":"ValidationError","Message":"Item size to update has exceeded the maximum allowed size"}`
+	for name, first := range map[string]error{
+		"as the record's reason": canceledAs(t, large, reason("None"), reason("None")),
+		"as a whole":             apiErrorAs(t, refusing(400, "ValidationException", "Item size has exceeded the maximum allowed size")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, client := fakeStore(t, nil, result{err: first}, result{err: errors.New("no answer")})
+			c := completion(twoAccounts(t))
+			if _, ok, err := s.Change(t.Context(), fence("op#1"), c); ok || err == nil {
+				t.Fatal(ok, err)
+			}
+			got, ok, err := s.Change(t.Context(), fence("op#1"), c)
+			if err != nil || !ok || got.Data != nil || !strings.Contains(got.Unavailable, "does not fit") {
+				t.Fatalf("%+v, %v, %v", got, ok, err)
+			}
+			if len(client.sent) != 3 || client.tokens[0] == client.tokens[1] || client.tokens[1] != client.tokens[2] ||
+				client.sent[0] == client.sent[1] || client.sent[1] != client.sent[2] {
+				t.Errorf("tokens %q of\n%s", client.tokens, strings.Join(client.sent, "\n\n"))
+			}
+		})
+	}
+	t.Run("by DynamoDB's own count", func(t *testing.T) {
+		s := localStore(t)
+		create(t, s, claim("op#1"))
+		item := rawItem(t, s, "op#1")
+		item["of another program"] = &types.AttributeValueMemberB{Value: make([]byte, 300<<10)}
+		putItem(t, s, item)
+		counted := s.counter(t)
+		c := completion(adding(t, counted))
+		c.Data = []byte(`"` + strings.Repeat("a", 200<<10) + `"`)
+		s.codec.compressAbove = -1
+		_, stored := change(t, s, fence("op#1"), c, true)
+		if stored.Unavailable == "" || stored.Status != idempotent.Completed || counted.value() != 1 {
+			t.Errorf("%+v; counted %d", stored.Unavailable, counted.value())
+		}
+	})
+}
+
+// canceledAs and apiErrorAs are errors as the SDK makes them of an answer.
+func canceledAs(t *testing.T, reasons ...string) error {
+	t.Helper()
+	return apiErrorAs(t, cancelling(reasons...))
+}
+
+func apiErrorAs(t *testing.T, answer roundTripper) error {
+	t.Helper()
+	item := types.TransactWriteItem{Delete: &types.Delete{TableName: ptr("t"), Key: map[string]types.AttributeValue{"id": text("a")}}}
+	_, err := wireClient(answer).TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{item}})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	return err
+}
