@@ -64,12 +64,14 @@ func TestCutConnections(t *testing.T) {
 // line is a store behind a wire, and the same store without it.
 type line struct {
 	*wire
+	client  *dynamodb.Client // to the same table as the stores
+	table   string
 	direct  *dynamo.Store
 	through *idempotent.Executor
 	beside  *idempotent.Executor
 }
 
-func newLine(t *testing.T, retryer aws.Retryer) *line {
+func newLine(t *testing.T, retryer aws.Retryer, change ...func(*idempotent.Config)) *line {
 	t.Helper()
 	client, table := dynamodblocal.NewTable(t)
 	w := newWire(t)
@@ -81,6 +83,9 @@ func newLine(t *testing.T, retryer aws.Retryer) *line {
 	// A lease that a call cannot outlive by chance: only a claim that nobody
 	// could give back is waited for.
 	config := &idempotent.Config{Lease: time.Second, Reserve: 100 * time.Millisecond, ClockSkew: 20 * time.Millisecond}
+	for _, c := range change {
+		c(config)
+	}
 	store := func(c dynamo.Client) (*dynamo.Store, *idempotent.Executor) {
 		s, err := dynamo.New(c, table, nil)
 		if err != nil {
@@ -92,7 +97,7 @@ func newLine(t *testing.T, retryer aws.Retryer) *line {
 		}
 		return s, x
 	}
-	l := &line{wire: w}
+	l := &line{wire: w, client: client, table: table}
 	l.direct, l.beside = store(client)
 	_, l.through = store(dynamodb.New(options))
 	return l

@@ -1,0 +1,141 @@
+package faults
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// A transfer between two accounts, whose every request meets the faults in
+// turn, is there with its record or neither is, at every moment that the
+// caller sees.
+func TestCutTransactions(t *testing.T) {
+	t.Parallel()
+	plans := [][]fault{{unsent}, {lost}, {torn}, {unsent, lost}, {lost, unsent}, {lost, lost}}
+	for name, retryer := range map[string]func() aws.Retryer{
+		"SDK retries": func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 20 * time.Millisecond })
+		},
+		"no SDK retries": func() aws.Retryer { return aws.NopRetryer{} },
+	} {
+		for _, c := range []struct {
+			name       string
+			requests   int
+			optimistic bool
+			lapsed     bool
+		}{
+			{name: "claimed", requests: 2},
+			{name: "optimistic", requests: 1, optimistic: true},
+			{name: "takeover", requests: 3, lapsed: true},
+			// The create that meets the lapsed record, a create that claims, the takeover, the commit.
+			{name: "optimistic takeover", requests: 4, optimistic: true, lapsed: true},
+		} {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				l := newLine(t, retryer(), func(config *idempotent.Config) { config.Optimistic = c.optimistic })
+				for _, plan := range plans {
+					n := 0
+					for ; l.cutTransfer(t, c.lapsed, n, plan); n++ {
+					}
+					if n != c.requests {
+						t.Errorf("%v: %d requests, want %d", plan, n, c.requests)
+					}
+				}
+			})
+		}
+	}
+}
+
+// transfer is one between two accounts in the table of the records.
+type transfer struct {
+	*line
+	t        *testing.T
+	from, to string
+}
+
+// cutTransfer reports whether there was a request n.
+func (l *line) cutTransfer(t *testing.T, lapsed bool, n int, plan []fault) bool {
+	t.Helper()
+	what := fmt.Sprintf("%v from request %d on", plan, n)
+	key := idempotent.Key{Record: "cut#" + rand.Text()}
+	tr := transfer{l, t, "from-" + rand.Text(), "to-" + rand.Text()}
+	if lapsed {
+		l.plantLapsed(t, key.Record)
+	}
+	l.faults(append(slices.Repeat([]fault{pass}, n), plan...)...)
+	pace := time.NewTicker(30 * time.Millisecond)
+	defer pace.Stop()
+	for deadline := time.Now().Add(patience); ; <-pace.C {
+		_, err := tr.do(l.through, key)
+		tr.agrees(what, key)
+		if err == nil {
+			break
+		}
+		known := errors.Is(err, idempotent.ErrStore) || errors.Is(err, idempotent.ErrInProgress) || errors.Is(err, idempotent.ErrOutcomeUnknown)
+		if !known || time.Now().After(deadline) {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	reached := l.requests() > n
+	l.faults()
+	if _, err := tr.do(l.beside, key); err != nil {
+		t.Errorf("%s: replay: %v", what, err)
+	}
+	if got := tr.balance(tr.to); got != 1 {
+		t.Errorf("%s: transferred %d times", what, got)
+	}
+	return reached
+}
+
+func (tr transfer) do(x *idempotent.Executor, key idempotent.Key) (string, error) {
+	return idempotent.Do(tr.t.Context(), x, key, func(ctx context.Context) (string, error) {
+		tx := dynamo.Transaction(ctx)
+		tx.Update(tr.table, map[string]string{"id": tr.from}, expression.Add(expression.Name("balance"), expression.Value(-1)))
+		tx.Update(tr.table, map[string]string{"id": tr.to}, expression.Add(expression.Name("balance"), expression.Value(1)))
+		return "transferred", nil
+	})
+}
+
+// agrees demands that both accounts and the record tell the same.
+func (tr transfer) agrees(what string, key idempotent.Key) {
+	tr.t.Helper()
+	// Nothing is on its way: a request that is lost was answered before.
+	r, err := tr.direct.Get(tr.t.Context(), key.Record)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	from, to := tr.balance(tr.from), tr.balance(tr.to)
+	if from != -to || to > 1 || to == 0 && r.Status == idempotent.Completed || to == 1 && r.Status != idempotent.Completed {
+		tr.t.Errorf("%s: balances %d and %d, and the record is %q", what, from, to, r.Status)
+	}
+}
+
+func (tr transfer) balance(id string) int {
+	tr.t.Helper()
+	out, err := tr.client.GetItem(tr.t.Context(), &dynamodb.GetItemInput{
+		ConsistentRead: aws.Bool(true), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}}, TableName: &tr.table,
+	})
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	n := 0
+	if v, ok := out.Item["balance"].(*types.AttributeValueMemberN); ok {
+		if _, err := fmt.Sscan(v.Value, &n); err != nil {
+			tr.t.Fatal(err)
+		}
+	}
+	return n
+}
