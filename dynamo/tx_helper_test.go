@@ -74,3 +74,17 @@ func adding(t *testing.T, counters ...counter) *Tx {
 func completion(tx *Tx) idempotent.Change {
 	return idempotent.Change{Status: idempotent.Completed, Data: []byte(`"paid"`), Expires: now.Add(time.Hour), With: tx}
 }
+
+func rawDelete(t *testing.T) types.TransactWriteItem {
+	t.Helper()
+	return types.TransactWriteItem{Delete: &types.Delete{TableName: aws.String("t"), Key: mustMarshal(t, accountKey("a"))}}
+}
+
+func mustMarshal(t *testing.T, v any) map[string]types.AttributeValue {
+	t.Helper()
+	m, err := marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

@@ -1,0 +1,209 @@
+package dynamo
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// What is sent again for the same arguments is the same request with the same
+// token; whatever differs makes another.
+func TestResentTransactionIsTheSame(t *testing.T) {
+	done := claim("op#1")
+	done.Status, done.Data = idempotent.Completed, []byte("1")
+	finish := func(f idempotent.Fence, edit func(*idempotent.Change)) func(*Store, *Tx) error {
+		return func(s *Store, tx *Tx) error {
+			c := completion(tx)
+			if edit != nil {
+				edit(&c)
+			}
+			_, _, err := s.Change(t.Context(), f, c)
+			return err
+		}
+	}
+	create := func(edit func(*idempotent.Record), over time.Time) func(*Store, *Tx) error {
+		return func(s *Store, tx *Tx) error {
+			r := done
+			if edit != nil {
+				edit(&r)
+			}
+			_, _, err := s.Create(t.Context(), r, over, tx)
+			return err
+		}
+	}
+	adopt := idempotent.Fence{ID: "op#1", Attempt: 1, Lease: idempotent.LeaseEnded}
+	byAdoption := func(c *idempotent.Change) { c.Owner = owner }
+	calls := []func(*Store, *Tx) error{
+		finish(fence("op#1"), nil),
+		finish(fence("op#1"), func(c *idempotent.Change) { c.Data = []byte(`"paid twice"`) }),
+		finish(fence("op#1"), func(c *idempotent.Change) { c.Data = nil }),
+		finish(fence("op#1"), func(c *idempotent.Change) { c.Data = []byte{} }),
+		finish(fence("op#1"), func(c *idempotent.Change) { c.Status = idempotent.Failed }),
+		finish(fence("op#1"), func(c *idempotent.Change) { c.Expires = c.Expires.Add(time.Second) }),
+		finish(fence("op#1"), func(c *idempotent.Change) { c.Fingerprint = "g" }),
+		finish(idempotent.Fence{ID: "op#1", Owner: rival}, nil),
+		finish(fence("op#2"), nil),
+		finish(adopt, byAdoption),
+		finish(idempotent.Fence{ID: "op#1", Attempt: 2, Lease: idempotent.LeaseEnded}, byAdoption),
+		create(nil, now),
+		create(nil, time.Time{}),
+		create(nil, now.Add(time.Second)),
+		create(func(r *idempotent.Record) { r.Owner = rival }, now),
+		create(func(r *idempotent.Record) { r.Data = []byte("2") }, now),
+		func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#1", tx) },
+		func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#2", tx) },
+	}
+	s, client := fakeStore(t, &Options{Outbox: "outbox"})
+	tx := new(Tx)
+	tx.Put("accounts", account{ID: "a"})
+	tx.Publish(Message{Aggregate: "order-1", Destination: "mail"})
+	sealed(t, tx)
+	for range 3 {
+		for _, call := range calls {
+			if err := call(s, tx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for i, token := range client.tokens {
+		first := i % len(calls)
+		if i == first && seen[token] || token != client.tokens[first] || client.sent[i] != client.sent[first] {
+			t.Errorf("request %d has the token %s; the first of its call had %s\n%s", i, token, client.tokens[first], client.sent[i])
+		}
+		seen[token] = true
+		if len(token) < 20 || len(token) > 36 {
+			t.Errorf("the token %q has %d characters", token, len(token))
+		}
+	}
+	if len(seen) != len(calls) {
+		t.Errorf("%d tokens for %d calls", len(seen), len(calls))
+	}
+	// The rest of a second is nothing that a record holds.
+	if err := create(func(r *idempotent.Record) { r.Expires = r.Expires.Add(time.Nanosecond) }, now.Add(time.Microsecond))(s, tx); err != nil {
+		t.Fatal(err)
+	}
+	if last := client.tokens[len(client.tokens)-1]; !seen[last] {
+		t.Error("the same numbers made another request")
+	}
+}
+
+// What all of this rests on, as DynamoDB has it: a token that was committed is
+// a success without a write, and refuses another request.
+func TestTokens(t *testing.T) {
+	s := localStore(t)
+	c := s.counter(t)
+	send := func(token string, n int) error {
+		_, err := s.client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{
+			ClientRequestToken: &token,
+			TransactItems: []types.TransactWriteItem{{Update: &types.Update{
+				TableName: &s.table, Key: c.key, UpdateExpression: aws.String("ADD n :n"),
+				ExpressionAttributeValues: map[string]types.AttributeValue{":n": number(int64(n))},
+			}}},
+		})
+		return err
+	}
+	if err := errors.Join(send("a", 1), send("a", 1), send("b", 1)); err != nil || c.value() != 2 {
+		t.Errorf("%v; counted %d", err, c.value())
+	}
+	var mismatch *types.IdempotentParameterMismatchException
+	if err := send("a", 2); !errors.As(err, &mismatch) || c.value() != 2 {
+		t.Errorf("%v; counted %d", err, c.value())
+	}
+}
+
+// forgetful loses the answers of the first transactions.
+type forgetful struct {
+	mu     sync.Mutex
+	lose   int
+	bodies []string
+}
+
+func (f *forgetful) Do(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil || !strings.HasSuffix(req.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		return answer, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.bodies = append(f.bodies, string(body))
+	if len(f.bodies) > f.lose {
+		return answer, nil
+	}
+	if err := answer.Body.Close(); err != nil {
+		return nil, err
+	}
+	return nil, io.ErrUnexpectedEOF
+}
+
+// A transaction whose answer is lost is made once, by whoever sends it again.
+// Nothing but its token tells one without a record, and an item of many
+// attributes comes in another order each time.
+func TestLostAnswerOfATransaction(t *testing.T) {
+	_, table := newTable(t)
+	for name, retryer := range map[string]aws.Retryer{
+		"sent again by the SDK": retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts, o.MaxBackoff = 4, time.Millisecond
+		}),
+		"sent again by the caller": aws.NopRetryer{},
+	} {
+		for kind, call := range map[string]func(*Store, string, *Tx) (bool, error){
+			"fenced": func(s *Store, id string, tx *Tx) (bool, error) {
+				_, ok, err := s.Change(t.Context(), fence(id), completion(tx))
+				return ok, err
+			},
+			"optimistic": func(s *Store, id string, tx *Tx) (bool, error) {
+				r := claim(id)
+				r.Status = idempotent.Completed
+				_, ok, err := s.Create(t.Context(), r, now, tx)
+				return ok, err
+			},
+			"alone": func(s *Store, id string, tx *Tx) (bool, error) {
+				err := s.Commit(t.Context(), id, tx)
+				return err == nil, err
+			},
+		} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				wire := &forgetful{lose: 3}
+				s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient, o.Retryer = wire, retryer }), table, nil)
+				id := t.Name()
+				if kind == "fenced" {
+					create(t, s, claim(id))
+				}
+				c := s.counter(t)
+				tx := new(Tx)
+				tx.Update(table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
+				tx.Put(table, map[string]any{"id": "item " + id, "a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": map[string]int{"a": 1, "b": 2, "c": 3}})
+				sealed(t, tx)
+				ok, err := call(s, id, tx)
+				for i := 0; i < 5 && err != nil; i++ {
+					if ok || !errors.Is(err, idempotent.ErrUnavailable) {
+						t.Fatal(ok, err)
+					}
+					ok, err = call(s, id, tx)
+				}
+				if !ok || err != nil || c.value() != 1 || len(wire.bodies) != 4 {
+					t.Errorf("ok %v, %v; counted %d in %d requests", ok, err, c.value(), len(wire.bodies))
+				}
+			})
+		}
+	}
+}

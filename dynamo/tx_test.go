@@ -1,0 +1,227 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// A first call costs a claim and a transaction, or the transaction alone.
+func TestTransactionRoundTrips(t *testing.T) {
+	_, table := newTable(t)
+	wire := &recorder{}
+	s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
+	for name, c := range map[string]struct {
+		config    idempotent.Config
+		first     string
+		duplicate string
+	}{
+		"claimed":    {idempotent.Config{}, "PutItem TransactWriteItems", "PutItem"},
+		"optimistic": {idempotent.Config{Optimistic: true}, "TransactWriteItems", "TransactWriteItems"},
+		"bypassed":   {idempotent.Config{OnMissingKey: idempotent.RunMissingKey}, "TransactWriteItems", "TransactWriteItems"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x, err := idempotent.New("op", s, &c.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counted := s.counter(t)
+			key := idempotent.Key{ID: t.Name()}
+			if name == "bypassed" {
+				key = idempotent.Key{}
+			}
+			for i, want := range []string{c.first, c.duplicate, c.duplicate} {
+				wire.calls = nil
+				got, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (string, error) {
+					Transaction(ctx).Update(table, counted.key, expression.Add(expression.Name("n"), expression.Value(1)))
+					return "done", nil
+				})
+				if err != nil || got != "done" {
+					t.Fatalf("%q, %v", got, err)
+				}
+				if calls := strings.Join(wire.calls, " "); calls != want {
+					t.Errorf("call %d: %s, want %s", i, calls, want)
+				}
+			}
+			times := 1
+			if name == "bypassed" {
+				times = 3
+			}
+			if got := counted.value(); got != times {
+				t.Errorf("counted %d, want %d", got, times)
+			}
+		})
+	}
+}
+
+// The handler has succeeded; what it asked for was refused.
+func TestCallFailsAsItsTransactionDoes(t *testing.T) {
+	s := localStore(t)
+	x, err := idempotent.New("op", s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	errFunds := errors.New("insufficient funds")
+	rich, runs := false, 0
+	transfer := func() (string, error) {
+		return idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+			runs++
+			balance := expression.Name("balance")
+			if rich {
+				balance = expression.Name("limit")
+			}
+			Transaction(ctx).Put(s.table, map[string]any{"id": "account", "balance": 0}, If(balance.AttributeNotExists()))
+			Transaction(ctx).Check(s.table, map[string]any{"id": "owner"}, If(balance.GreaterThan(expression.Value(5)).Not()).
+				Else(func(*TransactionError) error { return errFunds }))
+			return "transferred", nil
+		})
+	}
+	putItem(t, s, mustMarshal(t, map[string]any{"id": "owner", "balance": 6}))
+	if got, err := transfer(); got != "" || err != errFunds {
+		t.Errorf("%q, %v", got, err)
+	}
+	rich = true
+	for range 2 {
+		if got, err := transfer(); got != "transferred" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if runs != 2 {
+		t.Errorf("%d runs, want 2", runs)
+	}
+}
+
+func TestTransactionOutsideOfACall(t *testing.T) {
+	for name, ctx := range map[string]context.Context{"no call": t.Context(), "unprotected": idempotent.Unprotected(t.Context())} {
+		mustPanic(t, name, func() { Transaction(ctx) })
+	}
+}
+
+func mustPanic(t *testing.T, what string, f func()) {
+	t.Helper()
+	defer func() {
+		if recover() == nil {
+			t.Errorf("%s: no panic", what)
+		}
+	}()
+	f()
+}
+
+func TestUseAfterTheHandler(t *testing.T) {
+	tx := new(Tx)
+	if empty, err := tx.Seal(); !empty || err != nil {
+		t.Fatal(empty, err)
+	}
+	for name, use := range map[string]func(){
+		"Put":     func() { tx.Put("t", account{ID: "a"}) },
+		"Update":  func() { tx.Update("t", accountKey("a"), expression.Add(expression.Name("n"), expression.Value(1))) },
+		"Delete":  func() { tx.Delete("t", accountKey("a")) },
+		"Check":   func() { tx.Check("t", accountKey("a"), If(expression.Name("n").AttributeExists())) },
+		"Add":     func() { tx.Add(rawDelete(t)) },
+		"Publish": func() { tx.Publish(Message{Aggregate: "a", Destination: "d"}) },
+	} {
+		func() {
+			defer func() {
+				if text, _ := recover().(string); !strings.Contains(text, "Tx."+name) || !strings.Contains(text, "returned") {
+					t.Errorf("%s: %q", name, text)
+				}
+			}()
+			use()
+		}()
+	}
+}
+
+func TestTxIsSafeForConcurrentUse(t *testing.T) {
+	s := localStore(t)
+	create(t, s, claim("op#1"))
+	tx := new(Tx)
+	var wg sync.WaitGroup
+	counters := make([]counter, 20)
+	for i := range counters {
+		counters[i] = s.counter(t)
+		wg.Go(func() { tx.Update(s.table, counters[i].key, expression.Add(expression.Name("n"), expression.Value(1))) })
+	}
+	wg.Wait()
+	sealed(t, tx)
+	for range 4 {
+		wg.Go(func() {
+			// All send one request; those that DynamoDB is still busy with try again.
+			for {
+				_, _, err := s.Change(t.Context(), fence("op#1"), completion(tx))
+				if err == nil {
+					return
+				}
+				if !errors.Is(err, idempotent.ErrUnavailable) {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, c := range counters {
+		if got := c.value(); got != 1 {
+			t.Errorf("counted %d", got)
+		}
+	}
+}
+
+// A Tx that may still grow is not committed.
+func TestUnsealed(t *testing.T) {
+	s, client := fakeStore(t, nil)
+	tx := new(Tx)
+	tx.Put("accounts", account{ID: "a"})
+	_, ok, err := s.Change(t.Context(), fence("op#1"), completion(tx))
+	if ok || err == nil || len(client.sent) > 0 {
+		t.Errorf("%v, %v; sent %q", ok, err, client.sent)
+	}
+	c := completion(nil)
+	if _, ok, err := s.Change(t.Context(), fence("op#1"), c); ok || err == nil {
+		t.Errorf("a nil *Tx: %v, %v", ok, err)
+	}
+}
+
+// The record's form is no concern of the transaction.
+func TestTransactionsInEveryLayout(t *testing.T) {
+	renamed := Attributes{Attempt: "a", Data: "d", Expiration: "e", ID: "pk", SortKey: "sk", Lease: "l", Owner: "o", Refunds: "r", Status: "s", Steps: "st", Validation: "v"}
+	for name, o := range map[string]*Options{
+		"default": nil, "native": {Data: Native}, "renamed": {Attributes: renamed, Partition: "p", Shards: 5},
+		"compressed": {CompressAbove: 1},
+	} {
+		for kind, data := range map[string]string{
+			"text": `{"a":[1,2]}`, "binary": "\xff\x00", "long": `"` + strings.Repeat("ab", 10_000) + `"`,
+		} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				client, table := newClient(t), tableName(t)
+				if err := CreateTable(t.Context(), client, table, o); err != nil {
+					t.Fatal(err)
+				}
+				s := newStore(t, client, table, o)
+				create(t, s, claim("op#1"))
+				change(t, s, fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
+				counted := s.counter(t)
+				c := completion(adding(t, counted))
+				c.Data = []byte(data)
+				_, stored := change(t, s, fence("op#1"), c, true)
+				if string(stored.Data) != data || len(stored.Steps) > 0 || !stored.Lease.IsZero() || counted.value() != 1 {
+					t.Errorf("%+v; counted %d", stored, counted.value())
+				}
+				r := claim("op#2")
+				r.Status, r.Data = idempotent.Completed, []byte(data)
+				if _, ok, err := s.Create(t.Context(), r, now, adding(t, counted)); !ok || err != nil {
+					t.Fatal(ok, err)
+				}
+				if stored := get(t, s, "op#2"); string(stored.Data) != data || counted.value() != 2 {
+					t.Errorf("%+v; counted %d", stored, counted.value())
+				}
+			})
+		}
+	}
+}
