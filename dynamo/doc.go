@@ -19,8 +19,38 @@
 // for one of these, and a reader that does not know them fails rather than
 // returning something else.
 //
+// # Transactions
+//
+// What a handler writes with [Transaction] is committed together with the
+// completion of its call, in one TransactWriteItems: after a crash at any
+// point, everything is there or nothing. Success is the commit, and not the
+// handler's return.
+//
+//	func transfer(ctx context.Context, t Transfer) (Receipt, error) {
+//		tx := dynamo.Transaction(ctx)
+//		tx.Update("accounts", Key{ID: t.From},
+//			expression.Add(expression.Name("balance"), expression.Value(-t.Amount)),
+//			dynamo.If(expression.Name("balance").GreaterThanEqual(expression.Value(t.Amount))).
+//				Else(func(*dynamo.TransactionError) error { return idempotent.Permanent(errFunds) }))
+//		tx.Update("accounts", Key{ID: t.To},
+//			expression.Add(expression.Name("balance"), expression.Value(t.Amount)))
+//		return Receipt{ID: t.ID}, nil
+//	}
+//
+// The request is built once, and has one ClientRequestToken: sent again after
+// an answer that was lost, it is done once. Every item of it costs twice the
+// write units of a plain write. A handler that has no other effects saves the
+// claim by idempotent.Config.Optimistic.
+//
+// Messages that must go out if and only if the transaction is committed are
+// written to an outbox with [Tx.Publish], and published from its stream; see
+// [Outbox].
+//
 // # Permissions
 //
 // The function's role needs dynamodb:PutItem, dynamodb:UpdateItem,
-// dynamodb:DeleteItem and dynamodb:GetItem on the table.
+// dynamodb:DeleteItem and dynamodb:GetItem on the table. A transaction needs no
+// action of its own, but on the tables of its additions what they are:
+// dynamodb:PutItem, UpdateItem, DeleteItem, and ConditionCheckItem for
+// [Tx.Check]; and PutItem on the outbox.
 package dynamo
