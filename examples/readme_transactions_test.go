@@ -1,0 +1,99 @@
+package examples_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/dynamodblocal"
+)
+
+// The code of README.md about transactions.
+
+type Transfer struct {
+	ID, From, To string
+	Amount       int
+}
+
+type Account struct {
+	ID      string `dynamodbav:"id"`
+	Balance int    `dynamodbav:"balance"`
+}
+
+func account(id string) map[string]string { return map[string]string{"id": id} }
+
+var errFunds = errors.New("insufficient funds")
+
+type bank struct{ accounts string } // the table
+
+func (b bank) transfer(ctx context.Context, t Transfer) (string, error) {
+	balance, amount := expression.Name("balance"), expression.Value(t.Amount)
+
+	tx := dynamo.Transaction(ctx)
+	tx.Update(b.accounts, account(t.From), expression.Set(balance, balance.Minus(amount)),
+		dynamo.If(balance.GreaterThanEqual(amount)).
+			Else(func(*dynamo.TransactionError) error { return idempotent.Permanent(errFunds) }))
+	tx.Update(b.accounts, account(t.To), expression.Set(balance, balance.Plus(amount)))
+	return "transferred", nil
+}
+
+func transfers(store *dynamo.Store, accounts string) (func(context.Context, Transfer) (string, error), error) {
+	x, err := idempotent.New("transfer", store, nil)
+	if err != nil {
+		return nil, err
+	}
+	key := func(t Transfer) (idempotent.Key, error) { return idempotent.Key{ID: t.ID, Payload: t}, nil }
+	return idempotent.Wrap(x, key, bank{accounts}.transfer), nil
+}
+
+func TestTransfers(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	store, err := dynamo.New(client, table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []Account{{"a", 100}, {"b", 0}} {
+		item, err := attributevalue.MarshalMap(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do, err := transfers(store, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got, err := do(t.Context(), Transfer{ID: "1", From: "a", To: "b", Amount: 70}); got != "transferred" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	// The first fails with the error itself, those after it with what is stored of it.
+	for i, want := range []error{errFunds, idempotent.ErrReplayed} {
+		if _, err := do(t.Context(), Transfer{ID: "2", From: "a", To: "b", Amount: 70}); !errors.Is(err, want) {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	for id, want := range map[string]int{"a": 30, "b": 70} {
+		key, err := attributevalue.MarshalMap(account(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Account
+		if err := attributevalue.UnmarshalMap(out.Item, &got); err != nil || got.Balance != want {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
