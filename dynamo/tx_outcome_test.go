@@ -112,6 +112,33 @@ func TestCancellations(t *testing.T) {
 	}
 }
 
+// What is refused of the messages is no addition of the handler's, and only a
+// condition that does not hold asks its Else.
+func TestCancelledElsewhere(t *testing.T) {
+	none := reason("None")
+	for name, c := range map[string]struct {
+		answer roundTripper
+		index  int
+	}{
+		"the messages":           {cancelling(none, none, reason("ValidationError")), -1},
+		"an addition's size":     {cancelling(none, reason("ValidationError"), none), 0},
+		"an addition's conflict": {cancelling(none, reason(CodeConflict), none), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, wireClient(c.answer), "records", &Options{Outbox: "outbox"})
+			tx := new(Tx)
+			tx.Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()).
+				Else(func(*TransactionError) error { return errors.New("the Else") }))
+			tx.Publish(Message{Aggregate: "a", Destination: "d"})
+			_, _, err := s.Change(t.Context(), fence("op#1"), completion(sealed(t, tx)))
+			var e *TransactionError
+			if !errors.As(err, &e) || e.Index != c.index {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
 // An optimistic Create reads what it met where the reason does not bring it.
 func TestTransactionMeetsARecordWithoutItem(t *testing.T) {
 	bare := &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{
