@@ -166,54 +166,6 @@ func TestTransactionMeetsNoRecord(t *testing.T) {
 	}
 }
 
-func TestElse(t *testing.T) {
-	errFunds, errClosed := errors.New("insufficient funds"), errors.New("closed")
-	enough := If(expression.Name("balance").GreaterThanEqual(expression.Value(5)))
-	open := If(expression.Name("open").Equal(expression.Value(true)))
-	for name, c := range map[string]struct {
-		conditions []Condition
-		want       error // nil: the TransactionError
-		text       string
-	}{
-		"none":             {[]Condition{enough}, nil, "addition 0 of the transaction: ConditionalCheckFailed"},
-		"an error":         {[]Condition{enough.Else(func(*TransactionError) error { return errFunds })}, errFunds, ""},
-		"nil":              {[]Condition{enough.Else(func(*TransactionError) error { return nil })}, nil, ""},
-		"a panic":          {[]Condition{enough.Else(func(*TransactionError) error { panic("oops") })}, nil, ""},
-		"the first of two": {[]Condition{enough, open.Else(func(*TransactionError) error { return errClosed })}, errClosed, ""},
-		"both": {[]Condition{
-			enough.Else(func(*TransactionError) error { return errFunds }), open.Else(func(*TransactionError) error { return errClosed }),
-		}, errFunds, ""},
-		"by the item": {[]Condition{enough.Else(func(e *TransactionError) error {
-			if len(e.Item) == 0 {
-				return errClosed
-			}
-			return fmt.Errorf("%w: %s", errFunds, showValue(e.Item["balance"]))
-		})}, errFunds, "insufficient funds: N3"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := localStore(t)
-			create(t, s, claim("op#1"))
-			putItem(t, s, map[string]types.AttributeValue{"id": text("account"), "balance": number(3)})
-			tx := new(Tx)
-			tx.Update(s.table, accountKey("account"), expression.Add(expression.Name("balance"), expression.Value(-5)), c.conditions...)
-			_, ok, err := s.Change(t.Context(), fence("op#1"), completion(sealed(t, tx)))
-			var rejected *idempotent.Rejected
-			if ok || !errors.As(err, &rejected) {
-				t.Fatalf("%v, %v", ok, err)
-			}
-			if c.want != nil && !errors.Is(rejected.Err, c.want) || c.want == nil && !errors.Is(rejected.Err, ErrTransaction) {
-				t.Errorf("%v", rejected.Err)
-			}
-			if !strings.Contains(rejected.Err.Error(), c.text) {
-				t.Errorf("%q does not say %q", rejected.Err, c.text)
-			}
-			if item := rawItem(t, s, "account"); showValue(item["balance"]) != "N3" || get(t, s, "op#1").Status != idempotent.InProgress {
-				t.Errorf("something was written: %s", show(item))
-			}
-		})
-	}
-}
-
 // A refusal of the result for its size is not one of the work: it is committed
 // with a marker, under a token of its own.
 func TestTransactionWithoutItsResult(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // request is a transaction as it is sent. It is built once: DynamoDB takes a
 // token for the same request only while all of that is the same.
 type request struct {
-	made  arguments
+	asked arguments // what it was built for
 	input *dynamodb.TransactWriteItemsInput
 	own   *recordWrite // nil: without a record
 }
@@ -47,11 +47,11 @@ func (t *Tx) request(a arguments, own *recordWrite) (*request, error) {
 		return nil, errors.New("dynamo: the transaction is not sealed; its handler may still add to it")
 	}
 	for _, r := range t.requests {
-		if reflect.DeepEqual(r.made, a) {
+		if reflect.DeepEqual(r.asked, a) {
 			return r, nil
 		}
 	}
-	r := &request{made: a, own: own}
+	r := &request{asked: a, own: own}
 	if err := r.build(t); err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (t *Tx) request(a arguments, own *recordWrite) (*request, error) {
 func (t *Tx) withoutResult(r *request) (*request, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	smaller := &request{made: r.made, own: &recordWrite{leaves: r.own.leaves, item: maps.Clone(r.own.item), write: r.own.write}}
-	r.made.store.putUnavailable(smaller.own.item, &smaller.own.leaves)
+	smaller := &request{asked: r.asked, own: &recordWrite{leaves: r.own.leaves, item: maps.Clone(r.own.item), write: r.own.write}}
+	r.asked.store.putUnavailable(smaller.own.item, &smaller.own.leaves)
 	if err := smaller.build(t); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (t *Tx) withoutResult(r *request) (*request, error) {
 
 // build puts the record's write first.
 func (r *request) build(t *Tx) error {
-	s := r.made.store
+	s := r.asked.store
 	if s.outbox == "" && len(t.messages) > 0 {
 		return &idempotent.Rejected{Err: &TransactionError{Index: -1, Code: CodeInvalid,
 			Err: errors.New("it publishes messages, and the store has no Options.Outbox")}}
@@ -92,7 +92,7 @@ func (r *request) build(t *Tx) error {
 	for _, a := range t.items {
 		items = append(items, a.write)
 	}
-	items = append(items, t.outboxItems(s.outbox, r.made.id)...)
+	items = append(items, t.outboxItems(s.outbox, r.asked.id)...)
 	for _, w := range items[r.offset():] {
 		total += writtenBytes(w)
 	}

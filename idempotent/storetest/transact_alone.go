@@ -1,0 +1,78 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func testCommit(t *testing.T, h Harness) {
+	commit := func(a attached) error {
+		return a.Store.(idempotent.Transactional).Commit(a.Context(), a.id, a.with)
+	}
+	t.Run("commits", func(t *testing.T) {
+		a := on(t, h).attach(false)
+		if err := commit(a); err != nil {
+			t.Fatal(err)
+		}
+		a.times(1)
+		a.stored(idempotent.Record{})
+		if err := commit(a); err != nil {
+			t.Errorf("again: %v", err)
+		}
+		a.times(1)
+	})
+	t.Run("refused", func(t *testing.T) {
+		a := on(t, h).attach(true)
+		a.rejected(idempotent.Record{}, false, commit(a))
+	})
+	t.Run("leaves the record alone", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("bob")
+		a := s.attach(false)
+		if err := commit(a); err != nil {
+			t.Fatal(err)
+		}
+		a.times(1)
+		s.stored(r)
+	})
+	t.Run("unknown with", func(t *testing.T) {
+		for _, with := range []any{nil, unknown{}} {
+			if err := h.Store.(idempotent.Transactional).Commit(t.Context(), t.Name(), with); err == nil {
+				t.Errorf("Commit of a %T: no error", with)
+			}
+		}
+	})
+}
+
+// testTransactNonsense attaches to what does not finish a record.
+func testTransactNonsense(t *testing.T, h Harness) {
+	for _, w := range ownWrites() {
+		if w.change.Status != idempotent.Absent {
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			s := on(t, h)
+			r := s.claimed("alice")
+			a := s.attach(false)
+			s.refuses(fenceOf(r), a.to(w.change))
+			a.times(0)
+		})
+	}
+	t.Run("take over", func(t *testing.T) {
+		s := on(t, h)
+		f, c, _ := takeOver(s.claimed("alice"), "bob")
+		a := s.attach(false)
+		s.refuses(f, a.to(c))
+		a.times(0)
+	})
+	t.Run("claim", func(t *testing.T) {
+		s := on(t, h)
+		a := s.attach(false)
+		if _, ok, err := s.Store.Create(t.Context(), s.claim("alice"), now, a.with); err == nil || ok {
+			t.Errorf("Create: ok %v, error %v; want an error", ok, err)
+		}
+		a.times(0)
+		s.stored(idempotent.Record{})
+	})
+}

@@ -1,0 +1,126 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func testTransactOwn(t *testing.T, h Harness) {
+	for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+		c := finish(status, `{"id":"p-1"}`)
+		t.Run(string(status), func(t *testing.T) {
+			s := on(t, h)
+			r := withStep(s.claimed("alice"), "charge", "1")
+			s.wins(fenceOf(r), step("charge", "1"), r)
+			a := s.attach(false)
+			s.wins(fenceOf(r), a.to(c), finished(r, c))
+			a.times(1)
+		})
+		t.Run(string(status)+" refused", func(t *testing.T) {
+			s := on(t, h)
+			r := s.claimed("alice")
+			a := s.attach(true)
+			_, ok, err := s.Store.Change(t.Context(), fenceOf(r), a.to(c))
+			a.rejected(r, ok, err)
+			// The owner may go on.
+			s.wins(fenceOf(r), c, finished(r, c))
+		})
+	}
+	c := finish(idempotent.Completed, "1")
+	t.Run("again", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		a := s.attach(false)
+		s.wins(fenceOf(r), a.to(c), finished(r, c))
+		a.again(finished(r, c), func() (idempotent.Record, bool, error) {
+			return s.Store.Change(t.Context(), fenceOf(r), a.to(c))
+		})
+	})
+	t.Run("with other arguments is another call", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		a := s.attach(false)
+		s.loses(idempotent.Fence{Owner: "mallory"}, a.to(c))
+		a.times(0)
+		s.wins(fenceOf(r), a.to(c), finished(r, c))
+		a.times(1)
+	})
+	t.Run("two results are two calls", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		a := s.attach(false)
+		s.wins(fenceOf(r), a.to(c), finished(r, c))
+		s.loses(fenceOf(r), a.to(finish(idempotent.Completed, "2")))
+		a.times(1)
+	})
+	t.Run("lost", func(t *testing.T) {
+		for _, refused := range []bool{false, true} {
+			// The record decides first, whatever the attachment would say.
+			s := on(t, h)
+			s.claimed("alice")
+			a := s.attach(refused)
+			s.loses(idempotent.Fence{Owner: "mallory"}, a.to(c))
+			a.times(0)
+			s.plant(idempotent.Record{})
+		}
+	})
+	t.Run("lost against a result", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		s.wins(fenceOf(r), c, finished(r, c))
+		a := s.attach(true)
+		s.loses(fenceOf(r), a.to(finish(idempotent.Completed, "2")))
+		a.times(0)
+	})
+	t.Run("lost against no record", func(t *testing.T) {
+		s := on(t, h)
+		a := s.attach(false)
+		s.loses(idempotent.Fence{Owner: "alice"}, a.to(c))
+		a.times(0)
+	})
+	t.Run("oversize", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		a := s.attach(false)
+		c := finish(idempotent.Completed, string(noise(500<<10)))
+		got, ok, err := s.Store.Change(t.Context(), fenceOf(r), a.to(c))
+		if err != nil || !ok {
+			t.Fatalf("Change: ok %v, error %v", ok, err)
+		}
+		want := finished(r, c)
+		if got.Unavailable != "" {
+			want.Data, want.Unavailable = nil, got.Unavailable
+		}
+		s.stored(want)
+		a.times(1)
+	})
+}
+
+func testTransactAdopt(t *testing.T, h Harness) {
+	c := finish(idempotent.Completed, "alice's result")
+	c.Owner = "alice"
+	released := func(t *testing.T) (subject, idempotent.Record) {
+		s := on(t, h)
+		return s, s.plant(kept(withStep(s.claim("bob"), "charge", "1"), idempotent.ReleaseKeep))
+	}
+	t.Run("finishes", func(t *testing.T) {
+		s, r := released(t)
+		a := s.attach(false)
+		s.wins(fenceOf(r), a.to(c), finished(r, c))
+		a.times(1)
+	})
+	t.Run("refused", func(t *testing.T) {
+		s, r := released(t)
+		a := s.attach(true)
+		_, ok, err := s.Store.Change(t.Context(), fenceOf(r), a.to(c))
+		a.rejected(r, ok, err)
+	})
+	t.Run("lost", func(t *testing.T) {
+		s, r := released(t)
+		s.wins(takeOver(r, "carol"))
+		a := s.attach(false)
+		s.loses(fenceOf(r), a.to(c))
+		a.times(0)
+	})
+}
