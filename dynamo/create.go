@@ -42,28 +42,20 @@ func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time,
 	if err == nil {
 		return r, true, nil
 	}
-	met, _, err := s.lost(ctx, "PutItem", r.ID, err)
-	return s.metByCreate(ctx, r.ID, met, err)
+	met, ok, err := s.lost(ctx, "PutItem", r.ID, err)
+	if err == nil && met.Status == idempotent.Absent {
+		// This condition never fails where no record is: the answer came
+		// without the item (some emulators), or it is gone since.
+		met, err = s.Get(ctx, r.ID)
+	}
+	return met, ok, err
 }
 
 // createWith creates a record in a transaction.
 func (s *Store) createWith(ctx context.Context, t *Tx, r idempotent.Record, item map[string]types.AttributeValue, over time.Time) (idempotent.Record, bool, error) {
 	asked := arguments{store: s, id: r.ID, record: r, over: wholeMillis(over)}
-	met, ok, err := s.commit(ctx, t, asked, &recordWrite{leaves: r, item: item,
+	return s.commit(ctx, t, asked, &recordWrite{leaves: r, item: item,
 		write: func(item map[string]types.AttributeValue) types.TransactWriteItem { return s.transactPut(item, over) }})
-	if ok {
-		return met, true, nil
-	}
-	return s.metByCreate(ctx, r.ID, met, err)
-}
-
-// metByCreate answers a lost race. The condition never fails where no record
-// is: the answer came without the item (some emulators), or it is gone since.
-func (s *Store) metByCreate(ctx context.Context, id string, met idempotent.Record, err error) (idempotent.Record, bool, error) {
-	if err == nil && met.Status == idempotent.Absent {
-		met, err = s.Get(ctx, id)
-	}
-	return met, false, err
 }
 
 func (s *Store) put(ctx context.Context, item map[string]types.AttributeValue, over time.Time) (*dynamodb.PutItemOutput, error) {

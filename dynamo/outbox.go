@@ -31,7 +31,10 @@ type OutboxClient interface {
 //	expiration  N  epoch seconds; absent until then, the table's TTL attribute
 //
 // The id of a message is the same in every run of one call: where one is
-// published twice, its readers can tell by it.
+// published twice, its readers can tell by it. A call that is made once more
+// after its retention, or without its record, writes the same item again, so
+// that what is to be published is every INSERT, and every MODIFY whose new image
+// has no published.
 type Outbox struct {
 	client OutboxClient
 	table  string

@@ -41,10 +41,16 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 		_, err = s.client.TransactWriteItems(ctx, r.input, quiet)
 	}
 	switch {
-	case err != nil:
-		return s.cancelled(t, r, err)
-	case r.own == nil:
+	case err == nil && r.own == nil:
 		return idempotent.Record{}, true, nil
+	case err == nil:
+		return r.own.leaves, true, nil
 	}
-	return r.own.leaves, true, nil
+	met, ok, err := s.cancelled(t, r, err)
+	if err == nil && met.Status == idempotent.Absent {
+		// A reason without the item (some emulators) does not mean that there
+		// is none; and with none, the call's outcome could not be known.
+		met, err = s.Get(ctx, r.asked.id)
+	}
+	return met, ok, err
 }

@@ -139,24 +139,32 @@ func TestCancelledElsewhere(t *testing.T) {
 	}
 }
 
-// An optimistic Create reads what it met where the reason does not bring it.
+// What was met is read where the reason does not bring it.
 func TestTransactionMeetsARecordWithoutItem(t *testing.T) {
 	bare := &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{
 		{Code: ptr(CodeConditionFailed)}, {Code: ptr("None")}, {Code: ptr("None")},
 	}}
 	stored := map[string]types.AttributeValue{"id": text("op#1"), "status": text("COMPLETED"), "owner": text(rival)}
-	s, client := fakeStore(t, nil, result{err: bare}, result{item: stored})
 	done := claim("op#1")
 	done.Status = idempotent.Completed
-	met, ok, err := s.Create(t.Context(), done, now, twoAccounts(t))
-	if ok || err != nil || met.Owner != rival || len(client.sent) != 2 {
-		t.Errorf("%+v, %v, %v; %d requests", met, ok, err, len(client.sent))
+	for name, call := range map[string]func(*Store) (idempotent.Record, bool, error){
+		"create": func(s *Store) (idempotent.Record, bool, error) {
+			return s.Create(t.Context(), done, now, twoAccounts(t))
+		},
+		"change": func(s *Store) (idempotent.Record, bool, error) {
+			return s.Change(t.Context(), fence("op#1"), completion(twoAccounts(t)))
+		},
+	} {
+		s, client := fakeStore(t, nil, result{err: bare}, result{item: stored})
+		met, ok, err := call(s)
+		if ok || err != nil || met.Owner != rival || len(client.sent) != 2 {
+			t.Errorf("%s: %+v, %v, %v; %d requests", name, met, ok, err, len(client.sent))
+		}
 	}
 }
 
 func ptr(s string) *string { return &s }
 
-// Where the item is missing for a Change, there is none: no read is needed.
 func TestTransactionMeetsNoRecord(t *testing.T) {
 	s := localStore(t)
 	c := s.counter(t)
