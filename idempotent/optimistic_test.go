@@ -101,6 +101,32 @@ func TestOptimisticUnknown(t *testing.T) {
 	}
 }
 
+// A refusal of what is sent again says nothing of what was sent before.
+func TestOptimisticRefusedAfterALostAnswer(t *testing.T) {
+	b := newBank()
+	tries := 0
+	b.before = func(e *entry) error {
+		if tries++; tries == 1 {
+			e.refused = errCrash
+		}
+		return errNetwork
+	}
+	_, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
+	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || !errors.Is(err, errCrash) || event.Outcome != idempotent.OutcomeUnknown {
+		t.Errorf("%v, %+v", err, event)
+	}
+	// One that is stored stands in the way of late copies.
+	b, tries = newBank(), 0
+	b.before = func(e *entry) error {
+		e.refused = soldOut()
+		return errNetwork
+	}
+	_, event, err = do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
+	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed {
+		t.Errorf("%v, %+v", err, event)
+	}
+}
+
 func TestOptimisticIsSentAgain(t *testing.T) {
 	b := newBank()
 	lost := 0

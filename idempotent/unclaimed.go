@@ -51,9 +51,15 @@ func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with At
 	met, ok, err := c.put(ctx, h, end)
 	var refused *Rejected
 	switch {
-	case errors.As(err, &refused) && h.optimistic:
-		return c.settleUnclaimed(ctx, h, in, refused.Err)
 	case errors.As(err, &refused):
+		if err != error(refused) && !in.judge(refused.Err).permanent {
+			// A copy of an earlier try may still arrive; a stored failure would
+			// stand in its way.
+			return c.outcomeUnknown(err)
+		}
+		if h.optimistic {
+			return c.settleUnclaimed(ctx, h, in, refused.Err)
+		}
 		return c.settle(ctx, h, in, refused.Err)
 	case err != nil:
 		// There is nothing to fence: a copy of it may still arrive.
@@ -112,7 +118,8 @@ func (c *call) answerUnclaimed(ctx context.Context, met Record) error {
 }
 
 // put creates the finished record of a run without a claim. What is sent again
-// is the same, so that it is done once. It answers the record as it then is.
+// is the same, so that it is done once. It answers the record as it then is; a
+// bare [*Rejected] says that nothing is on its way.
 func (c *call) put(ctx context.Context, h *hold, end Change) (met Record, ok bool, err error) {
 	ctx, cancel := c.finishing(ctx, c.unclaimed(h))
 	defer cancel()
@@ -120,6 +127,7 @@ func (c *call) put(ctx context.Context, h *hold, end Change) (met Record, ok boo
 	end.Expires = c.x.expiresFinished(now)
 	fresh := c.finishedRecord(h, end)
 	over := now.Add(-c.x.config.ClockSkew)
+	var unheard error
 	for try := 1; ; try++ {
 		met, ok, err = c.try(ctx, func(ctx context.Context) (Record, bool, error) {
 			return c.createWith(ctx, fresh, over, end.With)
@@ -128,9 +136,14 @@ func (c *call) put(ctx context.Context, h *hold, end Change) (met Record, ok boo
 		switch {
 		case err == nil:
 			return met, ok, nil
-		case errors.As(err, &refused), ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
+		case errors.As(err, &refused) && unheard != nil:
+			return Record{}, false, errors.Join(refused, unheard)
+		case errors.As(err, &refused):
+			return Record{}, false, refused
+		case ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
 			return Record{}, false, err
 		}
+		unheard = err
 		c.rest(ctx, backoff(try))
 	}
 }
@@ -145,6 +158,7 @@ func (c *call) unclaimed(h *hold) *hold {
 func (c *call) commitAlone(ctx context.Context, in *inside, with Attachment) (*Rejected, error) {
 	ctx, cancel := c.finishing(ctx, c.unclaimed(&hold{invocation: in.invocation}))
 	defer cancel()
+	var unheard error
 	for try := 1; ; try++ {
 		_, _, err := c.try(ctx, func(ctx context.Context) (Record, bool, error) {
 			defer c.count()
@@ -154,11 +168,12 @@ func (c *call) commitAlone(ctx context.Context, in *inside, with Attachment) (*R
 		switch {
 		case err == nil:
 			return nil, nil
-		case errors.As(err, &refused):
+		case errors.As(err, &refused) && unheard == nil:
 			return refused, nil
-		case ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
-			return nil, c.outcomeUnknown(err)
+		case refused != nil, ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
+			return nil, c.outcomeUnknown(errors.Join(err, unheard))
 		}
+		unheard = err
 		c.rest(ctx, backoff(try))
 	}
 }
