@@ -96,4 +96,20 @@ func TestRoundTrips(t *testing.T) {
 			t.Errorf("%s: %d requests, %d runs, %v; want %d, %d, %v", c.name, requests, runs, err, c.requests, c.runs, c.err)
 		}
 	}
+
+	// A finished step is one write and no read, whether the claim is the first
+	// or one that finds steps of an earlier attempt.
+	for attempt, want := range []int64{3, 4} {
+		before := wire.sent.Load()
+		_, err := idempotent.Do(t.Context(), plain, idempotent.Key{Record: "steps"}, func(ctx context.Context) (string, error) {
+			if _, err := idempotent.Step(ctx, "one", func(context.Context) (string, error) { return "", nil }); err != nil || attempt == 0 {
+				return "", errors.Join(err, errBusy)
+			}
+			return idempotent.Step(ctx, "two", func(context.Context) (string, error) { return "", nil })
+		})
+		// Claim, step, release; then claim, takeover, step and completion.
+		if requests := wire.sent.Load() - before; requests != want || errors.Is(err, errBusy) != (attempt == 0) {
+			t.Errorf("attempt %d with steps: %d requests, %v; want %d", attempt+1, requests, err, want)
+		}
+	}
 }
