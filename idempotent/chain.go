@@ -14,14 +14,15 @@ import (
 // steps and messages on the way. A later function adds its operation to the
 // names, so that two that get one message never send with one key.
 //
-// It panics with an empty name, and outside of a call.
+// It panics outside of a call, and with a name that is empty or has control
+// characters.
 func ChainKey(ctx context.Context, name string) string {
 	in, ok := ctx.Value(insideKey{}).(*inside)
 	if !ok {
 		panic("idempotent: ChainKey: the context is not one that Do or a wrapped handler was called with")
 	}
-	if name == "" {
-		panic("idempotent: ChainKey: the name is empty")
+	if name == "" || checkText("name", name, maxKeyLength, false) != nil {
+		panic("idempotent: ChainKey: the name is empty, or no text without control characters")
 	}
 	in.mustAllowEffects("ChainKey")
 	var key strings.Builder
