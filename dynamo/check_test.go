@@ -30,6 +30,7 @@ func TestRefusedBeforeSending(t *testing.T) {
 		"no status":             {nil, record(func(r *idempotent.Record) { r.Status = "" })},
 		"unknown status":        {nil, record(func(r *idempotent.Record) { r.Status = "EXPIRED" })},
 		"negative attempt":      {nil, record(func(r *idempotent.Record) { r.Attempt = -1 })},
+		"data and reference":    {nil, record(func(r *idempotent.Record) { r.Data, r.Payload = []byte{}, "once/1" })},
 		"two results":           {nil, record(func(r *idempotent.Record) { r.Data, r.Unavailable = []byte{}, "why" })},
 		"lease out of range":    {nil, record(func(r *idempotent.Record) { r.Lease = time.UnixMilli(-1) })},
 		"expiry out of range":   {nil, record(func(r *idempotent.Record) { r.Expires = time.Unix(maxSeconds+1, 0) })},

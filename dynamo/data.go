@@ -14,6 +14,7 @@ import (
 const (
 	tagRaw         = 'r' // the bytes themselves
 	tagZstd        = 'z' // the bytes compressed
+	tagPayload     = 'p' // the reference of a result that is kept elsewhere
 	tagUnavailable = 'u' // why there is no result
 )
 
@@ -77,44 +78,59 @@ func tagged(tag byte, data []byte) types.AttributeValue {
 	return &types.AttributeValueMemberB{Value: append(append(b, tag), data...)}
 }
 
+func elsewhere(reference string) types.AttributeValue {
+	return tagged(tagPayload, []byte(reference))
+}
+
 func unavailable(reason string) types.AttributeValue {
 	return tagged(tagUnavailable, []byte(reason))
 }
 
-// decode gives the result of an attribute value, or why it is unavailable.
-func (c *codec) decode(v types.AttributeValue) (data []byte, reason string, err error) {
+// content is what an attribute value holds: one of the three.
+type content struct {
+	data        []byte
+	payload     string // the reference of data that is kept elsewhere
+	unavailable string // why there is none
+}
+
+func (c *codec) decode(v types.AttributeValue) (content, error) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		if c.format == Text {
-			return []byte(v.Value), "", nil
+			return content{data: []byte(v.Value)}, nil
 		}
 	case *types.AttributeValueMemberB:
 		return c.decodeTagged(v.Value)
 	}
-	data, err = fromNative(v)
-	return data, "", err
+	data, err := fromNative(v)
+	return content{data: data}, err
 }
 
-func (c *codec) decodeTagged(b []byte) (data []byte, reason string, err error) {
+func (c *codec) decodeTagged(b []byte) (content, error) {
 	if len(b) == 0 {
-		return nil, "", errors.New("an empty binary result")
+		return content{}, errors.New("an empty binary result")
 	}
 	switch tag, b := b[0], b[1:]; tag {
 	case tagRaw:
-		return append([]byte{}, b...), "", nil
+		return content{data: append([]byte{}, b...)}, nil
 	case tagZstd:
-		data, err = c.unzip.DecodeAll(b, []byte{})
+		data, err := c.unzip.DecodeAll(b, []byte{})
 		if err != nil {
-			return nil, "", fmt.Errorf("a compressed result: %w", err)
+			return content{}, fmt.Errorf("a compressed result: %w", err)
 		}
-		return data, "", nil
+		return content{data: data}, nil
+	case tagPayload:
+		if len(b) == 0 {
+			return content{}, errors.New("an empty reference to a result that is kept elsewhere")
+		}
+		return content{payload: string(b)}, nil
 	case tagUnavailable:
 		if len(b) == 0 {
-			return nil, "no reason was stored", nil
+			return content{unavailable: "no reason was stored"}, nil
 		}
-		return nil, string(b), nil
+		return content{unavailable: string(b)}, nil
 	default:
-		return nil, "", fmt.Errorf("a binary result with the unknown tag %#x", tag)
+		return content{}, fmt.Errorf("a binary result with the unknown tag %#x", tag)
 	}
 }
 
@@ -133,11 +149,12 @@ func (c *codec) decodeStep(v types.AttributeValue) ([]byte, error) {
 	case *types.AttributeValueMemberS:
 		return []byte(v.Value), nil
 	case *types.AttributeValueMemberB:
-		data, reason, err := c.decodeTagged(v.Value)
-		if err == nil && reason != "" {
-			err = errors.New("the result of a step is marked unavailable")
+		r, err := c.decodeTagged(v.Value)
+		if err == nil && r.data == nil {
+			// What a step has instead of data is the core's business.
+			err = errors.New("the result of a step is tagged as no data")
 		}
-		return data, err
+		return r.data, err
 	default:
 		return nil, fmt.Errorf("the result of a step has type %s", typeName(v))
 	}

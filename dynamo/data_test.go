@@ -3,6 +3,7 @@ package dynamo
 import (
 	"bytes"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -96,29 +97,43 @@ func testCodec(t testing.TB, format DataFormat, above int) *codec {
 	return c
 }
 
-func TestUnavailableCannotCollide(t *testing.T) {
+func TestTagsCannotCollide(t *testing.T) {
 	for _, format := range []DataFormat{Text, Native} {
 		c := testCodec(t, format, 1)
-		data, reason, err := c.decode(unavailable("why\xff"))
-		if err != nil || data != nil || reason != "why\xff" {
-			t.Errorf("%q, %q, %v", data, reason, err)
+		if got, err := c.decode(unavailable("why\xff")); err != nil || !reflect.DeepEqual(got, content{unavailable: "why\xff"}) {
+			t.Errorf("a marker: %q, %v", got, err)
 		}
-		if _, reason, err := c.decode(unavailable("")); err != nil || reason == "" {
-			t.Errorf("a marker without reason: %q, %v", reason, err)
+		if got, err := c.decode(unavailable("")); err != nil || got.unavailable == "" {
+			t.Errorf("a marker without reason: %q, %v", got, err)
 		}
-		forged := unavailable("why").(*types.AttributeValueMemberB).Value
-		data, reason, err = c.decode(c.encode(forged))
-		if err != nil || !bytes.Equal(data, forged) || reason != "" {
-			t.Errorf("a user's result like a marker: %q, %q, %v", data, reason, err)
+		if got, err := c.decode(elsewhere("once/1\xff")); err != nil || !reflect.DeepEqual(got, content{payload: "once/1\xff"}) {
+			t.Errorf("a reference: %q, %v", got, err)
+		}
+		for _, v := range []types.AttributeValue{unavailable("why"), elsewhere("once/1")} {
+			forged := v.(*types.AttributeValueMemberB).Value
+			if got, err := c.decode(c.encode(forged)); err != nil || !reflect.DeepEqual(got, content{data: forged}) {
+				t.Errorf("a user's result like a tagged one: %q, %v", got, err)
+			}
+		}
+	}
+}
+
+// A step has no tags but those of its bytes: what else it may be, the core
+// writes into them.
+func TestStepsAreData(t *testing.T) {
+	c := testCodec(t, Text, 1)
+	for name, v := range map[string]types.AttributeValue{"marker": unavailable("why"), "reference": elsewhere("once/1")} {
+		if data, err := c.decodeStep(v); err == nil {
+			t.Errorf("a %s is read as %q", name, data)
 		}
 	}
 }
 
 func TestBrokenBinaryResults(t *testing.T) {
 	c := testCodec(t, Text, 1)
-	for name, b := range map[string][]byte{"empty": {}, "unknown tag": []byte("xabc"), "not zstd": []byte("zabc"), "cut zstd": []byte("z\x28\xb5\x2f\xfd")} {
-		if data, _, err := c.decode(&types.AttributeValueMemberB{Value: b}); err == nil {
-			t.Errorf("%s: read as %q", name, data)
+	for name, b := range map[string][]byte{"empty": {}, "empty reference": []byte("p"), "unknown tag": []byte("xabc"), "not zstd": []byte("zabc"), "cut zstd": []byte("z\x28\xb5\x2f\xfd")} {
+		if got, err := c.decode(&types.AttributeValueMemberB{Value: b}); err == nil {
+			t.Errorf("%s: read as %q", name, got)
 		}
 	}
 }
@@ -145,9 +160,9 @@ func TestDecompressionIsBounded(t *testing.T) {
 		"sized":     c.zip.EncodeAll(make([]byte, maxDataBytes+1), nil),
 		"two parts": append(c.zip.EncodeAll(make([]byte, maxDataBytes/2+1), nil), c.zip.EncodeAll(make([]byte, maxDataBytes/2+1), nil)...),
 	} {
-		data, _, err := c.decode(tagged(tagZstd, b))
+		got, err := c.decode(tagged(tagZstd, b))
 		if err == nil {
-			t.Errorf("%s: %d bytes read from %d", name, len(data), len(b))
+			t.Errorf("%s: %d bytes read from %d", name, len(got.data), len(b))
 		}
 	}
 }

@@ -47,15 +47,18 @@ func (s *Store) decode(item map[string]types.AttributeValue) (idempotent.Record,
 	if d.err != nil {
 		return idempotent.Record{}, d.err
 	}
-	var err error
 	if v, ok := item[a.Data]; ok {
-		if r.Data, r.Unavailable, err = s.codec.decode(v); err != nil {
+		stored, err := s.codec.decode(v)
+		if err != nil {
 			return idempotent.Record{}, fmt.Errorf("attribute %q: %w", a.Data, err)
 		}
+		r.Data, r.Payload, r.Unavailable = stored.data, stored.payload, stored.unavailable
 	}
-	if r.Steps, err = s.decodeSteps(item[a.Steps]); err != nil {
+	steps, err := s.decodeSteps(item[a.Steps])
+	if err != nil {
 		return idempotent.Record{}, fmt.Errorf("attribute %q: %w", a.Steps, err)
 	}
+	r.Steps = steps
 	return r, nil
 }
 

@@ -12,7 +12,7 @@ import (
 // that nobody owns.
 func (s *Store) finish(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
 	r := answer(f, c)
-	r.Status, r.Data, r.Unavailable = c.Status, c.Data, c.Unavailable
+	r.Status, r.Data, r.Payload, r.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
 	if c.Owner != "" {
 		r.Attempt = f.Attempt // as the fence requires
 	}

@@ -81,6 +81,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\x00\x04op#1\x00\x09COMPLETED\x01\x0a1700000000\x08\x0b\x02\x01a\x01\x0312e\x01b\x0a\x02\x03\xff\x04"))
 	f.Add([]byte("\x00\x04op#1\x00\x09COMPLETED\x08\x08\x02\x05zabcd"))
 	f.Add([]byte("\x00\x04op#1\x00\x09COMPLETED\x08\x08\x02\x04uwhy"))
+	f.Add([]byte("\x00\x04op#1\x00\x09COMPLETED\x08\x08\x02\x04pref"))
 	stores := []*Store{}
 	for _, o := range []*Options{nil, {Data: Native}, {Attributes: Attributes{ID: "pk", SortKey: "id"}}} {
 		s, err := New(&fakeClient{}, "records", o)
@@ -112,7 +113,7 @@ func FuzzDecode(f *testing.F) {
 
 func checkDecoded(t *testing.T, s *Store, stored item, r idempotent.Record) {
 	t.Helper()
-	if r.ID == "" || r.Status == "" || r.Attempt < 0 || r.Refunds < 0 || r.Data != nil && r.Unavailable != "" {
+	if r.ID == "" || r.Status == "" || r.Attempt < 0 || r.Refunds < 0 || r.Data != nil && (r.Payload != "" || r.Unavailable != "") || r.Payload != "" && r.Unavailable != "" {
 		t.Fatalf("decoded %+v", r)
 	}
 	if (stored["owner"] == nil) != (r.Owner == "") || (stored["attempt"] == nil) != (r.Attempt == 0) || (stored["in_progress_expiration"] == nil) != r.Lease.IsZero() {
@@ -151,10 +152,11 @@ func FuzzResult(f *testing.F) {
 			if s, ok := v.(*types.AttributeValueMemberS); ok && !utf8.ValidString(s.Value) {
 				t.Fatalf("a string that the SDK would change: %q", s.Value)
 			}
-			got, reason, err := c.decode(v)
-			if err != nil || reason != "" || got == nil {
-				t.Fatalf("%q, %q, %v", got, reason, err)
+			r, err := c.decode(v)
+			if err != nil || r.unavailable != "" || r.payload != "" || r.data == nil {
+				t.Fatalf("%q, %v", r, err)
 			}
+			got := r.data
 			if _, binary := v.(*types.AttributeValueMemberB); c == native && !binary {
 				if !reflect.DeepEqual(jsonValue(t, got), jsonValue(t, data)) {
 					t.Fatalf("%s became %s", data, got)

@@ -89,9 +89,9 @@ func TestReadingNative(t *testing.T) {
 		"not UTF-8":  {&types.AttributeValueMemberL{Value: []types.AttributeValue{text("\xff")}}, "", ""},
 	} {
 		for format, want := range map[DataFormat]string{Text: c.text, Native: c.native} {
-			data, reason, err := testCodec(t, format, -1).decode(c.v)
-			if string(data) != want || reason != "" || (err == nil) != (want != "") {
-				t.Errorf("%s in format %d: %s, %q, %v; want %s", name, format, data, reason, err, want)
+			got, err := testCodec(t, format, -1).decode(c.v)
+			if string(got.data) != want || got.unavailable != "" || (err == nil) != (want != "") {
+				t.Errorf("%s in format %d: %q, %v; want %s", name, format, got, err, want)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func TestReadingNative(t *testing.T) {
 	for range 200 {
 		deep = &types.AttributeValueMemberL{Value: []types.AttributeValue{deep}}
 	}
-	if _, _, err := testCodec(t, Text, -1).decode(deep); err == nil {
+	if _, err := testCodec(t, Text, -1).decode(deep); err == nil {
 		t.Error("200 levels were read")
 	}
 }

@@ -16,6 +16,8 @@ func (s *Store) putResult(item map[string]types.AttributeValue, r *idempotent.Re
 	case r.Unavailable != "":
 		r.Unavailable = r.Unavailable[:min(len(r.Unavailable), maxReasonBytes)]
 		item[s.layout.attr.Data] = unavailable(r.Unavailable)
+	case r.Payload != "":
+		item[s.layout.attr.Data] = elsewhere(r.Payload)
 	case r.Data != nil:
 		item[s.layout.attr.Data] = s.codec.encode(r.Data)
 		if itemBytes(item) > maxItemBytes {

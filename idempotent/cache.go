@@ -69,5 +69,5 @@ func (c *cache) remove(e *list.Element) {
 // weight is about what an entry takes in memory.
 func weight(r Record) int {
 	const overhead = 400 // the record itself, its list element and map entry
-	return overhead + 2*len(r.ID) + len(r.Data) + len(r.Fingerprint) + len(r.Owner) + len(r.Unavailable)
+	return overhead + 2*len(r.ID) + len(r.Data) + len(r.Fingerprint) + len(r.Owner) + len(r.Payload) + len(r.Unavailable)
 }

@@ -79,7 +79,7 @@ func apply(r Record, c Change) Record {
 		r.Steps = withSteps(r.Steps, c.Steps)
 	}
 	if c.Status != Absent {
-		r.Status, r.Data, r.Unavailable = c.Status, bytes.Clone(c.Data), c.Unavailable
+		r.Status, r.Data, r.Payload, r.Unavailable = c.Status, bytes.Clone(c.Data), c.Payload, c.Unavailable
 		r.Steps, r.Lease = nil, time.Time{}
 	}
 	if c.Release != 0 {

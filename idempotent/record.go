@@ -42,8 +42,12 @@ type Record struct {
 	// Data is the encoded result of a completed record, or the encoded
 	// error of a failed one. nil is absent, which is not the same as empty.
 	Data []byte
-	// Unavailable says why a finished record has no Data although the work
-	// was done: the result was too large or could not be encoded.
+	// Payload refers to such Data that is kept elsewhere, in a
+	// [PayloadStore]. "" is absent.
+	Payload string
+	// Unavailable says why a finished record has neither although the
+	// work was done: the result was too large or could not be encoded.
+	// Of the three, a record has one at most.
 	Unavailable string
 	// Steps holds the encoded results of finished steps.
 	Steps map[string][]byte

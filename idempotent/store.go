@@ -60,8 +60,8 @@ type Fence struct {
 //	take over        Owner, Lease, Expires [, Fingerprint]
 //	extend           Lease, Expires
 //	step             Steps
-//	complete, fail   Status, Data or Unavailable, Expires
-//	adopt and finish Owner, Status, Data or Unavailable, Expires [, Fingerprint]
+//	complete, fail   Status, Data, Payload or Unavailable, Expires
+//	adopt and finish Owner, Status, Data, Payload or Unavailable, Expires [, Fingerprint]
 //	release          Release
 type Change struct {
 	// Owner is the new owner. Without Status it takes the record over:
@@ -79,10 +79,11 @@ type Change struct {
 	Fingerprint string
 	// Status Completed or Failed ends the record: Steps and Lease go.
 	Status Status
-	// Data and Unavailable are as in Record. A store that cannot hold Data
+	// Data, Payload and Unavailable are as in Record. A store that cannot hold Data
 	// writes Unavailable instead and says so in its answer: the work is
 	// done and must not run again because its result does not fit.
 	Data        []byte
+	Payload     string
 	Unavailable string
 	// Release ends the lease without a result.
 	Release Release

@@ -19,8 +19,8 @@ func (r Record) Validate() error {
 		return errEmptyID
 	case len(r.Steps) > 0:
 		return errors.New("idempotent: cannot create a record with finished steps")
-	case r.Data != nil && r.Unavailable != "":
-		return errBothResults
+	case results(r.Data, r.Payload, r.Unavailable) > 1:
+		return errManyResults
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (c Change) Validate(f Fence) error {
 		return c.validateRelease()
 	case c.Status != Absent:
 		return c.validateFinish(f)
-	case c.Data != nil || c.Unavailable != "":
+	case results(c.Data, c.Payload, c.Unavailable) > 0:
 		return errors.New("idempotent: a change has a result but no status")
 	case c.Owner != "" && c.Lease.IsZero():
 		return errors.New("idempotent: a takeover needs a lease")
@@ -59,7 +59,7 @@ func (c Change) validateRelease() error {
 		return fmt.Errorf("idempotent: unknown release %d", c.Release)
 	}
 	if c.Owner != "" || !c.Lease.IsZero() || !c.Expires.IsZero() || len(c.Steps) > 0 ||
-		c.Fingerprint != "" || c.Status != Absent || c.Data != nil || c.Unavailable != "" {
+		c.Fingerprint != "" || c.Status != Absent || results(c.Data, c.Payload, c.Unavailable) > 0 {
 		return errors.New("idempotent: a release sets nothing else")
 	}
 	return nil
@@ -71,8 +71,8 @@ func (c Change) validateFinish(f Fence) error {
 		return fmt.Errorf("idempotent: cannot change the status to %q", c.Status)
 	case !c.Lease.IsZero() || len(c.Steps) > 0:
 		return errors.New("idempotent: a finished record has neither lease nor steps")
-	case c.Data != nil && c.Unavailable != "":
-		return errBothResults
+	case results(c.Data, c.Payload, c.Unavailable) > 1:
+		return errManyResults
 	case c.Owner != "" && (f.Owner != "" || f.Lease.IsZero() || !f.Lease.Equal(LeaseEnded)):
 		return errors.New("idempotent: only a record that was released can be adopted")
 	}
@@ -89,7 +89,18 @@ func (c Change) validateSteps() error {
 	return nil
 }
 
+// results counts the forms in which a record has its result.
+func results(data []byte, payload, unavailable string) int {
+	n := 0
+	for _, is := range [...]bool{data != nil, payload != "", unavailable != ""} {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
 var (
 	errEmptyID     = errors.New("idempotent: a record needs an id")
-	errBothResults = errors.New("idempotent: a record has either data or a reason why it is unavailable")
+	errManyResults = errors.New("idempotent: a record has either data, or a reference to it, or a reason why it is unavailable")
 )

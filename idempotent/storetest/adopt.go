@@ -39,6 +39,12 @@ func testAdopt(t *testing.T, h Harness) {
 		c.Data, c.Unavailable = nil, "too large"
 		s.wins(fenceOf(r), c, finished(r, c))
 	})
+	t.Run("with a reference", func(t *testing.T) {
+		s, r := released(t)
+		c := adopt
+		c.Data, c.Payload = nil, "reference"
+		s.wins(fenceOf(r), c, finished(r, c))
+	})
 	t.Run("without attempt", func(t *testing.T) {
 		s, r := released(t)
 		r.Attempt = 0

@@ -82,6 +82,14 @@ var answerBreakages = []breakage{
 		fails: []string{"Finish/COMPLETED/marker_instead_of_data"},
 	},
 	{
+		name: "the reference is lost",
+		change: func(b *broken, a alteration) result {
+			a.c.Payload = ""
+			return b.soundChange(a)
+		},
+		fails: []string{"Finish/COMPLETED/reference_instead_of_data", "Adopt/with_a_reference"},
+	},
+	{
 		name: "large data is cut off without a word",
 		change: func(b *broken, a alteration) result {
 			if len(a.c.Data) > 400<<10 {

@@ -82,6 +82,31 @@ func testBytes(t *testing.T, h Harness) {
 		c.Data, c.Unavailable = nil, "line\nline \x00 é "+strings.Repeat("u", 1000)
 		s.wins(fenceOf(r), c, finished(r, c))
 	})
+	t.Run("references", func(t *testing.T) {
+		for name, reference := range map[string]string{
+			"plain":        "once/0123abcd",
+			"like data":    `{"a":1}`,
+			"like a tag":   "u",
+			"NUL":          "a\x00b",
+			"broken UTF-8": "\xff\xfe\x80\xc3",
+			"2 KB":         strings.Repeat("p", 2<<10),
+		} {
+			t.Run(name, func(t *testing.T) {
+				for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+					s := on(t, h)
+					s.id += string(status)
+					r := s.claimed("alice")
+					c := elsewhere(status, reference)
+					s.wins(fenceOf(r), c, finished(r, c))
+					s.meets(s.claim("bob"), now)
+					s.id += " recreated"
+					again := finished(r, c)
+					again.ID = s.id
+					s.creates(again, time.Time{})
+				}
+			})
+		}
+	})
 	t.Run("what is passed in stays the caller's", func(t *testing.T) { testAliases(t, h) })
 }
 

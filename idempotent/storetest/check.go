@@ -126,7 +126,7 @@ func diffAnswer(c idempotent.Change, want, got idempotent.Record) string {
 		return ""
 	}
 	if c.Status != idempotent.Absent {
-		part.Status, part.Data, part.Unavailable = want.Status, want.Data, want.Unavailable
+		part.Status, part.Data, part.Payload, part.Unavailable = want.Status, want.Data, want.Payload, want.Unavailable
 	}
 	if c.Owner != "" {
 		part.Owner = want.Owner
@@ -163,7 +163,7 @@ func equal(want, got idempotent.Record) bool {
 		want.Attempt == got.Attempt && want.Refunds == got.Refunds &&
 		want.Lease.IsZero() == got.Lease.IsZero() && want.Lease.Equal(got.Lease) &&
 		want.Expires.IsZero() == got.Expires.IsZero() && want.Expires.Equal(got.Expires) &&
-		want.Fingerprint == got.Fingerprint && want.Unavailable == got.Unavailable &&
+		want.Fingerprint == got.Fingerprint && want.Payload == got.Payload && want.Unavailable == got.Unavailable &&
 		(want.Data == nil) == (got.Data == nil) && bytes.Equal(want.Data, got.Data) &&
 		maps.EqualFunc(want.Steps, got.Steps, bytes.Equal)
 }
@@ -173,8 +173,8 @@ func show(r idempotent.Record) string {
 		return "no record"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%.80q %s owner %q attempt %d refunds %d lease %s expires %s fingerprint %q unavailable %q",
-		r.ID, r.Status, r.Owner, r.Attempt, r.Refunds, stamp(r.Lease), stamp(r.Expires), r.Fingerprint, r.Unavailable)
+	fmt.Fprintf(&b, "%.80q %s owner %q attempt %d refunds %d lease %s expires %s fingerprint %q payload %q unavailable %q",
+		r.ID, r.Status, r.Owner, r.Attempt, r.Refunds, stamp(r.Lease), stamp(r.Expires), r.Fingerprint, r.Payload, r.Unavailable)
 	if r.Data == nil {
 		b.WriteString(" no data")
 	} else {
@@ -189,7 +189,7 @@ func show(r idempotent.Record) string {
 func showChange(f idempotent.Fence, c idempotent.Change) string {
 	// A change has the fields of a record, and data too large to print whole.
 	set := idempotent.Record{ID: f.ID, Status: "as it is", Owner: c.Owner, Lease: c.Lease, Expires: c.Expires,
-		Fingerprint: c.Fingerprint, Data: c.Data, Unavailable: c.Unavailable, Steps: c.Steps}
+		Fingerprint: c.Fingerprint, Data: c.Data, Payload: c.Payload, Unavailable: c.Unavailable, Steps: c.Steps}
 	if c.Status != idempotent.Absent {
 		set.Status = c.Status
 	}

@@ -20,6 +20,7 @@ func ownWrites() []struct {
 		{"extend far", idempotent.Change{Lease: now.AddDate(10, 0, 0)}},
 		{"step", step("charge", "1")},
 		{"complete", finish(idempotent.Completed, "1")},
+		{"complete elsewhere", elsewhere(idempotent.Completed, "reference")},
 		{"fail", finish(idempotent.Failed, "1")},
 		{"delete", release(idempotent.ReleaseDelete)},
 		{"keep", release(idempotent.ReleaseKeep)},

@@ -51,6 +51,13 @@ func testFinishAs(t *testing.T, h Harness, status idempotent.Status) {
 		c.Expires = now.Add(time.Minute)
 		s.wins(fenceOf(r), c, finished(r, c))
 	})
+	t.Run("reference instead of data", func(t *testing.T) {
+		s := on(t, h)
+		r := s.claimed("alice")
+		c := elsewhere(status, "once/0123abcd")
+		s.wins(fenceOf(r), c, finished(r, c))
+		s.meets(s.claim("bob"), now)
+	})
 	t.Run("marker instead of data", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")

@@ -70,9 +70,14 @@ func finish(status idempotent.Status, data string) idempotent.Change {
 	return idempotent.Change{Status: status, Data: []byte(data), Expires: now.Add(retention)}
 }
 
+// elsewhere is finish with a result that is kept elsewhere.
+func elsewhere(status idempotent.Status, reference string) idempotent.Change {
+	return idempotent.Change{Status: status, Payload: reference, Expires: now.Add(retention)}
+}
+
 // finished is what a finishing change leaves of r.
 func finished(r idempotent.Record, c idempotent.Change) idempotent.Record {
-	r.Status, r.Data, r.Unavailable, r.Expires = c.Status, c.Data, c.Unavailable, c.Expires
+	r.Status, r.Data, r.Payload, r.Unavailable, r.Expires = c.Status, c.Data, c.Payload, c.Unavailable, c.Expires
 	r.Lease, r.Steps = time.Time{}, nil
 	if c.Owner != "" {
 		r.Owner = c.Owner

@@ -118,7 +118,7 @@ func model(item idempotent.Record, w write) (idempotent.Record, bool) {
 }
 
 func ended(item idempotent.Record, c idempotent.Change) idempotent.Record {
-	item.Status, item.Data, item.Unavailable, item.Expires = c.Status, c.Data, c.Unavailable, c.Expires
+	item.Status, item.Data, item.Payload, item.Unavailable, item.Expires = c.Status, c.Data, c.Payload, c.Unavailable, c.Expires
 	item.Steps, item.Lease = nil, time.Time{}
 	return item
 }

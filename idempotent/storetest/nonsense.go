@@ -26,6 +26,7 @@ func testNonsense(t *testing.T, h Harness) {
 		{"data without status", idempotent.Change{Data: data}},
 		{"empty data without status", idempotent.Change{Data: []byte{}}},
 		{"marker without status", idempotent.Change{Unavailable: "too large"}},
+		{"reference without status", idempotent.Change{Payload: "p"}},
 		{"extend with data", idempotent.Change{Lease: at, Expires: till, Data: data}},
 		{"extend with steps", idempotent.Change{Lease: at, Expires: till, Steps: steps}},
 		{"take over with steps", idempotent.Change{Owner: "bob", Lease: at, Expires: till, Steps: steps}},
@@ -37,6 +38,9 @@ func testNonsense(t *testing.T, h Harness) {
 		{"finish with lease", idempotent.Change{Status: idempotent.Completed, Data: data, Lease: at, Expires: till}},
 		{"finish with steps", idempotent.Change{Status: idempotent.Completed, Data: data, Steps: steps, Expires: till}},
 		{"finish with data and marker", idempotent.Change{Status: idempotent.Completed, Data: data, Unavailable: "u"}},
+		{"finish with data and reference", idempotent.Change{Status: idempotent.Completed, Data: data, Payload: "p"}},
+		{"finish with empty data and reference", idempotent.Change{Status: idempotent.Completed, Data: []byte{}, Payload: "p"}},
+		{"finish with reference and marker", idempotent.Change{Status: idempotent.Completed, Payload: "p", Unavailable: "u"}},
 		{"release unknown", idempotent.Change{Release: idempotent.ReleaseRefund + 1}},
 		{"release with expires", idempotent.Change{Release: idempotent.ReleaseKeep, Expires: till}},
 		{"release with fingerprint", idempotent.Change{Release: idempotent.ReleaseKeep, Fingerprint: "f"}},
@@ -45,6 +49,7 @@ func testNonsense(t *testing.T, h Harness) {
 		{"release with steps", idempotent.Change{Release: idempotent.ReleaseKeep, Steps: steps}},
 		{"release with status", idempotent.Change{Release: idempotent.ReleaseDelete, Status: idempotent.Completed}},
 		{"release with data", idempotent.Change{Release: idempotent.ReleaseRefund, Data: data}},
+		{"release with reference", idempotent.Change{Release: idempotent.ReleaseKeep, Payload: "p"}},
 		{"release with marker", idempotent.Change{Release: idempotent.ReleaseRefund, Unavailable: "u"}},
 	}
 	for _, w := range ownWrites() {
@@ -93,6 +98,12 @@ func testNonsenseCreate(t *testing.T, h Harness) {
 		{"finished steps", func(r *idempotent.Record) { r.Steps = map[string][]byte{"charge": nil} }},
 		{"data and marker", func(r *idempotent.Record) {
 			r.Status, r.Data, r.Unavailable = idempotent.Completed, []byte("1"), "too large"
+		}},
+		{"data and reference", func(r *idempotent.Record) {
+			r.Status, r.Data, r.Payload = idempotent.Completed, []byte{}, "p"
+		}},
+		{"reference and marker", func(r *idempotent.Record) {
+			r.Status, r.Payload, r.Unavailable = idempotent.Completed, "p", "too large"
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

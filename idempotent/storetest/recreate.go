@@ -35,6 +35,13 @@ func testRecreate(t *testing.T, h Harness) {
 		r.Data, r.Unavailable = nil, "json: unsupported type: chan int"
 		s.creates(r, time.Time{})
 	})
+	t.Run("kept elsewhere", func(t *testing.T) {
+		s := on(t, h)
+		r := result(s)
+		r.Data, r.Payload = nil, "reference"
+		s.creates(r, time.Time{})
+		s.meets(r, time.Time{})
+	})
 	for _, status := range []idempotent.Status{idempotent.InProgress, idempotent.Completed, idempotent.Failed} {
 		t.Run("meets a record that is over/"+string(status), func(t *testing.T) {
 			s := on(t, h)

@@ -37,7 +37,8 @@ type Harness struct {
 	// without the store's conditions: fields with their zero value are
 	// absent from what is stored, nil Steps too, while empty Steps are
 	// stored as an empty set. With Status Absent it removes the record. The
-	// suite plants what other libraries write, and so never Unavailable.
+	// suite plants what other libraries write, and so neither Payload nor
+	// Unavailable.
 	// Required.
 	Plant func(t *testing.T, r idempotent.Record)
 
