@@ -158,17 +158,18 @@ func (c *call) decode(ctx context.Context, record Record) error {
 	if record.Status == Completed && !c.work.hasResult() {
 		return nil
 	}
-	if record.Unavailable != "" {
-		return &ResultUnavailableError{KeyHash: c.hash, Reason: record.Unavailable}
+	data, err := c.disclosed(ctx, record)
+	if err != nil {
+		return unavailable(c.hash, err)
 	}
 	if record.Status == Failed {
-		replayed, err := decodeFailure(record.Data)
+		replayed, err := decodeFailure(data)
 		if err != nil {
 			return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored error does not decode", Err: err}
 		}
 		return replayed
 	}
-	if err := c.work.decode(record.Data); err != nil {
+	if err := c.work.decode(data); err != nil {
 		return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored result does not decode into the type asked for", Err: err}
 	}
 	return nil

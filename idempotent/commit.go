@@ -121,7 +121,7 @@ func (c *call) outcomeUnknown(cause error) error {
 // built once: what is sent again must be the same to the last bit. A codec
 // that ends the goroutine leaves nothing done.
 func (c *call) committed(ctx context.Context, h *hold, with Attachment) Change {
-	end := c.encoded(ctx, func(Change) { c.giveUp(ctx, h, false) })
+	end := c.encoded(ctx, h, func(Change) { c.giveUp(ctx, h, false) })
 	end.Expires, end.With = c.x.expiresFinished(wall(c.look())), with
 	return end
 }
@@ -130,7 +130,7 @@ func (c *call) committed(ctx context.Context, h *hold, with Attachment) Change {
 func (c *call) written(h *hold, end Change, answer Record) Record {
 	r := c.finishedRecord(h, end)
 	if answer.Unavailable != "" {
-		r.Data, r.Unavailable = nil, answer.Unavailable
+		r.Data, r.Payload, r.Unavailable = nil, "", answer.Unavailable
 	}
 	return r
 }

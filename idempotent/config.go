@@ -60,6 +60,18 @@ type Config struct {
 	// excludes MaxAttempts.
 	OnStoreError StoreErrorPolicy
 
+	// PayloadAbove is the size in bytes above which an encoded result, sealed
+	// if there is a Sealer, goes to Payloads. Default 256 KiB: DynamoDB's
+	// limit for a whole record is 400 KB. Only with Payloads.
+	PayloadAbove int
+
+	// Payloads keeps large results outside of the record. Its objects must
+	// live longer than the Retention. Storing one takes time after the
+	// handler has returned, which on Lambda only a larger Reserve ensures.
+	// See [PayloadStore]. Default none: what the store cannot hold is
+	// replayed as a [*ResultUnavailableError].
+	Payloads PayloadStore
+
 	// ReleasePermanent treats [Permanent] errors as any other error: the key
 	// is released instead of the error being stored. For tables shared with
 	// Powertools for Python, which does not know failed records. Default
@@ -86,6 +98,12 @@ type Config struct {
 	// repetition gets the first result. It must be longer than any retry of
 	// the request may take. Default 24 h, at least 1 s.
 	Retention time.Duration
+
+	// Sealer encrypts results, stored errors and steps before they leave the
+	// process. Every Executor that shares the records needs one with the
+	// same keys; tools and other libraries cannot read what it seals.
+	// See [Sealer]. Default none.
+	Sealer Sealer
 
 	// Wait is how long a duplicate of a running call waits for its result
 	// before it gets an [*InProgressError]; it never outlasts its context.
@@ -130,6 +148,9 @@ func (c *Config) withDefaults() Config {
 	}
 	orElse(&full.CacheBytes, 8<<20)
 	orElse(&full.ClockSkew, time.Second)
+	if full.Payloads != nil {
+		orElse(&full.PayloadAbove, defaultPayloadAbove)
+	}
 	orElse(&full.Reserve, 500*time.Millisecond)
 	orElse(&full.Retention, 24*time.Hour)
 	if full.Codec == nil {
@@ -165,6 +186,8 @@ func (c *Config) validate() error {
 		"Optimistic with MaxAttempts %d: without a claim there is no count of attempts", c.MaxAttempts)
 	refuse(c.Optimistic && c.OnStoreError == FailOpen,
 		"Optimistic with FailOpen: there is no claim that could fail")
+	refuse(c.PayloadAbove < 0, "PayloadAbove is %d, below 0", c.PayloadAbove)
+	refuse(c.PayloadAbove > 0 && c.Payloads == nil, "PayloadAbove is %d without Payloads: there is nowhere to keep results", c.PayloadAbove)
 	refuse(c.Reserve < 0, "Reserve is %v, below 0", c.Reserve)
 	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
 	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)

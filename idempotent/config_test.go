@@ -10,17 +10,19 @@ import (
 
 func TestNewRefusesMistakes(t *testing.T) {
 	for want, config := range map[string]idempotent.Config{
-		"CacheBytes":   {CacheBytes: -1},
-		"CacheEntries": {CacheEntries: -1},
-		"ClockSkew":    {ClockSkew: -time.Second},
-		"Lease":        {Lease: 999 * time.Millisecond},
-		"MaxAttempts":  {MaxAttempts: -1},
-		"OnMissingKey": {OnMissingKey: 2},
-		"OnStoreError": {OnStoreError: 2},
-		"Reserve":      {Reserve: -1},
-		"Retention":    {Retention: time.Second - 1},
-		"Wait":         {Wait: -1},
-		"FailOpen":     {OnStoreError: idempotent.FailOpen, MaxAttempts: 1},
+		"CacheBytes":         {CacheBytes: -1},
+		"CacheEntries":       {CacheEntries: -1},
+		"ClockSkew":          {ClockSkew: -time.Second},
+		"Lease":              {Lease: 999 * time.Millisecond},
+		"MaxAttempts":        {MaxAttempts: -1},
+		"OnMissingKey":       {OnMissingKey: 2},
+		"OnStoreError":       {OnStoreError: 2},
+		"PayloadAbove is -1": {Payloads: newShelf(), PayloadAbove: -1},
+		"without Payloads":   {PayloadAbove: 1},
+		"Reserve":            {Reserve: -1},
+		"Retention":          {Retention: time.Second - 1},
+		"Wait":               {Wait: -1},
+		"FailOpen":           {OnStoreError: idempotent.FailOpen, MaxAttempts: 1},
 	} {
 		if _, err := idempotent.New("op", idempotent.NewMemory(0), &config); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

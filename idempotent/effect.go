@@ -4,7 +4,7 @@ import "context"
 
 // WrapEffect is [Wrap] for a function without a result: that it is done is all
 // that a repetition has to know. What is stored is the JSON value null,
-// whatever the Codec, and what a record holds that another call completed is
+// whatever the Codec and unsealed, and what a record holds that another call completed is
 // not looked at: there is no [*ResultUnavailableError].
 func WrapEffect[Req any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) error) func(context.Context, Req) error {
 	requireParts("WrapEffect", x != nil, key != nil, fn != nil)

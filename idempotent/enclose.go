@@ -3,33 +3,133 @@ package idempotent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
 )
 
-// enclosed is an encoded result, error or step as a record holds it. One of
-// the three is set.
+// enclosed is an encoded result, error or step as a record holds it. At most
+// one of the three is set.
 type enclosed struct {
 	data        []byte
 	payload     string // the reference of data that is kept elsewhere
 	unavailable string // why there is none
 }
 
-// Place is where in a record something is kept.
-type Place struct {
-	Record string // its id
-	Slot   string // "result", "failure", or "step:" and the step's name
-}
-
-// enclose makes what a handler or a step has left ready for its record. The
-// work is done: what cannot be kept becomes unavailable, and is no error of
-// the call. The error is for the observer.
-func (x *Executor) enclose(_ context.Context, _ Place, data []byte) (enclosed, error) {
-	return enclosed{data: data}, nil
-}
-
-// disclose is the way back. Its error says why there is no result.
-func (x *Executor) disclose(_ context.Context, _ Place, e enclosed) ([]byte, error) {
-	if e.unavailable != "" {
-		return nil, errors.New(e.unavailable)
+// enclose makes what a handler or a step has left ready for its record: seals
+// it, and puts it elsewhere if it is large. The work is done: what cannot be
+// kept becomes unavailable, and is no error of the call. The error is for the
+// observer.
+//
+// It goes on when ctx is cancelled. Of the time that ctx has it leaves a third
+// for the write that follows.
+func (x *Executor) enclose(ctx context.Context, p Place, data []byte) (enclosed, error) {
+	seals := x.config.Sealer != nil
+	if !seals && !x.spills(p, data) {
+		return enclosed{data: data}, nil
 	}
-	return e.data, nil
+	limit := longestEnclosing
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = max(min(limit, time.Until(deadline)*2/3), shortestAttempt)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	if seals {
+		err := x.persist(ctx, func(ctx context.Context) (err error) {
+			data, err = x.seal(ctx, p, data)
+			return err
+		})
+		if err != nil {
+			return enclosed{unavailable: "it could not be sealed"}, fmt.Errorf("idempotent: to seal: %w", err)
+		}
+		if !x.spills(p, data) {
+			return enclosed{data: data}, nil
+		}
+	}
+	var reference string
+	err := x.persist(ctx, func(ctx context.Context) (err error) {
+		reference, err = x.put(ctx, data)
+		return err
+	})
+	if err != nil {
+		return enclosed{unavailable: "it could not be put into the payload store"}, fmt.Errorf("idempotent: to put a payload: %w", err)
+	}
+	return enclosed{payload: reference}, nil
+}
+
+// spills reports whether data goes elsewhere. Stored errors are small.
+func (x *Executor) spills(p Place, data []byte) bool {
+	return x.config.Payloads != nil && len(data) > x.config.PayloadAbove && p.Slot != failureSlot
+}
+
+// longestEnclosing keeps a sealer or a payload store that is set up wrongly
+// from holding every call for the whole of a long lease.
+const longestEnclosing = 30 * time.Second
+
+// persist tries again what fails, until ctx is done. The pieces of time are
+// halves of what is left, and not attemptTime's: a large payload on a slow way
+// may take long, and still half of the time is for another try.
+func (x *Executor) persist(ctx context.Context, do func(context.Context) error) error {
+	for try := 1; ; try++ {
+		deadline, _ := ctx.Deadline()
+		limited, cancel := context.WithTimeout(ctx, max(time.Until(deadline)/2, shortestAttempt))
+		err := do(limited)
+		cancel()
+		if err == nil || isFinal(err) || ctx.Err() != nil {
+			return err
+		}
+		x.rest(ctx, backoff(try))
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func isFinal(err error) bool {
+	_, ok := errors.AsType[*permanentError](err)
+	return ok
+}
+
+// seal, and the three below, make an error of a panic, as the work is done by
+// then. It would panic again.
+func (x *Executor) seal(ctx context.Context, p Place, data []byte) (sealed []byte, err error) {
+	defer recovered("the sealer", &err)
+	sealed, err = x.config.Sealer.Seal(ctx, p, data)
+	if err == nil && !isSealed(sealed) {
+		err = Permanent(errors.New("idempotent: the sealer's output does not begin with SealedPrefix"))
+	}
+	if err != nil {
+		return data, err // for another try
+	}
+	return sealed, nil
+}
+
+func (x *Executor) put(ctx context.Context, data []byte) (reference string, err error) {
+	defer recovered("the payload store", &err)
+	reference, err = x.config.Payloads.Put(ctx, data)
+	if err == nil && (reference == "" || len(reference) > maxReference || !utf8.ValidString(reference)) {
+		err = Permanent(fmt.Errorf("idempotent: the payload store's reference of %d bytes is empty, longer than %d bytes or not UTF-8", len(reference), maxReference))
+	}
+	return reference, err
+}
+
+func (x *Executor) open(ctx context.Context, p Place, sealed []byte) (data []byte, err error) {
+	defer recovered("the sealer", &err)
+	return x.config.Sealer.Open(ctx, p, sealed)
+}
+
+func (x *Executor) fetch(ctx context.Context, reference string) (data []byte, err error) {
+	defer recovered("the payload store", &err)
+	return x.config.Payloads.Get(ctx, reference)
+}
+
+func recovered(who string, err *error) {
+	if p := recover(); p != nil {
+		*err = Permanent(fmt.Errorf("idempotent: %s panicked: %v", who, p))
+	}
+}
+
+func isSealed(data []byte) bool {
+	return strings.HasPrefix(string(data[:min(len(data), len(SealedPrefix))]), SealedPrefix)
 }

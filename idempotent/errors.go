@@ -151,7 +151,10 @@ func (e *ReplayedError) Is(target error) bool { return target == ErrReplayed }
 
 // ResultUnavailableError says that the work was done, and is not done again,
 // but its result cannot be given: it was too large to store, could not be
-// encoded, or what is stored cannot be decoded into the type asked for.
+// encoded, sealed or put into the [PayloadStore], or what is stored cannot be
+// fetched, opened or decoded into the type asked for. Err says more, where
+// there is more: what a missing permission or an outage keeps from this call, a
+// later one gets.
 type ResultUnavailableError struct {
 	KeyHash string
 	Reason  string
@@ -165,7 +168,8 @@ func (e *ResultUnavailableError) Error() string {
 // Is reports whether target is ErrResultUnavailable.
 func (e *ResultUnavailableError) Is(target error) bool { return target == ErrResultUnavailable }
 
-// Unwrap gives the decoder's error, where there is one.
+// Unwrap gives the error of the decoder, the [Sealer] or the [PayloadStore],
+// where there is one.
 func (e *ResultUnavailableError) Unwrap() error { return e.Err }
 
 // StoreError says that the store failed, or that the context of the call ended

@@ -10,7 +10,7 @@ import (
 // complete records the result of a handler that succeeded. Nothing is released
 // from here on: the work is done.
 func (c *call) complete(ctx context.Context, h *hold) error {
-	return c.end(ctx, h, c.encoded(ctx, func(withoutResult Change) {
+	return c.end(ctx, h, c.encoded(ctx, h, func(withoutResult Change) {
 		if err := c.end(ctx, h, withoutResult); err != nil {
 			c.passOver(err)
 		}
@@ -35,9 +35,9 @@ func (c *call) end(ctx context.Context, h *hold, end Change) error {
 	}
 }
 
-// encoded is the change that completes the record. If the codec ends the
-// goroutine (runtime.Goexit), onExit is called on the way out.
-func (c *call) encoded(ctx context.Context, onExit func(withoutResult Change)) Change {
+// encoded is the change that completes the record. If what makes it ends
+// the goroutine (runtime.Goexit), onExit is called on the way out.
+func (c *call) encoded(ctx context.Context, h *hold, onExit func(withoutResult Change)) Change {
 	withoutResult := Change{Status: Completed, Unavailable: "the result could not be encoded"}
 	returned := false
 	defer func() {
@@ -46,21 +46,20 @@ func (c *call) encoded(ctx context.Context, onExit func(withoutResult Change)) C
 		}
 	}()
 	data, err := c.work.encode()
+	end := withoutResult
+	if err == nil {
+		end, err = c.ended(ctx, h, Completed, data)
+	}
 	returned = true
 	if err != nil {
 		c.passOver(err)
-		return withoutResult
 	}
-	e, err := c.x.enclose(ctx, Place{Record: c.id, Slot: "result"}, data)
-	if err != nil {
-		c.passOver(err)
-	}
-	return Change{Status: Completed, Data: e.data, Unavailable: e.unavailable}
+	return end
 }
 
 // fail records a permanent error.
 func (c *call) fail(ctx context.Context, h *hold, cause error, undone []string) error {
-	end, err := c.failed(ctx, cause, undone)
+	end, err := c.failed(ctx, h, cause, undone)
 	if err != nil {
 		return c.notRecorded(h, "fail", err, unmarked(cause))
 	}
@@ -81,18 +80,18 @@ func (c *call) fail(ctx context.Context, h *hold, cause error, undone []string) 
 }
 
 // failed is the change that stores a permanent error.
-func (c *call) failed(ctx context.Context, cause error, undone []string) (Change, error) {
+func (c *call) failed(ctx context.Context, h *hold, cause error, undone []string) (Change, error) {
 	f := describeFailure(cause)
 	f.Compensated = undone
 	data, err := json.Marshal(f)
 	if err != nil {
 		return Change{}, err
 	}
-	e, err := c.x.enclose(ctx, Place{Record: c.id, Slot: "failure"}, data)
+	end, err := c.ended(ctx, h, Failed, data)
 	if err != nil {
 		c.passOver(err)
 	}
-	return Change{Status: Failed, Data: e.data, Unavailable: e.unavailable}, nil
+	return end, nil
 }
 
 // answerLate gives the caller of a run that lost its lease what the record now
@@ -134,7 +133,7 @@ func (c *call) notRecorded(h *hold, op string, err, handler error) error {
 // changed its result, and all callers must get the same.
 func wrote(stored Record, h *hold, end Change) bool {
 	return stored.Owner == h.record.Owner && stored.Status == end.Status &&
-		(stored.Unavailable != "" || end.Unavailable == "" && sameData(stored.Data, end.Data))
+		(stored.Unavailable != "" || end.Unavailable == "" && stored.Payload == end.Payload && sameData(stored.Data, end.Data))
 }
 
 // sameData also takes two spellings of one JSON value for the same: a store
@@ -234,6 +233,6 @@ func (c *call) finishedRecord(h *hold, end Change) Record {
 	return Record{
 		ID: c.id, Status: end.Status, Owner: h.record.Owner,
 		Attempt: max(h.record.Attempt, 1), Refunds: h.record.Refunds, Fingerprint: h.record.Fingerprint,
-		Expires: end.Expires, Data: end.Data, Unavailable: end.Unavailable,
+		Expires: end.Expires, Data: end.Data, Payload: end.Payload, Unavailable: end.Unavailable,
 	}
 }

@@ -56,8 +56,10 @@ func attemptTime(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // rest pauses for about d; a done context ends it, for the next call to the
 // store to report.
-func (c *call) rest(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(c.x.spread(d))
+func (c *call) rest(ctx context.Context, d time.Duration) { c.x.rest(ctx, d) }
+
+func (x *Executor) rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(x.spread(d))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -49,7 +49,7 @@ func (s *steps) finish(ctx context.Context, full string, w work) ([]byte, error)
 	data, err := w.encode()
 	e := enclosed{unavailable: "it could not be encoded"}
 	if err == nil {
-		if e, err = s.x.enclose(context.WithoutCancel(ctx), s.place(full), data); e.unavailable != "" {
+		if e, err = s.x.enclose(ctx, s.place(full), data); e.unavailable != "" {
 			data = nil
 		}
 	}
@@ -93,8 +93,7 @@ func (s *steps) write(ctx context.Context, full string, value []byte) error {
 		case ctx.Err() != nil:
 			return &StoreError{Op: "step", Executed: true, Err: errors.Join(context.Cause(ctx), err)}
 		}
-		rest := call{x: s.x}
-		rest.rest(ctx, backoff(try))
+		s.x.rest(ctx, backoff(try))
 	}
 }
 

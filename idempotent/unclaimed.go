@@ -44,7 +44,7 @@ func (c *call) settleUnclaimed(ctx context.Context, h *hold, in *inside, err err
 // commitUnclaimed commits what the handler has attached together with a new,
 // completed record.
 func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with Attachment) error {
-	end := c.encoded(ctx, func(Change) {})
+	end := c.encoded(ctx, c.unclaimed(h), func(Change) {})
 	if with != nil {
 		end.With = with // a nil Attachment in an any is not nil
 	}
@@ -83,7 +83,7 @@ func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with At
 }
 
 func (c *call) failUnclaimed(ctx context.Context, h *hold, cause error) error {
-	end, err := c.failed(ctx, cause, nil)
+	end, err := c.failed(ctx, c.unclaimed(h), cause, nil)
 	if err == nil {
 		var met Record
 		var ok bool

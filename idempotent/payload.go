@@ -1,0 +1,62 @@
+package idempotent
+
+import "context"
+
+// PayloadStore keeps results that are too large for a record, which then holds
+// a reference. It is used by many calls at once.
+//
+// A handler's work is done when its result is put, so Put is tried again, with
+// pauses, for up to two thirds of the time that is left to record the result,
+// unless its error is marked [Permanent]. If it fails to the end, the record is
+// completed without the result, and replays get a [*ResultUnavailableError].
+// When Get fails, only the call that asked gets that error: nothing is run
+// again, and the next call asks again.
+//
+// Errors reach logs and callers, and must quote nothing of the data.
+type PayloadStore interface {
+	// Put stores data and gives the reference by which Get finds it: valid
+	// UTF-8, 1 to 2,048 bytes, without secrets. Repeated with the same data
+	// it stores the same thing again. It must not keep or modify data.
+	Put(ctx context.Context, data []byte) (reference string, err error)
+	// Get gives the data of a reference, or an error if it is not exactly
+	// what was put. The data is the caller's own.
+	Get(ctx context.Context, reference string) ([]byte, error)
+}
+
+// Sealer encrypts what records hold of the work: results, stored errors and
+// steps. Package seal has one. It is used by many calls at once.
+//
+// Seal is tried again as the Put of a [PayloadStore] is, and what was said
+// there of errors holds here too. A result is sealed before it is put
+// anywhere.
+type Sealer interface {
+	// Seal gives the sealed form of data, which begins with
+	// [SealedPrefix] and opens only for the same place. It must not keep or
+	// modify data.
+	Seal(ctx context.Context, p Place, data []byte) ([]byte, error)
+	// Open gives back the data. It gets whatever is stored, which may be
+	// forged, plain, or nil where a record was completed without a result,
+	// and refuses what no Seal has made for the place. It must not modify
+	// what is sealed.
+	Open(ctx context.Context, p Place, sealed []byte) ([]byte, error)
+}
+
+// SealedPrefix begins all that is sealed, so that an Executor without a
+// [Sealer] takes it for no result. No UTF-8, and so no JSON, begins with it.
+const SealedPrefix = "\xffsealed:"
+
+// Place is where in a record something is kept.
+type Place struct {
+	Record string // its id
+	Slot   string // "result", "failure", or "step:" and the step's name
+}
+
+const (
+	resultSlot  = "result"
+	failureSlot = "failure"
+)
+
+const (
+	defaultPayloadAbove = 256 << 10
+	maxReference        = 2 << 10
+)
