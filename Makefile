@@ -56,6 +56,7 @@ bench:
 fuzz:
 	@for target in FuzzFingerprintEquality FuzzCanonicalIdempotent FuzzPath FuzzPreimage; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent || exit 1; done
+	@go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/seal
 	@for target in FuzzBatchEvent FuzzHTTPKey FuzzHTTPEvent FuzzOutbox; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers || exit 1; done
 	@for target in FuzzDecode FuzzResult; do \
