@@ -3,7 +3,7 @@
 # One DynamoDB Local for all that runs behind it.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . idempotent/otel examples infra local/sqslocal local/cmd/once
+MODULES       = . idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/sqslocal local/cmd/once
 FUZZTIME     ?= 2m
 
 # An example as Lambda runs it: $(call compile,<example>,<absolute path of the bootstrap>)
@@ -30,6 +30,10 @@ test: check
 	@$(WITH_DYNAMODB) go test -race ./...
 	@echo "== OpenTelemetry"
 	@go -C idempotent/otel test -race ./...
+	@echo "== keys of KMS, behind its protocol"
+	@go -C idempotent/kmsseal test -race ./...
+	@echo "== results in S3, behind a server"
+	@go -C idempotent/s3payload test -race ./...
 	@echo "== the examples, compiled, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C examples test -race ./...
 	@echo "== the queue, and what survives kills behind it: a minute"

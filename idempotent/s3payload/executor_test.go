@@ -1,0 +1,134 @@
+package s3payload_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/s3payload"
+	"github.com/lambda-once/once/idempotent/seal"
+)
+
+// call is a call of another process: all that it shares is the table and S3.
+func (s *server) call(store idempotent.Store, sealer idempotent.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
+	s.Helper()
+	x, err := idempotent.New("render", store, &idempotent.Config{
+		Payloads: s.store(nil), Sealer: sealer, Lease: 1500 * time.Millisecond, Reserve: 100 * time.Millisecond,
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	ctx, event := idempotent.WithEvent(s.Context())
+	data, err := idempotent.Do(ctx, x, idempotent.Key{ID: "1"}, handler)
+	return data, event, err
+}
+
+func returns(data []byte) func(context.Context) ([]byte, error) {
+	return func(context.Context) ([]byte, error) { return data, nil }
+}
+
+func (s *server) mustNotRun(context.Context) ([]byte, error) {
+	s.Error("the work was done again")
+	return nil, nil
+}
+
+// A result of 10 MB, which no item holds, is replayed by another process. When
+// the object cannot be had, calls hear why, and never run the work again.
+func TestLargeResult(t *testing.T) {
+	s, store := newServer(t), idempotent.NewMemory(0)
+	result := bytes.Repeat([]byte("0123456789"), 1_000_000)
+	if data, _, err := s.call(store, nil, returns(result)); err != nil || !bytes.Equal(data, result) {
+		t.Fatalf("got %d bytes, %v", len(data), err)
+	}
+	replay := func() {
+		t.Helper()
+		data, event, err := s.call(store, nil, s.mustNotRun)
+		if err != nil || !bytes.Equal(data, result) || event.Outcome != idempotent.OutcomeReplayed {
+			t.Errorf("replayed %d bytes, %v, %+v", len(data), err, event)
+		}
+	}
+	unavailable := func(want error) {
+		t.Helper()
+		_, event, err := s.call(store, nil, s.mustNotRun)
+		if !errors.Is(err, idempotent.ErrResultUnavailable) || want != nil && !errors.Is(err, want) || event.Outcome != idempotent.OutcomeReplayed {
+			t.Errorf("got %v, %+v; want %v", err, event, want)
+		}
+	}
+	replay()
+	if keys := s.objects(); len(keys) != 1 || !strings.HasPrefix(keys[0], "once/") {
+		t.Fatalf("objects %q", keys)
+	}
+	key := s.objects()[0]
+	s.refuse(refusal(http.StatusServiceUnavailable, "SlowDown"))
+	unavailable(nil)
+	s.refuse(nil)
+	replay()
+	s.overwrite(key, []byte("altered"))
+	unavailable(s3payload.ErrAltered)
+	s.delete(key)
+	unavailable(s3payload.ErrMissing)
+}
+
+// S3 is down when the result is ready: it is lost, and the work is not.
+func TestS3DownAtPut(t *testing.T) {
+	s, store := newServer(t), idempotent.NewMemory(0)
+	s.refuse(refusal(http.StatusServiceUnavailable, "SlowDown"))
+	result := bytes.Repeat([]byte("x"), 1<<20)
+	data, event, err := s.call(store, nil, returns(result))
+	var failed *s3payload.Error
+	if err != nil || !bytes.Equal(data, result) || event.Outcome != idempotent.OutcomeExecuted || !errors.As(event.Err, &failed) {
+		t.Errorf("got %d bytes, %v, %+v", len(data), err, event)
+	}
+	if len(s.puts) < 3 {
+		t.Errorf("%d tries", len(s.puts))
+	}
+	s.refuse(nil)
+	if _, _, err := s.call(store, nil, s.mustNotRun); !errors.Is(err, idempotent.ErrResultUnavailable) {
+		t.Errorf("replayed %v", err)
+	}
+}
+
+// A result that no try could store is given up at once.
+func TestResultBeyondTheLimit(t *testing.T) {
+	s, store := newServer(t), idempotent.NewMemory(0)
+	x, err := idempotent.New("render", store, &idempotent.Config{Payloads: s.store(&s3payload.Options{MaxBytes: 300 << 10})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	ctx, event := idempotent.WithEvent(t.Context())
+	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "1"}, returns(bytes.Repeat([]byte("x"), 300<<10)))
+	if err != nil || !errors.Is(event.Err, s3payload.ErrTooLarge) || time.Since(began) > 5*time.Second {
+		t.Errorf("got %v, %v after %v", err, event.Err, time.Since(began))
+	}
+}
+
+// With a Sealer S3 sees ciphertext alone, and two equal results are two objects.
+func TestSealedResult(t *testing.T) {
+	s := newServer(t)
+	keys, err := seal.Static("2026", map[string][]byte{"2026": bytes.Repeat([]byte{1}, seal.SecretBytes)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := bytes.Repeat([]byte("secret "), 100_000)
+	for range 2 {
+		store := idempotent.NewMemory(0)
+		if _, _, err := s.call(store, seal.New(keys, nil), returns(result)); err != nil {
+			t.Fatal(err)
+		}
+		if data, _, err := s.call(store, seal.New(keys, nil), s.mustNotRun); err != nil || !bytes.Equal(data, result) {
+			t.Errorf("replayed %d bytes, %v", len(data), err)
+		}
+		if _, _, err := s.call(store, nil, s.mustNotRun); !errors.Is(err, idempotent.ErrResultUnavailable) {
+			t.Errorf("without the Sealer: %v", err)
+		}
+	}
+	if keys := s.objects(); len(keys) != 2 {
+		t.Errorf("objects %q", keys)
+	}
+}

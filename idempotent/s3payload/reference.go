@@ -1,0 +1,49 @@
+package s3payload
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// reference is what a record keeps: "1:size:key", where 1 is the version of
+// this form and the key ends with the digest.
+type reference struct {
+	size int64
+	key  string
+	sum  [sha256.Size]byte
+}
+
+func (s *Store) refer(data []byte) reference {
+	sum := sha256.Sum256(data)
+	return reference{size: int64(len(data)), key: s.prefix + hex.EncodeToString(sum[:]), sum: sum}
+}
+
+func (r reference) String() string { return "1:" + strconv.FormatInt(r.size, 10) + ":" + r.key }
+
+// parse trusts nothing in a reference: whoever can write the table must not
+// have functions read other objects, which they may read for other reasons.
+func (s *Store) parse(text string) (reference, error) {
+	version, rest, _ := strings.Cut(text, ":")
+	size, key, ok := strings.Cut(rest, ":")
+	if version != "1" || !ok {
+		return reference{}, &ReferenceError{"its form is not known"}
+	}
+	digest, ok := strings.CutPrefix(key, s.prefix)
+	if !ok {
+		return reference{}, &ReferenceError{"its key is not under the prefix"}
+	}
+	r := reference{key: key}
+	var err error
+	if r.size, err = strconv.ParseInt(size, 10, 64); err != nil || r.size < 0 {
+		return reference{}, &ReferenceError{"its size is not a size"}
+	}
+	if n, err := hex.Decode(r.sum[:], []byte(digest[:min(len(digest), 2*sha256.Size)])); err != nil || n != sha256.Size {
+		return reference{}, &ReferenceError{"its key does not end with a digest"}
+	}
+	if r.String() != text || hex.EncodeToString(r.sum[:]) != digest {
+		return reference{}, &ReferenceError{"it is not spelled as Put spells it"}
+	}
+	return r, nil
+}

@@ -1,0 +1,144 @@
+package s3payload
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// Client is what is used of an s3.Client.
+type Client interface {
+	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
+	PutObject(context.Context, *s3.PutObjectInput, ...func(*s3.Options)) (*s3.PutObjectOutput, error)
+}
+
+// Options of a [Store]. The zero value of every field stands for its default,
+// and a nil *Options for all of them.
+type Options struct {
+	// MaxBytes is the size of the largest result that is put, or read into
+	// memory. Default 64 MiB, at most 5 GiB.
+	MaxBytes int64
+	// Prefix of the objects' keys. Records refer to objects under it alone:
+	// changed, it loses the results of before. At most 512 bytes of UTF-8.
+	// Default "once/".
+	Prefix string
+}
+
+const (
+	defaultMaxBytes = 64 << 20
+	mostBytes       = 5 << 30 // of one PutObject
+	maxPrefix       = 512     // a key has 1,024 bytes, and needs 64 of them for the digest
+)
+
+// Store implements [idempotent.PayloadStore]. It is safe for concurrent use.
+type Store struct {
+	client         Client
+	bucket, prefix string
+	maxBytes       int64
+}
+
+var _ idempotent.PayloadStore = (*Store)(nil)
+
+// New makes a Store in a bucket that exists.
+func New(client Client, bucket string, o *Options) (*Store, error) {
+	s := &Store{client: client, bucket: bucket, prefix: "once/", maxBytes: defaultMaxBytes}
+	if o != nil && o.Prefix != "" {
+		s.prefix = o.Prefix
+	}
+	if o != nil && o.MaxBytes != 0 {
+		s.maxBytes = o.MaxBytes
+	}
+	switch {
+	case client == nil:
+		return nil, errors.New("s3payload: the client is nil")
+	case bucket == "":
+		return nil, errors.New("s3payload: the bucket has no name")
+	case len(s.prefix) > maxPrefix || !utf8.ValidString(s.prefix) || strings.HasPrefix(s.prefix, "/"):
+		return nil, fmt.Errorf("s3payload: Options.Prefix of %d bytes is longer than %d, not UTF-8, or begins with a slash", len(s.prefix), maxPrefix)
+	case s.maxBytes < 0 || s.maxBytes > mostBytes:
+		return nil, fmt.Errorf("s3payload: Options.MaxBytes is %d, not between 0 and 5 GiB", s.maxBytes)
+	}
+	return s, nil
+}
+
+// Put implements [idempotent.PayloadStore]. Its errors are a [*TooLargeError],
+// marked as permanent, or an [*Error].
+//
+// An object that is there already is written again, and not left alone with
+// If-None-Match: it may be about to expire.
+func (s *Store) Put(ctx context.Context, data []byte) (string, error) {
+	if int64(len(data)) > s.maxBytes {
+		return "", idempotent.Permanent(&TooLargeError{int64(len(data)), s.maxBytes})
+	}
+	r := s.refer(data)
+	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{
+		Body:              bytes.NewReader(data),
+		Bucket:            &s.bucket,
+		ChecksumAlgorithm: types.ChecksumAlgorithmSha256,
+		ChecksumSHA256:    aws.String(base64.StdEncoding.EncodeToString(r.sum[:])),
+		ContentLength:     &r.size,
+		ContentType:       aws.String("application/octet-stream"),
+		Key:               &r.key,
+	})
+	if err != nil {
+		return "", &Error{Op: "PutObject", Bucket: s.bucket, Key: r.key, Err: err}
+	}
+	return r.String(), nil
+}
+
+// Get implements [idempotent.PayloadStore]. Its errors are a [*MissingError],
+// an [*AlteredError], a [*ReferenceError], a [*TooLargeError] or an [*Error].
+func (s *Store) Get(ctx context.Context, text string) ([]byte, error) {
+	r, err := s.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if r.size > s.maxBytes {
+		return nil, &TooLargeError{r.size, s.maxBytes}
+	}
+	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &r.key}, unchecked)
+	if err != nil {
+		if _, ok := errors.AsType[*types.NoSuchKey](err); ok {
+			return nil, &MissingError{Bucket: s.bucket, Key: r.key, Err: err}
+		}
+		return nil, &Error{Op: "GetObject", Bucket: s.bucket, Key: r.key, Err: err}
+	}
+	data, err := read(out, r.size)
+	switch {
+	case err != nil:
+		return nil, &Error{Op: "GetObject", Bucket: s.bucket, Key: r.key, Err: err}
+	case int64(len(data)) != r.size || sha256.Sum256(data) != r.sum:
+		return nil, &AlteredError{Bucket: s.bucket, Key: r.key}
+	}
+	return data, nil
+}
+
+// unchecked spares S3's own checksum: it says nothing that the reference's does
+// not, and whoever replaces an object replaces that, too.
+func unchecked(o *s3.Options) {
+	o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+}
+
+// read takes one byte more than there should be, and no more. It makes room at
+// once only for what S3 says is there: the reference may be forged.
+func read(out *s3.GetObjectOutput, size int64) (_ []byte, err error) {
+	defer func() { err = errors.Join(err, out.Body.Close()) }()
+	var data bytes.Buffer
+	if out.ContentLength != nil {
+		data.Grow(int(min(*out.ContentLength, size)) + bytes.MinRead)
+	}
+	_, err = data.ReadFrom(io.LimitReader(out.Body, size+1))
+	return data.Bytes(), err
+}
