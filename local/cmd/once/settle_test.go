@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -150,7 +151,7 @@ func TestResolveFailed(t *testing.T) {
 	s.ok(with("resolve", "--retention", "24h", "--failed", "the card is stolen", "--error-type", "CardDeclined", "--error-code", "stolen", "--yes")...)
 	_, err := s.pay(x, "again")
 	var got *idempotent.ReplayedError
-	if want := (idempotent.ReplayedError{Type: "CardDeclined", Message: "the card is stolen", Code: "stolen"}); !errors.As(err, &got) || *got != want {
+	if want := (idempotent.ReplayedError{Type: "CardDeclined", Message: "the card is stolen", Code: "stolen"}); !errors.As(err, &got) || !reflect.DeepEqual(*got, want) {
 		t.Errorf("replayed %#v, want %#v", err, want)
 	}
 }
