@@ -54,7 +54,7 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	}
 	now := t.now()
 	s := r.whole(now.Add(-o.skew))
-	if *data {
+	if *data && s.Payload == "" && s.SealedWith == "" {
 		if err := t.result(ctx, r, s.wholeItem); err != nil {
 			return err
 		}
@@ -65,6 +65,10 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	r.print(to.out, now, now.Add(-o.skew))
 	if *data {
 		switch {
+		case s.Payload != "":
+			fmt.Fprintf(to.out, "\nno result here: it is kept elsewhere, and once fetches nothing\n")
+		case s.SealedWith != "":
+			fmt.Fprintf(to.out, "\nno result: it is sealed, and once has no keys\n")
 		case s.Result != nil:
 			fmt.Fprintf(to.out, "\n%s\n", s.Result)
 		case s.ResultBytes != nil:

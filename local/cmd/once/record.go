@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent/seal"
 )
 
 // record is an item as an operator sees it. Unlike the store it reads what it
@@ -162,6 +164,12 @@ func shape(v types.AttributeValue) string {
 	case *types.AttributeValueMemberS:
 		return fmt.Sprintf("text of %d bytes, SHA-256 %.12x", len(v.Value), sha256.Sum256([]byte(v.Value)))
 	case *types.AttributeValueMemberB:
+		if reference, ok := payload(v); ok {
+			return "kept elsewhere: " + printable(reference)
+		}
+		if key, ok := sealedWith(v); ok {
+			return fmt.Sprintf("sealed with key %q, %d bytes", key, len(v.Value)-1)
+		}
 		kind := map[byte]string{'r': "binary", 'z': "compressed", 'u': "unavailable, the reason"}
 		if len(v.Value) == 0 || kind[v.Value[0]] == "" {
 			return fmt.Sprintf("binary of %d bytes, not Once's", len(v.Value))
@@ -170,6 +178,24 @@ func shape(v types.AttributeValue) string {
 	default:
 		return fmt.Sprintf("native of %d bytes", valueBytes(v))
 	}
+}
+
+// payload is the reference of a result that is kept elsewhere.
+func payload(v types.AttributeValue) (reference string, ok bool) {
+	b, ok := v.(*types.AttributeValueMemberB)
+	if !ok || len(b.Value) < 2 || b.Value[0] != 'p' {
+		return "", false
+	}
+	return string(b.Value[1:]), true
+}
+
+// sealedWith is the id of the key that a result says it is sealed with.
+func sealedWith(v types.AttributeValue) (key string, ok bool) {
+	b, ok := v.(*types.AttributeValueMemberB)
+	if !ok || len(b.Value) == 0 || b.Value[0] != 'r' {
+		return "", false
+	}
+	return seal.KeyID(b.Value[1:])
 }
 
 // printable keeps ids that others have made from steering the terminal.

@@ -25,6 +25,10 @@ type that the function returns, and --no-result says that there is none: every
 function then takes the zero value of its type for the result. --failed says that it was not, and will not
 be: calls get a ReplayedError with the message.
 
+A function with a Sealer takes nothing that is not sealed, unless it accepts
+plain data: its calls get a ResultUnavailableError for what is stored here,
+which says as much as that the key is not run again.
+
 A record whose lease is live is refused without --force: its owner runs. If it
 ends later, its callers get what is stored here.
 `

@@ -31,6 +31,9 @@ type shown struct {
 type wholeItem struct {
 	Data  string `json:"data"`
 	Bytes int    `json:"bytes"`
+	// Where the result is kept, if not here, and what it is sealed with.
+	Payload    string `json:"payload,omitempty"`
+	SealedWith string `json:"sealed_with,omitempty"`
 	// Of inspect --data. Results that are not JSON are in base64.
 	Result      json.RawMessage `json:"result,omitempty"`
 	ResultBytes []byte          `json:"result_base64,omitempty"`
@@ -52,6 +55,8 @@ func (r *record) json(before time.Time) shown {
 func (r *record) whole(before time.Time) shown {
 	s := r.json(before)
 	s.wholeItem = &wholeItem{Data: shape(r.data), Bytes: itemBytes(r.item)}
+	s.Payload, _ = payload(r.data)
+	s.SealedWith, _ = sealedWith(r.data)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -121,6 +122,37 @@ func TestStoredFormsOfResults(t *testing.T) {
 	golden(t, "data-lost", s.ok("inspect", "pay#lost", "--data"))
 	golden(t, "data-binary", s.ok("inspect", "pay#binary", "--data"))
 	golden(t, "data-binary-json", s.ok("inspect", "pay#binary", "--data", "--json"))
+}
+
+// What is not here, or not for everybody, is named and not shown.
+func TestEnclosedResults(t *testing.T) {
+	s := newScene(t)
+	sealed, err := hex.DecodeString("ff7365616c65643a0104323032360000a0a1a2a3a4a5a6a7a8a9aaab9d3a154967f120cf4f54a5ae52070a8e7d62efa926629ef7207241a5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for id, r := range map[string]idempotent.Record{
+		"pay#elsewhere": {Payload: "1:10485760:once/0f3a"},
+		"pay#sealed":    {Data: sealed},
+		"pay#forged":    {Payload: "\x1b[2J"},
+	} {
+		r.ID, r.Status, r.Expires = id, idempotent.Completed, far
+		if _, ok, err := s.store.Create(t.Context(), r, time.Time{}, nil); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	for _, name := range []string{"elsewhere", "sealed"} {
+		golden(t, "data-"+name, s.ok("inspect", "pay#"+name, "--data"))
+		golden(t, "data-"+name+"-json", s.ok("inspect", "pay#"+name, "--data", "--json"))
+	}
+	if out := s.ok("inspect", "pay#forged"); strings.Contains(out, "\x1b") || !strings.Contains(out, "kept elsewhere") {
+		t.Errorf("a reference that steers the terminal: %q", out)
+	}
+	if out := s.ok("list"); strings.Count(out, "COMPLETED") != 3 {
+		t.Errorf("list: %s", out)
+	}
+	s.ok("stats")
 }
 
 // An expiration in milliseconds is a usual mistake of a hand.
