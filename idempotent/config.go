@@ -68,8 +68,9 @@ type Config struct {
 	// Payloads keeps large results outside of the record. Its objects must
 	// live longer than the Retention. Storing one takes time after the
 	// handler has returned, which on Lambda only a larger Reserve ensures.
-	// See [PayloadStore]. Default none: what the store cannot hold is
-	// replayed as a [*ResultUnavailableError].
+	// See [PayloadStore]. Other libraries that share the table cannot follow
+	// the references. Default none: what the store cannot hold is replayed
+	// as a [*ResultUnavailableError].
 	Payloads PayloadStore
 
 	// ReleasePermanent treats [Permanent] errors as any other error: the key

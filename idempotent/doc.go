@@ -30,6 +30,15 @@
 // nor release what is now another's. Its caller gets the other's result, or a
 // [*LeaseLostError].
 //
+// # Results
+//
+// A result is encoded by Config.Codec, encrypted by Config.Sealer, and put into
+// Config.Payloads if it is large; the record has the rest, or the reference.
+// All of that comes after the work. So what fails there is tried again while
+// time lasts, and then loses the result but not the fact that the work was
+// done: repetitions get a [*ResultUnavailableError]. They get it too, for as
+// long as it lasts, when a result cannot be fetched or decrypted.
+//
 // # What it does not do
 //
 // Between the effect and the record of it there is a moment in which a process

@@ -73,6 +73,23 @@ func TestPlantedStepsAreRefused(t *testing.T) {
 	}
 }
 
+// A client that has gone is no reason to lose what a step has done.
+func TestStepIsKeptAfterItsCallerHasGone(t *testing.T) {
+	store, payloads := idempotent.NewMemory(0), newShelf()
+	payloads.put = func(ctx context.Context) (string, error) { return "", ctx.Err() }
+	ctx, cancel := context.WithCancel(t.Context())
+	_, _, _ = do(ctx, newExecutor(t, store, spilling(payloads)), func(ctx context.Context) (string, error) {
+		_, _ = idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+			cancel()
+			return large, nil
+		})
+		return "", errors.New("try again")
+	})
+	if kept := stored(t, store).Steps["charge"]; !strings.HasPrefix(string(kept), "@") {
+		t.Errorf("stored %q", kept)
+	}
+}
+
 // A step that was done is recorded as done within the handler's time, however
 // long the payload store hangs.
 func TestStepThatCannotBeKept(t *testing.T) {

@@ -104,6 +104,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer, or the code of a refusal.
 func (s *server) answer(target string, in request) (out any, refusal string) {
+	if in.KeyId == "" && target == "TrentService.Decrypt" && len(in.CiphertextBlob) > 2 {
+		// KMS then goes by the ciphertext, whosever key that is.
+		n := min(int(binary.BigEndian.Uint16(in.CiphertextBlob)), len(in.CiphertextBlob)-2)
+		in.KeyId = string(in.CiphertextBlob[2 : 2+n])
+	}
 	key, ok := s.keys[in.KeyId]
 	switch {
 	case !ok:

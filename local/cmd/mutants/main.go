@@ -142,8 +142,8 @@ func try(ctx context.Context, dir string, m mutants.Mutant) (err error) {
 }
 
 func test(ctx context.Context, dir, pkg, names string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=1m", "-run", "^("+names+")$", "./"+pkg)
-	cmd.Dir = dir
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=1m", "-run", "^("+names+")$", ".")
+	cmd.Dir = filepath.Join(dir, pkg) // which may be of another module
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
