@@ -149,12 +149,22 @@ func (n *network) take(m *message) {
 	}
 }
 
+// triesInVain reports whether somebody who is cut off still tries.
+func (n *network) triesInVain() bool {
+	for caller := range n.cut {
+		if !n.killed[caller] {
+			return true
+		}
+	}
+	return false
+}
+
 // untilSent lets time pass until somebody sends something, or a minute.
 func (n *network) untilSent() {
 	for range 12_000 {
 		time.Sleep(5 * time.Millisecond)
 		n.mu.Lock()
-		sent := len(n.pending) > 0
+		sent := len(n.pending) > 0 || !n.triesInVain()
 		n.mu.Unlock()
 		if sent {
 			return
@@ -226,7 +236,7 @@ func (n *network) options(faults, lapses int) []option {
 			m.apply()
 		})
 	}
-	if len(n.pending) == 0 && len(n.cut) > 0 && len(n.copies) > 0 {
+	if len(n.pending) == 0 && len(n.copies) > 0 && n.triesInVain() {
 		all = append(all, option{name: "whoever is cut off gives up first", do: n.untilSent})
 	}
 	if lapses > 0 && len(n.pending) > 0 {

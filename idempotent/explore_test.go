@@ -147,6 +147,7 @@ func (s *scenario) run(t *testing.T, dfs *schedule) {
 			net.mu.Lock()
 			defer net.mu.Unlock()
 			results[i] = result{value, err, true}
+			delete(net.cut, i)
 		}()
 	}
 
