@@ -2,84 +2,14 @@ package infra
 
 import (
 	"fmt"
-	"strings"
-	"time"
-	"unicode"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
-
-// AlarmsProps are the props of [NewAlarms]. Functions or Operations are
-// required; the zero value of every other field is its default.
-type AlarmsProps struct {
-	// ConflictPercent is the share of an operation's calls, in percent, that
-	// may meet a running twin, in 5 min with at least 20 calls.
-	//
-	// Default: 20.
-	ConflictPercent float64
-
-	// Errors is at how many failed invocations of a function in 5 min its
-	// alarm is raised.
-	//
-	// Default: 5.
-	Errors int
-
-	// Functions are watched with their APIs, queues and streams: by metrics of
-	// AWS, which are there when no function runs.
-	//
-	// Default: none.
-	Functions []*IdempotentFunction
-
-	// IteratorAge is by how long a function may be behind its streams.
-	//
-	// Default: 1 h.
-	IteratorAge time.Duration
-
-	// Mismatches is at how many calls in 5 min with the key of another payload
-	// the alarm is raised. Whoever may call a public API can raise it.
-	//
-	// Default: 10.
-	Mismatches int
-
-	// Notify are the topics that hear of an alarm, and of its end.
-	//
-	// Default: none. The alarms show in the console only.
-	Notify []awssns.ITopic
-
-	// Operations are the names that are given to idempotent.New. CloudWatch
-	// cannot find them by itself: an alarm takes no search.
-	//
-	// Default: none.
-	Operations []string
-
-	// QueueAge is how old the oldest message of a queue may be: less than any
-	// of them keeps one.
-	//
-	// Default: 1 h, or half of what the queue keeps if that is less.
-	QueueAge time.Duration
-
-	// ServerErrors is at how many answers of an HTTP API with status 5xx in
-	// 5 min its alarm is raised.
-	//
-	// Default: 1.
-	ServerErrors int
-
-	// Takeovers is how many attempts in 5 min may follow one that crashed or
-	// was cut off.
-	//
-	// Default: 5.
-	Takeovers int
-
-	// Throttles is at how many invocations of a function that Lambda throttles
-	// in 5 min its alarm is raised.
-	//
-	// Default: 5.
-	Throttles int
-}
 
 // NewAlarms makes the alarms of operations and of what feeds their functions:
 // each looks at 5 min, and no data is no alarm. The descriptions say what to
@@ -93,6 +23,9 @@ func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) []awsc
 	}
 	for _, f := range p.Functions {
 		a.function(f, &p)
+	}
+	for _, r := range p.Relays {
+		a.relay(r, &p)
 	}
 	return a.made
 }
@@ -147,10 +80,7 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 
 func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 	name := *f.scope.Node().Id()
-	a.add(name+"Errors", name+": invocations fail. See the function's log; without a line there, it does not start.",
-		f.metric("Errors", "Sum"), float64(p.Errors))
-	a.add(name+"Throttles", name+": Lambda throttles the function. See its concurrency, and the account's.",
-		f.metric("Throttles", "Sum"), float64(p.Throttles))
+	a.invocations(name, f.Function, p)
 	for i, api := range f.apis {
 		a.add(name+suffix(i)+"ServerErrors", name+": the API answers 5xx. The function fails, runs too long, or is not there.",
 			api.MetricServerError(metricOptions("Sum")), float64(p.ServerErrors))
@@ -169,12 +99,28 @@ func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 	}
 	if f.asyncSink != nil {
 		a.add(name+"Undelivered", name+": Lambda cannot put events into the failure queue, and drops them. See what the function's role may do.",
-			f.metric("DestinationDeliveryFailures", "Sum"), 1)
+			lambdaMetric(f.Function, "DestinationDeliveryFailures", "Sum"), 1)
 	}
 	if f.streams {
 		a.add(name+"IteratorAge", name+": the function is behind its stream. A record blocks a shard, or the function is too slow.",
-			f.metric("IteratorAge", "Maximum"), float64(p.IteratorAge.Milliseconds()))
+			lambdaMetric(f.Function, "IteratorAge", "Maximum"), float64(p.IteratorAge.Milliseconds()))
 	}
+}
+
+func (a *alarms) relay(r *Relay, p *AlarmsProps) {
+	name := *r.scope.Node().Id()
+	a.invocations(name, r.Function, p)
+	a.add(name+"Failures", name+": Lambda has given up on messages of the outbox. Repair what refuses them, publish what is not marked, and empty the queue.",
+		r.Failures.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum")), 1)
+	a.add(name+"IteratorAge", name+": messages wait too long in the outbox. A destination refuses one, which blocks its shard, or the relay is too slow.",
+		lambdaMetric(r.Function, "IteratorAge", "Maximum"), float64(p.OutboxAge.Milliseconds()))
+}
+
+func (a *alarms) invocations(name string, function awslambda.Function, p *AlarmsProps) {
+	a.add(name+"Errors", name+": invocations fail. See the function's log; without a line there, it does not start.",
+		lambdaMetric(function, "Errors", "Sum"), float64(p.Errors))
+	a.add(name+"Throttles", name+": Lambda throttles the function. See its concurrency, and the account's.",
+		lambdaMetric(function, "Throttles", "Sum"), float64(p.Throttles))
 }
 
 // suffix numbers all but the first, so that the first keeps its alarms when
@@ -184,91 +130,4 @@ func suffix(i int) string {
 		return ""
 	}
 	return fmt.Sprint(i + 1)
-}
-
-func (p *AlarmsProps) queueAge(q *Queue) time.Duration {
-	if p.QueueAge != 0 {
-		return p.QueueAge
-	}
-	return min(time.Hour, q.props.Retention/2)
-}
-
-func (p *AlarmsProps) withDefaults() AlarmsProps {
-	if p == nil {
-		p = &AlarmsProps{}
-	}
-	filled := *p
-	if filled.ConflictPercent == 0 {
-		filled.ConflictPercent = 20
-	}
-	if filled.Errors == 0 {
-		filled.Errors = 5
-	}
-	if filled.IteratorAge == 0 {
-		filled.IteratorAge = time.Hour
-	}
-	if filled.Mismatches == 0 {
-		filled.Mismatches = 10
-	}
-	if filled.ServerErrors == 0 {
-		filled.ServerErrors = 1
-	}
-	if filled.Takeovers == 0 {
-		filled.Takeovers = 5
-	}
-	if filled.Throttles == 0 {
-		filled.Throttles = 5
-	}
-	return filled
-}
-
-func (p *AlarmsProps) refuse() problems {
-	var found problems
-	found.when(len(p.Functions)+len(p.Operations) == 0, "Operations: there is nothing to watch, neither Functions nor Operations")
-	found.when(p.ConflictPercent < 0 || p.ConflictPercent > 100, "ConflictPercent: %g is not 0 to 100", p.ConflictPercent)
-	found.when(p.IteratorAge < 0, "IteratorAge: %s is negative", p.IteratorAge)
-	found.when(p.QueueAge < 0, "QueueAge: %s is negative", p.QueueAge)
-	for _, threshold := range []struct {
-		name  string
-		value int
-	}{
-		{"Errors", p.Errors}, {"Mismatches", p.Mismatches}, {"ServerErrors", p.ServerErrors}, {"Takeovers", p.Takeovers}, {"Throttles", p.Throttles},
-	} {
-		found.when(threshold.value < 0, "%s: %d is negative", threshold.name, threshold.value)
-	}
-	found = append(found, refuseNames(p.Functions, p.Operations)...)
-	for _, f := range p.Functions {
-		if f == nil {
-			continue
-		}
-		for _, q := range f.queues {
-			found.when(p.QueueAge >= q.props.Retention, "QueueAge: no message of %s gets as old as %s, it is kept for %s",
-				*q.Queue.Node().Path(), p.QueueAge, q.props.Retention)
-		}
-	}
-	return found
-}
-
-func refuseNames(functions []*IdempotentFunction, operations []string) problems {
-	var found problems
-	ids, names := map[string]bool{}, map[string]bool{}
-	for _, f := range functions {
-		if f == nil {
-			found.when(true, "Functions: one is nil")
-			continue
-		}
-		id := *f.scope.Node().Id()
-		found.when(ids[id], "Functions: two have the id %q", id)
-		ids[id] = true
-	}
-	for _, operation := range operations {
-		found.when(operation == "" || names[operation], "Operations: %q is empty or there twice", operation)
-		found.when(!ascii(operation), "Operations: %q is not ASCII, and CloudWatch takes nothing else for a dimension", operation)
-		names[operation] = true
-	}
-	return found
-}
-
-func ascii(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// DashboardProps are the props of [NewDashboard]. Functions or Operations are
-// required; the zero value of the other is its default.
+// DashboardProps are the props of [NewDashboard]. Functions, Operations or
+// Relays are required; the zero value of every other field is its default.
 type DashboardProps struct {
 	// Functions are shown with their APIs, queues and streams.
 	//
@@ -18,20 +18,25 @@ type DashboardProps struct {
 	//
 	// Default: none.
 	Operations []string
+
+	// Relays are shown with the outboxes that they publish.
+	//
+	// Default: none.
+	Relays []*Relay
 }
 
 // NewDashboard makes a dashboard with two rows for each operation (outcomes,
 // duplicates and conflicts, what needs a person; time and round trips that
 // idempotency adds, errors and throttles of the store) and one for each
-// function and what feeds it. Of the operations it needs the metrics that
+// function or relay and what feeds it. Of the operations it needs the metrics that
 // package emf writes.
 func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) awscloudwatch.Dashboard {
 	if props == nil {
 		props = &DashboardProps{}
 	}
 	var found problems
-	found.when(len(props.Functions)+len(props.Operations) == 0, "Operations: there is nothing to show, neither Functions nor Operations")
-	append(found, refuseNames(props.Functions, props.Operations)...).panic(scope, id)
+	found.when(len(props.Functions)+len(props.Operations)+len(props.Relays) == 0, "Operations: there is nothing to show, neither Functions nor Operations nor Relays")
+	append(found, refuseNames(props.Functions, props.Operations, props.Relays)...).panic(scope, id)
 
 	board := awscloudwatch.NewDashboard(scope, &id, nil)
 	for _, operation := range props.Operations {
@@ -42,6 +47,10 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 	for _, f := range props.Functions {
 		board.AddWidgets(heading("# " + *f.scope.Node().Id() + "\nWhether the function runs, what waits for it, and what was given up."))
 		board.AddWidgets(functionRow(f)...)
+	}
+	for _, r := range props.Relays {
+		board.AddWidgets(heading("# " + *r.scope.Node().Id() + "\nWhether messages leave the outbox, and what was given up."))
+		board.AddWidgets(relayRow(r)...)
 	}
 	return board
 }
@@ -74,9 +83,9 @@ func storeRow(operation string) []awscloudwatch.IWidget {
 }
 
 func functionRow(f *IdempotentFunction) []awscloudwatch.IWidget {
-	failing := []awscloudwatch.IMetric{f.metric("Errors", "Sum"), f.metric("Throttles", "Sum")}
+	failing := []awscloudwatch.IMetric{lambdaMetric(f.Function, "Errors", "Sum"), lambdaMetric(f.Function, "Throttles", "Sum")}
 	if f.asyncSink != nil {
-		failing = append(failing, f.metric("DestinationDeliveryFailures", "Sum"))
+		failing = append(failing, lambdaMetric(f.Function, "DestinationDeliveryFailures", "Sum"))
 	}
 	for _, api := range f.apis {
 		failing = append(failing, api.MetricServerError(metricOptions("Sum")))
@@ -102,9 +111,17 @@ func sourceWidgets(f *IdempotentFunction) []awscloudwatch.IWidget {
 		row = append(row, graph("Age of the oldest message, s", age...))
 	}
 	if f.streams {
-		row = append(row, graph("Behind the stream, ms", f.metric("IteratorAge", "Maximum")))
+		row = append(row, graph("Behind the stream, ms", lambdaMetric(f.Function, "IteratorAge", "Maximum")))
 	}
 	return row
+}
+
+func relayRow(r *Relay) []awscloudwatch.IWidget {
+	return []awscloudwatch.IWidget{
+		graph("Errors and throttles of the relay", lambdaMetric(r.Function, "Errors", "Sum"), lambdaMetric(r.Function, "Throttles", "Sum")),
+		graph("Given up: failures", r.Failures.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum"))),
+		graph("Behind the outbox, ms", lambdaMetric(r.Function, "IteratorAge", "Maximum")),
+	}
 }
 
 func labelled(m awscloudwatch.Metric, label string) awscloudwatch.Metric {

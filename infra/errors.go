@@ -27,7 +27,7 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 	}
 }
 
-func (p problems) panic(scope constructs.Construct, id string) {
+func (p problems) panic(scope constructs.IConstruct, id string) {
 	if len(p) == 0 {
 		return
 	}

@@ -1,17 +1,13 @@
 package infra
 
 import (
-	"os"
-	"slices"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
-	"github.com/aws/jsii-runtime-go"
 )
 
 // IdempotentFunctionProps are the props of [NewIdempotentFunction]. Code and
@@ -94,87 +90,37 @@ type IdempotentFunction struct {
 func NewIdempotentFunction(scope constructs.Construct, id string, props *IdempotentFunctionProps) *IdempotentFunction {
 	p := props.withDefaults()
 	p.refuse().panic(scope, id)
-
-	removal := awscdk.RemovalPolicy_RETAIN
-	if p.Table.props.Ephemeral {
-		removal = awscdk.RemovalPolicy_DESTROY
-	}
 	own := constructs.NewConstruct(scope, &id)
-	environment := map[string]*string{
-		"AWS_LAMBDA_LOG_LEVEL": &p.LogLevel,
-		"IDEMPOTENCY_TABLE":    p.Table.Table.TableName(),
-	}
-	for name, value := range p.Environment {
-		environment[name] = &value
-	}
-	function := awslambda.NewFunction(own, jsii.String("Function"), &awslambda.FunctionProps{
-		Architecture: awslambda.Architecture_ARM_64(),
-		Code:         awslambda.Code_FromAsset(&p.Code, nil),
-		Environment:  &environment,
-		Handler:      jsii.String("bootstrap"),
-		// A log group of the stack: LogRetention would deploy a function of
-		// its own to set the retention.
-		LogGroup: awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
-			RemovalPolicy: removal, Retention: p.LogRetention,
-		}),
-		MemorySize: jsii.Number(p.MemorySize),
-		Runtime:    awslambda.Runtime_PROVIDED_AL2023(),
-		Timeout:    seconds(p.Timeout),
-	})
+	function := p.program().deploy(own, "IDEMPOTENCY_TABLE", p.Table.Table.TableName())
 	p.Table.GrantExecute(function, p.Execute)
 	return &IdempotentFunction{Function: function, props: p, scope: own}
+}
+
+func (p *IdempotentFunctionProps) program() program {
+	return program{
+		code: p.Code, environment: p.Environment, ephemeral: p.Table != nil && p.Table.props.Ephemeral, failureRetention: p.FailureRetention,
+		logLevel: p.LogLevel, logRetention: p.LogRetention, memorySize: p.MemorySize, timeout: p.Timeout,
+	}
 }
 
 func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
 	if p == nil {
 		p = &IdempotentFunctionProps{}
 	}
-	filled := *p
-	if filled.FailureRetention == 0 {
-		filled.FailureRetention = maxKept
-	}
-	if filled.LogLevel == "" {
-		filled.LogLevel = "INFO"
-	}
-	if filled.LogRetention == "" {
-		filled.LogRetention = awslogs.RetentionDays_ONE_MONTH
-	}
-	if filled.MemorySize == 0 {
-		filled.MemorySize = 256
-	}
+	filled, common := *p, p.program().withDefaults()
+	filled.FailureRetention, filled.LogLevel, filled.LogRetention = common.failureRetention, common.logLevel, common.logRetention
+	filled.MemorySize, filled.Timeout = common.memorySize, common.timeout
 	if filled.Retention == 0 {
 		filled.Retention = 24 * time.Hour
-	}
-	if filled.Timeout == 0 {
-		filled.Timeout = 10 * time.Second
 	}
 	return filled
 }
 
 func (p *IdempotentFunctionProps) refuse() problems {
-	var found problems
-	_, err := os.Stat(p.Code)
-	found.when(p.Code == "", "Code: it is required")
-	found.when(p.Code != "" && err != nil, "Code: build the function first: %v", err)
+	found := p.program().refuse("IDEMPOTENCY_TABLE")
 	found.when(p.Table == nil, "Table: it is required")
-	found.when(!wholeSeconds(p.FailureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.FailureRetention)
-	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.LogLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.LogLevel)
-	found.when(p.MemorySize < 128 || p.MemorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.MemorySize)
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
-	found.when(!wholeSeconds(p.Timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.Timeout)
-	for _, name := range []string{"AWS_LAMBDA_LOG_LEVEL", "IDEMPOTENCY_TABLE"} {
-		_, set := p.Environment[name]
-		found.when(set, "Environment: %s is set by this construct", name)
-	}
 	_, disabled := p.Environment["ONCE_DISABLED"]
 	found.when(disabled, "Environment: ONCE_DISABLED is for unit tests of a handler; deployed, every repetition runs")
 	return found
-}
-
-func wholeSeconds(d, least, most time.Duration) bool {
-	return d >= least && d <= most && d%time.Second == 0
-}
-
-func seconds(d time.Duration) awscdk.Duration {
-	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
 }

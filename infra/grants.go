@@ -128,6 +128,10 @@ func (t *IdempotencyTable) grantKey(grantee awsiam.IGrantable) awsiam.Grant {
 		keys = append(keys, &r.KeyARN)
 		services = append(services, viaDynamoDB(r.Region))
 	}
+	return grantKeys(grantee, keys, services)
+}
+
+func grantKeys(grantee awsiam.IGrantable, keys []*string, services []string) awsiam.Grant {
 	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
 		Actions: pointers([]string{
 			"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -99,7 +100,7 @@ func metricOptions(statistic string) *awscloudwatch.MetricOptions {
 	return &awscloudwatch.MetricOptions{Period: period(), Statistic: &statistic}
 }
 
-// metric is one of Lambda's own.
-func (f *IdempotentFunction) metric(name, statistic string) awscloudwatch.Metric {
-	return f.Function.Metric(&name, metricOptions(statistic))
+// lambdaMetric is one of Lambda's own.
+func lambdaMetric(function awslambda.Function, name, statistic string) awscloudwatch.Metric {
+	return function.Metric(&name, metricOptions(statistic))
 }

@@ -38,8 +38,9 @@ type StreamProps struct {
 	// Default: 24 h.
 	MaxAge time.Duration
 
-	// Parallelization is how many batches of a shard run at once, each
-	// partition key in order: 1 to 10.
+	// Parallelization is how many batches of a shard run at once: 1 to 10. Of
+	// a Kinesis stream each partition key stays in order, of a table's each
+	// item: two with one partition key may run at once.
 	//
 	// Default: 1.
 	Parallelization int

@@ -13,15 +13,16 @@ type Rule string
 const (
 	Grant     Rule = "a function may do with the table what the store calls, and nothing else"
 	Wildcard  Rule = "no statement allows a wildcard action or resource of DynamoDB"
-	TTL       Rule = "the table of the records has time to live on expiration, backups, and stays"
+	TTL       Rule = "the tables of records and of an outbox have time to live on expiration, backups, and stay"
 	Report    Rule = "queues and streams have ReportBatchItemFailures"
 	DLQ       Rule = "what feeds a function and fails for good goes to a queue"
 	Visible   Rule = "a message stays invisible for six timeouts and the batching window"
+	Relayed   Rule = "an outbox is written by PutItem alone, and its relay gets what is inserted, a batch at a time, and marks it"
 	AlarmRule Rule = "each alarm can be raised by one metric or expression, and no data is no alarm"
 )
 
 // Rules gives them all.
-func Rules() []Rule { return []Rule{Grant, Wildcard, TTL, Report, DLQ, Visible, AlarmRule} }
+func Rules() []Rule { return []Rule{Grant, Wildcard, TTL, Report, DLQ, Visible, Relayed, AlarmRule} }
 
 // Problems says where a template breaks a rule. Actions are those that the
 // store calls.
@@ -37,6 +38,8 @@ func (t Template) Problems(rule Rule, actions []string) []string {
 		t.checkTTL(say)
 	case Report, DLQ, Visible:
 		t.checkSources(rule, say)
+	case Relayed:
+		t.checkOutbox(say)
 	case AlarmRule:
 		t.checkAlarms(say)
 	}
@@ -47,8 +50,10 @@ func (t Template) checkGrant(actions []string, say func(string, ...any)) {
 	users := 0
 	for _, f := range t.Functions() {
 		if f.Table() == "" {
-			say("%s has no IDEMPOTENCY_TABLE", f.ID)
-			continue
+			if f.Outbox() == "" {
+				say("%s has neither IDEMPOTENCY_TABLE nor OUTBOX_TABLE", f.ID)
+			}
+			continue // a relay, of which rule Relayed speaks
 		}
 		users++
 		if got := f.On(f.Table()); !slices.Equal(got, actions) {
@@ -76,26 +81,34 @@ func (t Template) checkWildcard(say func(string, ...any)) {
 
 func (t Template) checkTTL(say func(string, ...any)) {
 	for _, f := range t.Functions() {
-		table, ok := t.Resources("AWS::DynamoDB::GlobalTable")[f.Table()]
-		if !ok {
-			say("%s: the template has no table %q", f.ID, f.Table())
-			continue
-		}
-		p := table.Properties()
-		ttl, _ := p["TimeToLiveSpecification"].(map[string]any)
-		if ttl["AttributeName"] != "expiration" || ttl["Enabled"] != true {
-			say("%s: time to live is %v", f.Table(), ttl)
-		}
-		for _, replica := range list(p["Replicas"]) {
-			r, _ := replica.(map[string]any)
-			recovery, _ := r["PointInTimeRecoverySpecification"].(map[string]any)
-			if recovery["PointInTimeRecoveryEnabled"] != true || r["DeletionProtectionEnabled"] != true {
-				say("%s: a replica has no backup or no protection: %v", f.Table(), r)
+		for _, id := range []string{f.Table(), f.Outbox()} {
+			if id != "" {
+				t.checkTable(f.ID, id, say)
 			}
 		}
-		if table["DeletionPolicy"] != "Retain" || table["UpdateReplacePolicy"] != "Retain" || len(list(p["Replicas"])) == 0 {
-			say("%s goes with its stack", f.Table())
+	}
+}
+
+func (t Template) checkTable(user, id string, say func(string, ...any)) {
+	table, ok := t.Resources("AWS::DynamoDB::GlobalTable")[id]
+	if !ok {
+		say("%s: the template has no table %q", user, id)
+		return
+	}
+	p := table.Properties()
+	ttl, _ := p["TimeToLiveSpecification"].(map[string]any)
+	if ttl["AttributeName"] != "expiration" || ttl["Enabled"] != true {
+		say("%s: time to live is %v", id, ttl)
+	}
+	for _, replica := range list(p["Replicas"]) {
+		r, _ := replica.(map[string]any)
+		recovery, _ := r["PointInTimeRecoverySpecification"].(map[string]any)
+		if recovery["PointInTimeRecoveryEnabled"] != true || r["DeletionProtectionEnabled"] != true {
+			say("%s: a replica has no backup or no protection: %v", id, r)
 		}
+	}
+	if table["DeletionPolicy"] != "Retain" || table["UpdateReplacePolicy"] != "Retain" || len(list(p["Replicas"])) == 0 {
+		say("%s goes with its stack", id)
 	}
 }
 

@@ -56,6 +56,10 @@ func (t Template) globals(id string) map[string]any {
 // Table is the logical id of the table of a function's records, or "".
 func (f Function) Table() string { return target(f.environment()["IDEMPOTENCY_TABLE"]) }
 
+// Outbox is the logical id of the table of the outbox that a function writes
+// to, or relays, or "".
+func (f Function) Outbox() string { return target(f.environment()["OUTBOX_TABLE"]) }
+
 func (f Function) environment() map[string]any {
 	e, _ := f.Properties["Environment"].(map[string]any)
 	variables, _ := e["Variables"].(map[string]any)

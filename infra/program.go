@@ -1,0 +1,95 @@
+package infra
+
+import (
+	"os"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// program is what the functions of this package have in common: Go on
+// provided.al2023 and arm64, with a log group of its own.
+type program struct {
+	code             string
+	environment      map[string]string
+	ephemeral        bool
+	failureRetention time.Duration
+	logLevel         string
+	logRetention     awslogs.RetentionDays
+	memorySize       int
+	timeout          time.Duration
+}
+
+func (p program) withDefaults() program {
+	if p.failureRetention == 0 {
+		p.failureRetention = maxKept
+	}
+	if p.logLevel == "" {
+		p.logLevel = "INFO"
+	}
+	if p.logRetention == "" {
+		p.logRetention = awslogs.RetentionDays_ONE_MONTH
+	}
+	if p.memorySize == 0 {
+		p.memorySize = 256
+	}
+	if p.timeout == 0 {
+		p.timeout = 10 * time.Second
+	}
+	return p
+}
+
+// deploy makes the function, and tells it the name of its table.
+func (p program) deploy(own constructs.Construct, variable string, table *string) awslambda.Function {
+	removal := awscdk.RemovalPolicy_RETAIN
+	if p.ephemeral {
+		removal = awscdk.RemovalPolicy_DESTROY
+	}
+	environment := map[string]*string{"AWS_LAMBDA_LOG_LEVEL": &p.logLevel, variable: table}
+	for name, value := range p.environment {
+		environment[name] = &value
+	}
+	return awslambda.NewFunction(own, jsii.String("Function"), &awslambda.FunctionProps{
+		Architecture: awslambda.Architecture_ARM_64(),
+		Code:         awslambda.Code_FromAsset(&p.code, nil),
+		Environment:  &environment,
+		Handler:      jsii.String("bootstrap"),
+		// A log group of the stack: LogRetention would deploy a function of
+		// its own to set the retention.
+		LogGroup: awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
+			RemovalPolicy: removal, Retention: p.logRetention,
+		}),
+		MemorySize: jsii.Number(p.memorySize),
+		Runtime:    awslambda.Runtime_PROVIDED_AL2023(),
+		Timeout:    seconds(p.timeout),
+	})
+}
+
+func (p program) refuse(variable string) problems {
+	var found problems
+	_, err := os.Stat(p.code)
+	found.when(p.code == "", "Code: it is required")
+	found.when(p.code != "" && err != nil, "Code: build the function first: %v", err)
+	found.when(!wholeSeconds(p.failureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.failureRetention)
+	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.logLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.logLevel)
+	found.when(p.memorySize < 128 || p.memorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.memorySize)
+	found.when(!wholeSeconds(p.timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.timeout)
+	for _, name := range []string{"AWS_LAMBDA_LOG_LEVEL", variable} {
+		_, set := p.environment[name]
+		found.when(set, "Environment: %s is set by this construct", name)
+	}
+	return found
+}
+
+func wholeSeconds(d, least, most time.Duration) bool {
+	return d >= least && d <= most && d%time.Second == 0
+}
+
+func seconds(d time.Duration) awscdk.Duration {
+	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
+}

@@ -1,0 +1,168 @@
+package infra
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// RelayProps are the props of [NewRelay]. Code and Outbox are required; the
+// zero value of every other field is its default.
+type RelayProps struct {
+	// BatchSize is how many items of the outbox an invocation gets at most: 1
+	// to 1,000.
+	//
+	// Default: 100.
+	BatchSize int
+
+	// BatchingWindow is how long Lambda gathers a batch: whole seconds, to
+	// 5 min.
+	//
+	// Default: 0.
+	BatchingWindow time.Duration
+
+	// Code is the path of a zip with an executable "bootstrap" for arm64.
+	Code string
+
+	// Environment adds to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL, which are set
+	// already.
+	//
+	// Default: none.
+	Environment map[string]string
+
+	// FailureRetention is how long the queue of what Lambda has given up keeps
+	// it: whole seconds, 1 min to 14 days.
+	//
+	// Default: 14 days.
+	FailureRetention time.Duration
+
+	// LogLevel is AWS_LAMBDA_LOG_LEVEL, for the function to read: DEBUG, INFO,
+	// WARN or ERROR.
+	//
+	// Default: "INFO".
+	LogLevel string
+
+	// LogRetention is how long logs are kept.
+	//
+	// Default: one month.
+	LogRetention awslogs.RetentionDays
+
+	// MaxAge is the age at which an item is given up: whole seconds, 1 min to
+	// 24 h. Until then it blocks its shard: what comes later must not overtake
+	// it.
+	//
+	// Default: 24 h, for which the stream keeps it.
+	MaxAge time.Duration
+
+	// MemorySize is the memory in MiB, 128 to 10,240.
+	//
+	// Default: 256.
+	MemorySize int
+
+	// Outbox is what the function publishes.
+	Outbox *Outbox
+
+	// Retries is how often a batch is tried again before it is given up: 1 to
+	// 10,000.
+	//
+	// Default: 10,000, as an outage of the destination lasts longer than ten
+	// tries.
+	Retries int
+
+	// Timeout ends an invocation: whole seconds, 1 s to 15 min.
+	//
+	// Default: 30 s.
+	Timeout time.Duration
+}
+
+// Relay is a function that publishes what is in an outbox. Make one with
+// [NewRelay].
+type Relay struct {
+	Function awslambda.Function
+
+	// Failures gets the positions in the stream of what Lambda has given up.
+	// The messages stay in the outbox, unmarked; GrantOperate of [Outbox] is
+	// for whoever publishes them.
+	Failures awssqs.Queue
+
+	scope constructs.Construct
+}
+
+// NewRelay makes the function of handlers.OutboxRelay, feeds it from the
+// outbox's stream with what is inserted, lets it mark what it has published,
+// and tells it the table's name, OUTBOX_TABLE. It has no access to records;
+// that it may publish is yours to grant.
+//
+// One batch of a shard runs at a time: with more, Lambda keeps the order of
+// the writes to one item, and an aggregate has many.
+//
+// It panics with a [*PropsError] for props that cannot work.
+func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
+	p := props.withDefaults()
+	p.refuse().panic(scope, id)
+	own := constructs.NewConstruct(scope, &id)
+	function := p.program().deploy(own, "OUTBOX_TABLE", p.Outbox.Table.TableName())
+	p.Outbox.GrantMark(function)
+	failures := awssqs.NewQueue(own, jsii.String("Failures"), &awssqs.QueueProps{RetentionPeriod: seconds(p.FailureRetention)})
+	function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(p.Outbox.Table, &awslambdaeventsources.DynamoEventSourceProps{
+		BatchSize:          jsii.Number(p.BatchSize),
+		BisectBatchOnError: jsii.Bool(true),
+		// The marks are writes too, and expiry is one.
+		Filters: &[]*map[string]any{awslambda.FilterCriteria_Filter(&map[string]any{
+			"eventName": awslambda.FilterRule_IsEqual("INSERT"),
+		})},
+		MaxBatchingWindow:       seconds(p.BatchingWindow),
+		MaxRecordAge:            seconds(p.MaxAge),
+		OnFailure:               awslambdaeventsources.NewSqsDlq(failures),
+		ParallelizationFactor:   jsii.Number(1),
+		ReportBatchItemFailures: jsii.Bool(true),
+		RetryAttempts:           jsii.Number(p.Retries),
+		StartingPosition:        awslambda.StartingPosition_TRIM_HORIZON,
+	}))
+	return &Relay{Function: function, Failures: failures, scope: own}
+}
+
+func (p *RelayProps) program() program {
+	return program{
+		code: p.Code, environment: p.Environment, ephemeral: p.Outbox != nil && p.Outbox.props.Ephemeral, failureRetention: p.FailureRetention,
+		logLevel: p.LogLevel, logRetention: p.LogRetention, memorySize: p.MemorySize, timeout: p.Timeout,
+	}
+}
+
+func (p *RelayProps) withDefaults() RelayProps {
+	if p == nil {
+		p = &RelayProps{}
+	}
+	filled := *p
+	if filled.Timeout == 0 {
+		filled.Timeout = 30 * time.Second
+	}
+	common := filled.program().withDefaults()
+	filled.FailureRetention, filled.LogLevel, filled.LogRetention = common.failureRetention, common.logLevel, common.logRetention
+	filled.MemorySize = common.memorySize
+	if filled.BatchSize == 0 {
+		filled.BatchSize = 100
+	}
+	if filled.MaxAge == 0 {
+		filled.MaxAge = day
+	}
+	if filled.Retries == 0 {
+		filled.Retries = 10000
+	}
+	return filled
+}
+
+func (p *RelayProps) refuse() problems {
+	found := p.program().refuse("OUTBOX_TABLE")
+	found.when(p.Outbox == nil, "Outbox: it is required")
+	found.when(p.BatchSize < 1 || p.BatchSize > 1000, "BatchSize: %d is not 1 to 1000", p.BatchSize)
+	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)
+	found.when(!wholeSeconds(p.MaxAge, time.Minute, day), "MaxAge: %s is not whole seconds, 1 min to 24 h", p.MaxAge)
+	found.when(p.Retries < 1 || p.Retries > 10000, "Retries: %d is not 1 to 10,000", p.Retries)
+	return found
+}
