@@ -52,6 +52,7 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
+	undo := t.saga(ctx, r) // which knows more of the steps
 	now := t.now()
 	s := r.whole(now.Add(-o.skew))
 	if *data && s.Payload == "" && s.SealedWith == "" {
@@ -59,10 +60,12 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 			return err
 		}
 	}
+	s.Saga = undo
 	if o.json {
 		return writeJSON(to.out, s)
 	}
 	r.print(to.out, now, now.Add(-o.skew))
+	undo.print(to.out)
 	if *data {
 		switch {
 		case s.Payload != "":
@@ -77,18 +80,21 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 			fmt.Fprintf(to.out, "\nno result: %s\n", s.Unavailable)
 		}
 	}
-	fmt.Fprintf(to.out, "\n%s\n", advice(s.State))
+	fmt.Fprintf(to.out, "\n%s\n", advice(s.State, r.undoing))
 	return nil
 }
 
 // advice says what happens to a record next, and what a person can do.
-func advice(s state) string {
+func advice(s state, undoing bool) string {
 	switch s {
 	case running:
 		return "Somebody runs it. Calls are refused, or wait, until the lease ends."
 	case leaseless:
 		return "It has no lease, as Powertools writes it outside of a time limit: it blocks calls until it expires.\nIf nobody runs it, release it."
 	case lapsed, released:
+		if undoing {
+			return "It has failed for good. The next call goes on undoing its steps, and stores the failure when all are undone."
+		}
 		return "The next call runs it again, unless its MaxAttempts are used up: then calls get an OutcomeUnknownError.\n" +
 			"In that case find out what was done. \"once release\" has it run again; \"once resolve\" stores what calls get instead."
 	case completed, failed:

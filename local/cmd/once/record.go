@@ -3,8 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +21,9 @@ type record struct {
 	attempt, refunds               int64 // 0 is absent
 	lease, expires                 *time.Time
 	data                           types.AttributeValue
-	steps                          []string
+	steps                          []step
+	undone                         []string // names of steps
+	undoing                        bool     // the call has failed for good
 	problems                       []string // what is not as it should be
 }
 
@@ -59,7 +59,7 @@ func (t *table) record(item map[string]types.AttributeValue) *record {
 	switch m := item[t.attr.Steps].(type) {
 	case nil:
 	case *types.AttributeValueMemberM:
-		r.steps = slices.Sorted(maps.Keys(m.Value))
+		r.readSteps(m.Value)
 	default:
 		r.problems = append(r.problems, t.attr.Steps+" is not a map")
 	}

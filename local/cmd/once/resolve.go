@@ -125,6 +125,9 @@ func (o *resolution) mayResolve(t *table, r *record) error {
 	if s == running || s == leaseless {
 		all = append(all, alive(r))
 	}
+	if r.undoing {
+		all = append(all, objection{"it has failed for good, and its steps are being undone: those that are not would stay done", "--force if that is seen to"})
+	}
 	if r.foreign() && !o.completed {
 		all = append(all, objection{"it is another library's record, such as Powertools': it knows no FAILED, and Python raises on it", "--force if only Once reads it"})
 	}

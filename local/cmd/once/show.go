@@ -22,7 +22,7 @@ type shown struct {
 	Lease       *time.Time `json:"lease,omitempty"`
 	Expires     *time.Time `json:"expires,omitempty"`
 	Fingerprint string     `json:"fingerprint,omitempty"`
-	Steps       []string   `json:"steps,omitempty"`
+	Steps       []step     `json:"steps,omitempty"`
 	Problems    []string   `json:"problems,omitempty"`
 	*wholeItem
 }
@@ -38,6 +38,7 @@ type wholeItem struct {
 	Result      json.RawMessage `json:"result,omitempty"`
 	ResultBytes []byte          `json:"result_base64,omitempty"`
 	Unavailable string          `json:"unavailable,omitempty"`
+	Saga        *saga           `json:"saga,omitempty"`
 }
 
 func (r *record) json(before time.Time) shown {
@@ -99,8 +100,8 @@ func (r *record) print(w io.Writer, now, before time.Time) {
 	if r.fingerprint != "" {
 		line("fingerprint", "%s", printable(r.fingerprint))
 	}
-	if len(r.steps) > 0 {
-		line("steps", "%s", printable(strings.Join(r.steps, ", ")))
+	for _, s := range r.steps {
+		line("step", "%s", s.said())
 	}
 	line("data", "%s", shape(r.data))
 	line("size", "%d bytes", itemBytes(r.item))

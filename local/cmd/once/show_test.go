@@ -41,7 +41,7 @@ func (s *scene) samples() {
 	s.Helper()
 	past, future := number(1_600_000_000_000), number(32_503_680_000_000)
 	never, kept := number(253402300799), number(32_503_680_000)
-	steps := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"reserve": text("1"), "charge": text("2")}}
+	steps := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"reserve": text("=1"), "charge": text("=2")}}
 	for id, item := range map[string]map[string]types.AttributeValue{
 		"pay#running":   {"status": text("INPROGRESS"), "owner": text("alive"), "attempt": number(1), "in_progress_expiration": future, "expiration": never},
 		"pay#lapsed":    {"status": text("INPROGRESS"), "owner": text("dead"), "attempt": number(3), "refunds": number(1), "in_progress_expiration": past, "expiration": never, "validation": text("f1"), "steps": steps},

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// order has two steps that can be undone, of which the first takes as many
+// tries to undo as are given, and then fails for good.
+func (s *scene) order(x *idempotent.Executor, refusals *int) error {
+	undo := func(name string) func(context.Context, string) error {
+		return func(context.Context, string) error {
+			if name == "reserve" && *refusals > 0 {
+				*refusals--
+				return errCrash
+			}
+			return nil
+		}
+	}
+	_, err := idempotent.Do(s.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1"}, func(ctx context.Context) (receipt, error) {
+		for _, name := range []string{"reserve", "charge"} {
+			do := func(context.Context) (string, error) { return "Ada", nil }
+			if _, err := idempotent.SagaStep(ctx, name, do, undo(name)); err != nil {
+				return receipt{}, err
+			}
+		}
+		return receipt{}, idempotent.Permanent(errCrash)
+	})
+	return err
+}
+
+// A saga that could not be undone at once, and the same when it is: what the
+// core writes is what is read here.
+func TestInspectSagas(t *testing.T) {
+	s := newScene(t)
+	x := s.executor(nil)
+	refusals := 1
+	if err := s.order(x, &refusals); !errors.Is(err, errCrash) {
+		t.Fatal(err)
+	}
+	out := s.ok(with("inspect")...)
+	for _, want := range []string{
+		"\nstep         charge, 6 bytes, undone\n",
+		"\nstep         reserve, 6 bytes, to be undone\n",
+		"\nfailed       for good, with errorString\n",
+		"goes on undoing its steps",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	var shown struct {
+		Steps []step
+		Saga  saga
+	}
+	text := s.ok(with("inspect", "--json")...)
+	if err := json.Unmarshal([]byte(text), &shown); err != nil || len(shown.Steps) != 2 || strings.Join(shown.Saga.Undo, " ") != "charge reserve" {
+		t.Errorf("%v: %s", err, text)
+	}
+	if strings.Contains(out+text, "Ada") {
+		t.Error("it shows what the steps hold")
+	}
+
+	if err := s.order(x, &refusals); !errors.Is(err, idempotent.ErrReplayed) {
+		t.Error(err)
+	}
+	out = s.ok(with("inspect")...)
+	if !strings.Contains(out, "\nundone       charge, reserve\n") || strings.Contains(out, "\nstep ") {
+		t.Errorf("finished:\n%s", out)
+	}
+}
+
+// How the results of steps are kept shows, and nothing of them.
+func TestInspectSteps(t *testing.T) {
+	s := newScene(t)
+	item := s.claimItem()
+	b := func(text string) types.AttributeValue { return &types.AttributeValueMemberB{Value: []byte(text)} }
+	item["steps"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		"bytes": b("r=\xff"), "here": text(`="Ada"`), "lost": text("!it was too large"), "old": text(`"Ada"`), "there": text("@sha256/Ada"), "zip": b("zAda"),
+		"null": &types.AttributeValueMemberNULL{Value: true},
+	}}
+	s.put(item)
+	golden(t, "steps", s.ok("inspect", "pay#1"))
+	golden(t, "steps-json", s.ok("inspect", "pay#1", "--json"))
+}
+
+// A failure that is sealed, or broken, is one all the same.
+func TestInspectAFailureThatCannotBeRead(t *testing.T) {
+	s := newScene(t)
+	item := s.claimItem()
+	item["steps"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"charge": text("=1"), ":failure": text("=sealed")}}
+	s.put(item)
+	if out := s.ok("inspect", "pay#1"); !strings.Contains(out, "\nfailed       for good, with an error that cannot be read\n") {
+		t.Errorf("got\n%s", out)
+	}
+	// Whoever resolves it leaves what is not undone as it is.
+	s.refused(codeRefused, "its steps are being undone", "resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
+}
+
+// What the functions cannot read at all is shown as far as it can be.
+func TestInspectABrokenFailure(t *testing.T) {
+	s := newScene(t)
+	item := s.claimItem()
+	item["status"], item["attempt"] = text("FAILED"), text("one")
+	s.put(item)
+	if out := s.ok("inspect", "pay#1"); !strings.Contains(out, "\nproblem      attempt is not a number\n") || !strings.Contains(out, "problem      the failure cannot be read: ") {
+		t.Errorf("got\n%s", out)
+	}
+}
