@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// order is the event.
+type order struct {
+	OrderID  string `json:"orderId"`
+	Customer string `json:"customer"`
+	SKU      string `json:"sku"`
+	Quantity int64  `json:"quantity"`
+	Amount   int64  `json:"amount"` // in the currency's smallest unit
+	Card     string `json:"card"`
+}
+
+// receipt is the answer, the item of the order and the message about it.
+type receipt struct {
+	ID          string `json:"-" dynamodbav:"id"` // the customer's and the order's
+	OrderID     string `json:"orderId" dynamodbav:"orderId"`
+	Customer    string `json:"customer" dynamodbav:"customer"`
+	Amount      int64  `json:"amount" dynamodbav:"amount"`
+	Reservation string `json:"reservation" dynamodbav:"reservation"`
+	Charge      string `json:"charge" dynamodbav:"charge"`
+}
+
+type shop struct {
+	orders   string // the table
+	services services
+}
+
+// checkout has two steps with what undoes them, and a transaction. A crash
+// anywhere repeats no step that is finished; a card that is declined gives back
+// what was reserved, and an order that is there already the money too.
+func (s *shop) checkout(ctx context.Context, o order) (receipt, error) {
+	reserved, err := idempotent.SagaStep(ctx, "reserve", s.reserve(o), s.release)
+	if err != nil {
+		return receipt{}, err
+	}
+	charged, err := idempotent.SagaStep(ctx, "charge", s.charge(o), s.refund)
+	if err != nil {
+		return receipt{}, err
+	}
+	return s.place(ctx, receipt{
+		ID: o.Customer + "/" + o.OrderID, OrderID: o.OrderID, Customer: o.Customer, Amount: o.Amount,
+		Reservation: reserved.ID, Charge: charged.ID,
+	})
+}
+
+// place writes nothing itself: all is committed when the handler has returned.
+func (s *shop) place(ctx context.Context, r receipt) (receipt, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return receipt{}, err
+	}
+	tx := dynamo.Transaction(ctx)
+	isNew := expression.AttributeNotExists(expression.Name("id"))
+	tx.Put(s.orders, r, dynamo.If(isNew).Else(func(*dynamo.TransactionError) error {
+		return idempotent.Permanent(&OrderExistsError{OrderID: r.OrderID})
+	}))
+	tx.Publish(dynamo.Message{Aggregate: r.ID, Destination: "order-events", Type: "OrderPlaced", Body: body})
+	return r, nil
+}

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/providers"
+)
+
+// binary is the compiled function.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) (code int) {
+	var err error
+	if binary, err = lambdaruntime.Build(context.Background(), ".", "."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}()
+	return dynamodblocal.Main(m)
+}
+
+// function is the compiled function with tables and services of its own.
+type function struct {
+	*lambdaruntime.Runtime
+	client         *dynamodb.Client
+	orders, outbox string
+	services       *providers.Providers
+	// interrupt is called after a service has done what it was asked for, and
+	// before it answers.
+	interrupt atomic.Pointer[func(path string)]
+}
+
+func deploy(t *testing.T, environments int) *function {
+	t.Helper()
+	client, records := dynamodblocal.NewTable(t)
+	_, orders := dynamodblocal.NewTable(t) // its key is an id too
+	f := &function{client: client, orders: orders, outbox: "outbox-" + records, services: providers.New()}
+	if err := dynamo.CreateOutboxTable(t.Context(), client, f.outbox); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		f.services.ServeHTTP(answer, r)
+		if interrupt := f.interrupt.Load(); interrupt != nil {
+			(*interrupt)(r.URL.Path)
+		}
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	}))
+	t.Cleanup(server.Close)
+	env := []string{"IDEMPOTENCY_TABLE=" + records, "ORDERS_TABLE=" + orders, "OUTBOX_TABLE=" + f.outbox, "PROVIDER_URL=" + server.URL}
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	f.Runtime = lambdaruntime.StartTest(t, lambdaruntime.Function{
+		Name: "checkout", Binary: binary, Env: env, InitTimeout: time.Minute, Environments: environments, Timeout: 4 * time.Second,
+	})
+	return f
+}
+
+func theOrder(id string) order {
+	return order{OrderID: id, Customer: "c-1", SKU: "cup", Quantity: 2, Amount: 1299, Card: "card_1"}
+}
+
+type invoker interface {
+	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
+}
+
+func send(t *testing.T, to invoker, o order) (receipt, *lambdaruntime.FunctionError) {
+	t.Helper()
+	r, refused, err := invoke(t.Context(), to, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, refused
+}
+
+func invoke(ctx context.Context, to invoker, o order) (r receipt, refused *lambdaruntime.FunctionError, err error) {
+	payload, err := json.Marshal(o)
+	if err != nil {
+		return r, nil, err
+	}
+	answer, err := to.Invoke(ctx, payload)
+	if err != nil || answer.FunctionError != nil {
+		return r, answer.FunctionError, err
+	}
+	return r, nil, json.Unmarshal(answer.Payload, &r)
+}
+
+// untilAnswered repeats an order for as long as the lease of an attempt that
+// has ended is live.
+func untilAnswered(t *testing.T, to invoker, o order) (receipt, *lambdaruntime.FunctionError) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		r, refused := send(t, to, o)
+		if refused == nil || refused.Type != "InProgressError" || time.Now().After(deadline) {
+			return r, refused
+		}
+	}
+}
+
+func (f *function) items(t *testing.T, table string) []map[string]types.AttributeValue {
+	t.Helper()
+	out, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Items
+}
+
+// want compares what the services have done, and whether there is an order,
+// which there never is without its message.
+func (f *function) want(t *testing.T, placed int, paths ...string) {
+	t.Helper()
+	var done []string
+	for _, e := range f.services.Effects() {
+		done = append(done, e.Path)
+	}
+	if !slices.Equal(done, paths) {
+		t.Errorf("the services have done %v, want %v", done, paths)
+	}
+	if orders, messages := len(f.items(t, f.orders)), len(f.items(t, f.outbox)); orders != placed || messages != placed {
+		t.Errorf("%d orders and %d messages, want %d", orders, messages, placed)
+	}
+}
+
+func TestOneOrder(t *testing.T) {
+	f := deploy(t, 4)
+	answers := make(chan receipt, 8)
+	for i := range cap(answers) {
+		go func() {
+			for {
+				r, refused, err := invoke(t.Context(), f, theOrder("o-1"))
+				if err == nil && refused != nil && refused.Type == "InProgressError" {
+					continue
+				}
+				if err != nil || refused != nil {
+					t.Errorf("duplicate %d: %v, %v", i, refused, err)
+				}
+				answers <- r
+				return
+			}
+		}()
+	}
+	first := <-answers
+	for range cap(answers) - 1 {
+		if r := <-answers; r != first {
+			t.Errorf("got %+v and %+v", first, r)
+		}
+	}
+	want := receipt{OrderID: "o-1", Customer: "c-1", Amount: 1299, Reservation: "reservations-1", Charge: "charges-2"}
+	if first != want {
+		t.Errorf("got %+v", first)
+	}
+	f.want(t, 1, "/reservations", "/charges")
+
+	var message struct {
+		Aggregate string `dynamodbav:"aggregate"`
+		Messages  []struct {
+			Destination string `dynamodbav:"destination"`
+			Type        string `dynamodbav:"type"`
+			Body        []byte `dynamodbav:"body"`
+		} `dynamodbav:"messages"`
+	}
+	if err := attributevalue.UnmarshalMap(f.items(t, f.outbox)[0], &message); err != nil || len(message.Messages) != 1 {
+		t.Fatal(message, err)
+	}
+	var said receipt
+	m := message.Messages[0]
+	if err := json.Unmarshal(m.Body, &said); err != nil || said != want || message.Aggregate != "c-1/o-1" || m.Destination != "order-events" || m.Type != "OrderPlaced" {
+		t.Errorf("the message is %+v %s, %v", message, m.Body, err)
+	}
+}
+
+// A declined card gives back what was reserved, and says so for good.
+func TestADeclinedCardIsUndone(t *testing.T) {
+	f := deploy(t, 1)
+	o := theOrder("o-1")
+	o.Card = providers.Declined
+	for i := range 3 {
+		if r, refused := send(t, f, o); refused == nil || refused.Type != "CardDeclinedError" || refused.Message != "the card was declined" {
+			t.Errorf("%d: got %+v, %v", i, r, refused)
+		}
+	}
+	f.want(t, 0, "/reservations", "/releases")
+}
+
+func TestOutOfStock(t *testing.T) {
+	f := deploy(t, 1)
+	o := theOrder("o-1")
+	o.SKU = providers.SoldOut
+	if _, refused := send(t, f, o); refused == nil || refused.Type != "OutOfStockError" {
+		t.Errorf("got %v", refused)
+	}
+	f.want(t, 0)
+}
+
+// The transaction is refused when both steps are done: both are undone, the
+// last one first.
+func TestAnOrderThatExistsIsUndone(t *testing.T) {
+	f := deploy(t, 1)
+	_, err := f.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &f.orders, Item: map[string]types.AttributeValue{
+		"id": &types.AttributeValueMemberS{Value: "c-1/o-1"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, refused := send(t, f, theOrder("o-1")); refused == nil || refused.Type != "OrderExistsError" {
+			t.Errorf("got %v", refused)
+		}
+	}
+	var done []string
+	for _, e := range f.services.Effects() {
+		done = append(done, e.Path+" "+e.ID)
+	}
+	if want := []string{"/reservations reservations-1", "/charges charges-2", "/refunds charges-2", "/releases reservations-1"}; !slices.Equal(done, want) {
+		t.Errorf("got %v", done)
+	}
+	if n := len(f.items(t, f.outbox)); n != 0 {
+		t.Errorf("%d messages", n)
+	}
+}
+
+// The process is killed when a service has done its part and the function does
+// not know. The next attempt asks again with the same key, repeats no finished
+// step, and goes on.
+func TestKilledWithinAStep(t *testing.T) {
+	for name, c := range map[string]struct {
+		at     string
+		card   string
+		placed int
+		paths  []string
+		again  map[string]int // requests
+	}{
+		"reserving": {"/reservations", "", 1, []string{"/reservations", "/charges"}, map[string]int{"/reservations": 2, "/charges": 1}},
+		"charging":  {"/charges", "", 1, []string{"/reservations", "/charges"}, map[string]int{"/reservations": 1, "/charges": 2}},
+		"undoing":   {"/releases", providers.Declined, 0, []string{"/reservations", "/releases"}, map[string]int{"/reservations": 1, "/releases": 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := deploy(t, 1)
+			var once atomic.Bool
+			interrupt := func(path string) {
+				if path == c.at && once.CompareAndSwap(false, true) {
+					if err := f.Environment(0).Kill(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			f.interrupt.Store(&interrupt)
+			o := theOrder("o-1")
+			o.Card = cmp.Or(c.card, o.Card)
+			if _, _, err := invoke(t.Context(), f, o); !errors.As(err, new(*lambdaruntime.CrashedError)) {
+				t.Fatalf("got %v", err)
+			}
+			r, refused := untilAnswered(t, f, o)
+			if c.placed == 1 && (refused != nil || r.Charge != "charges-2") || c.placed == 0 && (refused == nil || refused.Type != "CardDeclinedError") {
+				t.Errorf("got %+v, %v", r, refused)
+			}
+			f.want(t, c.placed, c.paths...)
+			for path, n := range c.again {
+				if got := f.services.Requests(path); got != n {
+					t.Errorf("%d requests to %s, want %d", got, path, n)
+				}
+			}
+		})
+	}
+}
+
+// The same order id with another amount is a mistake; another customer's is
+// another order.
+func TestKeys(t *testing.T) {
+	f := deploy(t, 1)
+	mistaken, others := theOrder("o-1"), theOrder("o-1")
+	mistaken.Amount, others.Customer = 1, "c-2"
+	for _, c := range []struct {
+		order order
+		want  string
+	}{{theOrder("o-1"), ""}, {mistaken, "KeyReusedError"}, {others, ""}, {order{Customer: "c-1"}, "MissingKeyError"}} {
+		_, refused := send(t, f, c.order)
+		if refused == nil && c.want != "" || refused != nil && refused.Type != c.want {
+			t.Errorf("%+v: got %v, want %q", c.order, refused, c.want)
+		}
+	}
+	f.want(t, 2, "/reservations", "/charges", "/reservations", "/charges")
+}

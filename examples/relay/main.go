@@ -1,0 +1,92 @@
+// Command relay is a Lambda function behind the stream of an outbox: it
+// publishes what transactions have left there, such as those of
+// examples/checkout, to a queue. The event source mapping must have
+// ReportBatchItemFailures, a filter on INSERT, and one batch of a shard at a
+// time.
+//
+// Its log goes to standard error.
+//
+// Environment:
+//
+//	OUTBOX_TABLE        table of the messages
+//	ORDER_EVENTS_QUEUE  URL of the queue for the destination order-events; of a
+//	                    FIFO queue each order is a message group
+//	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/examples/outbox"
+	"github.com/lambda-once/once/handlers"
+)
+
+func main() {
+	handler, err := setUp(context.Background())
+	if err != nil {
+		slog.Error("the function cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handler)
+}
+
+type handler = func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
+
+func setUp(ctx context.Context) (handler, error) {
+	if err := logAt(os.Getenv("AWS_LAMBDA_LOG_LEVEL")); err != nil {
+		return nil, err
+	}
+	queue := os.Getenv("ORDER_EVENTS_QUEUE")
+	if queue == "" {
+		return nil, errors.New("ORDER_EVENTS_QUEUE is not set")
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	box, err := dynamo.NewOutbox(dynamodb.NewFromConfig(cfg), os.Getenv("OUTBOX_TABLE"), nil)
+	if err != nil {
+		return nil, err
+	}
+	publish := outbox.Route(map[string]outbox.Publish{
+		"order-events": outbox.SQS(sqs.NewFromConfig(cfg), queue),
+	})
+	return handlers.OutboxRelay(publish, &handlers.OutboxOptions{Mark: marking(box)}), nil
+}
+
+// marking lets items expire that are published. One that is gone has been
+// marked before.
+func marking(box *dynamo.Outbox) func(context.Context, []handlers.OutboxKey) error {
+	return func(ctx context.Context, keys []handlers.OutboxKey) error {
+		var errs []error
+		for _, key := range keys {
+			if err := box.Mark(ctx, key.Aggregate, key.ID); !errors.Is(err, dynamo.ErrNotInOutbox) {
+				errs = append(errs, err)
+			}
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// logAt sets the default logger, which is told what is not published.
+func logAt(text string) error {
+	level := slog.LevelInfo
+	if text != "" {
+		if err := level.UnmarshalText([]byte(text)); err != nil {
+			return fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
+		}
+	}
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
+	return nil
+}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// binary is the compiled function.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) (code int) {
+	var err error
+	if binary, err = lambdaruntime.Build(context.Background(), ".", "."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}()
+	return dynamodblocal.Main(m)
+}
+
+// queue answers SendMessageBatch, and keeps what it has accepted.
+type queue struct {
+	mu       sync.Mutex
+	accepted []message
+	refuse   map[string]bool // message groups
+}
+
+type message struct {
+	ID                     string `json:"Id"`
+	MessageBody            string
+	MessageGroupID         string `json:"MessageGroupId"`
+	MessageDeduplicationID string `json:"MessageDeduplicationId"`
+	MessageAttributes      map[string]struct{ StringValue string }
+}
+
+func (q *queue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct{ Entries []message }
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || r.Header.Get("X-Amz-Target") != "AmazonSQS.SendMessageBatch" {
+		http.Error(w, "it is not a batch", http.StatusBadRequest)
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	succeeded, failed := []any{}, []any{}
+	for _, m := range in.Entries {
+		if q.refuse[m.MessageGroupID] {
+			failed = append(failed, map[string]any{"Id": m.ID, "Code": "InternalError", "SenderFault": false})
+			continue
+		}
+		sum := md5.Sum([]byte(m.MessageBody)) // the SDK checks it
+		succeeded = append(succeeded, map[string]any{"Id": m.ID, "MessageId": m.ID, "MD5OfMessageBody": hex.EncodeToString(sum[:])})
+		q.accepted = append(q.accepted, m)
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	_ = json.NewEncoder(w).Encode(map[string]any{"Successful": succeeded, "Failed": failed})
+}
+
+func (q *queue) all() []message {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return append([]message(nil), q.accepted...)
+}
+
+func (q *queue) refuses(groups ...string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.refuse = map[string]bool{}
+	for _, g := range groups {
+		q.refuse[g] = true
+	}
+}
+
+// function is the compiled function, with an outbox and a queue of its own.
+type function struct {
+	*lambdaruntime.Runtime
+	*queue
+	t       *testing.T
+	client  *dynamodb.Client
+	records string
+	outbox  string
+}
+
+func deploy(t *testing.T) *function {
+	t.Helper()
+	f := &function{t: t, queue: new(queue)}
+	f.client, f.records = dynamodblocal.NewTable(t)
+	f.outbox = "outbox-" + f.records
+	if err := dynamo.CreateOutboxTable(t.Context(), f.client, f.outbox); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(f.queue)
+	t.Cleanup(server.Close)
+	env := []string{"OUTBOX_TABLE=" + f.outbox, "ORDER_EVENTS_QUEUE=" + server.URL + "/1/order-events.fifo", "AWS_ENDPOINT_URL_SQS=" + server.URL}
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	f.Runtime = lambdaruntime.StartTest(t, lambdaruntime.Function{
+		Name: "relay", Binary: binary, Env: env, InitTimeout: time.Minute, Timeout: 10 * time.Second,
+	})
+	return f
+}
+
+// publish leaves messages of an order in the outbox, as a handler does.
+func (f *function) publish(order string, bodies ...string) {
+	f.t.Helper()
+	store, err := dynamo.New(f.client, f.records, &dynamo.Options{Outbox: f.outbox})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	x, err := idempotent.New("checkout", store, nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	_, err = idempotent.Do(f.t.Context(), x, idempotent.Key{ID: order}, func(ctx context.Context) (any, error) {
+		for _, body := range bodies {
+			dynamo.Transaction(ctx).Publish(dynamo.Message{Aggregate: order, Destination: "order-events", Type: "OrderPlaced", Body: []byte(body)})
+		}
+		return nil, nil
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// items of the outbox by aggregate, and event as the stream has them, in that
+// order.
+func (f *function) items() map[string]map[string]types.AttributeValue {
+	f.t.Helper()
+	out, err := f.client.Scan(f.t.Context(), &dynamodb.ScanInput{TableName: &f.outbox, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	items := map[string]map[string]types.AttributeValue{}
+	for _, item := range out.Items {
+		items[item["aggregate"].(*types.AttributeValueMemberS).Value] = item
+	}
+	return items
+}
+
+func (f *function) event(orders ...string) []byte {
+	f.t.Helper()
+	var records []any
+	items := f.items()
+	for i, order := range orders {
+		image := f.image(&types.AttributeValueMemberM{Value: items[order]})["M"].(map[string]any)
+		keys := maps.Clone(image)
+		maps.DeleteFunc(keys, func(name string, _ any) bool { return name != "aggregate" && name != "id" })
+		records = append(records, map[string]any{
+			"eventID": strconv.Itoa(i), "eventName": "INSERT", "eventSource": "aws:dynamodb",
+			"dynamodb": map[string]any{"Keys": keys, "NewImage": image, "SequenceNumber": strconv.Itoa(100 + i), "StreamViewType": "NEW_IMAGE"},
+		})
+	}
+	text, err := json.Marshal(map[string]any{"Records": records})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return text
+}
+
+// image is an attribute value as events have it.
+func (f *function) image(v types.AttributeValue) map[string]any {
+	f.t.Helper()
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return map[string]any{"S": v.Value}
+	case *types.AttributeValueMemberN:
+		return map[string]any{"N": v.Value}
+	case *types.AttributeValueMemberB:
+		return map[string]any{"B": v.Value}
+	case *types.AttributeValueMemberL:
+		list := []any{}
+		for _, e := range v.Value {
+			list = append(list, f.image(e))
+		}
+		return map[string]any{"L": list}
+	case *types.AttributeValueMemberM:
+		m := map[string]any{}
+		for name, e := range v.Value {
+			m[name] = f.image(e)
+		}
+		return map[string]any{"M": m}
+	}
+	f.t.Fatalf("the outbox has a %T", v)
+	return nil
+}
+
+func (f *function) relay(event []byte) []events.DynamoDBBatchItemFailure {
+	f.t.Helper()
+	answer, err := f.Invoke(f.t.Context(), event)
+	if err != nil || answer.FunctionError != nil {
+		f.t.Fatal(err, answer.FunctionError)
+	}
+	var report events.DynamoDBEventResponse
+	if err := json.Unmarshal(answer.Payload, &report); err != nil {
+		f.t.Fatal(err)
+	}
+	return report.BatchItemFailures
+}
+
+// said are the bodies, with their message groups.
+func said(messages []message) (all []string) {
+	for _, m := range messages {
+		all = append(all, m.MessageGroupID+": "+m.MessageBody)
+	}
+	return all
+}
+
+func TestRelay(t *testing.T) {
+	f := deploy(t)
+	f.publish("o-1", `{"n":1}`, `{"n":2}`)
+	if failed := f.relay(f.event("o-1")); len(failed) != 0 {
+		t.Errorf("it reports %v", failed)
+	}
+	messages := f.all()
+	if got, want := fmt.Sprint(said(messages)), `[o-1: {"n":1} o-1: {"n":2}]`; got != want {
+		t.Fatalf("published %s, want %s", got, want)
+	}
+	item := f.items()["o-1"]
+	id := item["id"].(*types.AttributeValueMemberS).Value
+	for i, m := range messages {
+		if m.MessageDeduplicationID != id+"-"+strconv.Itoa(i) || m.MessageAttributes["type"].StringValue != "OrderPlaced" {
+			t.Errorf("got %+v", m)
+		}
+	}
+	if item["published"] == nil || item["expiration"] == nil {
+		t.Errorf("it is not marked: %v", item)
+	}
+}
+
+// A message that is published again, as its invocation ended too early, has
+// the id by which the queue knows it.
+func TestRelayedTwice(t *testing.T) {
+	f := deploy(t)
+	f.publish("o-1", "first")
+	event := f.event("o-1")
+	f.relay(event)
+	if err := f.Environment(0).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	f.relay(event)
+	messages := f.all()
+	if len(messages) != 2 || messages[0].MessageDeduplicationID != messages[1].MessageDeduplicationID {
+		t.Errorf("got %+v", messages)
+	}
+}
+
+// What is refused is reported and stays unmarked, and holds up no other order.
+func TestARefusedMessage(t *testing.T) {
+	f := deploy(t)
+	f.publish("o-1", "one")
+	f.publish("o-2", "two")
+	event := f.event("o-1", "o-2")
+	f.refuses("o-1")
+	if failed := f.relay(event); len(failed) != 1 || failed[0].ItemIdentifier != "100" {
+		t.Errorf("it reports %v", failed)
+	}
+	items := f.items()
+	if items["o-1"]["published"] != nil || items["o-2"]["published"] == nil {
+		t.Errorf("the outbox has %v", items)
+	}
+	f.refuses()
+	if failed := f.relay(event); len(failed) != 0 {
+		t.Errorf("it reports %v", failed)
+	}
+	if got, want := fmt.Sprint(said(f.all())), "[o-2: two o-1: one]"; got != want {
+		t.Errorf("published %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,52 @@
+package providers_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/local/providers"
+)
+
+// A request that is known has no effect, whatever its answer was; what is made
+// can be undone once.
+func TestProviders(t *testing.T) {
+	p := providers.New()
+	send := func(path, key, body string) string {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
+		if key != "" {
+			r.Header.Set("Idempotency-Key", key)
+		}
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, r)
+		return fmt.Sprint(w.Code, strings.TrimSpace(w.Body.String()))
+	}
+	for _, c := range []struct{ path, key, body, want string }{
+		{"/reservations", "a", `{"sku":"cup"}`, `201{"id":"reservations-1"}`},
+		{"/reservations", "a", `{"sku":"cup"}`, `201{"id":"reservations-1"}`},
+		{"/charges", "a", `{"card":"c"}`, "422"},
+		{"/charges", "", `{"card":"c"}`, "400"},
+		{"/charges", "b", `{"card":"declined"}`, "402"},
+		{"/charges", "b", `{"card":"declined"}`, "402"},
+		{"/reservations", "c", `{"sku":"sold-out"}`, "409"},
+		{"/charges", "d", `{"card":"c"}`, `201{"id":"charges-2"}`},
+		{"/refunds", "e", `{"id":"charges-2"}`, `201{"id":"charges-2"}`},
+		{"/refunds", "f", `{"id":"charges-2"}`, "404"},
+		{"/releases", "g", `{"id":"nothing"}`, "404"},
+		{"/elsewhere", "h", `{}`, "404"},
+		{"/charges", "i", `no JSON`, "400the body is no JSON"},
+	} {
+		if got := send(c.path, c.key, c.body); got != c.want {
+			t.Errorf("%s with the key %q: got %s, want %s", c.path, c.key, got, c.want)
+		}
+	}
+	want := []providers.Effect{
+		{Path: "/reservations", Key: "a", ID: "reservations-1"}, {Path: "/charges", Key: "d", ID: "charges-2"}, {Path: "/refunds", Key: "e", ID: "charges-2"},
+	}
+	if got := p.Effects(); !slices.Equal(got, want) || p.Requests("/reservations") != 3 {
+		t.Errorf("got %v, after %d requests", got, p.Requests("/reservations"))
+	}
+}
