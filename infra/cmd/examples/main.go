@@ -1,5 +1,5 @@
 // Command examples is the CDK app of the functions in examples: payments behind
-// an HTTP API, orders behind a queue. Run it in the folder infra, after make
+// an HTTP API, orders behind a queue, checkout with its outbox. Run it in the folder infra, after make
 // build: by "npx aws-cdk deploy", or by "make synth", which writes templates
 // and deploys nothing.
 package main
@@ -52,13 +52,15 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	placed.Grants().Actions(orders.Function, jsii.String("dynamodb:PutItem"))
 	queue := orders.AddQueue("Queue", &infra.QueueProps{Retention: 14 * 24 * time.Hour})
 
-	functions := []*infra.IdempotentFunction{payments, orders}
-	operations := []string{"create-payment", "place-order"}
+	bought, relay := checkout(stack, table, build)
+
+	functions, relays := []*infra.IdempotentFunction{payments, orders, bought}, []*infra.Relay{relay}
+	operations := []string{"create-payment", "place-order", "checkout"}
 	onCall := awssns.NewTopic(stack, jsii.String("OnCall"), nil)
 	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{
-		Functions: functions, Notify: []awssns.ITopic{onCall}, Operations: operations,
+		Functions: functions, Notify: []awssns.ITopic{onCall}, Operations: operations, Relays: relays,
 	})
-	infra.NewDashboard(stack, "Dashboard", &infra.DashboardProps{Functions: functions, Operations: operations})
+	infra.NewDashboard(stack, "Dashboard", &infra.DashboardProps{Functions: functions, Operations: operations, Relays: relays})
 
 	output(stack, "IdempotencyTable", table.Table.TableName())
 	output(stack, "OnCallTopic", onCall.TopicArn())

@@ -49,8 +49,8 @@ func TestDeploymentBreaks(t *testing.T) {
 	actions := storeActions(t)
 	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "README": readme(t)} {
 		for _, m := range mutations(actions) {
-			if name == "README" && m.rule == template.AlarmRule {
-				continue // it shows none
+			if name == "README" && (m.rule == template.AlarmRule || m.rule == template.Relayed) {
+				continue // it shows neither alarms nor an outbox
 			}
 			t.Run(name+"/"+m.name, func(t *testing.T) {
 				broken := deployed.Clone()
@@ -99,6 +99,10 @@ func mutations(actions []string) []mutation {
 		{"without a dead-letter queue", template.DLQ, drop("RedrivePolicy", "AWS::SQS::Queue")},
 		{"without a visibility timeout", template.Visible, drop("VisibilityTimeout", "AWS::SQS::Queue")},
 		{"with a longer window", template.Visible, set("MaximumBatchingWindowInSeconds", 1.0, "AWS::Lambda::EventSourceMapping")},
+		{"without a filter", template.Relayed, drop("FilterCriteria", "AWS::Lambda::EventSourceMapping")},
+		{"two batches of a shard at once", template.Relayed, set("ParallelizationFactor", 2.0, "AWS::Lambda::EventSourceMapping")},
+		{"without a stream", template.Relayed, drop("StreamSpecification", "AWS::DynamoDB::GlobalTable")},
+		{"without a relay", template.Relayed, unrelayed},
 		{"alarm at missing data", template.AlarmRule, drop("TreatMissingData", "AWS::CloudWatch::Alarm")},
 		{"on every table", template.Wildcard, inStatements(func(s map[string]any) { s["Resource"] = "*" })},
 		{"every action", template.Wildcard, inStatements(func(s map[string]any) { s["Action"] = "dynamodb:*" })},
@@ -110,6 +114,17 @@ func mutations(actions []string) []mutation {
 		})})
 	}
 	return all
+}
+
+// unrelayed leaves outboxes to those that write to them.
+func unrelayed(t template.Template) (n int) {
+	for _, f := range t.Functions() {
+		if f.Outbox() != "" && f.Table() == "" {
+			delete(t["Resources"].(map[string]any), f.ID)
+			n++
+		}
+	}
+	return n
 }
 
 // inStatements changes every statement about the records.
