@@ -207,7 +207,7 @@ func read(t *testing.T, file string) string {
 }
 
 // Every block of Go in the README stands in these files, but for indentation.
-// The CDK app is one of them as a whole, as main.go does not compile in parts.
+// The CDK app and the examples that are quoted are among them as a whole.
 func TestReadmeCodeCompiles(t *testing.T) {
 	flat := func(s string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(s, " ") }
 	files, err := filepath.Glob("readme*_test.go")
@@ -215,7 +215,7 @@ func TestReadmeCodeCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := ""
-	for _, file := range append(files, "../infra/cmd/examples/main.go") {
+	for _, file := range append(files, "../infra/cmd/examples/main.go", "../infra/cmd/examples/checkout.go", "checkout/checkout.go", "relay/main.go") {
 		source += flat(read(t, file))
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "../README.md"), -1)

@@ -14,6 +14,9 @@
 //		Operations: []string{"place-order"},
 //	})
 //
+// [NewOutbox] and [NewRelay] are for messages that are committed in a
+// transaction, and [GrantTransact] is for what else is.
+//
 // What is known to lose messages, or to run an effect twice, is refused while
 // the app is synthesized, before anything is deployed: as is the custom of CDK
 // in Go, where constructors return no error, by a panic. Its value is a
