@@ -32,6 +32,9 @@
 // clock for that, this package does; otherwise nobody could see the zombie
 // wake up.
 //
+// A [Wire] between the function and its servers counts every network call of
+// the function, and can kill its process before or after any of them.
+//
 // A function's processes end with the process that started the runtime, even
 // if that one is killed.
 package lambdaruntime

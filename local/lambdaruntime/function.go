@@ -38,6 +38,10 @@ type Function struct {
 	Name string
 	// Timeout of an invocation. Default: three seconds.
 	Timeout time.Duration
+	// Wire counts the function's calls and can kill its process at any; only
+	// with one environment, so that it is clear whose call it is. Default:
+	// none.
+	Wire *Wire
 }
 
 // Limits of AWS Lambda for a buffered invocation.
@@ -72,6 +76,9 @@ func (f Function) withDefaults() (Function, error) {
 	}
 	if f.Environments < 0 {
 		return f, fmt.Errorf("lambdaruntime: %d environments", f.Environments)
+	}
+	if f.Environments > 1 && f.Wire != nil {
+		return f, fmt.Errorf("lambdaruntime: %d environments on one Wire", f.Environments)
 	}
 	if f.Grace == 0 {
 		f.Grace = time.Second

@@ -29,6 +29,13 @@ func Start(ctx context.Context, f Function) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.Wire != nil {
+		proxy, err := f.Wire.elsewhere()
+		if err != nil {
+			return nil, err
+		}
+		f.Env = append([]string{"HTTP_PROXY=" + proxy, "HTTPS_PROXY=" + proxy}, f.Env...)
+	}
 	r := &Runtime{function: f, closing: make(chan struct{}), changed: make(chan struct{})}
 	var logging sync.Mutex
 	for i := range f.Environments {

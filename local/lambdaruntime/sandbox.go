@@ -33,7 +33,11 @@ func newSandbox(f Function, logStream string, log io.Writer, stop <-chan struct{
 	}
 	s := &sandbox{logStream: logStream, output: &output{to: log}, gone: make(chan struct{})}
 	s.api = newAPI(f.arn(), s.gone)
-	s.process, err = supervise.Start(supervise.Command{
+	start, handler := supervise.Start, s.api.handler()
+	if f.Wire != nil {
+		start, handler = f.Wire.start, f.Wire.around(RuntimeAPI, handler)
+	}
+	s.process, err = start(supervise.Command{
 		Path:   f.Binary,
 		Args:   f.Args,
 		Env:    f.environ(listener.Addr().String(), logStream),
@@ -43,7 +47,7 @@ func newSandbox(f Function, logStream string, log io.Writer, stop <-chan struct{
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lambdaruntime: %w", err), listener.Close())
 	}
-	server := &http.Server{Handler: s.api.handler()}
+	server := &http.Server{Handler: handler}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	go func() {

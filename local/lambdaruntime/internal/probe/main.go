@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -78,6 +79,8 @@ func (p *process) handle(ctx context.Context, e event) (any, error) {
 		return p.tick(), nil
 	case "call":
 		return call(ctx, e.Addr)
+	case "get":
+		return nil, get(ctx, e.Addr)
 	case "hold":
 		return nil, p.hold(e.Addr)
 	case "hang":
@@ -135,6 +138,28 @@ func call(ctx context.Context, addr string) (any, error) {
 	// Not ctx.Err: the timer that cancels runs no sooner than this does.
 	deadline, ok := ctx.Deadline()
 	return answer{Late: ok && time.Now().After(deadline)}, nil
+}
+
+// get asks for three things, one after the other.
+func get(ctx context.Context, url string) error {
+	for _, thing := range []string{"/one", "/two?n=2", "/three"} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+thing, nil)
+		if err != nil {
+			return err
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(res.Body)
+		if err := errors.Join(err, res.Body.Close()); err != nil {
+			return err
+		}
+		if res.StatusCode != http.StatusTeapot || string(text) != "answer to "+thing {
+			return fmt.Errorf("%s: %s %s", thing, res.Status, text)
+		}
+	}
+	return nil
 }
 
 // hold keeps a connection open until the process dies.
