@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// binary is the compiled function.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) (code int) {
+	var err error
+	if binary, err = lambdaruntime.Build(context.Background(), ".", "."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}()
+	return dynamodblocal.Main(m)
+}
+
+// function is the compiled function with tables of its own.
+type function struct {
+	*lambdaruntime.Runtime
+	client            *dynamodb.Client
+	records, accounts string
+}
+
+// start starts the function with these accounts and an environment on top of
+// that of a function that works.
+func start(t *testing.T, f lambdaruntime.Function, balances map[string]int64, env ...string) function {
+	t.Helper()
+	client, records := dynamodblocal.NewTable(t)
+	_, accounts := dynamodblocal.NewTable(t)
+	for id, balance := range balances {
+		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &accounts, Item: map[string]types.AttributeValue{
+			"id":      &types.AttributeValueMemberS{Value: id},
+			"balance": &types.AttributeValueMemberN{Value: strconv.FormatInt(balance, 10)},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Binary, f.Name, f.InitTimeout = binary, "transfer", time.Minute
+	if f.Timeout == 0 {
+		f.Timeout = 10 * time.Second
+	}
+	f.Env = []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts}
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		f.Env = append(f.Env, name+"="+os.Getenv(name))
+	}
+	f.Env = append(f.Env, env...)
+	return function{Runtime: lambdaruntime.StartTest(t, f), client: client, records: records, accounts: accounts}
+}
+
+// balances are all of one moment.
+func (f function) balances(t *testing.T, ids ...string) (list []int64) {
+	t.Helper()
+	var gets []types.TransactGetItem
+	for _, id := range ids {
+		gets = append(gets, types.TransactGetItem{Get: &types.Get{TableName: aws.String(f.accounts), Key: account(id)}})
+	}
+	out, err := f.client.TransactGetItems(t.Context(), &dynamodb.TransactGetItemsInput{TransactItems: gets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range out.Responses {
+		n, ok := got.Item["balance"].(*types.AttributeValueMemberN)
+		if !ok {
+			t.Fatalf("%s has no balance: %v", ids[i], got.Item)
+		}
+		balance, err := strconv.ParseInt(n.Value, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, balance)
+	}
+	return list
+}
+
+type invoker interface {
+	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
+}
+
+// answer is what a caller acts on: a receipt, or the type of an error.
+type answer struct{ receipt, failure string }
+
+// ask invokes the function. The error is one of an invocation that was not
+// answered.
+func ask(ctx context.Context, to invoker, event string) (answer, error) {
+	r, err := to.Invoke(ctx, []byte(event))
+	if err != nil {
+		return answer{}, err
+	}
+	if r.FunctionError != nil {
+		return answer{failure: r.FunctionError.Type}, nil
+	}
+	return answer{receipt: string(r.Payload)}, nil
+}
+
+// answers demands this answer.
+func answers(t *testing.T, to invoker, event string, want answer) {
+	t.Helper()
+	got, err := ask(t.Context(), to, event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != want {
+		t.Errorf("%s was answered with %+v, want %+v", event, got, want)
+	}
+}
+
+func event(id, from, to string, amount int64) string {
+	text, err := json.Marshal(transfer{id, from, to, amount})
+	if err != nil {
+		panic(err) // strings and a number always marshal
+	}
+	return string(text)
+}
+
+func receiptOf(event string) answer {
+	return answer{receipt: event[:len(event)-1] + `,"status":"transferred"}`}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// storm is many transfers at once between a few accounts, each sent several
+// times, while processes are killed.
+type storm struct {
+	*testing.T
+	function
+	wallets map[string]int64 // at first
+	names   []string
+	events  []transfer
+
+	mu       sync.Mutex
+	answered map[string][]answer // by transfer id
+	ended    int                 // calls
+	crashed  int                 // of these
+}
+
+const (
+	transfers = 40
+	copies    = 3
+	kills     = 8
+)
+
+func TestUnderFire(t *testing.T) {
+	for _, mode := range []string{transactional, optimistic} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			s := newStorm(t, mode)
+			var group sync.WaitGroup
+			for _, e := range s.events {
+				for range copies {
+					group.Go(func() { s.send(e) })
+				}
+			}
+			stopped := make(chan struct{})
+			group.Go(func() { s.strike(stopped) })
+			done := make(chan struct{})
+			go func() { defer close(done); group.Wait() }()
+			s.watch(done, stopped)
+			s.check()
+		})
+	}
+}
+
+// newStorm gives some accounts so little that some transfers are refused.
+func newStorm(t *testing.T, mode string) *storm {
+	t.Helper()
+	s := &storm{T: t, answered: map[string][]answer{}, wallets: map[string]int64{"rich": 1000, "poor": 10, "empty": 0, "well-off": 200}}
+	s.names = slices.Sorted(maps.Keys(s.wallets))
+	for i := range transfers {
+		order := rand.Perm(len(s.names))
+		s.events = append(s.events, transfer{
+			TransferID: fmt.Sprint("t-", i), From: s.names[order[0]], To: s.names[order[1]], Amount: 1 + rand.Int64N(60),
+		})
+	}
+	s.function = start(t, lambdaruntime.Function{Environments: 4, Timeout: 3 * time.Second}, s.wallets,
+		"TRANSFER_MODE="+mode, "TRANSFER_DELAY=20ms")
+	return s
+}
+
+// send retries until it has an answer, as every caller must.
+func (s *storm) send(e transfer) {
+	text := event(e.TransferID, e.From, e.To, e.Amount)
+	pace := time.NewTicker(200 * time.Millisecond)
+	defer pace.Stop()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-pace.C {
+		got, err := ask(s.Context(), s.Runtime, text)
+		s.mu.Lock()
+		s.ended++
+		if _, ok := errors.AsType[*lambdaruntime.CrashedError](err); ok {
+			s.crashed++
+		}
+		if err == nil && final(got) {
+			s.answered[e.TransferID] = append(s.answered[e.TransferID], got)
+		}
+		s.mu.Unlock()
+		if err == nil && final(got) {
+			return
+		}
+	}
+	s.Errorf("%s is never answered", e.TransferID)
+}
+
+// final is an answer that a caller does not ask again after.
+func final(a answer) bool {
+	return a.receipt != "" || a.failure == "InsufficientFundsError"
+}
+
+// strike kills one process after the other, each in the middle of work.
+func (s *storm) strike(stopped chan<- struct{}) {
+	defer close(stopped)
+	pace := time.NewTicker(150 * time.Millisecond)
+	defer pace.Stop()
+	for i := range kills {
+		<-pace.C
+		if err := s.Environment(i % s.Environments()).Kill(); err != nil {
+			s.Error(err)
+		}
+	}
+}
+
+// watch sees the sum of all balances never change.
+func (s *storm) watch(done, stopped <-chan struct{}) {
+	want := total(slices.Collect(maps.Values(s.wallets)))
+	for looks := 1; ; looks++ {
+		if got := s.function.balances(s.T, s.names...); total(got) != want {
+			s.Errorf("the balances %v have the sum %d, want %d", got, total(got), want)
+		}
+		select {
+		case <-done:
+			<-stopped
+			s.Logf("%d calls, %d killed, looked %d times at the sum", s.ended, s.crashed, looks)
+			return
+		default:
+		}
+	}
+}
+
+// check computes what the balances must be from what callers were told.
+func (s *storm) check() {
+	want := maps.Clone(s.wallets)
+	done := 0
+	for _, e := range s.events {
+		got := s.answered[e.TransferID]
+		if len(got) != copies || len(slices.Compact(slices.Clone(got))) != 1 {
+			s.Errorf("%s was answered with %v", e.TransferID, got)
+			continue
+		}
+		if got[0].receipt != "" {
+			want[e.From] -= e.Amount
+			want[e.To] += e.Amount
+			done++
+		}
+	}
+	for i, got := range s.function.balances(s.T, s.names...) {
+		if id := s.names[i]; got != want[id] || got < 0 {
+			s.Errorf("%s has %d, want %d", id, got, want[id])
+		}
+	}
+	if done == 0 || done == transfers {
+		s.Errorf("%d of %d transfers were made: nothing was told apart", done, transfers)
+	}
+	if s.crashed == 0 {
+		s.Error("no call was killed")
+	}
+}
+
+func total(balances []int64) (sum int64) {
+	for _, n := range balances {
+		sum += n
+	}
+	return sum
+}

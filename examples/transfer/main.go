@@ -1,0 +1,128 @@
+// Command transfer is a Lambda function, invoked directly, that moves money
+// between two accounts once per transfer id: the accounts change and the call
+// completes in one transaction, or nothing does.
+//
+// The event is JSON:
+//
+//	{"transferId": "t-17", "from": "alice", "to": "bob", "amount": 100}
+//
+// A transfer that can never be made is refused for good, and a repetition gets
+// the same error: InsufficientFundsError, UnknownAccountError and
+// InvalidTransferError.
+//
+// Its metrics go to standard output, in CloudWatch's Embedded Metric Format, and
+// its log to standard error; on Lambda both are its log stream.
+//
+// Environment:
+//
+//	IDEMPOTENCY_TABLE  table of the idempotency records
+//	ACCOUNTS_TABLE     table of the accounts: an item {id, balance} each, id a string
+//	                   and balance a number
+//	TRANSFER_MODE      "transactional" (default): claimed first, then committed;
+//	                   "optimistic": one request, no claim; "plain": one update for each
+//	                   account, which shows what goes wrong without a transaction
+//	TRANSFER_DELAY     a pause before the commit, in plain mode between the updates,
+//	                   e.g. 200ms; default none
+//	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/emf"
+)
+
+func main() {
+	handler, err := setUp(context.Background())
+	if err != nil {
+		slog.Error("the function cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handler)
+}
+
+type handler = func(context.Context, transfer) (receipt, error)
+
+func setUp(ctx context.Context) (handler, error) {
+	logger, err := newLogger()
+	if err != nil {
+		return nil, err
+	}
+	bank, err := newBank()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bank.client = dynamodb.NewFromConfig(cfg)
+
+	store, err := dynamo.New(bank.client, os.Getenv("IDEMPOTENCY_TABLE"), nil)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := emf.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	x, err := idempotent.New("transfer", store, &idempotent.Config{
+		Observer:   idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
+		Optimistic: bank.mode == optimistic,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return handlers.Invoke(x, key, bank.transfer), nil
+}
+
+// key is the caller's own id: the same id with other accounts or another
+// amount is a mistake.
+func key(t transfer) (idempotent.Key, error) {
+	return idempotent.Key{ID: t.TransferID, Payload: t}, nil
+}
+
+func newLogger() (*slog.Logger, error) {
+	level := slog.LevelInfo
+	if text := os.Getenv("AWS_LAMBDA_LOG_LEVEL"); text != "" {
+		if err := level.UnmarshalText([]byte(text)); err != nil {
+			return nil, fmt.Errorf("AWS_LAMBDA_LOG_LEVEL: %w", err)
+		}
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
+}
+
+func newBank() (*bank, error) {
+	b := &bank{table: os.Getenv("ACCOUNTS_TABLE"), mode: os.Getenv("TRANSFER_MODE")}
+	if b.table == "" {
+		return nil, fmt.Errorf("ACCOUNTS_TABLE is not set")
+	}
+	switch b.mode {
+	case "":
+		b.mode = transactional
+	case transactional, optimistic, plain:
+	default:
+		return nil, fmt.Errorf("TRANSFER_MODE is %q, neither transactional nor optimistic nor plain", b.mode)
+	}
+	if text := os.Getenv("TRANSFER_DELAY"); text != "" {
+		var err error
+		if b.delay, err = time.ParseDuration(text); err != nil {
+			return nil, fmt.Errorf("TRANSFER_DELAY: %w", err)
+		}
+		if b.delay < 0 {
+			return nil, fmt.Errorf("TRANSFER_DELAY is %v, below 0", b.delay)
+		}
+	}
+	return b, nil
+}

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"context"
+
+	"github.com/lambda-once/once/dynamo"
+)
+
+// inOneTransaction changes nothing by itself: what it says here is committed
+// together with the completion of the call, once it has returned.
+func (b *bank) inOneTransaction(ctx context.Context, t transfer) error {
+	tx := dynamo.Transaction(ctx)
+	tx.Update(b.table, account(t.From), change(-t.Amount),
+		dynamo.If(covers(t.Amount)).Else(func(e *dynamo.TransactionError) error { return refusedDebit(e.Item) }))
+	tx.Update(b.table, account(t.To), change(t.Amount),
+		dynamo.If(exists).Else(func(*dynamo.TransactionError) error { return refusedCredit() }))
+	return pause(ctx, b.delay)
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+func inEveryMode(t *testing.T, test func(t *testing.T, mode string)) {
+	for _, mode := range []string{"", transactional, optimistic, plain} {
+		t.Run("TRANSFER_MODE="+mode, func(t *testing.T) {
+			t.Parallel()
+			test(t, "TRANSFER_MODE="+mode)
+		})
+	}
+}
+
+func TestOnceATransferID(t *testing.T) {
+	inEveryMode(t, func(t *testing.T, mode string) {
+		f := start(t, lambdaruntime.Function{Environments: 2}, map[string]int64{"alice": 100, "bob": 20}, mode)
+		first := event("t-1", "alice", "bob", 30)
+		for i := range 4 {
+			answers(t, f.Environment(i%2), first, receiptOf(first))
+		}
+		// Another spelling is the same request.
+		answers(t, f, `{"amount":30, "to":"bob", "from":"alice", "transferId":"t-1"}`, receiptOf(first))
+		answers(t, f, event("t-1", "alice", "bob", 31), answer{failure: "KeyReusedError"})
+		if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{70, 50}) {
+			t.Errorf("balances %v", got)
+		}
+		back := event("t-2", "bob", "alice", 50)
+		answers(t, f, back, receiptOf(back))
+		if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{120, 0}) {
+			t.Errorf("balances %v after a second transfer", got)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	inEveryMode(t, func(t *testing.T, mode string) {
+		f := start(t, lambdaruntime.Function{Environments: 2}, map[string]int64{"alice": 100, "bob": 20}, mode)
+		poor := event("poor", "alice", "bob", 101)
+		for _, c := range []struct{ event, want string }{
+			{poor, "InsufficientFundsError"},
+			{event("nobody", "carol", "bob", 1), "UnknownAccountError"},
+			{event("same", "alice", "alice", 1), "InvalidTransferError"},
+			{event("nothing", "alice", "bob", 0), "InvalidTransferError"},
+			{event("backwards", "alice", "bob", -1), "InvalidTransferError"},
+			{event("from", "", "bob", 1), "InvalidTransferError"},
+			{event("to", "alice", "", 1), "InvalidTransferError"},
+			{event("", "alice", "bob", 1), "MissingKeyError"},
+		} {
+			for i := range 2 { // and so in every repetition, anywhere
+				answers(t, f.Environment(i), c.event, answer{failure: c.want})
+			}
+		}
+		if mode != "TRANSFER_MODE="+plain { // which has paid by then
+			answers(t, f, event("to nobody", "alice", "carol", 1), answer{failure: "UnknownAccountError"})
+		}
+		if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{100, 20}) {
+			t.Errorf("balances %v", got)
+		}
+		// For good: money that comes later changes nothing.
+		rich := event("rich", "bob", "alice", 20)
+		answers(t, f, rich, receiptOf(rich))
+		answers(t, f, poor, answer{failure: "InsufficientFundsError"})
+		if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{120, 0}) {
+			t.Errorf("balances %v", got)
+		}
+	})
+}
+
+// A function that is set up wrongly says so before it takes an event.
+func TestSettings(t *testing.T) {
+	for setting, want := range map[string]string{
+		"ACCOUNTS_TABLE=":               "ACCOUNTS_TABLE is not set",
+		"AWS_LAMBDA_LOG_LEVEL=LOUD":     "AWS_LAMBDA_LOG_LEVEL",
+		"IDEMPOTENCY_TABLE=":            "table",
+		"TRANSFER_DELAY=soon":           "TRANSFER_DELAY",
+		"TRANSFER_DELAY=-1s":            "TRANSFER_DELAY is -1s",
+		"TRANSFER_MODE=transactionally": `TRANSFER_MODE is \"transactionally\"`,
+	} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			f := start(t, lambdaruntime.Function{}, nil, setting)
+			_, err := ask(t.Context(), f, event("t", "alice", "bob", 1))
+			failed, ok := errors.AsType[*lambdaruntime.InitError](err)
+			if !ok || failed.Status != "exit status 1" || !strings.Contains(failed.Output, want) {
+				t.Errorf("got %v, want a failure that says %s", err, want)
+			}
+		})
+	}
+}
+
+// kill kills the function behind the claim of its call, in the middle of its
+// delay.
+func kill(t *testing.T, f function, claimed func() bool) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		_, err := ask(t.Context(), f.Environment(0), event("t-1", "alice", "bob", 30))
+		done <- err
+	}()
+	for !claimed() {
+		select {
+		case err := <-done:
+			t.Fatalf("it ended by itself: %v", err)
+		default:
+		}
+	}
+	if err := f.Environment(0).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := errors.AsType[*lambdaruntime.CrashedError](<-done); !ok {
+		t.Fatal("it was not killed in the middle")
+	}
+}
+
+// What TRANSFER_MODE=plain is for: to see this.
+func TestPlainLosesMoney(t *testing.T) {
+	t.Parallel()
+	f := start(t, lambdaruntime.Function{}, map[string]int64{"alice": 100, "bob": 20}, "TRANSFER_MODE=plain", "TRANSFER_DELAY=5s")
+	kill(t, f, func() bool { return f.balances(t, "alice")[0] < 100 })
+	if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{70, 20}) {
+		t.Errorf("balances %v, want half a transfer", got)
+	}
+}
+
+func TestACrashLeavesNothing(t *testing.T) {
+	t.Parallel()
+	f := start(t, lambdaruntime.Function{}, map[string]int64{"alice": 100, "bob": 20}, "TRANSFER_DELAY=5s")
+	kill(t, f, func() bool {
+		out, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.records, Select: types.SelectCount})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Count > 0
+	})
+	if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{100, 20}) {
+		t.Errorf("balances %v after a crash before the commit", got)
+	}
+}
