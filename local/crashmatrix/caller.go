@@ -1,0 +1,63 @@
+package crashmatrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// caller repeats one request.
+type caller struct {
+	*world
+	function *lambdaruntime.Runtime
+	retries  int
+	crashes  int
+	// disturbed is the last end of an invocation that neither the one kill nor
+	// its lease explains.
+	disturbed error
+}
+
+// ask invokes until there is a final answer.
+func (c *caller) ask(ctx context.Context) (lambdaruntime.Response, error) {
+	ticker := time.NewTicker(pace)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(patience); ; c.retries++ {
+		answer, err := c.function.Invoke(ctx, c.event)
+		if err == nil && c.final(answer) {
+			return answer, nil
+		}
+		if err == nil {
+			err = fmt.Errorf("answered with %s", answer.Payload)
+		}
+		if !c.expects(answer, err) {
+			c.disturbed = err
+		}
+		if time.Now().After(deadline) {
+			return answer, errors.Join(fmt.Errorf("no final answer in %v, at last: %w", patience, err), c.disturbed)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return answer, context.Cause(ctx)
+		}
+	}
+}
+
+// expects a crash, and that retries are refused for as long as its lease holds.
+func (c *caller) expects(r lambdaruntime.Response, err error) bool {
+	if crashed(err) {
+		c.crashes++
+		return c.crashes == 1
+	}
+	return r.FunctionError != nil && r.FunctionError.Type == "InProgressError"
+}
+
+// crashed says that a process was killed, be it before it took its event.
+func crashed(err error) bool {
+	_, crashed := errors.AsType[*lambdaruntime.CrashedError](err)
+	_, never := errors.AsType[*lambdaruntime.InitError](err)
+	return crashed || never
+}

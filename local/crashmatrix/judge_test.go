@@ -1,0 +1,108 @@
+package crashmatrix
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/providers"
+)
+
+// asked are services that were asked for something at each of the paths.
+func asked(t *testing.T, c checkout, paths ...string) *providers.Providers {
+	t.Helper()
+	services := providers.New()
+	for i, path := range paths {
+		body := `{"card":"` + c.card + `"}`
+		if path == release || path == refund {
+			body = `{"id":"` + made(services, path) + `"}`
+		}
+		in := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
+		in.Header.Set("Idempotency-Key", string(rune('a'+i)))
+		services.ServeHTTP(httptest.NewRecorder(), in)
+	}
+	if n := len(services.Effects()); n != len(paths) {
+		t.Fatalf("%d effects of %q", n, paths)
+	}
+	return services
+}
+
+// made is what is undone at a path.
+func made(services *providers.Providers, path string) (id string) {
+	undone := map[string]string{release: reserve, refund: charge}[path]
+	for _, e := range services.Effects() {
+		if e.Path == undone {
+			id = e.ID
+		}
+	}
+	return id
+}
+
+// No mix of done and undone passes.
+func TestWhatIsLeftOfACheckout(t *testing.T) {
+	placed, declined := checkout{}, checkout{card: providers.Declined, failure: "CardDeclinedError"}
+	refused, forgetful := checkout{exists: true, failure: "OrderExistsError"}, checkout{forgetful: true}
+	charging := after(5, "services", "POST "+charge)
+	recording := point{call: lambdaruntime.Call{Operation: "UpdateItem"}, at: lambdaruntime.Before, behind: "POST " + charge}
+	recorded := point{call: lambdaruntime.Call{Operation: "UpdateItem"}, at: lambdaruntime.After, behind: "POST " + charge}
+	for name, c := range map[string]struct {
+		checkout
+		paths            []string
+		orders, messages int
+		at               point
+		wrong            bool
+	}{
+		"placed":                        {placed, []string{reserve, charge}, 1, 1, charging, false},
+		"without its message":           {placed, []string{reserve, charge}, 1, 0, charging, true},
+		"a message of nothing":          {placed, []string{reserve, charge}, 0, 1, charging, true},
+		"charged twice":                 {placed, []string{reserve, charge, charge}, 1, 1, charging, true},
+		"not charged":                   {placed, []string{reserve}, 1, 1, charging, true},
+		"placed and released":           {placed, []string{reserve, charge, release}, 1, 1, charging, true},
+		"twice, killed behind it":       {forgetful, []string{reserve, charge, charge}, 1, 1, charging, false},
+		"twice, killed before the note": {forgetful, []string{reserve, charge, charge}, 1, 1, recording, false},
+		"twice, noted":                  {forgetful, []string{reserve, charge, charge}, 1, 1, recorded, true},
+		"three times":                   {forgetful, []string{reserve, charge, charge, charge}, 1, 1, charging, true},
+		"twice, the other step":         {forgetful, []string{reserve, reserve, charge}, 1, 1, charging, true},
+		"declined":                      {declined, []string{reserve, release}, 0, 0, charging, false},
+		"declined and kept":             {declined, []string{reserve}, 0, 0, charging, true},
+		"declined and placed":           {declined, []string{reserve, release}, 1, 1, charging, true},
+		"refused":                       {refused, []string{reserve, charge, refund, release}, 0, 0, charging, false},
+		"refused and half undone":       {refused, []string{reserve, charge, refund}, 0, 0, charging, true},
+		"refused and placed":            {refused, []string{reserve, charge, refund, release}, 1, 1, charging, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := c.judge(asked(t, c.checkout, c.paths...), c.orders, c.messages, c.at)
+			if (e.wrong != "") != c.wrong {
+				t.Errorf("%s: %q", e.seen, e.wrong)
+			}
+		})
+	}
+}
+
+func TestWhatIsOutOfAnOutbox(t *testing.T) {
+	placed1, paid1 := message{Body: "o-1 placed", Group: "o-1", DeduplicationID: "1-0"}, message{Body: "o-1 paid", Group: "o-1", DeduplicationID: "1-1"}
+	placed2 := message{Body: "o-2 placed", Group: "o-2", DeduplicationID: "2-0"}
+	renamed, taken := placed2, placed2
+	renamed.DeduplicationID, taken.DeduplicationID = "2-0 again", "1-0"
+	for name, c := range map[string]struct {
+		all   []message
+		wrong bool
+	}{
+		"all":                  {[]message{placed1, placed2, paid1}, false},
+		"some twice":           {[]message{placed1, placed2, placed1, placed2, paid1}, false},
+		"one is missing":       {[]message{placed1, placed2}, true},
+		"another order":        {[]message{paid1, placed1, placed2}, true},
+		"twice, with two ids":  {[]message{placed1, placed2, paid1, renamed}, true},
+		"two with one id":      {[]message{placed1, paid1, taken}, true},
+		"nothing":              {nil, true},
+		"overtaken in a retry": {[]message{placed1, placed2, paid1, placed1}, false}, // the queue knows its id
+	} {
+		t.Run(name, func(t *testing.T) {
+			if e := sent(c.all); (e.wrong != "") != c.wrong {
+				t.Errorf("%s: %q", e.seen, e.wrong)
+			}
+		})
+	}
+}

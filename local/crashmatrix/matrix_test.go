@@ -1,0 +1,89 @@
+package crashmatrix
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What make crash-matrix prints, with fewer points.
+func TestShortMatrix(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := RunShort(t.Context(), &out, "../.."); err != nil {
+		t.Error(err)
+	}
+	t.Log(out.String())
+}
+
+func only(t *testing.T, name string) mode {
+	t.Helper()
+	i := slices.IndexFunc(modes, func(m mode) bool { return m.name == name })
+	if i < 0 {
+		t.Fatalf("there is no mode %s", name)
+	}
+	return modes[i]
+}
+
+// A matrix that cannot fail would show nothing.
+func TestABrokenPromiseIsAnError(t *testing.T) {
+	t.Parallel()
+	liar := only(t, "plain")
+	liar.harmful = false
+	var out bytes.Buffer
+	err := run(t.Context(), &out, "../..", []mode{liar})
+	if err == nil || !strings.Contains(err.Error(), "plain: the promise was broken at") {
+		t.Errorf("got %v", err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"4 dynamodb UpdateItem before ", "debits 2, credits 1 BROKEN: money is lost", "plain 14 10 NOT as promised",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestAHarmlessMatrixShowsNothing(t *testing.T) {
+	t.Parallel()
+	safe := only(t, "optimistic")
+	safe.harmful = true
+	err := run(t.Context(), new(bytes.Buffer), "../..", []mode{safe})
+	if err == nil || !strings.Contains(err.Error(), "this matrix shows nothing") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Every call of the undisturbed run is met before and after.
+func TestEveryPointIsMet(t *testing.T) {
+	t.Parallel()
+	s, err := newStage(t.Context(), "../..", []mode{only(t, "plain")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	m := &matrix{mode: only(t, "plain"), done: make(chan struct{})}
+	m.fill(t.Context(), s)
+	var operations []string
+	for _, c := range m.results[0].calls {
+		operations = append(operations, c.Server+" "+c.Operation)
+	}
+	want := []string{"lambda next", "dynamodb PutItem", "dynamodb UpdateItem", "dynamodb UpdateItem", "dynamodb UpdateItem", "lambda response", "lambda next"}
+	if !slices.Equal(operations, want) {
+		t.Errorf("calls %q, want %q", operations, want)
+	}
+	if len(m.results) != 1+2*len(want) {
+		t.Fatalf("%d runs for %d calls", len(m.results), len(want))
+	}
+	for i, r := range m.results[1:] {
+		if call := m.results[0].calls[i/2]; m.errs[i+1] != nil || r.call != call || (r.at.String() == "after") != (i%2 == 1) || r.seen == "" {
+			t.Errorf("run %d: %+v, %v, want call %+v", i, r, m.errs[i+1], call)
+		}
+	}
+}

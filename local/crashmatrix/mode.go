@@ -1,0 +1,126 @@
+package crashmatrix
+
+import (
+	"context"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/providers"
+)
+
+// mode is one way in which a compiled example has its effects.
+type mode struct {
+	name    string
+	example string // its folder in examples
+	promise string // what holds at every point
+	// harmful says that there is no such promise: it must be seen broken at
+	// one point at least, or the matrix shows nothing.
+	harmful bool
+	// exactly says that the promise is one effect, wherever the crash is.
+	exactly bool
+	// depends says that the promise depends on where the crash is.
+	depends bool
+	// short leaves out the kills before a call.
+	short bool
+	// first is where a process is killed before the run begins, which then is
+	// one of a takeover, behind the end of the lease. The zero value is nowhere.
+	first point
+	// world makes what one run acts on: nothing of it is shared with others.
+	world func(context.Context, *stage) (*world, error)
+}
+
+var modes = []mode{
+	{
+		name: "plain", example: "transfer", harmful: true, depends: true,
+		promise: "one debit and one credit; two separate updates cannot keep it",
+		world:   transferIn("plain"),
+	},
+	{
+		name: "transactional", example: "transfer", exactly: true,
+		promise: "one debit and one credit",
+		world:   transferIn("transactional"),
+	},
+	{
+		name: "optimistic", example: "transfer", exactly: true,
+		promise: "one debit and one credit",
+		world:   transferIn("optimistic"),
+	},
+	{
+		name: "transactional, twice", example: "transfer",
+		promise: "one debit and one credit, though a first process was killed behind its claim",
+		first:   after(2, "dynamodb", "PutItem"),
+		world:   transferIn("transactional"),
+	},
+	{
+		name: "steps", example: "checkout", depends: true,
+		promise: "a step at a service that knows no keys is done once, or twice if killed between it and its record",
+		world:   checkout{forgetful: true}.world,
+	},
+	{
+		name: "steps with keys", example: "checkout",
+		promise: "a step at a service that honours its downstream key is done once",
+		world:   checkout{}.world,
+	},
+	{
+		name: "steps with keys, twice", example: "checkout",
+		promise: "the same, though a first process was killed between a step and its record",
+		first:   after(3, "services", "POST "+reserve),
+		world:   checkout{}.world,
+	},
+	{
+		name: "saga, a step fails", example: "checkout",
+		promise: "what was done is undone, once, and nothing is placed",
+		world:   checkout{card: providers.Declined, failure: "CardDeclinedError"}.world,
+	},
+	{
+		name: "saga, the commit fails", example: "checkout",
+		promise: "what was done is undone, once, and nothing is placed",
+		world:   checkout{exists: true, failure: "OrderExistsError"}.world,
+	},
+	{
+		name: "saga, twice", example: "checkout",
+		promise: "the same, though a first process was killed while it undid a step",
+		first:   after(9, "services", "POST "+refund),
+		world:   checkout{exists: true, failure: "OrderExistsError"}.world,
+	},
+	{
+		name: "outbox", example: "relay",
+		promise: "every message is out, in order, and one that is out again has the same deduplication id",
+		world:   relay,
+	},
+}
+
+// world is what one run of a function acts on.
+type world struct {
+	servers []server
+	env     []string
+	event   []byte
+	// final says that a caller does not ask again after this answer.
+	final func(lambdaruntime.Response) bool
+	// count looks at what has happened in the end.
+	count func(context.Context, point) (effects, error)
+	// close ends what the world has started; nil for nothing.
+	close func() error
+}
+
+// server is one that the function finds by an environment variable.
+type server struct{ name, variable, url string }
+
+// effects are what a run has left.
+type effects struct {
+	seen  string // for the reader
+	wrong string // how they break the promise; empty if they keep it
+}
+
+// point is where a run is killed. The zero value is nowhere.
+type point struct {
+	call   lambdaruntime.Call
+	at     lambdaruntime.Point
+	behind string // the operation before it
+}
+
+func after(number int, server, operation string) point {
+	return point{call: lambdaruntime.Call{Number: number, Server: server, Operation: operation}, at: lambdaruntime.After}
+}
+
+// succeeded is the final of functions whose every error is worth a retry.
+func succeeded(r lambdaruntime.Response) bool { return r.FunctionError == nil }

@@ -1,0 +1,157 @@
+package crashmatrix
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+const (
+	// timeout of an invocation. It bounds the lease of a crashed one, which
+	// its retry waits for.
+	timeout = 3 * time.Second
+	// skew of clocks, the library's default.
+	skew = time.Second
+	// pace of a caller that retries.
+	pace = 250 * time.Millisecond
+	// takes of a run that the machine disturbs.
+	takes = 5
+	// patience is used up only by a call that is never answered.
+	patience = time.Minute
+)
+
+// result is what came of one run.
+type result struct {
+	point
+	effects
+	retries int
+	calls   []lambdaruntime.Call
+	// disturbed is what neither the kill nor its lease explains.
+	disturbed error
+}
+
+// play runs a mode that is killed at p. A machine that is too busy adds
+// timeouts, which are crashes at other points, and calls that are sent again:
+// such a run counts only against a promise that holds wherever the crash is.
+func (s *stage) play(ctx context.Context, m mode, p point) (r result, err error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return r, context.Cause(ctx)
+	}
+	for range takes {
+		r, err = s.take(ctx, m, p)
+		if err != nil || r.disturbed == nil || r.wrong != "" && !m.depends {
+			return r, err
+		}
+	}
+	return r, fmt.Errorf("disturbed %d times, at last: %w", takes, r.disturbed)
+}
+
+// take has the caller ask until it is answered, twice.
+func (s *stage) take(ctx context.Context, m mode, p point) (r result, err error) {
+	r = result{point: p}
+	w, err := m.world(ctx, s)
+	if err != nil {
+		return r, err
+	}
+	if w.close != nil {
+		defer func() { err = errors.Join(err, w.close()) }()
+	}
+	wire := lambdaruntime.NewWire()
+	function, err := s.deploy(ctx, m, w, wire)
+	if err != nil {
+		return r, errors.Join(err, wire.Close())
+	}
+	defer func() { err = errors.Join(err, function.Close(), wire.Close()) }()
+	if m.first.at != 0 {
+		if err := w.lapse(ctx, m.first, function, wire); err != nil {
+			return r, fmt.Errorf("the first crash: %w", err)
+		}
+	}
+	before := len(wire.Calls())
+	wire.KillAt(before+p.call.Number, p.at)
+
+	c := &caller{world: w, function: function}
+	answer, err := c.ask(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.retries, r.calls = c.retries, numbered(wire.Calls()[before:])
+	again, err := c.ask(ctx)
+	if err != nil {
+		return r, fmt.Errorf("repeated: %w", err)
+	}
+	if r.effects, err = w.count(ctx, p); err != nil {
+		return r, err
+	}
+	if !bytes.Equal(answer.Payload, again.Payload) && r.wrong == "" {
+		r.wrong = fmt.Sprintf("first answered %s, then %s", answer.Payload, again.Payload)
+	}
+	r.disturbed = errors.Join(c.disturbed, p.struck(wire, before))
+	return r, nil
+}
+
+// lapse kills a first process, and waits for the end of its lease. A retry
+// before that would add calls.
+func (w *world) lapse(ctx context.Context, first point, function *lambdaruntime.Runtime, wire *lambdaruntime.Wire) error {
+	wire.KillAt(first.call.Number, first.at)
+	if _, err := function.Invoke(ctx, w.event); !crashed(err) {
+		return fmt.Errorf("it survived: %w", err)
+	}
+	if err := first.struck(wire, 0); err != nil {
+		return err
+	}
+	// The lease ends a skew after the invocation, and counts as over a skew
+	// after that.
+	over := time.NewTimer(timeout + 2*skew + pace)
+	defer over.Stop()
+	select {
+	case <-over.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// numbered numbers calls anew, from 1.
+func numbered(calls []lambdaruntime.Call) []lambdaruntime.Call {
+	for i := range calls {
+		calls[i].Number = i + 1
+	}
+	return calls
+}
+
+// struck sees that the run was killed where it should be, after so many other
+// calls.
+func (p point) struck(wire *lambdaruntime.Wire, before int) error {
+	if p.at == 0 {
+		return nil
+	}
+	call, _ := wire.Struck()
+	call.Number -= before
+	if call != p.call {
+		return fmt.Errorf("killed at %+v, which should be %s %+v", call, p.at, p.call)
+	}
+	return nil
+}
+
+// deploy starts the function with all of its servers on the wire.
+func (s *stage) deploy(ctx context.Context, m mode, w *world, wire *lambdaruntime.Wire) (*lambdaruntime.Runtime, error) {
+	env := append(s.server.Env(), w.env...)
+	for _, to := range w.servers {
+		url, err := wire.To(to.name, to.url)
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, to.variable+"="+url) // the last one counts
+	}
+	return lambdaruntime.Start(ctx, lambdaruntime.Function{
+		Name: m.example, Binary: s.binaries[m.example], Env: env, Wire: wire, Timeout: timeout, InitTimeout: patience,
+	})
+}

@@ -1,0 +1,121 @@
+package crashmatrix
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// published are messages by aggregate, each aggregate's in their order.
+var published = map[string][]string{"o-1": {"placed", "paid"}, "o-2": {"placed"}}
+
+// relay publishes with examples/relay what a transaction has left in the
+// outbox. The world's event is that of the table's stream, which Lambda repeats
+// until it is handled.
+func relay(ctx context.Context, s *stage) (*world, error) {
+	t, err := s.outboxTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.publish(ctx, t); err != nil {
+		return nil, err
+	}
+	event, err := s.inserted(ctx, t.outbox)
+	if err != nil {
+		return nil, err
+	}
+	q := new(queue)
+	url, end, err := serve(q)
+	if err != nil {
+		return nil, err
+	}
+	return &world{
+		servers: []server{s.dynamodb(), {"sqs", "AWS_ENDPOINT_URL_SQS", url}},
+		env:     []string{"OUTBOX_TABLE=" + t.outbox, "ORDER_EVENTS_QUEUE=" + url + "/1/order-events.fifo"},
+		event:   event,
+		final: func(r lambdaruntime.Response) bool {
+			return succeeded(r) && string(r.Payload) == `{"batchItemFailures":[]}`
+		},
+		count: func(ctx context.Context, _ point) (effects, error) {
+			e := sent(q.all())
+			unmarked, err := s.unmarked(ctx, t.outbox)
+			if unmarked > 0 && e.wrong == "" {
+				e.wrong = fmt.Sprintf("%d items are not marked", unmarked)
+			}
+			return e, err
+		},
+		close: end,
+	}, nil
+}
+
+// publish commits the messages, as a handler does.
+func (s *stage) publish(ctx context.Context, t outboxTables) error {
+	store, err := dynamo.New(s.client, t.records, &dynamo.Options{Outbox: t.outbox})
+	if err != nil {
+		return err
+	}
+	x, err := idempotent.New("checkout", store, nil)
+	if err != nil {
+		return err
+	}
+	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "o"}, func(ctx context.Context) (any, error) {
+		for aggregate, bodies := range published {
+			for _, body := range bodies {
+				dynamo.Transaction(ctx).Publish(dynamo.Message{
+					Aggregate: aggregate, Destination: "order-events", Type: "Order", Body: []byte(aggregate + " " + body),
+				})
+			}
+		}
+		return nil, nil
+	})
+	return err
+}
+
+// sent sees that every message is out, each aggregate's in their order, and
+// that whatever is out twice has one deduplication id.
+func sent(all []message) effects {
+	ids, first := map[string]string{}, map[string][]string{}
+	e := effects{}
+	for _, m := range all {
+		known, again := ids[m.Body]
+		switch {
+		case !again:
+			ids[m.Body] = m.DeduplicationID
+			first[m.Group] = append(first[m.Group], m.Body)
+		case known != m.DeduplicationID:
+			e.wrong = fmt.Sprintf("%q is out with two deduplication ids", m.Body)
+		}
+	}
+	distinct := map[string]bool{}
+	for _, id := range ids {
+		distinct[id] = true
+	}
+	e.seen = fmt.Sprintf("messages %d, sent %d times", len(distinct), len(all))
+	for aggregate, bodies := range published {
+		var want []string
+		for _, body := range bodies {
+			want = append(want, aggregate+" "+body)
+		}
+		if !slices.Equal(first[aggregate], want) {
+			e.wrong = fmt.Sprintf("of %s are out %q, want %q", aggregate, first[aggregate], want)
+		}
+	}
+	if len(distinct) != len(ids) {
+		e.wrong = "two messages have one deduplication id"
+	}
+	return e
+}
+
+func (s *stage) unmarked(ctx context.Context, outbox string) (n int, err error) {
+	items, err := s.items(ctx, outbox)
+	for _, item := range items {
+		if item["published"] == nil {
+			n++
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,63 @@
+package crashmatrix
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// stage is what all runs share.
+type stage struct {
+	server   *dynamodblocal.Server
+	client   *dynamodb.Client
+	binaries map[string]string // by example
+	slots    chan struct{}     // bounds how many run at once
+
+	mu     sync.Mutex
+	tables []string
+}
+
+// Most runs wait for a lease most of the time.
+const atOnce = 24
+
+// newStage starts DynamoDB Local and compiles what the modes need. root is the
+// folder of the repository.
+func newStage(ctx context.Context, root string, modes []mode) (s *stage, err error) {
+	s = &stage{binaries: map[string]string{}, slots: make(chan struct{}, atOnce)}
+	if s.server, err = dynamodblocal.Start(ctx, nil); err != nil {
+		return nil, err
+	}
+	s.client = s.server.Client()
+	for _, m := range modes {
+		if s.binaries[m.example] != "" {
+			continue
+		}
+		binary, err := lambdaruntime.Build(ctx, filepath.Join(root, "examples"), "./"+m.example)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s.binaries[m.example] = binary
+	}
+	return s, nil
+}
+
+func (s *stage) close() error {
+	var errs []error
+	for _, binary := range s.binaries {
+		errs = append(errs, os.RemoveAll(filepath.Dir(binary)))
+	}
+	// The server may be one that was found, and goes on.
+	errs = append(errs, s.deleteTables())
+	return errors.Join(append(errs, s.server.Stop())...)
+}
+
+func (s *stage) dynamodb() server {
+	return server{"dynamodb", "AWS_ENDPOINT_URL_DYNAMODB", s.server.Endpoint()}
+}

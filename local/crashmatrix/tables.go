@@ -1,0 +1,63 @@
+package crashmatrix
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+)
+
+func (s *stage) tableName() string {
+	name := "crashmatrix-" + rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tables = append(s.tables, name)
+	return name
+}
+
+// table makes a table whose key is id, be it for records or for anything else.
+func (s *stage) table(ctx context.Context) (string, error) {
+	name := s.tableName()
+	return name, dynamo.CreateTable(ctx, s.client, name, nil)
+}
+
+// outboxTables are those of a function that commits messages.
+type outboxTables struct{ records, orders, outbox string }
+
+func (s *stage) outboxTables(ctx context.Context) (t outboxTables, err error) {
+	if t.records, err = s.table(ctx); err != nil {
+		return t, err
+	}
+	if t.orders, err = s.table(ctx); err != nil {
+		return t, err
+	}
+	t.outbox = s.tableName()
+	return t, dynamo.CreateOutboxTable(ctx, s.client, t.outbox)
+}
+
+func (s *stage) items(ctx context.Context, table string) ([]map[string]types.AttributeValue, error) {
+	out, err := s.client.Scan(ctx, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return nil, err
+	}
+	return out.Items, nil
+}
+
+// deleteTables does not wait for the context of the runs, which may be over.
+func (s *stage) deleteTables() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var errs []error
+	for _, name := range s.tables {
+		_, err := s.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name})
+		if _, never := errors.AsType[*types.ResourceNotFoundException](err); !never {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
