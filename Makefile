@@ -9,10 +9,14 @@ FUZZTIME     ?= 2m
 # An example as Lambda runs it: $(call compile,<example>,<absolute path of the bootstrap>)
 compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trimpath -tags lambda.norpc -ldflags '-s -w' -o "$(2)" ./$(1)
 
-.PHONY: demo once once-large test check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix once once-large test check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-CheckoutFunction build-RelayFunction
 
 demo:
 	@go run ./local/cmd/demo
+
+# Every point; make test has fewer.
+crash-matrix:
+	@go run ./local/cmd/crashmatrix
 
 # bin/once
 once:
