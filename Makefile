@@ -9,7 +9,7 @@ FUZZTIME     ?= 2m
 # An example as Lambda runs it: $(call compile,<example>,<absolute path of the bootstrap>)
 compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trimpath -tags lambda.norpc -ldflags '-s -w' -o "$(2)" ./$(1)
 
-.PHONY: demo crash-matrix once once-large test check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix once once-large test check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-CheckoutFunction build-RelayFunction
 
 demo:
 	@go run ./local/cmd/demo
@@ -90,6 +90,9 @@ build-PaymentsFunction:
 
 build-OrdersFunction:
 	@$(call compile,orders,$(ARTIFACTS_DIR)/bootstrap)
+
+build-TransferFunction:
+	@$(call compile,transfer,$(ARTIFACTS_DIR)/bootstrap)
 
 build-CheckoutFunction:
 	@$(call compile,checkout,$(ARTIFACTS_DIR)/bootstrap)

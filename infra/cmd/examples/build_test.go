@@ -38,7 +38,7 @@ func TestSAMBuilds(t *testing.T) {
 		})
 		built++
 	}
-	if built < 4 {
+	if built < 5 {
 		t.Errorf("%d functions", built)
 	}
 }

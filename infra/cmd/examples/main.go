@@ -1,7 +1,8 @@
 // Command examples is the CDK app of the functions in examples: payments behind
-// an HTTP API, orders behind a queue, checkout with its outbox. Run it in the folder infra, after make
-// build: by "npx aws-cdk deploy", or by "make synth", which writes templates
-// and deploys nothing.
+// an HTTP API, orders behind a queue, and two that are invoked directly: transfer,
+// and checkout with the relay of its outbox. Run it in the folder infra, after
+// make build: by "npx aws-cdk deploy", or by "make synth", which writes
+// templates and deploys nothing.
 package main
 
 import (
@@ -52,10 +53,11 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	placed.Grants().Actions(orders.Function, jsii.String("dynamodb:PutItem"))
 	queue := orders.AddQueue("Queue", &infra.QueueProps{Retention: 14 * 24 * time.Hour})
 
+	moved := transfer(stack, table, build)
 	bought, relay := checkout(stack, table, build)
 
-	functions, relays := []*infra.IdempotentFunction{payments, orders, bought}, []*infra.Relay{relay}
-	operations := []string{"create-payment", "place-order", "checkout"}
+	functions, relays := []*infra.IdempotentFunction{payments, orders, moved, bought}, []*infra.Relay{relay}
+	operations := []string{"create-payment", "place-order", "transfer", "checkout"}
 	onCall := awssns.NewTopic(stack, jsii.String("OnCall"), nil)
 	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{
 		Functions: functions, Notify: []awssns.ITopic{onCall}, Operations: operations, Relays: relays,
