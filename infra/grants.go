@@ -29,11 +29,10 @@ type ExecuteOptions struct {
 	// Default: false.
 	PartiQL bool
 
-	// Transactions says that handlers complete in transactions, and allows
-	// them to check items of this table too (ConditionCheckItem). The record's
-	// own part needs nothing more, and what a handler writes elsewhere is
-	// granted on its own tables. A Strong table takes no transactions, and is
-	// refused here rather than at the first call.
+	// Transactions says that handlers complete in transactions. It allows
+	// nothing more: the record's own part is a PutItem or an UpdateItem, and
+	// what a handler writes elsewhere is for [GrantTransact]. A Strong table
+	// takes no transactions, and is refused here rather than at the first call.
 	//
 	// Default: false.
 	Transactions bool
@@ -54,9 +53,6 @@ func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *Exec
 	}
 	if options.PartiQL {
 		actions = append(actions, "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLSelect", "dynamodb:PartiQLUpdate")
-	}
-	if options.Transactions {
-		actions = append(actions, "dynamodb:ConditionCheckItem")
 	}
 	return t.grant(grantee, actions, leadingKeys(options.Operations))
 }

@@ -49,7 +49,7 @@ func TestGrants(t *testing.T) {
 		want  string
 	}{
 		"execute":           {execute(nil), "DeleteItem GetItem PutItem UpdateItem"},
-		"with transactions": {execute(&ExecuteOptions{Transactions: true}), "ConditionCheckItem DeleteItem GetItem PutItem UpdateItem"},
+		"with transactions": {execute(&ExecuteOptions{Transactions: true}), "DeleteItem GetItem PutItem UpdateItem"},
 		"with batches":      {execute(&ExecuteOptions{BatchGet: true}), "BatchGetItem DeleteItem GetItem PutItem UpdateItem"},
 		"with PartiQL": {execute(&ExecuteOptions{PartiQL: true}),
 			"DeleteItem GetItem PartiQLDelete PartiQLInsert PartiQLSelect PartiQLUpdate PutItem UpdateItem"},

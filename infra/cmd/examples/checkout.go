@@ -20,7 +20,7 @@ func checkout(stack awscdk.Stack, table *infra.IdempotencyTable, build string) (
 			"OUTBOX_TABLE": *outbox.Table.TableName(),
 			"PROVIDER_URL": "https://provider.example", // yours is real
 		},
-		Execute: &infra.ExecuteOptions{Operations: []string{"checkout"}},
+		Execute: &infra.ExecuteOptions{Operations: []string{"checkout"}, Transactions: true},
 		Table:   table,
 	})
 	infra.GrantTransact(function.Function, ordered, infra.TransactPut)

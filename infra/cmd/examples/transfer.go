@@ -12,7 +12,7 @@ func transfer(stack awscdk.Stack, table *infra.IdempotencyTable, build string) *
 	function := infra.NewIdempotentFunction(stack, "Transfer", &infra.IdempotentFunctionProps{
 		Code:        build + "transfer/bootstrap.zip",
 		Environment: map[string]string{"ACCOUNTS_TABLE": *accounts.TableName()},
-		Execute:     &infra.ExecuteOptions{Operations: []string{"transfer"}},
+		Execute:     &infra.ExecuteOptions{Operations: []string{"transfer"}, Transactions: true},
 		Table:       table,
 	})
 	infra.GrantTransact(function.Function, accounts, infra.TransactUpdate)
