@@ -25,6 +25,8 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
+	"github.com/lambda-once/once/idempotent/s3payload"
+	"github.com/lambda-once/once/idempotent/seal"
 )
 
 // The code of README.md. It is compiled here, in readme_*_test.go, and in the
@@ -237,6 +239,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	for _, options := range []any{
 		idempotent.Config{}, dynamo.Options{},
 		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, handlers.HTTPOptions{}, emf.Options{},
+		handlers.OutboxOptions{}, dynamo.OutboxOptions{}, seal.Options{}, seal.DataKeyOptions{}, s3payload.Options{},
 	} {
 		for i := range reflect.TypeOf(options).NumField() {
 			name := reflect.TypeOf(options).Field(i).Name

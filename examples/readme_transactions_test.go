@@ -39,7 +39,8 @@ func (b bank) transfer(ctx context.Context, t Transfer) (string, error) {
 	tx.Update(b.accounts, account(t.From), expression.Set(balance, balance.Minus(amount)),
 		dynamo.If(balance.GreaterThanEqual(amount)).
 			Else(func(*dynamo.TransactionError) error { return idempotent.Permanent(errFunds) }))
-	tx.Update(b.accounts, account(t.To), expression.Set(balance, balance.Plus(amount)))
+	tx.Update(b.accounts, account(t.To), expression.Set(balance, balance.Plus(amount)),
+		dynamo.If(balance.AttributeExists())) // an update of no item would make one
 	return "transferred", nil
 }
 
