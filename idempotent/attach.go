@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -10,7 +11,8 @@ import (
 type Attachment interface {
 	// Seal ends the collecting, as the handler has returned. An empty
 	// attachment is not committed. An error stands for an error of the
-	// handler: nothing is committed then.
+	// handler: nothing is committed then. After an error of the handler it is
+	// called too, and what it answers does not matter.
 	Seal() (empty bool, err error)
 }
 
@@ -36,9 +38,11 @@ type Transactional interface {
 // Do, or wrapped handler, that ctx belongs to. The first use within a call
 // makes it.
 //
-// It panics where nothing would commit the attachment: outside of a call,
-// under [Unprotected], and with a store that is not [Transactional]. What such
-// a handler collects would be lost without a word.
+// It panics where nothing would commit the attachment: outside of a call, after
+// its handler has returned, under [Unprotected], and with a store that is not
+// [Transactional]. It panics in a [Step] and in what undoes one too: a later
+// attempt, which commits, does not run the step again. What is collected there
+// would be lost without a word.
 func Attach[A Attachment](ctx context.Context, make func() A) A {
 	in, ok := ctx.Value(insideKey{}).(*inside)
 	switch {
@@ -47,8 +51,14 @@ func Attach[A Attachment](ctx context.Context, make func() A) A {
 	case in.transactional == nil:
 		panic("idempotent: Attach: nothing would commit it: the call is unprotected, or its store has no transactions")
 	}
+	if len(in.path) > 0 {
+		panic("idempotent: Attach: within a step, which the attempt that commits may not run again; attach what is to be committed outside of steps")
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if in.returned {
+		panic("idempotent: Attach: the handler has returned, and nothing would commit what is attached now")
+	}
 	if in.attached == nil {
 		in.attached = make()
 	}
@@ -59,18 +69,21 @@ func Attach[A Attachment](ctx context.Context, make func() A) A {
 	return a
 }
 
-// sealed gives what the handler has attached; nil for nothing.
-func (in *inside) sealed() (with Attachment, err error) {
-	if err := in.steps.misuse(); err != nil {
-		return nil, err
+// sealed gives what the handler, which has returned an error or none, has
+// attached; nil for nothing.
+func (in *inside) sealed(failed error) (with Attachment, err error) {
+	if failed == nil {
+		failed = in.steps.misuse()
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.returned = true
 	if in.attached == nil {
-		return nil, nil
+		return nil, failed
 	}
+	// Also after an error: what undoes a step must not add to it.
 	empty, err := in.attached.Seal()
-	if err != nil || empty {
+	if err = cmp.Or(failed, err); err != nil || empty {
 		return nil, err
 	}
 	return in.attached, nil

@@ -106,11 +106,7 @@ func (c *call) bypass(ctx context.Context) error {
 		}
 	}()
 	in := c.inside(ctx, nil)
-	err := c.openly(ctx, in, c.work.run)
-	var with Attachment
-	if err == nil {
-		with, err = in.sealed()
-	}
+	with, err := in.sealed(c.openly(ctx, in, c.work.run))
 	if with != nil {
 		var refused *Rejected
 		if refused, err = c.commitAlone(ctx, in, with); refused != nil {

@@ -108,6 +108,7 @@ type shared struct {
 	mu       sync.Mutex
 	given    []error // by calls within, with marks in them
 	attached Attachment
+	returned bool // the handler has
 }
 
 // mustAllowEffects panics in a call that may run for nothing.

@@ -13,15 +13,11 @@ func (c *call) run(ctx context.Context, h *hold) error {
 	if err := in.steps.readFailure(ctx); err != nil {
 		return c.release(ctx, h, err, true)
 	}
-	err := c.underLease(ctx, h, in, c.work.run)
+	with, err := in.sealed(c.underLease(ctx, h, in, c.work.run))
 	if failed := in.steps.failed; failed != nil {
 		// An earlier attempt has failed for good: nothing that this one did
 		// counts.
 		return c.failForGood(ctx, h, in, failed.err())
-	}
-	var with Attachment
-	if err == nil {
-		with, err = in.sealed()
 	}
 	switch {
 	case err != nil:

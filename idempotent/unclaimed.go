@@ -18,11 +18,7 @@ func (c *call) runUnclaimed(ctx context.Context) error {
 		invocation: c.x.invocationEnd(ctx), open: true, optimistic: true,
 	}
 	in := c.inside(ctx, h)
-	err := c.underLease(ctx, h, in, c.work.run)
-	var with Attachment
-	if err == nil {
-		with, err = in.sealed()
-	}
+	with, err := in.sealed(c.underLease(ctx, h, in, c.work.run))
 	if err != nil {
 		return c.settleUnclaimed(ctx, h, in, err)
 	}

@@ -1,0 +1,64 @@
+package idempotent_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func panics(t *testing.T, what string, fn func()) {
+	t.Helper()
+	defer func() {
+		if recover() == nil {
+			t.Errorf("%s: no panic: it would be lost without a word", what)
+		}
+	}()
+	fn()
+}
+
+// A later attempt gets the step's result without running it: what the step
+// had attached would not be in its commit.
+func TestAttachNotWithinAStep(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, nil)
+	panics(t, "a step", func() {
+		do(t.Context(), x, func(ctx context.Context) (string, error) {
+			return idempotent.Step(ctx, "debit", books("debit", nil))
+		})
+	})
+	panics(t, "what undoes one", func() {
+		do(t.Context(), x, func(ctx context.Context) (string, error) {
+			_, err := idempotent.SagaStep(ctx, "debit", returns("x"), func(ctx context.Context, _ string) error {
+				book(ctx, "refund")
+				return nil
+			})
+			if err != nil {
+				return "", err
+			}
+			return "", soldOut()
+		})
+	})
+	if r := stored(t, b); r.Status != idempotent.InProgress {
+		t.Errorf("%s, with a refund that was not booked", r.Status)
+	}
+}
+
+func TestAttachNotAfterTheHandler(t *testing.T) {
+	for name, fail := range map[string]error{"nil": nil, "an error": errCrash} {
+		b := newBank()
+		var late context.Context
+		var first *entry
+		x := newExecutor(t, b, nil)
+		do(t.Context(), x, func(ctx context.Context) (string, error) { late = ctx; return "", fail })
+		panics(t, "the first, after "+name, func() { book(late, "late") })
+		do(t.Context(), newExecutor(t, newBank(), nil), func(ctx context.Context) (string, error) {
+			late, first = ctx, book(ctx, "in time")
+			return "", fail
+		})
+		panics(t, "another, after "+name, func() { book(late, "late") })
+		if first.sealed != 1 {
+			t.Errorf("after %s: sealed %d times", name, first.sealed)
+		}
+	}
+}
