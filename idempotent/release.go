@@ -45,8 +45,8 @@ func (c *call) abandon(ctx context.Context, h *hold, in *inside) {
 func (c *call) keepClaimed(unheard *StoreError, cause error) error {
 	c.event.Outcome = OutcomeUnknown
 	failed := *unheard
-	if !errors.Is(cause, error(unheard)) {
-		failed.Handler = unmarked(cause)
+	if cause = unmarked(cause); cause != error(unheard) {
+		failed.Handler = cause
 	}
 	return &failed
 }

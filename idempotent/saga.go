@@ -56,8 +56,10 @@ func (c *call) failForGood(ctx context.Context, h *hold, in *inside, cause error
 	case err == nil:
 		return c.fail(ctx, h, cause, undone)
 	case in.steps.unheard() != nil:
-		return c.keepClaimed(in.steps.unheard(), err)
+		return c.keepClaimed(in.steps.unheard(), cause)
 	default:
+		// What its undo is marked with is not for a call around this one.
+		in.outer.gets(err)
 		return c.release(ctx, h, err, false)
 	}
 }
@@ -74,9 +76,11 @@ func (s *steps) toUndo() []undo {
 // compensateOpenly undoes in a run without a record. The first that cannot be
 // undone ends it: nobody goes on from there.
 func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) error {
-	for _, u := range in.steps.toUndo() {
-		err := c.openly(ctx, in, func(ctx context.Context) error { return u.fn(ctx, u.data) })
+	undos := in.steps.toUndo()
+	for _, u := range undos {
+		err := c.openly(ctx, in, func(ctx context.Context) error { return in.undo(ctx, u.name, undos) })
 		if err != nil {
+			in.outer.gets(err)
 			return &CompensationError{KeyHash: c.hash, Step: u.name, Err: err, Cause: unmarked(cause)}
 		}
 	}
@@ -104,7 +108,7 @@ func (c *call) compensate(ctx context.Context, h *hold, in *inside, cause error)
 	err = c.underLease(ctx, h, in, func(ctx context.Context) error {
 		if s.failed == nil {
 			if err := in.beginUndoing(ctx, cause, names); err != nil {
-				return err
+				return &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: unmarked(cause)}
 			}
 		}
 		for _, name := range names {

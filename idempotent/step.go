@@ -44,7 +44,8 @@ func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, 
 // attempt.
 //
 // Other errors of the handler undo nothing: the next attempt goes on from the
-// steps that are finished.
+// steps that are finished. Within another step a SagaStep is refused: an attempt
+// that is given the outer one's result would not reach it.
 func SagaStep[T any](ctx context.Context, name string, do func(context.Context) (T, error), undo func(context.Context, T) error) (T, error) {
 	in, ok := ctx.Value(insideKey{}).(*inside)
 	if !ok {

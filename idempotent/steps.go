@@ -54,6 +54,11 @@ func (in *inside) step(ctx context.Context, s *step) error {
 }
 
 func (in *inside) stepAs(ctx context.Context, full string, s *step) error {
+	if s.undo != nil && len(in.path) > 0 {
+		// A later attempt that is given the outer step's result does not
+		// reach it, and could not undo it.
+		return &StepError{Step: full, Reason: "it can be undone, and is within another step; let the outer one undo it"}
+	}
 	data, found, err := in.steps.begin(full, s.undo != nil, in.optimistic)
 	switch {
 	case err != nil:
@@ -68,9 +73,8 @@ func (in *inside) stepAs(ctx context.Context, full string, s *step) error {
 		return err
 	}
 	data, err = in.steps.finish(ctx, full, s)
-	if err == nil {
-		in.steps.finished(full, data, s)
-	}
+	// Also where that may not be recorded there is something to undo.
+	in.steps.finished(full, data, s)
 	return err
 }
 
@@ -131,10 +135,14 @@ func (s *steps) replay(ctx context.Context, full string, stored []byte, st *step
 		err = st.decode(data)
 	}
 	if err != nil {
-		return &ResultUnavailableError{KeyHash: s.hash, Reason: "of the step " + full + ", which is finished", Err: err}
+		err = &ResultUnavailableError{KeyHash: s.hash, Reason: "of the step " + full + ", which is finished", Err: err}
+		if st.undo != nil {
+			// A failure must not pass for undone.
+			st.undo = func(context.Context, []byte) error { return err }
+		}
 	}
 	s.finished(full, data, st)
-	return nil
+	return err
 }
 
 func (s *steps) finished(full string, data []byte, st *step) {

@@ -61,6 +61,9 @@ func (s *steps) finish(ctx context.Context, full string, w work) ([]byte, error)
 		s.passOver(err)
 		data, err = nil, s.write(ctx, full, tagged(enclosed{unavailable: "it was too large"}))
 	}
+	if err != nil && errors.Is(err, ErrTooLarge) { // there is not even room for that
+		err = &StoreError{Op: "step", Executed: true, Err: err}
+	}
 	var unheard *StoreError
 	if errors.As(err, &unheard) {
 		s.mu.Lock()

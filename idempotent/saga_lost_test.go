@@ -1,0 +1,166 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// What is here must not pass for undone: each is a charge that nobody gives
+// back.
+
+func notStepping(store idempotent.Store, err error) *proxy {
+	return &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		if len(c.Steps) > 0 {
+			return idempotent.Record{}, false, err
+		}
+		return next()
+	}}
+}
+
+// It may be recorded or not, and was done.
+func TestSagaKeepsAStepWhoseWriteIsNotKnown(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	_, event, err := do(t.Context(), newExecutor(t, notStepping(store, errNetwork), nil), func(ctx context.Context) (string, error) {
+		short, cancel := context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+		_, err := idempotent.SagaStep(short, "charge", returns("x"), func(context.Context, string) error { return nil })
+		return "", idempotent.Permanent(errors.Join(&soldOutError{}, err))
+	})
+	var unheard *idempotent.StoreError
+	var cause *soldOutError
+	if !errors.As(err, &unheard) || !unheard.Executed || !errors.As(err, &cause) || event.Outcome != idempotent.OutcomeUnknown {
+		t.Errorf("%v, %v", err, event.Outcome)
+	}
+	if r := stored(t, store); r.Status != idempotent.InProgress || r.Owner == "" {
+		t.Errorf("not kept: %+v", r)
+	}
+}
+
+// Its result could not be kept: a later attempt has nothing to undo it with.
+func TestSagaDoesNotPassOverAStepWithoutResult(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	x := newExecutor(t, store, nil)
+	for i, want := range []error{errCrash, idempotent.ErrCompensation} {
+		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+			_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (func(), error) { return func() {}, nil },
+				func(context.Context, func()) error { t.Error("undone with nothing"); return nil })
+			if err != nil {
+				return "", idempotent.Permanent(err)
+			}
+			return "", errCrash
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("attempt %d: %v", i+1, err)
+		}
+	}
+	if r := stored(t, store); r.Status != idempotent.InProgress {
+		t.Errorf("%s", r.Status)
+	}
+}
+
+func TestSagaRefusesStepsWithinSteps(t *testing.T) {
+	inner := func(ctx context.Context) (string, error) {
+		return idempotent.SagaStep(ctx, "inner", mustNotRun(t), func(context.Context, string) error { return nil })
+	}
+	_, _, err := do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+		return idempotent.Step(ctx, "outer", inner)
+	})
+	if !errors.Is(err, idempotent.ErrStep) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A record without room even for the marker: the step is done, so its key is
+// not released.
+func TestStepWithoutRoomKeepsTheClaim(t *testing.T) {
+	x := newExecutor(t, notStepping(idempotent.NewMemory(0), fmt.Errorf("full: %w", idempotent.ErrTooLarge)), nil)
+	charges := 0
+	for i, want := range []error{idempotent.ErrStore, idempotent.ErrInProgress} {
+		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+			return idempotent.Step(ctx, "charge", charge(&charges, nil))
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("call %d: %v", i+1, err)
+		}
+	}
+	if charges != 1 {
+		t.Errorf("charged %d times", charges)
+	}
+}
+
+// A mark in the error of an undo is not for a call around this one: that would
+// store a failure for good, and nobody would go on undoing.
+func TestSagaKeepsMarksOfItsUndosToItself(t *testing.T) {
+	for _, disabled := range []string{"", "true"} {
+		t.Setenv("ONCE_DISABLED", "")
+		outer := newExecutor(t, idempotent.NewMemory(0), nil)
+		t.Setenv("ONCE_DISABLED", disabled)
+		x := newExecutor(t, idempotent.NewMemory(0), nil)
+		ctx, event := idempotent.WithEvent(t.Context())
+		_, err := idempotent.Do(ctx, outer, idempotent.Key{ID: "outer"}, func(ctx context.Context) (string, error) {
+			value, _, err := do(ctx, x, func(ctx context.Context) (string, error) {
+				_, err := idempotent.SagaStep(ctx, "charge", returns("x"),
+					func(context.Context, string) error { return idempotent.Permanent(errCrash) })
+				if err != nil {
+					return "", err
+				}
+				return "", soldOut()
+			})
+			return value, err
+		})
+		if !errors.Is(err, idempotent.ErrCompensation) || event.Outcome != idempotent.OutcomeReleased {
+			t.Errorf("disabled %q: %v, %v", disabled, err, event.Outcome)
+		}
+	}
+}
+
+// As in every other run: otherwise two undos of a bypassed call would ask for
+// one refund.
+func TestSagaUndosHaveTheirKeysInEveryRun(t *testing.T) {
+	keys := func() (keys [2]string) {
+		n := 0
+		undo := func(ctx context.Context, _ string) error {
+			keys[n] = idempotent.DownstreamKey(ctx, "refund")
+			n++
+			return nil
+		}
+		_, _, err := do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+			for _, name := range []string{"a", "b"} {
+				if _, err := idempotent.SagaStep(ctx, name, returns("x"), undo); err != nil {
+					return "", err
+				}
+			}
+			return "", soldOut()
+		})
+		if err == nil {
+			t.Error("no error")
+		}
+		return keys
+	}
+	protected := keys()
+	t.Setenv("ONCE_DISABLED", "true")
+	if bypassed := keys(); bypassed != protected || bypassed[0] == bypassed[1] {
+		t.Errorf("%q, and bypassed %q", protected, bypassed)
+	}
+}
+
+// The caller hears why the call failed, also when there is no time to undo.
+func TestSagaThatCannotBeginToUndoTellsWhy(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, _, err := do(ctx, newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+		if _, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(context.Context, string) error { return nil }); err != nil {
+			return "", err
+		}
+		cancel()
+		return "", soldOut()
+	})
+	var cause *soldOutError
+	if !errors.As(err, &cause) || !errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
