@@ -22,6 +22,9 @@ type call struct {
 	// claims says that the call has gone for a claim: not twice, if it comes
 	// back to a record in other hands.
 	claims bool
+	// unheard says that a write without a claim may still be on its way, which
+	// writes where no record is.
+	unheard bool
 	// passedOver is for the observer: an error that the caller does not get,
 	// because it has its result or a more telling error.
 	passedOver error
@@ -77,6 +80,7 @@ func (c *call) leadClaimed(ctx context.Context) error {
 	c.claims = true
 	h, err := c.claim(ctx)
 	if err == nil && h != nil {
+		h.sent = c.unheard
 		err = c.run(ctx, h)
 	}
 	return err

@@ -276,3 +276,57 @@ func TestOptimisticExcludes(t *testing.T) {
 		}
 	}
 }
+
+// unheardOnce loses the first transaction before it arrives; late sends it.
+type unheardOnce struct {
+	*bank
+	meets idempotent.Record // what stands there then
+	late  func() bool
+}
+
+func (u *unheardOnce) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+	if with == nil || u.late != nil {
+		return u.bank.Create(ctx, r, over, with)
+	}
+	u.late = func() bool { _, ok, _ := u.bank.Create(context.Background(), r, over, with); return ok }
+	u.meets.ID = r.ID
+	return idempotent.Record{}, false, errors.Join(errNetwork, u.Put(u.meets))
+}
+
+// A late copy writes where no record is: so none is deleted by a call that has
+// sent one, or it is told "released", and the transaction is committed then.
+func TestOptimisticLeavesNoRoomForItsLateCopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBank()
+		u := &unheardOnce{bank: b, meets: idempotent.Record{Status: idempotent.InProgress, Owner: "other", Attempt: 1,
+			Lease: time.Now().Add(20 * time.Second), Expires: time.Now().Add(time.Hour)}}
+		time.AfterFunc(3*time.Second, func() { _ = b.Put(idempotent.Record{ID: u.meets.ID}) }) // it gives up
+		runs := 0
+		_, event, err := do(t.Context(), newExecutor(t, u, &idempotent.Config{Optimistic: true, Wait: time.Minute}), func(ctx context.Context) (string, error) {
+			if runs++; runs == 2 {
+				return "", errCrash
+			}
+			return books("x", nil)(ctx)
+		})
+		if err != errCrash || event.Outcome != idempotent.OutcomeReleased || runs != 2 {
+			t.Errorf("%v, %v, %d runs", err, event.Outcome, runs)
+		}
+		if u.late() {
+			t.Error("released, and committed afterwards")
+		}
+		b.holds(t)
+	})
+}
+
+// Where a failure is not stored, nothing stands in the way of a late copy.
+func TestOptimisticReleasesNothingAfterALostAnswer(t *testing.T) {
+	b := newBank()
+	b.before = func(e *entry) error {
+		e.refused = soldOut()
+		return errNetwork
+	}
+	x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReleasePermanent: true})
+	if _, event, err := do(t.Context(), x, books("x", nil)); !errors.Is(err, idempotent.ErrOutcomeUnknown) {
+		t.Errorf("%v, %v", err, event.Outcome)
+	}
+}

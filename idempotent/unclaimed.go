@@ -48,7 +48,7 @@ func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with At
 	var refused *Rejected
 	switch {
 	case errors.As(err, &refused):
-		if err != error(refused) && !in.judge(refused.Err).permanent {
+		if err != error(refused) && (c.x.config.ReleasePermanent || !in.judge(refused.Err).permanent) {
 			// A copy of an earlier try may still arrive; a stored failure would
 			// stand in its way.
 			return c.outcomeUnknown(err)
@@ -139,7 +139,7 @@ func (c *call) put(ctx context.Context, h *hold, end Change) (met Record, ok boo
 		case ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
 			return Record{}, false, err
 		}
-		unheard = err
+		unheard, c.unheard = err, true
 		c.rest(ctx, backoff(try))
 	}
 }
