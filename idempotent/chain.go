@@ -26,14 +26,20 @@ func ChainKey(ctx context.Context, name string) string {
 	}
 	in.mustAllowEffects("ChainKey")
 	var key strings.Builder
+	operation := ""
 	if in.chain == "" {
 		key.WriteString(chainRoot(in.id))
 	} else {
 		key.WriteString(in.chain)
-		name = in.claim.Operation + "#" + name // an operation has no '#'
+		operation = chainEscaper.Replace(in.claim.Operation) + "#"
 	}
-	for _, part := range append(in.path[:len(in.path):len(in.path)], name) {
+	for i, part := range append(in.path[:len(in.path):len(in.path)], name) {
 		key.WriteString(":")
+		if i == 0 {
+			// Before the steps, and the only '#', so that no step of an earlier
+			// function can pass for one of this.
+			key.WriteString(operation)
+		}
 		chainEscaper.WriteString(&key, part)
 	}
 	if key.Len() > maxKeyLength {
@@ -42,7 +48,7 @@ func ChainKey(ctx context.Context, name string) string {
 	return key.String()
 }
 
-var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25")
+var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25", "#", "%23")
 
 // chainRoot stands for something long in 128 bits.
 func chainRoot(of string) string {
