@@ -371,3 +371,46 @@ func TestAttachWhereNothingWouldCommit(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// delayedOnce holds the first transaction up; late sends it on. The second is
+// refused, for a reason that is gone by then.
+type delayedOnce struct {
+	*bank
+	late  func() bool
+	tries int
+}
+
+func (d *delayedOnce) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	if c.With == nil {
+		return d.bank.Change(ctx, f, c)
+	}
+	if d.tries++; d.tries == 1 {
+		d.late = func() bool { _, ok, _ := d.bank.Change(context.Background(), f, c); return ok }
+		return idempotent.Record{}, false, errNetwork
+	}
+	return idempotent.Record{}, false, &idempotent.Rejected{Err: soldOut()}
+}
+
+// Otherwise what is undone is committed as well.
+func TestCommitComesTooLateForWhatIsUndone(t *testing.T) {
+	d := &delayedOnce{bank: newBank()}
+	undone := 0
+	_, event, err := do(t.Context(), newExecutor(t, d, nil), func(ctx context.Context) (string, error) {
+		_, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(context.Context, string) error {
+			undone++
+			if d.late() {
+				t.Error("a late copy was committed")
+			}
+			return nil
+		})
+		book(ctx, "transfer")
+		return "done", err
+	})
+	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed || undone != 1 {
+		t.Errorf("%v, %v, undone %d times", err, event.Outcome, undone)
+	}
+	if r := stored(t, d); r.Status != idempotent.Failed || r.Used() != 1 {
+		t.Errorf("%+v", r)
+	}
+	d.holds(t)
+}

@@ -138,7 +138,8 @@ func (c *call) inside(ctx context.Context, h *hold) *inside {
 		in.claim.Attempt, in.claim.takeover = h.record.Attempt, h.record.Used() > 1
 		in.invocation = h.invocation // ctx ends earlier, by the Reserve
 		if !h.open {
-			in.steps.owner, in.steps.attempt, in.steps.stored = h.record.Owner, h.record.Attempt, h.record.Steps
+			in.steps.keeps, in.steps.stored = true, h.record.Steps
+			in.steps.handOver(h.record)
 		}
 	}
 	return in

@@ -105,6 +105,11 @@ func (c *call) compensate(ctx context.Context, h *hold, in *inside, cause error)
 	if s.failed != nil {
 		names = s.failed.Steps
 	}
+	if h.sent && !h.open {
+		if err := c.fenceOff(ctx, h, in); err != nil {
+			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: unmarked(cause)}
+		}
+	}
 	err = c.underLease(ctx, h, in, func(ctx context.Context) error {
 		if s.failed == nil {
 			if err := in.beginUndoing(ctx, cause, names); err != nil {

@@ -11,11 +11,12 @@ import (
 type steps struct {
 	x *Executor // nil: the context belongs to no call
 	identity
-	owner   string // "" where nothing is claimed, and so nothing kept
-	attempt int64
-	stored  map[string][]byte // by earlier attempts
+	keeps  bool              // false where nothing is claimed
+	stored map[string][]byte // by earlier attempts
 
 	mu        sync.Mutex
+	owner     string
+	attempt   int64
 	lose      func(error) // ends the handler's context; nil: the handler has returned
 	begun     map[string]bool
 	undos     []undo
@@ -43,6 +44,13 @@ func (s *steps) open(lose func(error)) {
 }
 
 func (s *steps) close() { s.open(nil) }
+
+// handOver gives the steps to the record's new owner.
+func (s *steps) handOver(r Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owner, s.attempt = r.Owner, r.Attempt
+}
 
 // step runs a step of the handler, or gives it the result that is stored.
 func (in *inside) step(ctx context.Context, s *step) error {

@@ -43,7 +43,7 @@ func untagged(stored []byte) enclosed {
 // finish keeps the result of a step that was done. It answers the encoded
 // result, nil where it is not kept.
 func (s *steps) finish(ctx context.Context, full string, w work) ([]byte, error) {
-	if s.owner == "" {
+	if !s.keeps {
 		return nil, nil
 	}
 	data, err := w.encode()
@@ -76,7 +76,9 @@ func (s *steps) finish(ctx context.Context, full string, w work) ([]byte, error)
 // write makes the fenced write of a finished step, as often as needed until the
 // handler's time is up, and at least once.
 func (s *steps) write(ctx context.Context, full string, value []byte) error {
+	s.mu.Lock()
 	fence := Fence{ID: s.id, Owner: s.owner}
+	s.mu.Unlock()
 	change := Change{Steps: map[string][]byte{full: value}}
 	for try := 1; ; try++ {
 		met, ok, err := s.send(ctx, fence, change)
@@ -85,7 +87,7 @@ func (s *steps) write(ctx context.Context, full string, value []byte) error {
 			return nil
 		case errors.Is(err, ErrTooLarge):
 			return err
-		case err == nil && (met.Status != InProgress || met.Owner != s.owner):
+		case err == nil && (met.Status != InProgress || met.Owner != fence.Owner):
 			lost := &LeaseLostError{KeyHash: s.hash, Attempt: s.attempt}
 			s.mu.Lock()
 			defer s.mu.Unlock()
