@@ -4,8 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/lambda-once/once/idempotent"
 )
+
+// once leaves it to the core to send a transaction again. Where the SDK does, a
+// refusal hides that an earlier copy may still be on its way, and be committed
+// after the call was told that nothing was.
+func once(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
 
 // Commit commits a transaction alone, for a call that runs without a record,
 // as [idempotent.Transactional] says.
@@ -33,12 +40,12 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 	if len(r.input.TransactItems) == 0 {
 		return idempotent.Record{}, true, nil
 	}
-	_, err = s.client.TransactWriteItems(ctx, r.input, quiet)
+	_, err = s.client.TransactWriteItems(ctx, r.input, quiet, once)
 	if r.resultTooLarge(err) {
 		if r, err = t.withoutResult(r); err != nil {
 			return idempotent.Record{}, false, err
 		}
-		_, err = s.client.TransactWriteItems(ctx, r.input, quiet)
+		_, err = s.client.TransactWriteItems(ctx, r.input, quiet, once)
 	}
 	switch {
 	case err == nil && r.own == nil:

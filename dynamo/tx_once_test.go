@@ -1,0 +1,54 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// heldUp holds the first transaction up, and refuses the second.
+type heldUp struct{ sent int }
+
+func (h *heldUp) Do(*http.Request) (*http.Response, error) {
+	if h.sent++; h.sent == 1 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	refused := `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","CancellationReasons":[{"Code":"None"},{"Code":"ConditionalCheckFailed"}]}`
+	return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(refused)),
+		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}}, nil
+}
+
+// A refusal of the second says nothing of the first, which may still arrive:
+// so the SDK must not send it by itself.
+func TestRefusalAfterACopyThatIsHeldUp(t *testing.T) {
+	wire := &heldUp{}
+	client := dynamodb.New(dynamodb.Options{HTTPClient: wire, Region: "eu-central-1", BaseEndpoint: aws.String("http://localhost"),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
+		})})
+	s, err := New(client, "records", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := idempotent.New("op", s, &idempotent.Config{Optimistic: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, event := idempotent.WithEvent(t.Context())
+	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+		Transaction(ctx).Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()))
+		return "done", nil
+	})
+	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || event.RoundTrips != 2 || wire.sent != 2 {
+		t.Errorf("%v; %d requests in %d round trips", err, wire.sent, event.RoundTrips)
+	}
+}
