@@ -91,11 +91,12 @@ func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) er
 // answers their names.
 func (c *call) compensate(ctx context.Context, h *hold, in *inside, cause error) (names []string, err error) {
 	s := &in.steps
+	unheard := s.unheard() // before what is to undo: a step may be about to add to it
 	undos := s.toUndo()
-	if s.failed == nil && len(undos) == 0 {
+	if s.failed == nil && len(undos) == 0 && (unheard == nil || unheard.Err != errStillRuns) {
 		return nil, nil
 	}
-	if unheard := s.unheard(); unheard != nil {
+	if unheard != nil {
 		// Whether there is one more to undo is for the next attempt to see.
 		return nil, unheard
 	}

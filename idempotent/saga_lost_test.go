@@ -164,3 +164,32 @@ func TestSagaThatCannotBeginToUndoTellsWhy(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A handler should wait for its steps. One that does not leaves its key
+// claimed: whether the step is done is for the next attempt to see.
+func TestStepThatStillRunsKeepsTheClaim(t *testing.T) {
+	for _, fail := range []error{errCrash, soldOut()} {
+		store := idempotent.NewMemory(0)
+		begun, goOn, ended := make(chan bool), make(chan bool), make(chan error)
+		_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+			go func() {
+				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) {
+					close(begun)
+					<-goOn
+					return "", nil
+				}, func(context.Context, string) error { return nil })
+				ended <- err
+			}()
+			<-begun
+			return "", fail
+		})
+		close(goOn)
+		if late := <-ended; late != nil {
+			t.Error(late)
+		}
+		var unheard *idempotent.StoreError
+		if r := stored(t, store); !errors.As(err, &unheard) || event.Outcome != idempotent.OutcomeUnknown || len(r.Steps) != 1 || r.Owner == "" {
+			t.Errorf("%v, %v, %+v", err, event.Outcome, r)
+		}
+	}
+}

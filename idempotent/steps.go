@@ -19,6 +19,7 @@ type steps struct {
 	attempt   int64
 	lose      func(error) // ends the handler's context; nil: the handler has returned
 	begun     map[string]bool
+	running   int
 	undos     []undo
 	failed    *sagaFailure // the call has failed for good: nothing new begins
 	unsettled *StoreError  // of a step whose write is not known to have landed
@@ -77,6 +78,8 @@ func (in *inside) stepAs(ctx context.Context, full string, s *step) error {
 		in.steps.free(full)
 		return context.Cause(ctx)
 	}
+	in.steps.count(1)
+	defer in.steps.count(-1)
 	if err := in.runStep(ctx, full, s); err != nil {
 		return err
 	}
@@ -128,6 +131,12 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 	}
 	s.begun[full] = true
 	return data, found, nil
+}
+
+func (s *steps) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running += n
 }
 
 func (s *steps) free(full string) {

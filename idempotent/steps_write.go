@@ -122,10 +122,16 @@ func (s *steps) send(ctx context.Context, f Fence, change Change) (Record, bool,
 	return met, ok, err
 }
 
-// unheard is the error of a step whose write is not known to have landed.
+var errStillRuns = errors.New("idempotent: the handler returned while a step was running; wait for it")
+
+// unheard is the error of a step whose write is not known to have landed, as
+// the handler has returned. One that still runs is such a step.
 func (s *steps) unheard() *StoreError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.unsettled == nil && s.running > 0 {
+		s.unsettled = &StoreError{Op: "step", Executed: true, Err: errStillRuns}
+	}
 	return s.unsettled
 }
 
