@@ -30,6 +30,7 @@ type Error struct {
 	Err    error  // from the SDK, or about a stored item
 
 	unavailable, throttled bool
+	notWritten             bool
 }
 
 func (e *Error) Error() string {
@@ -51,6 +52,8 @@ func (e *Error) Is(target error) bool {
 		return e.unavailable
 	case idempotent.ErrThrottled:
 		return e.throttled
+	case idempotent.ErrNotWritten:
+		return e.notWritten
 	case idempotent.ErrTooLarge:
 		return errors.Is(e.Err, errItemSize) || tooLarge(e.Err)
 	}

@@ -44,7 +44,9 @@ var _ idempotent.Attachment = (*Tx)(nil)
 
 // Transaction gives the transaction of the call that ctx belongs to: the same
 // one each time. It panics outside of a call, under idempotent.Unprotected, and
-// where the call's store is not a [*Store].
+// where the call's store is not a [*Store]. So it does within a step and within
+// what undoes one: the attempt that commits may not run the step again. Do not
+// use one there either that was got outside.
 func Transaction(ctx context.Context) *Tx {
 	return idempotent.Attach(ctx, func() *Tx { return new(Tx) })
 }

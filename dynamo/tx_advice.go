@@ -14,7 +14,7 @@ const opTransact = "TransactWriteItems"
 // failReason is for a cancellation that may be gone at the next try.
 func (s *Store) failReason(index int, reason types.CancellationReason, err error) error {
 	e := &TransactionError{Index: index, Code: aws.ToString(reason.Code), Err: err, message: aws.ToString(reason.Message)}
-	failed := &Error{Op: opTransact, Table: s.table, Err: e}
+	failed := &Error{Op: opTransact, Table: s.table, Err: e, notWritten: true}
 	switch e.Code {
 	case CodeConflict:
 		failed.unavailable = true

@@ -2,7 +2,9 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -13,6 +15,8 @@ import (
 // refusal hides that an earlier copy may still be on its way, and be committed
 // after the call was told that nothing was.
 func once(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
+
+var errOldToken = errors.New("its token is older than the 9 minutes for which it is surely known")
 
 // Commit commits a transaction alone, for a call that runs without a record,
 // as [idempotent.Transactional] says.
@@ -39,6 +43,10 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 	}
 	if len(r.input.TransactItems) == 0 {
 		return idempotent.Record{}, true, nil
+	}
+	if !r.mayBeSent(t, time.Now()) {
+		return idempotent.Record{}, false, &Error{Op: opTransact, Table: s.table, Err: errOldToken,
+			Advice: "whether it was committed is not known, and sent again now it could be committed twice; look at its items"}
 	}
 	_, err = s.client.TransactWriteItems(ctx, r.input, quiet, once)
 	if r.resultTooLarge(err) {

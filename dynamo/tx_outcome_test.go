@@ -94,6 +94,11 @@ func TestCancellations(t *testing.T) {
 			if errors.Is(err, idempotent.ErrUnavailable) != c.busy || errors.Is(err, idempotent.ErrThrottled) != c.throttled {
 				t.Errorf("unavailable is not %v, or throttled not %v: %v", c.busy, c.throttled, err)
 			}
+			// A cancellation is about this request alone.
+			cancelled := !c.rejected && c.code != "" && c.code != "TransactionInProgress"
+			if errors.Is(err, idempotent.ErrNotWritten) != cancelled {
+				t.Errorf("not written is not %v: %v", cancelled, err)
+			}
 			var transaction *TransactionError
 			if errors.As(err, &transaction) != (c.code != "") || errors.Is(err, ErrTransaction) != (c.code != "") {
 				t.Fatalf("%v", err)

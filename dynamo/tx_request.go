@@ -19,6 +19,21 @@ type request struct {
 	asked arguments // what it was built for
 	input *dynamodb.TransactWriteItemsInput
 	own   *recordWrite // nil: without a record
+	first time.Time    // when it was sent first; zero: not yet
+}
+
+// tokenAge is how long a request is sent again that no record fences. DynamoDB
+// knows its token for 10 minutes.
+const tokenAge = 9 * time.Minute
+
+// mayBeSent reports whether DynamoDB would know an earlier copy of it.
+func (r *request) mayBeSent(t *Tx, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.first.IsZero() {
+		r.first = now
+	}
+	return r.own != nil || now.Sub(r.first) < tokenAge
 }
 
 // arguments are what a request was built for, as they are stored. Those that

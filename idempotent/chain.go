@@ -12,7 +12,8 @@ import (
 // attempt; unlike it, it can be read: root:step:step, where root stands for
 // the record of the chain's first call, and the rest are the names of the
 // steps and messages on the way. A later function adds its operation to the
-// names, so that two that get one message never send with one key.
+// names (and 64 bits of its record, if its key is not the chain key alone), so
+// that two operations that get one message never send with one key.
 //
 // It panics outside of a call, and with a name that is empty or has control
 // characters.
@@ -31,7 +32,7 @@ func ChainKey(ctx context.Context, name string) string {
 		key.WriteString(chainRoot(in.id))
 	} else {
 		key.WriteString(in.chain)
-		operation = chainEscaper.Replace(in.claim.Operation) + "#"
+		operation = chainEscaper.Replace(in.claim.Operation) + in.chainBranch() + "#"
 	}
 	for i, part := range append(in.path[:len(in.path):len(in.path)], name) {
 		key.WriteString(":")
@@ -48,7 +49,16 @@ func ChainKey(ctx context.Context, name string) string {
 	return key.String()
 }
 
-var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25", "#", "%23")
+// chainBranch tells the records apart that one message leads to: "" for the one
+// whose ID is the chain key itself.
+func (in *inside) chainBranch() string {
+	if in.id == recordID(in.claim.Operation, "", in.chain) {
+		return ""
+	}
+	return "~" + chainRoot(in.id)[:16]
+}
+
+var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25", "#", "%23", "~", "%7E")
 
 // chainRoot stands for something long in 128 bits.
 func chainRoot(of string) string {

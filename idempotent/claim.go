@@ -22,6 +22,8 @@ type hold struct {
 	// could be revived by a late copy of the claim, and the transaction then
 	// be committed by a late copy of its own.
 	sent bool
+	// held is why a release is not known to have landed.
+	held error
 	// stepped says that a step may be recorded.
 	stepped bool
 }

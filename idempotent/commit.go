@@ -94,6 +94,9 @@ func (c *call) notOurs(ctx context.Context, h *hold, end Change, met Record, cau
 		// No successor of ours: a record that was begun anew.
 		return c.outcomeUnknown(errors.Join(errRecordGone, cause))
 	}
+	if met.Owner == "" && met.Attempt < h.record.Attempt {
+		return c.outcomeUnknown(errors.Join(errRecordGone, cause))
+	}
 	if met.Owner == "" {
 		// A release landed, ours or that of a successor.
 		return c.nothingCommitted(cause)

@@ -46,7 +46,7 @@ type Executor struct {
 func New(operation string, store Store, config *Config) (*Executor, error) {
 	full := config.withDefaults()
 	disabled, err := disabledByEnvironment()
-	if err := errors.Join(checkOperation(operation), checkStore(store), full.validate(), err); err != nil {
+	if err := errors.Join(checkOperation(operation), checkStore(store, full.Optimistic), full.validate(), err); err != nil {
 		return nil, err
 	}
 	x := &Executor{
@@ -85,9 +85,12 @@ func checkOperation(operation string) error {
 	return nil
 }
 
-func checkStore(store Store) error {
+func checkStore(store Store, optimistic bool) error {
 	if store == nil {
 		return errors.New("idempotent: the store is nil")
+	}
+	if _, ok := store.(Transactional); optimistic && !ok {
+		return fmt.Errorf("idempotent: Config.Optimistic is for transactions, and a %T has none", store)
 	}
 	return nil
 }

@@ -17,9 +17,12 @@ func (c *call) release(ctx context.Context, h *hold, cause error, refund bool) e
 	case yieldIt:
 		c.passOver(cause)
 		return &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
-	default:
-		return cause
 	}
+	if h.sent && h.held != nil {
+		// Under a live lease a late copy of the transaction would be committed.
+		return &StoreError{Op: "release", Executed: true, Err: h.held, Handler: cause}
+	}
+	return cause
 }
 
 var errPanicked = errors.New("idempotent: the handler panicked")
@@ -91,7 +94,8 @@ func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, ending
 			if !h.open {
 				c.event.Outcome = OutcomeUnknown
 			}
-			c.passOver(&StoreError{Op: "release", Executed: true, Err: err})
+			h.held = &StoreError{Op: "release", Executed: true, Err: err}
+			c.passOver(h.held)
 			return Record{}, tryAgain
 		case err != nil:
 			unheard = true

@@ -73,18 +73,45 @@ func (s *steps) toUndo() []undo {
 	return undos
 }
 
-// compensateOpenly undoes in a run without a record. The first that cannot be
-// undone ends it: nobody goes on from there.
+// compensateOpenly undoes in a run without a record. Nobody goes on from there,
+// so that one that cannot be undone is no reason to leave the others.
 func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) error {
+	var first error
 	undos := in.steps.toUndo()
 	for _, u := range undos {
 		err := c.openly(ctx, in, func(ctx context.Context) error { return in.undo(ctx, u.name, undos) })
 		if err != nil {
 			in.outer.gets(err)
-			return &CompensationError{KeyHash: c.hash, Step: u.name, Err: err, Cause: unmarked(cause)}
+			failed := &CompensationError{KeyHash: c.hash, Step: u.name, Err: err, Cause: unmarked(cause)}
+			if first == nil {
+				first = failed
+				continue
+			}
+			c.passOver(failed)
 		}
 	}
+	if first != nil {
+		return first
+	}
 	return cause
+}
+
+// unreached is a finished step that has to be undone, and that this run of the
+// handler has not reached: "" for none. The function that would undo it is not
+// known.
+func (s *steps) unreached(undos []undo) string {
+	var missing []string
+	for name, stored := range s.stored {
+		_, undone := s.stored[undoStep+name]
+		reached := slices.ContainsFunc(undos, func(u undo) bool { return u.name == name })
+		if isUndoable(stored) && !undone && !reached {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return slices.Min(missing)
 }
 
 // compensate undoes the finished steps of a call that has failed for good, and
@@ -93,6 +120,9 @@ func (c *call) compensate(ctx context.Context, h *hold, in *inside, cause error)
 	s := &in.steps
 	unheard := s.unheard() // before what is to undo: a step may be about to add to it
 	undos := s.toUndo()
+	if name := s.unreached(undos); name != "" && s.failed == nil {
+		return nil, &CompensationError{KeyHash: c.hash, Step: name, Err: notReached(name), Cause: unmarked(cause)}
+	}
 	if s.failed == nil && len(undos) == 0 && (unheard == nil || unheard.Err != errStillRuns) {
 		return nil, nil
 	}
@@ -141,10 +171,14 @@ func (in *inside) undo(ctx context.Context, name string, undos []undo) error {
 		return nil
 	}
 	if at < 0 {
-		return &StepError{Step: name, Reason: "it has to be undone, and the handler no longer reaches it"}
+		return notReached(name)
 	}
 	run := func(ctx context.Context) error { return undos[at].fn(ctx, undos[at].data) }
 	return in.stepAs(ctx, undoStep+name, &step{name: undoStep + name, work: undoing(run)})
+}
+
+func notReached(name string) error {
+	return &StepError{Step: name, Reason: "it has to be undone, and the handler no longer reaches it"}
 }
 
 // undoing is the work of a step that undoes another.

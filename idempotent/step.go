@@ -40,8 +40,9 @@ func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, 
 // undo gets the result of do as it was stored. An error of it ends the
 // call with a [*CompensationError] and releases the key. The next attempt goes on
 // undoing: the handler runs again to where it is given its finished steps,
-// and any other is refused, whatever the handler then returns. So it has to reach the same steps in every
-// attempt.
+// and any other is refused, whatever the handler then returns. So it has to
+// reach the same steps in every attempt: one that fails for good before it has
+// reached them all gets a [*CompensationError], and nothing is stored as failed.
 //
 // Other errors of the handler undo nothing: the next attempt goes on from the
 // steps that are finished. Within another step a SagaStep is refused: an attempt

@@ -13,6 +13,10 @@ const (
 	stepPayload     = '@' // where its result is kept
 )
 
+// stepUndoable stands before that, if the call has to undo the step when it
+// fails for good.
+const stepUndoable = '~'
+
 func tagged(e enclosed) []byte {
 	switch {
 	case e.unavailable != "":
@@ -25,6 +29,9 @@ func tagged(e enclosed) []byte {
 }
 
 func untagged(stored []byte) enclosed {
+	if isUndoable(stored) {
+		stored = stored[1:]
+	}
 	if len(stored) == 0 {
 		return enclosed{unavailable: "what is stored is no result of a step"}
 	}
@@ -40,13 +47,15 @@ func untagged(stored []byte) enclosed {
 	}
 }
 
+func isUndoable(stored []byte) bool { return len(stored) > 0 && stored[0] == stepUndoable }
+
 // finish keeps the result of a step that was done. It answers the encoded
 // result, nil where it is not kept.
-func (s *steps) finish(ctx context.Context, full string, w work) ([]byte, error) {
+func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, error) {
 	if !s.keeps {
 		return nil, nil
 	}
-	data, err := w.encode()
+	data, err := st.encode()
 	e := enclosed{unavailable: "it could not be encoded"}
 	if err == nil {
 		if e, err = s.x.enclose(ctx, s.place(full), data); e.unavailable != "" {
@@ -56,10 +65,10 @@ func (s *steps) finish(ctx context.Context, full string, w work) ([]byte, error)
 	if err != nil {
 		s.passOver(err)
 	}
-	err = s.write(ctx, full, tagged(e))
+	err = s.write(ctx, full, st.marked(tagged(e)))
 	if errors.Is(err, ErrTooLarge) {
 		s.passOver(err)
-		data, err = nil, s.write(ctx, full, tagged(enclosed{unavailable: "it was too large"}))
+		data, err = nil, s.write(ctx, full, st.marked(tagged(enclosed{unavailable: "it was too large"})))
 	}
 	if err != nil && errors.Is(err, ErrTooLarge) { // there is not even room for that
 		err = &StoreError{Op: "step", Executed: true, Err: err}
@@ -73,6 +82,18 @@ func (s *steps) finish(ctx context.Context, full string, w work) ([]byte, error)
 	return data, err
 }
 
+func (st *step) marked(stored []byte) []byte {
+	if st.undo == nil {
+		return stored
+	}
+	return append([]byte{stepUndoable}, stored...)
+}
+
+// longestRefusal is how long a write is repeated that the store refuses, and
+// would refuse again: long enough for credentials that ran out to be renewed.
+// A heartbeat that goes well could keep it going for ever.
+const longestRefusal = 30 * time.Second
+
 // write makes the fenced write of a finished step, as often as needed until the
 // handler's time is up, and at least once.
 func (s *steps) write(ctx context.Context, full string, value []byte) error {
@@ -80,6 +101,7 @@ func (s *steps) write(ctx context.Context, full string, value []byte) error {
 	fence := Fence{ID: s.id, Owner: s.owner}
 	s.mu.Unlock()
 	change := Change{Steps: map[string][]byte{full: value}}
+	began := time.Now()
 	for try := 1; ; try++ {
 		met, ok, err := s.send(ctx, fence, change)
 		switch {
@@ -95,7 +117,7 @@ func (s *steps) write(ctx context.Context, full string, value []byte) error {
 				s.lose(lost)
 			}
 			return lost
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, err != nil && !errors.Is(err, ErrUnavailable) && time.Since(began) > longestRefusal:
 			return &StoreError{Op: "step", Executed: true, Err: errors.Join(context.Cause(ctx), err)}
 		}
 		s.x.rest(ctx, backoff(try))

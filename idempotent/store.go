@@ -120,6 +120,12 @@ func (e *Rejected) Unwrap() error { return e.Err }
 // covered by [FailOpen].
 var ErrUnavailable = errors.New("idempotent: store unavailable")
 
+// ErrNotWritten marks errors of a [Transactional] store that say of a write
+// with an attachment that this request wrote nothing, and that another may do
+// better: conflicts with other transactions. What an earlier request has done
+// they leave open.
+var ErrNotWritten = errors.New("idempotent: nothing was written")
+
 // ErrThrottled marks those of the errors that are [ErrUnavailable], and it wraps
 // that, in which the store refused for its load: more capacity would have
 // helped. Observers count them apart.

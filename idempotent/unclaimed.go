@@ -57,6 +57,8 @@ func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with At
 			return c.settleUnclaimed(ctx, h, in, refused.Err)
 		}
 		return c.settle(ctx, h, in, refused.Err)
+	case errors.Is(err, ErrNotWritten) && !c.unheard:
+		return c.nothingCommitted(err)
 	case err != nil:
 		// There is nothing to fence: a copy of it may still arrive.
 		return c.outcomeUnknown(err)
@@ -139,7 +141,9 @@ func (c *call) put(ctx context.Context, h *hold, end Change) (met Record, ok boo
 		case ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
 			return Record{}, false, err
 		}
-		unheard, c.unheard = err, true
+		if !errors.Is(err, ErrNotWritten) {
+			unheard, c.unheard = err, true
+		}
 		c.rest(ctx, backoff(try))
 	}
 }
@@ -166,10 +170,14 @@ func (c *call) commitAlone(ctx context.Context, in *inside, with Attachment) (*R
 			return nil, nil
 		case errors.As(err, &refused) && unheard == nil:
 			return refused, nil
+		case ctx.Err() != nil && errors.Is(err, ErrNotWritten) && unheard == nil:
+			return nil, c.nothingCommitted(err)
 		case refused != nil, ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
 			return nil, c.outcomeUnknown(errors.Join(err, unheard))
 		}
-		unheard = err
+		if !errors.Is(err, ErrNotWritten) {
+			unheard = err
+		}
 		c.rest(ctx, backoff(try))
 	}
 }

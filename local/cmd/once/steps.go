@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,16 +58,19 @@ func (r *record) readSteps(stored map[string]types.AttributeValue) {
 	}
 }
 
+// undoable stands before a step that is undone if its call fails for good.
+const undoable = "~"
+
 func newStep(name string, v types.AttributeValue) step {
 	s := step{Name: name, Bytes: valueBytes(v), Kept: keptUnknown}
 	tag := byte(0)
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
-		tag = first(v.Value)
+		tag = first(strings.TrimPrefix(v.Value, undoable))
 	case *types.AttributeValueMemberB:
 		switch first(v.Value) { // the store's own tags
 		case 'r':
-			tag = first(v.Value[1:])
+			tag = first(bytes.TrimPrefix(v.Value[1:], []byte(undoable)))
 		case 'z':
 			s.Kept = keptCompressed
 		}
