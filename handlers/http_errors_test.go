@@ -165,6 +165,25 @@ func TestMiddlewareMeetsAStoredFailure(t *testing.T) {
 	s.ran(1)
 }
 
+// A client whose request failed is not told that it was carried out, only
+// because its error cannot be read.
+func TestHTTPFailureThatCannotBeGiven(t *testing.T) {
+	for status, carriedOut := range map[idempotent.Status]bool{idempotent.Completed: true, idempotent.Failed: false} {
+		forEachHTTP(t, func(t *testing.T, d httpDriver) {
+			store := &hooked{Memory: idempotent.NewMemory(0)}
+			s := newSite(t, d, newExecutor(t, store, nil), nil, created)
+			s.get(k)
+			store.plant(t, func(r *idempotent.Record) {
+				r.Status, r.Lease, r.Data, r.Unavailable = status, time.Time{}, nil, "it could not be sealed"
+			})
+			if _, detail := isProblem(t, s.get(k), 500); strings.Contains(detail, "carried out") != carriedOut {
+				t.Errorf("%s: %q", status, detail)
+			}
+			s.ran(1)
+		})
+	}
+}
+
 func TestHTTPPanic(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {

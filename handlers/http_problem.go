@@ -54,6 +54,10 @@ func (o *HTTPOptions) problem(err error) (p httpProblem, ok bool) {
 		return httpProblem{status: http.StatusInternalServerError, title: "The outcome is not known",
 			detail: "Whether this request was carried out is not known, and it is not tried again before it was looked into. Do not send it with another key."}, true
 	case *idempotent.ResultUnavailableError:
+		if e.Failed {
+			return httpProblem{status: http.StatusInternalServerError, title: "The answer is not available",
+				detail: "This request failed for good, and its answer cannot be given. Do not send it with another key before it was looked into."}, true
+		}
 		return httpProblem{status: http.StatusInternalServerError, title: "The answer is not available",
 			detail: "This request was carried out, but its answer cannot be given. Do not send it with another key."}, true
 	case *idempotent.StoreError:

@@ -160,12 +160,14 @@ func (c *call) decode(ctx context.Context, record Record) error {
 	}
 	data, err := c.disclosed(ctx, record)
 	if err != nil {
-		return unavailable(c.hash, err)
+		failed := unavailable(c.hash, err)
+		failed.Failed = record.Status == Failed
+		return failed
 	}
 	if record.Status == Failed {
 		replayed, err := decodeFailure(data)
 		if err != nil {
-			return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored error does not decode", Err: err}
+			return &ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: "the stored error does not decode", Err: err}
 		}
 		return replayed
 	}

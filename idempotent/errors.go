@@ -155,13 +155,27 @@ func (e *ReplayedError) Is(target error) bool { return target == ErrReplayed }
 // fetched, opened or decoded into the type asked for. Err says more, where
 // there is more: what a missing permission or an outage keeps from this call, a
 // later one gets.
+//
+// With Failed or Step it says something else of the work.
 type ResultUnavailableError struct {
 	KeyHash string
-	Reason  string
-	Err     error
+	// Failed: the work has failed for good, and it is the stored error that
+	// cannot be given. Do not take it for done.
+	Failed bool
+	// Step is the finished [Step] whose result is meant, "" where it is the
+	// call's: the work is begun, and the key is not finished.
+	Step   string
+	Reason string
+	Err    error
 }
 
 func (e *ResultUnavailableError) Error() string {
+	switch {
+	case e.Failed:
+		return fmt.Sprintf("idempotent: the work of this key (%s) failed for good, but its error cannot be given: %s", short(e.KeyHash), e.Reason)
+	case e.Step != "":
+		return fmt.Sprintf("idempotent: the step %q of the work of this key (%s) was done, but its result cannot be given: %s", e.Step, short(e.KeyHash), e.Reason)
+	}
 	return fmt.Sprintf("idempotent: the work of this key (%s) was done, but its result cannot be given: %s", short(e.KeyHash), e.Reason)
 }
 

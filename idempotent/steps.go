@@ -148,15 +148,15 @@ func (s *steps) free(full string) {
 // replay gives a step what an earlier attempt has stored.
 func (s *steps) replay(ctx context.Context, full string, stored []byte, st *step) error {
 	data, err := s.x.disclose(ctx, s.place(full), untagged(stored))
-	if err == nil {
-		err = st.decode(data)
-	}
 	if err != nil {
-		err = &ResultUnavailableError{KeyHash: s.hash, Reason: "of the step " + full + ", which is finished", Err: err}
-		if st.undo != nil {
-			// A failure must not pass for undone.
-			st.undo = func(context.Context, []byte) error { return err }
-		}
+		lost := unavailable(s.hash, err)
+		lost.Step, err = full, lost
+	} else if err = st.decode(data); err != nil {
+		err = &ResultUnavailableError{KeyHash: s.hash, Step: full, Reason: "the stored result does not decode into the type asked for", Err: err}
+	}
+	if err != nil && st.undo != nil {
+		// A failure must not pass for undone.
+		st.undo = func(context.Context, []byte) error { return err }
 	}
 	s.finished(full, data, st)
 	return err
