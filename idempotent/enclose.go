@@ -29,11 +29,7 @@ func (x *Executor) enclose(ctx context.Context, p Place, data []byte) (enclosed,
 	if !seals && !x.spills(p, data) {
 		return enclosed{data: data}, nil
 	}
-	limit := longestEnclosing
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = max(min(limit, time.Until(deadline)*2/3), shortestAttempt)
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	ctx, cancel := x.enclosing(ctx)
 	defer cancel()
 	if seals {
 		err := x.persist(ctx, func(ctx context.Context) (err error) {
@@ -47,6 +43,11 @@ func (x *Executor) enclose(ctx context.Context, p Place, data []byte) (enclosed,
 			return enclosed{data: data}, nil
 		}
 	}
+	return x.spill(ctx, data)
+}
+
+// spill puts data elsewhere, sealed if it has to be.
+func (x *Executor) spill(ctx context.Context, data []byte) (enclosed, error) {
 	var reference string
 	err := x.persist(ctx, func(ctx context.Context) (err error) {
 		reference, err = x.put(ctx, data)
@@ -64,8 +65,17 @@ func (x *Executor) spills(p Place, data []byte) bool {
 }
 
 // longestEnclosing keeps a sealer or a payload store that is set up wrongly
-// from holding every call for the whole of a long lease.
+// from holding every call for the whole of a long lease. A longer Reserve says
+// that it is meant.
 const longestEnclosing = 30 * time.Second
+
+func (x *Executor) enclosing(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := max(longestEnclosing, x.config.Reserve)
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = max(min(limit, time.Until(deadline)*2/3), shortestAttempt)
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), limit)
+}
 
 // persist tries again what fails, until ctx is done. The pieces of time are
 // halves of what is left, and not attemptTime's: a large payload on a slow way

@@ -7,7 +7,8 @@ import "context"
 //
 // A handler's work is done when its result is put, so Put is tried again, with
 // pauses, for up to two thirds of the time that is left to record the result,
-// unless its error is marked [Permanent]. If it fails to the end, the record is
+// and 30 s or Config.Reserve, whichever is longer, unless its error is marked
+// [Permanent]. A try has half of what is left of that. If it fails to the end, the record is
 // completed without the result, and replays get a [*ResultUnavailableError].
 // When Get fails, only the call that asked gets that error: nothing is run
 // again, and the next call asks again.

@@ -42,7 +42,7 @@ func (s *steps) readFailure(ctx context.Context) error {
 		err = json.Unmarshal(data, f)
 	}
 	if err != nil {
-		return &ResultUnavailableError{KeyHash: s.hash, Reason: "it has failed for good, and what is to be undone cannot be read", Err: err}
+		return &ResultUnavailableError{KeyHash: s.hash, Failed: true, Reason: "what of it is to be undone cannot be read", Err: err}
 	}
 	s.failed = f
 	return nil

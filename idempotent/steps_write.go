@@ -62,10 +62,18 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 			data = nil
 		}
 	}
+	if full == failureStep && e.unavailable != "" {
+		// It is no work that was done, and of no use without what it says.
+		return nil, &undisclosed{reason: "what is to be undone: " + e.unavailable, err: unmarked(err)}
+	}
 	if err != nil {
 		s.passOver(err)
 	}
 	err = s.write(ctx, full, st.marked(tagged(e)))
+	if errors.Is(err, ErrTooLarge) && e.payload == "" && e.unavailable == "" && s.x.config.Payloads != nil {
+		// Small by itself, it does not fit beside the other steps.
+		err = s.writeElsewhere(ctx, full, st, e.data)
+	}
 	if errors.Is(err, ErrTooLarge) {
 		s.passOver(err)
 		data, err = nil, s.write(ctx, full, st.marked(tagged(enclosed{unavailable: "it was too large"})))
@@ -93,6 +101,17 @@ func (st *step) marked(stored []byte) []byte {
 // would refuse again: long enough for credentials that ran out to be renewed.
 // A heartbeat that goes well could keep it going for ever.
 const longestRefusal = 30 * time.Second
+
+// writeElsewhere answers ErrTooLarge also if there is no elsewhere.
+func (s *steps) writeElsewhere(ctx context.Context, full string, st *step, data []byte) error {
+	limited, cancel := s.x.enclosing(ctx)
+	e, err := s.x.spill(limited, data)
+	cancel()
+	if err != nil {
+		return errors.Join(ErrTooLarge, err)
+	}
+	return s.write(ctx, full, st.marked(tagged(e)))
+}
 
 // write makes the fenced write of a finished step, as often as needed until the
 // handler's time is up, and at least once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"time"
 )
 
 // runUnclaimed runs the handler without a claim (see Config.Optimistic): what
@@ -149,9 +150,9 @@ func (c *call) put(ctx context.Context, h *hold, end Change) (met Record, ok boo
 }
 
 // unclaimed gives the end of a run without a claim the time that it would have
-// with one.
+// with one. The clock was last looked at before the run.
 func (c *call) unclaimed(h *hold) *hold {
-	return &hold{record: Record{Lease: c.x.leaseFrom(wall(c.now), h.invocation)}, invocation: h.invocation}
+	return &hold{record: Record{Lease: c.x.leaseFrom(wall(time.Now()), h.invocation)}, invocation: h.invocation}
 }
 
 // commitAlone commits what a handler has attached that runs without a record.
