@@ -138,7 +138,7 @@ func (c *call) inside(ctx context.Context, h *hold) *inside {
 		in.claim.Attempt, in.claim.takeover = h.record.Attempt, h.record.Used() > 1
 		in.invocation = h.invocation // ctx ends earlier, by the Reserve
 		if !h.open {
-			in.steps.keeps, in.steps.stored = true, h.record.Steps
+			in.steps.keeps, in.steps.stored, in.steps.invocation = true, h.record.Steps, h.invocation
 			in.steps.handOver(h.record)
 		}
 	}

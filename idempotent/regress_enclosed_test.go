@@ -106,6 +106,33 @@ func TestStepThatDoesNotFitIsKeptElsewhere(t *testing.T) {
 	}
 }
 
+// What bounds the call of a provider does not bound the keeping of its answer.
+func TestStepWithItsOwnDeadlineIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, payloads := idempotent.NewMemory(0), newShelf()
+		payloads.put = func(ctx context.Context) (string, error) {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(time.Second):
+				return "", nil
+			}
+		}
+		_, _, _ = do(t.Context(), newExecutor(t, store, spilling(payloads)), func(ctx context.Context) (string, error) {
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_, err := idempotent.Step(short, "charge", func(context.Context) (string, error) {
+				time.Sleep(900 * time.Millisecond)
+				return large, nil
+			})
+			return "", errors.Join(errors.New("try again"), err)
+		})
+		if kept := stored(t, store).Steps["charge"]; !strings.HasPrefix(string(kept), "@") {
+			t.Errorf("stored %q", kept)
+		}
+	})
+}
+
 // A Reserve that is larger than what is usual is time for a large payload.
 func TestReserveIsTimeToPut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,9 @@ import (
 type steps struct {
 	x *Executor // nil: the context belongs to no call
 	identity
-	keeps  bool              // false where nothing is claimed
-	stored map[string][]byte // by earlier attempts
+	keeps      bool              // false where nothing is claimed
+	stored     map[string][]byte // by earlier attempts
+	invocation time.Time         // its end, or zero
 
 	mu        sync.Mutex
 	owner     string

@@ -58,7 +58,9 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 	data, err := st.encode()
 	e := enclosed{unavailable: "it could not be encoded"}
 	if err == nil {
-		if e, err = s.x.enclose(ctx, s.place(full), data); e.unavailable != "" {
+		limited, cancel := s.keeping(ctx)
+		defer cancel()
+		if e, err = s.x.enclose(limited, s.place(full), data); e.unavailable != "" {
 			data = nil
 		}
 	}
@@ -104,13 +106,25 @@ const longestRefusal = 30 * time.Second
 
 // writeElsewhere answers ErrTooLarge also if there is no elsewhere.
 func (s *steps) writeElsewhere(ctx context.Context, full string, st *step, data []byte) error {
-	limited, cancel := s.x.enclosing(ctx)
+	limited, cancel := s.keeping(ctx)
+	defer cancel()
+	limited, stop := s.x.enclosing(limited)
+	defer stop()
 	e, err := s.x.spill(limited, data)
-	cancel()
 	if err != nil {
 		return errors.Join(ErrTooLarge, err)
 	}
 	return s.write(ctx, full, st.marked(tagged(e)))
+}
+
+// keeping gives a step that is done the time of the whole handler: the step's
+// own context may be one that bounds what it calls.
+func (s *steps) keeping(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx = context.WithoutCancel(ctx)
+	if s.invocation.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, s.invocation.Add(-s.x.config.Reserve))
 }
 
 // write makes the fenced write of a finished step, as often as needed until the

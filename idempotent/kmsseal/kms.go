@@ -7,6 +7,9 @@
 // kms:Decrypt on it and nothing else; policies can require the encryption
 // context: kms:EncryptionContext:purpose is [Purpose].
 //
+// The first result of a process, and one each hour, needs a request to KMS after
+// its handler has returned, in the time of Config.Reserve.
+//
 // Enable the key's own rotation at will: KMS unwraps with its former material.
 // A key that is disabled, or scheduled for deletion, takes all results with it
 // that it has wrapped the keys of: callers get an

@@ -33,7 +33,7 @@ type DataKeyOptions struct {
 	Former []string
 	// MaxAge is how long a data key seals, and how long an unwrapped one
 	// opens before the KMS is asked again: for so long a key that was
-	// disabled still works here. Default 1 h.
+	// disabled still works here. Default 1 h, at least 1 s.
 	MaxAge time.Duration
 	// MaxUses is how many values a data key seals. Default 1,048,576, at
 	// most 2^30: random nonces allow 2^32.
@@ -68,8 +68,9 @@ func DataKeys(kms KMS, keyID string, o *DataKeyOptions) (Keys, error) {
 	if kms == nil {
 		errs = append(errs, errors.New("seal: the KMS is nil"))
 	}
-	if d.maxAge < 0 {
-		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.MaxAge is %v, below 0", d.maxAge))
+	if d.maxAge < time.Second {
+		// A key that is too old when it comes would be asked for again and again.
+		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.MaxAge is %v, below 1 s", d.maxAge))
 	}
 	if d.maxUses < 0 || d.maxUses > 1<<30 {
 		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.MaxUses is %d, not between 0 and 2^30", d.maxUses))

@@ -278,6 +278,7 @@ func TestDataKeysRefusesMistakes(t *testing.T) {
 		"long id":         {&kms{}, strings.Repeat("a", 256), seal.DataKeyOptions{}},
 		"empty former id": {&kms{}, "arn", seal.DataKeyOptions{Former: []string{""}}},
 		"MaxAge":          {&kms{}, "arn", seal.DataKeyOptions{MaxAge: -1}},
+		"tiny MaxAge":     {&kms{}, "arn", seal.DataKeyOptions{MaxAge: time.Second - 1}},
 		"MaxUses":         {&kms{}, "arn", seal.DataKeyOptions{MaxUses: -1}},
 		"too many uses":   {&kms{}, "arn", seal.DataKeyOptions{MaxUses: 1<<30 + 1}},
 		"CacheKeys":       {&kms{}, "arn", seal.DataKeyOptions{CacheKeys: -1}},

@@ -17,8 +17,9 @@
 // confirm a guess of it, and tell equal payloads. For payloads that can be
 // guessed, fingerprint a keyed hash of them instead (idempotent.Key.Fingerprint).
 // The size of what is sealed shows, too. Whoever can write the table can still
-// delete records, mark a result as unavailable, and put back what was sealed
-// for the same record before.
+// delete records, mark a result as unavailable or a step as undone, mark a
+// record as done where no result is asked for (idempotent.WrapEffect), and put
+// back what was sealed for the same id before, be it in another table.
 //
 // # What it costs
 //
@@ -29,8 +30,9 @@
 //
 // Every sealed value names its key. To rotate static keys, first give all
 // functions the new key beside the current one; then make it current; then, when
-// the longest Retention is over since the last function has changed, drop the
-// old one. Data keys rotate by themselves; for another KMS key, name the old
+// the longest Retention is over since the last function has changed, and no
+// record in progress has steps from before (with Config.MaxAttempts one may wait
+// for a person), drop the old one. Data keys rotate by themselves; for another KMS key, name the old
 // one in DataKeyOptions.Former for as long.
 //
 // What was sealed with a key that is gone cannot be opened: its callers get an
