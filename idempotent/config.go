@@ -67,7 +67,8 @@ type Config struct {
 
 	// Payloads keeps large results outside of the record. Its objects must
 	// live longer than the Retention. Storing one takes time after the
-	// handler has returned, which on Lambda only a larger Reserve ensures.
+	// handler has returned, when the lease is no longer extended: on Lambda
+	// only a larger Reserve ensures it, elsewhere a longer Lease.
 	// See [PayloadStore]. Other libraries that share the table cannot follow
 	// the references. Default none: what the store cannot hold is replayed
 	// as a [*ResultUnavailableError].

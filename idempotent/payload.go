@@ -13,6 +13,9 @@ import "context"
 // When Get fails, only the call that asked gets that error: nothing is run
 // again, and the next call asks again.
 //
+// Put and Get return when their context ends: the lease is not extended while
+// a result is put, so that a Put that hangs past it has the work repeated.
+//
 // Errors reach logs and callers, and must quote nothing of the data.
 type PayloadStore interface {
 	// Put stores data and gives the reference by which Get finds it: valid
@@ -28,7 +31,7 @@ type PayloadStore interface {
 // steps. Package seal has one. It is used by many calls at once.
 //
 // Seal is tried again as the Put of a [PayloadStore] is, and what was said
-// there of errors holds here too. A result is sealed before it is put
+// there of errors and contexts holds here too. A result is sealed before it is put
 // anywhere.
 type Sealer interface {
 	// Seal gives the sealed form of data, which begins with

@@ -48,7 +48,9 @@
 // A result is put after the handler has returned, in the time that the
 // executor's Config.Reserve has kept for it: give it more than the default of
 // 500 ms. Elsewhere than on Lambda it is the time that is left of the Lease,
-// which is no longer extended then: give that three times what a put may take.
+// which is no longer extended then: two thirds at least when the handler
+// returns. Two thirds of that are for the put, and half of these for the first
+// try: give the Lease six times what a put may take.
 //
 // A put holds the result, its sealed form and what is sent in memory at once. A
 // function that runs out of memory there has done its work and recorded
