@@ -1,6 +1,8 @@
 package dynamo
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -40,5 +42,41 @@ func TestStepIsRefusedAsTooLarge(t *testing.T) {
 	}
 	if err := add("another", 100); err != nil {
 		t.Errorf("a small one: %v", err)
+	}
+}
+
+// drawer is a PayloadStore for one thing.
+type drawer struct{ data []byte }
+
+func (d *drawer) Put(_ context.Context, data []byte) (string, error) {
+	d.data = bytes.Clone(data)
+	return "it", nil
+}
+func (d *drawer) Get(context.Context, string) ([]byte, error) { return bytes.Clone(d.data), nil }
+
+// Of two steps that fit into an item each, but not together, the second is
+// kept elsewhere, where there is an elsewhere.
+func TestStepThatDoesNotFitBesideAnother(t *testing.T) {
+	x, err := idempotent.New("op", localStore(t), &idempotent.Config{Payloads: &drawer{}, PayloadAbove: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := errors.New("again")
+	for attempt := range 2 {
+		ran := 0
+		_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
+			for i, name := range []string{"first", "second"} {
+				noise := make([]byte, 220<<10)
+				rand.NewChaCha8([32]byte{byte(i)}).Read(noise)
+				got, err := idempotent.Step(ctx, name, func(context.Context) ([]byte, error) { ran++; return noise, nil })
+				if err != nil || !bytes.Equal(got, noise) {
+					t.Errorf("attempt %d: %s: %d bytes, %v", attempt, name, len(got), err)
+				}
+			}
+			return 0, again
+		})
+		if err != again || ran != 2-2*attempt {
+			t.Errorf("attempt %d: %v; %d steps ran", attempt, err, ran)
+		}
 	}
 }
