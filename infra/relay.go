@@ -94,9 +94,9 @@ type Relay struct {
 }
 
 // NewRelay makes the function of handlers.OutboxRelay, feeds it from the
-// outbox's stream with what is inserted, lets it mark what it has published,
-// and tells it the table's name, OUTBOX_TABLE. It has no access to records;
-// that it may publish is yours to grant.
+// outbox's stream with what is written and not published, lets it mark what it
+// has published, and tells it the table's name, OUTBOX_TABLE. It has no access
+// to records; that it may publish is yours to grant.
 //
 // One batch of a shard runs at a time: with more, Lambda keeps the order of
 // the writes to one item, and an aggregate has many.
@@ -112,9 +112,13 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 	function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(p.Outbox.Table, &awslambdaeventsources.DynamoEventSourceProps{
 		BatchSize:          jsii.Number(p.BatchSize),
 		BisectBatchOnError: jsii.Bool(true),
-		// The marks are writes too, and expiry is one.
+		// A call that is made anew writes over its item, and that is published
+		// too. The marks are writes, and expiry is one, that are not.
 		Filters: &[]*map[string]any{awslambda.FilterCriteria_Filter(&map[string]any{
-			"eventName": awslambda.FilterRule_IsEqual("INSERT"),
+			"eventName": awslambda.FilterRule_Or(jsii.String("INSERT"), jsii.String("MODIFY")),
+			"dynamodb": map[string]any{"NewImage": map[string]any{
+				"published": map[string]any{"N": awslambda.FilterRule_NotExists()}, // of a leaf: that is all it can tell
+			}},
 		})},
 		MaxBatchingWindow:       seconds(p.BatchingWindow),
 		MaxRecordAge:            seconds(p.MaxAge),

@@ -40,7 +40,7 @@ func TestRelay(t *testing.T) {
 		"BisectBatchOnFunctionError":     true,
 		"DestinationConfig":              map[string]any{"OnFailure": map[string]any{"Destination": map[string]any{"Fn::GetAtt": []any{"RelayFailures", "Arn"}}}},
 		"EventSourceArn":                 map[string]any{"Fn::GetAtt": []any{"Outbox", "StreamArn"}},
-		"FilterCriteria":                 map[string]any{"Filters": []any{map[string]any{"Pattern": `{"eventName":["INSERT"]}`}}},
+		"FilterCriteria":                 map[string]any{"Filters": []any{map[string]any{"Pattern": `{"dynamodb":{"NewImage":{"published":{"N":[{"exists":false}]}}},"eventName":["INSERT","MODIFY"]}`}}},
 		"FunctionName":                   map[string]any{"Ref": "RelayFunction"},
 		"FunctionResponseTypes":          []any{"ReportBatchItemFailures"},
 		"MaximumBatchingWindowInSeconds": 0.0,
@@ -99,6 +99,9 @@ func TestRelayBreaks(t *testing.T) {
 		"two batches at once": func(b template.Template) { only(t, b, mappingType).Properties()["ParallelizationFactor"] = 2.0 },
 		"keys only in the stream": func(b template.Template) {
 			b.Resources()["Outbox"].Properties()["StreamSpecification"] = map[string]any{"StreamViewType": "KEYS_ONLY"}
+		},
+		"what is written over": func(b template.Template) {
+			only(t, b, mappingType).Properties()["FilterCriteria"] = map[string]any{"Filters": []any{map[string]any{"Pattern": `{"eventName":["INSERT"]}`}}}
 		},
 		"other keys": func(b template.Template) { delete(b.Resources()["Outbox"].Properties(), "KeySchema") },
 		"no mark":    func(b template.Template) { delete(only(t, b, "AWS::IAM::Policy").Properties(), "PolicyDocument") },

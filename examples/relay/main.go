@@ -1,8 +1,10 @@
 // Command relay is a Lambda function behind the stream of an outbox: it
 // publishes what transactions have left there, such as those of
 // examples/checkout, to a queue. The event source mapping must have
-// ReportBatchItemFailures, a filter on INSERT, and one batch of a shard at a
-// time.
+// ReportBatchItemFailures, one batch of a shard at a time, and a filter on what
+// is not published:
+//
+//	{"eventName":["INSERT","MODIFY"],"dynamodb":{"NewImage":{"published":{"N":[{"exists":false}]}}}}
 //
 // Its log goes to standard error.
 //
