@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
@@ -22,7 +23,7 @@ type order struct {
 
 // receipt is the answer, the item of the order and the message about it.
 type receipt struct {
-	ID          string `json:"-" dynamodbav:"id"` // the customer's and the order's
+	ID          string `json:"-" dynamodbav:"id"` // the customer's and the order's, see orderID
 	OrderID     string `json:"orderId" dynamodbav:"orderId"`
 	Customer    string `json:"customer" dynamodbav:"customer"`
 	Amount      int64  `json:"amount" dynamodbav:"amount"`
@@ -48,12 +49,19 @@ func (s *shop) checkout(ctx context.Context, o order) (receipt, error) {
 		return receipt{}, err
 	}
 	return s.place(ctx, receipt{
-		ID: o.Customer + "/" + o.OrderID, OrderID: o.OrderID, Customer: o.Customer, Amount: o.Amount,
+		ID: orderID(o), OrderID: o.OrderID, Customer: o.Customer, Amount: o.Amount,
 		Reservation: reserved.ID, Charge: charged.ID,
 	})
 }
 
+// orderID escapes its parts: order b/c of a is not order c of a/b.
+func orderID(o order) string { return url.PathEscape(o.Customer) + "/" + url.PathEscape(o.OrderID) }
+
 // place writes nothing itself: all is committed when the handler has returned.
+//
+// An order that is there with this very charge is this order, placed before its
+// record was over: the services have known their keys for longer. To refuse it
+// would undo what that order was paid with.
 func (s *shop) place(ctx context.Context, r receipt) (receipt, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -61,7 +69,8 @@ func (s *shop) place(ctx context.Context, r receipt) (receipt, error) {
 	}
 	tx := dynamo.Transaction(ctx)
 	isNew := expression.AttributeNotExists(expression.Name("id"))
-	tx.Put(s.orders, r, dynamo.If(isNew).Else(func(*dynamo.TransactionError) error {
+	isThis := expression.Name("charge").Equal(expression.Value(r.Charge))
+	tx.Put(s.orders, r, dynamo.If(isNew.Or(isThis)).Else(func(*dynamo.TransactionError) error {
 		return idempotent.Permanent(&OrderExistsError{OrderID: r.OrderID})
 	}))
 	tx.Publish(dynamo.Message{Aggregate: r.ID, Destination: "order-events", Type: "OrderPlaced", Body: body})

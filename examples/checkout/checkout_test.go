@@ -49,9 +49,11 @@ func run(m *testing.M) (code int) {
 // function is the compiled function with tables and services of its own.
 type function struct {
 	*lambdaruntime.Runtime
-	client         *dynamodb.Client
-	orders, outbox string
-	services       *providers.Providers
+	client   *dynamodb.Client
+	records  string // the names of the tables
+	orders   string
+	outbox   string
+	services *providers.Providers
 	// interrupt is called after a service has done what it was asked for, and
 	// before it answers.
 	interrupt atomic.Pointer[func(path string)]
@@ -61,7 +63,7 @@ func deploy(t *testing.T, environments int) *function {
 	t.Helper()
 	client, records := dynamodblocal.NewTable(t)
 	_, orders := dynamodblocal.NewTable(t) // its key is an id too
-	f := &function{client: client, orders: orders, outbox: "outbox-" + records, services: providers.New()}
+	f := &function{client: client, records: records, orders: orders, outbox: "outbox-" + records, services: providers.New()}
 	if err := dynamo.CreateOutboxTable(t.Context(), client, f.outbox); err != nil {
 		t.Fatal(err)
 	}
@@ -247,6 +249,40 @@ func TestAnOrderThatExistsIsUndone(t *testing.T) {
 	if n := len(f.items(t, f.outbox)); n != 0 {
 		t.Errorf("%d messages", n)
 	}
+}
+
+// The services remember their keys for longer than the record is kept. What
+// they answer then is what the placed order has: to undo that would give back
+// its money, and keep the order.
+func TestAnOrderWhoseRecordIsOverKeepsItsCharge(t *testing.T) {
+	f := deploy(t, 1)
+	first, refused := send(t, f, theOrder("o-1"))
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	for _, record := range f.items(t, f.records) {
+		_, err := f.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &f.records, Key: map[string]types.AttributeValue{"id": record["id"]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, refused := send(t, f, theOrder("o-1"))
+	if refused != nil || again != first {
+		t.Errorf("got %+v, %v, want %+v", again, refused, first)
+	}
+	f.want(t, 1, "/reservations", "/charges")
+}
+
+// A slash in an id does not make one order of two.
+func TestOrdersOfTwoCustomers(t *testing.T) {
+	f := deploy(t, 1)
+	for _, o := range []order{{Customer: "a/b", OrderID: "c"}, {Customer: "a", OrderID: "b/c"}} {
+		o.SKU, o.Quantity, o.Amount, o.Card = "cup", 2, 1299, "card_1"
+		if _, refused := send(t, f, o); refused != nil {
+			t.Errorf("%s of %s: %v", o.OrderID, o.Customer, refused)
+		}
+	}
+	f.want(t, 2, "/reservations", "/charges", "/reservations", "/charges")
 }
 
 // The process is killed when a service has done its part and the function does

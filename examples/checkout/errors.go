@@ -12,8 +12,7 @@ type OutOfStockError struct{}
 
 func (*OutOfStockError) Error() string { return "it is out of stock" }
 
-// OrderExistsError means that the order was placed before, and its record is
-// over.
+// OrderExistsError means that the order was placed before, with another charge.
 type OrderExistsError struct{ OrderID string }
 
 func (e *OrderExistsError) Error() string { return "the order " + e.OrderID + " is placed already" }
