@@ -31,13 +31,15 @@ func EventBridge(client EventBridgeClient, bus, source string) Publish {
 	return func(ctx context.Context, _ string, batch []handlers.OutboxMessage) ([]error, error) {
 		return calls(ctx, batch,
 			func(m handlers.OutboxMessage) (types.PutEventsRequestEntry, int, error) {
-				switch {
-				case m.Type == "":
+				if m.Type == "" {
 					return types.PutEventsRequestEntry{}, 0, errNoType
-				case len(m.Attributes) > 1: // besides the chain key
-					return types.PutEventsRequestEntry{}, 0, errMoreAttributes
 				}
-				detail, err := handlers.DetailWithChain(m.Body, m.Attributes[handlers.ChainAttribute])
+				for name := range m.Attributes {
+					if name != handlers.ChainAttribute {
+						return types.PutEventsRequestEntry{}, 0, errMoreAttributes
+					}
+				}
+				detail, err := handlers.DetailWithChain(m.Body, chainKey(m))
 				return types.PutEventsRequestEntry{
 					Detail: aws.String(string(detail)), DetailType: &m.Type, EventBusName: &bus, Source: &source,
 				}, len(detail) + len(m.Type) + len(source), err

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,8 +13,8 @@ import (
 )
 
 var (
-	errNotText    = errors.New("outbox: the body is empty or not UTF-8: SQS and SNS take text alone")
-	errAttributes = errors.New("outbox: there are more than 10 attributes with the type, or an empty one")
+	errNotText    = errors.New("outbox: the body is empty, not UTF-8, or has characters that SQS refuses or replaces")
+	errAttributes = errors.New("outbox: there are more than 10 attributes with the type, or an empty one, or one that SQS refuses")
 )
 
 // TypeAttribute is the attribute that has a message's type, in SQS and SNS,
@@ -31,10 +32,12 @@ type textMessage struct {
 
 // newTextMessage checks what would fail a whole call.
 func newTextMessage(m handlers.OutboxMessage, fifo bool) (textMessage, error) {
-	if len(m.Body) == 0 || !utf8.Valid(m.Body) {
+	if len(m.Body) == 0 || !utf8.Valid(m.Body) || strings.ContainsFunc(string(m.Body), noText) {
 		return textMessage{}, errNotText
 	}
-	t := textMessage{body: string(m.Body), attributes: maps.Clone(m.Attributes), bytes: len(m.Body)}
+	t := textMessage{body: string(m.Body), attributes: map[string]string{}, bytes: len(m.Body)}
+	maps.Copy(t.attributes, m.Attributes)
+	t.attributes[handlers.ChainAttribute] = chainKey(m)
 	if _, set := t.attributes[TypeAttribute]; !set && m.Type != "" {
 		t.attributes[TypeAttribute] = m.Type
 	}
@@ -42,7 +45,7 @@ func newTextMessage(m handlers.OutboxMessage, fifo bool) (textMessage, error) {
 		return textMessage{}, errAttributes
 	}
 	for name, value := range t.attributes {
-		if name == "" || value == "" {
+		if !isAttribute(name) || value == "" || strings.ContainsFunc(value, noText) {
 			return textMessage{}, errAttributes
 		}
 		t.bytes += len(name) + len(value) + len("String")
@@ -52,6 +55,29 @@ func newTextMessage(m handlers.OutboxMessage, fifo bool) (textMessage, error) {
 		t.group, t.deduplication = &group, &m.ID
 	}
 	return t, nil
+}
+
+// chainKey is the message's own ID where it has none: one that is read from the
+// table, and not by the relay, is the same message to whoever has it already.
+func chainKey(m handlers.OutboxMessage) string {
+	return cmp.Or(m.Attributes[handlers.ChainAttribute], m.ID)
+}
+
+// isAttribute knows the rules of SQS for names.
+func isAttribute(name string) bool {
+	lower := strings.ToLower(name)
+	return len(name) > 0 && len(name) <= 256 && !strings.ContainsFunc(name, notInName) &&
+		!strings.HasPrefix(name, ".") && !strings.HasSuffix(name, ".") && !strings.Contains(name, "..") &&
+		!strings.HasPrefix(lower, "aws.") && !strings.HasPrefix(lower, "amazon.")
+}
+
+func notInName(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r))
+}
+
+// noText is of what SQS does not take, and at times has put U+FFFD for.
+func noText(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF
 }
 
 func isFIFO(destination string) bool { return strings.HasSuffix(destination, ".fifo") }

@@ -130,6 +130,49 @@ func TestAttributesThatFailACall(t *testing.T) {
 }
 
 // Aggregates are any text; groups are not.
+func TestNamesOfAttributes(t *testing.T) {
+	for name, fits := range map[string]bool{
+		"tenant": true, "a.b-c_9": true, strings.Repeat("a", 256): true, "awsome": true,
+		strings.Repeat("a", 257): false, "a b": false, "größe": false, ".a": false, "a.": false, "a..b": false, "AWS.a": false, "Amazon.a": false,
+	} {
+		messages := batch("{}")
+		messages[0].Attributes[name] = "x"
+		failed, err := outbox.SQS(&service{}, "orders")(t.Context(), "x", messages)
+		if err != nil || (failed[0] == nil) != fits {
+			t.Errorf("%.20q: %v, %v", name, failed, err)
+		}
+	}
+}
+
+// What SQS replaces would be another message under the same id.
+func TestCharactersThatSQSDoesNotTake(t *testing.T) {
+	for _, text := range []string{"a\x00", "\x1b[0m", "\ufffe", "\uffff"} {
+		s := &service{}
+		messages := batch(text, "{}", "a\tb\r\n\u007f\ue000\U0010ffff")
+		messages[1].Attributes["tenant"] = text
+		failed, err := outbox.SQS(s, "orders")(t.Context(), "x", messages)
+		if err != nil || failed[0] == nil || failed[1] == nil || failed[2] != nil || len(s.calls) != 1 || len(s.calls[0]) != 1 {
+			t.Errorf("%q: %v, %v, calls %v", text, failed, err, s.calls)
+		}
+	}
+}
+
+// Who publishes what is pending reads it from the table, without the relay.
+func TestMessagesWithoutAttributes(t *testing.T) {
+	for name := range publishers(&service{}) {
+		s := &service{}
+		messages := batch("{}")
+		messages[0].Attributes = nil
+		if failed, err := publishers(s)[name](t.Context(), "x", messages); err != nil || failed[0] != nil {
+			t.Fatal(name, failed, err)
+		}
+		got := s.calls[0][0]
+		if got.attributes["once_key"] != "String id-0" && got.body != `{"once_key":"id-0"}` {
+			t.Errorf("%s: sent without its key: %+v", name, got)
+		}
+	}
+}
+
 func TestMessageGroups(t *testing.T) {
 	s := &service{}
 	aggregates := []string{"order#1", "Bestellung 1", "größe", strings.Repeat("a", 129), strings.Repeat("a", 128)}
