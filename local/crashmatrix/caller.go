@@ -1,6 +1,7 @@
 package crashmatrix
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ type caller struct {
 	function *lambdaruntime.Runtime
 	retries  int
 	crashes  int
+	wrong    string // the first that was seen between two attempts
 	// disturbed is the last end of an invocation that neither the one kill nor
 	// its lease explains.
 	disturbed error
@@ -35,6 +37,9 @@ func (c *caller) ask(ctx context.Context) (lambdaruntime.Response, error) {
 		if !c.expects(answer, err) {
 			c.disturbed = err
 		}
+		if err := c.look(ctx); err != nil {
+			return answer, err
+		}
 		if time.Now().After(deadline) {
 			return answer, errors.Join(fmt.Errorf("no final answer in %v, at last: %w", patience, err), c.disturbed)
 		}
@@ -44,6 +49,15 @@ func (c *caller) ask(ctx context.Context) (lambdaruntime.Response, error) {
 			return answer, context.Cause(ctx)
 		}
 	}
+}
+
+func (c *caller) look(ctx context.Context) error {
+	if c.glance == nil {
+		return nil
+	}
+	wrong, err := c.glance(ctx)
+	c.wrong = cmp.Or(c.wrong, wrong)
+	return err
 }
 
 // expects a crash, and that retries are refused for as long as its lease holds.

@@ -19,6 +19,7 @@ type checkout struct {
 	forgetful bool   // services
 	card      string // providers.Declined: the second step fails for good
 	exists    bool   // the order: the transaction is refused
+	relents   bool   // it exists no more when the undoing has begun
 	failure   string // the type of the error that is the answer; empty for a receipt
 }
 
@@ -36,22 +37,19 @@ func (c checkout) world(ctx context.Context, s *stage) (_ *world, err error) {
 		return nil, err
 	}
 	if c.exists {
-		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.orders, Item: map[string]types.AttributeValue{
-			"id": &types.AttributeValueMemberS{Value: "c-1/o-17"},
-		}})
-		if err != nil {
+		if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.orders, Item: existing()}); err != nil {
 			return nil, err
 		}
 	}
 	services := providers.New()
-	url, end, err := serve(c.memory(services))
+	url, end, err := serve(c.relenting(s, t.orders, c.memory(services)))
 	if err != nil {
 		return nil, err
 	}
 	return &world{
 		servers: []server{s.dynamodb(), {"services", "PROVIDER_URL", url}},
 		env: []string{
-			"IDEMPOTENCY_TABLE=" + t.records, "ORDERS_TABLE=" + t.orders, "OUTBOX_TABLE=" + t.outbox, "ORDER_EVENTS=order-events",
+			"IDEMPOTENCY_TABLE=" + t.records, "ORDERS_TABLE=" + t.orders, "OUTBOX_TABLE=" + t.outbox,
 		},
 		event: fmt.Appendf(nil, `{"orderId":"o-17","customer":"c-1","sku":"cup","quantity":2,"amount":1299,"card":%q}`, c.card),
 		final: c.final,
@@ -65,13 +63,35 @@ func (c checkout) world(ctx context.Context, s *stage) (_ *world, err error) {
 				return effects{}, err
 			}
 			placed := len(orders)
-			if c.exists {
+			if c.exists && !c.relents {
 				placed--
 			}
 			return c.judge(services, placed, len(messages), p), nil
 		},
 		close: end,
 	}, nil
+}
+
+// relenting takes the reason of the failure away, before the first undoing is
+// done: a call that went forward again would be placed.
+func (c checkout) relenting(s *stage, orders string, services http.Handler) http.Handler {
+	if !c.relents {
+		return services
+	}
+	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		if in.URL.Path == refund {
+			if _, err := s.client.DeleteItem(in.Context(), &dynamodb.DeleteItemInput{TableName: &orders, Key: existing()}); err != nil {
+				http.Error(out, err.Error(), http.StatusInternalServerError)
+				return
+			}
+		}
+		services.ServeHTTP(out, in)
+	})
+}
+
+// existing is the key of the order, and all of one that is there already.
+func existing() map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "c-1/o-17"}}
 }
 
 // memory has forgetful services take every request for a new one.
@@ -95,10 +115,8 @@ func did(services *providers.Providers, path string) (n int) {
 }
 
 func (c checkout) final(r lambdaruntime.Response) bool {
-	if c.failure == "" {
-		return succeeded(r)
-	}
-	return r.FunctionError != nil && r.FunctionError.Type == c.failure
+	// A success that should be none is an answer, and judged.
+	return succeeded(r) || c.failure != "" && r.FunctionError.Type == c.failure
 }
 
 // judge demands all, or all of it undone.

@@ -77,6 +77,11 @@ var modes = []mode{
 		world:   checkout{exists: true, failure: "OrderExistsError"}.world,
 	},
 	{
+		name: "saga, its reason goes away", example: "checkout",
+		promise: "what has begun to be undone is not placed, though nothing refuses it any more",
+		world:   checkout{exists: true, relents: true, failure: "OrderExistsError"}.world,
+	},
+	{
 		name: "saga, twice", example: "checkout",
 		promise: "the same, though a first process was killed while it undid a step",
 		first:   after(9, "services", "POST "+refund),
@@ -84,7 +89,7 @@ var modes = []mode{
 	},
 	{
 		name: "outbox", example: "relay",
-		promise: "every message is out, in order, and one that is out again has the same deduplication id",
+		promise: "every message is out, in order, none is marked before, and one that is out again has the same deduplication id",
 		world:   relay,
 	},
 }
@@ -96,6 +101,9 @@ type world struct {
 	event   []byte
 	// final says that a caller does not ask again after this answer.
 	final func(lambdaruntime.Response) bool
+	// glance looks at what an attempt has left that was not the last, and
+	// answers how it breaks the promise; nil for nothing.
+	glance func(context.Context) (wrong string, err error)
 	// count looks at what has happened in the end.
 	count func(context.Context, point) (effects, error)
 	// close ends what the world has started; nil for nothing.

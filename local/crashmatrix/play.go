@@ -2,6 +2,7 @@ package crashmatrix
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,6 +91,7 @@ func (s *stage) take(ctx context.Context, m mode, p point) (r result, err error)
 	if r.effects, err = w.count(ctx, p); err != nil {
 		return r, err
 	}
+	r.wrong = cmp.Or(r.wrong, c.wrong)
 	if !bytes.Equal(answer.Payload, again.Payload) && r.wrong == "" {
 		r.wrong = fmt.Sprintf("first answered %s, then %s", answer.Payload, again.Payload)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -40,6 +42,7 @@ func relay(ctx context.Context, s *stage) (*world, error) {
 		final: func(r lambdaruntime.Response) bool {
 			return succeeded(r) && string(r.Payload) == `{"batchItemFailures":[]}`
 		},
+		glance: func(ctx context.Context) (string, error) { return s.markedEarly(ctx, t.outbox, q.all()) },
 		count: func(ctx context.Context, _ point) (effects, error) {
 			e := sent(q.all())
 			unmarked, err := s.unmarked(ctx, t.outbox)
@@ -108,6 +111,25 @@ func sent(all []message) effects {
 		e.wrong = "two messages have one deduplication id"
 	}
 	return e
+}
+
+// markedEarly sees that what is marked is out: Lambda may give the event up, and
+// nobody would look for what is missing.
+func (s *stage) markedEarly(ctx context.Context, outbox string, all []message) (wrong string, err error) {
+	items, err := s.items(ctx, outbox)
+	for _, item := range items {
+		aggregate, _ := item["aggregate"].(*types.AttributeValueMemberS)
+		if aggregate == nil || item["published"] == nil {
+			continue
+		}
+		for _, body := range published[aggregate.Value] {
+			is := func(m message) bool { return m.Body == aggregate.Value+" "+body }
+			if !slices.ContainsFunc(all, is) {
+				wrong = fmt.Sprintf("%s is marked, and %q not out", aggregate.Value, body)
+			}
+		}
+	}
+	return wrong, err
 }
 
 func (s *stage) unmarked(ctx context.Context, outbox string) (n int, err error) {
