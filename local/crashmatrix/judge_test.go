@@ -83,6 +83,7 @@ func TestWhatIsLeftOfACheckout(t *testing.T) {
 
 func TestWhatIsOutOfAnOutbox(t *testing.T) {
 	placed1, paid1 := message{Body: "o-1 placed", Group: "o-1", DeduplicationID: "1-0"}, message{Body: "o-1 paid", Group: "o-1", DeduplicationID: "1-1"}
+	shipped1 := message{Body: "o-1 shipped", Group: "o-1", DeduplicationID: "3-0"}
 	placed2 := message{Body: "o-2 placed", Group: "o-2", DeduplicationID: "2-0"}
 	renamed, taken := placed2, placed2
 	renamed.DeduplicationID, taken.DeduplicationID = "2-0 again", "1-0"
@@ -90,14 +91,15 @@ func TestWhatIsOutOfAnOutbox(t *testing.T) {
 		all   []message
 		wrong bool
 	}{
-		"all":                  {[]message{placed1, placed2, paid1}, false},
-		"some twice":           {[]message{placed1, placed2, placed1, placed2, paid1}, false},
-		"one is missing":       {[]message{placed1, placed2}, true},
-		"another order":        {[]message{paid1, placed1, placed2}, true},
-		"twice, with two ids":  {[]message{placed1, placed2, paid1, renamed}, true},
-		"two with one id":      {[]message{placed1, paid1, taken}, true},
+		"all":                  {[]message{placed1, placed2, paid1, shipped1}, false},
+		"some twice":           {[]message{placed1, placed2, placed1, placed2, paid1, shipped1}, false},
+		"one is missing":       {[]message{placed1, placed2, paid1}, true},
+		"another order":        {[]message{paid1, placed1, placed2, shipped1}, true},
+		"another, of two":      {[]message{placed1, shipped1, paid1, placed2}, true},
+		"twice, with two ids":  {[]message{placed1, placed2, paid1, shipped1, renamed}, true},
+		"two with one id":      {[]message{placed1, paid1, shipped1, taken}, true},
 		"nothing":              {nil, true},
-		"overtaken in a retry": {[]message{placed1, placed2, paid1, placed1}, false}, // the queue knows its id
+		"overtaken in a retry": {[]message{placed1, placed2, paid1, shipped1, placed1}, false}, // the queue knows its id
 	} {
 		t.Run(name, func(t *testing.T) {
 			if e := sent(c.all); (e.wrong != "") != c.wrong {

@@ -2,8 +2,10 @@ package crashmatrix
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -12,8 +14,21 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// published are messages by aggregate, each aggregate's in their order.
-var published = map[string][]string{"o-1": {"placed", "paid"}, "o-2": {"placed"}}
+// transactions publish messages by aggregate, one transaction after the other.
+var transactions = []map[string][]string{
+	{"o-1": {"placed", "paid"}, "o-2": {"placed"}},
+	{"o-1": {"shipped"}},
+}
+
+// published are all of them, each aggregate's in their order.
+func published(aggregate string) (bodies []string) {
+	for _, t := range transactions {
+		for _, body := range t[aggregate] {
+			bodies = append(bodies, aggregate+" "+body)
+		}
+	}
+	return bodies
+}
 
 // relay publishes with examples/relay what a transaction has left in the
 // outbox. The world's event is that of the table's stream, which Lambda repeats
@@ -23,10 +38,16 @@ func relay(ctx context.Context, s *stage) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.publish(ctx, t); err != nil {
-		return nil, err
+	var stream stream
+	for i := range transactions {
+		if err := s.publish(ctx, t, i); err != nil {
+			return nil, err
+		}
+		if err := s.inserted(ctx, t.outbox, &stream); err != nil {
+			return nil, err
+		}
 	}
-	event, err := s.inserted(ctx, t.outbox)
+	event, err := json.Marshal(stream.event)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +76,8 @@ func relay(ctx context.Context, s *stage) (*world, error) {
 	}, nil
 }
 
-// publish commits the messages, as a handler does.
-func (s *stage) publish(ctx context.Context, t outboxTables) error {
+// publish commits the messages of a transaction, as a handler does.
+func (s *stage) publish(ctx context.Context, t outboxTables, transaction int) error {
 	store, err := dynamo.New(s.client, t.records, &dynamo.Options{Outbox: t.outbox})
 	if err != nil {
 		return err
@@ -65,8 +86,8 @@ func (s *stage) publish(ctx context.Context, t outboxTables) error {
 	if err != nil {
 		return err
 	}
-	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "o"}, func(ctx context.Context) (any, error) {
-		for aggregate, bodies := range published {
+	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: strconv.Itoa(transaction)}, func(ctx context.Context) (any, error) {
+		for aggregate, bodies := range transactions[transaction] {
 			for _, body := range bodies {
 				dynamo.Transaction(ctx).Publish(dynamo.Message{
 					Aggregate: aggregate, Destination: "order-events", Type: "Order", Body: []byte(aggregate + " " + body),
@@ -98,11 +119,8 @@ func sent(all []message) effects {
 		distinct[id] = true
 	}
 	e.seen = fmt.Sprintf("messages %d, sent %d times", len(distinct), len(all))
-	for aggregate, bodies := range published {
-		var want []string
-		for _, body := range bodies {
-			want = append(want, aggregate+" "+body)
-		}
+	for _, aggregate := range []string{"o-1", "o-2"} {
+		want := published(aggregate)
 		if !slices.Equal(first[aggregate], want) {
 			e.wrong = fmt.Sprintf("of %s are out %q, want %q", aggregate, first[aggregate], want)
 		}
@@ -118,14 +136,14 @@ func sent(all []message) effects {
 func (s *stage) markedEarly(ctx context.Context, outbox string, all []message) (wrong string, err error) {
 	items, err := s.items(ctx, outbox)
 	for _, item := range items {
-		aggregate, _ := item["aggregate"].(*types.AttributeValueMemberS)
-		if aggregate == nil || item["published"] == nil {
+		messages, _ := item["messages"].(*types.AttributeValueMemberL)
+		if messages == nil || item["published"] == nil {
 			continue
 		}
-		for _, body := range published[aggregate.Value] {
-			is := func(m message) bool { return m.Body == aggregate.Value+" "+body }
-			if !slices.ContainsFunc(all, is) {
-				wrong = fmt.Sprintf("%s is marked, and %q not out", aggregate.Value, body)
+		for _, m := range messages.Value {
+			body := m.(*types.AttributeValueMemberM).Value["body"].(*types.AttributeValueMemberB)
+			if !slices.ContainsFunc(all, func(m message) bool { return m.Body == string(body.Value) }) {
+				wrong = fmt.Sprintf("%q is marked, and not out", body.Value)
 			}
 		}
 	}

@@ -2,23 +2,33 @@ package crashmatrix
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// inserted is the event of the table's stream.
-func (s *stage) inserted(ctx context.Context, outbox string) ([]byte, error) {
+// stream is that of an outbox, in the order of the commits.
+type stream struct {
+	event events.DynamoDBEvent
+	known map[string]bool // by aggregate and id
+}
+
+// inserted adds to the stream what is new in the table.
+func (s *stage) inserted(ctx context.Context, outbox string, to *stream) error {
 	items, err := s.items(ctx, outbox)
-	if err != nil {
-		return nil, err
+	if to.known == nil {
+		to.known = map[string]bool{}
 	}
-	var event events.DynamoDBEvent
-	for i, item := range items {
+	for _, item := range items {
 		image := streamImage(item)
-		event.Records = append(event.Records, events.DynamoDBEventRecord{
+		id := image["aggregate"].String() + "/" + image["id"].String()
+		if to.known[id] {
+			continue
+		}
+		to.known[id] = true
+		i := len(to.event.Records)
+		to.event.Records = append(to.event.Records, events.DynamoDBEventRecord{
 			EventID: strconv.Itoa(i), EventName: string(events.DynamoDBOperationTypeInsert), EventSource: "aws:dynamodb",
 			Change: events.DynamoDBStreamRecord{
 				Keys:     map[string]events.DynamoDBAttributeValue{"aggregate": image["aggregate"], "id": image["id"]},
@@ -26,7 +36,7 @@ func (s *stage) inserted(ctx context.Context, outbox string) ([]byte, error) {
 			},
 		})
 	}
-	return json.Marshal(event)
+	return err
 }
 
 func streamImage(item map[string]types.AttributeValue) map[string]events.DynamoDBAttributeValue {
