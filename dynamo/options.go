@@ -29,7 +29,9 @@ type Options struct {
 	Data DataFormat
 
 	// Outbox is the table, by its name or ARN, that [Tx.Publish] writes
-	// messages to; see [Outbox].
+	// messages to; see [Outbox]. Stores with tables of their own may share it
+	// as long as no operation has one name in two of them: ids of messages
+	// come from ids of records.
 	//
 	// Default: none. A transaction with messages fails.
 	Outbox string
