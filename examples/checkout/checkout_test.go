@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/providers"
@@ -222,6 +223,27 @@ func TestOutOfStock(t *testing.T) {
 		t.Errorf("got %v", refused)
 	}
 	f.want(t, 0)
+}
+
+// A service that is still busy with the first request of a killed attempt has
+// not refused it: to give up would leave its charge behind.
+func TestAServiceThatIsBusyIsAskedAgain(t *testing.T) {
+	for status, permanent := range map[int]bool{http.StatusConflict: false, http.StatusTooManyRequests: false, http.StatusGone: true, http.StatusPaymentRequired: true} {
+		x, err := idempotent.New("charge", idempotent.NewMemory(0), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		for range 2 { // one that is permanent is not run again
+			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "o-1"}, func(context.Context) (bool, error) {
+				asked++
+				return false, refused("/charges", status)
+			})
+		}
+		if err == nil || (asked == 1) != permanent {
+			t.Errorf("%d: asked %d times, %v", status, asked, err)
+		}
+	}
 }
 
 // The transaction is refused when both steps are done: both are undone, the

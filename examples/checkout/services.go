@@ -71,14 +71,15 @@ func (s services) post(ctx context.Context, path string, body any) (m made, err 
 }
 
 // refused says which answers are for good. Any other failure may have had its
-// effect, and the next attempt finds out with the same key.
+// effect, and the next attempt finds out with the same key: 409 too, by which
+// services say that the first request with it is still running.
 func refused(path string, status int) error {
 	switch status {
 	case http.StatusCreated:
 		return nil
 	case http.StatusPaymentRequired:
 		return idempotent.Permanent(&CardDeclinedError{})
-	case http.StatusConflict:
+	case http.StatusGone:
 		return idempotent.Permanent(&OutOfStockError{})
 	}
 	return fmt.Errorf("POST %s: %d %s", path, status, http.StatusText(status))

@@ -13,7 +13,7 @@ import (
 
 // What is refused.
 const (
-	SoldOut  = "sold-out" // a sku; 409
+	SoldOut  = "sold-out" // a sku; 410
 	Declined = "declined" // a card; 402
 )
 
@@ -100,7 +100,7 @@ func (p *Providers) act(path, key string, body request) answer {
 	id := body.ID
 	switch {
 	case path == "/reservations" && body.SKU == SoldOut:
-		return answer{path: path, status: http.StatusConflict}
+		return answer{path: path, status: http.StatusGone}
 	case path == "/charges" && body.Card == Declined:
 		return answer{path: path, status: http.StatusPaymentRequired}
 	case path == "/reservations", path == "/charges":

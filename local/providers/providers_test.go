@@ -31,7 +31,7 @@ func TestProviders(t *testing.T) {
 		{"/charges", "", `{"card":"c"}`, "400"},
 		{"/charges", "b", `{"card":"declined"}`, "402"},
 		{"/charges", "b", `{"card":"declined"}`, "402"},
-		{"/reservations", "c", `{"sku":"sold-out"}`, "409"},
+		{"/reservations", "c", `{"sku":"sold-out"}`, "410"},
 		{"/charges", "d", `{"card":"c"}`, `201{"id":"charges-2"}`},
 		{"/refunds", "e", `{"id":"charges-2"}`, `201{"id":"charges-2"}`},
 		{"/refunds", "f", `{"id":"charges-2"}`, "404"},
