@@ -50,9 +50,10 @@ func ChainKey(ctx context.Context, name string) string {
 }
 
 // chainBranch tells the records apart that one message leads to: "" for the one
-// whose ID is the chain key itself.
+// whose ID is the chain key itself, and for a call without a record, whose id is
+// another in every attempt.
 func (in *inside) chainBranch() string {
-	if in.id == recordID(in.claim.Operation, "", in.chain) {
+	if in.id == recordID(in.claim.Operation, "", in.chain) || strings.HasPrefix(in.id, unprotectedPrefix) {
 		return ""
 	}
 	return "~" + chainRoot(in.id)[:16]

@@ -109,8 +109,7 @@ func TestCommitIsOneWriteWithTheCompletion(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, nil)
 	value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-		book(ctx, "first")
-		if book(ctx, "both") != book(ctx, "both") {
+		if first := book(ctx, "first"); first != book(ctx, "both") {
 			t.Error("one call has two attachments")
 		}
 		return "done", nil

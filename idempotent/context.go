@@ -78,7 +78,9 @@ func Unprotected(ctx context.Context) context.Context {
 }
 
 // unprotectedID is an id that no record has, and no other call.
-func unprotectedID() string { return "unprotected#" + rand.Text() }
+func unprotectedID() string { return unprotectedPrefix + rand.Text() }
+
+const unprotectedPrefix = "unprotected#"
 
 type insideKey struct{}
 

@@ -72,6 +72,16 @@ func TestChainKeysOfTwoRecordsUnderOneMessage(t *testing.T) {
 	}
 }
 
+// A call without a record has nothing but the chain that is the same in every
+// attempt.
+func TestChainKeysWithoutRecordAreStable(t *testing.T) {
+	ctx := idempotent.WithChain(t.Context(), "root:message")
+	one, other := idempotent.ChainKey(idempotent.Unprotected(ctx), "x"), idempotent.ChainKey(idempotent.Unprotected(ctx), "x")
+	if one != other {
+		t.Errorf("%q and %q", one, other)
+	}
+}
+
 // Heartbeats that go well would keep a step going for ever that the store
 // refuses.
 func TestStepThatIsRefusedComesToAnEnd(t *testing.T) {
