@@ -33,7 +33,8 @@
 //			dynamo.If(expression.Name("balance").GreaterThanEqual(expression.Value(t.Amount))).
 //				Else(func(*dynamo.TransactionError) error { return idempotent.Permanent(errFunds) }))
 //		tx.Update("accounts", Key{ID: t.To},
-//			expression.Add(expression.Name("balance"), expression.Value(t.Amount)))
+//			expression.Add(expression.Name("balance"), expression.Value(t.Amount)),
+//			dynamo.If(expression.Name("balance").AttributeExists())) // else it would make an account
 //		return Receipt{ID: t.ID}, nil
 //	}
 //

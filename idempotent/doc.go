@@ -30,6 +30,16 @@
 // nor release what is now another's. Its caller gets the other's result, or a
 // [*LeaseLostError].
 //
+// # Effects
+//
+// A handler that has several effects has each in a [Step]: a later attempt
+// goes on behind the last that is finished. A [SagaStep] can be undone, and is,
+// if the call fails for good. What a store with transactions lets a handler
+// attach (dynamo.Transaction does) is committed together with the completion,
+// or not at all; a handler that has no other effects needs no claim then
+// (Config.Optimistic). [ChainKey] gives a message to another function a key
+// that it can be known by there.
+//
 // # Results
 //
 // A result is encoded by Config.Codec, encrypted by Config.Sealer, and put into
