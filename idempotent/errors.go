@@ -68,7 +68,8 @@ func (e *KeyReusedError) Error() string {
 func (e *KeyReusedError) Is(target error) bool { return target == ErrKeyReused }
 
 // LeaseLostError says that this call outlived its lease and another now owns
-// the record. What this call did is done, but its result was not recorded.
+// the record. What this call did is done, but its result was not recorded; of
+// its transaction nothing was written.
 // Retry: the retry gets the one answer that all callers get, or a
 // [KeyReusedError] if the key was since used for another payload.
 //

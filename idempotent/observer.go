@@ -20,8 +20,8 @@ const (
 	// OutcomeTakeover: the handler ran after an earlier attempt that counts,
 	// whose lease had lapsed or which had failed, and its result is recorded.
 	OutcomeTakeover Outcome = "takeover"
-	// OutcomeReplayed: the handler did not run; the caller got the stored
-	// result or error.
+	// OutcomeReplayed: the handler did not run, or ran in vain (see
+	// Config.Optimistic); the caller got the stored result or error.
 	OutcomeReplayed Outcome = "replayed"
 	// OutcomeConflict: another call with the key is running.
 	OutcomeConflict Outcome = "conflict"
@@ -31,8 +31,8 @@ const (
 	// when it had finished. The caller got the other's result if there was
 	// one.
 	OutcomeLeaseLost Outcome = "lease lost"
-	// OutcomeReleased: the handler failed or panicked, and the key is free
-	// for a retry.
+	// OutcomeReleased: the handler failed or panicked, or its transaction was
+	// not committed, and the key is free for a retry.
 	OutcomeReleased Outcome = "released"
 	// OutcomeFailed: the handler failed for good, or the call was refused or
 	// could not be made; Event.Err says which.
