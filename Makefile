@@ -28,8 +28,8 @@ once-large:
 
 # go test has the last word for each module.
 test: check
-	@echo "== what a race detector would slow unevenly"
-	@go test -count=1 -run '^TestDuplicateOverhead$$' ./idempotent
+	@echo "== what a race detector would slow unevenly, or for minutes"
+	@go test -count=1 -run '^(TestDuplicateOverhead|TestExploreSchedules)$$' ./idempotent
 	@echo "== the library, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go test -race ./...
 	@echo "== OpenTelemetry"
