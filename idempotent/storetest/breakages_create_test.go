@@ -1,7 +1,6 @@
 package storetest_test
 
 import (
-	"runtime"
 	"slices"
 	"time"
 
@@ -87,7 +86,7 @@ var createBreakages = []breakage{
 			if c.ctx.Err() != nil || c.with != nil || c.met.Status != idempotent.Absent {
 				return b.soundCreate(c)
 			}
-			runtime.Gosched()
+			b.untilAnother()
 			return b.put(c.r)
 		},
 		fails: []string{"Race/create"},
