@@ -32,9 +32,9 @@ type OutboxClient interface {
 //
 // The id of a message is the same in every run of one call: where one is
 // published twice, its readers can tell by it. A call that is made once more
-// after its retention, or without its record, writes the same item again, so
-// that what is to be published is every INSERT, and every MODIFY whose new image
-// has no published.
+// after its retention, or without its record, writes the same item again, with
+// another created, so that what is to be published is every INSERT, and every
+// MODIFY whose new image has no published.
 type Outbox struct {
 	client OutboxClient
 	table  string
@@ -72,26 +72,34 @@ func NewOutbox(client OutboxClient, table string, options *OutboxOptions) (*Outb
 	return &Outbox{client: client, table: table, keep: o.Retention}, nil
 }
 
-// ErrNotInOutbox says that an item to be marked is not there.
+// ErrNotInOutbox says that an item to be marked is not there, or is a later one.
 var ErrNotInOutbox = errors.New("dynamo: no such item in the outbox")
 
 // Mark says that all messages of an item are published, so that it can expire.
-// Marking again moves its end. It wraps [ErrNotInOutbox] where there is no such
-// item: it was marked before, and has expired since.
-func (o *Outbox) Mark(ctx context.Context, aggregate, id string) error {
+// Marking again moves its end. created is the item's, to the millisecond: what
+// has been written over it has messages of its own, and their own event in the
+// stream.
+//
+// It wraps [ErrNotInOutbox] where there is no such item: it was marked before and
+// has expired since, or was written anew since. Nothing is lost by either.
+func (o *Outbox) Mark(ctx context.Context, aggregate, id string, created time.Time) error {
 	now := time.Now()
-	update, condition := "SET #published = :published, #expiration = :expiration", "attribute_exists(#id)"
+	update, condition := "SET #published = :published, #expiration = :expiration", "attribute_exists(#id) AND #created = :created"
 	_, err := o.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		ConditionExpression:       &condition,
-		ExpressionAttributeNames:  map[string]string{"#expiration": outboxExpiration, "#id": outboxID, "#published": outboxPublished},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":expiration": seconds(now.Add(o.keep)), ":published": millis(now)},
-		Key:                       map[string]types.AttributeValue{outboxAggregate: text(aggregate), outboxID: text(id)},
-		TableName:                 &o.table,
-		UpdateExpression:          &update,
+		ConditionExpression: &condition,
+		ExpressionAttributeNames: map[string]string{
+			"#created": outboxCreated, "#expiration": outboxExpiration, "#id": outboxID, "#published": outboxPublished,
+		},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":created": millis(created), ":expiration": seconds(now.Add(o.keep)), ":published": millis(now),
+		},
+		Key:              map[string]types.AttributeValue{outboxAggregate: text(aggregate), outboxID: text(id)},
+		TableName:        &o.table,
+		UpdateExpression: &update,
 	}, quiet)
 	if conditionFailed(err) {
 		return &Error{Op: "UpdateItem", Table: o.table, Err: errors.Join(ErrNotInOutbox, err),
-			Advice: "the item was marked before and has expired, or is another table's"}
+			Advice: "it was marked before and has expired since, or was written anew since, which is published by its own event; or it is another table's"}
 	}
 	if err != nil {
 		return o.fail("UpdateItem", err)

@@ -105,7 +105,7 @@ func TestPublish(t *testing.T) {
 	}
 
 	for range 2 { // the relay may mark again
-		if err := outbox.Mark(t.Context(), "order-1", id); err != nil {
+		if err := outbox.Mark(t.Context(), "order-1", id, got[0].Created); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,13 +127,54 @@ func TestPublish(t *testing.T) {
 // Neither a mark that comes late nor one of nothing makes an item.
 func TestMarkOfNothing(t *testing.T) {
 	_, _, outbox := newOutbox(t)
-	err := outbox.Mark(t.Context(), "secret", "id")
+	err := outbox.Mark(t.Context(), "secret", "id", time.Now())
 	var failed *Error
 	if !errors.Is(err, ErrNotInOutbox) || !errors.As(err, &failed) || errors.Is(err, idempotent.ErrUnavailable) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 	if got := pending(t, outbox, time.Now().Add(time.Hour)); len(got) > 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What is published is not what has been written over it since: that has messages
+// that may not be out.
+func TestOutboxMarkOfARewrittenItem(t *testing.T) {
+	client, table, outbox := newOutbox(t)
+	s := newStore(t, client, table, &Options{Outbox: table, Attributes: Attributes{ID: "aggregate", SortKey: "id"}})
+	write := func(body string, created time.Time) OutboxItem {
+		t.Helper()
+		tx := new(Tx)
+		tx.Publish(Message{Aggregate: "a", Destination: "d", Body: []byte(body)})
+		sealed(t, tx)
+		tx.created = created
+		if err := s.Commit(t.Context(), "op#1", tx); err != nil {
+			t.Fatal(err)
+		}
+		items := pending(t, outbox, time.Now())
+		if len(items) != 1 || string(items[0].Messages[0].Body) != body {
+			t.Fatalf("%+v", items)
+		}
+		return items[0]
+	}
+	first := write("first", time.UnixMilli(1_700_000_000_000))
+	second := write("second", time.UnixMilli(1_700_000_000_001))
+	if first.ID != second.ID {
+		t.Fatalf("%+v is not written over %+v", second, first)
+	}
+	var failed *Error
+	err := outbox.Mark(t.Context(), "a", first.ID, first.Created)
+	if !errors.Is(err, ErrNotInOutbox) || !errors.As(err, &failed) || !strings.Contains(failed.Advice, "written anew since") {
+		t.Errorf("%v", err)
+	}
+	if rest := pending(t, outbox, time.Now()); !reflect.DeepEqual(rest, []OutboxItem{second}) {
+		t.Errorf("after the late mark: %+v", rest)
+	}
+	if err := outbox.Mark(t.Context(), "a", second.ID, second.Created); err != nil {
+		t.Error(err)
+	}
+	if rest := pending(t, outbox, time.Now()); len(rest) > 0 {
+		t.Errorf("after its own mark: %+v", rest)
 	}
 }
 
@@ -160,7 +201,7 @@ func TestOutboxErrors(t *testing.T) {
 					t.Errorf("%v", err)
 				}
 			}
-			check(o.Mark(t.Context(), "a", "id"))
+			check(o.Mark(t.Context(), "a", "id", time.Now()))
 			n := 0
 			for _, err := range o.Pending(t.Context(), time.Now()) {
 				n++

@@ -27,8 +27,13 @@ type OutboxMessage struct {
 	Attributes map[string]string
 }
 
-// OutboxKey is the key of an item of the outbox.
-type OutboxKey struct{ Aggregate, ID string }
+// OutboxKey names what one transaction has written for an aggregate: the key of
+// an item of the outbox, and when it was written. A call that is made once more
+// writes over its item, and only Created tells the two apart.
+type OutboxKey struct {
+	Aggregate, ID string
+	Created       time.Time // in UTC, to the millisecond
+}
 
 // OutboxOptions holds the options of [OutboxRelay]. The zero value of every
 // field stands for its default, and a nil *OutboxOptions for all of them.
@@ -45,11 +50,14 @@ type OutboxOptions struct {
 	Margin time.Duration
 
 	// Mark notes in the table that items are published, so that they expire:
-	// dynamo.Outbox.Mark for each. It is called after all messages of an item
-	// are out, never before. An item that it fails for is published, and not
-	// tried again: OnFailure is told with an [*UnmarkedError], and the item
-	// stays in the table until somebody looks, as a search for pending items
-	// does. Default: nothing is marked, and nothing expires.
+	// dynamo.Outbox.Mark for each, whose dynamo.ErrNotInOutbox is no failure.
+	// It is called after all messages of an item are out, never before. It must
+	// not mark one that has another time of creation than Created: that was
+	// written over since, and its messages may not be out. An item that it
+	// fails for is published, and not tried again: OnFailure is told with an
+	// [*UnmarkedError], and the item stays in the table until somebody looks,
+	// as a search for pending items does. Default: nothing is marked, and
+	// nothing expires.
 	Mark func(context.Context, []OutboxKey) error
 
 	// OnFailure is told of every record that is not done, when the batch has

@@ -49,7 +49,7 @@ func ExampleOutboxRelay() {
 	// Output:
 	// order 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae-0
 	// order fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9-0
-	// published [{order-2 fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9}]
+	// published [{order-2 fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9 2025-11-21 04:40:01 +0000 UTC}]
 	// handlers: outbox record 0 (111100000000000000000): 503
 	// [{111100000000000000000}] <nil>
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -22,7 +24,8 @@ func readEvent(file string, event any) error {
 }
 
 // outboxEvent has an item for each text, such as "a:q1,q2": the aggregate a
-// with messages for the destinations q1 and q2. Their ids are item<n>-<m>.
+// with messages for the destinations q1 and q2. Their ids are item<n>-<m>, and
+// the item is written at writtenAt(n).
 func outboxEvent(items ...string) events.DynamoDBEvent {
 	var event events.DynamoDBEvent
 	s, l, m, b := events.NewStringAttribute, events.NewListAttribute, events.NewMapAttribute, events.NewBinaryAttribute
@@ -39,11 +42,19 @@ func outboxEvent(items ...string) events.DynamoDBEvent {
 		event.Records = append(event.Records, events.DynamoDBEventRecord{
 			EventID: fmt.Sprint("e", i), EventName: "INSERT", EventSource: "aws:dynamodb",
 			Change: events.DynamoDBStreamRecord{Keys: keys, SequenceNumber: fmt.Sprint("seq", i), NewImage: map[string]events.DynamoDBAttributeValue{
-				"aggregate": keys["aggregate"], "id": keys["id"], "messages": l(messages),
+				"aggregate": keys["aggregate"], "id": keys["id"], "created": millis(writtenAt(i)), "messages": l(messages),
 			}},
 		})
 	}
 	return event
+}
+
+func writtenAt(item int) time.Time {
+	return time.Date(2026, 11, 21, 10, 0, item, int(time.Millisecond), time.UTC)
+}
+
+func millis(at time.Time) events.DynamoDBAttributeValue {
+	return events.NewNumberAttribute(strconv.FormatInt(at.UnixMilli(), 10))
 }
 
 // mailbox is the far side of a relay: it takes what it is given, but for the

@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -55,6 +56,9 @@ func (item *outboxItem) read(image map[string]events.DynamoDBAttributeValue) mis
 	}
 	if item.key.ID, ok = stringAttribute(image["id"]); !ok || item.key.ID == "" {
 		return "id"
+	}
+	if item.key.Created, ok = timeAttribute(image["created"]); !ok {
+		return "created"
 	}
 	list, ok := attribute(image["messages"], events.DataTypeList, events.DynamoDBAttributeValue.List)
 	if !ok || len(list) == 0 {
@@ -109,6 +113,13 @@ func (item *outboxItem) readMessage(i int, fields map[string]events.DynamoDBAttr
 
 func stringAttribute(value events.DynamoDBAttributeValue) (string, bool) {
 	return attribute(value, events.DataTypeString, events.DynamoDBAttributeValue.String)
+}
+
+// timeAttribute reads epoch milliseconds.
+func timeAttribute(value events.DynamoDBAttributeValue) (time.Time, bool) {
+	text, ok := attribute(value, events.DataTypeNumber, events.DynamoDBAttributeValue.Number)
+	n, err := strconv.ParseInt(text, 10, 64)
+	return time.UnixMilli(n).UTC(), ok && err == nil && n >= 0
 }
 
 // attribute reads a value of one type. The zero value, which is that of an

@@ -30,6 +30,18 @@ func TestOutboxMalformedItems(t *testing.T) {
 		"no id": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
 			image["id"] = n("7")
 		},
+		"no creation": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
+			delete(image, "created")
+		},
+		"a creation of text": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
+			image["created"] = s("1763700000123")
+		},
+		"a creation with a fraction": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
+			image["created"] = n("1763700000.123")
+		},
+		"a creation below zero": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
+			image["created"] = n("-1")
+		},
 		"no messages": func(_ *events.DynamoDBEventRecord, image, _ map[string]events.DynamoDBAttributeValue) {
 			image["messages"] = s("secret")
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -176,7 +177,7 @@ func TestOutboxMarkFails(t *testing.T) {
 			same(t, "out", p.out, []string{"item0-0", "item1-0", "item1-1"})
 			var unmarked *handlers.UnmarkedError
 			if len(failures.failed) != 2 || !errors.Is(failures.failed[0], handlers.ErrUnmarked) || !errors.As(failures.failed[1], &unmarked) ||
-				unmarked.Key != (handlers.OutboxKey{Aggregate: "b", ID: "item1"}) || strings.Contains(fmt.Sprint(failures.failed), "secret") {
+				unmarked.Key != (handlers.OutboxKey{Aggregate: "b", ID: "item1", Created: writtenAt(1)}) || strings.Contains(fmt.Sprint(failures.failed), "secret") {
 				t.Errorf("told of %v", failures.failed)
 			}
 		})
@@ -195,6 +196,29 @@ func TestOutboxMarksAfterTheLastMessage(t *testing.T) {
 	}
 	relay(t, &p, outboxEvent("a:q1,q1,q1"), "")
 	same(t, "marked", p.marked, []string{"a/item0"})
+}
+
+// A call that is made once more writes over its item: what is marked is the one
+// whose messages are out.
+func TestOutboxMarksWhatItHasRead(t *testing.T) {
+	event := outboxEvent("a:q", "a:q")
+	event.Records[1] = event.Records[0]
+	second := &event.Records[1]
+	second.EventID, second.EventName, second.Change.SequenceNumber = "e1", "MODIFY", "seq1"
+	second.Change.NewImage = maps.Clone(second.Change.NewImage)
+	second.Change.NewImage["created"] = millis(writtenAt(1))
+	var marked []handlers.OutboxKey
+	handler := handlers.OutboxRelay((&mailbox{}).publish, &handlers.OutboxOptions{Mark: func(_ context.Context, keys []handlers.OutboxKey) error {
+		marked = append(marked, keys...)
+		return nil
+	}})
+	if answer, err := deliver(t.Context(), handler, marshal(t, event)); err != nil || answer != streamAnswer("") {
+		t.Errorf("%s, %v", answer, err)
+	}
+	want := []handlers.OutboxKey{{Aggregate: "a", ID: "item0", Created: writtenAt(0)}, {Aggregate: "a", ID: "item0", Created: writtenAt(1)}}
+	if !slices.Equal(marked, want) {
+		t.Errorf("marked %v, want %v", marked, want)
+	}
 }
 
 func TestOutboxOutOfTime(t *testing.T) {

@@ -34,7 +34,7 @@ func Example() {
 	}
 	fmt.Println(answer.BatchItemFailures, err)
 	// Output:
-	// published [{order-7 item}]
+	// published [{order-7 item 2025-11-21 04:40:01 +0000 UTC}]
 	// {} "order-7" "item-0" ""
 	// {"once_key":"item-1"} "" "" "placed of com.example.orders"
 	// [] <nil>
@@ -51,6 +51,7 @@ func inserted(aggregate string, destinations ...string) events.DynamoDBEvent {
 	}
 	key := map[string]events.DynamoDBAttributeValue{"aggregate": text(aggregate), "id": text("item")}
 	image := maps.Clone(key)
+	image["created"] = events.NewNumberAttribute("1763700001000")
 	image["messages"] = events.NewListAttribute(messages)
 	return events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{
 		EventID: "e0", EventName: "INSERT", EventSource: "aws:dynamodb",

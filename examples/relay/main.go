@@ -68,12 +68,13 @@ func setUp(ctx context.Context) (handler, error) {
 }
 
 // marking lets items expire that are published. One that is gone has been
-// marked before.
+// marked before, and one that was written over since comes with an event of its
+// own.
 func marking(box *dynamo.Outbox) func(context.Context, []handlers.OutboxKey) error {
 	return func(ctx context.Context, keys []handlers.OutboxKey) error {
 		var errs []error
 		for _, key := range keys {
-			if err := box.Mark(ctx, key.Aggregate, key.ID); !errors.Is(err, dynamo.ErrNotInOutbox) {
+			if err := box.Mark(ctx, key.Aggregate, key.ID, key.Created); !errors.Is(err, dynamo.ErrNotInOutbox) {
 				errs = append(errs, err)
 			}
 		}
