@@ -56,7 +56,9 @@ type RelayProps struct {
 	// 24 h. Until then it blocks its shard: what comes later must not overtake
 	// it.
 	//
-	// Default: 24 h, for which the stream keeps it.
+	// Default: 12 h, half of what the stream keeps it. With all of it, the
+	// record could be gone before Lambda gives it up, and Failures would get
+	// nothing.
 	MaxAge time.Duration
 
 	// MemorySize is the memory in MiB, 128 to 10,240.
@@ -153,7 +155,7 @@ func (p *RelayProps) withDefaults() RelayProps {
 		filled.BatchSize = 100
 	}
 	if filled.MaxAge == 0 {
-		filled.MaxAge = day
+		filled.MaxAge = day / 2
 	}
 	if filled.Retries == 0 {
 		filled.Retries = 10000

@@ -44,7 +44,7 @@ func TestRelay(t *testing.T) {
 		"FunctionName":                   map[string]any{"Ref": "RelayFunction"},
 		"FunctionResponseTypes":          []any{"ReportBatchItemFailures"},
 		"MaximumBatchingWindowInSeconds": 0.0,
-		"MaximumRecordAgeInSeconds":      86400.0,
+		"MaximumRecordAgeInSeconds":      43200.0,
 		"MaximumRetryAttempts":           10000.0,
 		"ParallelizationFactor":          1.0,
 		"StartingPosition":               "TRIM_HORIZON",
