@@ -44,7 +44,14 @@ func (s *Store) failTransaction(err error) error {
 		advice = s.layout.advice(err)
 	}
 	return &Error{Op: opTransact, Table: s.table, Err: err, Advice: advice,
-		unavailable: unavailable, throttled: unavailable && throttled(err)}
+		unavailable: unavailable, throttled: unavailable && throttled(err), notWritten: refusedAsAWhole(err)}
+}
+
+// refusedAsAWhole reports whether DynamoDB has refused this request without
+// looking at the items. One whose token is in use may be that of an earlier one.
+func refusedAsAWhole(err error) bool {
+	code, _ := apiError(err)
+	return code != "" && code != "IdempotentParameterMismatchException" && !serverFault(err) && status(err) < 500
 }
 
 // transactionAdvice is for errors that mean something else where several

@@ -50,6 +50,7 @@ func TestCancellations(t *testing.T) {
 		index     int
 		busy      bool // ErrUnavailable
 		throttled bool
+		open      bool // whether it was committed
 	}{
 		"the record":                     {answer: cancelling(metRecord, none, none), lost: true},
 		"the record and an addition":     {answer: cancelling(metRecord, failed, none), lost: true},
@@ -68,12 +69,12 @@ func TestCancellations(t *testing.T) {
 		"an unknown reason":              {answer: cancelling(none, reason("Whim"), none), code: "Whim", index: 0},
 		"too few reasons":                {answer: cancelling(none, failed)},
 		"no reasons":                     {answer: cancelling(none, none, none)},
-		"in progress":                    {answer: refusing(400, "TransactionInProgressException", "wait"), code: "TransactionInProgress", index: -1, busy: true},
+		"in progress":                    {answer: refusing(400, "TransactionInProgressException", "wait"), code: "TransactionInProgress", index: -1, busy: true, open: true},
 		"validation of the whole":        {answer: refusing(400, "ValidationException", "else")},
 		"denied":                         {answer: refusing(400, "AccessDeniedException", "no")},
 		"no table":                       {answer: refusing(400, "ResourceNotFoundException", "no")},
 		"throttled as a whole":           {answer: refusing(400, "ThrottlingException", "slow"), busy: true, throttled: true},
-		"server fault":                   {answer: refusing(500, "InternalServerError", "oops"), busy: true},
+		"server fault":                   {answer: refusing(500, "InternalServerError", "oops"), busy: true, open: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t, wireClient(c.answer), "records", nil)
@@ -94,10 +95,10 @@ func TestCancellations(t *testing.T) {
 			if errors.Is(err, idempotent.ErrUnavailable) != c.busy || errors.Is(err, idempotent.ErrThrottled) != c.throttled {
 				t.Errorf("unavailable is not %v, or throttled not %v: %v", c.busy, c.throttled, err)
 			}
-			// A cancellation is about this request alone.
-			cancelled := !c.rejected && c.code != "" && c.code != "TransactionInProgress"
-			if errors.Is(err, idempotent.ErrNotWritten) != cancelled {
-				t.Errorf("not written is not %v: %v", cancelled, err)
+			// Most answers say that this request has written nothing.
+			notWritten := !c.rejected && !c.open
+			if errors.Is(err, idempotent.ErrNotWritten) != notWritten {
+				t.Errorf("not written is not %v: %v", notWritten, err)
 			}
 			var transaction *TransactionError
 			if errors.As(err, &transaction) != (c.code != "") || errors.Is(err, ErrTransaction) != (c.code != "") {

@@ -172,6 +172,9 @@ func (v *invocation[D]) waiting(ctx context.Context) context.Context {
 // The event decides before the error does: a handler may return that of a call
 // of its own.
 func hopeless(err error, event *idempotent.Event) bool {
+	if _, unfinished := err.(*idempotent.CompensationError); unfinished {
+		return false // the next delivery goes on undoing
+	}
 	if event.Permanent {
 		return true
 	}

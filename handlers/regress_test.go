@@ -313,3 +313,33 @@ func TestPoisonIsAsItCame(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A saga that failed and is not undone comes back to be undone: to put it aside
+// would leave its charge.
+func TestPoisonIsNotWhatHasToBeUndone(t *testing.T) {
+	refunds := 0
+	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(ctx context.Context, _ handlers.KinesisRecord[order]) error {
+		_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { return "", nil },
+			func(context.Context, string) error {
+				if refunds++; refunds == 1 {
+					return errors.New("busy")
+				}
+				return nil
+			})
+		return errors.Join(err, idempotent.Permanent(errors.New("sold out")))
+	}, &handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
+		if errors.Is(err, idempotent.ErrCompensation) {
+			t.Errorf("put aside: %v", err)
+		}
+		return nil
+	}})
+	for delivery, want := range []int{1, 0} {
+		answer, err := handler(t.Context(), kinesisEvent(t, "a", order{ID: "o0"}))
+		if err != nil || len(answer.BatchItemFailures) != want {
+			t.Errorf("delivery %d: %+v, %v", delivery+1, answer, err)
+		}
+	}
+	if refunds != 2 {
+		t.Errorf("refunded %d times", refunds)
+	}
+}

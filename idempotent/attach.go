@@ -47,17 +47,19 @@ func Attach[A Attachment](ctx context.Context, make func() A) A {
 	in, ok := ctx.Value(insideKey{}).(*inside)
 	switch {
 	case !ok:
-		panic("idempotent: Attach: the context is not one that Do or a wrapped handler was called with")
+		panic("idempotent: a transaction needs the context that Do or a wrapped handler was called with: nothing would commit it")
+	case in.steps.x == nil:
+		panic("idempotent: a transaction in a call that nothing protects (idempotent.Unprotected): nothing would commit it")
 	case in.transactional == nil:
-		panic("idempotent: Attach: nothing would commit it: the call is unprotected, or its store has no transactions")
+		panic("idempotent: a transaction in a call whose store has none: nothing would commit it; use dynamo.Store")
 	}
 	if len(in.path) > 0 {
-		panic("idempotent: Attach: within a step, which the attempt that commits may not run again; attach what is to be committed outside of steps")
+		panic("idempotent: a transaction within a step, which the attempt that commits may not run again: use it outside of steps")
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.returned {
-		panic("idempotent: Attach: the handler has returned, and nothing would commit what is attached now")
+		panic("idempotent: a transaction after the handler has returned: nothing would commit it")
 	}
 	if in.attached == nil {
 		in.attached = make()

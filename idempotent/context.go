@@ -117,7 +117,7 @@ type shared struct {
 func (in *inside) mustAllowEffects(helper string) {
 	if in.optimistic {
 		panic("idempotent: " + helper + ": under Config.Optimistic a handler has no effects but its transaction: " +
-			"a call that loses to another runs all the same")
+			"a call that loses to another runs all the same; unset it for this one")
 	}
 }
 

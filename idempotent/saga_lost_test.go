@@ -159,9 +159,12 @@ func TestSagaThatCannotBeginToUndoTellsWhy(t *testing.T) {
 		cancel()
 		return "", soldOut()
 	})
-	var cause *soldOutError
-	if !errors.As(err, &cause) || !errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+	var unfinished *idempotent.CompensationError
+	if !errors.As(err, &unfinished) || !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v", err)
+	}
+	if _, ok := unfinished.Cause.(*soldOutError); !ok || errors.Is(err, unfinished.Cause) {
+		t.Errorf("caused by %v, which is final, and this is not", unfinished.Cause)
 	}
 }
 

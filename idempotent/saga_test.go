@@ -162,6 +162,18 @@ func TestSagaResumesWhateverTheHandlerReturns(t *testing.T) {
 	checkDone(t, tr, "not a hotel", "not a flight")
 }
 
+// Who takes ErrReplayed for final must not take for it what is not undone.
+func TestSagaThatIsNotUndoneIsNotFinal(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
+	for range 3 {
+		_, _, err := do(t.Context(), x, tr.book)
+		if !errors.Is(err, idempotent.ErrCompensation) || errors.Is(err, idempotent.ErrReplayed) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // A handler that no longer reaches a step cannot undo it. It says so, and does
 // not pretend.
 func TestSagaThatNoLongerReachesItsSteps(t *testing.T) {

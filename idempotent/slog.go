@@ -49,6 +49,9 @@ func (e Event) level() slog.Level {
 	if e.Outcome == OutcomeUnknown || errors.Is(e.Err, ErrStore) {
 		return slog.LevelError
 	}
+	if errors.Is(e.Err, ErrCompensation) || errors.Is(e.Err, ErrResultUnavailable) {
+		return slog.LevelWarn
+	}
 	switch e.Outcome {
 	case OutcomeExecuted, OutcomeReplayed, OutcomeBypassed:
 		return slog.LevelDebug
@@ -64,8 +67,10 @@ func (e Event) level() slog.Level {
 func (o LogObserver) text(err error) string {
 	switch e := err.(type) {
 	case *InProgressError, *InvalidKeyError, *KeyReusedError, *LeaseLostError, *MissingKeyError,
-		*OutcomeUnknownError, *ResultUnavailableError, *StoreError, *InvalidPayloadError:
+		*OutcomeUnknownError, *ResultUnavailableError, *StoreError, *InvalidPayloadError, *StepError:
 		return e.Error()
+	case *CompensationError:
+		return fmt.Sprintf("idempotent: the step %q is not undone: %s", e.Step, o.text(e.Err))
 	case interface{ Unwrap() []error }:
 		var texts []string
 		for _, err := range e.Unwrap() {

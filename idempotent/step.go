@@ -25,10 +25,12 @@ import "context"
 // The record is one item: its steps count together against the limit of
 // 400 KB of DynamoDB, and each write is billed by the size of all.
 //
-// A call without a claim (bypassed, failed open, [Unprotected], or none) calls
-// fn and keeps nothing. Under Config.Optimistic a Step is refused.
+// A call without a claim (bypassed, failed open, [Unprotected]) calls fn and keeps
+// nothing. Under Config.Optimistic a Step is refused, and so is the call. Outside
+// of a call, as with a context that is not the handler's, Step panics: nothing
+// would be kept, without a word.
 func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, error)) (T, error) {
-	return SagaStep(ctx, name, fn, nil)
+	return runTyped(ctx, name, fn, nil)
 }
 
 // SagaStep is a [Step] that can be undone. If the call fails for good, with an
@@ -45,12 +47,21 @@ func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, 
 // reached them all gets a [*CompensationError], and nothing is stored as failed.
 //
 // Other errors of the handler undo nothing: the next attempt goes on from the
-// steps that are finished. Within another step a SagaStep is refused: an attempt
+// steps that are finished. Nor does a success, as which an HTTP handler's answer
+// with a status counts: to have its steps undone it has to return an error.
+// Within another step a SagaStep is refused: an attempt
 // that is given the outer one's result would not reach it.
 func SagaStep[T any](ctx context.Context, name string, do func(context.Context) (T, error), undo func(context.Context, T) error) (T, error) {
+	if undo == nil {
+		panic("idempotent: SagaStep: the function that undoes is nil; use Step for what needs none")
+	}
+	return runTyped(ctx, name, do, undo)
+}
+
+func runTyped[T any](ctx context.Context, name string, do func(context.Context) (T, error), undo func(context.Context, T) error) (T, error) {
 	in, ok := ctx.Value(insideKey{}).(*inside)
 	if !ok {
-		return do(ctx)
+		panic("idempotent: Step: the context is not one that Do or a wrapped handler was called with; for tests of a handler alone there is Unprotected")
 	}
 	w := typed[T]{fn: do}
 	s := step{work: &w, name: name}

@@ -47,5 +47,6 @@ func (e *CompensationError) Error() string {
 // Is reports whether target is ErrCompensation.
 func (e *CompensationError) Is(target error) bool { return target == ErrCompensation }
 
-// Unwrap gives why the step is not undone, and what the call had failed with.
-func (e *CompensationError) Unwrap() []error { return []error{e.Err, e.Cause} }
+// Unwrap gives why the step is not undone. Cause is not among the errors found
+// in it: it is final, and this one is not.
+func (e *CompensationError) Unwrap() error { return e.Err }

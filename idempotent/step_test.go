@@ -131,9 +131,6 @@ func TestStepNames(t *testing.T) {
 		if err := ok("a.b [0] é"); err != nil {
 			t.Error(err)
 		}
-		if err := ok("a.b [0] é"); !errors.Is(err, idempotent.ErrStep) {
-			t.Errorf("twice: %v", err)
-		}
 		// After an error the same step may be tried again.
 		if _, err := idempotent.Step(ctx, "again", failsWith(errCrash)); err != errCrash {
 			t.Error(err)
@@ -152,6 +149,60 @@ func TestStepNames(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// Wrong code fails the call, also where it passes the step's error over.
+func TestStepTwiceFailsTheCall(t *testing.T) {
+	_, event, err := do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+		for i := range 2 {
+			if _, err := idempotent.Step(ctx, "charge", returns("done")); errors.Is(err, idempotent.ErrStep) != (i == 1) {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+		return "all fine", nil
+	})
+	if !errors.Is(err, idempotent.ErrStep) || event.Outcome != idempotent.OutcomeReleased {
+		t.Errorf("%v, %+v", err, event)
+	}
+}
+
+func TestStepsThatNothingWouldKeepOrUndoPanic(t *testing.T) {
+	panics := func(name string, step func() (string, error)) {
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s: no panic", name)
+			}
+		}()
+		_, err := step()
+		t.Errorf("%s: %v", name, err)
+	}
+	panics("no call", func() (string, error) { return idempotent.Step(t.Context(), "a", mustNotRun(t)) })
+	panics("no undo", func() (string, error) {
+		return idempotent.SagaStep(idempotent.Unprotected(t.Context()), "a", mustNotRun(t), nil)
+	})
+}
+
+// A step whose handler has returned was done; its lease was not lost.
+func TestStepThatEndsAfterItsCall(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	begun, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		go func() {
+			_, err := idempotent.Step(ctx, "late", func(context.Context) (string, error) {
+				close(begun)
+				<-goOn
+				return "", nil
+			})
+			ended <- err
+		}()
+		<-begun
+		return "recorded", nil
+	})
+	close(goOn)
+	var late *idempotent.StoreError
+	if lateErr := <-ended; err != nil || !errors.As(lateErr, &late) || !late.Executed || !strings.Contains(lateErr.Error(), "the handler returned") {
+		t.Errorf("%v, %v", err, lateErr)
 	}
 }
 
@@ -310,7 +361,6 @@ func TestStepWithoutClaim(t *testing.T) {
 	}}
 	step := func(ctx context.Context) (string, error) { return idempotent.Step(ctx, "charge", returns("charged")) }
 	contexts := map[string]func() (string, error){
-		"no call":     func() (string, error) { return step(t.Context()) },
 		"unprotected": func() (string, error) { return step(idempotent.Unprotected(t.Context())) },
 		"failed open": func() (string, error) {
 			value, _, err := do(t.Context(), newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), step)

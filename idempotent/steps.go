@@ -24,7 +24,7 @@ type steps struct {
 	undos     []undo
 	failed    *sagaFailure // the call has failed for good: nothing new begins
 	unsettled *StoreError  // of a step whose write is not known to have landed
-	misused   error        // under Config.Optimistic
+	misused   error        // for which the call fails, whatever the handler returns
 	// What the call has yet to count.
 	written    bool
 	roundTrips int
@@ -110,20 +110,24 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 	refuse := func(reason string) ([]byte, bool, error) {
 		return nil, false, &StepError{Step: full, Reason: reason}
 	}
+	// Wrong code fails the call, also where it passes the error over.
+	misuse := func(reason string) ([]byte, bool, error) {
+		_, _, s.misused = refuse(reason)
+		return nil, false, s.misused
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch data, found = s.stored[full]; {
 	case s.x == nil:
 		return nil, false, nil // nothing is known of the call
 	case optimistic:
-		_, _, s.misused = refuse("under Config.Optimistic a handler has no effects but its transaction")
-		return nil, false, s.misused
+		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this one")
 	case s.lose == nil:
 		return refuse("the handler has returned")
 	case undoable && s.x.config.ReleasePermanent:
-		return refuse("with Config.ReleasePermanent nothing says that a failure was undone")
+		return misuse("with Config.ReleasePermanent nothing says that a failure was undone")
 	case s.begun[full]:
-		return refuse("the name is used twice in one run")
+		return misuse("the name is used twice in one run; in a loop, let the name say which item it is")
 	case s.failed != nil && !found && !strings.HasPrefix(full, internalStep):
 		return refuse("the call has failed for good, and is being undone")
 	}

@@ -146,9 +146,10 @@ func (s *steps) write(ctx context.Context, full string, value []byte) error {
 			lost := &LeaseLostError{KeyHash: s.hash, Attempt: s.attempt}
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if s.lose != nil {
-				s.lose(lost)
+			if s.lose == nil {
+				return &StoreError{Op: "step", Executed: true, Err: errors.Join(errStillRuns, lost)}
 			}
+			s.lose(lost)
 			return lost
 		case ctx.Err() != nil, err != nil && !errors.Is(err, ErrUnavailable) && time.Since(began) > longestRefusal:
 			return &StoreError{Op: "step", Executed: true, Err: errors.Join(context.Cause(ctx), err)}

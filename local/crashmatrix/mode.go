@@ -84,7 +84,7 @@ var modes = []mode{
 	{
 		name: "saga, twice", example: "checkout",
 		promise: "the same, though a first process was killed while it undid a step",
-		first:   after(9, "services", "POST "+refund),
+		first:   after(11, "services", "POST "+refund),
 		world:   checkout{exists: true, failure: "OrderExistsError"}.world,
 	},
 	{
