@@ -62,7 +62,8 @@ type Event struct {
 	// Cached is whether the result came from the cache of this process.
 	Cached bool
 	// Permanent is whether the handler ran and its error was marked
-	// [Permanent], also where it was not stored for that.
+	// [Permanent], also where it was not stored for that. While steps are left
+	// to undo it is false: the call has to be repeated.
 	Permanent bool
 	// Total is the duration of the call; Handler and Store are the times
 	// spent in the handler and waiting for the store. They overlap where a

@@ -167,9 +167,9 @@ func TestSagaThatIsNotUndoneIsNotFinal(t *testing.T) {
 	x := newExecutor(t, idempotent.NewMemory(0), nil)
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
 	for range 3 {
-		_, _, err := do(t.Context(), x, tr.book)
-		if !errors.Is(err, idempotent.ErrCompensation) || errors.Is(err, idempotent.ErrReplayed) {
-			t.Errorf("%v", err)
+		_, event, err := do(t.Context(), x, tr.book)
+		if !errors.Is(err, idempotent.ErrCompensation) || errors.Is(err, idempotent.ErrReplayed) || event.Permanent {
+			t.Errorf("%v, %+v", err, event)
 		}
 	}
 }
