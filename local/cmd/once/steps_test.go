@@ -47,8 +47,8 @@ func TestInspectSagas(t *testing.T) {
 	}
 	out := s.ok(with("inspect")...)
 	for _, want := range []string{
-		"\nstep         charge, 6 bytes, undone\n",
-		"\nstep         reserve, 6 bytes, to be undone\n",
+		"\nstep         charge, 7 bytes, undone\n",
+		"\nstep         reserve, 7 bytes, to be undone\n",
 		"\nfailed       for good, with errorString\n",
 		"goes on undoing its steps",
 	} {
@@ -83,7 +83,7 @@ func TestInspectSteps(t *testing.T) {
 	item := s.claimItem()
 	b := func(text string) types.AttributeValue { return &types.AttributeValueMemberB{Value: []byte(text)} }
 	item["steps"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
-		"bytes": b("r=\xff"), "here": text(`="Ada"`), "lost": text("!it was too large"), "old": text(`"Ada"`), "there": text("@sha256/Ada"), "zip": b("zAda"),
+		"bytes": b("r=\xff"), "here": text(`="Ada"`), "mine": text(`~="Ada"`), "mine-bytes": b("r~=\xff"), "lost": text("!it was too large"), "old": text(`"Ada"`), "there": text("@sha256/Ada"), "zip": b("zAda"),
 		"null": &types.AttributeValueMemberNULL{Value: true},
 	}}
 	s.put(item)
