@@ -184,28 +184,6 @@ func TestStepsThatNothingWouldKeepOrUndoPanic(t *testing.T) {
 }
 
 // A step whose handler has returned was done; its lease was not lost.
-func TestStepThatEndsAfterItsCall(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
-	begun, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error)
-	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-		go func() {
-			_, err := idempotent.Step(ctx, "late", func(context.Context) (string, error) {
-				close(begun)
-				<-goOn
-				return "", nil
-			})
-			ended <- err
-		}()
-		<-begun
-		return "recorded", nil
-	})
-	close(goOn)
-	var late *idempotent.StoreError
-	if lateErr := <-ended; err != nil || !errors.As(lateErr, &late) || !late.Executed || !strings.Contains(lateErr.Error(), "the handler returned") {
-		t.Errorf("%v, %v", err, lateErr)
-	}
-}
-
 func TestStepKeysAreTheSameInEveryAttempt(t *testing.T) {
 	store := idempotent.NewMemory(0)
 	x := newExecutor(t, crashing(store), nil)
@@ -229,85 +207,6 @@ func TestStepKeysAreTheSameInEveryAttempt(t *testing.T) {
 
 // A step whose write is not known to have landed was done: the key stays
 // claimed, for a late copy of the write to land, whatever the handler returns.
-func TestStepUnheardKeepsTheClaim(t *testing.T) {
-	for name, end := range map[string]func(error) error{
-		"returned":     func(err error) error { return err },
-		"swallowed":    func(error) error { return errCrash },
-		"called again": func(err error) error { return idempotent.Retryable(err) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			store := idempotent.NewMemory(0)
-			x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-				if len(c.Steps) > 0 {
-					return idempotent.Record{}, false, errNetwork
-				}
-				return next()
-			}}, nil)
-			ctx, cancel := context.WithCancel(t.Context())
-			_, event, err := do(ctx, x, func(ctx context.Context) (string, error) {
-				_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
-					cancel()
-					return "", nil
-				})
-				return "", end(err)
-			})
-			var failed *idempotent.StoreError
-			if !errors.As(err, &failed) || !failed.Executed || failed.Op != "step" || event.Outcome != idempotent.OutcomeUnknown {
-				t.Errorf("%v, %+v", err, event)
-			}
-			if r := stored(t, store); r.Status != idempotent.InProgress || r.Owner == "" {
-				t.Errorf("released: %+v", r)
-			}
-		})
-	}
-}
-
-func TestStepUnheardKeepsTheClaimOfAPanic(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		if len(c.Steps) > 0 {
-			return idempotent.Record{}, false, errNetwork
-		}
-		return next()
-	}}, nil)
-	defer func() {
-		if recover() == nil {
-			t.Error("the panic did not go on")
-		}
-		if r := stored(t, store); r.Owner == "" {
-			t.Errorf("released: %+v", r)
-		}
-	}()
-	ctx, cancel := context.WithCancel(t.Context())
-	do(ctx, x, func(ctx context.Context) (string, error) {
-		_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { cancel(); return "", nil })
-		panic(err)
-	})
-}
-
-func TestStepOfALostLease(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	x := newExecutor(t, store, nil)
-	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-		r := stored(t, store)
-		r.Owner, r.Attempt = "successor", 2
-		if err := store.Put(r); err != nil {
-			t.Fatal(err)
-		}
-		_, err := idempotent.Step(ctx, "charge", returns("done"))
-		if !errors.Is(err, idempotent.ErrLeaseLost) || !errors.Is(context.Cause(ctx), idempotent.ErrLeaseLost) {
-			t.Errorf("%v; the context: %v", err, context.Cause(ctx))
-		}
-		return "", err
-	})
-	if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeLeaseLost {
-		t.Errorf("%v, %+v", err, event)
-	}
-	if r := stored(t, store); len(r.Steps) > 0 || r.Owner != "successor" {
-		t.Errorf("the successor's record: %+v", r)
-	}
-}
-
 func TestStepsAtOnce(t *testing.T) {
 	store := idempotent.NewMemory(0)
 	x := newExecutor(t, store, nil)
@@ -328,29 +227,6 @@ func TestStepsAtOnce(t *testing.T) {
 	})
 	if err != nil || event.RoundTrips != 22 {
 		t.Errorf("%v, %+v", err, event)
-	}
-}
-
-func TestStepAfterTheHandlerIsRefused(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
-	var late context.Context
-	if _, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) { late = ctx; return "", nil }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := idempotent.Step(late, "charge", mustNotRun(t)); !errors.Is(err, idempotent.ErrStep) {
-		t.Error(err)
-	}
-}
-
-func TestStepDoesNotBeginWithoutTime(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err := do(ctx, x, func(ctx context.Context) (string, error) {
-		cancel()
-		return idempotent.Step(ctx, "charge", mustNotRun(t))
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
 	}
 }
 
