@@ -3,6 +3,7 @@ package dynamo
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -48,10 +49,15 @@ func (s *Store) failTransaction(err error) error {
 }
 
 // refusedAsAWhole reports whether DynamoDB has refused this request without
-// looking at the items. One whose token is in use may be that of an earlier one.
+// looking at the items. It says so with the status 400 and a code: another
+// status may be that of something on the way, which has passed the request on.
+// A token that is in use may be that of an earlier request.
 func refusedAsAWhole(err error) bool {
-	code, _ := apiError(err)
-	return code != "" && code != "IdempotentParameterMismatchException" && !serverFault(err) && status(err) < 500
+	switch code, _ := apiError(err); code {
+	case "", "UnknownError" /* of the SDK */, "IdempotentParameterMismatchException":
+		return false
+	}
+	return status(err) == http.StatusBadRequest && !serverFault(err)
 }
 
 // transactionAdvice is for errors that mean something else where several

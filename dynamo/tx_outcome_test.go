@@ -74,6 +74,10 @@ func TestCancellations(t *testing.T) {
 		"denied":                         {answer: refusing(400, "AccessDeniedException", "no")},
 		"no table":                       {answer: refusing(400, "ResourceNotFoundException", "no")},
 		"throttled as a whole":           {answer: refusing(400, "ThrottlingException", "slow"), busy: true, throttled: true},
+		"something on the way":           {answer: answering(408, `gone`), open: true},
+		"a code of something else":       {answer: refusing(403, "Forbidden", "no"), open: true},
+		"something with a body":          {answer: answering(400, `{}`), open: true},
+		"another use of the token":       {answer: refusing(400, "IdempotentParameterMismatchException", "no"), open: true},
 		"server fault":                   {answer: refusing(500, "InternalServerError", "oops"), busy: true, open: true},
 	} {
 		t.Run(name, func(t *testing.T) {

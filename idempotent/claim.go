@@ -18,9 +18,9 @@ type hold struct {
 	open bool
 	// optimistic says that there was no claim.
 	optimistic bool
-	// sent says that a transaction was sent, by this hold or before it: a record that is deleted now
-	// could be revived by a late copy of the claim, and the transaction then
-	// be committed by a late copy of its own.
+	// sent says that a transaction was sent, by this hold or before it: a
+	// record that is deleted now could be revived by a late copy of the claim,
+	// and the transaction then be committed by a late copy of its own.
 	sent bool
 	// held is why a release is not known to have landed.
 	held error

@@ -49,11 +49,6 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 	return data, err
 }
 
-// longestRefusal is how long a write is repeated that the store refuses, and
-// would refuse again: long enough for credentials that ran out to be renewed.
-// A heartbeat that goes well could keep it going for ever.
-const longestRefusal = 30 * time.Second
-
 // writeElsewhere answers ErrTooLarge also if there is no elsewhere.
 func (s *steps) writeElsewhere(ctx context.Context, full string, st *step, data []byte) error {
 	limited, cancel := s.keeping(ctx)
@@ -77,11 +72,16 @@ func (s *steps) keeping(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithDeadline(ctx, s.invocation.Add(-s.x.config.Reserve))
 }
 
+// longestRefusal is how long a write is repeated that the store refuses, and
+// would refuse again: long enough for credentials that ran out to be renewed.
+// A heartbeat that goes well could keep it going for ever.
+const longestRefusal = 30 * time.Second
+
 // write makes the fenced write of a finished step, as often as needed until the
 // handler's time is up, and at least once.
 func (s *steps) write(ctx context.Context, full string, value []byte) error {
 	s.mu.Lock()
-	fence := Fence{ID: s.id, Owner: s.owner}
+	fence, attempt := Fence{ID: s.id, Owner: s.owner}, s.attempt
 	s.mu.Unlock()
 	change := Change{Steps: map[string][]byte{full: value}}
 	began := time.Now()
@@ -93,7 +93,7 @@ func (s *steps) write(ctx context.Context, full string, value []byte) error {
 		case errors.Is(err, ErrTooLarge):
 			return err
 		case err == nil && (met.Status != InProgress || met.Owner != fence.Owner):
-			lost := &LeaseLostError{KeyHash: s.hash, Attempt: s.attempt}
+			lost := &LeaseLostError{KeyHash: s.hash, Attempt: attempt}
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if s.lose == nil {
