@@ -13,9 +13,11 @@ import (
 type witness struct {
 	effects []effect
 	commits []string
-	undone  int
-	after   int // times that the run went on after that
+	undone  map[string]int // by step
+	after   int            // times that the run went on after that
 	sagas   bool
+	// checked are the attempts of runs that may end before their step.
+	checked map[string]int64
 }
 
 type effect struct {
@@ -78,19 +80,73 @@ func stepwise(ctx context.Context, r *run) error {
 
 // saga undoes it.
 func saga(ctx context.Context, r *run) error {
-	r.world.sagas = true
-	_, err := SagaStep(ctx, "a",
-		func(ctx context.Context) (string, error) {
-			return "", effects(ctx, &run{r.line, r.world, r.value, nil})
-		},
-		func(context.Context, string) error { return r.works("undoes", func() { r.world.undone++ }) })
-	if err != nil || r.err != nil {
+	if err := r.undoable(ctx, "a", r.affects, nil); err != nil || r.err != nil {
 		return cmp.Or(err, r.err)
 	}
-	_, err = Step(ctx, "b", func(context.Context) (string, error) {
-		return "", r.works("goes on", func() { r.world.after += min(r.world.undone, 1) })
+	_, err := Step(ctx, "b", func(context.Context) (string, error) {
+		// Nothing holds back a run that was frozen within the step.
+		undone := len(r.world.undone)
+		return "", r.works("goes on", func() { r.world.after += min(undone, 1) })
 	})
 	return err
+}
+
+func (r *run) affects(ctx context.Context) error {
+	return effects(ctx, &run{r.line, r.world, r.value, nil})
+}
+
+// undoable is a step that can be undone, unless refused says otherwise.
+func (r *run) undoable(ctx context.Context, name string, do func(context.Context) error, refused error) error {
+	r.world.sagas = true
+	_, err := SagaStep(ctx, name,
+		func(ctx context.Context) (string, error) { return "", do(ctx) },
+		func(context.Context, string) error {
+			if refused != nil {
+				return refused
+			}
+			return r.works("undoes "+name, func() { r.world.undid(name) })
+		})
+	return err
+}
+
+func (w *witness) undid(name string) {
+	if w.undone == nil {
+		w.undone = map[string]int{}
+	}
+	w.undone[name]++
+}
+
+// halfUndone is a saga whose first step can only be undone by the late retry.
+// It works on after its last step.
+func halfUndone(ctx context.Context, r *run) error {
+	var refused error
+	if r.line.net != nil {
+		refused = errors.New("cannot be undone now")
+	}
+	if err := r.undoable(ctx, "a", r.affects, refused); err != nil {
+		return err
+	}
+	if err := r.undoable(ctx, "b", func(context.Context) error { return nil }, nil); err != nil {
+		return err
+	}
+	return cmp.Or(r.works("works on", func() {}), r.err)
+}
+
+// checked is a saga that looks before its first step. What is refused for good
+// is refused there, and what succeeds needs nothing to be done.
+func checked(ctx context.Context, r *run) error {
+	claim, _ := FromContext(ctx)
+	if r.world.checked == nil {
+		r.world.checked = map[string]int64{}
+	}
+	r.world.checked[r.value] = claim.Attempt
+	if err := r.works("checks", func() {}); err != nil {
+		return err
+	}
+	if _, permanent := r.err.(*permanentError); permanent || r.err == nil && r.line.net != nil {
+		return r.err
+	}
+	return cmp.Or(r.undoable(ctx, "a", r.affects, nil), r.err)
 }
 
 // booking is what a handler attaches.
@@ -174,6 +230,10 @@ var moreScenarios = []scenario{
 	{"saga, two faults", saga, Config{}, []func(int) error{rejects, succeeds}, false, 2, 0},
 	{"saga, alone", saga, Config{}, []func(int) error{rejects}, false, 3, 0},
 	{"saga, a successor is refused for good", saga, Config{}, []func(int) error{fails, rejects}, false, 1, 0},
+	{"saga, half undone", halfUndone, Config{}, []func(int) error{succeeds, rejects}, false, 0, 1},
+	{"saga, half undone, faults", halfUndone, Config{}, []func(int) error{succeeds, rejects}, false, 1, 0},
+	{"saga, refused before a successor's step", checked, Config{}, []func(int) error{rejects, fails}, false, 0, 1},
+	{"saga, done before a successor's step", checked, Config{}, []func(int) error{succeeds, fails}, false, 0, 1},
 }
 
 // judgeMore holds commits and compensations against what is promised of them.
@@ -186,16 +246,26 @@ func (s *scenario) judgeMore(net *network, results []result, w *witness, value s
 		fail("%v", err)
 	}
 	switch {
-	case final.Status == Completed && w.undone > 0:
+	case final.Status == Completed && len(w.undone) > 0:
 		fail("undone and completed")
 	case w.after > 0:
 		fail("undone, and gone on with")
-	case final.Status == Failed && w.undone == 0 && len(w.effects) > 0 && w.sagas:
+	case final.Status == Failed && len(w.undone) == 0 && len(w.effects) > 0 && w.sagas && w.checked == nil:
 		fail("failed and not undone")
 	case final.Status == Completed && late == nil && len(w.commits) == 1 && value != w.commits[0]:
 		fail("%s is committed, and the answer is %q", w.commits[0], value)
 	case final.Status == Failed && len(w.commits) > 0:
 		fail("%s is committed, and the record failed", w.commits[0])
+	}
+	for name := range net.undoable {
+		if final.Status == Failed && w.undone[name] == 0 {
+			fail("failed, and step %s is not undone", name)
+		}
+	}
+	for _, e := range w.effects {
+		if attempt := w.checked[value]; attempt > 0 && final.Status == Completed && attempt < e.attempt {
+			fail("completed by attempt %d, which knew nothing of the step of attempt %d", attempt, e.attempt)
+		}
 	}
 	for i, r := range results {
 		var store *StoreError

@@ -5,8 +5,10 @@ package idempotent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
+	"testing/synctest"
 	"time"
 )
 
@@ -21,11 +23,16 @@ type network struct {
 	stuck   []*message // whose sender was killed before the answer
 	killed  map[int]bool
 	cut     map[int]bool // whose commits no longer get through
+	resting int          // who rests while the others go on, or nobody
 	closed  bool
 	broken  []string // what the invariants said
 	// takeovers of a record that had an owner.
 	takeovers int
+	// undoable are the steps that were stored and can be undone.
+	undoable map[string]bool
 }
+
+const nobody = -1
 
 type message struct {
 	caller int
@@ -130,6 +137,11 @@ func (n *network) check(before Record, f Fence, c Change) {
 	if c.Owner != "" && before.Owner != "" {
 		n.takeovers++
 	}
+	for name, stored := range c.Steps {
+		if isUndoable(stored) {
+			n.undoable[name] = true
+		}
+	}
 	if before.Status != InProgress {
 		n.broken = append(n.broken, fmt.Sprintf("a %s changed a %s record", describe(f, c), before.Status))
 	}
@@ -165,6 +177,7 @@ func (n *network) triesInVain() bool {
 func (n *network) untilSent() {
 	for range 12_000 {
 		time.Sleep(5 * time.Millisecond)
+		synctest.Wait()
 		n.mu.Lock()
 		sent := len(n.pending) > 0 || !n.triesInVain()
 		n.mu.Unlock()
@@ -172,6 +185,23 @@ func (n *network) untilSent() {
 			return
 		}
 	}
+}
+
+// wake ends a rest when all others have their answers, or were killed.
+func (n *network) wake(results []result) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, r := range results {
+		if i != n.resting && !r.done && !n.killed[i] {
+			return
+		}
+	}
+	n.resting = nobody
+}
+
+// awake reports whether somebody waits for the schedule.
+func (n *network) awake() bool {
+	return slices.ContainsFunc(n.pending, func(m *message) bool { return m.caller != n.resting })
 }
 
 // option is one thing that may happen next.
@@ -184,7 +214,7 @@ type option struct {
 
 // options are all that may happen, in an order that depends on nothing but
 // what happened before.
-func (n *network) options(faults, lapses int) []option {
+func (n *network) options(faults, lapses int, rests bool) []option {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	sort.SliceStable(n.pending, func(i, j int) bool {
@@ -209,7 +239,7 @@ func (n *network) options(faults, lapses int) []option {
 		}
 	}
 	for _, m := range n.pending {
-		if n.killed[m.caller] {
+		if n.killed[m.caller] || m.caller == n.resting {
 			continue
 		}
 		name := fmt.Sprintf("%c %s", 'A'+m.caller, m.what)
@@ -241,9 +271,23 @@ func (n *network) options(faults, lapses int) []option {
 	if len(n.pending) == 0 && len(n.copies) > 0 && n.triesInVain() {
 		all = append(all, option{name: "whoever is cut off gives up first", do: n.untilSent})
 	}
-	if lapses > 0 && len(n.pending) > 0 {
-		all = append(all, option{name: "a third of the lease passes", lapse: true, do: func() { time.Sleep(exploreLease/3 + time.Second) }})
-		all = append(all, option{name: "the lease passes", lapse: true, do: func() { time.Sleep(exploreLease + 3*time.Second) }})
+	if lapses == 0 || !n.awake() {
+		return all
+	}
+	lapse := func(name string, resting int, d time.Duration) {
+		all = append(all, option{name: name, lapse: true, do: func() {
+			time.Sleep(d)
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.resting = resting
+		}})
+	}
+	lapse("a third of the lease passes", nobody, exploreLease/3+time.Second)
+	lapse("the lease passes", nobody, exploreLease+3*time.Second)
+	for _, m := range n.pending {
+		if rests && m.work {
+			lapse(fmt.Sprintf("the lease passes, and %c rests while the others go on", 'A'+m.caller), m.caller, exploreLease+3*time.Second)
+		}
 	}
 	return all
 }
