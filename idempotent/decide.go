@@ -1,6 +1,10 @@
 package idempotent
 
-import "time"
+import (
+	"bytes"
+	"strings"
+	"time"
+)
 
 // verdict is what a claim does about the record that it met.
 type verdict uint8
@@ -57,15 +61,17 @@ type ending uint8
 const (
 	tryAgain  ending = iota // it is still ours
 	keepTheir               // it is finished: its answer is the answer
-	adoptIt                 // a successor gave it up: finish it
+	adoptIt                 // a successor released it: finish it
+	leaveIt                 // a successor released it with steps of its own
 	yieldIt                 // another owner is running, or it is none that we know
 	recreate                // it is gone, or over: put the finished record
 )
 
 // decideEnd holds the rules for a finishing write by the owner of ours that was
 // refused. The work is done, so whatever nobody else owns is finished rather
-// than left for a retry that would do the work again. over is the time before
-// which a record counts as gone.
+// than left for a retry that would do the work again. ours.Steps are all that
+// the attempt started with and has sent. over is the time before which a record
+// counts as gone.
 func decideEnd(met, ours Record, over time.Time) ending {
 	owned := met.Status == InProgress && met.Owner == ours.Owner
 	switch {
@@ -82,9 +88,26 @@ func decideEnd(met, ours Record, over time.Time) ending {
 	case met.Status != InProgress:
 		return yieldIt
 	case met.Owner == "" && met.Lease.Equal(LeaseEnded):
+		if !knowsSteps(ours.Steps, met.Steps) {
+			return leaveIt
+		}
 		return adoptIt
 	default:
 		// Without an owner but with a lease, it is another library's claim.
 		return yieldIt
 	}
+}
+
+// knowsSteps reports whether an attempt that knows some steps may finish a
+// record that holds the stored ones. Finishing removes them. A step that only a
+// successor knows would never be undone; once undoing has begun, success would
+// leave a saga half undone.
+func knowsSteps(known, stored map[string][]byte) bool {
+	for name, data := range stored {
+		own, ok := known[name]
+		if !ok || strings.HasPrefix(name, internalStep) || !bytes.Equal(own, data) {
+			return false
+		}
+	}
+	return true
 }

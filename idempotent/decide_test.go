@@ -94,6 +94,11 @@ func TestDecideEnd(t *testing.T) {
 		{"failed by another", Record{Status: Failed, Owner: other}, keepTheir},
 		{"completed with our token", Record{Status: Completed, Owner: me}, keepTheir},
 		{"released by a successor", Record{Status: InProgress, Lease: LeaseEnded}, adoptIt},
+		{"released with our steps", Record{Status: InProgress, Lease: LeaseEnded, Steps: stepsOf("a", "=1")}, adoptIt},
+		{"released without our steps", Record{Status: InProgress, Lease: LeaseEnded, Steps: stepsOf()}, adoptIt},
+		{"released with a step that we do not know", Record{Status: InProgress, Lease: LeaseEnded, Steps: stepsOf("a", "=1", "b", "")}, leaveIt},
+		{"released with our step done again", Record{Status: InProgress, Lease: LeaseEnded, Steps: stepsOf("a", "=2")}, leaveIt},
+		{"released while it is undone", Record{Status: InProgress, Lease: LeaseEnded, Steps: stepsOf("a", "=1", ":failure", "=1")}, leaveIt},
 		{"another's", Record{Status: InProgress, Owner: other, Lease: lease}, yieldIt},
 		{"another library's, with a lease", Record{Status: InProgress, Lease: lease}, yieldIt},
 		{"another library's, without", Record{Status: InProgress}, yieldIt},
@@ -104,8 +109,18 @@ func TestDecideEnd(t *testing.T) {
 		{"lapsed long ago", Record{Status: InProgress, Owner: other, Lease: lease.Add(-2 * time.Hour), Expires: lease.Add(-time.Hour)}, recreate},
 		{"ours, whatever its age", Record{Status: InProgress, Owner: me, Lease: lease.Add(-2 * time.Hour), Expires: lease.Add(-time.Hour)}, tryAgain},
 	} {
-		if got := decideEnd(test.met, Record{Owner: me, Fingerprint: "f"}, lease); got != test.want {
+		ours := Record{Owner: me, Fingerprint: "f", Steps: stepsOf("a", "=1", ":failure", "=1")}
+		if got := decideEnd(test.met, ours, lease); got != test.want {
 			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
 		}
 	}
+}
+
+// stepsOf are those of a record, from names and what is stored of each.
+func stepsOf(pairs ...string) map[string][]byte {
+	all := map[string][]byte{}
+	for i := 0; i < len(pairs); i += 2 {
+		all[pairs[i]] = []byte(pairs[i+1])
+	}
+	return all
 }

@@ -179,7 +179,7 @@ func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) 
 			case keepTheir:
 				c.share(met)
 				return met, nil
-			case yieldIt:
+			case yieldIt, leaveIt:
 				return Record{}, &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
 			case tryAgain:
 				write = c.finishOwn(h)

@@ -26,7 +26,7 @@ type steps struct {
 	unsettled *StoreError  // of a step whose write is not known to have landed
 	misused   error        // for which the call fails, whatever the handler returns
 	// What the call has yet to count.
-	written    bool
+	sent       map[string][]byte // also those whose answer was lost
 	roundTrips int
 	spent      time.Duration
 	passedOver []error

@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 )
 
@@ -82,6 +83,10 @@ const longestRefusal = 30 * time.Second
 func (s *steps) write(ctx context.Context, full string, value []byte) error {
 	s.mu.Lock()
 	fence, attempt := Fence{ID: s.id, Owner: s.owner}, s.attempt
+	if s.sent == nil {
+		s.sent = make(map[string][]byte)
+	}
+	s.sent[full] = value
 	s.mu.Unlock()
 	change := Change{Steps: map[string][]byte{full: value}}
 	began := time.Now()
@@ -121,8 +126,6 @@ func (s *steps) send(ctx context.Context, f Fence, change Change) (Record, bool,
 	met, ok, err := s.x.store.Change(ctx, f, change)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Also a write whose answer was lost may have left its trace.
-	s.written = true
 	s.roundTrips++
 	s.spent += time.Since(began)
 	return met, ok, err
@@ -154,12 +157,21 @@ func (s *steps) passOver(err error) {
 	s.passedOver = append(s.passedOver, err)
 }
 
-// countSteps adds what the steps did to the event.
+// countSteps adds what the steps did to the event, and what they sent to the
+// steps that the call knows.
 func (c *call) countSteps(h *hold, in *inside) {
 	s := &in.steps
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h.stepped = h.stepped || s.written
+	if len(s.sent) > 0 {
+		// A copy: the steps hold the map that came with the claim.
+		h.record.Steps = maps.Clone(h.record.Steps)
+		if h.record.Steps == nil {
+			h.record.Steps = make(map[string][]byte)
+		}
+		maps.Copy(h.record.Steps, s.sent)
+		h.stepped, s.sent = true, nil
+	}
 	c.event.RoundTrips += s.roundTrips
 	c.event.Store += s.spent
 	for _, err := range s.passedOver {

@@ -1,0 +1,133 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// thaws runs a frozen attempt, and what happens while it rests.
+type thaws struct {
+	store *idempotent.Memory
+	// undone are the steps that were undone, in their order.
+	undone []string
+}
+
+func newThaws() *thaws { return &thaws{store: idempotent.NewMemory(0)} }
+
+func (th *thaws) step(ctx context.Context, name string, refused error) error {
+	_, err := idempotent.SagaStep(ctx, name, returns(name), func(context.Context, string) error {
+		if refused == nil {
+			th.undone = append(th.undone, name)
+		}
+		return refused
+	})
+	return err
+}
+
+// attempt is a whole call by another process.
+func (th *thaws) attempt(t *testing.T, fn func(context.Context) (string, error)) error {
+	t.Helper()
+	time.Sleep(time.Minute)
+	_, _, err := do(context.Background(), newExecutor(t, th.store, &idempotent.Config{Lease: 10 * time.Second}), fn)
+	return err
+}
+
+// frozen is a call whose handler calls others, and whose heartbeats are lost.
+func (th *thaws) frozen(t *testing.T, fn func(context.Context) (string, error)) (*idempotent.Event, error) {
+	t.Helper()
+	_, event, err := do(context.Background(), newExecutor(t, frozen(th.store), &idempotent.Config{Lease: 10 * time.Second}), fn)
+	return event, err
+}
+
+// The successor has undone the second step, and could not undo the first.
+func TestFrozenAttemptDoesNotFinishAHalfUndoneSaga(t *testing.T) {
+	for name, end := range map[string]error{"success": nil, "failure": soldOut()} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				th := newThaws()
+				saga := func(refused, end error, meanwhile func()) func(context.Context) (string, error) {
+					return func(ctx context.Context) (string, error) {
+						if err := errors.Join(th.step(ctx, "a", refused), th.step(ctx, "b", nil)); err != nil {
+							return "", err
+						}
+						meanwhile()
+						return "booked", end
+					}
+				}
+				event, err := th.frozen(t, saga(nil, end, func() {
+					err := th.attempt(t, saga(errors.New("not now"), soldOut(), func() {}))
+					if !errors.Is(err, idempotent.ErrCompensation) {
+						t.Errorf("the successor: %v", err)
+					}
+				}))
+				if end == nil && (!errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeLeaseLost) {
+					t.Errorf("the frozen attempt got %v, %s", err, event.Outcome)
+				}
+				if err := th.attempt(t, saga(nil, soldOut(), func() {})); err == nil {
+					t.Error("a later call succeeds")
+				}
+				if r := stored(t, th.store); r.Status != idempotent.Failed {
+					t.Errorf("the record is %s", r.Status)
+				}
+				undone := map[string]bool{}
+				for _, name := range th.undone {
+					undone[name] = true
+				}
+				if !undone["a"] || !undone["b"] {
+					t.Errorf("undone: %q", th.undone)
+				}
+			})
+		})
+	}
+}
+
+// The successor has finished a step that the frozen attempt has not reached.
+func TestFrozenAttemptKeepsItsSuccessorsSteps(t *testing.T) {
+	for name, end := range map[string]error{"success": nil, "failure": soldOut()} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				th := newThaws()
+				event, err := th.frozen(t, func(ctx context.Context) (string, error) {
+					err := th.attempt(t, func(ctx context.Context) (string, error) {
+						return "", errors.Join(th.step(ctx, "a", nil), errors.New("try again"))
+					})
+					if err == nil {
+						t.Error("the successor succeeds")
+					}
+					return "done", end
+				})
+				if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeLeaseLost {
+					t.Errorf("the frozen attempt got %v, %s", err, event.Outcome)
+				}
+				r := stored(t, th.store)
+				if r.Status != idempotent.InProgress || len(r.Steps["a"]) == 0 {
+					t.Errorf("the successor's step is gone: %+v", r)
+				}
+			})
+		})
+	}
+}
+
+// Its own steps are no reason to do the work again.
+func TestFrozenAttemptFinishesARecordThatHoldsItsOwnSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := newThaws()
+		event, err := th.frozen(t, func(ctx context.Context) (string, error) {
+			if err := th.step(ctx, "a", nil); err != nil {
+				return "", err
+			}
+			if err := th.attempt(t, failsWith(errors.New("try again"))); err == nil {
+				t.Error("the successor succeeds")
+			}
+			return "done", nil
+		})
+		if r := stored(t, th.store); err != nil || event.Outcome != idempotent.OutcomeExecuted || r.Status != idempotent.Completed {
+			t.Errorf("%v, %s, %+v", err, event.Outcome, r)
+		}
+	})
+}
