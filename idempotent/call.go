@@ -36,7 +36,11 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) (err e
 	c.now = c.began
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.
-	defer func() { c.report(ctx, err) }()
+	defer func() {
+		outer, _ := ctx.Value(insideKey{}).(*inside)
+		outer.gets(err)
+		c.report(ctx, err)
+	}()
 
 	if keyErr == nil {
 		c.identity, keyErr = x.identify(key)
@@ -113,9 +117,12 @@ func (c *call) bypass(ctx context.Context) error {
 	with, err := in.sealed(c.openly(ctx, in, c.work.run))
 	if with != nil {
 		var refused *Rejected
-		if refused, err = c.commitAlone(ctx, in, with); refused != nil {
-			err = refused.Err
+		if refused, err = c.commitAlone(ctx, in, with); refused == nil {
+			// Not the handler's error: it may have been committed all the same.
+			returned = true
+			return err
 		}
+		err = refused.Err
 	}
 	if err != nil {
 		if c.event.Permanent = in.judge(err).permanent; c.event.Permanent {
@@ -130,7 +137,7 @@ func (c *call) bypass(ctx context.Context) error {
 func (c *call) openly(ctx context.Context, in *inside, fn func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	in.steps.open(cancel)
+	in.steps.open(ctx, cancel)
 	defer in.steps.close()
 	return fn(c.enter(ctx, in))
 }

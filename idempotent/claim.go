@@ -1,7 +1,6 @@
 package idempotent
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -48,10 +47,20 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 		c.event.Outcome = OutcomeFailed
 		return nil, &StoreError{Op: "claim", Err: context.Cause(ctx)}
 	}
+	if !c.hasTime(ctx, invocation) {
+		// Read, for a duplicate still has time to get its result.
+		var err error
+		if met, err = c.reread(ctx); err != nil {
+			return nil, c.noTime(ctx, err)
+		}
+	}
 	for round := 0; ; {
 		now := wall(c.now)
 		verdict := decide(met, owner, c.fingerprint, now, cfg)
 		if verdict == claimAnew || verdict == takeOver {
+			if !c.hasTime(ctx, invocation) {
+				return nil, c.noTime(ctx, nil)
+			}
 			if round++; round > maxRounds {
 				c.event.Outcome = OutcomeConflict
 				return nil, c.inProgress(met, nil)
@@ -65,11 +74,11 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 		switch verdict {
 		case claimAnew:
 			if met, err = c.createAs(ctx, owner, now, invocation); err != nil {
-				return c.claimFailed(ctx, "claim", owner, err)
+				return c.claimFailed(ctx, "claim", owner, ReleaseDelete, err)
 			}
 		case takeOver:
 			if met, err = c.takeOverAs(ctx, owner, met, now, invocation); err != nil {
-				return c.claimFailed(ctx, "take over", owner, err)
+				return c.claimFailed(ctx, "take over", owner, ReleaseRefund, err)
 			}
 		case awaitOwner:
 			if c.longestWait(ctx) <= 0 {
@@ -95,11 +104,11 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 			}
 			// The answer took so long that another may already run. With a
 			// new token: copies of the old claim may still be on their way.
-			c.refund(ctx, owner)
-			if ctx.Err() != nil || !c.x.timeToRun(ctx, now, c.x.leaseFrom(now, invocation), invocation) {
-				c.event.Outcome = OutcomeFailed
-				return nil, &StoreError{Op: "claim", Err: cmp.Or(context.Cause(ctx), errNoTime)}
+			how := ReleaseRefund
+			if met.Attempt == 1 {
+				how = ReleaseDelete
 			}
+			c.unclaim(ctx, owner, how)
 			met, owner = Record{}, rand.Text()
 		default:
 			return nil, c.answerWithoutRun(ctx, verdict, met)
@@ -140,6 +149,21 @@ func (c *call) takeOverAs(ctx context.Context, owner string, lapsed Record, now,
 // lease, which may be over by now.
 func (x *Executor) timeToRun(ctx context.Context, now, lease, invocation time.Time) bool {
 	return ctx.Err() == nil && now.Before(x.handlerEnd(lease, invocation))
+}
+
+// hasTime reports whether a claim that is made now would leave the handler any
+// time. One that does not is not made: nothing could run under it.
+func (c *call) hasTime(ctx context.Context, invocation time.Time) bool {
+	now := wall(c.now)
+	return c.x.timeToRun(ctx, now, c.x.leaseFrom(now, invocation), invocation)
+}
+
+func (c *call) noTime(ctx context.Context, err error) error {
+	c.event.Outcome = OutcomeFailed
+	if cause := context.Cause(ctx); cause != nil {
+		return &StoreError{Op: "claim", Err: cause}
+	}
+	return &StoreError{Op: "claim", Err: errors.Join(errNoTime, err)}
 }
 
 func (c *call) answerWithoutRun(ctx context.Context, v verdict, met Record) error {
@@ -187,28 +211,30 @@ func (c *call) inProgress(met Record, err error) error {
 
 // claimFailed is for a claim that may have been stored or not. Its token is
 // kept when it fails open, as the lost answer may have been a yes.
-func (c *call) claimFailed(ctx context.Context, op, owner string, err error) (*hold, error) {
+func (c *call) claimFailed(ctx context.Context, op, owner string, undo Release, err error) (*hold, error) {
 	unavailable := errors.Is(err, ErrUnavailable)
 	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
 		c.passOver(&StoreError{Op: op + ", failed open", Executed: true, Err: err})
 		unknown := Record{ID: c.id, Status: InProgress, Owner: owner, Fingerprint: c.fingerprint}
 		return &hold{record: unknown, invocation: c.x.invocationEnd(ctx), open: true}, nil
 	}
-	c.refund(ctx, owner)
+	c.unclaim(ctx, owner, undo)
 	c.event.Outcome = OutcomeFailed
 	return nil, &StoreError{Op: op, Err: err}
 }
 
-// refund gives a claim back under which nothing ran, so that the next call
-// need not wait for its lease, and so that it does not count as an attempt.
-// One try: without it the lease lapses by itself.
-func (c *call) refund(ctx context.Context, owner string) {
+// unclaim removes a claim under which nothing ran, so that the next call need
+// not wait for its lease, and so that it does not count as an attempt. The
+// record of a first attempt goes: kept, it would stay for as long as its
+// retention, which MaxAttempts makes endless. One try: without it the lease
+// lapses by itself.
+func (c *call) unclaim(ctx context.Context, owner string, how Release) {
 	limit := min(max(c.x.config.Reserve, shortestAttempt), longestAttempt)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	c.look()
-	_, _, err := c.change(ctx, Fence{ID: c.id, Owner: owner}, Change{Release: ReleaseRefund})
+	_, _, err := c.change(ctx, Fence{ID: c.id, Owner: owner}, Change{Release: how})
 	if err != nil {
-		c.passOver(&StoreError{Op: "refund", Err: err})
+		c.passOver(&StoreError{Op: "release", Err: err})
 	}
 }

@@ -111,16 +111,39 @@ func TestClaimAnsweredTooLate(t *testing.T) {
 				return record, ok, err
 			}}, &idempotent.Config{Lease: time.Minute, MaxAttempts: maxAttempts})
 			value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-				if r := stored(t, store); r.Refunds != 1 || !r.Lease.After(time.Now()) {
+				if r := stored(t, store); r.Refunds != 0 || r.Attempt != 1 || !r.Lease.After(time.Now()) {
 					t.Errorf("the handler runs on %+v", r)
 				}
 				return "done", nil
 			})
-			if err != nil || value != "done" || event.Attempt != 2 {
+			if err != nil || value != "done" || event.Attempt != 1 {
 				t.Errorf("got %q, %v, %+v", value, err, event)
 			}
 		})
 	}
+}
+
+// The attempts before it must still count.
+func TestTakeoverAnsweredTooLateKeepsTheRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := idempotent.NewMemory(0)
+		late := true
+		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			record, ok, err := next()
+			if late && c.Owner != "" {
+				late = false
+				time.Sleep(2 * time.Minute)
+			}
+			return record, ok, err
+		}}, &idempotent.Config{Lease: time.Minute, MaxAttempts: 2})
+		if _, _, err := do(t.Context(), x, failsWith(errCrash)); err != errCrash {
+			t.Fatal(err)
+		}
+		_, event, err := do(t.Context(), x, returns("done"))
+		if r := stored(t, store); err != nil || event.Attempt != 3 || r.Used() != 2 {
+			t.Errorf("%v, %+v, %+v", err, event, r)
+		}
+	})
 }
 
 // What became of a claim that failed is not known. It is given back, so that

@@ -19,6 +19,7 @@ func (c *call) commit(ctx context.Context, h *hold, with Attachment) (*Rejected,
 	h.sent = true
 	limited, cancel := c.committing(ctx, h)
 	defer cancel()
+	unacknowledged := false
 	for try := 1; ; try++ {
 		met, ok, err := c.try(limited, func(ctx context.Context) (Record, bool, error) {
 			return c.change(ctx, Fence{ID: c.id, Owner: h.record.Owner}, end)
@@ -32,13 +33,16 @@ func (c *call) commit(ctx context.Context, h *hold, with Attachment) (*Rejected,
 			return nil, nil
 		case err == nil:
 			if ours := met.Status == InProgress && met.Owner == h.record.Owner; !ours {
-				return nil, c.notOurs(ctx, h, end, met, err)
+				return nil, c.notOurs(ctx, h, end, met, unacknowledged, nil)
 			}
-		case try >= maxReleases && !errors.Is(err, ErrUnavailable):
-			return nil, c.settleCommit(ctx, h, end, err)
+		default:
+			unacknowledged = unacknowledged || !errors.Is(err, ErrNotWritten)
+			if try >= maxReleases && !errors.Is(err, ErrUnavailable) {
+				return nil, c.settleCommit(ctx, h, end, unacknowledged, err)
+			}
 		}
 		if limited.Err() != nil {
-			return nil, c.settleCommit(ctx, h, end, errors.Join(err, context.Cause(limited)))
+			return nil, c.settleCommit(ctx, h, end, unacknowledged, errors.Join(err, context.Cause(limited)))
 		}
 		c.rest(limited, backoff(try))
 	}
@@ -55,7 +59,7 @@ func (c *call) committing(ctx context.Context, h *hold) (context.Context, contex
 
 // settleCommit decides a commit whose outcome is not known, with a release that
 // is fenced as it was: one of the two comes too late.
-func (c *call) settleCommit(ctx context.Context, h *hold, end Change, cause error) error {
+func (c *call) settleCommit(ctx context.Context, h *hold, end Change, unacknowledged bool, cause error) error {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
 	for try := 1; ; try++ {
@@ -66,8 +70,8 @@ func (c *call) settleCommit(ctx context.Context, h *hold, end Change, cause erro
 		case ok:
 			return c.nothingCommitted(cause)
 		case err == nil && (met.Status != InProgress || met.Owner != h.record.Owner):
-			return c.notOurs(ctx, h, end, met, cause)
-		case ctx.Err() != nil || try == maxReleases:
+			return c.notOurs(ctx, h, end, met, unacknowledged, cause)
+		case ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
 			c.event.Outcome = OutcomeUnknown
 			return &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, err)}
 		}
@@ -76,7 +80,8 @@ func (c *call) settleCommit(ctx context.Context, h *hold, end Change, cause erro
 }
 
 // notOurs ends a commit whose record was met in other hands, or finished.
-func (c *call) notOurs(ctx context.Context, h *hold, end Change, met Record, cause error) error {
+// unacknowledged says that the answer to an earlier copy of the commit was lost.
+func (c *call) notOurs(ctx context.Context, h *hold, end Change, met Record, unacknowledged bool, cause error) error {
 	over := wall(c.now).Add(-c.x.config.ClockSkew)
 	switch decideEnd(met, h.record, over) {
 	case keepTheir:
@@ -90,14 +95,17 @@ func (c *call) notOurs(ctx context.Context, h *hold, end Change, met Record, cau
 		// It may have been committed, and the record removed since.
 		return c.outcomeUnknown(errors.Join(errRecordGone, cause))
 	}
-	if met.Owner != "" && met.Attempt <= h.record.Attempt {
-		// No successor of ours: a record that was begun anew.
+	released := met.Owner == "" && met.Lease.Equal(LeaseEnded)
+	foreign := met.Owner == "" && !released // another library's takeover
+	switch {
+	case met.Fingerprint != "" && c.fingerprint != "" && met.Fingerprint != c.fingerprint,
+		met.Owner != "" && met.Attempt <= h.record.Attempt,
+		released && met.Attempt < h.record.Attempt,
+		foreign && unacknowledged:
+		// No successor of ours: a record that was begun anew. Another library
+		// counts no attempts, so that only answers say what was committed.
 		return c.outcomeUnknown(errors.Join(errRecordGone, cause))
-	}
-	if met.Owner == "" && met.Attempt < h.record.Attempt {
-		return c.outcomeUnknown(errors.Join(errRecordGone, cause))
-	}
-	if met.Owner == "" {
+	case released:
 		// A release landed, ours or that of a successor.
 		return c.nothingCommitted(cause)
 	}

@@ -92,21 +92,36 @@ func TestLeaseConfiguredInAnInvocation(t *testing.T) {
 	})
 }
 
-func TestClaimWithoutTimeToRun(t *testing.T) {
+func TestNothingIsClaimedWithoutTimeToRun(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for _, config := range []*idempotent.Config{nil, {MaxAttempts: 1}, {Wait: time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			store := idempotent.NewMemory(0)
+			ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+			defer cancel()
+			_, event, err := do(ctx, newExecutor(t, store, config), mustNotRun(t))
+			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, idempotent.ErrStore) || event.Outcome != idempotent.OutcomeFailed {
+				t.Errorf("got %v, %+v", err, event)
+			}
+			if r := stored(t, store); r.Status != idempotent.Absent || event.RoundTrips != 1 {
+				t.Errorf("after %d round trips there is %+v", event.RoundTrips, r)
+			}
+		})
+	}
+}
+
+func TestReplayHasTimeWhereARunHasNone(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		store := idempotent.NewMemory(0)
 		x := newExecutor(t, store, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 		defer cancel()
-		if _, _, err := do(ctx, x, mustNotRun(t)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
-		if _, event, err := do(t.Context(), x, returns("next")); err != nil || event.Attempt != 2 {
-			t.Errorf("the next call gets %v, %+v", err, event)
+		if _, event, err := do(t.Context(), x, returns("next")); err != nil || event.Attempt != 1 {
+			t.Errorf("the first call gets %v, %+v", err, event)
 		}
 		if value, _, err := do(ctx, x, mustNotRun(t)); err != nil || value != "next" {
-			t.Errorf("but a replay has time: %q, %v", value, err)
+			t.Errorf("a replay gets %q, %v", value, err)
 		}
 	})
 }

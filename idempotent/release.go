@@ -65,12 +65,13 @@ const maxReleases = 3
 func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, ending) {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
-	how := ReleaseKeep
-	switch {
-	case h.record.Attempt == 1 && c.x.config.MaxAttempts == 0 && !h.open && !h.sent && !h.stepped:
+	keep := ReleaseKeep
+	if refund {
+		keep = ReleaseRefund
+	}
+	how := keep
+	if h.record.Attempt == 1 && c.x.config.MaxAttempts == 0 && !h.open && !h.sent && !h.stepped {
 		how = ReleaseDelete
-	case refund:
-		how = ReleaseRefund
 	}
 	c.event.Outcome = OutcomeReleased
 	if h.open {
@@ -89,7 +90,7 @@ func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, ending
 		switch {
 		case ok:
 			return Record{}, tryAgain
-		case err != nil && (ctx.Err() != nil || h.open || try == maxReleases):
+		case err != nil && (ctx.Err() != nil || h.open || try >= maxReleases):
 			// The caller needs the handler's error, the observer both.
 			if !h.open {
 				c.event.Outcome = OutcomeUnknown
@@ -100,7 +101,7 @@ func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, ending
 		case err != nil:
 			unheard = true
 		case end == tryAgain && len(met.Steps) > 0:
-			how = max(how, ReleaseKeep) // finished steps must not run again
+			how = keep // finished steps must not run again
 		case end == tryAgain:
 		case end == keepTheir, end == yieldIt && !unheard && !h.open:
 			c.event.Outcome = OutcomeLeaseLost

@@ -64,7 +64,7 @@ func (c *call) underLease(ctx context.Context, h *hold, in *inside, fn func(cont
 			c.abandon(ctx, h, in)
 		}
 	}()
-	in.steps.open(k.cancel)
+	in.steps.open(k.ctx, k.cancel)
 	err := fn(c.enter(k.ctx, in))
 	returned = true
 	return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/lambda-once/once/idempotent"
 )
@@ -25,10 +24,10 @@ func notStepping(store idempotent.Store, err error) *proxy {
 // It may be recorded or not, and was done.
 func TestSagaKeepsAStepWhoseWriteIsNotKnown(t *testing.T) {
 	store := idempotent.NewMemory(0)
-	_, event, err := do(t.Context(), newExecutor(t, notStepping(store, errNetwork), nil), func(ctx context.Context) (string, error) {
-		short, cancel := context.WithTimeout(ctx, time.Millisecond)
-		defer cancel()
-		_, err := idempotent.SagaStep(short, "charge", returns("x"), func(context.Context, string) error { return nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	_, event, err := do(ctx, newExecutor(t, notStepping(store, errNetwork), nil), func(ctx context.Context) (string, error) {
+		_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { cancel(); return "x", nil },
+			func(context.Context, string) error { return nil })
 		return "", idempotent.Permanent(errors.Join(&soldOutError{}, err))
 	})
 	var unheard *idempotent.StoreError

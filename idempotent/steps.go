@@ -18,7 +18,8 @@ type steps struct {
 	mu        sync.Mutex
 	owner     string
 	attempt   int64
-	lose      func(error) // ends the handler's context; nil: the handler has returned
+	handler   context.Context // the handler's; done when it has returned
+	lose      func(error)     // ends that context; nil: the handler has returned
 	begun     map[string]bool
 	running   int
 	undos     []undo
@@ -39,13 +40,17 @@ type step struct {
 	undo func(ctx context.Context, data []byte) error
 }
 
-func (s *steps) open(lose func(error)) {
+func (s *steps) open(handler context.Context, lose func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lose = lose
+	s.handler, s.lose = handler, lose
 }
 
-func (s *steps) close() { s.open(nil) }
+func (s *steps) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lose = nil
+}
 
 // handOver gives the steps to the record's new owner.
 func (s *steps) handOver(r Record) {

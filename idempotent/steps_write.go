@@ -79,10 +79,11 @@ func (s *steps) keeping(ctx context.Context) (context.Context, context.CancelFun
 const longestRefusal = 30 * time.Second
 
 // write makes the fenced write of a finished step, as often as needed until the
-// handler's time is up, and at least once.
+// handler's time is up, and at least once. The step's own context does not
+// bound it: that one may end as soon as the work is done.
 func (s *steps) write(ctx context.Context, full string, value []byte) error {
 	s.mu.Lock()
-	fence, attempt := Fence{ID: s.id, Owner: s.owner}, s.attempt
+	handler, fence, attempt := s.handler, Fence{ID: s.id, Owner: s.owner}, s.attempt
 	if s.sent == nil {
 		s.sent = make(map[string][]byte)
 	}
@@ -91,7 +92,7 @@ func (s *steps) write(ctx context.Context, full string, value []byte) error {
 	change := Change{Steps: map[string][]byte{full: value}}
 	began := time.Now()
 	for try := 1; ; try++ {
-		met, ok, err := s.send(ctx, fence, change)
+		met, ok, err := s.send(ctx, handler, fence, change)
 		switch {
 		case ok:
 			return nil
@@ -106,18 +107,18 @@ func (s *steps) write(ctx context.Context, full string, value []byte) error {
 			}
 			s.lose(lost)
 			return lost
-		case ctx.Err() != nil, err != nil && !errors.Is(err, ErrUnavailable) && time.Since(began) > longestRefusal:
-			return &StoreError{Op: "step", Executed: true, Err: errors.Join(context.Cause(ctx), err)}
+		case handler.Err() != nil, err != nil && !errors.Is(err, ErrUnavailable) && time.Since(began) > longestRefusal:
+			return &StoreError{Op: "step", Executed: true, Err: errors.Join(context.Cause(handler), err)}
 		}
-		s.x.rest(ctx, backoff(try))
+		s.x.rest(handler, backoff(try))
 	}
 }
 
 // send is one try. It outlives the handler's context, which may end while the
 // step does.
-func (s *steps) send(ctx context.Context, f Fence, change Change) (Record, bool, error) {
+func (s *steps) send(ctx, handler context.Context, f Fence, change Change) (Record, bool, error) {
 	limit := longestAttempt
-	if deadline, ok := ctx.Deadline(); ok {
+	if deadline, ok := handler.Deadline(); ok {
 		limit = max(min(limit, time.Until(deadline)/2), shortestAttempt)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)

@@ -171,9 +171,10 @@ func (c *call) commitAlone(ctx context.Context, in *inside, with Attachment) (*R
 			return nil, nil
 		case errors.As(err, &refused) && unheard == nil:
 			return refused, nil
-		case ctx.Err() != nil && errors.Is(err, ErrNotWritten) && unheard == nil:
+		case refused == nil && ctx.Err() == nil && (try < maxReleases || errors.Is(err, ErrUnavailable)):
+		case errors.Is(err, ErrNotWritten) && unheard == nil:
 			return nil, c.nothingCommitted(err)
-		case refused != nil, ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
+		default:
 			return nil, c.outcomeUnknown(errors.Join(err, unheard))
 		}
 		if !errors.Is(err, ErrNotWritten) {

@@ -1,0 +1,286 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// commits is a bank whose commits without a record are told what becomes of
+// them: each is made, unless its error says that nothing was written.
+type commits struct {
+	*bank
+	errs []error
+}
+
+func (c *commits) Commit(ctx context.Context, id string, with any) error {
+	err := c.errs[0]
+	if len(c.errs) > 1 {
+		c.errs = c.errs[1:]
+	}
+	if _, refused := err.(*idempotent.Rejected); refused || errors.Is(err, idempotent.ErrNotWritten) {
+		return err
+	}
+	return errors.Join(c.bank.Commit(ctx, id, with), err)
+}
+
+// chargesAndBooks is a saga that charges and then books.
+func chargesAndBooks(undone *int) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		_, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(context.Context, string) error { *undone++; return nil })
+		book(ctx, "transfer")
+		return "done", err
+	}
+}
+
+// bypassed calls without a key.
+func bypassed(ctx context.Context, t *testing.T, store idempotent.Store, fn func(context.Context) (string, error)) error {
+	t.Helper()
+	x := newExecutor(t, store, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	_, err := idempotent.Do(ctx, x, idempotent.Key{}, fn)
+	return err
+}
+
+// The first copy was committed; that the second is refused says nothing of it.
+func TestBypassedSagaIsNotUndoneWhereItMayBeCommitted(t *testing.T) {
+	undone := 0
+	store := &commits{newBank(), []error{errNetwork, &idempotent.Rejected{Err: soldOut()}}}
+	err := bypassed(t.Context(), t, store, chargesAndBooks(&undone))
+	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || undone != 0 {
+		t.Errorf("undone %d times: %v", undone, err)
+	}
+	store.holds(t, "transfer")
+}
+
+func TestBypassedCommitThatWroteNothingIsRolledBack(t *testing.T) {
+	store := &commits{newBank(), []error{idempotent.ErrNotWritten}}
+	err := bypassed(t.Context(), t, store, books("x", nil))
+	var failed *idempotent.StoreError
+	if !errors.As(err, &failed) || !failed.RolledBack || failed.Executed {
+		t.Errorf("%v", err)
+	}
+	store.holds(t)
+}
+
+// The class of an error within it is that of a refusal, which may have come
+// second.
+func TestUnknownOutcomeIsNoFailureOfTheCallAroundIt(t *testing.T) {
+	outer := idempotent.NewMemory(0)
+	_, event, err := do(t.Context(), newExecutor(t, outer, nil), func(ctx context.Context) (string, error) {
+		x := newExecutor(t, &refusesSecond{bank: newBank()}, &idempotent.Config{Optimistic: true, ReleasePermanent: true})
+		return idempotent.Do(ctx, x, theKey, books("x", nil))
+	})
+	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || event.Outcome != idempotent.OutcomeReleased || event.Permanent {
+		t.Errorf("%v, %+v", err, event)
+	}
+	if r := stored(t, outer); r.Status != idempotent.Absent {
+		t.Errorf("the outer record is %s", r.Status)
+	}
+}
+
+// refusesSecond loses the answer to the first write with an attachment, and
+// refuses the others.
+type refusesSecond struct {
+	*bank
+	tries int
+}
+
+func (s *refusesSecond) Create(context.Context, idempotent.Record, time.Time, any) (idempotent.Record, bool, error) {
+	if s.tries++; s.tries == 1 {
+		return idempotent.Record{}, false, errNetwork
+	}
+	return idempotent.Record{}, false, &idempotent.Rejected{Err: soldOut()}
+}
+
+// The store is away for a while after the last copy of the commit was sent.
+func TestCommitIsSettledForAllTheTimeThereIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBank()
+		b.before = func(*entry) error { return errNetwork }
+		var away time.Time
+		p := &settling{bank: b, change: func(c idempotent.Change) error {
+			if c.Release == 0 {
+				return nil
+			}
+			if away.IsZero() {
+				away = time.Now().Add(5 * time.Second)
+			}
+			if time.Now().Before(away) {
+				return errNetwork
+			}
+			return nil
+		}}
+		_, event, err := do(t.Context(), newExecutor(t, p, nil), books("x", nil))
+		var failed *idempotent.StoreError
+		if !errors.As(err, &failed) || !failed.RolledBack || event.Outcome != idempotent.OutcomeReleased {
+			t.Errorf("%v, %+v", err, event)
+		}
+	})
+}
+
+// settling is a bank whose changes may fail.
+type settling struct {
+	*bank
+	change func(idempotent.Change) error
+}
+
+func (s *settling) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	if err := s.change(c); err != nil {
+		return idempotent.Record{}, false, err
+	}
+	return s.bank.Change(ctx, f, c)
+}
+
+func TestReleaseEndsWithTheFirstOutageAfterConflicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, tries := idempotent.NewMemory(0), 0
+		p := &proxy{Store: store, change: func(ctx context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			if tries++; tries > 3 {
+				return idempotent.Record{}, false, errNetwork
+			}
+			met, err := store.Get(ctx, f.ID)
+			return met, false, err // a conflict of another kind
+		}}
+		began := time.Now()
+		if _, event, err := do(t.Context(), newExecutor(t, p, nil), failsWith(errCrash)); err != errCrash || event.Outcome != idempotent.OutcomeUnknown {
+			t.Errorf("%v, %+v", err, event)
+		}
+		if tries != 4 || time.Since(began) > time.Second {
+			t.Errorf("%d tries in %v", tries, time.Since(began))
+		}
+	})
+}
+
+// Undoing begins with a new owner, where a transaction was sent.
+func TestUndoingBeginsAlthoughTheAnswerToItsTakeoverIsLost(t *testing.T) {
+	for name, landed := range map[string]bool{"landed": true, "not sent": false} {
+		t.Run(name, func(t *testing.T) {
+			b, undone, lost := newBank(), 0, 0
+			store := &reclaiming{bank: b, landed: landed, lost: &lost}
+			_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+				value, err := chargesAndBooks(&undone)(ctx)
+				book(ctx, "transfer").refused = soldOut()
+				return value, err
+			})
+			if _, ok := err.(*soldOutError); !ok || undone != 1 || lost != 2 || event.Outcome != idempotent.OutcomeFailed {
+				t.Errorf("undone %d times, lost %d: %v, %+v", undone, lost, err, event)
+			}
+			if r := stored(t, b); r.Status != idempotent.Failed || r.Used() != 1 {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// reclaiming loses the answers to the first takeovers.
+type reclaiming struct {
+	*bank
+	landed bool
+	lost   *int
+}
+
+func (s *reclaiming) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+	if c.Owner == "" || c.Status != idempotent.Absent || *s.lost == 2 {
+		return s.bank.Change(ctx, f, c)
+	}
+	*s.lost++
+	if s.landed {
+		if _, _, err := s.bank.Change(ctx, f, c); err != nil {
+			return idempotent.Record{}, false, err
+		}
+	}
+	return idempotent.Record{}, false, errNetwork
+}
+
+// The context that bounds what a step calls often ends with it.
+func TestStepIsKeptAfterItsOwnContextHasEnded(t *testing.T) {
+	store, failed := idempotent.NewMemory(0), false
+	p := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		if len(c.Steps) > 0 && !failed {
+			failed = true
+			return idempotent.Record{}, false, errNetwork
+		}
+		return next()
+	}}
+	value, event, err := do(t.Context(), newExecutor(t, p, nil), func(ctx context.Context) (string, error) {
+		own, cancel := context.WithCancel(ctx)
+		return idempotent.Step(own, "charge", func(context.Context) (string, error) { cancel(); return "charged", nil })
+	})
+	if err != nil || value != "charged" || event.Outcome != idempotent.OutcomeExecuted || !failed {
+		t.Errorf("%q, %v, %+v", value, err, event)
+	}
+}
+
+// Such a record was begun anew: this call's own may have been committed before.
+func TestCommitThatMeetsAnotherPayloadIsUnknown(t *testing.T) {
+	for name, met := range map[string]idempotent.Record{
+		"released": {Attempt: 1, Lease: idempotent.LeaseEnded},
+		"claimed":  {Attempt: 5, Lease: time.Now().Add(time.Hour), Owner: "another"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBank()
+			b.before = func(*entry) error {
+				met.ID, met.Status, met.Fingerprint = recordID(t, theKey), idempotent.InProgress, "another payload's"
+				return b.Put(met)
+			}
+			_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
+			if !errors.Is(err, idempotent.ErrOutcomeUnknown) || event.Outcome != idempotent.OutcomeUnknown {
+				t.Errorf("%v, %+v", err, event)
+			}
+		})
+	}
+}
+
+// Another library's takeover puts a whole new item, without owner and attempt.
+func TestCommitLosesItsLeaseToAnotherLibrary(t *testing.T) {
+	for name, test := range map[string]struct {
+		lost bool
+		want error
+	}{
+		"nothing was committed":  {false, idempotent.ErrLeaseLost},
+		"an answer was lost too": {true, idempotent.ErrOutcomeUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBank()
+			b.before = func(*entry) error {
+				foreign := idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Lease: time.Now().Add(time.Hour)}
+				if err := b.Put(foreign); err != nil || !test.lost {
+					return err
+				}
+				test.lost = false
+				return errNetwork
+			}
+			_, _, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
+			if !errors.Is(err, test.want) {
+				t.Errorf("%v, want %v", err, test.want)
+			}
+			b.holds(t)
+		})
+	}
+}
+
+// Steps that the call does not know of turn its delete into a release that
+// keeps the record.
+func TestRefundIsKeptWhereStepsAreMet(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	p := &proxy{Store: store, change: func(ctx context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		if c.Release == idempotent.ReleaseDelete {
+			r := stored(t, store)
+			r.Steps = map[string][]byte{"a": []byte("=1")}
+			if err := store.Put(r); err != nil {
+				t.Error(err)
+			}
+		}
+		return next()
+	}}
+	if _, _, err := do(t.Context(), newExecutor(t, p, nil), failsWith(idempotent.Retryable(errCrash))); err != errCrash {
+		t.Error(err)
+	}
+	if r := stored(t, store); len(r.Steps) != 1 || r.Owner != "" || r.Refunds != 1 {
+		t.Errorf("%+v", r)
+	}
+}
