@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
@@ -141,6 +142,7 @@ func (c *call) inside(ctx context.Context, h *hold) *inside {
 		in.invocation = h.invocation // ctx ends earlier, by the Reserve
 		if !h.open {
 			in.steps.keeps, in.steps.stored, in.steps.invocation = true, h.record.Steps, h.invocation
+			in.steps.known = maps.Clone(h.record.Steps)
 			in.steps.handOver(h.record)
 		}
 	}

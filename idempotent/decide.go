@@ -98,6 +98,12 @@ func decideEnd(met, ours Record, over time.Time) ending {
 	}
 }
 
+// saysUndoing reports whether a stored step of this name says that undoing has
+// begun.
+func saysUndoing(name string) bool {
+	return name == failureStep || strings.HasPrefix(name, undoStep)
+}
+
 // knowsSteps reports whether an attempt that knows some steps may finish a
 // record that holds the stored ones. Finishing removes them. A step that only a
 // successor knows would never be undone; once undoing has begun, success would
@@ -105,7 +111,7 @@ func decideEnd(met, ours Record, over time.Time) ending {
 func knowsSteps(known, stored map[string][]byte) bool {
 	for name, data := range stored {
 		own, ok := known[name]
-		if !ok || strings.HasPrefix(name, internalStep) || !bytes.Equal(own, data) {
+		if !ok || saysUndoing(name) || !bytes.Equal(own, data) {
 			return false
 		}
 	}

@@ -1,7 +1,9 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -18,6 +20,13 @@ func (c *call) run(ctx context.Context, h *hold) error {
 		// An earlier attempt has failed for good: nothing that this one did
 		// counts.
 		return c.failForGood(ctx, h, in, failed.err())
+	}
+	if stopped := in.steps.stoppedBy(); stopped != nil {
+		if err != nil && !errors.Is(err, stopped) {
+			c.passOver(unmarked(err))
+			err = nil
+		}
+		return c.failForGood(ctx, h, in, cmp.Or(err, stopped))
 	}
 	switch {
 	case err != nil:

@@ -162,7 +162,10 @@ func (in *inside) beginUndoing(ctx context.Context, cause error, names []string)
 	in.steps.mu.Lock()
 	in.steps.failed = &f
 	in.steps.mu.Unlock()
-	return in.stepAs(ctx, failureStep, &step{name: failureStep, work: bookkeeping{f}})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return in.steps.writeFailure(ctx, f)
 }
 
 func (in *inside) undo(ctx context.Context, name string, undos []undo) error {
@@ -188,11 +191,3 @@ func (u undoing) hasResult() bool               { return false }
 func (u undoing) run(ctx context.Context) error { return u(ctx) }
 func (u undoing) encode() ([]byte, error)       { return []byte("null"), nil }
 func (u undoing) decode([]byte) error           { return nil }
-
-// bookkeeping is a step that is only there to be stored.
-type bookkeeping struct{ value any }
-
-func (b bookkeeping) hasResult() bool           { return true }
-func (b bookkeeping) run(context.Context) error { return nil }
-func (b bookkeeping) encode() ([]byte, error)   { return json.Marshal(b.value) }
-func (b bookkeeping) decode([]byte) error       { return nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
@@ -40,25 +41,59 @@ func TestSagaKeepsAStepWhoseWriteIsNotKnown(t *testing.T) {
 	}
 }
 
-// Its result could not be kept: a later attempt has nothing to undo it with.
+// No later attempt could undo it: this one can, with the result in its memory.
+func TestSagaIsUndoneAtOnceWhereAResultCannotBeKept(t *testing.T) {
+	for name, end := range map[string]func(error) error{
+		"returned": func(err error) error { return fmt.Errorf("charge: %w", err) },
+		"ignored":  func(error) error { return nil },
+		"released": func(error) error { return errCrash },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, undone := idempotent.NewMemory(0), 0
+			x := newExecutor(t, store, nil)
+			_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (func(), error) { return func() {}, nil },
+					func(_ context.Context, result func()) error {
+						if undone++; result == nil {
+							t.Error("undone with nothing")
+						}
+						return nil
+					})
+				if !errors.Is(err, idempotent.ErrResultUnavailable) {
+					t.Errorf("the step: %v", err)
+				}
+				if _, later := idempotent.Step(ctx, "mail", mustNotRun(t)); !errors.Is(later, idempotent.ErrResultUnavailable) {
+					t.Errorf("the next step: %v", later)
+				}
+				return "", end(err)
+			})
+			var lost *idempotent.ResultUnavailableError
+			if !errors.As(err, &lost) || lost.Step != "charge" || undone != 1 || event.Outcome != idempotent.OutcomeFailed || !event.Permanent {
+				t.Errorf("undone %d times: %v, %+v", undone, err, event)
+			}
+			_, _, err = do(t.Context(), x, mustNotRun(t))
+			var replayed *idempotent.ReplayedError
+			if !errors.As(err, &replayed) || !slices.Equal(replayed.Compensated, []string{"charge"}) {
+				t.Errorf("%#v", err)
+			}
+		})
+	}
+}
+
+// Its process ended before that: nothing is left to undo the step with.
 func TestSagaDoesNotPassOverAStepWithoutResult(t *testing.T) {
 	store := idempotent.NewMemory(0)
-	x := newExecutor(t, store, nil)
-	for i, want := range []error{errCrash, idempotent.ErrCompensation} {
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (func(), error) { return func() {}, nil },
-				func(context.Context, func()) error { t.Error("undone with nothing"); return nil })
-			if err != nil {
-				return "", idempotent.Permanent(err)
-			}
-			return "", errCrash
-		})
-		if !errors.Is(err, want) {
-			t.Errorf("attempt %d: %v", i+1, err)
-		}
+	err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Attempt: 1, Lease: idempotent.LeaseEnded,
+		Steps: map[string][]byte{"charge": []byte("~!it was too large")}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if r := stored(t, store); r.Status != idempotent.InProgress {
-		t.Errorf("%s", r.Status)
+	_, _, err = do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+		_, err := idempotent.SagaStep(ctx, "charge", mustNotRun(t), func(context.Context, string) error { t.Error("undone with nothing"); return nil })
+		return "", idempotent.Permanent(err)
+	})
+	if r := stored(t, store); !errors.Is(err, idempotent.ErrCompensation) || r.Status != idempotent.InProgress {
+		t.Errorf("%v, %s", err, r.Status)
 	}
 }
 

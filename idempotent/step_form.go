@@ -5,6 +5,7 @@ const (
 	stepData        = '=' // its result
 	stepUnavailable = '!' // why there is none
 	stepPayload     = '@' // where its result is kept
+	stepRoom        = '#' // nothing: see roomStep
 )
 
 // stepUndoable stands before that, if the call has to undo the step when it

@@ -12,7 +12,7 @@ type steps struct {
 	x *Executor // nil: the context belongs to no call
 	identity
 	keeps      bool              // false where nothing is claimed
-	stored     map[string][]byte // by earlier attempts
+	stored     map[string][]byte // by earlier attempts; never written to
 	invocation time.Time         // its end, or zero
 
 	mu        sync.Mutex
@@ -25,9 +25,13 @@ type steps struct {
 	undos     []undo
 	failed    *sagaFailure // the call has failed for good: nothing new begins
 	unsettled *StoreError  // of a step whose write is not known to have landed
-	misused   error        // for which the call fails, whatever the handler returns
+	stopped   error        // a step could no longer be undone later: undo now
+	// known are the stored steps and all that were sent, also where the
+	// answer was lost.
+	known   map[string][]byte
+	misused error // for which the call fails, whatever the handler returns
 	// What the call has yet to count.
-	sent       map[string][]byte // also those whose answer was lost
+	written    bool
 	roundTrips int
 	spent      time.Duration
 	passedOver []error
@@ -131,6 +135,8 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 		return refuse("the handler has returned")
 	case undoable && s.x.config.ReleasePermanent:
 		return misuse("with Config.ReleasePermanent nothing says that a failure was undone")
+	case s.stopped != nil && !strings.HasPrefix(full, internalStep):
+		return nil, false, s.stopped
 	case s.begun[full]:
 		return misuse("the name is used twice in one run; in a loop, let the name say which item it is")
 	case s.failed != nil && !found && !strings.HasPrefix(full, internalStep):

@@ -7,60 +7,101 @@ import (
 	"time"
 )
 
-// finish keeps the result of a step that was done. It answers the encoded
+// finish keeps the result of a step that was done. It returns the encoded
 // result, nil where it is not kept.
 func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, error) {
 	if !s.keeps {
 		return nil, nil
+	}
+	if !st.hasResult() {
+		return nil, s.unsettledBy(s.writeUndone(ctx, full))
 	}
 	data, err := st.encode()
 	e := enclosed{unavailable: "it could not be encoded"}
 	if err == nil {
 		limited, cancel := s.keeping(ctx)
 		defer cancel()
-		if e, err = s.x.enclose(limited, s.place(full), data); e.unavailable != "" {
-			data = nil
-		}
-	}
-	if full == failureStep && e.unavailable != "" {
-		// It is no work that was done, and of no use without what it says.
-		return nil, &undisclosed{reason: "what is to be undone: " + e.unavailable, err: unmarked(err)}
+		e, err = s.x.enclose(limited, s.place(full), data)
 	}
 	if err != nil {
 		s.passOver(err)
 	}
-	err = s.write(ctx, full, st.marked(tagged(e)))
-	if errors.Is(err, ErrTooLarge) && e.payload == "" && e.unavailable == "" && s.x.config.Payloads != nil {
-		// Small by itself, it does not fit beside the other steps.
-		err = s.writeElsewhere(ctx, full, st, e.data)
-	}
-	if errors.Is(err, ErrTooLarge) {
+	if e.unavailable == "" {
+		err = s.writeResult(ctx, full, st, e)
+		if !errors.Is(err, ErrTooLarge) {
+			return data, s.unsettledBy(err)
+		}
 		s.passOver(err)
-		data, err = nil, s.write(ctx, full, st.marked(tagged(enclosed{unavailable: "it was too large"})))
+		e = enclosed{unavailable: "it was too large"}
 	}
-	if err != nil && errors.Is(err, ErrTooLarge) { // there is not even room for that
+	room := leastRoom
+	if st.undo != nil {
+		room = shortestRoom
+	}
+	err = s.write(ctx, s.withRoom(map[string][]byte{full: st.marked(tagged(e))}, room))
+	if err == nil && st.undo != nil {
+		err = s.stop(full, e.unavailable)
+	}
+	return nil, s.unsettledBy(err)
+}
+
+// writeResult writes a result where there is room for it: beside the
+// compensation budget, elsewhere, or, if it may have to be undone, in a part of
+// that budget. It returns ErrTooLarge where there is none.
+func (s *steps) writeResult(ctx context.Context, full string, st *step, e enclosed) error {
+	write := func(e enclosed, failureNote int) error {
+		return s.write(ctx, s.withRoom(map[string][]byte{full: st.marked(tagged(e))}, failureNote))
+	}
+	err := write(e, comfortableRoom)
+	if errors.Is(err, ErrTooLarge) && e.payload == "" && s.x.config.Payloads != nil {
+		// Small by itself, it does not fit beside the other steps.
+		limited, cancel := s.keeping(ctx)
+		defer cancel()
+		limited, stop := s.x.enclosing(limited)
+		defer stop()
+		if elsewhere, failed := s.x.spill(limited, e.data); failed != nil {
+			s.passOver(failed)
+		} else {
+			e = elsewhere
+			err = write(e, comfortableRoom)
+		}
+	}
+	if errors.Is(err, ErrTooLarge) && st.undo != nil {
+		err = write(e, leastRoom)
+	}
+	return err
+}
+
+// stop ends a call that has done a step whose result no later attempt could
+// undo it with. This one can: it still has the result in memory.
+func (s *steps) stop(full, reason string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped == nil {
+		s.stopped = &ResultUnavailableError{KeyHash: s.hash, Step: full,
+			Reason: reason + ", so the call was stopped for the step to be undone; return less, or set Config.Payloads"}
+	}
+	return s.stopped
+}
+
+// stoppedBy is why the call has to be undone, nil if it has not.
+func (s *steps) stoppedBy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped
+}
+
+// unsettledBy notes the error of a write that is not known to have landed.
+func (s *steps) unsettledBy(err error) error {
+	if errors.Is(err, ErrTooLarge) { // there is not even room for a note
 		err = &StoreError{Op: "step", Executed: true, Err: err}
 	}
-	var unheard *StoreError
-	if errors.As(err, &unheard) {
+	if unheard, ok := errors.AsType[*StoreError](err); ok {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.unsettled = unheard
 	}
-	return data, err
-}
-
-// writeElsewhere answers ErrTooLarge also if there is no elsewhere.
-func (s *steps) writeElsewhere(ctx context.Context, full string, st *step, data []byte) error {
-	limited, cancel := s.keeping(ctx)
-	defer cancel()
-	limited, stop := s.x.enclosing(limited)
-	defer stop()
-	e, err := s.x.spill(limited, data)
-	if err != nil {
-		return errors.Join(ErrTooLarge, err)
-	}
-	return s.write(ctx, full, st.marked(tagged(e)))
+	return err
 }
 
 // keeping gives a step that is done the time of the whole handler: the step's
@@ -78,18 +119,15 @@ func (s *steps) keeping(ctx context.Context) (context.Context, context.CancelFun
 // A heartbeat that goes well could keep it going for ever.
 const longestRefusal = 30 * time.Second
 
-// write makes the fenced write of a finished step, as often as needed until the
+// write makes the fenced write of finished steps, as often as needed until the
 // handler's time is up, and at least once. The step's own context does not
 // bound it: that one may end as soon as the work is done.
-func (s *steps) write(ctx context.Context, full string, value []byte) error {
+func (s *steps) write(ctx context.Context, values map[string][]byte) error {
 	s.mu.Lock()
 	handler, fence, attempt := s.handler, Fence{ID: s.id, Owner: s.owner}, s.attempt
-	if s.sent == nil {
-		s.sent = make(map[string][]byte)
-	}
-	s.sent[full] = value
 	s.mu.Unlock()
-	change := Change{Steps: map[string][]byte{full: value}}
+	before := s.know(values)
+	change := Change{Steps: values}
 	began := time.Now()
 	for try := 1; ; try++ {
 		met, ok, err := s.send(ctx, handler, fence, change)
@@ -97,6 +135,7 @@ func (s *steps) write(ctx context.Context, full string, value []byte) error {
 		case ok:
 			return nil
 		case errors.Is(err, ErrTooLarge):
+			s.forget(values, before)
 			return err
 		case err == nil && (met.Status != InProgress || met.Owner != fence.Owner):
 			lost := &LeaseLostError{KeyHash: s.hash, Attempt: attempt}
@@ -114,6 +153,34 @@ func (s *steps) write(ctx context.Context, full string, value []byte) error {
 	}
 }
 
+// know adds what is about to be written to what the call knows. It returns what
+// that replaces.
+func (s *steps) know(values map[string][]byte) (before map[string][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = make(map[string][]byte)
+	}
+	before = make(map[string][]byte)
+	for name := range values {
+		if data, ok := s.known[name]; ok {
+			before[name] = data
+		}
+	}
+	maps.Copy(s.known, values)
+	return before
+}
+
+// forget takes back what no copy of the write has done.
+func (s *steps) forget(values, before map[string][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range values {
+		delete(s.known, name)
+	}
+	maps.Copy(s.known, before)
+}
+
 // send is one try. It outlives the handler's context, which may end while the
 // step does.
 func (s *steps) send(ctx, handler context.Context, f Fence, change Change) (Record, bool, error) {
@@ -127,6 +194,8 @@ func (s *steps) send(ctx, handler context.Context, f Fence, change Change) (Reco
 	met, ok, err := s.x.store.Change(ctx, f, change)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// Also a write whose answer was lost may have left its trace.
+	s.written = true
 	s.roundTrips++
 	s.spent += time.Since(began)
 	return met, ok, err
@@ -164,14 +233,8 @@ func (c *call) countSteps(h *hold, in *inside) {
 	s := &in.steps
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.sent) > 0 {
-		// A copy: the steps hold the map that came with the claim.
-		h.record.Steps = maps.Clone(h.record.Steps)
-		if h.record.Steps == nil {
-			h.record.Steps = make(map[string][]byte)
-		}
-		maps.Copy(h.record.Steps, s.sent)
-		h.stepped, s.sent = true, nil
+	if s.written {
+		h.stepped, h.record.Steps = true, maps.Clone(s.known)
 	}
 	c.event.RoundTrips += s.roundTrips
 	c.event.Store += s.spent

@@ -1,0 +1,127 @@
+package idempotent
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// roomStep holds bytes that mean nothing: the compensation budget of a large
+// record. The failure note overwrites them, so that undoing has room in a
+// store whose records have a limit. Only the store knows what a record takes
+// there, compressed and with attributes of other programs; so the room is
+// taken, and not computed.
+const roomStep = internalStep + "room"
+
+const (
+	// roomAbove is the size of all steps, in bytes, from which on room is
+	// taken. DynamoDB's limit is 400 KB, so smaller records have it anyway.
+	roomAbove = 256 << 10
+	// The room for the failure note itself, sealed or not: with its whole
+	// message; with a part of it, where a result has no other room; and with
+	// none, after a step whose result has no room at all.
+	comfortableRoom = 6 << 10
+	leastRoom       = 2 << 10
+	shortestRoom    = 512
+	// noteBytes is what a store adds to a note and its name, at most.
+	noteBytes = 16
+)
+
+// withRoom adds the compensation budget to a write of steps: the room for the
+// failure note, and for one note for each step that can be undone.
+func (s *steps) withRoom(values map[string][]byte, failureNote int) map[string][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	total, room := 0, failureNote
+	count := func(name string, data []byte) {
+		total += len(name) + len(data)
+		if isUndoable(data) {
+			// The name stands in the note of the step and in that of the failure.
+			room += len(undoStep) + len(name) + noteBytes + len(quoted(name))
+		}
+	}
+	for name, data := range values {
+		count(name, data)
+	}
+	for name, data := range s.known {
+		if _, replaced := values[name]; !replaced {
+			count(name, data)
+		}
+	}
+	if total > roomAbove {
+		values[roomStep] = noise(room)
+	}
+	return values
+}
+
+func quoted(name string) []byte {
+	text, err := json.Marshal(name)
+	if err != nil { // of a string, never
+		panic(err)
+	}
+	return append(text, ',')
+}
+
+// noise does not compress.
+func noise(n int) []byte {
+	data := make([]byte, n)
+	_, _ = rand.Read(data) // never fails
+	data[0] = stepRoom
+	return data
+}
+
+// writeFailure stores the failure note, in the room that was kept for it.
+func (s *steps) writeFailure(ctx context.Context, f sagaFailure) error {
+	if !s.keeps {
+		return nil
+	}
+	err := s.tryFailure(ctx, f)
+	for _, limit := range []int{1 << 10, 256, 0} {
+		if !errors.Is(err, ErrTooLarge) {
+			break
+		}
+		// Without the note nothing would be undone; a short one says enough.
+		f.Message, f.Code = truncate(f.Message, limit), truncate(f.Code, limit)
+		f.Type = truncate(f.Type, 64)
+		err = s.tryFailure(ctx, f)
+	}
+	return s.unsettledBy(err)
+}
+
+func (s *steps) tryFailure(ctx context.Context, f sagaFailure) error {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	limited, cancel := s.keeping(ctx)
+	defer cancel()
+	e, err := s.x.enclose(limited, s.place(failureStep), data)
+	if e.unavailable != "" {
+		// It is no work that was done, and of no use without what it says.
+		return &undisclosed{reason: "what is to be undone: " + e.unavailable, err: unmarked(err)}
+	}
+	if err != nil {
+		s.passOver(err)
+	}
+	note := map[string][]byte{failureStep: tagged(e)}
+	s.mu.Lock()
+	if len(s.known[roomStep]) > 0 {
+		note[roomStep] = []byte{stepRoom}
+	}
+	s.mu.Unlock()
+	return s.write(ctx, note)
+}
+
+// writeUndone notes that a step is undone.
+func (s *steps) writeUndone(ctx context.Context, full string) error {
+	note := map[string][]byte{full: tagged(enclosed{})}
+	err := s.write(ctx, note)
+	if errors.Is(err, ErrTooLarge) {
+		// Nothing needs the result of the step any more.
+		note[strings.TrimPrefix(full, undoStep)] = append([]byte{stepUndoable}, tagged(enclosed{unavailable: "it is undone"})...)
+		err = s.write(ctx, note)
+	}
+	return err
+}

@@ -1,0 +1,207 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// limited is a store whose records have DynamoDB's limit.
+func limited(t *testing.T, store *idempotent.Memory) *proxy {
+	const limit, besideSteps = 400 << 10, 500
+	return &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		size := besideSteps
+		for name, data := range stored(t, store).Steps {
+			if _, replaced := c.Steps[name]; !replaced {
+				size += len(name) + len(data) + 1
+			}
+		}
+		for name, data := range c.Steps {
+			size += len(name) + len(data) + 1
+		}
+		if len(c.Steps) > 0 && size > limit {
+			return idempotent.Record{}, false, idempotent.ErrTooLarge
+		}
+		return next()
+	}}
+}
+
+// large is a saga of one step whose result has a size.
+type largeSaga struct {
+	size   int
+	undone int
+	refuse int // so many of its undos err
+	fail   error
+}
+
+func (l *largeSaga) run(ctx context.Context) (string, error) {
+	_, err := idempotent.SagaStep(ctx, "charge", returns(strings.Repeat("x", l.size)), func(_ context.Context, result string) error {
+		if len(result) != l.size {
+			return fmt.Errorf("undone with %d bytes of %d", len(result), l.size)
+		}
+		if l.refuse--; l.refuse >= 0 {
+			return errors.New("not now")
+		}
+		l.undone++
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return "", l.fail
+}
+
+// Whatever the size of its result, a step is undone once, and then the call has
+// failed: also where the first attempt to undo it fails.
+func TestSagaNearTheLimitIsUndoneOnce(t *testing.T) {
+	long := idempotent.Permanent(errors.New(strings.Repeat("sold out; ", 1000)))
+	for _, size := range []int{1000, 300_000, 403_000, 405_000, 406_000, 406_500} {
+		for _, refuse := range []int{0, 1} {
+			t.Run(fmt.Sprint(size, " bytes, refused ", refuse), func(t *testing.T) {
+				store := idempotent.NewMemory(0)
+				saga := &largeSaga{size: size, refuse: refuse, fail: long}
+				for range 4 {
+					_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run)
+					if err == nil {
+						t.Error("it succeeds")
+					}
+				}
+				if r := stored(t, store); saga.undone != 1 || r.Status != idempotent.Failed {
+					t.Errorf("undone %d times, and the record is %s", saga.undone, r.Status)
+				}
+			})
+		}
+	}
+}
+
+// In a part of the budget, where nothing else has room for it.
+func TestSagaNearTheLimitKeepsItsResult(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	saga := &largeSaga{size: 406_000, fail: errCrash}
+	if _, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run); err != errCrash {
+		t.Errorf("%.100v", err)
+	}
+	if r := stored(t, store); len(r.Steps["charge"]) < saga.size || saga.undone > 0 {
+		t.Errorf("%d bytes are kept, and it is undone %d times", len(r.Steps["charge"]), saga.undone)
+	}
+}
+
+// There is no room for the result beside a note that the step is undone.
+func TestSagaThatDoesNotFitIsUndoneAtOnce(t *testing.T) {
+	for _, size := range []int{408_900, 409_300, 2_000_000} {
+		store := idempotent.NewMemory(0)
+		saga := &largeSaga{size: size}
+		_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run)
+		var lost *idempotent.ResultUnavailableError
+		if r := stored(t, store); !errors.As(err, &lost) || saga.undone != 1 || r.Status != idempotent.Failed {
+			t.Errorf("%d bytes: undone %d times: %v, %s", size, saga.undone, err, r.Status)
+		}
+	}
+}
+
+func TestSagaResultThatDoesNotFitIsKeptElsewhere(t *testing.T) {
+	store, payloads := idempotent.NewMemory(0), newShelf()
+	config := &idempotent.Config{Payloads: payloads, PayloadAbove: 1 << 20}
+	saga := &largeSaga{size: 409_300, refuse: 1, fail: soldOut()}
+	for range 2 {
+		if _, _, err := do(t.Context(), newExecutor(t, limited(t, store), config), saga.run); err == nil {
+			t.Error("it succeeds")
+		}
+	}
+	if r := stored(t, store); saga.undone != 1 || payloads.puts != 1 || r.Status != idempotent.Failed {
+		t.Errorf("undone %d times after %d puts, %s", saga.undone, payloads.puts, r.Status)
+	}
+}
+
+// fill fills the record to the brim with steps that need not be undone.
+func fill(ctx context.Context) error {
+	for i := range 300 {
+		size := 500
+		if i < 2 {
+			size = 133_000
+		}
+		_, err := idempotent.Step(ctx, fmt.Sprint("read ", i), returns(strings.Repeat("x", size)))
+		if err != nil && !errors.Is(err, idempotent.ErrResultUnavailable) {
+			return err
+		}
+	}
+	return nil
+}
+
+// charges are steps with long names, whose undos are counted. One undo errs.
+type charges struct{ done, undone, refuseAt int }
+
+func (c *charges) run(ctx context.Context, n, length int) error {
+	for i := range n {
+		_, err := idempotent.SagaStep(ctx, fmt.Sprintf("%0*d", length, i), func(context.Context) (string, error) { c.done++; return "receipt", nil },
+			func(context.Context, string) error {
+				if c.undone == c.refuseAt {
+					c.refuseAt = -1
+					return errors.New("not now")
+				}
+				c.undone++
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestStepsLeaveRoomForUndoing(t *testing.T) {
+	store, c := idempotent.NewMemory(0), charges{refuseAt: 15}
+	for range 3 {
+		_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
+			return "", errors.Join(c.run(ctx, 30, 100), fill(ctx), soldOut())
+		})
+		if err == nil {
+			t.Error("it succeeds")
+		}
+	}
+	if r := stored(t, store); c.done != 30 || c.undone != 30 || r.Status != idempotent.Failed {
+		t.Errorf("%d done, %d undone, %s", c.done, c.undone, r.Status)
+	}
+}
+
+// The last step for whose notes there is room is not the last that is undone.
+func TestSagaInAFullRecordIsUndone(t *testing.T) {
+	store, c := idempotent.NewMemory(0), charges{refuseAt: -1}
+	_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
+		if err := fill(ctx); err != nil {
+			t.Error(err)
+		}
+		return "", c.run(ctx, 50, 200)
+	})
+	if r := stored(t, store); !errors.Is(err, idempotent.ErrResultUnavailable) || c.done == 0 || c.done != c.undone || r.Status != idempotent.Failed {
+		t.Errorf("%d done, %d undone, %s: %v", c.done, c.undone, r.Status, err)
+	}
+}
+
+// A record of an earlier version has no room: the note of an undone step takes
+// that of its result.
+func TestUndoneStepMakesRoomForItsOwnNote(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	const size = 408_900
+	err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Attempt: 1, Lease: idempotent.LeaseEnded,
+		Steps: map[string][]byte{
+			"charge":   []byte(`~="` + strings.Repeat("x", size) + `"`),
+			":failure": []byte(`={"type":"soldOutError","message":"sold out","steps":["charge"]}` + strings.Repeat(" ", 110)),
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saga := &largeSaga{size: size}
+	for range 4 {
+		if _, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run); err == nil {
+			t.Error("it succeeds")
+		}
+	}
+	if r := stored(t, store); saga.undone != 1 || r.Status != idempotent.Failed {
+		t.Errorf("undone %d times, %s", saga.undone, r.Status)
+	}
+}
