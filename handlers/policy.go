@@ -83,8 +83,8 @@ func logFailure(ctx context.Context, failed *RecordError) {
 func quotesNothing(err error) string {
 	switch err.(type) {
 	case *DecodeError, *idempotent.InProgressError, *idempotent.InvalidKeyError, *idempotent.InvalidPayloadError,
-		*idempotent.KeyReusedError, *idempotent.LeaseLostError, *idempotent.MissingKeyError, *idempotent.OutcomeUnknownError,
-		*UnmarkedError:
+		*idempotent.KeyReusedError, *idempotent.LeaseLostError, *idempotent.MissingKeyError, *idempotent.NestedCallError,
+		*idempotent.OutcomeUnknownError, *UnmarkedError:
 		return err.Error()
 	}
 	switch err {

@@ -54,8 +54,8 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) (err e
 	}
 	if nestedIn(ctx, x.storeID, c.id) {
 		// Waiting for it would be waiting for ourselves.
-		c.event.Outcome = OutcomeConflict
-		return &InProgressError{KeyHash: c.hash}
+		c.event.Outcome = OutcomeFailed
+		return &NestedCallError{KeyHash: c.hash, Operation: x.operation}
 	}
 	if record, ok := x.cache.get(c.id, wall(c.now).Add(x.config.ClockSkew)); ok {
 		c.event.Cached = true

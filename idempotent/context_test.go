@@ -108,7 +108,7 @@ func TestUnprotected(t *testing.T) {
 		value, _, err := do(idempotent.Unprotected(ctx), x, mustNotRun(t))
 		return value, err
 	})
-	if !errors.Is(err, idempotent.ErrInProgress) {
+	if !errors.Is(err, idempotent.ErrNestedCall) {
 		t.Errorf("a call within itself: %v", err)
 	}
 }
@@ -124,6 +124,13 @@ func TestWrapRefusesNil(t *testing.T) {
 		"the handler is nil":      func() { idempotent.Wrap[string, string](x, key, nil) },
 		"WrapEffect: the handler": func() { idempotent.WrapEffect(x, key, nil) },
 		"WrapEffect: the key":     func() { idempotent.WrapEffect(x, nil, effect) },
+		"the zero one":            func() { idempotent.Wrap(new(idempotent.Executor), key, fn) },
+		"Do: the Executor is nil": func() { _, _ = idempotent.Do(t.Context(), nil, theKey, returns("")) },
+		"Do: the Executor is the zero one": func() {
+			_, _ = idempotent.Do(t.Context(), new(idempotent.Executor), theKey, returns(""))
+		},
+		"Do: the handler is nil":    func() { _, _ = idempotent.Do[string](t.Context(), x, theKey, nil) },
+		"Step: the function is nil": func() { _, _ = idempotent.Step[string](idempotent.Unprotected(t.Context()), "s", nil) },
 	} {
 		func() {
 			defer func() {

@@ -58,8 +58,12 @@ func TestDoRefusesItself(t *testing.T) {
 		begun := time.Now()
 		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 			_, event, err := do(ctx, x, mustNotRun(t))
-			if !errors.Is(err, idempotent.ErrInProgress) || event.RoundTrips != 0 || time.Since(begun) != 0 {
+			if !errors.Is(err, idempotent.ErrNestedCall) || event.RoundTrips != 0 || time.Since(begun) != 0 {
 				t.Errorf("after %v: %v, %+v", time.Since(begun), err, event)
+			}
+			if errors.Is(err, idempotent.ErrInProgress) || event.Outcome != idempotent.OutcomeFailed ||
+				strings.Contains(err.Error(), "retry") || !strings.Contains(err.Error(), `"op"`) {
+				t.Errorf("a call that can never succeed: %v, %+v", err, event)
 			}
 			other := theKey
 			other.ID = "another"

@@ -7,7 +7,7 @@ import "context"
 // whatever the Codec and unsealed, and what a record holds that another call completed is
 // not looked at: there is no [*ResultUnavailableError].
 func WrapEffect[Req any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) error) func(context.Context, Req) error {
-	requireParts("WrapEffect", x != nil, key != nil, fn != nil)
+	requireParts("WrapEffect", x, key != nil, fn != nil)
 	return func(ctx context.Context, request Req) error {
 		k, err := key(request)
 		return x.do(ctx, k, err, &wrappedEffect[Req]{fn: fn, request: request})

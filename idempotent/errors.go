@@ -14,6 +14,7 @@ var (
 	ErrKeyReused         = errors.New("idempotent: key reused")
 	ErrLeaseLost         = errors.New("idempotent: lease lost")
 	ErrMissingKey        = errors.New("idempotent: missing key")
+	ErrNestedCall        = errors.New("idempotent: nested call")
 	ErrOutcomeUnknown    = errors.New("idempotent: outcome unknown")
 	ErrReplayed          = errors.New("idempotent: replayed failure")
 	ErrResultUnavailable = errors.New("idempotent: result unavailable")
@@ -97,6 +98,22 @@ func (e *MissingKeyError) Error() string {
 
 // Is reports whether target is ErrMissingKey.
 func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey }
+
+// NestedCallError reports that a handler called [Do], or a wrapped handler,
+// with the key that it runs under itself. The inner call would wait for its own
+// caller, so no retry succeeds. Nothing was run. Call the function directly, or
+// use another operation or another key.
+type NestedCallError struct {
+	KeyHash   string
+	Operation string // of the inner call
+}
+
+func (e *NestedCallError) Error() string {
+	return fmt.Sprintf("idempotent: the handler of key %s calls operation %q with the same key again, which never succeeds; call the function directly, or use another operation or key", short(e.KeyHash), e.Operation)
+}
+
+// Is reports whether target is ErrNestedCall.
+func (e *NestedCallError) Is(target error) bool { return target == ErrNestedCall }
 
 // OutcomeUnknownError says that nobody knows what was done.
 //

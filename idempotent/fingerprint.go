@@ -2,10 +2,13 @@ package idempotent
 
 import (
 	"crypto/sha256"
+	"encoding"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
 )
 
@@ -16,7 +19,8 @@ import (
 // of type [*InvalidPayloadError].
 //
 // An empty json.RawMessage is refused: taken for nil, it would switch the
-// comparison of payloads off.
+// comparison of payloads off. So is a struct whose fields encoding/json all
+// leaves out: any two values of its type would be equal.
 func Fingerprint(payload any) (string, error) {
 	switch p := payload.(type) {
 	case nil:
@@ -62,7 +66,51 @@ func appendPayload(dst []byte, v any) ([]byte, error) {
 	if err != nil {
 		return dst, marshalError(err)
 	}
+	if string(raw) == "{}" && holdsNothing(v) {
+		return dst, &InvalidPayloadError{Offset: -1, Reason: fmt.Sprintf(
+			"type %T has no field that encoding/json writes, so every value of it is {}; export its fields or select a part of it", v)}
+	}
 	return appendMarshalled(dst, raw)
+}
+
+// holdsNothing reports whether v is a struct with fields none of which JSON
+// writes. A struct{} loses nothing.
+func holdsNothing(v any) bool {
+	t := reflect.TypeOf(v)
+	for t.Kind() == reflect.Pointer && !marshalsItself(t) {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct && t.NumField() > 0 && !marshalsItself(t) && !hasJSONField(t, nil)
+}
+
+func marshalsItself(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
+// hasJSONField looks into embedded structs too, whose fields are written as
+// those of the outer one. within holds the types around t, which may embed
+// pointers to themselves.
+func hasJSONField(t reflect.Type, within []reflect.Type) bool {
+	if slices.Contains(within, t) {
+		return false
+	}
+	for f := range t.Fields() {
+		tag := f.Tag.Get("json")
+		embedded := f.Type
+		if embedded.Kind() == reflect.Pointer {
+			embedded = embedded.Elem()
+		}
+		switch {
+		case tag == "-":
+		case f.Anonymous && embedded.Kind() == reflect.Struct && (tag == "" || tag[0] == ','):
+			if hasJSONField(embedded, append(within, t)) {
+				return true
+			}
+		case f.IsExported():
+			return true
+		}
+	}
+	return false
 }
 
 // marshalError hides the text of errors that may quote the payload; that of an

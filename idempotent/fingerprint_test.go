@@ -42,6 +42,36 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
+type unexportedPayment struct {
+	id     string
+	amount int
+}
+
+// What JSON writes as {} is a payload like any other where the type could hold
+// something, or never could.
+func TestFingerprintOfAnEmptyObject(t *testing.T) {
+	type optional struct {
+		Note string `json:"note,omitempty"`
+	}
+	type node struct {
+		*node
+		Note string `json:"note,omitempty"`
+	}
+	for name, payload := range map[string]any{
+		"a map": map[string]int{}, "optional": optional{}, "a pointer": &optional{},
+		"embedded": struct{ optional }{}, "embeds itself": node{node: &node{}}, "struct{}": struct{}{},
+		"marshals itself": emptyJSON{hidden: 1}, "raw": json.RawMessage("{}"),
+	} {
+		if got, err := Fingerprint(payload); err != nil || got != hexDigest([]byte("{}")) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+type emptyJSON struct{ hidden int }
+
+func (e emptyJSON) MarshalJSON() ([]byte, error) { return []byte("{}"), nil }
+
 func TestFingerprintRefuses(t *testing.T) {
 	for name, payload := range map[string]any{
 		"nil raw":                  json.RawMessage(nil),
@@ -56,6 +86,12 @@ func TestFingerprintRefuses(t *testing.T) {
 		"invalid UTF-8, raw part":  map[string]any{"a": json.RawMessage("\"\xff\"")},
 		"escaped U+FFFD, raw part": map[string]any{"a": json.RawMessage(`"\ufffd"`)},
 		"keys equal as text":       map[equalText]int{{1}: 1, {2}: 2},
+		"no exported field":        unexportedPayment{id: "p", amount: 1},
+		"pointer to that":          &unexportedPayment{id: "p", amount: 1},
+		"that embedded":            struct{ unexportedPayment }{},
+		"all fields left out": struct {
+			ID string `json:"-"`
+		}{"p"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Fingerprint(payload)

@@ -25,7 +25,8 @@ type Key struct {
 	// is compared. []byte: its bytes. json.RawMessage: the JSON value it
 	// spells, whatever the spelling. Anything else is marshalled to JSON
 	// first, and is then as exact as its type is: numbers in a
-	// map[string]any are float64s.
+	// map[string]any are float64s. Only fields that JSON writes are compared:
+	// a struct whose fields are all unexported is an [InvalidPayloadError].
 	Payload any
 
 	// Record is the record's id, verbatim; it excludes Scope and ID. For

@@ -71,7 +71,7 @@ func compilePath(expr string) (keyPath, error) {
 	}
 	root, err := parsing.NewParser().Parse(expr)
 	if err != nil {
-		return keyPath{}, err
+		return keyPath{}, syntaxError(expr, err)
 	}
 	return keyPath{root}, checkExpression(&root)
 }

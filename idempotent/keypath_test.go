@@ -95,8 +95,12 @@ func TestPathMissingKey(t *testing.T) {
 
 func TestPathPanics(t *testing.T) {
 	for expr, why := range map[string]string{
-		"":            "Incomplete",
-		"a.":          "SyntaxError",
+		"":            `Path(""): syntax error at byte 0, where the expression ends`,
+		"a.":          `Path("a."): syntax error at byte 2, where the expression ends`,
+		"a[":          `Path("a["): syntax error at byte 2, where the expression ends`,
+		"a[b]":        `Path("a[b]"): syntax error at byte 2, at "b]"`,
+		"aé é":        `syntax error at byte 1, at "é é"`,
+		"a['b":        "syntax error at byte 4, where the expression ends: unclosed '",
 		"a\xff":       "UTF-8",
 		"a\u0080":     "U+0080",
 		"nope(a)":     "unknown function nope",

@@ -81,7 +81,7 @@ func TestNestedCallUnderFailOpen(t *testing.T) {
 		_, _, _ = do(t.Context(), x, func(ctx context.Context) (string, error) {
 			begun := time.Now()
 			_, err := idempotent.Do(ctx, x, theKey, mustNotRun(t))
-			if !errors.Is(err, idempotent.ErrInProgress) || time.Since(begun) > time.Second {
+			if !errors.Is(err, idempotent.ErrNestedCall) || time.Since(begun) > time.Second {
 				t.Errorf("after %v: %v", time.Since(begun), err)
 			}
 			return "", nil

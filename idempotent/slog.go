@@ -66,7 +66,7 @@ func (e Event) level() slog.Level {
 // type.
 func (o LogObserver) text(err error) string {
 	switch e := err.(type) {
-	case *InProgressError, *InvalidKeyError, *KeyReusedError, *LeaseLostError, *MissingKeyError,
+	case *InProgressError, *InvalidKeyError, *KeyReusedError, *LeaseLostError, *MissingKeyError, *NestedCallError,
 		*OutcomeUnknownError, *ResultUnavailableError, *StoreError, *InvalidPayloadError, *StepError:
 		return e.Error()
 	case *CompensationError:

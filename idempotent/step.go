@@ -63,6 +63,9 @@ func runTyped[T any](ctx context.Context, name string, do func(context.Context) 
 	if !ok {
 		panic("idempotent: Step: the context is not one that Do or a wrapped handler was called with; for tests of a handler alone there is Unprotected")
 	}
+	if do == nil {
+		panic("idempotent: Step: the function is nil")
+	}
 	w := typed[T]{fn: do}
 	s := step{work: &w, name: name}
 	if x := in.steps.x; x != nil {

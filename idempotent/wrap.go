@@ -13,7 +13,7 @@ import (
 // The result is a plain function type, as lambda.Start and
 // lambda.StartHandlerFunc take it. Wrap panics if an argument is nil.
 func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) (Resp, error)) func(context.Context, Req) (Resp, error) {
-	requireParts("Wrap", x != nil, key != nil, fn != nil)
+	requireParts("Wrap", x, key != nil, fn != nil)
 	return func(ctx context.Context, request Req) (Resp, error) {
 		k, err := key(request)
 		w := wrapped[Req, Resp]{typed: typed[Resp]{codec: x.config.Codec}, handler: fn, request: request}
@@ -27,10 +27,12 @@ func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(contex
 
 // requireParts makes the mistake show when the function starts, and not in its
 // first invocation.
-func requireParts(of string, executor, key, fn bool) {
+func requireParts(of string, x *Executor, key, fn bool) {
 	switch {
-	case !executor:
+	case x == nil:
 		panic("idempotent: " + of + ": the Executor is nil")
+	case x.store == nil:
+		panic("idempotent: " + of + ": the Executor is the zero one; make it with New")
 	case !key:
 		panic("idempotent: " + of + ": the key function is nil; there is no default key")
 	case !fn:
@@ -40,7 +42,7 @@ func requireParts(of string, executor, key, fn bool) {
 
 // Do calls fn once for the key, and answers every repetition with the first
 // result. Every error is one of this package's types, or fn's own. x must come
-// from [New].
+// from [New]. Do panics if x or fn is nil.
 //
 // If fn fails, its error decides: [Permanent] stores it, any other releases
 // the key for a retry. A result that fn returns along with an error is
@@ -50,6 +52,7 @@ func requireParts(of string, executor, key, fn bool) {
 // The context of fn ends Config.Reserve before the lease does. A result that
 // fn returns after that is recorded all the same, if nobody took over.
 func Do[T any](ctx context.Context, x *Executor, key Key, fn func(context.Context) (T, error)) (T, error) {
+	requireParts("Do", x, true, fn != nil)
 	w := typed[T]{codec: x.config.Codec, fn: fn}
 	if err := x.do(ctx, key, nil, &w); err != nil {
 		var none T
