@@ -24,8 +24,11 @@ import (
 // [idempotent.ErrTooLarge] when an item would exceed DynamoDB's limit. Its text
 // holds no keys and no data.
 type Error struct {
-	Op     string // the call, such as "PutItem"
-	Table  string
+	Op    string // the call, such as "PutItem"
+	Table string // the store's
+	// Tables are all that a transaction names: those of the record, of the
+	// handler's writes and checks, and the outbox, sorted. nil for other calls.
+	Tables []string
 	Advice string // what to do about it; "" where that is not known
 	Err    error  // from the SDK, or about a stored item
 
@@ -34,10 +37,18 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Advice == "" {
-		return fmt.Sprintf("dynamo: %s on table %q: %v", e.Op, e.Table, e.Err)
+	on := fmt.Sprintf("table %q", e.Table)
+	switch len(e.Tables) {
+	case 0:
+	case 1:
+		on = fmt.Sprintf("table %q", e.Tables[0])
+	default:
+		on = fmt.Sprintf("tables %q", e.Tables)
 	}
-	return fmt.Sprintf("dynamo: %s on table %q: %s: %v", e.Op, e.Table, e.Advice, e.Err)
+	if e.Advice == "" {
+		return fmt.Sprintf("dynamo: %s on %s: %v", e.Op, on, e.Err)
+	}
+	return fmt.Sprintf("dynamo: %s on %s: %s: %v", e.Op, on, e.Advice, e.Err)
 }
 
 // Unwrap gives Err.

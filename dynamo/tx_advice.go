@@ -13,9 +13,9 @@ import (
 const opTransact = "TransactWriteItems"
 
 // failReason is for a cancellation that may be gone at the next try.
-func (s *Store) failReason(index int, reason types.CancellationReason, err error) error {
+func (s *Store) failReason(r *request, index int, reason types.CancellationReason, err error) error {
 	e := &TransactionError{Index: index, Code: aws.ToString(reason.Code), Err: err, message: aws.ToString(reason.Message)}
-	failed := &Error{Op: opTransact, Table: s.table, Err: e, notWritten: true}
+	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: e, notWritten: true}
 	switch e.Code {
 	case CodeConflict:
 		failed.unavailable = true
@@ -30,11 +30,11 @@ func (s *Store) failReason(index int, reason types.CancellationReason, err error
 }
 
 // failTransaction is for an error without reasons.
-func (s *Store) failTransaction(err error) error {
+func (s *Store) failTransaction(r *request, err error) error {
 	if busy := (*types.TransactionInProgressException)(nil); errors.As(err, &busy) {
 		// The SDK takes it for throttling, which it is not: an earlier try of
 		// this very request is being committed.
-		return &Error{Op: opTransact, Table: s.table, unavailable: true,
+		return &Error{Op: opTransact, Table: s.table, Tables: r.tables(), unavailable: true,
 			Err:    &TransactionError{Index: -1, Code: "TransactionInProgress", Err: err},
 			Advice: "the transaction is being committed; try again to learn its outcome",
 		}
@@ -44,7 +44,7 @@ func (s *Store) failTransaction(err error) error {
 	if advice == "" {
 		advice = s.layout.advice(err)
 	}
-	return &Error{Op: opTransact, Table: s.table, Err: err, Advice: advice,
+	return &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: err, Advice: advice,
 		unavailable: unavailable, throttled: unavailable && throttled(err), notWritten: refusedAsAWhole(err)}
 }
 
@@ -68,7 +68,7 @@ func transactionAdvice(err error) string {
 	case "AccessDeniedException", "AccessDenied":
 		return deniedAdvice(message)
 	case "ResourceNotFoundException", "TableNotFoundException":
-		return "the table of the records, of an addition or of the outbox does not exist in this account and Region; check their names, or create it"
+		return "one of these tables does not exist in this account and Region: correct its name in the function's configuration, or create it"
 	case "ValidationException":
 		switch {
 		case strings.Contains(message, "multiple operations on one item"):

@@ -45,7 +45,7 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 		return idempotent.Record{}, true, nil
 	}
 	if !r.mayBeSent(t, time.Now()) {
-		return idempotent.Record{}, false, &Error{Op: opTransact, Table: s.table, Err: errOldToken,
+		return idempotent.Record{}, false, &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: errOldToken,
 			Advice: "whether it was committed is not known, and sent again now it could be committed twice; look at its items"}
 	}
 	_, err = s.client.TransactWriteItems(ctx, r.input, quiet, once)

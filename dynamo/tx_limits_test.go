@@ -187,7 +187,7 @@ func TestTransactionAdvice(t *testing.T) {
 		"denied":          {"AccessDeniedException", denied, `grant the role dynamodb:ConditionCheckItem on the table "accounts"`},
 		"denied somehow":  {"AccessDeniedException", "no", "ConditionCheckItem on the tables of the transaction"},
 		"denied a key":    {"AccessDeniedException", "User is not authorized to perform: kms:Decrypt on resource: key", "on the tables of the transaction"},
-		"no table":        {"ResourceNotFoundException", "Requested resource not found", "of an addition or of the outbox"},
+		"no table":        {"ResourceNotFoundException", "Requested resource not found", "one of these tables does not exist"},
 		"twice":           {"ValidationException", "Transaction request cannot include multiple operations on one item", "one write of the two"},
 		"keys":            {"ValidationException", "The provided key element does not match the schema", "key of an addition"},
 		"size":            {"ValidationException", "Item size has exceeded the maximum allowed size", "400 KB"},

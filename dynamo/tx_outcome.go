@@ -15,7 +15,7 @@ import (
 func (s *Store) cancelled(t *Tx, r *request, err error) (idempotent.Record, bool, error) {
 	reasons, known := reasonsOf(err)
 	if !known || len(reasons) != len(r.input.TransactItems) {
-		return idempotent.Record{}, false, s.failTransaction(err)
+		return idempotent.Record{}, false, s.failTransaction(r, err)
 	}
 	if r.own != nil {
 		switch code := aws.ToString(reasons[0].Code); code {
@@ -24,7 +24,7 @@ func (s *Store) cancelled(t *Tx, r *request, err error) (idempotent.Record, bool
 			met, err := s.read(opTransact, reasons[0].Item)
 			return met, false, err
 		default:
-			return idempotent.Record{}, false, s.failReason(-1, reasons[0], err)
+			return idempotent.Record{}, false, s.failReason(r, -1, reasons[0], err)
 		}
 	}
 	first := -1
@@ -37,9 +37,9 @@ func (s *Store) cancelled(t *Tx, r *request, err error) (idempotent.Record, bool
 		}
 	}
 	if first < 0 {
-		return idempotent.Record{}, false, s.failTransaction(err)
+		return idempotent.Record{}, false, s.failTransaction(r, err)
 	}
-	return idempotent.Record{}, false, s.failReason(t.index(first-r.offset()), reasons[first], err)
+	return idempotent.Record{}, false, s.failReason(r, t.index(first-r.offset()), reasons[first], err)
 }
 
 const reasonNone = "None"

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -117,6 +119,29 @@ func (r *request) build(t *Tx) error {
 	token := rand.Text()
 	r.input = &dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, TransactItems: items}
 	return nil
+}
+
+// tables names every table of the request once, sorted.
+func (r *request) tables() []string {
+	var names []string
+	for _, item := range r.input.TransactItems {
+		names = append(names, aws.ToString(tableOf(item)))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func tableOf(w types.TransactWriteItem) *string {
+	switch {
+	case w.Put != nil:
+		return w.Put.TableName
+	case w.Update != nil:
+		return w.Update.TableName
+	case w.Delete != nil:
+		return w.Delete.TableName
+	default:
+		return w.ConditionCheck.TableName
+	}
 }
 
 // offset is the number of items before the handler's.

@@ -224,8 +224,10 @@ func (e *StoreError) Error() string {
 	switch {
 	case e.Executed:
 		state = "the handler runs or ran, and its end may not be recorded"
-	case e.RolledBack:
+	case e.RolledBack && errors.Is(e.Err, ErrUnavailable):
 		state = "nothing was committed; retry"
+	case e.RolledBack:
+		state = "nothing was committed"
 	case errors.Is(e.Err, ErrUnavailable):
 		state = "the handler did not run; retry"
 	}
