@@ -3,7 +3,7 @@
 # One DynamoDB Local for all that runs behind it.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/sqslocal local/cmd/once
+MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/sqslocal local/cmd/once
 FUZZTIME     ?= 2m
 
 # An example as Lambda runs it: $(call compile,<example>,<absolute path of the bootstrap>)
@@ -32,6 +32,8 @@ test: check
 	@go test -count=1 -run '^(TestDuplicateOverhead|TestExploreSchedules)$$' ./idempotent
 	@echo "== the library, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go test -race ./...
+	@echo "== stores from the environment, against DynamoDB Local"
+	@$(WITH_DYNAMODB) go -C dynamo/dynamoenv test -race ./...
 	@echo "== OpenTelemetry"
 	@go -C idempotent/otel test -race ./...
 	@echo "== keys of KMS, behind its protocol"

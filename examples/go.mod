@@ -16,6 +16,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.52.9
 	github.com/google/uuid v1.6.0
 	github.com/lambda-once/once v0.0.0
+	github.com/lambda-once/once/dynamo/dynamoenv v0.0.0
 	github.com/lambda-once/once/idempotent/kmsseal v0.0.0
 	github.com/lambda-once/once/idempotent/s3payload v0.0.0
 )
@@ -45,6 +46,8 @@ require (
 )
 
 replace github.com/lambda-once/once => ../
+
+replace github.com/lambda-once/once/dynamo/dynamoenv => ../dynamo/dynamoenv
 
 replace github.com/lambda-once/once/idempotent/kmsseal => ../idempotent/kmsseal
 

@@ -18,10 +18,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
@@ -47,8 +46,8 @@ func key(p Payment) (idempotent.Key, error) {
 	return idempotent.Key{Scope: p.Customer, ID: p.ID, Payload: p}, nil
 }
 
-func serve(cfg aws.Config) error {
-	store, err := dynamo.New(dynamodb.NewFromConfig(cfg), "idempotency", nil)
+func serve(ctx context.Context) error {
+	store, err := dynamoenv.Open(ctx, nil) // the table of $IDEMPOTENCY_TABLE
 	if err != nil {
 		return err
 	}
@@ -240,6 +239,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 		idempotent.Config{}, dynamo.Options{},
 		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, handlers.HTTPOptions{}, emf.Options{},
 		handlers.OutboxOptions{}, dynamo.OutboxOptions{}, seal.Options{}, seal.DataKeyOptions{}, s3payload.Options{},
+		dynamoenv.Options{},
 	} {
 		for i := range reflect.TypeOf(options).NumField() {
 			name := reflect.TypeOf(options).Field(i).Name

@@ -27,10 +27,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
@@ -57,13 +55,13 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+	client, err := dynamoenv.Client(ctx)
 	if err != nil {
 		return nil, err
 	}
-	shop.client = dynamodb.NewFromConfig(cfg)
+	shop.client = client
 
-	store, err := dynamo.New(shop.client, os.Getenv("IDEMPOTENCY_TABLE"), nil)
+	store, err := dynamoenv.Open(ctx, &dynamoenv.Options{Client: client})
 	if err != nil {
 		return nil, err
 	}

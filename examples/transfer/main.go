@@ -34,10 +34,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
@@ -63,13 +61,13 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+	client, err := dynamoenv.Client(ctx)
 	if err != nil {
 		return nil, err
 	}
-	bank.client = dynamodb.NewFromConfig(cfg)
+	bank.client = client
 
-	store, err := dynamo.New(bank.client, os.Getenv("IDEMPOTENCY_TABLE"), nil)
+	store, err := dynamoenv.Open(ctx, &dynamoenv.Options{Client: client})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,88 @@
+// Package dynamoenv makes the store of a function from its environment: the
+// variables that constructs of package infra and template.yaml set.
+//
+//	store, err := dynamoenv.Open(ctx, nil)
+//
+// It is a module of its own, because it needs the SDK's config loader with its
+// sources of credentials. Users of package dynamo alone neither link nor
+// require those.
+package dynamoenv
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+)
+
+// The variables that this package reads. The SDK reads its own, such as
+// AWS_REGION and AWS_ENDPOINT_URL_DYNAMODB.
+const (
+	TableVariable  = "IDEMPOTENCY_TABLE" // the table of the records, by its name or ARN
+	OutboxVariable = "OUTBOX_TABLE"      // the table of the outbox; optional
+)
+
+// Options of [Open]. The zero value of every field is its default.
+type Options struct {
+	// Client is the client of the store. Set it where the function has tables
+	// of its own, so that both share connections and credentials.
+	//
+	// Default: a new [Client].
+	Client dynamo.Client
+
+	// Store are the options of the store. Where its Outbox is empty, that is
+	// $OUTBOX_TABLE.
+	//
+	// Default: those of [dynamo.New].
+	Store *dynamo.Options
+}
+
+// Open makes the store of $IDEMPOTENCY_TABLE. It sends nothing to DynamoDB:
+// whether the table fits shows at the first call, or with once check.
+//
+// It returns a [*NotSetError] if IDEMPOTENCY_TABLE is not set, and the errors
+// of [Client] and [dynamo.New].
+func Open(ctx context.Context, options *Options) (*dynamo.Store, error) {
+	var o Options
+	if options != nil {
+		o = *options
+	}
+	table := os.Getenv(TableVariable)
+	if table == "" {
+		return nil, &NotSetError{Variable: TableVariable}
+	}
+	var s dynamo.Options
+	if o.Store != nil {
+		s = *o.Store
+	}
+	if s.Outbox == "" {
+		s.Outbox = os.Getenv(OutboxVariable)
+	}
+	if o.Client == nil {
+		client, err := Client(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o.Client = client
+	}
+	return dynamo.New(o.Client, table, &s)
+}
+
+// Client makes a client of DynamoDB from the SDK's default configuration: its
+// environment variables, its files and the role of the function. It returns a
+// [*NotSetError] if none of them names a Region or an endpoint.
+func Client(ctx context.Context) (*dynamodb.Client, error) {
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("dynamoenv: load the SDK's configuration: %w", err)
+	}
+	client := dynamodb.NewFromConfig(cfg)
+	if o := client.Options(); o.Region == "" && o.BaseEndpoint == nil {
+		return nil, &NotSetError{Variable: "AWS_REGION"}
+	}
+	return client, nil
+}

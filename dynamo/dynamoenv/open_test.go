@@ -1,0 +1,147 @@
+package dynamoenv_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/dynamoenv"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/dynamodblocal"
+)
+
+func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+
+// One call makes a store that replays.
+func TestOpenMakesAStoreFromTheEnvironment(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	t.Setenv("AWS_REGION", client.Options().Region)
+	t.Setenv("IDEMPOTENCY_TABLE", table)
+	store, err := dynamoenv.Open(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := idempotent.New("op", store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	for range 2 {
+		got, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) {
+			runs++
+			return runs, nil
+		})
+		if err != nil || got != 1 {
+			t.Errorf("%d, %v", got, err)
+		}
+	}
+	item, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
+	if err != nil || len(item.Items) != 1 {
+		t.Errorf("the table of the environment holds %d records, %v", len(item.Items), err)
+	}
+}
+
+// A function with tables of its own has one client for both.
+func TestOpenUsesTheClientAndOptionsGiven(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_TABLE", "records")
+	given := &counting{}
+	options := &dynamoenv.Options{Client: given, Store: &dynamo.Options{Attributes: dynamo.Attributes{ID: "pk"}}}
+	store, err := dynamoenv.Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Get(t.Context(), "op#1"); err != nil {
+		t.Fatal(err)
+	}
+	if given.table != "records" || given.key != "pk" {
+		t.Errorf("asked for the key %q of table %q", given.key, given.table)
+	}
+}
+
+// The outbox is that of the environment, unless the options name another.
+func TestOpenFindsTheOutbox(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_TABLE", "records")
+	for name, c := range map[string]struct{ env, option, want string }{
+		"none":        {"", "", ""},
+		"environment": {"messages", "", "messages"},
+		"option":      {"messages", "others", "others"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("OUTBOX_TABLE", c.env)
+			given := &counting{}
+			options := &dynamo.Options{Outbox: c.option}
+			store, err := dynamoenv.Open(t.Context(), &dynamoenv.Options{Client: given, Store: options})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if options.Outbox != c.option {
+				t.Errorf("the options given were changed: %+v", options)
+			}
+			x, err := idempotent.New("op", store, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
+				dynamo.Transaction(ctx).Publish(dynamo.Message{Aggregate: "a", Destination: "d"})
+				return 0, nil
+			})
+			if given.outbox != c.want || (err == nil) != (c.want != "") {
+				t.Errorf("published to %q, %v", given.outbox, err)
+			}
+		})
+	}
+}
+
+func TestOpenNamesWhatIsNotSet(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	for _, name := range []string{"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+		t.Setenv(name, none)
+	}
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"} {
+		t.Setenv(name, "")
+	}
+	for want, table := range map[string]string{"IDEMPOTENCY_TABLE": "", "AWS_REGION": "records"} {
+		t.Setenv("IDEMPOTENCY_TABLE", table)
+		store, err := dynamoenv.Open(t.Context(), nil)
+		var missing *dynamoenv.NotSetError
+		if store != nil || !errors.As(err, &missing) || missing.Variable != want || !errors.Is(err, dynamoenv.ErrNotSet) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// counting is a client that keeps what it was asked for.
+type counting struct {
+	dynamo.Client
+	table, key, outbox string
+}
+
+func (c *counting) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	c.table = *in.TableName
+	for name := range in.Key {
+		c.key = name
+	}
+	return &dynamodb.GetItemOutput{}, nil
+}
+
+func (c *counting) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return &dynamodb.PutItemOutput{}, nil
+}
+
+func (c *counting) DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	return &dynamodb.DeleteItemOutput{}, nil
+}
+
+func (c *counting) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return &dynamodb.UpdateItemOutput{}, nil
+}
+
+func (c *counting) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	c.outbox = *in.TransactItems[len(in.TransactItems)-1].Put.TableName
+	return &dynamodb.TransactWriteItemsOutput{}, nil
+}
