@@ -5,6 +5,7 @@ go 1.26
 replace github.com/lambda-once/once => ../../..
 
 require (
+	github.com/aws/aws-lambda-go v1.55.1
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
@@ -28,6 +29,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sso v1.39.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.7 // indirect
+	github.com/dunglas/httpsfv v1.1.2 // indirect
 	github.com/jmespath-community/go-jmespath v1.1.1 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	golang.org/x/exp v0.0.0-20230314191032-db074128a8ec // indirect

@@ -19,12 +19,12 @@ type recordFlags struct {
 func (o *recordFlags) add(f *flag.FlagSet) {
 	o.keyFlags.add(f)
 	o.tableFlags.add(f)
-	f.DurationVar(&o.skew, "clock-skew", time.Second, "Config.ClockSkew of the functions: a lease is live for so much longer")
+	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
 	f.BoolVar(&o.json, "json", false, "write JSON")
 }
 
-// read opens the table and reads the record with that id.
-func (o *recordFlags) read(ctx context.Context, id string) (*table, *record, error) {
+// read opens the table and reads the record that is meant.
+func (o *recordFlags) read(ctx context.Context, to terminal, w wanted) (*table, *record, error) {
 	if o.skew < 0 {
 		return nil, nil, errSkew
 	}
@@ -32,7 +32,7 @@ func (o *recordFlags) read(ctx context.Context, id string) (*table, *record, err
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := t.get(ctx, id)
+	r, err := t.find(ctx, w, &progress{to: to.err, redraw: isTerminal(to.err)})
 	return t, r, err
 }
 
@@ -44,11 +44,11 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	f := newFlags(to, "inspect", "Shows one record, and what can be done about it.")
 	o.add(f)
 	data := f.Bool("data", false, "show the stored result too: it may be personal data")
-	id, err := o.id(f, args)
+	w, err := o.wanted(f, args)
 	if err != nil {
 		return err
 	}
-	t, r, err := o.read(ctx, id)
+	t, r, err := o.read(ctx, to, w)
 	if err != nil {
 		return err
 	}

@@ -24,25 +24,26 @@ func list(ctx context.Context, to terminal, args []string) error {
 	var o scanFlags
 	f := newFlags(to, "list", aboutList)
 	o.add(f)
-	older := f.Duration("older-than", 0, "in progress without a live lease for so `long`")
+	var older time.Duration
+	durationVar(f, &older, "older-than", 0, "only records in progress whose lease ended this `duration` ago or earlier, such as 15m or 7d")
 	t, err := o.openAll(ctx, f, args)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	if *older != 0 {
+	if older != 0 {
 		if o.status == "" {
 			o.status = "INPROGRESS"
 		}
-		if *older < 0 || o.status != "INPROGRESS" {
+		if older < 0 || o.status != "INPROGRESS" {
 			return endf(codeUsage, "--older-than is a time ago, of records INPROGRESS")
 		}
 	}
 	q := o.query(t)
 	q.short = true
-	if *older != 0 {
+	if older != 0 {
 		lease := q.x.name(t.attr.Lease)
-		q.filter = append(q.filter, fmt.Sprintf("(attribute_not_exists(%s) OR %s < %s)", lease, lease, q.x.value(number(now.Add(-*older-o.skew).UnixMilli()))))
+		q.filter = append(q.filter, fmt.Sprintf("(attribute_not_exists(%s) OR %s < %s)", lease, lease, q.x.value(number(now.Add(-older-o.skew).UnixMilli()))))
 	}
 	out := bufio.NewWriter(to.out)
 	head := o.json

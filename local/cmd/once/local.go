@@ -76,13 +76,13 @@ type invocation struct {
 func invoke(ctx context.Context, to terminal, args []string) (err error) {
 	var o invocation
 	f := newFlags(to, "invoke", aboutInvoke)
-	f.StringVar(&o.event, "event", "", "`file` with the event's JSON; - is standard input")
-	f.Func("env", "`NAME=value` for the function, or NAME for the value that it has here; repeatable", func(s string) error {
+	f.StringVar(&o.event, "event", "", "a `file` with the event's JSON; - is standard input")
+	f.Func("env", "a variable of the function as `NAME=value`, or NAME for the value that it has here; repeatable", func(s string) error {
 		o.env = append(o.env, s)
 		return nil
 	})
-	f.DurationVar(&o.timeout, "timeout", 3*time.Second, "`timeout` of the function")
-	f.IntVar(&o.times, "times", 1, "send the event so many times, one after the other")
+	durationVar(f, &o.timeout, "timeout", 3*time.Second, "how long the function may run, a `duration`")
+	f.IntVar(&o.times, "times", 1, "a `number`: send the event so many times, one after the other")
 	rest, err := parse(f, args, 1)
 	if err != nil {
 		return err

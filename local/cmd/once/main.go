@@ -11,8 +11,10 @@
 //	once invoke FUNCTION  run a Lambda function on this machine
 //	once demo             the demo
 //
-// KEY is the id of a record (it has a '#', as in errors and logs), or with
-// --operation, and --scope if there is one, the idempotency key itself.
+// KEY is the id of a record, which has a '#'; or the 12 digits of a key's hash
+// that errors show, with which the ids of the whole table are read; or with
+// --operation the idempotency key itself. Whose key it is say --scope, --jwt and
+// the other flags for what package handlers takes for a scope.
 //
 // Credentials, Region and endpoint are found as by any program with the AWS
 // SDK. The commands that show need dynamodb:GetItem and dynamodb:Scan; release

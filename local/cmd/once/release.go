@@ -31,11 +31,11 @@ func release(ctx context.Context, to terminal, args []string) error {
 	f := newFlags(to, "release", aboutRelease)
 	o.add(f)
 	remove := f.Bool("delete", false, "delete the item, with its attempts, steps and result")
-	id, err := o.id(f, args)
+	w, err := o.wanted(f, args)
 	if err != nil {
 		return err
 	}
-	t, r, err := o.read(ctx, id)
+	t, r, err := o.read(ctx, to, w)
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ stored here, without running anything.
 
 --completed says that the work was done; --data is its result, as JSON of the
 type that the function returns, and --no-result says that there is none: every
-function then takes the zero value of its type for the result. --failed says that it was not, and will not
-be: calls get a ReplayedError with the message.
+function then takes the zero value of its type for the result. --failed says
+that it was not, and will not be: calls get a ReplayedError with the message.
 
 A function with a Sealer takes nothing that is not sealed, unless it accepts
 plain data: its calls get a ResultUnavailableError for what is stored here,
@@ -45,19 +45,19 @@ type resolution struct {
 func (o *resolution) add(f *flag.FlagSet) {
 	o.writeFlags.add(f)
 	f.BoolVar(&o.completed, "completed", false, "the work was done")
-	f.StringVar(&o.data, "data", "", "`file` with the result's JSON; - is standard input, and then --yes is needed")
+	f.StringVar(&o.data, "data", "", "a `file` with the result's JSON; - is standard input, and then --yes is needed")
 	f.BoolVar(&o.noResult, "no-result", false, "with --completed: there is no result, and calls get the zero value")
 	f.StringVar(&o.message, "failed", "", "the work failed for good: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
-	f.DurationVar(&o.retention, "retention", 24*time.Hour, "how long calls get the answer, at least: never shorter than the record is kept now; needed for one that never expires")
+	durationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the answer at least, a `duration` such as 7d: never shorter than the record is kept now; needed for one that never expires")
 }
 
 func resolve(ctx context.Context, to terminal, args []string) error {
 	var o resolution
 	f := newFlags(to, "resolve", aboutResolve)
 	o.add(f)
-	id, err := o.id(f, args)
+	w, err := o.wanted(f, args)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func resolve(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, r, err := o.read(ctx, id)
+	t, r, err := o.read(ctx, to, w)
 	if err != nil {
 		return err
 	}

@@ -25,9 +25,9 @@ type scanFlags struct {
 func (o *scanFlags) add(f *flag.FlagSet) {
 	o.tableFlags.add(f)
 	f.StringVar(&o.operation, "operation", "", "only the records of this `operation`")
-	f.StringVar(&o.prefix, "prefix", "", "only records whose id begins `so`, as with the short hashes of error texts")
+	f.StringVar(&o.prefix, "prefix", "", "only records whose id begins with this `text`")
 	f.StringVar(&o.status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
-	f.DurationVar(&o.skew, "clock-skew", time.Second, "Config.ClockSkew of the functions: a lease is live for so much longer")
+	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
 	f.BoolVar(&o.json, "json", false, "write JSON")
 	f.BoolVar(&o.quiet, "quiet", false, "tell no progress")
 }

@@ -15,10 +15,10 @@ const aboutStats = `
 Counts the records of each operation. It reads the whole table, which costs
 half a read unit for each 4 KB of it.
 
-OTHER have a status that Once does not know. AGAIN is how many attempts came after the first ones. How many duplicates were
-answered is not in the table, as they write nothing: an Observer counts them.
-OLDEST is the earliest end of a lease of those in progress, and STUCK are those
-without a live one.
+OTHER have a status that Once does not know. AGAIN is how many attempts came
+after the first ones. How many duplicates were answered is not in the table, as
+they write nothing: an Observer counts them. OLDEST is the earliest end of a
+lease of those in progress, and STUCK are those without a live one.
 `
 
 // operationStats is what is known of an operation.

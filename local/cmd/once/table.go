@@ -27,15 +27,15 @@ type tableFlags struct {
 }
 
 func (o *tableFlags) add(f *flag.FlagSet) {
-	f.StringVar(&o.name, "table", os.Getenv("IDEMPOTENCY_TABLE"), "`name` or ARN of the table; default $IDEMPOTENCY_TABLE")
-	f.StringVar(&o.endpoint, "endpoint", "", "`URL` of DynamoDB, such as DynamoDB Local's")
-	f.StringVar(&o.region, "region", "", "AWS `Region`")
-	f.StringVar(&o.profile, "profile", "", "`profile` of the AWS configuration")
-	f.StringVar(&o.options.Attributes.SortKey, "sort-key", "", "`attribute` that holds the record's id, in a table with a composite key")
-	f.StringVar(&o.options.Partition, "partition", "", "partition `key` of the records, with --sort-key")
-	f.IntVar(&o.options.Shards, "shards", 0, "`number` of shards of the partition, with --sort-key")
+	f.StringVar(&o.name, "table", os.Getenv("IDEMPOTENCY_TABLE"), "the `name` or ARN of the table; without it, $IDEMPOTENCY_TABLE")
+	f.StringVar(&o.endpoint, "endpoint", "", "the `URL` of DynamoDB, such as DynamoDB Local's")
+	f.StringVar(&o.region, "region", "", "the `name` of the AWS Region")
+	f.StringVar(&o.profile, "profile", "", "the `name` of a profile of the AWS configuration")
+	f.StringVar(&o.options.Attributes.SortKey, "sort-key", "", "the `name` of the attribute that holds the record's id, in a table with a composite key")
+	f.StringVar(&o.options.Partition, "partition", "", "the `text` of the records' partition key, with --sort-key")
+	f.IntVar(&o.options.Shards, "shards", 0, "the `number` of shards of the partition, with --sort-key")
 	f.BoolVar(&o.native, "native", false, "results are native attribute values, as Powertools for TypeScript writes them")
-	f.Func("attribute", "`name=attribute` for an attribute that is renamed: attempt, data, expiration, id, lease, owner, refunds, status, steps or validation; repeatable", o.rename)
+	f.Func("attribute", "a renamed attribute as `name=attribute`, of attempt, data, expiration, id, lease, owner, refunds, status, steps and validation; repeatable", o.rename)
 }
 
 func (o *tableFlags) rename(s string) error {
@@ -122,7 +122,7 @@ func (t *table) get(ctx context.Context, id string) (*record, error) {
 	}
 	t.heard(out.ResultMetadata)
 	if len(out.Item) == 0 {
-		return nil, endf(codeNoRecord, "no record %s in table %s; of an id that was cut short, see once list --prefix", printable(id), t.name)
+		return nil, endf(codeNoRecord, "no record %s in table %s", printable(id), t.name)
 	}
 	return t.record(out.Item), nil
 }

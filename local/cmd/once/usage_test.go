@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,31 @@ func TestNoRecord(t *testing.T) {
 func TestNoTable(t *testing.T) {
 	s := newScene(t)
 	s.refused(codeFailed, "there is no table nowhere", "list", "--table", "nowhere")
+}
+
+// The first text in backquotes is what a flag takes, as "--jwt name=value":
+// prose there reads as broken.
+func TestHelpSaysWhatAFlagTakes(t *testing.T) {
+	s := newScene(t)
+	for name := range commands() {
+		help := s.run(name, "--help").err
+		for _, flag := range regexp.MustCompile(`(?m)^  --?(\S+)( (.*))?$`).FindAllStringSubmatch(help, -1) {
+			switch flag[3] {
+			case "", "ARN", "NAME=value", "URL", "code", "duration", "file", "id", "message", "name", "name=attribute",
+				"name=value", "number", "operation", "status", "text":
+			default:
+				t.Errorf("once %s: -%s takes %q", name, flag[1], flag[3])
+			}
+			if !strings.HasPrefix(flag[0], "  --") {
+				t.Errorf("once %s: %q is written with two dashes elsewhere", name, flag[0])
+			}
+		}
+		for _, broken := range []string{"`", "for so long", "begins so", "AWS Region Region", "of the timeout"} {
+			if strings.Contains(help, broken) {
+				t.Errorf("once %s: %q in\n%s", name, broken, help)
+			}
+		}
+	}
 }
 
 func TestHelp(t *testing.T) {

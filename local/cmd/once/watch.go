@@ -32,9 +32,9 @@ func watch(ctx context.Context, to terminal, args []string) error {
 	o := watcher{scanFlags: scanFlags{}}
 	f := newFlags(to, "watch", aboutWatch)
 	o.add(f)
-	f.DurationVar(&o.interval, "interval", 2*time.Second, "`time` between two looks")
-	f.IntVar(&o.rows, "rows", 20, "`number` of rows of the table")
-	f.IntVar(&o.looks, "looks", 0, "end after so many looks; 0: go on until interrupted")
+	durationVar(f, &o.interval, "interval", 2*time.Second, "the `duration` between two looks")
+	f.IntVar(&o.rows, "rows", 20, "the `number` of rows of the table")
+	f.IntVar(&o.looks, "looks", 0, "the `number` of looks after which to end; 0: go on until interrupted")
 	t, err := o.openAll(ctx, f, args)
 	if err != nil {
 		return err

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// The digits in an error text are enough to find the record, with or without
+// the operation.
+func TestRecordIsFoundByTheDigitsOfAnError(t *testing.T) {
+	s := newScene(t)
+	s.claimed("pay#0000000000000000", "another", time.Now().Add(time.Hour))
+	x := s.executor(&idempotent.Config{MaxAttempts: 1})
+	if _, err := s.pay(x, errCrash); !errors.Is(err, errCrash) {
+		t.Fatal(err)
+	}
+	_, err := s.pay(x, "p-1")
+	digits := regexp.MustCompile(`\(([0-9a-f]{12})\)`).FindStringSubmatch(err.Error())
+	if digits == nil {
+		t.Fatalf("no digits in: %v", err)
+	}
+	id, err := idempotent.RecordID("pay", idempotent.Key{Scope: "ada", ID: "order-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, hash, _ := strings.Cut(id, "#")
+	for _, args := range [][]string{
+		{digits[1]}, {"pay#" + digits[1]}, {"--operation", "pay", digits[1]}, {hash}, {"--operation", "pay", hash}, {id},
+	} {
+		if out := s.ok(append([]string{"inspect"}, args...)...); !strings.Contains(out, id) {
+			t.Errorf("once inspect %s: %s", args, out)
+		}
+	}
+	s.refused(codeNoRecord, "no record of operation refund", "inspect", "--operation", "refund", digits[1])
+	s.refused(codeNoRecord, "give its --operation", "inspect", "0123456789ab")
+	s.ok("release", digits[1], "--yes")
+	if r := s.stored(id); !r.Lease.Equal(idempotent.LeaseEnded) || r.Refunds != 1 {
+		t.Errorf("released: %+v", r)
+	}
+}
+
+// The hash of a key with a Record, as another library makes them, is no part
+// of its id.
+func TestRecordOfAnotherLibraryIsFoundByTheDigits(t *testing.T) {
+	s := newScene(t)
+	x := s.executor(nil)
+	ctx, event := idempotent.WithEvent(t.Context())
+	_, err := idempotent.Do(ctx, x, idempotent.Key{Record: "app.handler#Xa=="}, func(context.Context) (int, error) { return 1, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := s.ok("inspect", event.KeyHash[:12]); !strings.Contains(out, "app.handler#Xa==") {
+		t.Error(out)
+	}
+}
+
+// One key under two operations has one hash.
+func TestDigitsOfSeveralRecordsAreRefused(t *testing.T) {
+	s := newScene(t)
+	var digits string
+	for _, operation := range []string{"pay", "refund"} {
+		id, err := idempotent.RecordID(operation, idempotent.Key{ID: "order-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.claimed(id, "a", time.Now())
+		digits = strings.Split(id, "#")[1][:12]
+	}
+	s.refused(codeUsage, "refund#"+digits, "release", "--yes", digits)
+	s.ok("inspect", "refund#"+digits)
+}

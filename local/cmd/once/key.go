@@ -1,0 +1,79 @@
+package main
+
+import (
+	"flag"
+	"regexp"
+	"strings"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// keyFlags say which record is meant.
+type keyFlags struct {
+	operation, record string
+	scope             scopeFlags
+}
+
+func (k *keyFlags) add(f *flag.FlagSet) {
+	f.StringVar(&k.operation, "operation", "", "KEY is an idempotency key of this `operation`")
+	f.StringVar(&k.record, "record", "", "the `id` of the record, instead of KEY")
+	k.scope.add(f)
+}
+
+// wanted is a record as the operator names it: by its id, or by the first
+// digits of its key's hash, as error texts show them.
+type wanted struct {
+	id        string // to be tried first; "" if only the digits are known
+	digits    string // "" if the id is the whole name
+	operation string // that the digits belong to; "" if that is not known
+	hint      string // on what else may be meant, where there is no such record
+}
+
+// hashDigits are as many as error texts show, up to all of them.
+var hashDigits = regexp.MustCompile(`^[0-9a-f]{12,64}$`)
+
+// wanted parses the flags.
+func (k *keyFlags) wanted(f *flag.FlagSet, args []string) (wanted, error) {
+	args, err := parse(f, args, 1)
+	if err != nil {
+		return wanted{}, err
+	}
+	key := ""
+	if len(args) > 0 {
+		key = args[0]
+	}
+	scope, scoped := k.scope.text()
+	switch {
+	case k.record != "" && (key != "" || k.operation != "" || scoped):
+		return wanted{}, endf(codeUsage, "--record excludes KEY, --operation and --scope")
+	case k.record != "":
+		return wanted{id: k.record}, nil
+	case k.scope.verbatim != "" && len(k.scope.parts) > 0:
+		return wanted{}, endf(codeUsage, "--scope excludes --jwt and the other kinds of scope: it is the whole text")
+	case key == "":
+		return wanted{}, endf(codeUsage, "KEY is missing: give the id of a record, or an idempotency key with its --operation")
+	case k.operation != "":
+		id, err := idempotent.RecordID(k.operation, idempotent.Key{Scope: scope, ID: key})
+		if err != nil {
+			return wanted{}, &ending{codeUsage, err}
+		}
+		w := wanted{id: id, hint: k.scope.hint()}
+		if !scoped && hashDigits.MatchString(key) {
+			w.digits, w.operation = key, k.operation
+		}
+		return w, nil
+	case scoped:
+		return wanted{}, endf(codeUsage, "--scope needs the --operation")
+	case hashDigits.MatchString(key):
+		return wanted{digits: key}, nil
+	}
+	operation, digits, isID := strings.Cut(key, "#")
+	switch {
+	case isID && hashDigits.MatchString(digits):
+		return wanted{id: key, digits: digits, operation: operation}, nil
+	case isID:
+		return wanted{id: key}, nil
+	default:
+		return wanted{}, endf(codeUsage, "KEY is no id of a record (it has no '#') and not the 12 digits that errors show: give the --operation whose idempotency key it is, or --record if it is an id")
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// The flags write each kind of scope as the adapters of package handlers do.
+func TestRecordOfAnHTTPCallerIsFound(t *testing.T) {
+	s := newScene(t)
+	x := s.executor(nil)
+	created := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
+	}
+	caller := &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+		JWT:    &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"iss": "https://a/", "sub": `ada "+"`}},
+		Lambda: map[string]any{"tenantId": float64(17)},
+		IAM:    &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{UserARN: "arn:aws:iam::1:user/ada"},
+	}
+	pool := &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+		IAM: &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{
+			CognitoIdentity: events.APIGatewayV2HTTPRequestContextAuthorizerCognitoIdentity{IdentityID: "eu-central-1:1"},
+		},
+	}
+	for flags, c := range map[string]struct {
+		scope handlers.Scope
+		by    *events.APIGatewayV2HTTPRequestContextAuthorizerDescription
+	}{
+		`--jwt|sub=ada "+"`:                      {handlers.JWTClaim("sub"), caller},
+		`--jwt|iss=https://a/|--jwt|sub=ada "+"`: {handlers.JWTSubject(), caller},
+		`--scope|claim["sub"]=ada "+"`:           {handlers.JWTClaim("sub"), caller},
+		"--authorizer|tenantId=17":               {handlers.AuthorizerField("tenantId"), caller},
+		"--iam|arn:aws:iam::1:user/ada":          {handlers.IAMUser(), caller},
+		"--cognito|eu-central-1:1":               {handlers.CognitoIdentity(), pool},
+		"--tenant|blue":                          {handlers.Tenant(), caller},
+		"--tenant|blue|--authorizer|tenantId=17": {handlers.AllOf(handlers.Tenant(), handlers.AuthorizerField("tenantId")), caller},
+		"--scope-func|ada":                       {handlers.ScopeFunc(func(context.Context, handlers.Caller) (string, error) { return "ada", nil }), caller},
+		"":                                       {handlers.NoIdentity(), caller},
+	} {
+		event := events.APIGatewayV2HTTPRequest{
+			Version: "2.0", RawPath: "/payments", Body: "{}", Headers: map[string]string{"idempotency-key": "k-" + flagsKey(flags)},
+			RequestContext: events.APIGatewayV2HTTPRequestContext{
+				HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: "POST", Path: "/payments"}, Authorizer: c.by,
+			},
+		}
+		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: "blue"})
+		answer, err := handlers.APIGatewayV2(x, c.scope, created, nil)(ctx, event)
+		if err != nil || answer.StatusCode != 201 {
+			t.Fatalf("%s: %d %s, %v", flags, answer.StatusCode, answer.Body, err)
+		}
+		args := []string{"inspect", "--operation", "pay", event.Headers["idempotency-key"]}
+		if flags != "" {
+			args = append(args, strings.Split(flags, "|")...)
+		}
+		if out := s.ok(args...); !strings.Contains(out, "COMPLETED") {
+			t.Errorf("once %q: %s", args, out)
+		}
+	}
+}
+
+// flagsKey is a key of its own for each case.
+func flagsKey(flags string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '-'
+	}, flags)
+}
+
+func TestRecordOfARequestScopeIsFound(t *testing.T) {
+	s := newScene(t)
+	protect := handlers.Middleware(s.executor(nil), handlers.RequestScope(func(*http.Request) (string, error) { return "ada", nil }), nil)
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/payments", strings.NewReader("{}"))
+	r.Header.Set("Idempotency-Key", "k-1")
+	protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) })).ServeHTTP(httptest.NewRecorder(), r)
+	s.ok("inspect", "--operation", "pay", "--request-scope", "ada", "k-1")
+}
+
+func TestRecordOfAnAPIKeyIsFound(t *testing.T) {
+	s := newScene(t)
+	created := func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		return events.APIGatewayProxyResponse{StatusCode: 201}, nil
+	}
+	event := events.APIGatewayProxyRequest{HTTPMethod: "POST", Path: "/payments", Body: "{}", Headers: map[string]string{"Idempotency-Key": "k-1"}}
+	event.RequestContext.Identity.APIKeyID = "a1b2"
+	if answer, err := handlers.APIGateway(s.executor(nil), handlers.APIKey(), created, nil)(t.Context(), event); err != nil || answer.StatusCode != 201 {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	s.ok("inspect", "--operation", "pay", "--api-key", "a1b2", "k-1")
+}
+
+// A name without its kind is told how to give it.
+func TestScopeWithoutItsKindIsHinted(t *testing.T) {
+	s := newScene(t)
+	if _, err := s.pay(s.executor(&idempotent.Config{}), "p-1"); err != nil {
+		t.Fatal(err)
+	}
+	s.refused(codeNoRecord, "--jwt sub=eve", "inspect", "--operation", "pay", "--scope", "eve", "order-1")
+	s.refused(codeUsage, "it is not name=value", "inspect", "--operation", "pay", "--jwt", "ada", "order-1")
+	s.refused(codeUsage, "is a variable unset?", "inspect", "--operation", "pay", "--tenant", "", "order-1")
+	s.refused(codeUsage, "--scope excludes", "inspect", "--operation", "pay", "--scope", "a", "--jwt", "sub=a", "order-1")
+}
