@@ -7,6 +7,7 @@
 //	once watch            what is in progress, as it changes
 //	once release KEY      have the next call run again
 //	once resolve KEY      store the result, or the error, that all calls then get
+//	once check            whether the table, and what the caller may do, are right
 //	once dynamodb -- CMD  run a command against DynamoDB Local
 //	once invoke FUNCTION  run a Lambda function on this machine
 //	once demo             the demo
@@ -18,7 +19,8 @@
 //
 // Credentials, Region and endpoint are found as by any program with the AWS
 // SDK. The commands that show need dynamodb:GetItem and dynamodb:Scan; release
-// and resolve need GetItem, UpdateItem and DeleteItem.
+// and resolve need GetItem, UpdateItem and DeleteItem. check says which of the
+// actions that a function needs are missing.
 //
 // What is stored as a result may be personal data, and is only shown by
 // inspect --data.
@@ -36,6 +38,7 @@
 //	5  the state of the record forbids it; nothing was written
 //	6  the answer was not yes; nothing was written
 //	7  no answer to a write was heard: it may have been written, or not
+//	8  the table, or what the caller may do, is not right for functions
 //
 // and once dynamodb as its command does.
 package main
@@ -58,6 +61,7 @@ const (
 	codeRefused  = 5
 	codeDeclined = 6
 	codeUnheard  = 7
+	codeNotRight = 8
 )
 
 // ending is an error with its code.
@@ -92,6 +96,7 @@ func commands() map[string]command {
 		"watch":    {"watch", "what is in progress, as it changes", watch},
 		"release":  {"release KEY", "have the next call run again", release},
 		"resolve":  {"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", resolve},
+		"check":    {"check", "whether the table and the caller's permissions are right", check},
 		"dynamodb": {"dynamodb -- COMMAND", "run a command against DynamoDB Local", runDynamoDB},
 		"invoke":   {"invoke FUNCTION --event FILE", "run a Lambda function on this machine", invoke},
 		"demo":     {"demo", "show on a laptop what Once does", runDemo},
@@ -100,7 +105,7 @@ func commands() map[string]command {
 
 // order of the commands in the help.
 func order() []string {
-	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "dynamodb", "invoke", "demo"}
+	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "check", "dynamodb", "invoke", "demo"}
 }
 
 func main() {

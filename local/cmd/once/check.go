@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+const aboutCheck = `
+Says whether a table is right for the functions that use it, before the first
+request does: its keys, time to live, point-in-time recovery, deletion
+protection and replicas, and whether the caller may do what a function does.
+Behind what is not right stands what to do.
+
+The permissions are those of the credentials that this command runs with: give
+--profile for a profile with the role_arn of the function. Each action is tried
+on a key that no record has, under a condition that never holds, so that
+nothing is written. Where a policy confines the function to its operations,
+give --operation.
+
+Reading the settings needs dynamodb:DescribeTable, DescribeTimeToLive and
+DescribeContinuousBackups, which functions do not need: what is not known is a
+warning. With --strict, warnings end with code 8, too.
+`
+
+// verdict of a check.
+type verdict string
+
+const (
+	fine    verdict = "ok"
+	warning verdict = "warning" // functions run, at a risk, or it is not known
+	wrong   verdict = "wrong"   // functions fail
+)
+
+// finding is what a check found.
+type finding struct {
+	Check   string  `json:"check"`
+	Verdict verdict `json:"verdict"`
+	Found   string  `json:"found"`
+	ToDo    string  `json:"to_do,omitempty"`
+}
+
+type findings []finding
+
+func (f *findings) say(check string, v verdict, found, toDo string) {
+	*f = append(*f, finding{check, v, found, toDo})
+}
+
+// worst of all verdicts.
+func (f findings) worst() verdict {
+	worst := fine
+	for _, found := range f {
+		if found.Verdict == wrong || found.Verdict == warning && worst == fine {
+			worst = found.Verdict
+		}
+	}
+	return worst
+}
+
+func check(ctx context.Context, to terminal, args []string) error {
+	var o tableFlags
+	f := newFlags(to, "check", aboutCheck)
+	o.add(f)
+	operation := f.String("operation", "check", "try the permissions on a key of this `operation`")
+	asJSON := f.Bool("json", false, "write JSON")
+	strict := f.Bool("strict", false, "end with code 8 for warnings, too")
+	if _, err := parse(f, args, 0); err != nil {
+		return err
+	}
+	id, err := idempotent.RecordID(cmp.Or(*operation, "check"), idempotent.Key{ID: rand.Text()})
+	if err != nil {
+		return &ending{codeUsage, err}
+	}
+	t, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	var found findings
+	if t.checkSettings(ctx, &found) {
+		t.checkAccess(ctx, id, &found)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := found.write(to.out, *asJSON); err != nil {
+		return err
+	}
+	switch worst := found.worst(); {
+	case worst == wrong:
+		return endf(codeNotRight, "functions cannot use table %s as it is", t.name)
+	case worst == warning && *strict:
+		return endf(codeNotRight, "table %s has warnings", t.name)
+	}
+	return nil
+}
+
+func (f findings) write(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return writeJSON(w, f)
+	}
+	var b bytes.Buffer
+	tab := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, found := range f {
+		fmt.Fprintf(tab, "%s\t%s\t%s\n", found.Verdict, found.Check, found.Found)
+		if found.ToDo != "" {
+			fmt.Fprintf(tab, "\t\t-> %s\n", found.ToDo)
+		}
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// checkAccess tries what a function does, on the key of no record. Writes have
+// a condition that never holds: permissions are looked at before it is.
+func (t *table) checkAccess(ctx context.Context, id string, found *findings) {
+	key, err := t.store.Key(id)
+	if err != nil {
+		found.say("permissions", wrong, err.Error(), "see --partition")
+		return
+	}
+	names := map[string]string{"#id": t.attr.ID}
+	never := "attribute_exists(#id) AND attribute_not_exists(#id)"
+	for _, try := range []struct {
+		action string
+		call   func() error
+	}{
+		{"GetItem", func() error {
+			_, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key})
+			return err
+		}},
+		{"PutItem", func() error {
+			_, err := t.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.name, Item: key, ConditionExpression: &never, ExpressionAttributeNames: names})
+			return err
+		}},
+		{"UpdateItem", func() error {
+			_, err := t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &t.name, Key: key, ConditionExpression: &never, ExpressionAttributeNames: names})
+			return err
+		}},
+		{"DeleteItem", func() error {
+			_, err := t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.name, Key: key, ConditionExpression: &never, ExpressionAttributeNames: names})
+			return err
+		}},
+	} {
+		found.access("dynamodb:"+try.action, try.call())
+	}
+}
+
+func (f *findings) access(action string, err error) {
+	var never *types.ConditionalCheckFailedException
+	var api smithy.APIError
+	switch {
+	case err == nil, errors.As(err, &never):
+		f.say(action, fine, "the caller may", "")
+	case !errors.As(err, &api):
+		f.say(action, wrong, "DynamoDB was not reached: "+err.Error(), "see --endpoint, --region and --profile")
+	case api.ErrorCode() == "AccessDeniedException":
+		f.say(action, wrong, api.ErrorMessage(), "grant it to the role of the function: infra's GrantExecute, or the policy in template.yaml; with a condition on the operation, give --operation")
+	default:
+		f.say(action, wrong, api.ErrorCode()+": "+api.ErrorMessage(), "")
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// checkSettings looks at what DynamoDB says of the table, and reports whether
+// items of it can be tried.
+func (t *table) checkSettings(ctx context.Context, found *findings) bool {
+	out, err := t.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.name})
+	var missing *types.ResourceNotFoundException
+	switch {
+	case errors.As(err, &missing):
+		found.say("table", wrong, "there is no table "+t.name+" in this account and Region", "see --table, --region and --profile, or deploy it: infra.NewIdempotencyTable, or template.yaml")
+		return false
+	case err != nil:
+		return found.notKnown("table", err)
+	}
+	usable := t.checkKeys(out.Table, found)
+	strong := out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong
+	t.checkTTL(ctx, strong, found)
+	t.checkBackups(ctx, found)
+	t.checkProtection(out.Table, found)
+	checkReplicas(out.Table, strong, found)
+	return usable
+}
+
+func (t *table) checkKeys(d *types.TableDescription, found *findings) bool {
+	want := []string{t.attr.ID + " (S), partition key"}
+	if t.attr.SortKey != "" {
+		want = append(want, t.attr.SortKey+" (S), sort key")
+	}
+	kinds := map[string]types.ScalarAttributeType{}
+	for _, a := range d.AttributeDefinitions {
+		kinds[aws.ToString(a.AttributeName)] = a.AttributeType
+	}
+	var is []string
+	for _, key := range d.KeySchema {
+		role := "partition key"
+		if key.KeyType == types.KeyTypeRange {
+			role = "sort key"
+		}
+		name := aws.ToString(key.AttributeName)
+		is = append(is, fmt.Sprintf("%s (%s), %s", name, kinds[name], role))
+	}
+	if got := strings.Join(is, "; "); got != strings.Join(want, "; ") {
+		advice := "keys cannot be changed: use another table, or say what its keys are, here with --attribute id=NAME and --sort-key, in functions with dynamo.Options.Attributes"
+		found.say("keys", wrong, got+"; functions need "+strings.Join(want, "; "), advice)
+		return false
+	}
+	found.say("keys", fine, strings.Join(is, "; "), "")
+	if d.TableStatus != types.TableStatusActive && d.TableStatus != types.TableStatusUpdating {
+		found.say("status", wrong, string(d.TableStatus), "wait until it is ACTIVE")
+		return false
+	}
+	if len(d.LocalSecondaryIndexes) > 0 {
+		found.say("indexes", warning, "a local secondary index limits all records of one partition key to 10 GB", "use a table without one")
+	}
+	return true
+}
+
+func (t *table) checkTTL(ctx context.Context, strong bool, found *findings) {
+	const name = "time to live"
+	out, err := t.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &t.name})
+	if err != nil {
+		found.notKnown(name, err)
+		return
+	}
+	d := out.TimeToLiveDescription
+	on := d != nil && (d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
+	attribute := ""
+	if on {
+		attribute = aws.ToString(d.AttributeName)
+	}
+	turnOn := "aws dynamodb update-time-to-live --table-name " + t.name + " --time-to-live-specification Enabled=true,AttributeName=" + t.attr.Expiration
+	switch {
+	case attribute == t.attr.Expiration:
+		found.say(name, fine, "on, by "+attribute, "")
+	case on:
+		found.say(name, wrong, "by "+attribute+", which is not "+t.attr.Expiration+": records are kept for ever, or deleted while they count",
+			"turn it off; after an hour, "+turnOn)
+	case strong:
+		found.say(name, warning, "off, as strong consistency across Regions has none: records are kept for ever", "have a program delete what is over: infra's GrantSweep")
+	default:
+		found.say(name, warning, "off: records are kept, and paid for, for ever", turnOn)
+	}
+}
+
+func (t *table) checkBackups(ctx context.Context, found *findings) {
+	const name = "point-in-time recovery"
+	out, err := t.client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &t.name})
+	if err != nil {
+		found.notKnown(name, err)
+		return
+	}
+	d := out.ContinuousBackupsDescription
+	if d != nil && d.PointInTimeRecoveryDescription != nil && d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled {
+		found.say(name, fine, "on", "")
+		return
+	}
+	found.say(name, warning, "off: with lost records, all that was done is done again",
+		"aws dynamodb update-continuous-backups --table-name "+t.name+" --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true")
+}
+
+func (t *table) checkProtection(d *types.TableDescription, found *findings) {
+	const name = "deletion protection"
+	if aws.ToBool(d.DeletionProtectionEnabled) {
+		found.say(name, fine, "on", "")
+		return
+	}
+	found.say(name, warning, "off: with a deleted table, all that was done is done again",
+		"aws dynamodb update-table --table-name "+t.name+" --deletion-protection-enabled")
+}
+
+func checkReplicas(d *types.TableDescription, strong bool, found *findings) {
+	const name = "replicas"
+	switch {
+	case len(d.Replicas) == 0:
+	case strong:
+		found.say(name, warning, "strongly consistent: there are no transactions on such a table", "use neither dynamo.Transaction nor Config.Optimistic with it")
+	default:
+		found.say(name, warning, "eventually consistent: callers in two Regions can both own a key", "give each key one home Region")
+	}
+}
+
+// notKnown says why a check could not be made, and reports whether DynamoDB has
+// answered.
+func (f *findings) notKnown(check string, err error) bool {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		f.say(check, wrong, "DynamoDB was not reached: "+err.Error(), "see --endpoint, --region and --profile")
+		return false
+	}
+	switch api.ErrorCode() {
+	case "AccessDeniedException":
+		f.say(check, warning, "not known: "+api.ErrorMessage(), "have somebody check it who may")
+	case "UnknownOperationException":
+		f.say(check, warning, "not known: this server, such as DynamoDB Local, does not have the call", "")
+	default:
+		f.say(check, warning, "not known: "+api.ErrorCode()+": "+api.ErrorMessage(), "")
+	}
+	return true
+}

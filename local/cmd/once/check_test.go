@@ -1,0 +1,195 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// answers stand in for DynamoDB Local, by the name of a call: what the account
+// says that it has no settings or permissions for.
+type answers map[string]string
+
+const (
+	backedUp = `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`
+	exposed  = `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"DISABLED"}}}`
+	denied   = `{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"User: ada is not authorized to perform: this"}`
+)
+
+// endpoint is of DynamoDB Local but for those answers. With a description, it
+// changes that of the table.
+func (s *scene) endpoint(said answers, describe func(table map[string]any)) string {
+	s.Helper()
+	local, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(local)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if describe == nil || !strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".DescribeTable") {
+			return nil
+		}
+		var out struct{ Table map[string]any }
+		if err := json.NewDecoder(r.Body).Decode(&out); err != nil {
+			return err
+		}
+		describe(out.Table)
+		text, err := json.Marshal(out)
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(string(text))), int64(len(text))
+		r.Header.Set("Content-Length", fmt.Sprint(len(text)))
+		r.Header.Del("X-Amz-Crc32")
+		return err
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		text, ok := said[call]
+		if !ok {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		if strings.Contains(text, "__type") {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_, _ = io.WriteString(w, text)
+	}))
+	s.Cleanup(server.Close)
+	return server.URL
+}
+
+func protected(table map[string]any) { table["DeletionProtectionEnabled"] = true }
+
+// verdicts of a check, by its name.
+func (s *scene) verdicts(want int, args ...string) map[string]finding {
+	s.Helper()
+	before := s.items()
+	r := s.run(append([]string{"check", "--json"}, args...)...)
+	if r.code != want {
+		s.Errorf("once check %s: exit %d, want %d\n%s%s", args, r.code, want, r.out, r.err)
+	}
+	if after := s.items(); fmt.Sprint(after) != fmt.Sprint(before) {
+		s.Errorf("the check has written: %v, was %v", after, before)
+	}
+	var all findings
+	if err := json.Unmarshal([]byte(r.out), &all); err != nil {
+		s.Fatalf("%s%s: %v", r.out, r.err, err)
+	}
+	byName := map[string]finding{}
+	for _, f := range all {
+		byName[f.Check] = f
+	}
+	return byName
+}
+
+func TestCheckOfATableThatIsRight(t *testing.T) {
+	s := newScene(t)
+	got := s.verdicts(0, "--strict", "--endpoint", s.endpoint(answers{"DescribeContinuousBackups": backedUp}, protected))
+	for _, name := range []string{
+		"keys", "time to live", "point-in-time recovery", "deletion protection",
+		"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem",
+	} {
+		if got[name].Verdict != fine {
+			t.Errorf("%s: %+v", name, got[name])
+		}
+	}
+	if len(got) != 8 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What a table lacks is found, with what to do about it.
+func TestCheckFindsWhatIsNotRight(t *testing.T) {
+	s := newScene(t)
+	for name, c := range map[string]struct {
+		said     answers
+		describe func(map[string]any)
+		args     []string
+		code     int
+		check    string
+		verdict  verdict
+		says     string
+	}{
+		"no backups":           {said: answers{"DescribeContinuousBackups": exposed}, check: "point-in-time recovery", verdict: warning, says: "PointInTimeRecoveryEnabled=true"},
+		"no backups, strictly": {said: answers{"DescribeContinuousBackups": exposed}, args: []string{"--strict"}, code: codeNotRight, check: "point-in-time recovery", verdict: warning},
+		"backups not known":    {said: answers{"DescribeContinuousBackups": denied}, check: "point-in-time recovery", verdict: warning, says: "not known"},
+		"unprotected":          {check: "deletion protection", verdict: warning, says: "--deletion-protection-enabled"},
+		"no time to live":      {said: answers{"DescribeTimeToLive": `{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}`}, check: "time to live", verdict: warning, says: "AttributeName=expiration"},
+		"another's": {said: answers{"DescribeTimeToLive": `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"ttl"}}`},
+			code: codeNotRight, check: "time to live", verdict: wrong, says: "by ttl, which is not expiration"},
+		"renamed": {said: answers{"DescribeTimeToLive": `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"ttl"}}`},
+			args: []string{"--attribute", "expiration=ttl"}, check: "time to live", verdict: fine},
+		"may not put":      {said: answers{"PutItem": denied}, code: codeNotRight, check: "dynamodb:PutItem", verdict: wrong, says: "GrantExecute"},
+		"may not get":      {said: answers{"GetItem": denied}, code: codeNotRight, check: "dynamodb:GetItem", verdict: wrong, says: "is not authorized"},
+		"may not update":   {said: answers{"UpdateItem": denied}, code: codeNotRight, check: "dynamodb:UpdateItem", verdict: wrong},
+		"may not delete":   {said: answers{"DeleteItem": denied}, code: codeNotRight, check: "dynamodb:DeleteItem", verdict: wrong},
+		"may not describe": {said: answers{"DescribeTable": denied}, check: "table", verdict: warning, says: "not known"},
+		"being made":       {describe: func(d map[string]any) { d["TableStatus"] = "CREATING" }, code: codeNotRight, check: "status", verdict: wrong, says: "ACTIVE"},
+		"replicas": {describe: func(d map[string]any) { d["Replicas"] = []any{map[string]any{"RegionName": "eu-west-1"}} },
+			check: "replicas", verdict: warning, says: "one home Region"},
+		"strong replicas": {describe: func(d map[string]any) {
+			d["Replicas"], d["MultiRegionConsistency"] = []any{map[string]any{"RegionName": "eu-west-1"}}, "STRONG"
+		}, check: "replicas", verdict: warning, says: "no transactions"},
+		"an index": {describe: func(d map[string]any) { d["LocalSecondaryIndexes"] = []any{map[string]any{"IndexName": "i"}} },
+			check: "indexes", verdict: warning, says: "10 GB"},
+		"composite, it says": {args: []string{"--sort-key", "sk", "--partition", "p"}, code: codeNotRight, check: "keys", verdict: wrong, says: "functions need id (S), partition key; sk (S), sort key"},
+	} {
+		got := s.verdicts(c.code, append(c.args, "--endpoint", s.endpoint(c.said, c.describe))...)[c.check]
+		if got.Verdict != c.verdict || !strings.Contains(got.Found+got.ToDo, c.says) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// Keys of other names or types are what Powertools and SAM users meet first.
+func TestCheckFindsWrongKeys(t *testing.T) {
+	s := newScene(t)
+	for name, kind := range map[string]types.ScalarAttributeType{"pk": types.ScalarAttributeTypeS, "id": types.ScalarAttributeTypeN} {
+		table := s.table + "-" + name
+		_, err := s.client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+			TableName: &table, BillingMode: types.BillingModePayPerRequest,
+			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: &name, AttributeType: kind}},
+			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String(name), KeyType: types.KeyTypeHash}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.verdicts(codeNotRight, "--table", table)
+		if k := got["keys"]; k.Verdict != wrong || !strings.Contains(k.Found, fmt.Sprintf("%s (%s), partition key; functions need id (S)", name, kind)) {
+			t.Errorf("%s: %+v", name, k)
+		}
+		if _, tried := got["dynamodb:PutItem"]; tried {
+			t.Errorf("%s: items were tried in a table whose keys are wrong", name)
+		}
+	}
+	renamed := s.verdicts(0, "--table", s.table+"-pk", "--attribute", "id=pk")
+	if renamed["keys"].Verdict != fine || renamed["dynamodb:PutItem"].Verdict != fine {
+		t.Errorf("%+v", renamed)
+	}
+}
+
+// A person reads a line for each check, and what to do below it.
+func TestCheckIsReadable(t *testing.T) {
+	s := newScene(t)
+	r := s.run("check", "--endpoint", s.endpoint(answers{"DescribeContinuousBackups": exposed}, protected))
+	golden(t, "check", strings.ReplaceAll(r.out, s.table, "TABLE"))
+	if r.code != 0 {
+		t.Error(r)
+	}
+	if r := s.run("check", "--table", "nowhere"); r.code != codeNotRight || !strings.Contains(r.out, "there is no table nowhere") {
+		t.Error(r)
+	}
+	if r := s.run("check", "--endpoint", "http://127.0.0.1:1"); r.code != codeNotRight || !strings.Contains(r.out, "was not reached") {
+		t.Error(r)
+	}
+}
