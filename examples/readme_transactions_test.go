@@ -54,7 +54,7 @@ func transfers(store *dynamo.Store, accounts string) (func(context.Context, Tran
 }
 
 func TestTransfers(t *testing.T) {
-	client, table := dynamodblocal.NewTable(t)
+	client, table := dynamodblocal.NewTable(t) // starts DynamoDB Local where none runs, and deletes the table after the test
 	store, err := dynamo.New(client, table, nil)
 	if err != nil {
 		t.Fatal(err)

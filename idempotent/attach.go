@@ -49,9 +49,9 @@ func Attach[A Attachment](ctx context.Context, make func() A) A {
 	case !ok:
 		panic("idempotent: a transaction needs the context that Do or a wrapped handler was called with: nothing would commit it")
 	case in.steps.x == nil:
-		panic("idempotent: a transaction in a call that nothing protects (idempotent.Unprotected): nothing would commit it")
+		panic("idempotent: a transaction in a call that nothing protects (idempotent.Unprotected): nothing would commit it; " + inATest)
 	case in.transactional == nil:
-		panic("idempotent: a transaction in a call whose store has none: nothing would commit it; use dynamo.Store")
+		panic(fmt.Sprintf("idempotent: a transaction in a call whose store, a %T, has none: nothing would commit it; use dynamo.Store; %s", in.steps.x.store, inATest))
 	}
 	if len(in.path) > 0 {
 		panic("idempotent: a transaction within a step, which the attempt that commits may not run again: use it outside of steps")
@@ -70,6 +70,9 @@ func Attach[A Attachment](ctx context.Context, make func() A) A {
 	}
 	return a
 }
+
+// inATest is for those who meet a panic of Attach there.
+const inATest = "in a unit test, call the handler through Do or Wrap with a dynamo.Store on a table of DynamoDB Local, which dynamodblocal.NewTable makes"
 
 // sealed gives what the handler, which has returned an error or none, has
 // attached; nil for nothing.

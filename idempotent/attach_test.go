@@ -2,6 +2,8 @@ package idempotent_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
@@ -60,5 +62,33 @@ func TestAttachNotAfterTheHandler(t *testing.T) {
 		if first.sealed != 1 {
 			t.Errorf("after %s: sealed %d times", name, first.sealed)
 		}
+	}
+}
+
+// Who meets the panic in a unit test is told what has transactions there.
+func TestAttachSaysWhatAUnitTestNeeds(t *testing.T) {
+	for name, c := range map[string]struct {
+		want string
+		call func()
+	}{
+		"in memory": {"*idempotent.Memory", func() {
+			do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+				book(ctx, "x")
+				return "", nil
+			})
+		}},
+		"unprotected": {"idempotent.Unprotected", func() { book(idempotent.Unprotected(t.Context()), "x") }},
+	} {
+		func() {
+			defer func() {
+				said := fmt.Sprint(recover())
+				for _, want := range []string{c.want, "in a unit test", "dynamo.Store", "dynamodblocal.NewTable"} {
+					if !strings.Contains(said, want) {
+						t.Errorf("%s: %q is not in %q", name, want, said)
+					}
+				}
+			}()
+			c.call()
+		}()
 	}
 }

@@ -41,8 +41,10 @@ type Executor struct {
 // not at the first call.
 //
 // If the environment variable ONCE_DISABLED is true ("1", "true"), calls of
-// this Executor run their handler without the store, and are observed as
-// bypassed. It is for unit tests.
+// this Executor run their handler unprotected: no record is read or written,
+// and the call is observed as bypassed. All effects of the handler happen, at
+// every call. A transaction is one of them: the store commits it, without a
+// record. It is for unit tests.
 func New(operation string, store Store, config *Config) (*Executor, error) {
 	full := config.withDefaults()
 	disabled, err := disabledByEnvironment()

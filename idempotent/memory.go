@@ -17,7 +17,8 @@ const DefaultMemoryLimit = 100_000
 // Memory is a [Store] in the memory of one process. It protects that process
 // only: another instance of the same function, or this one after a restart,
 // knows nothing of its records. Use it in tests, on a laptop, and where a
-// repetition on another machine does no harm.
+// repetition on another machine does no harm. It has no transactions: a handler
+// that asks for one panics.
 //
 // It has no clock: all times are those that callers pass. It holds a bounded
 // number of records, whatever their size. Being full, it drops a record that

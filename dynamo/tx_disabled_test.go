@@ -1,0 +1,38 @@
+package dynamo
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// ONCE_DISABLED takes the records away, and none of the handler's effects: its
+// transaction is committed at every call.
+func TestDisabledCommitsTransactionsWithoutARecord(t *testing.T) {
+	t.Setenv("ONCE_DISABLED", "1")
+	for name, config := range map[string]*idempotent.Config{"claimed": nil, "optimistic": {Optimistic: true}} {
+		t.Run(name, func(t *testing.T) {
+			s := localStore(t)
+			c := s.counter(t)
+			x, err := idempotent.New("op", s, config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for want := 1; want <= 2; want++ {
+				_, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {
+					Transaction(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
+					return "done", nil
+				})
+				if err != nil || c.value() != want {
+					t.Errorf("counted %d, want %d; %v", c.value(), want, err)
+				}
+			}
+			if r := get(t, s, "op#1"); r.Status != idempotent.Absent {
+				t.Errorf("a record was written: %+v", r)
+			}
+		})
+	}
+}
