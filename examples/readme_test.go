@@ -152,6 +152,70 @@ func TestReadmeHTTP(t *testing.T) {
 	}
 }
 
+// What the first paragraph of the README says of a second click that comes
+// while the first still runs.
+func TestReadmeSecondClick(t *testing.T) {
+	intro, _, _ := strings.Cut(read(t, "../README.md"), "\n```go")
+	for _, said := range []string{"refused as *in progress*", "`Config.Wait`"} {
+		if !strings.Contains(intro, said) {
+			t.Errorf("the first paragraph does not say %q", said)
+		}
+	}
+	for wait, want := range map[time.Duration]error{0: idempotent.ErrInProgress, time.Minute: nil} {
+		x, err := idempotent.New("create-payment", idempotent.NewMemory(0), &idempotent.Config{Wait: wait})
+		if err != nil {
+			t.Fatal(err)
+		}
+		click := func(run func() string) (string, error) {
+			return idempotent.Do(t.Context(), x, idempotent.Key{ID: "p"}, func(context.Context) (string, error) { return run(), nil })
+		}
+		runs, goOn, first := make(chan bool), make(chan bool), make(chan error)
+		go func() {
+			_, err := click(func() string { close(runs); <-goOn; return "first" })
+			first <- err
+		}()
+		<-runs
+		if wait > 0 {
+			close(goOn) // or it would wait for ever
+		}
+		got, err := click(func() string { return "second" })
+		if wait == 0 {
+			close(goOn)
+		}
+		if !errors.Is(err, want) || want == nil && got != "first" {
+			t.Errorf("Wait %v: the second click got %q, %v", wait, got, err)
+		}
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The HTTP snippet of the README and the routes of its CDK app do not fit
+// together, and it says so: without an authorizer nobody is a caller.
+func TestReadmeScopeNeedsAnAuthorizer(t *testing.T) {
+	_, http, _ := strings.Cut(read(t, "../README.md"), "\n## HTTP\n")
+	http, _, _ = strings.Cut(http, "\n## ")
+	_, deploy, _ := strings.Cut(read(t, "../README.md"), "\n## Deploy\n")
+	if !strings.Contains(deploy, "Public: true") || !strings.Contains(http, "`FirstOf(JWTClaim(\"sub\"), NoIdentity())`") {
+		t.Error("the section on HTTP does not say which scope the CDK app's public routes need")
+	}
+	for want, scope := range map[int]handlers.Scope{
+		403: handlers.JWTClaim("sub"), 201: handlers.FirstOf(handlers.JWTClaim("sub"), handlers.NoIdentity()),
+	} {
+		x, err := idempotent.New("create-payment", idempotent.NewMemory(0), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		public := events.APIGatewayV2HTTPRequest{Version: "2.0", Body: "{}", Headers: map[string]string{"idempotency-key": "k"}}
+		public.RequestContext.HTTP.Method = "POST"
+		answer, err := handlers.APIGatewayV2(x, scope, pay, nil)(t.Context(), public)
+		if err != nil || answer.StatusCode != want {
+			t.Errorf("%d, want %d: %s, %v", answer.StatusCode, want, answer.Body, err)
+		}
+	}
+}
+
 // What the README promises of the first lines, with a store in memory.
 func TestReadmeRuns(t *testing.T) {
 	x, err := policies(idempotent.NewMemory(0))

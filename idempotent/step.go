@@ -40,8 +40,10 @@ func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, 
 // stored, and every repetition gets it: see [ReplayedError].
 //
 // undo gets the result of do as it was stored. An error of it ends the
-// call with a [*CompensationError] and releases the key. The next attempt goes on
-// undoing: the handler runs again to where it is given its finished steps,
+// call with a [*CompensationError] and releases the key. The next attempt
+// continues to undo. If Config.MaxAttempts leaves none, all calls get an
+// [*OutcomeUnknownError] until a person gives an attempt back. In that attempt
+// the handler runs again to where it is given its finished steps,
 // and any other is refused, whatever the handler then returns. So it has to
 // reach the same steps in every attempt: one that fails for good before it has
 // reached them all gets a [*CompensationError], and nothing is stored as failed.

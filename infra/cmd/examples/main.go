@@ -38,7 +38,7 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	})
 	charges.Grants().Actions(payments.Function, jsii.String("dynamodb:PutItem"))
 	api := payments.AddHTTPAPI("API", &infra.HTTPAPIProps{
-		Public: true, // yours has an Authorizer
+		Public: true, // yours has an Authorizer: JWTClaim alone refuses every request without one
 		Routes: []string{"POST /payments"},
 	})
 
