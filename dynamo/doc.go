@@ -10,14 +10,19 @@
 // The items are laid out as those of Powertools for AWS Lambda, so that
 // functions in Python, TypeScript, Java, .NET and Go can share one table; see
 // [Options] for their composite keys, attribute names and native results.
+// Powertools writes without a fence. A record that it writes, too, has no
+// guarantee beyond its live lease: a takeover by Powertools removes the owner,
+// the attempts and the steps, and its late writes replace or delete the record
+// of a successor. Do not share records with steps, transactions or
+// idempotent.Config.MaxAttempts.
 //
 // # Results
 //
 // A result that is valid UTF-8 is stored as text as it is. Any other is
 // stored as binary, tagged by its first byte, as are compressed results and
 // the marker of a result that does not fit into an item. No text can be taken
-// for one of these, and a reader that does not know them fails rather than
-// returning something else.
+// for one of these. Powertools does not know them: for TypeScript, its callers
+// receive the bytes, without an error.
 //
 // # Transactions
 //

@@ -14,8 +14,9 @@ type Options struct {
 	Attributes Attributes
 
 	// CompressAbove is the size in bytes above which a result is compressed
-	// (zstd), if that makes it smaller. Negative: never, which a table shared
-	// with Powertools needs, as Powertools cannot read compressed results.
+	// (zstd), if that makes it smaller. Negative: never, which records shared
+	// with Powertools need: it does not decompress them, and Powertools for
+	// TypeScript returns their bytes without an error.
 	//
 	// Default: 4096, and never with Native. A write and each of the replays
 	// that follow it are billed by the KB of the whole item; below 4 KB there
@@ -24,6 +25,9 @@ type Options struct {
 
 	// Data is the form of results in the items. It decides how a stored
 	// string is read, too, so that all writers of a table must agree on it.
+	// Records shared with Powertools for TypeScript need Native: with Text each
+	// result reaches it as a string, and a string of its own does not replay
+	// here, or replays as another value.
 	//
 	// Default: Text.
 	Data DataFormat
@@ -83,7 +87,8 @@ const (
 	// Native keeps a JSON result as attribute values of DynamoDB, as
 	// Powertools for TypeScript: an object as a map, a string as a string.
 	// What these cannot hold exactly (a number of 40 digits, deep nesting,
-	// repeated names) is stored as binary text, which only Once reads.
+	// repeated names) is stored as binary text, which only Once reads:
+	// Powertools for TypeScript returns the bytes.
 	Native
 )
 

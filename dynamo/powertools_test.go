@@ -1,0 +1,251 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// What README says of a table that functions with Powertools for TypeScript
+// write, too.
+
+func mixed(t *testing.T, s *Store, config *idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New("op", s, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+const shared = "app#cpBAgW9zMMTLMfVKVvWaew=="
+
+// call runs the operation on the shared record.
+func call[T any](t *testing.T, x *idempotent.Executor, fn func(context.Context) (T, error)) (T, error) {
+	t.Helper()
+	return idempotent.Do(t.Context(), x, idempotent.Key{Record: shared}, fn)
+}
+
+func mustReplay(context.Context) (string, error) { panic("it runs again") }
+
+// While a lease is live, and after a completion, each side respects the other.
+func TestPowertoolsAndOnceRespectEachOther(t *testing.T) {
+	s := newStore(t, newClient(t), localStore(t).table, &Options{Data: Native})
+	p := newPowertools(t, s)
+	x := mixed(t, s, nil)
+	if got, err := call(t, x, func(context.Context) (string, error) {
+		if p.claims(shared, time.Now()) {
+			t.Error("Powertools claims a live lease")
+		}
+		return "once's", nil
+	}); got != "once's" || err != nil {
+		t.Fatal(got, err)
+	}
+	if p.claims(shared, time.Now()) {
+		t.Error("Powertools claims a finished record")
+	}
+	p.fails(shared)
+	if !p.claims(shared, time.Now()) {
+		t.Fatal("Powertools does not claim what is not there")
+	}
+	if _, err := call(t, x, mustReplay); !errors.Is(err, idempotent.ErrInProgress) {
+		t.Errorf("of a live lease of Powertools: %v", err)
+	}
+	p.completes(shared, `{"S":"powertools'"}`)
+	if got, err := call(t, x, mustReplay); got != "powertools'" || err != nil {
+		t.Errorf("of Powertools' result: %q, %v", got, err)
+	}
+}
+
+// Its takeover replaces the item. Our attempt is fenced, but what it knew is
+// gone: finished steps run again. And its clock has no margin.
+func TestPowertoolsTakeoverForgetsSteps(t *testing.T) {
+	s := localStore(t)
+	p := newPowertools(t, s)
+	charges := 0
+	work := func(frozen bool) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charges++; return charges, nil })
+			if frozen {
+				lease := get(t, s, shared).Lease
+				if p.claims(shared, lease) || !p.claims(shared, lease.Add(time.Millisecond)) {
+					t.Error("Powertools does not take over a millisecond after the lease")
+				}
+			}
+			return "done", err
+		}
+	}
+	x := mixed(t, s, nil)
+	if _, err := call(t, x, work(true)); !errors.Is(err, idempotent.ErrLeaseLost) {
+		t.Errorf("the frozen attempt: %v", err)
+	}
+	item := rawItem(t, s, shared)
+	if len(item) != 4 || item["owner"] != nil || item["steps"] != nil || item["attempt"] != nil {
+		t.Errorf("Powertools leaves %v", item)
+	}
+	p.fails(shared)
+	if _, err := call(t, x, work(false)); err != nil || charges != 2 {
+		t.Errorf("charged %d times, want 2: the README says that steps are forgotten; %v", charges, err)
+	}
+}
+
+// A transaction is fenced, too: of an attempt that Powertools replaced, nothing
+// is committed.
+func TestPowertoolsTakeoverFencesTransactions(t *testing.T) {
+	s := localStore(t)
+	p := newPowertools(t, s)
+	c := s.counter(t)
+	_, err := call(t, mixed(t, s, nil), func(ctx context.Context) (string, error) {
+		Transaction(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
+		if !p.claims(shared, get(t, s, shared).Lease.Add(time.Millisecond)) {
+			t.Error("Powertools does not take over")
+		}
+		return "done", nil
+	})
+	if err == nil || c.value() != 0 {
+		t.Errorf("counted %d, %v", c.value(), err)
+	}
+}
+
+// MaxAttempts says that nothing runs again before a person has looked.
+// Powertools does not know it.
+func TestPowertoolsForgetsMaxAttempts(t *testing.T) {
+	s := localStore(t)
+	p := newPowertools(t, s)
+	x := mixed(t, s, &idempotent.Config{MaxAttempts: 1})
+	if _, err := call(t, x, func(context.Context) (string, error) { return "", errors.New("who knows") }); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := call(t, x, mustReplay); !errors.Is(err, idempotent.ErrOutcomeUnknown) {
+		t.Fatal(err)
+	}
+	if !p.claims(shared, time.Now()) {
+		t.Error("Powertools does not run it again")
+	}
+}
+
+// A late end of Powertools has no condition: its completion replaces the
+// successor's answer and retention, its failure deletes it, and the work, with
+// its transaction, is done again.
+func TestPowertoolsLateEndsOverwrite(t *testing.T) {
+	for _, late := range []string{"completion", "failure"} {
+		t.Run(late, func(t *testing.T) {
+			s := newStore(t, newClient(t), localStore(t).table, &Options{Data: Native})
+			p := newPowertools(t, s)
+			p.retention = 2 * time.Hour
+			c := s.counter(t)
+			x := mixed(t, s, &idempotent.Config{Retention: 24 * time.Hour})
+			work := func(ctx context.Context) (string, error) {
+				Transaction(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
+				return "once's", nil
+			}
+			if !p.claims(shared, time.Now().Add(-time.Hour)) { // and is frozen
+				t.Fatal("Powertools does not claim")
+			}
+			if got, err := call(t, x, work); got != "once's" || err != nil {
+				t.Fatal(got, err)
+			}
+			kept := get(t, s, shared).Expires
+			if late == "completion" {
+				p.completes(shared, `{"S":"late"}`)
+				if got, err := call(t, x, mustReplay); got != "late" || err != nil {
+					t.Errorf("%q, %v", got, err)
+				}
+				if now := get(t, s, shared).Expires; !now.Before(kept.Add(-12 * time.Hour)) {
+					t.Errorf("kept until %v, was %v", now, kept)
+				}
+				return
+			}
+			p.fails(shared)
+			if _, err := call(t, x, work); err != nil || c.value() != 2 {
+				t.Errorf("counted %d, want 2; %v", c.value(), err)
+			}
+		})
+	}
+}
+
+// A process that has cached a result goes on giving it after Powertools has
+// replaced it in the table.
+func TestCacheDisagreesWithPowertools(t *testing.T) {
+	s := newStore(t, newClient(t), localStore(t).table, &Options{Data: Native})
+	p := newPowertools(t, s)
+	caches, asks := mixed(t, s, &idempotent.Config{CacheEntries: 10}), mixed(t, s, nil)
+	if _, err := call(t, caches, func(context.Context) (string, error) { return "once's", nil }); err != nil {
+		t.Fatal(err)
+	}
+	p.completes(shared, `{"S":"late"}`)
+	for want, x := range map[string]*idempotent.Executor{"once's": caches, "late": asks} {
+		if got, err := call(t, x, mustReplay); got != want || err != nil {
+			t.Errorf("%q, want %q; %v", got, want, err)
+		}
+	}
+}
+
+// With Native, strings replay both ways. With Text, TypeScript reads JSON text
+// for each result, and its strings are no JSON, or another value.
+func TestOnlyNativeSharesStringsWithTypeScript(t *testing.T) {
+	table := localStore(t).table
+	for format, c := range map[DataFormat]struct{ stored, ofHello, ofDigits string }{
+		Native: {`hello`, `"hello", <nil>`, `"42", <nil>`},
+		Text:   {`"hello"`, "unavailable", "42, <nil>"},
+	} {
+		s := newStore(t, newClient(t), table, &Options{Data: format, CompressAbove: -1})
+		p, x := newPowertools(t, s), mixed(t, s, nil)
+		p.fails(shared)
+		if _, err := call(t, x, func(context.Context) (any, error) { return "hello", nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := rawItem(t, s, shared)["data"].(*types.AttributeValueMemberS); !ok || got.Value != c.stored {
+			t.Errorf("format %d: TypeScript gets %v, want %s", format, got, c.stored)
+		}
+		for data, want := range map[string]string{`{"S":"hello"}`: c.ofHello, `{"S":"42"}`: c.ofDigits} {
+			p.completes(shared, data)
+			got, err := call(t, x, func(context.Context) (any, error) { panic("it runs again") })
+			said := fmt.Sprintf("%#v, %v", got, err)
+			if errors.Is(err, idempotent.ErrResultUnavailable) {
+				said = "unavailable"
+			}
+			if said != want {
+				t.Errorf("format %d, of TypeScript's %s: %s, want %s", format, data, said, want)
+			}
+		}
+	}
+}
+
+// What TypeScript hands to its callers as bytes, without an error: results that
+// are compressed, that it cannot hold, or that did not fit.
+func TestBinaryResultsOfASharedTable(t *testing.T) {
+	large := make([]byte, 300<<10)
+	for name, c := range map[string]struct {
+		options *Options
+		result  any
+		binary  bool
+	}{
+		"compressed":            {nil, fmt.Sprintf("%0*d", 10_000, 0), true},
+		"never compressed":      {&Options{CompressAbove: -1}, fmt.Sprintf("%0*d", 10_000, 0), false},
+		"native":                {&Options{Data: Native}, fmt.Sprintf("%0*d", 10_000, 0), false},
+		"a number of 40 digits": {&Options{Data: Native}, hugeNumber{}, true},
+		"does not fit":          {&Options{Data: Native}, large, true},
+	} {
+		s := newStore(t, newClient(t), localStore(t).table, c.options)
+		if _, err := call(t, mixed(t, s, nil), func(context.Context) (any, error) { return c.result, nil }); err != nil {
+			t.Fatal(err)
+		}
+		if _, binary := rawItem(t, s, shared)["data"].(*types.AttributeValueMemberB); binary != c.binary {
+			t.Errorf("%s: binary is %v", name, binary)
+		}
+	}
+}
+
+type hugeNumber struct{}
+
+func (hugeNumber) MarshalJSON() ([]byte, error) {
+	return []byte("1234567890123456789012345678901234567890"), nil
+}
