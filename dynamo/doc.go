@@ -2,6 +2,9 @@
 //
 //	store, err := dynamo.New(dynamodb.NewFromConfig(cfg), "idempotency", nil)
 //
+// Package dynamoenv, a module of its own, makes one from the environment of a
+// function.
+//
 // A claim costs one PutItem and a completion one UpdateItem, and a duplicate
 // costs one PutItem: where the condition of a write fails, DynamoDB answers
 // the stored record in the same round trip. Every write is conditional, so
