@@ -25,6 +25,8 @@ type call struct {
 	// unheard says that a write without a claim may still be on its way, which
 	// writes where no record is.
 	unheard bool
+	// cutOff says that the handler, or what undoes it, failed after its time.
+	cutOff bool
 	// passedOver is for the observer: an error that the caller does not get,
 	// because it has its result or a more telling error.
 	passedOver error
@@ -195,6 +197,9 @@ func (c *call) passOver(err error) {
 func (c *call) report(ctx context.Context, err error) {
 	c.event.Total = time.Since(c.began)
 	orElse(&c.event.Outcome, OutcomeUnknown) // a store or a codec panicked
+	if c.cutOff && c.event.Outcome == OutcomeReleased {
+		c.event.Outcome = OutcomeTimedOut
+	}
 	switch {
 	case c.passedOver == nil:
 		c.event.Err = err

@@ -19,6 +19,7 @@ var (
 	ErrReplayed          = errors.New("idempotent: replayed failure")
 	ErrResultUnavailable = errors.New("idempotent: result unavailable")
 	ErrStore             = errors.New("idempotent: store failed")
+	ErrTimedOut          = errors.New("idempotent: timed out")
 )
 
 // InProgressError says that another call with the same key is running. Retry

@@ -48,7 +48,7 @@ func TestZombies(t *testing.T) {
 		{"success after a failure", failsWith(final), nil, "", idempotent.ErrReplayed, idempotent.OutcomeLeaseLost, ""},
 		{"success after a release", failsWith(tryAgain), nil, "zombie", nil, idempotent.OutcomeExecuted, "zombie"},
 		{"failure after a release", failsWith(tryAgain), final, "", errors.Unwrap(final), idempotent.OutcomeFailed, ""},
-		{"error after a release", failsWith(tryAgain), tryAgain, "", tryAgain, idempotent.OutcomeReleased, "later"},
+		{"error after a release", failsWith(tryAgain), tryAgain, "", tryAgain, idempotent.OutcomeTimedOut, "later"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -12,6 +11,7 @@ import (
 type keeper struct {
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
+	limit  time.Time // the deadline that the handler sees, or zero
 
 	call *call
 	hold *hold // only read while the handler runs
@@ -23,8 +23,6 @@ type keeper struct {
 	joined         chan struct{}
 	beats          call // counts what the heartbeat did
 }
-
-var errLeaseEnds = fmt.Errorf("idempotent: the lease is about to end: %w", context.DeadlineExceeded)
 
 // handlerEnd is when a handler's context must end for its result to be
 // recorded in time.
@@ -54,9 +52,9 @@ func (c *call) keep(ctx context.Context, h *hold) *keeper {
 	k.ctx, k.cancel = context.WithCancelCause(ctx)
 	left := k.left()
 	if left <= 0 {
-		k.cancel(errLeaseEnds) // the timer would leave it a moment
+		k.cancel(k.call.timeEnds(k.hold)) // the timer would leave it a moment
 	}
-	k.end = time.AfterFunc(left, func() { k.cancel(errLeaseEnds) })
+	k.end = time.AfterFunc(left, func() { k.cancel(k.call.timeEnds(k.hold)) })
 	k.joined = make(chan struct{})
 	k.beats = call{x: x, identity: c.identity}
 	beating, quit := context.WithCancel(context.WithoutCancel(ctx))
@@ -67,8 +65,8 @@ func (c *call) keep(ctx context.Context, h *hold) *keeper {
 
 // until gives the handler a deadline that it can see, for its own calls.
 func (k *keeper) until(ctx context.Context, end time.Time) *keeper {
-	limited, release := context.WithDeadlineCause(ctx, end, errLeaseEnds)
-	k.ctx = limited
+	limited, release := context.WithDeadlineCause(ctx, end, k.call.timeEnds(k.hold))
+	k.ctx, k.limit = limited, end
 	k.cancel = func(error) { release() }
 	return k
 }
@@ -125,7 +123,7 @@ func (k *keeper) extend(ctx context.Context, limit time.Duration) beat {
 	lease := x.leaseFrom(wall(k.beats.look()), k.hold.invocation)
 	if k.left() <= 0 {
 		// The timer may come late: it does not run while a sandbox is frozen.
-		k.cancel(errLeaseEnds)
+		k.cancel(k.call.timeEnds(k.hold))
 	}
 	expires := x.expiresInProgress(k.expires, lease)
 	met, ok, err := k.beats.change(ctx, Fence{ID: k.call.id, Owner: owner}, Change{Lease: lease, Expires: expires})

@@ -34,6 +34,11 @@ const (
 	// OutcomeReleased: the handler failed or panicked, or its transaction was
 	// not committed, and the key is free for a retry.
 	OutcomeReleased Outcome = "released"
+	// OutcomeTimedOut: the handler was cut off, and the key is free for a
+	// retry. Its context ended by the limit of Config.Reserve, and it returned
+	// an error or panicked after that. Its effect may have happened, and the
+	// retry repeats it: see [TimedOutError].
+	OutcomeTimedOut Outcome = "timed out"
 	// OutcomeFailed: the handler failed for good, or the call was refused or
 	// could not be made; Event.Err says which.
 	OutcomeFailed Outcome = "failed"

@@ -53,8 +53,11 @@ func (c *call) settle(ctx context.Context, h *hold, in *inside, err error) error
 		return c.failForGood(ctx, h, in, err)
 	case in.steps.unheard() != nil:
 		return c.keepClaimed(in.steps.unheard(), err)
+	case asks.retryable:
+		c.cutOff = false // nothing was done
+		return c.release(ctx, h, err, true)
 	default:
-		return c.release(ctx, h, err, asks.retryable)
+		return c.release(ctx, h, c.timedOut(h, err), false)
 	}
 }
 
@@ -64,7 +67,9 @@ func (c *call) settle(ctx context.Context, h *hold, in *inside, err error) error
 func (c *call) underLease(ctx context.Context, h *hold, in *inside, fn func(context.Context) error) error {
 	k := c.keep(ctx, h)
 	began, returned := time.Now(), false
+	var err error
 	defer func() {
+		c.cutOff = k.cutOff() && (err != nil || !returned)
 		c.event.Handler += time.Since(began)
 		in.steps.close()
 		k.stop()
@@ -74,7 +79,7 @@ func (c *call) underLease(ctx context.Context, h *hold, in *inside, fn func(cont
 		}
 	}()
 	in.steps.open(k.ctx, k.cancel)
-	err := fn(c.enter(k.ctx, in))
+	err = fn(c.enter(k.ctx, in))
 	returned = true
 	return err
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // LogObserver writes every call to a logger: what went as it should at
-// [slog.LevelDebug], refusals and failures at Info, takeovers and lost leases
-// at Warn, unknown outcomes and errors of the store at Error.
+// [slog.LevelDebug], refusals and failures at Info, takeovers, lost leases
+// and handlers that were cut off at Warn, unknown outcomes and errors of the store at Error.
 type LogObserver struct {
 	// Logger is where to; nil is [slog.Default].
 	Logger *slog.Logger
@@ -55,7 +55,7 @@ func (e Event) level() slog.Level {
 	switch e.Outcome {
 	case OutcomeExecuted, OutcomeReplayed, OutcomeBypassed:
 		return slog.LevelDebug
-	case OutcomeTakeover, OutcomeLeaseLost:
+	case OutcomeTakeover, OutcomeLeaseLost, OutcomeTimedOut:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo
@@ -71,6 +71,10 @@ func (o LogObserver) text(err error) string {
 		return e.Error()
 	case *CompensationError:
 		return fmt.Sprintf("idempotent: the step %q is not undone: %s", e.Step, o.text(e.Err))
+	case *TimedOutError:
+		cause := *e
+		cause.Err = errors.New(o.text(e.Err))
+		return cause.Error()
 	case interface{ Unwrap() []error }:
 		var texts []string
 		for _, err := range e.Unwrap() {

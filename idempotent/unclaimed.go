@@ -33,7 +33,8 @@ func (c *call) settleUnclaimed(ctx context.Context, h *hold, in *inside, err err
 	c.event.Permanent = asks.permanent
 	if !asks.permanent || c.x.config.ReleasePermanent {
 		c.event.Outcome = OutcomeReleased
-		return unmarked(err)
+		c.cutOff = c.cutOff && !asks.retryable
+		return unmarked(c.timedOut(h, err))
 	}
 	return c.failUnclaimed(ctx, h, err)
 }

@@ -1,0 +1,182 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+var errRefusedCard = &declined{"4111"}
+
+// untilItEnds is a handler that charges, and is cut off before it returns.
+func untilItEnds(returned func(context.Context) error) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", returned(ctx)
+	}
+}
+
+// A handler that fails after the end of its time may have had its effect, which
+// the retry repeats.
+func TestHandlerThatIsCutOffTimesOut(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	type handler = func(context.Context) (string, error)
+	for name, test := range map[string]struct {
+		config  *idempotent.Config
+		fn      handler
+		outcome idempotent.Outcome
+		own     error // what the call returns; nil: a TimedOutError
+	}{
+		"the context's error": {nil, untilItEnds(context.Context.Err), idempotent.OutcomeTimedOut, nil},
+		"the context's cause": {nil, untilItEnds(context.Cause), idempotent.OutcomeTimedOut, nil},
+		"wrapped": {nil, untilItEnds(func(ctx context.Context) error {
+			return fmt.Errorf("charge: %w", ctx.Err())
+		}), idempotent.OutcomeTimedOut, nil},
+		"a client's that sees the deadline": {nil, func(ctx context.Context) (string, error) {
+			end, _ := ctx.Deadline()
+			time.Sleep(time.Until(end))
+			return "", errCrash
+		}, idempotent.OutcomeTimedOut, errCrash},
+		"an error of the handler's": {nil, untilItEnds(func(context.Context) error { return errRefusedCard }), idempotent.OutcomeTimedOut, errRefusedCard},
+		"under a heartbeat":         {&idempotent.Config{Lease: 15 * time.Second}, untilItEnds(context.Context.Err), idempotent.OutcomeTimedOut, nil},
+		"released though permanent": {&idempotent.Config{ReleasePermanent: true}, untilItEnds(func(context.Context) error {
+			return idempotent.Permanent(errRefusedCard)
+		}), idempotent.OutcomeTimedOut, errRefusedCard},
+		"without a claim": {optimistic, untilItEnds(context.Context.Err), idempotent.OutcomeTimedOut, nil},
+
+		"failed before its end": {nil, failsWith(context.DeadlineExceeded), idempotent.OutcomeReleased, context.DeadlineExceeded},
+		"nothing was done":      {nil, untilItEnds(func(context.Context) error { return idempotent.Retryable(errRefusedCard) }), idempotent.OutcomeReleased, errRefusedCard},
+		"failed for good":       {nil, untilItEnds(func(context.Context) error { return idempotent.Permanent(errRefusedCard) }), idempotent.OutcomeFailed, errRefusedCard},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newBank()
+				invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				_, event, err := do(invocation, newExecutor(t, store, test.config), test.fn)
+				if event.Outcome != test.outcome {
+					t.Errorf("outcome %q, want %q", event.Outcome, test.outcome)
+				}
+				if test.own != nil {
+					if err != test.own {
+						t.Errorf("got %v", err)
+					}
+					return
+				}
+				cut, ok := err.(*idempotent.TimedOutError)
+				if !ok || cut.KeyHash != event.KeyHash || cut.Attempt != event.Attempt || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, idempotent.ErrTimedOut) {
+					t.Errorf("got %T: %v", err, err)
+				}
+				if r := stored(t, store); r.Status != idempotent.Absent {
+					t.Errorf("it is not released: %+v", r)
+				}
+			})
+		})
+	}
+}
+
+func TestHandlerThatPanicsAfterItsTimeTimesOut(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		withEvent, event := idempotent.WithEvent(invocation)
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = idempotent.Do(withEvent, newExecutor(t, idempotent.NewMemory(0), nil), theKey, untilItEnds(func(context.Context) error { panic("boom") }))
+		}()
+		if event.Outcome != idempotent.OutcomeTimedOut {
+			t.Errorf("%+v", event)
+		}
+	})
+}
+
+// What the handler returns without an error is recorded, however late.
+func TestHandlerThatSucceedsAfterItsTimeIsRecorded(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, event, err := do(invocation, newExecutor(t, idempotent.NewMemory(0), nil), untilItEnds(func(context.Context) error { return nil }))
+		if err != nil || event.Outcome != idempotent.OutcomeExecuted {
+			t.Errorf("%v, %+v", err, event)
+		}
+	})
+}
+
+// A context that somebody else ended does not say that the handler was slow.
+func TestHandlerWhoseCallerLeavesDoesNotTimeOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cancelled, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errCrash) })
+		_, event, err := do(cancelled, newExecutor(t, idempotent.NewMemory(0), nil), untilItEnds(context.Context.Err))
+		if err != context.Canceled || event.Outcome != idempotent.OutcomeReleased {
+			t.Errorf("cancelled: %v, %+v", err, event)
+		}
+		// Outside of a Lambda function, the deadline is the caller's own.
+		limited, cancelTimer := context.WithTimeout(t.Context(), time.Second)
+		defer cancelTimer()
+		_, event, err = do(limited, newExecutor(t, idempotent.NewMemory(0), nil), untilItEnds(context.Context.Err))
+		if err != context.DeadlineExceeded || event.Outcome != idempotent.OutcomeReleased {
+			t.Errorf("the caller's deadline: %v, %+v", err, event)
+		}
+	})
+}
+
+// A claim that failed open is a run outside of the protection, however it ends.
+func TestHandlerThatIsCutOffUnprotectedIsBypassed(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		x := newExecutor(t, &lostClaims{bank: newBank(), notSent: true}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
+		_, event, err := do(invocation, x, untilItEnds(context.Context.Err))
+		if !errors.Is(err, idempotent.ErrTimedOut) || event.Outcome != idempotent.OutcomeBypassed {
+			t.Errorf("%v, %+v", err, event)
+		}
+	})
+}
+
+// What undoes a step may be cut off too, and is repeated too.
+func TestUndoThatIsCutOffTimesOut(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, event, err := do(invocation, newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+			_, err := idempotent.SagaStep(ctx, "charge", returns("charged"), func(ctx context.Context, _ string) error {
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return "", soldOut()
+		})
+		if _, ok := err.(*idempotent.CompensationError); !ok || event.Outcome != idempotent.OutcomeTimedOut {
+			t.Errorf("%v, %+v", err, event)
+		}
+	})
+}
+
+// The cause that a handler sees is the one that the caller gets.
+func TestCauseOfAHandlerWhoseTimeEnds(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		var cause error
+		_, _, err := do(invocation, newExecutor(t, idempotent.NewMemory(0), nil), untilItEnds(func(ctx context.Context) error {
+			cause = context.Cause(ctx)
+			return cause
+		}))
+		if cut, ok := cause.(*idempotent.TimedOutError); !ok || err != cause || cut.Attempt != 1 || cut.Err != context.DeadlineExceeded {
+			t.Errorf("cause %v, error %v", cause, err)
+		}
+	})
+}
