@@ -12,7 +12,7 @@
 // # The metrics
 //
 // All are in the namespace "Once", by operation, and Calls by operation and
-// outcome too. So an operation has at most fifteen custom metrics, however many
+// outcome too. So an operation has at most sixteen custom metrics, however many
 // keys it has.
 //
 //	Calls           Count         1 for every call
@@ -22,7 +22,9 @@
 //	RoundTrips      Count         calls to the store
 //
 // Each is written with every call, be it as 0, so that an average is a rate.
-// The outcomes are those of [idempotent.Outcome]. What a retry got over, within
+// The outcomes are those of [idempotent.Outcome]. Set an alarm on Calls with the
+// outcome "timed out": each is a handler that was cut off, whose effect may have
+// happened and is repeated by the retry. What a retry got over, within
 // the call or within the store's client, is not an error here.
 //
 // Beside them, for Logs Insights, a line has key_hash, attempt, handler_ms and

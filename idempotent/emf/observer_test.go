@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -116,6 +117,30 @@ func TestWhatALineSays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A handler that was cut off counts by an outcome of its own, to be alarmed on.
+func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		x, err := idempotent.New("create-payment", idempotent.NewMemory(0), &idempotent.Config{Observer: observer(t, &emf.Options{Writer: &out})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, _ = idempotent.Do(invocation, x, theKey, func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			return "", fmt.Errorf("charge %s: %w", secret, ctx.Err())
+		})
+		got := document(t, out.Bytes())
+		for member, want := range map[string]any{"outcome": "timed out", "error": "*idempotent.TimedOutError", "Calls": 1., "StoreErrors": 0.} {
+			if got[member] != want {
+				t.Errorf("%s is %v, want %v", member, got[member], want)
+			}
+		}
+	})
 }
 
 // Overhead is what the call took beyond its handler.

@@ -34,5 +34,8 @@
 //	once.overhead      s       histogram of the time beyond the handler, by the same
 //	once.store.errors  {call}  by once.operation and once.throttled
 //
+// Set an alarm on once.calls with the outcome "timed out": each is a handler that
+// was cut off, whose effect may have happened and is repeated by the retry.
+//
 // No attribute holds a key, its hash, or anything else of a request.
 package otel

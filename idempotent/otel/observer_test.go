@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -203,6 +204,28 @@ func TestStatusAndMetrics(t *testing.T) {
 				t.Errorf("errors of the store: %v", points)
 			}
 		})
+	}
+}
+
+// A handler that was cut off counts by an outcome of its own, to be alarmed on.
+func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	o := observer(t, otel.Options{})
+	synctest.Test(t, func(t *testing.T) {
+		x := o.executor(t, idempotent.NewMemory(0), idempotent.Config{})
+		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, _ = idempotent.Do(invocation, x, theKey, func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			return "", fmt.Errorf("charge %s: %w", secret, ctx.Err())
+		})
+	})
+	if n := o.points(t, "once.calls")["once.operation=place-order,once.outcome=timed out"]; n != 1 {
+		t.Errorf("calls %v", o.points(t, "once.calls"))
+	}
+	span := o.spans.Ended()[0]
+	if got := values(span); got["error.type"] != "*idempotent.TimedOutError" || span.Status().Code != codes.Error {
+		t.Errorf("status %v of %v", span.Status(), got)
 	}
 }
 
