@@ -33,10 +33,23 @@ func (c copying) Decode(data []byte, result any) error {
 
 // JSON is the default codec, on encoding/json. Other functions that share the
 // table can read what it stores.
+//
+// A replay returns the same JSON value as the first answer, and not the same Go
+// value. What encoding/json does not write is lost: unexported fields, fields
+// with the tag `json:"-"`, and the type of what stands in an interface. Within an
+// `any`, a number decodes as a float64 as usual, and as a [json.Number] where a
+// float64 would change its value: 9007199254740993 stays what it is. Numbers in
+// fields of any other type are not touched, nor are types that have a method
+// UnmarshalJSON.
 type JSON struct{}
 
 // Encode marshals.
 func (JSON) Encode(result any) ([]byte, error) { return json.Marshal(result) }
 
-// Decode unmarshals.
-func (JSON) Decode(data []byte, result any) error { return json.Unmarshal(data, result) }
+// Decode unmarshals. Like [json.Unmarshal] it refuses data after the value.
+func (JSON) Decode(data []byte, result any) error {
+	if floatsHold(data) {
+		return json.Unmarshal(data, result)
+	}
+	return decodeNumbers(data, result)
+}

@@ -49,8 +49,14 @@ func requireParts(of string, x *Executor, key, fn bool) {
 // dropped, as no repetition could get it. If fn panics, the key is released
 // and the panic goes on.
 //
+// A repetition receives the result as the Codec stored it. With [JSON] that is
+// the same JSON value: unexported fields and fields with the tag `json:"-"` are
+// zero, and a number within an any is a float64, or a json.Number where a
+// float64 would change it.
+//
 // The context of fn ends Config.Reserve before the lease does. A result that
-// fn returns after that is recorded all the same, if nobody took over.
+// fn returns after that is recorded all the same, if nobody took over. After an
+// error that fn returns then, the call has timed out: see [TimedOutError].
 func Do[T any](ctx context.Context, x *Executor, key Key, fn func(context.Context) (T, error)) (T, error) {
 	requireParts("Do", x, true, fn != nil)
 	w := typed[T]{codec: x.config.Codec, fn: fn}

@@ -1,0 +1,149 @@
+package idempotent
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// floatsHold reports whether a float64 holds each number of a JSON text. It
+// reports true too often for a text that is not JSON, which json.Unmarshal
+// refuses.
+func floatsHold(text []byte) bool {
+	for i := 0; i < len(text); {
+		switch b := text[i]; {
+		case b == '"':
+			i = afterString(text, i+1)
+		case b == '-' || isDigit(b):
+			end := afterNumber(text, i)
+			if !floatHolds(text[i:end]) {
+				return false
+			}
+			i = end
+		default:
+			i++
+		}
+	}
+	return true
+}
+
+func afterString(text []byte, i int) int {
+	for ; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+func afterNumber(text []byte, i int) int {
+	for i < len(text) && (isDigit(text[i]) || slices.Contains([]byte("+-.eE"), text[i])) {
+		i++
+	}
+	return i
+}
+
+// floatHolds reports whether a number is the same decimal after it was a float64.
+func floatHolds(number []byte) bool {
+	const always = 15 // significant digits, where the exponent is small
+	if len(number) <= always && !bytes.ContainsAny(number, "eE") {
+		return true
+	}
+	f, err := strconv.ParseFloat(string(number), 64)
+	if err != nil {
+		return false
+	}
+	exact, err := appendCanonical(nil, number)
+	if err != nil {
+		return false
+	}
+	held, err := appendCanonical(nil, strconv.AppendFloat(nil, f, 'g', -1, 64))
+	return err == nil && bytes.Equal(exact, held)
+}
+
+// decodeNumbers is json.Unmarshal that keeps every digit of the numbers in
+// interfaces.
+func decodeNumbers(data []byte, result any) error {
+	var whole json.RawMessage
+	if err := json.Unmarshal(data, &whole); err != nil {
+		return err // a Decoder accepts what follows the value
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(result); err != nil {
+		return err
+	}
+	settleNumbers(reflect.ValueOf(result))
+	return nil
+}
+
+// settleNumbers makes float64s of the numbers in the interfaces of a decoded
+// value where that holds them. It changes v in place.
+func settleNumbers(v reflect.Value) {
+	if !v.IsValid() || decodesItself(v.Type()) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() && v.CanSet() {
+			settleInterface(v)
+		}
+	case reflect.Pointer:
+		settleNumbers(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			settleNumbers(v.Field(i))
+		}
+	case reflect.Slice, reflect.Array:
+		if mayHoldNumbers(v.Type().Elem()) {
+			for i := range v.Len() {
+				settleNumbers(v.Index(i))
+			}
+		}
+	case reflect.Map:
+		if mayHoldNumbers(v.Type().Elem()) {
+			settleMap(v)
+		}
+	}
+}
+
+func settleInterface(v reflect.Value) {
+	number, ok := v.Interface().(json.Number)
+	if !ok {
+		settleNumbers(v.Elem())
+		return
+	}
+	if f, err := number.Float64(); err == nil && floatHolds([]byte(number)) {
+		v.Set(reflect.ValueOf(f))
+	}
+}
+
+// settleMap replaces the elements, as those of a map cannot be changed.
+func settleMap(v reflect.Value) {
+	if !v.CanInterface() {
+		return
+	}
+	for i := v.MapRange(); i.Next(); {
+		element := reflect.New(v.Type().Elem()).Elem()
+		element.Set(i.Value())
+		settleNumbers(element)
+		v.SetMapIndex(i.Key(), element)
+	}
+}
+
+// mayHoldNumbers spares a walk over the elements of a []byte.
+func mayHoldNumbers(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Interface, reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
+		return true
+	}
+	return false
+}
+
+// decodesItself reports whether a type has its own way from JSON: what it makes
+// of a number is its own business.
+func decodesItself(t reflect.Type) bool {
+	return t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+}

@@ -1,0 +1,194 @@
+package idempotent_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// replayOf replays a result, and returns what the repetition gets.
+func replayOf[T any](t *testing.T, first T) T {
+	t.Helper()
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	fn := func(context.Context) (T, error) { return first, nil }
+	if _, err := idempotent.Do(t.Context(), x, theKey, fn); err != nil {
+		t.Fatal(err)
+	}
+	again, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (T, error) {
+		t.Error("it ran again")
+		return first, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+// What a first answer and its replay are as JSON is the same to the last digit.
+func TestReplayHasTheNumbersOfTheFirstAnswer(t *testing.T) {
+	const large = int64(9007199254740993)
+	for name, first := range map[string]any{
+		"an int64":        large,
+		"a uint64":        uint64(math.MaxUint64),
+		"2 to the 63":     uint64(1 << 63),
+		"a json.Number":   json.Number("0.12345678901234567890123"),
+		"in a map":        map[string]any{"id": large, "n": 1.5, "list": []any{large, 2, "9007199254740993", nil, true}},
+		"in a list":       []any{[]any{large}, []any{0.1}},
+		"of big exponent": json.Number("1e400"),
+		"a big.Int":       new(big.Int).Lsh(big.NewInt(1), 200),
+	} {
+		wrote, err := json.Marshal(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := json.Marshal(replayOf(t, first))
+		if err != nil || !bytes.Equal(again, wrote) {
+			t.Errorf("%s: the first answer is %s, the replay %s, %v", name, wrote, again, err)
+		}
+	}
+}
+
+// A number stays the float64 that everybody expects, unless that would change it.
+func TestNumberWithinAnyIsAFloat64WhereThatHoldsIt(t *testing.T) {
+	for text, want := range map[string]any{
+		`0`:                       0.,
+		`-1`:                      -1.,
+		`0.1`:                     0.1,
+		`1.0`:                     1.,
+		`1e3`:                     1000.,
+		`1e+21`:                   1e21,
+		`5e-324`:                  5e-324,
+		`9007199254740992`:        9007199254740992.,
+		`100000000000000000000`:   1e20,
+		`1.7976931348623157e+308`: math.MaxFloat64,
+		`9007199254740993`:        json.Number("9007199254740993"),
+		`-9007199254740993.0`:     json.Number("-9007199254740993.0"),
+		`0.1000000000000000055`:   json.Number("0.1000000000000000055"),
+		`1e400`:                   json.Number("1e400"),
+		`1e-400`:                  json.Number("1e-400"),
+		`1e2000000000000000000`:   json.Number("1e2000000000000000000"),
+	} {
+		var got any
+		if err := (idempotent.JSON{}).Decode([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s: %T %v, %v; want %T %v", text, got, got, err, want, want)
+		}
+		// Beside one that no float64 holds, too.
+		var list []any
+		if err := (idempotent.JSON{}).Decode([]byte(`["\\\"1", 9007199254740993, `+text+`]`), &list); err != nil || list[2] != want {
+			t.Errorf("in a list, %s: %v, %v", text, list, err)
+		}
+	}
+}
+
+type numbers struct {
+	Any     any
+	Float   float64
+	Int     int64
+	Number  json.Number
+	Map     map[string]any
+	Structs map[string]struct{ Any any }
+	Pointer *struct{ Any any }
+	Array   [2]any
+	Raw     json.RawMessage
+	Own     ownNumbers
+	Bytes   []byte
+	embedded
+	hidden any
+}
+
+type embedded struct{ Promoted any }
+
+// ownNumbers keeps its numbers as they were written.
+type ownNumbers struct{ Any any }
+
+func (o *ownNumbers) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(&o.Any)
+}
+
+// Only what stands in an interface is anybody's guess.
+func TestTypedNumbersAreDecodedAsEver(t *testing.T) {
+	const text = `{"Any":9007199254740993,"Float":9007199254740993,"Int":9007199254740993,"Number":1.0,
+		"Map":{"large":9007199254740993,"small":1},"Structs":{"a":{"Any":2}},"Pointer":{"Any":3},"Array":[4,9007199254740993],
+		"Raw":[9007199254740993],"Own":5,"Bytes":"AQI=","Promoted":6}`
+	large := json.Number("9007199254740993")
+	want := numbers{
+		Any: large, Float: 9007199254740992, Int: 9007199254740993, Number: "1.0",
+		Map: map[string]any{"large": large, "small": 1.}, Structs: map[string]struct{ Any any }{"a": {2.}},
+		Pointer: &struct{ Any any }{3.}, Array: [2]any{4., large}, Raw: json.RawMessage(`[9007199254740993]`),
+		Own: ownNumbers{json.Number("5")}, Bytes: []byte{1, 2}, embedded: embedded{6.}, hidden: json.Number("7"),
+	}
+	got := numbers{hidden: json.Number("7")} // not of the text
+	if err := (idempotent.JSON{}).Decode([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
+	}
+}
+
+func TestResultWithTrailingDataIsRefused(t *testing.T) {
+	for _, text := range []string{`1 2`, `9007199254740993 2`, `9007199254740993 x`, `[9007199254740993`, ``, `9007199254740993-`, `"\`} {
+		var got any
+		if err := (idempotent.JSON{}).Decode([]byte(text), &got); err == nil {
+			t.Errorf("%q is accepted as %v", text, got)
+		}
+	}
+}
+
+// A later attempt gets the step's result as the first has seen it.
+func TestReplayedStepHasTheNumbersOfTheFirst(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	var got any
+	for try := range 2 {
+		_, _, _ = do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+			var err error
+			got, err = idempotent.Step(ctx, "charge", func(context.Context) (any, error) {
+				if try > 0 {
+					t.Error("it ran again")
+				}
+				return int64(9007199254740993), nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return "", errCrash
+		})
+	}
+	if got != json.Number("9007199254740993") {
+		t.Errorf("got %T %v", got, got)
+	}
+}
+
+// Of numbers at random, each is a float64 or keeps its text.
+func TestNumbersKeepTheirValue(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		digits := make([]byte, 1+random.IntN(20))
+		for i := range digits {
+			digits[i] = byte('0' + random.IntN(10))
+		}
+		digits[0] = byte('1' + random.IntN(9))
+		if at := random.IntN(len(digits) + 1); at > 0 && at < len(digits) {
+			digits = append(digits[:at:at], append([]byte{'.'}, digits[at:]...)...)
+		}
+		var got any
+		if err := (idempotent.JSON{}).Decode(digits, &got); err != nil {
+			t.Fatal(err)
+		}
+		again, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, _ := new(big.Rat).SetString(string(digits))
+		is, ok := new(big.Rat).SetString(string(again))
+		if !ok || was.Cmp(is) != 0 {
+			t.Fatalf("%s became %s", digits, again)
+		}
+	}
+}
