@@ -181,6 +181,9 @@ func (c *call) decode(ctx context.Context, record Record) error {
 		return replayed
 	}
 	if err := c.work.decode(data); err != nil {
+		if none, ok := err.(*undisclosed); ok {
+			return unavailable(c.hash, none)
+		}
 		return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored result does not decode into the type asked for", Err: err}
 	}
 	return nil

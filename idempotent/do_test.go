@@ -100,6 +100,39 @@ func TestDoRefusesAnotherPayload(t *testing.T) {
 	}
 }
 
+// Another library completes a record without data when its function returns
+// nothing. The zero value would pass for a result.
+func TestRecordWithoutDataHasNoResult(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.Completed, Expires: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, config := range map[string]*idempotent.Config{"": nil, "cached": {CacheEntries: 1}} {
+		x := newExecutor(t, store, config)
+		for range 2 {
+			value, event, err := do(t.Context(), x, mustNotRun(t))
+			lost, ok := err.(*idempotent.ResultUnavailableError)
+			if !ok || lost.Failed || lost.KeyHash != event.KeyHash || lost.Reason == "" || value != "" || event.Outcome != idempotent.OutcomeReplayed {
+				t.Errorf("%s: %q, %v, %+v", name, value, err, event)
+			}
+		}
+		_, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (any, error) { return mustNotRun(t)(t.Context()) })
+		if !errors.Is(err, idempotent.ErrResultUnavailable) {
+			t.Errorf("%s: an any: %v", name, err)
+		}
+		// Where there is nothing to know, nothing is missing.
+		if _, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (struct{}, error) { return struct{}{}, nil }); err != nil {
+			t.Errorf("%s: a struct{}: %v", name, err)
+		}
+		effect := idempotent.WrapEffect(x, func(k idempotent.Key) (idempotent.Key, error) { return k, nil },
+			func(context.Context, idempotent.Key) error { t.Error("it ran"); return nil })
+		if err := effect(t.Context(), theKey); err != nil {
+			t.Errorf("%s: an effect: %v", name, err)
+		}
+	}
+}
+
 type insufficientFundsError struct{ missing int }
 
 func (e *insufficientFundsError) Error() string     { return fmt.Sprintf("%d too little", e.missing) }

@@ -171,7 +171,8 @@ func (e *ReplayedError) Is(target error) bool { return target == ErrReplayed }
 // ResultUnavailableError says that the work was done, and is not done again,
 // but its result cannot be given: it was too large to store, could not be
 // encoded, sealed or put into the [PayloadStore], or what is stored cannot be
-// fetched, opened or decoded into the type asked for. Err says more, where
+// fetched, opened or decoded into the type asked for, or another library, such as
+// Powertools for TypeScript, completed the record without a result. Err says more, where
 // there is more: what a missing permission or an outage keeps from this call, a
 // later one gets.
 //

@@ -40,7 +40,8 @@ type Record struct {
 	Fingerprint string
 
 	// Data is the encoded result of a completed record, or the encoded
-	// error of a failed one. nil is absent, which is not the same as empty.
+	// error of a failed one. nil is absent, which is not the same as empty:
+	// a call with a result gets a [*ResultUnavailableError] for it.
 	Data []byte
 	// Payload refers to such Data that is kept elsewhere, in a
 	// [PayloadStore]. "" is absent.

@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"fmt"
+	"reflect"
 )
 
 // Wrap gives a Lambda handler that calls fn once per key, and answers every
@@ -84,6 +85,15 @@ type typed[T any] struct {
 
 func (w *typed[T]) hasResult() bool { return true }
 
+// noResult is the answer to a record that holds no result, as one that another
+// library has completed. Only a type whose values are all the same has one there.
+func noResult[T any]() error {
+	if reflect.TypeFor[T]().Size() == 0 {
+		return nil
+	}
+	return &undisclosed{reason: "the record holds no result; another library completed it without one, or it was completed by hand"}
+}
+
 func (w *typed[T]) run(ctx context.Context) (err error) {
 	w.result, err = w.fn(ctx)
 	return err
@@ -121,7 +131,7 @@ func (w *typed[T]) decode(data []byte) (err error) {
 	var fresh T
 	w.result = fresh
 	if data == nil {
-		return nil
+		return noResult[T]()
 	}
 	defer func() {
 		if p := recover(); p != nil {

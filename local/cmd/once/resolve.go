@@ -85,7 +85,7 @@ func resolve(ctx context.Context, to terminal, args []string) error {
 	}
 	e := t.resolve(r, status, data, expires)
 	what := fmt.Sprintf("It will be %s: until %s, all calls get this %s (%s); after that the key runs again.", status, stamp(&expires), answer, shape(e.set[t.attr.Data]))
-	if data == nil {
+	if o.noResult {
 		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", stamp(&expires))
 	}
 	return o.settle(ctx, to, t, r, e, what, status)
@@ -150,14 +150,16 @@ func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, e
 	return at, nil
 }
 
-// outcome is the result, or the error, as the core stores it; nil is none.
+// outcome is the result, or the error, as the core stores it. No result is null,
+// which every type decodes as its zero value: a call refuses a record that
+// holds nothing.
 func (o *resolution) outcome(in io.Reader) ([]byte, error) {
 	if !o.completed {
 		failed := &idempotent.ReplayedError{Type: o.kind, Message: o.message, Code: o.errCode}
 		return failed.Encode()
 	}
 	if o.noResult {
-		return nil, nil
+		return []byte("null"), nil
 	}
 	data, err := readFile(o.data, in)
 	if err != nil {
@@ -183,15 +185,9 @@ func (t *table) resolve(r *record, status string, data []byte, expires time.Time
 		t.attr.Status:     text(status),
 		t.attr.Owner:      text("operator-" + rand.Text()),
 		t.attr.Expiration: number(expires.Unix()),
+		t.attr.Data:       t.store.Value(data),
 	}}
-	if data != nil {
-		e.set[t.attr.Data] = t.store.Value(data)
-	}
-	gone := []string{t.attr.Lease, t.attr.Steps}
-	if data == nil {
-		gone = append(gone, t.attr.Data)
-	}
-	for _, name := range gone {
+	for _, name := range []string{t.attr.Lease, t.attr.Steps} {
 		if _, ok := r.item[name]; ok {
 			e.remove = append(e.remove, name)
 		}

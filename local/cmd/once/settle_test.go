@@ -140,8 +140,8 @@ func TestNoResultIsNone(t *testing.T) {
 	item["data"] = text(`"stale"`)
 	s.put(item)
 	s.ok("resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
-	if r := s.stored("pay#1"); r.Data != nil {
-		t.Errorf("the result is %s", r.Data)
+	if r := s.stored("pay#1"); string(r.Data) != "null" {
+		t.Errorf("the result is %q", r.Data)
 	}
 }
 
