@@ -214,9 +214,7 @@ func (c *call) report(ctx context.Context, err error) {
 	if e := eventOf(ctx); e != nil {
 		*e = c.event
 	}
-	if o := c.x.config.Observer; o != nil {
-		o.Observe(ctx, c.event)
-	}
+	c.x.config.Observer.Observe(ctx, c.event)
 }
 
 // The calls to the store, counted from when the clock was last looked at.

@@ -40,6 +40,7 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 		cfg        = &c.x.config
 		met        Record // nothing is known at first: so create it
 		owner      = rand.Text()
+		lapsed     bool
 		invocation = c.x.invocationEnd(ctx)
 		pace       = wait{next: firstPause}
 	)
@@ -73,10 +74,12 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 		var err error
 		switch verdict {
 		case claimAnew:
+			lapsed = false
 			if met, err = c.createAs(ctx, owner, now, invocation); err != nil {
 				return c.claimFailed(ctx, "claim", owner, ReleaseDelete, err)
 			}
 		case takeOver:
+			lapsed = !met.Lease.Equal(LeaseEnded)
 			if met, err = c.takeOverAs(ctx, owner, met, now, invocation); err != nil {
 				return c.claimFailed(ctx, "take over", owner, ReleaseRefund, err)
 			}
@@ -100,6 +103,7 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 			met = again
 		case runHandler:
 			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
+				c.event.Lapsed = lapsed
 				return &hold{record: met, invocation: invocation}, nil
 			}
 			// The answer took so long that another may already run. With a

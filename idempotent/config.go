@@ -3,6 +3,7 @@ package idempotent
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 )
 
@@ -48,7 +49,10 @@ type Config struct {
 	// again". Default 0: a lapsed lease is taken over for ever.
 	MaxAttempts int
 
-	// Observer is told the outcome of every call. Default none.
+	// Observer is told the outcome of every call. Default: a [LogObserver] that
+	// writes what needs a look, from [slog.LevelWarn] up, to [slog.Default],
+	// without the texts of handlers' errors. Any Observer replaces it, and
+	// [NoObserver] switches it off.
 	Observer Observer
 
 	// OnMissingKey is what to do with a request without a key. Default
@@ -155,6 +159,9 @@ func (c *Config) withDefaults() Config {
 	}
 	orElse(&full.Reserve, 500*time.Millisecond)
 	orElse(&full.Retention, 24*time.Hour)
+	if full.Observer == nil {
+		full.Observer = LogObserver{Level: slog.LevelWarn}
+	}
 	if full.Codec == nil {
 		full.Codec = JSON{}
 	}

@@ -90,6 +90,7 @@ func (c *call) failed(ctx context.Context, h *hold, cause error, undone []string
 	end, err := c.ended(ctx, h, Failed, data)
 	if err != nil {
 		c.passOver(err)
+		c.passOver(&ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: end.Unavailable})
 	}
 	return end, nil
 }

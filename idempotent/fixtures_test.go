@@ -66,7 +66,7 @@ func recordID(t testing.TB, key idempotent.Key) string {
 		id = r.ID
 		return idempotent.Record{}, false, errors.New("only asked")
 	}}
-	_, err := idempotent.Do(context.Background(), newExecutor(t, spy, nil), key, func(context.Context) (int, error) { return 0, nil })
+	_, err := idempotent.Do(context.Background(), newExecutor(t, spy, &idempotent.Config{Observer: idempotent.NoObserver{}}), key, func(context.Context) (int, error) { return 0, nil })
 	if !errors.Is(err, idempotent.ErrStore) {
 		t.Fatal(err)
 	}

@@ -61,6 +61,10 @@ type Event struct {
 	// each takeover. It is 0 where the handler did not run, or ran without
 	// the store.
 	Attempt int64
+	// Lapsed is whether the handler ran because the lease of an earlier attempt
+	// had lapsed: that one crashed, was frozen or could not reach the store, and
+	// may have had its effect. A retry after a release is not Lapsed.
+	Lapsed bool
 	// Joined is whether the result came from an identical call in the same
 	// process.
 	Joined bool
@@ -88,7 +92,26 @@ type Event struct {
 // is nil, "panic" where the handler panicked.
 func (e Event) ErrorType() string { return errorType(e.Err) }
 
-func errorType(err error) string {
+// ErrorIs reports whether target is in the tree of Err, as errors.Is does. A
+// handler may return an error whose methods panic, such as a nil pointer: there
+// it is false.
+func (e Event) ErrorIs(target error) bool { return is(e.Err, target) }
+
+func is(err, target error) (found bool) {
+	defer func() {
+		if recover() != nil {
+			found = false
+		}
+	}()
+	return errors.Is(err, target)
+}
+
+func errorType(err error) (name string) {
+	defer func() {
+		if recover() != nil {
+			name = fmt.Sprintf("%T", err)
+		}
+	}()
 	switch e := err.(type) {
 	case nil:
 		return ""
@@ -106,7 +129,7 @@ func errorType(err error) string {
 	if err == errPanicked {
 		return "panic"
 	}
-	name := fmt.Sprintf("%T", err)
+	name = fmt.Sprintf("%T", err)
 	if inner := errors.Unwrap(err); inner != nil && name == "*fmt.wrapError" {
 		return errorType(inner)
 	}

@@ -123,6 +123,33 @@ func TestErrorType(t *testing.T) {
 	}
 }
 
+type pointer struct{ inner error }
+
+func (p *pointer) Error() string { return p.inner.Error() }
+func (p *pointer) Unwrap() error { return p.inner }
+
+// A handler may return a nil pointer as its error: that is its own mistake, and
+// no Observer's.
+func TestObserversSurviveErrorsThatPanic(t *testing.T) {
+	var none *pointer
+	var noStore *idempotent.StoreError
+	for want, err := range map[string]error{
+		"*idempotent_test.pointer": none, "*idempotent.StoreError": noStore, "*idempotent_test.pointer; *errors.errorString": errors.Join(none, errCrash),
+	} {
+		t.Run(want, func(t *testing.T) {
+			out := logged(t)
+			x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: idempotent.LogObserver{}})
+			ctx, event := idempotent.WithEvent(t.Context())
+			if _, got := idempotent.Do(ctx, x, theKey, failsWith(err)); got != err {
+				t.Errorf("got %v", got)
+			}
+			if event.ErrorType() != want || event.ErrorIs(idempotent.ErrInProgress) || !strings.Contains(out.String(), want) {
+				t.Errorf("type %q, logged:\n%s", event.ErrorType(), out)
+			}
+		})
+	}
+}
+
 // The outcome is one of the constants, whatever happens.
 func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 	var seen []idempotent.Event

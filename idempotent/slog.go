@@ -8,24 +8,46 @@ import (
 	"strings"
 )
 
-// LogObserver writes every call to a logger: what went as it should at
-// [slog.LevelDebug], refusals and failures at Info, takeovers, lost leases
-// and handlers that were cut off at Warn, unknown outcomes and errors of the store at Error.
+// LogObserver writes calls to a logger, each at a level of its own:
+//
+//   - [slog.LevelError]: an unknown outcome, and an error of the store, also in a
+//     call that failed open.
+//   - [slog.LevelWarn]: a run after an attempt whose lease had lapsed, a lost
+//     lease, a handler that was cut off, steps that are not undone, and a result
+//     that could not be stored or read.
+//   - [slog.LevelInfo]: refusals and failures.
+//   - [slog.LevelDebug]: what went as it should, a retry after a release, and a
+//     bypass that was chosen.
+//
+// It is the default of Config.Observer, with the Level Warn.
 type LogObserver struct {
-	// Logger is where to; nil is [slog.Default].
-	Logger *slog.Logger
 	// HandlerErrors has the text of the handler's own errors logged. They
 	// may quote the request, so by default only their type is.
 	HandlerErrors bool
+	// Level is the lowest level that is written. Default: what the Logger
+	// takes.
+	Level slog.Leveler
+	// Logger is where to; nil is [slog.Default], as it is at each event.
+	Logger *slog.Logger
 }
+
+// NoObserver is an [Observer] that does nothing. As Config.Observer it switches
+// the default off.
+type NoObserver struct{}
+
+// Observe does nothing.
+func (NoObserver) Observe(context.Context, Event) {}
 
 // Observe writes one record.
 func (o LogObserver) Observe(ctx context.Context, e Event) {
+	level := e.level()
+	if o.Level != nil && level < o.Level.Level() {
+		return
+	}
 	logger := o.Logger
 	if logger == nil {
 		logger = slog.Default()
 	}
-	level := e.level()
 	if !logger.Enabled(ctx, level) {
 		return
 	}
@@ -39,6 +61,9 @@ func (o LogObserver) Observe(ctx context.Context, e Event) {
 		slog.Duration("store", e.Store),
 		slog.Int("round_trips", e.RoundTrips),
 	}
+	if e.Lapsed {
+		attrs = append(attrs, slog.Bool("lapsed", true))
+	}
 	if e.Err != nil {
 		attrs = append(attrs, slog.String("error", o.text(e.Err)))
 	}
@@ -46,16 +71,21 @@ func (o LogObserver) Observe(ctx context.Context, e Event) {
 }
 
 func (e Event) level() slog.Level {
-	if e.Outcome == OutcomeUnknown || errors.Is(e.Err, ErrStore) {
+	if e.Outcome == OutcomeUnknown || e.ErrorIs(ErrStore) {
 		return slog.LevelError
 	}
-	if errors.Is(e.Err, ErrCompensation) || errors.Is(e.Err, ErrResultUnavailable) {
+	if e.Lapsed || e.ErrorIs(ErrCompensation) || e.ErrorIs(ErrResultUnavailable) {
 		return slog.LevelWarn
 	}
 	switch e.Outcome {
-	case OutcomeExecuted, OutcomeReplayed, OutcomeBypassed:
+	case OutcomeExecuted, OutcomeTakeover:
+		if e.Err != nil { // the caller has its result, and does not see it
+			return slog.LevelWarn
+		}
 		return slog.LevelDebug
-	case OutcomeTakeover, OutcomeLeaseLost, OutcomeTimedOut:
+	case OutcomeReplayed, OutcomeBypassed:
+		return slog.LevelDebug
+	case OutcomeLeaseLost, OutcomeTimedOut:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo
@@ -63,18 +93,29 @@ func (e Event) level() slog.Level {
 }
 
 // text is the error's own text where this package wrote it, and otherwise its
-// type.
-func (o LogObserver) text(err error) string {
+// type, also where its methods panic.
+func (o LogObserver) text(err error) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("%T", err)
+		}
+	}()
 	switch e := err.(type) {
 	case *InProgressError, *InvalidKeyError, *KeyReusedError, *LeaseLostError, *MissingKeyError, *NestedCallError,
-		*OutcomeUnknownError, *ResultUnavailableError, *StoreError, *InvalidPayloadError, *StepError:
+		*ResultUnavailableError, *StoreError, *InvalidPayloadError, *StepError:
 		return e.Error()
+	case *OutcomeUnknownError:
+		shown := *e
+		if e.Err != nil {
+			shown.Err = errors.New(o.ofCommit(e.Err))
+		}
+		return shown.Error()
 	case *CompensationError:
 		return fmt.Sprintf("idempotent: the step %q is not undone: %s", e.Step, o.text(e.Err))
 	case *TimedOutError:
-		cause := *e
-		cause.Err = errors.New(o.text(e.Err))
-		return cause.Error()
+		shown := *e
+		shown.Err = errors.New(o.text(e.Err))
+		return shown.Error()
 	case interface{ Unwrap() []error }:
 		var texts []string
 		for _, err := range e.Unwrap() {
@@ -86,4 +127,20 @@ func (o LogObserver) text(err error) string {
 		return err.Error()
 	}
 	return fmt.Sprintf("%T", err)
+}
+
+// ofCommit is the text of why the outcome of a commit is not known. That of a
+// refusal is the handler's, whose condition wrote it.
+func (o LogObserver) ofCommit(err error) string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var texts []string
+		for _, err := range joined.Unwrap() {
+			texts = append(texts, o.ofCommit(err))
+		}
+		return strings.Join(texts, "; ")
+	}
+	if _, ok := errors.AsType[*Rejected](err); ok {
+		return o.text(err)
+	}
+	return err.Error()
 }

@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -63,7 +62,7 @@ func (k *keeper) cutOff() bool {
 // that only says that a context ended does not say what became of the work, and
 // often has no type that a caller can match.
 func (c *call) timedOut(h *hold, err error) error {
-	if !c.cutOff || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+	if !c.cutOff || !is(err, context.DeadlineExceeded) && !is(err, context.Canceled) {
 		return err
 	}
 	err = unmarked(err)

@@ -1,7 +1,6 @@
 package emf
 
 import (
-	"errors"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -48,10 +47,10 @@ func newLine(now time.Time, d []directive, e idempotent.Event) line {
 		HandlerMS:  milliseconds(e.Handler),
 		Error:      e.ErrorType(),
 	}
-	if errors.Is(e.Err, idempotent.ErrStore) {
+	if e.ErrorIs(idempotent.ErrStore) {
 		l.StoreErrors = 1
 		// Not by itself: the handler may have a throttled table of its own.
-		if errors.Is(e.Err, idempotent.ErrThrottled) {
+		if e.ErrorIs(idempotent.ErrThrottled) {
 			l.StoreThrottles = 1
 		}
 	}

@@ -2,7 +2,6 @@ package otel
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -71,7 +70,7 @@ func failed(e idempotent.Event) bool {
 	case idempotent.OutcomeConflict, idempotent.OutcomeMismatch:
 		return false
 	case idempotent.OutcomeReplayed:
-		return errors.Is(e.Err, idempotent.ErrResultUnavailable)
+		return e.ErrorIs(idempotent.ErrResultUnavailable)
 	}
 	return e.Err != nil
 }

@@ -2,7 +2,6 @@ package otel
 
 import (
 	"context"
-	"errors"
 
 	"go.opentelemetry.io/otel/metric"
 
@@ -41,7 +40,7 @@ func (m *metrics) record(ctx context.Context, e idempotent.Event) {
 	byOutcome := metric.WithAttributes(operation, outcomeKey.String(string(e.Outcome)))
 	m.calls.Add(ctx, 1, byOutcome)
 	m.overhead.Record(ctx, (e.Total - e.Handler).Seconds(), byOutcome)
-	if errors.Is(e.Err, idempotent.ErrStore) {
-		m.storeErrors.Add(ctx, 1, metric.WithAttributes(operation, throttledKey.Bool(errors.Is(e.Err, idempotent.ErrThrottled))))
+	if e.ErrorIs(idempotent.ErrStore) {
+		m.storeErrors.Add(ctx, 1, metric.WithAttributes(operation, throttledKey.Bool(e.ErrorIs(idempotent.ErrThrottled))))
 	}
 }

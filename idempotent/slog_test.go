@@ -1,0 +1,240 @@
+package idempotent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// logged makes the default logger write to the buffer that it returns.
+func logged(t *testing.T) *bytes.Buffer {
+	t.Helper()
+	before, out := slog.Default(), new(bytes.Buffer)
+	slog.SetDefault(slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return out
+}
+
+// abandoned is a store with the record of an attempt that crashed.
+func abandoned(t *testing.T) *idempotent.Memory {
+	t.Helper()
+	store := idempotent.NewMemory(0)
+	err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Owner: "crashed", Attempt: 1,
+		Lease: time.Now().Add(-time.Hour), Expires: time.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+const handlersText = "card 4111-1111"
+
+// chargeAndFail finishes a step and fails: its record is kept for the retry.
+func chargeAndFail(ctx context.Context) (string, error) {
+	if _, err := idempotent.Step(ctx, "charge", returns("charged")); err != nil {
+		return "", err
+	}
+	return "", errors.New(handlersText)
+}
+
+// chargeWithoutUndo fails for good, and so does what undoes it.
+func chargeWithoutUndo(ctx context.Context) (string, error) {
+	_, err := idempotent.SagaStep(ctx, "charge", returns("charged"), func(context.Context, string) error { return errors.New(handlersText) })
+	if err != nil {
+		return "", err
+	}
+	return "", idempotent.Permanent(errors.New(handlersText))
+}
+
+// What needs a look leaves a trace without an Observer.
+func TestProblemsAreLoggedByDefault(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	type run = func(t *testing.T, config *idempotent.Config)
+	call := func(t *testing.T, store idempotent.Store, config *idempotent.Config, fn func(context.Context) (string, error)) {
+		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, _, _ = do(invocation, newExecutor(t, store, config), fn)
+	}
+	for name, test := range map[string]struct {
+		want string
+		run  run
+	}{
+		"takeover": {"level=WARN", func(t *testing.T, c *idempotent.Config) { call(t, abandoned(t), c, returns("")) }},
+		"takeover that fails": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
+			call(t, abandoned(t), c, failsWith(errors.New(handlersText)))
+		}},
+		"lost lease": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
+			store := idempotent.NewMemory(0)
+			call(t, store, c, func(context.Context) (string, error) {
+				r := stored(t, store)
+				r.Owner, r.Attempt = "another", 2
+				return "", store.Put(r)
+			})
+		}},
+		"cut off": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
+			call(t, idempotent.NewMemory(0), c, untilItEnds(func(ctx context.Context) error { return errors.Join(errors.New(handlersText), ctx.Err()) }))
+		}},
+		"result that does not encode": {"its result cannot be given", func(t *testing.T, c *idempotent.Config) {
+			_, err := idempotent.Do(t.Context(), newExecutor(t, idempotent.NewMemory(0), c), theKey, func(context.Context) (func(), error) { return func() {}, nil })
+			if err != nil {
+				t.Error(err)
+			}
+		}},
+		"result of a step that does not encode": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
+			call(t, idempotent.NewMemory(0), c, func(ctx context.Context) (string, error) {
+				_, err := idempotent.Step(ctx, "s", func(context.Context) (func(), error) { return func() {}, nil })
+				return "", err
+			})
+		}},
+		"failure that is not sealed": {"its error cannot be given", func(t *testing.T, c *idempotent.Config) {
+			sealed := *c
+			sealed.Sealer = noSealer{}
+			call(t, idempotent.NewMemory(0), &sealed, failsWith(idempotent.Permanent(errors.New(handlersText))))
+		}},
+		"failed open": {"level=ERROR", func(t *testing.T, c *idempotent.Config) {
+			open := *c
+			open.OnStoreError = idempotent.FailOpen
+			call(t, &lostClaims{bank: newBank(), notSent: true}, &open, returns(""))
+		}},
+		"not undone": {"level=WARN", func(t *testing.T, c *idempotent.Config) { call(t, idempotent.NewMemory(0), c, chargeWithoutUndo) }},
+		"unknown, with the text of a condition": {"level=ERROR", func(t *testing.T, c *idempotent.Config) {
+			unclaimed := *c
+			unclaimed.Optimistic = true
+			b, tries := newBank(), 0
+			b.before = func(e *entry) error {
+				if tries++; tries == 1 {
+					e.refused = errors.New(handlersText)
+				}
+				return errNetwork
+			}
+			call(t, b, &unclaimed, books("x", nil))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				out := logged(t)
+				test.run(t, &idempotent.Config{})
+				if lines := strings.Count(out.String(), "\n"); lines != 1 || !strings.Contains(out.String(), test.want) || strings.Contains(out.String(), handlersText) {
+					t.Errorf("want one line with %s, without the handler's text:\n%s", test.want, out)
+				}
+				for silence, o := range map[string]idempotent.Observer{"NoObserver": idempotent.NoObserver{}, "no Observers": idempotent.Observers{}} {
+					out.Reset()
+					if test.run(t, &idempotent.Config{Observer: o}); out.Len() > 0 {
+						t.Errorf("%s is not silent:\n%s", silence, out)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What goes well, and what was chosen, is not worth a line.
+func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
+	for name, run := range map[string]func(t *testing.T){
+		"executed and replayed": func(t *testing.T) {
+			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			for range 2 {
+				if _, _, err := do(t.Context(), x, returns("")); err != nil {
+					t.Error(err)
+				}
+			}
+		},
+		"failed for good, and replayed": func(t *testing.T) {
+			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			for range 2 {
+				_, _, _ = do(t.Context(), x, failsWith(idempotent.Permanent(errors.New(handlersText))))
+			}
+		},
+		"retried after a release": func(t *testing.T) {
+			x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{MaxAttempts: 3})
+			_, _, _ = do(t.Context(), x, failsWith(errCrash))
+			if _, event, err := do(t.Context(), x, returns("")); err != nil || event.Outcome != idempotent.OutcomeTakeover || event.Lapsed {
+				t.Errorf("%v, %+v", err, event)
+			}
+		},
+		"retried after a step": func(t *testing.T) {
+			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			for range 2 {
+				_, _, _ = do(t.Context(), x, chargeAndFail)
+			}
+		},
+		"disabled": func(t *testing.T) {
+			t.Setenv("ONCE_DISABLED", "1")
+			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			_, _, _ = do(t.Context(), x, returns(""))
+			_, _, _ = do(t.Context(), x, failsWith(errors.New(handlersText)))
+		},
+		"without a key": func(t *testing.T) {
+			x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+			for _, fn := range []func(context.Context) (string, error){returns(""), failsWith(errors.New(handlersText))} {
+				_, _ = idempotent.Do(t.Context(), x, idempotent.Key{}, fn)
+			}
+		},
+		"refused": func(t *testing.T) {
+			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			_, _, _ = do(t.Context(), x, func(ctx context.Context) (string, error) {
+				_, _, err := do(context.WithoutCancel(t.Context()), x, mustNotRun(t))
+				if !errors.Is(err, idempotent.ErrInProgress) {
+					t.Error(err)
+				}
+				return "", nil
+			})
+			_, _ = idempotent.Do(t.Context(), x, idempotent.Key{Scope: theKey.Scope, ID: theKey.ID, Payload: 2}, mustNotRun(t))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := logged(t)
+			if run(t); out.Len() > 0 {
+				t.Errorf("it says:\n%s", out)
+			}
+		})
+	}
+}
+
+// A program may set its logger after it has made its Executors.
+func TestDefaultObserverReadsTheDefaultLoggerAtEachEvent(t *testing.T) {
+	x := newExecutor(t, abandoned(t), nil)
+	out := logged(t)
+	if _, event, err := do(t.Context(), x, returns("")); err != nil || !event.Lapsed {
+		t.Errorf("%v, %+v", err, event)
+	}
+	if !strings.Contains(out.String(), "outcome=takeover") {
+		t.Errorf("logged:\n%s", out)
+	}
+}
+
+// A takeover that another call won is not one.
+func TestReplayAfterALostTakeoverIsNotLapsed(t *testing.T) {
+	store := abandoned(t)
+	raced := false
+	p := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, _ idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		if !raced {
+			raced = true
+			if _, _, err := do(context.Background(), newExecutor(t, store, &idempotent.Config{Observer: idempotent.NoObserver{}}), returns("theirs")); err != nil {
+				t.Error(err)
+			}
+		}
+		return next()
+	}}
+	value, event, err := do(t.Context(), newExecutor(t, p, nil), mustNotRun(t))
+	if err != nil || value != "theirs" || event.Lapsed || event.Outcome != idempotent.OutcomeReplayed {
+		t.Errorf("%q, %v, %+v", value, err, event)
+	}
+}
+
+type noSealer struct{}
+
+func (noSealer) Seal(context.Context, idempotent.Place, []byte) ([]byte, error) {
+	return nil, idempotent.Permanent(errors.New("no access to the key"))
+}
+
+func (noSealer) Open(context.Context, idempotent.Place, []byte) ([]byte, error) {
+	return nil, errors.New("no access to the key")
+}
