@@ -17,7 +17,7 @@ import (
 // of its own is an [*idempotent.Rejected].
 func (s *Store) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
 	if err := s.checkChange(f, c); err != nil {
-		return idempotent.Record{}, false, err
+		return idempotent.Record{}, false, s.refused("Change", err)
 	}
 	switch {
 	case c.Release == idempotent.ReleaseDelete:

@@ -25,7 +25,7 @@ func (s *Store) checkCreate(r idempotent.Record, with any) error {
 		return errNotFinishing
 	}
 	if r.Attempt < 0 || r.Refunds < 0 {
-		return errors.New("dynamo: Create of a record with a negative number of attempts or refunds")
+		return errors.New("Create of a record with a negative number of attempts or refunds")
 	}
 	return errors.Join(checkTimes(r.Lease, r.Expires), checkText(r.Owner, r.Fingerprint))
 }
@@ -51,20 +51,20 @@ func transactionOf(with any) (*Tx, error) {
 	}
 	t, ok := with.(*Tx)
 	if !ok || t == nil {
-		return nil, fmt.Errorf("dynamo: this store does not know writes of type %T; it takes a *dynamo.Tx that is not nil", with)
+		return nil, fmt.Errorf("this store does not know writes of type %T; it takes a *dynamo.Tx that is not nil", with)
 	}
 	return t, nil
 }
 
-var errNotFinishing = errors.New("dynamo: a transaction comes only with a write that finishes the record")
+var errNotFinishing = errors.New("a transaction comes only with a write that finishes the record")
 
 // checkTimes keeps to what decode accepts.
 func checkTimes(lease, expires time.Time) error {
 	if !lease.IsZero() && (lease.UnixMilli() < 0 || lease.UnixMilli() > maxMillis) {
-		return errors.New("dynamo: a lease that is not between the years 1970 and 9999")
+		return errors.New("a lease that is not between the years 1970 and 9999")
 	}
 	if !expires.IsZero() && (expires.Unix() < 0 || expires.Unix() > maxSeconds) {
-		return errors.New("dynamo: an expiration that is not between the years 1970 and 9999")
+		return errors.New("an expiration that is not between the years 1970 and 9999")
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func checkTimes(lease, expires time.Time) error {
 func checkText(texts ...string) error {
 	for _, s := range texts {
 		if !utf8.ValidString(s) {
-			return errors.New("dynamo: an owner, fingerprint or name of a step that is not valid UTF-8")
+			return errors.New("an owner, fingerprint or name of a step that is not valid UTF-8")
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 // its own is an [*idempotent.Rejected].
 func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
 	if err := s.checkCreate(r, with); err != nil {
-		return idempotent.Record{}, false, err
+		return idempotent.Record{}, false, s.refused("Create", err)
 	}
 	r.Lease, r.Expires = wholeMillis(r.Lease), wholeSeconds(r.Expires)
 	if r.Status != idempotent.InProgress {
@@ -27,7 +27,7 @@ func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time,
 	}
 	t, err := transactionOf(with)
 	if err != nil {
-		return idempotent.Record{}, false, err
+		return idempotent.Record{}, false, s.refused("Create", err)
 	}
 	item := s.item(r)
 	s.putResult(item, &r)

@@ -71,6 +71,12 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
+// refused is the error of a call that was not sent, as the table could not hold
+// what it asks for.
+func (s *Store) refused(op string, err error) error {
+	return &Error{Op: op, Table: s.table, Err: err}
+}
+
 func (s *Store) fail(op string, err error) error {
 	unavailable := isUnavailable(err)
 	return &Error{

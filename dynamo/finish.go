@@ -23,7 +23,7 @@ func (s *Store) finish(ctx context.Context, f idempotent.Fence, c idempotent.Cha
 
 	t, err := transactionOf(c.With)
 	if err != nil {
-		return idempotent.Record{}, false, err
+		return idempotent.Record{}, false, s.refused("Change", err)
 	}
 	if t != nil {
 		return s.finishWith(ctx, t, f, c, r, known)

@@ -59,11 +59,11 @@ func (l *layout) checkID(id string) error {
 	}
 	switch {
 	case id == "":
-		return fmt.Errorf("dynamo: the id of the record is empty")
+		return fmt.Errorf("the id of the record is empty")
 	case len(id) > limit:
-		return fmt.Errorf("dynamo: the id of the record has %d bytes; the table's key takes %d", len(id), limit)
+		return fmt.Errorf("the id of the record has %d bytes; the table's key takes %d", len(id), limit)
 	case !utf8.ValidString(id):
-		return fmt.Errorf("dynamo: the id of the record is not valid UTF-8")
+		return fmt.Errorf("the id of the record is not valid UTF-8")
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"unicode/utf8"
@@ -131,9 +130,9 @@ func (a Attributes) validate() error {
 	for _, name := range names {
 		switch {
 		case seen[name]:
-			return fmt.Errorf("dynamo: Options.Attributes uses the name %q twice", name)
+			return &OptionsError{Reason: fmt.Sprintf("Options.Attributes uses the name %q twice", name)}
 		case len(name) > maxNameBytes || !utf8.ValidString(name):
-			return fmt.Errorf("dynamo: Options.Attributes: %.40q is not UTF-8 text of at most %d bytes", name, maxNameBytes)
+			return &OptionsError{Reason: fmt.Sprintf("Options.Attributes: %.40q is not UTF-8 text of at most %d bytes", name, maxNameBytes)}
 		}
 		seen[name] = true
 	}
@@ -157,11 +156,11 @@ func (o *Options) resolve() (Options, error) {
 		}
 	case Native:
 		if r.CompressAbove > 0 {
-			return r, errors.New("dynamo: Options.CompressAbove with Native: the other readers of native results cannot decompress; leave it 0")
+			return r, &OptionsError{Reason: "Options.CompressAbove with Native: the other readers of native results cannot decompress; leave it 0"}
 		}
 		r.CompressAbove = -1
 	default:
-		return r, fmt.Errorf("dynamo: Options.Data is %d; it must be Text or Native", r.Data)
+		return r, &OptionsError{Reason: fmt.Sprintf("Options.Data is %d; it must be Text or Native", r.Data)}
 	}
 	return r, r.resolvePartition()
 }
@@ -169,7 +168,7 @@ func (o *Options) resolve() (Options, error) {
 func (o *Options) resolvePartition() error {
 	if o.Attributes.SortKey == "" {
 		if o.Partition != "" || o.Shards != 0 {
-			return errors.New("dynamo: Options.Partition and Shards are for composite keys; set Options.Attributes.SortKey as well")
+			return &OptionsError{Reason: "Options.Partition and Shards are for composite keys; set Options.Attributes.SortKey as well"}
 		}
 		return nil
 	}
@@ -177,11 +176,17 @@ func (o *Options) resolvePartition() error {
 		o.Partition = "idempotency#" + os.Getenv("AWS_LAMBDA_FUNCTION_NAME")
 	}
 	if o.Shards < 0 {
-		return fmt.Errorf("dynamo: Options.Shards is %d; it must not be negative", o.Shards)
+		return &OptionsError{Reason: fmt.Sprintf("Options.Shards is %d; it must not be negative", o.Shards)}
 	}
 	// 20 bytes are the longest "#" and number.
 	if !utf8.ValidString(o.Partition) || len(o.Partition) > maxPartitionKeyBytes-20 {
-		return fmt.Errorf("dynamo: Options.Partition must be UTF-8 text of at most %d bytes", maxPartitionKeyBytes-20)
+		return &OptionsError{Reason: fmt.Sprintf("Options.Partition must be UTF-8 text of at most %d bytes", maxPartitionKeyBytes-20)}
 	}
 	return nil
 }
+
+// OptionsError reports a mistake in the arguments of [New], [NewOutbox] or
+// [CreateTable]. Nothing was sent.
+type OptionsError struct{ Reason string }
+
+func (e *OptionsError) Error() string { return "dynamo: " + e.Reason }

@@ -54,10 +54,10 @@ type OutboxOptions struct {
 // It sends nothing.
 func NewOutbox(client OutboxClient, table string, options *OutboxOptions) (*Outbox, error) {
 	if client == nil {
-		return nil, errors.New("dynamo: the client is nil")
+		return nil, &OptionsError{Reason: "the client is nil"}
 	}
 	if table == "" {
-		return nil, errors.New("dynamo: the name of the outbox is empty")
+		return nil, &OptionsError{Reason: "the name of the outbox is empty"}
 	}
 	o := OutboxOptions{}
 	if options != nil {
@@ -67,7 +67,7 @@ func NewOutbox(client OutboxClient, table string, options *OutboxOptions) (*Outb
 	case o.Retention == 0:
 		o.Retention = 24 * time.Hour
 	case o.Retention < 0:
-		return nil, fmt.Errorf("dynamo: OutboxOptions.Retention is %v; it must not be negative", o.Retention)
+		return nil, &OptionsError{Reason: fmt.Sprintf("OutboxOptions.Retention is %v; it must not be negative", o.Retention)}
 	}
 	return &Outbox{client: client, table: table, keep: o.Retention}, nil
 }

@@ -37,10 +37,10 @@ var _ idempotent.Transactional = (*Store)(nil)
 // sends nothing: whether the table fits shows at the first call.
 func New(client Client, table string, options *Options) (*Store, error) {
 	if client == nil {
-		return nil, errors.New("dynamo: the client is nil")
+		return nil, &OptionsError{Reason: "the client is nil"}
 	}
 	if table == "" {
-		return nil, errors.New("dynamo: the name of the table is empty")
+		return nil, &OptionsError{Reason: "the name of the table is empty"}
 	}
 	o, err := options.resolve()
 	if err != nil {
@@ -48,7 +48,7 @@ func New(client Client, table string, options *Options) (*Store, error) {
 	}
 	c, err := newCodec(o.Data, o.CompressAbove)
 	if err != nil {
-		return nil, err
+		return nil, &OptionsError{Reason: err.Error()}
 	}
 	return &Store{client: client, table: table, outbox: o.Outbox, codec: c, layout: newLayout(o)}, nil
 }
@@ -58,7 +58,7 @@ func New(client Client, table string, options *Options) (*Store, error) {
 // error, where there is none.
 func (s *Store) Get(ctx context.Context, id string) (idempotent.Record, error) {
 	if err := s.layout.checkID(id); err != nil {
-		return idempotent.Record{}, err
+		return idempotent.Record{}, s.refused("Get", err)
 	}
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		ConsistentRead: aws.Bool(true),

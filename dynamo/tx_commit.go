@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -22,14 +21,14 @@ var errOldToken = errors.New("its token is older than the 9 minutes for which it
 // as [idempotent.Transactional] says.
 func (s *Store) Commit(ctx context.Context, id string, with any) error {
 	if err := s.layout.checkID(id); err != nil {
-		return err
+		return s.refused("Commit", err)
 	}
 	t, err := transactionOf(with)
 	if err != nil {
-		return err
+		return s.refused("Commit", err)
 	}
 	if t == nil {
-		return fmt.Errorf("dynamo: Commit without a transaction")
+		return s.refused("Commit", errors.New("there is no transaction"))
 	}
 	_, _, err = s.commit(ctx, t, arguments{store: s, id: id}, nil)
 	return err

@@ -61,7 +61,7 @@ func (t *Tx) request(a arguments, own *recordWrite) (*request, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.sealed {
-		return nil, errors.New("dynamo: the transaction is not sealed; its handler may still add to it")
+		return nil, a.store.refused("Commit", errors.New("the transaction is not sealed; its handler may still add to it"))
 	}
 	for _, r := range t.requests {
 		if reflect.DeepEqual(r.asked, a) {

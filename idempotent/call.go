@@ -99,7 +99,7 @@ func (c *call) withoutKey(ctx context.Context, err error) error {
 	missing, ok := err.(*MissingKeyError)
 	if !ok || missing.Part != "id" || c.x.config.OnMissingKey != RunMissingKey {
 		c.event.Outcome = OutcomeFailed
-		return err
+		return unmarked(err)
 	}
 	c.id = unprotectedID()
 	return c.bypass(ctx)

@@ -22,6 +22,14 @@ var (
 	ErrTimedOut          = errors.New("idempotent: timed out")
 )
 
+// ConfigError reports every mistake in the arguments of [New], a line each.
+type ConfigError struct{ Err error }
+
+func (e *ConfigError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
 // InProgressError says that another call with the same key is running. Retry
 // after a while: the retry gets the result, or takes over once the lease of
 // the other has lapsed.

@@ -37,8 +37,8 @@ type Executor struct {
 // [Event]. Renaming it loses the records. At most 255 bytes of UTF-8,
 // without '#' and control characters.
 //
-// A nil config stands for all defaults. Every mistake in it is reported here,
-// not at the first call.
+// A nil config stands for all defaults. Every mistake in it is reported here as a
+// [*ConfigError], not at the first call.
 //
 // If the environment variable ONCE_DISABLED is true ("1", "true"), calls of
 // this Executor run their handler unprotected: no record is read or written,
@@ -49,7 +49,7 @@ func New(operation string, store Store, config *Config) (*Executor, error) {
 	full := config.withDefaults()
 	disabled, err := disabledByEnvironment()
 	if err := errors.Join(checkOperation(operation), checkStore(store, full.Optimistic), full.validate(), err); err != nil {
-		return nil, err
+		return nil, &ConfigError{Err: err}
 	}
 	x := &Executor{
 		operation: operation,
@@ -76,13 +76,13 @@ func New(operation string, store Store, config *Config) (*Executor, error) {
 func checkOperation(operation string) error {
 	const limit = 255
 	if operation == "" {
-		return errors.New("idempotent: the operation has no name")
+		return &InvalidKeyError{"operation", "is empty; give what is protected a stable name"}
 	}
 	if err := checkText("operation", operation, limit, false); err != nil {
 		return err
 	}
 	if strings.Contains(operation, "#") {
-		return fmt.Errorf("idempotent: the operation %q has a '#', which ends its part of a record's id", operation)
+		return &InvalidKeyError{"operation", fmt.Sprintf("%q has a '#', which ends its part of a record's id", operation)}
 	}
 	return nil
 }

@@ -92,6 +92,11 @@ func mustNotRun(t testing.TB) func(context.Context) (string, error) {
 // do calls with an event, for tests that look at the outcome.
 func do(ctx context.Context, x *idempotent.Executor, fn func(context.Context) (string, error)) (string, *idempotent.Event, error) {
 	ctx, event := idempotent.WithEvent(ctx)
-	value, err := idempotent.Do(ctx, x, theKey, fn)
+	var own error
+	value, err := idempotent.Do(ctx, x, theKey, func(ctx context.Context) (value string, _ error) {
+		value, own = fn(ctx)
+		return value, own
+	})
+	mustBeNamed(err, own)
 	return value, event, err
 }

@@ -1,10 +1,10 @@
 package idempotent
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -71,7 +71,7 @@ func (x *Executor) identify(key Key) (identity, error) {
 // RecordID is the id of the record of a key under an operation, for tools that
 // look at a table.
 func RecordID(operation string, key Key) (string, error) {
-	if err := errors.Join(checkOperation(operation), key.validate()); err != nil {
+	if err := cmp.Or(checkOperation(operation), key.validate()); err != nil {
 		return "", err
 	}
 	if key.Record != "" {

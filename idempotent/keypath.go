@@ -91,7 +91,7 @@ func (p keyPath) id(req any) (string, error) {
 		return "", caller.err
 	}
 	if err != nil {
-		return "", errors.New("idempotent: key expression does not apply to the request")
+		return "", &InvalidKeyError{"ID", "cannot be taken from the request: the key expression does not apply to it"}
 	}
 	if vacuous(result) {
 		return "", &MissingKeyError{Part: "id"}

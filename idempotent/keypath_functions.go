@@ -78,7 +78,7 @@ func (c *pathCaller) CallFunction(name string, args []any) (any, error) {
 	}
 	if !errors.Is(err, ErrInvalidPayload) && !errors.Is(err, ErrMissingKey) {
 		// The text of the library's errors quotes the arguments.
-		err = fmt.Errorf("idempotent: key expression: the arguments of %s have the wrong type or value", name)
+		err = &InvalidKeyError{"ID", fmt.Sprintf("cannot be taken from the request: the arguments of %s have the wrong type or value", name)}
 	}
 	if c.err == nil {
 		c.err = err

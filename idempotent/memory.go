@@ -84,7 +84,7 @@ func (m *Memory) Get(ctx context.Context, id string) (Record, error) {
 		return Record{}, err
 	}
 	if id == "" {
-		return Record{}, errEmptyID
+		return Record{}, &InvalidWriteError{Reason: emptyID}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +99,7 @@ func (m *Memory) Get(ctx context.Context, id string) (Record, error) {
 // what another library would have written.
 func (m *Memory) Put(r Record) error {
 	if r.ID == "" {
-		return errEmptyID
+		return &InvalidWriteError{Reason: emptyID}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -139,7 +139,7 @@ func (m *Memory) remove(id string) {
 
 func refuse(ctx context.Context, with any) error {
 	if with != nil {
-		return fmt.Errorf("idempotent: the in-memory store cannot commit a %T together with a record", with)
+		return &InvalidWriteError{Reason: fmt.Sprintf("the in-memory store cannot commit a %T together with a record", with)}
 	}
 	return ctx.Err()
 }

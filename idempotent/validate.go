@@ -1,9 +1,6 @@
 package idempotent
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Validate reports why r cannot be given to [Store.Create]. Stores call it
 // before they write: a record that no reading of the protocol can produce is
@@ -12,15 +9,15 @@ func (r Record) Validate() error {
 	switch r.Status {
 	case InProgress, Completed, Failed:
 	default:
-		return fmt.Errorf("idempotent: cannot create a record with status %q", r.Status)
+		return &InvalidWriteError{Reason: fmt.Sprintf("cannot create a record with status %q", r.Status)}
 	}
 	switch {
 	case r.ID == "":
-		return errEmptyID
+		return &InvalidWriteError{Reason: emptyID}
 	case len(r.Steps) > 0:
-		return errors.New("idempotent: cannot create a record with finished steps")
+		return &InvalidWriteError{Reason: "cannot create a record with finished steps"}
 	case results(r.Data, r.Payload, r.Unavailable) > 1:
-		return errManyResults
+		return &InvalidWriteError{Reason: manyResults}
 	}
 	return nil
 }
@@ -30,12 +27,12 @@ func (r Record) Validate() error {
 // and removed) and quietly carry out others.
 func (c Change) Validate(f Fence) error {
 	if f.ID == "" {
-		return errEmptyID
+		return &InvalidWriteError{Reason: emptyID}
 	}
 	if c.Owner == "" && f.Owner == "" {
 		// Not even compared with the attempt, such a write would let anybody
 		// change a record that was released.
-		return errors.New("idempotent: a change without a new owner needs the owner in its fence")
+		return &InvalidWriteError{Reason: "a change without a new owner needs the owner in its fence"}
 	}
 	switch {
 	case c.Release != 0:
@@ -43,24 +40,24 @@ func (c Change) Validate(f Fence) error {
 	case c.Status != Absent:
 		return c.validateFinish(f)
 	case results(c.Data, c.Payload, c.Unavailable) > 0:
-		return errors.New("idempotent: a change has a result but no status")
+		return &InvalidWriteError{Reason: "a change has a result but no status"}
 	case c.Owner != "" && c.Lease.IsZero():
-		return errors.New("idempotent: a takeover needs a lease")
+		return &InvalidWriteError{Reason: "a takeover needs a lease"}
 	case len(c.Steps) > 0:
 		return c.validateSteps()
 	case c.Lease.IsZero():
-		return errors.New("idempotent: a change sets nothing")
+		return &InvalidWriteError{Reason: "a change sets nothing"}
 	}
 	return nil
 }
 
 func (c Change) validateRelease() error {
 	if c.Release > ReleaseRefund {
-		return fmt.Errorf("idempotent: unknown release %d", c.Release)
+		return &InvalidWriteError{Reason: fmt.Sprintf("unknown release %d", c.Release)}
 	}
 	if c.Owner != "" || !c.Lease.IsZero() || !c.Expires.IsZero() || len(c.Steps) > 0 ||
 		c.Fingerprint != "" || c.Status != Absent || results(c.Data, c.Payload, c.Unavailable) > 0 {
-		return errors.New("idempotent: a release sets nothing else")
+		return &InvalidWriteError{Reason: "a release sets nothing else"}
 	}
 	return nil
 }
@@ -68,23 +65,23 @@ func (c Change) validateRelease() error {
 func (c Change) validateFinish(f Fence) error {
 	switch {
 	case c.Status != Completed && c.Status != Failed:
-		return fmt.Errorf("idempotent: cannot change the status to %q", c.Status)
+		return &InvalidWriteError{Reason: fmt.Sprintf("cannot change the status to %q", c.Status)}
 	case !c.Lease.IsZero() || len(c.Steps) > 0:
-		return errors.New("idempotent: a finished record has neither lease nor steps")
+		return &InvalidWriteError{Reason: "a finished record has neither lease nor steps"}
 	case results(c.Data, c.Payload, c.Unavailable) > 1:
-		return errManyResults
+		return &InvalidWriteError{Reason: manyResults}
 	case c.Owner != "" && (f.Owner != "" || f.Lease.IsZero() || !f.Lease.Equal(LeaseEnded)):
-		return errors.New("idempotent: only a record that was released can be adopted")
+		return &InvalidWriteError{Reason: "only a record that was released can be adopted"}
 	}
 	return nil
 }
 
 func (c Change) validateSteps() error {
 	if !c.Lease.IsZero() {
-		return errors.New("idempotent: steps and a lease are never written together")
+		return &InvalidWriteError{Reason: "steps and a lease are never written together"}
 	}
 	if _, ok := c.Steps[""]; ok {
-		return errors.New("idempotent: a step needs a name")
+		return &InvalidWriteError{Reason: "a step needs a name"}
 	}
 	return nil
 }
@@ -100,7 +97,13 @@ func results(data []byte, payload, unavailable string) int {
 	return n
 }
 
-var (
-	errEmptyID     = errors.New("idempotent: a record needs an id")
-	errManyResults = errors.New("idempotent: a record has either data, or a reference to it, or a reason why it is unavailable")
+const (
+	emptyID     = "a record needs an id"
+	manyResults = "a record has either data, or a reference to it, or a reason why it is unavailable"
 )
+
+// InvalidWriteError, for authors of stores, reports a write that the protocol
+// does not make. Nothing was written. The code of the caller has to change.
+type InvalidWriteError struct{ Reason string }
+
+func (e *InvalidWriteError) Error() string { return "idempotent: invalid write: " + e.Reason }

@@ -1,0 +1,110 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/errortypes"
+)
+
+// Step Functions match the name of a type, so that each error that leaves has
+// one. Where an error is made that has none, something else wraps it.
+func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
+	walked, err := errortypes.Parse(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		item        = "Store.read or Outbox.Pending makes it an Error"
+		refused     = "Store.refused makes it an Error"
+		table       = "tableError makes it an Error"
+		transaction = "Tx.add or Tx.Publish makes it a TransactionError"
+	)
+	for _, fault := range walked.Unexplained(map[string]string{
+		"Store.decode": item, "Store.decodeSteps": item, "decoder.*": item, "codec.*": item,
+		"readMessage": item, "readOutbox": item, "writeJSON": item, "writeString": item,
+		"Store.checkChange": refused, "Store.checkCreate": refused, "Store.Commit": refused, "Tx.request": refused,
+		"checkText": refused, "checkTimes": refused, "layout.checkID": refused, "transactionOf": refused,
+		"checkSchema": table, "enableTTL": table,
+		"Message.validate": transaction, "both": transaction, "marshal": transaction, "parts": transaction, "raw": transaction, "updateOf": transaction,
+		"refusal":    "it is the Err of a TransactionError",
+		"Store.step": "Store.fail makes it an Error",
+	}) {
+		t.Error(fault)
+	}
+}
+
+// Without a server: what is refused before anything is sent.
+func TestRefusalsHaveExportedTypes(t *testing.T) {
+	client := wireClient(failing(errors.New("sent")))
+	s, err := New(client, "records", &Options{CompressAbove: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := func(id string) idempotent.Record {
+		return idempotent.Record{ID: id, Status: idempotent.InProgress, Owner: "o", Attempt: 1, Lease: time.Now(), Expires: time.Now()}
+	}
+	bad := record("1")
+	bad.Owner, bad.Expires = "\xff", time.Unix(-1, 0)
+	change := func(c idempotent.Change) error {
+		_, _, err := s.Change(t.Context(), idempotent.Fence{ID: "1", Owner: "o"}, c)
+		return err
+	}
+	ctx := context.Background()
+	for name, refuse := range map[string]func() error{
+		"Get without an id":        func() error { _, err := s.Get(ctx, ""); return err },
+		"Create without an id":     func() error { _, _, err := s.Create(ctx, record(""), time.Time{}, nil); return err },
+		"Create of two mistakes":   func() error { _, _, err := s.Create(ctx, bad, time.Time{}, nil); return err },
+		"Create with something":    func() error { _, _, err := s.Create(ctx, record("1"), time.Time{}, 1); return err },
+		"Change of nothing":        func() error { return change(idempotent.Change{}) },
+		"Change with something":    func() error { return change(idempotent.Change{Status: idempotent.Completed, With: 1}) },
+		"Change with an open Tx":   func() error { return change(idempotent.Change{Status: idempotent.Completed, With: new(Tx)}) },
+		"Commit without an id":     func() error { return s.Commit(ctx, "", new(Tx)) },
+		"Commit of nothing":        func() error { return s.Commit(ctx, "1", nil) },
+		"Commit of something":      func() error { return s.Commit(ctx, "1", 1) },
+		"Commit of an open Tx":     func() error { return s.Commit(ctx, "1", new(Tx)) },
+		"a step that is too large": func() error { return change(idempotent.Change{Steps: map[string][]byte{"s": make([]byte, 500<<10)}}) },
+	} {
+		refused, ok := refuse().(*Error)
+		if !ok || refused.Table != "records" || refused.Op == "" || errors.Is(refused, idempotent.ErrUnavailable) {
+			t.Errorf("%s: %T: %v", name, refuse(), refuse())
+		}
+	}
+}
+
+func TestMistakesInOptionsHaveAnExportedType(t *testing.T) {
+	client := wireClient(failing(errors.New("sent")))
+	for name, refuse := range map[string]func() error{
+		"no client":    func() error { _, err := New(nil, "t", nil); return err },
+		"no table":     func() error { _, err := New(client, "", nil); return err },
+		"a name twice": func() error { _, err := New(client, "t", &Options{Attributes: Attributes{Owner: "id"}}); return err },
+		"a long name": func() error {
+			_, err := New(client, "t", &Options{Attributes: Attributes{Owner: strings.Repeat("n", 1<<20)}})
+			return err
+		},
+		"a format":            func() error { _, err := New(client, "t", &Options{Data: 9}); return err },
+		"compressed and read": func() error { _, err := New(client, "t", &Options{Data: Native, CompressAbove: 1}); return err },
+		"a partition":         func() error { _, err := New(client, "t", &Options{Partition: "p"}); return err },
+		"shards": func() error {
+			_, err := New(client, "t", &Options{Attributes: Attributes{SortKey: "sk"}, Shards: -1})
+			return err
+		},
+		"a long partition": func() error {
+			_, err := New(client, "t", &Options{Attributes: Attributes{SortKey: "sk"}, Partition: strings.Repeat("p", 1<<12)})
+			return err
+		},
+		"an outbox, no client": func() error { _, err := NewOutbox(nil, "t", nil); return err },
+		"an outbox, no table":  func() error { _, err := NewOutbox(client, "", nil); return err },
+		"its retention":        func() error { _, err := NewOutbox(client, "t", &OutboxOptions{Retention: -1}); return err },
+	} {
+		if err := refuse(); err == nil || !isOptionsError(err) {
+			t.Errorf("%s: %T: %v", name, err, err)
+		}
+	}
+}
+
+func isOptionsError(err error) bool { _, ok := err.(*OptionsError); return ok }

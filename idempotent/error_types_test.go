@@ -1,0 +1,187 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/errortypes"
+)
+
+// lambdaType is the name by which Lambda reports an error, and Step Functions
+// match it.
+func lambdaType(err error) string {
+	t := reflect.TypeOf(err)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}
+
+// mustBeNamed panics for an error of this package that nobody can name, and that
+// is not the handler's own. Nearly every call of the tests passes here.
+func mustBeNamed(err, own error) {
+	if err == nil || errors.Is(own, err) {
+		return
+	}
+	switch t := lambdaType(err); t {
+	case "errorString", "wrapError", "wrapErrors", "joinError", "permanentError", "retryableError", "undisclosed":
+		if strings.HasPrefix(err.Error(), "idempotent: ") {
+			panic(fmt.Sprintf("a call returns an error of the type %s: %v", t, err))
+		}
+	}
+}
+
+// A type that no call returns is one that no test has looked at.
+func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
+	walked, err := errortypes.Parse(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(store idempotent.Store, config *idempotent.Config, fn func(context.Context) (string, error)) error {
+		_, _, err := do(t.Context(), newExecutor(t, store, config), fn)
+		return err
+	}
+	again := func(config *idempotent.Config, key idempotent.Key, first error) error {
+		store := idempotent.NewMemory(0)
+		x := newExecutor(t, store, config)
+		_, _ = idempotent.Do(t.Context(), x, theKey, failsWith(first))
+		_, err := idempotent.Do(t.Context(), x, key, returns(""))
+		return err
+	}
+	other := theKey
+	other.Payload = 2
+	key := func(key idempotent.Key) error {
+		_, err := idempotent.Do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), key, mustNotRun(t))
+		return err
+	}
+	provoked := map[string]func() error{
+		"CompensationError": func() error { return call(idempotent.NewMemory(0), nil, chargeWithoutUndo) },
+		"ConfigError": func() error {
+			_, err := idempotent.New("a#b", nil, &idempotent.Config{MaxAttempts: -1, Wait: -1})
+			return err
+		},
+		"InProgressError": func() (err error) {
+			store := idempotent.NewMemory(0)
+			_ = call(store, nil, func(context.Context) (string, error) {
+				err = call(store, nil, mustNotRun(t))
+				return "", nil
+			})
+			return err
+		},
+		"InvalidKeyError":     func() error { return key(idempotent.Key{ID: "\x00"}) },
+		"InvalidPayloadError": func() error { return key(idempotent.Key{ID: "k", Payload: func() {}}) },
+		"InvalidWriteError": func() error {
+			_, _, err := idempotent.NewMemory(0).Create(t.Context(), idempotent.Record{}, time.Time{}, nil)
+			return err
+		},
+		"KeyReusedError": func() error { return again(nil, other, idempotent.Permanent(errCrash)) },
+		"LeaseLostError": func() error {
+			store := idempotent.NewMemory(0)
+			return call(store, nil, func(context.Context) (string, error) {
+				r := stored(t, store)
+				r.Owner, r.Attempt = "another", 2
+				return "", store.Put(r)
+			})
+		},
+		"MemoryFullError": func() error {
+			full := idempotent.NewMemory(1)
+			r := idempotent.Record{ID: "1", Status: idempotent.InProgress, Owner: "o", Lease: time.Now().Add(time.Hour), Expires: time.Now().Add(time.Hour)}
+			_ = full.Put(r)
+			r.ID = "2"
+			return full.Put(r)
+		},
+		"MissingKeyError":     func() error { return key(idempotent.Key{}) },
+		"OutcomeUnknownError": func() error { return again(&idempotent.Config{MaxAttempts: 1}, theKey, errCrash) },
+		"Rejected":            func() error { return newBank().Commit(t.Context(), "1", &entry{refused: errCrash}) },
+		"ReplayedError":       func() error { return again(nil, theKey, idempotent.Permanent(errCrash)) },
+		"ResultUnavailableError": func() error {
+			store := idempotent.NewMemory(0)
+			_ = call(store, nil, returns("text"))
+			_, err := idempotent.Do(t.Context(), newExecutor(t, store, nil), theKey, func(context.Context) (int, error) { return 0, nil })
+			return err
+		},
+		"StepError": func() error {
+			return call(idempotent.NewMemory(0), nil, func(ctx context.Context) (string, error) { return idempotent.Step(ctx, "", returns("")) })
+		},
+		"StoreError": func() error { return call(claimsFail(idempotent.NewMemory(0)), nil, mustNotRun(t)) },
+		"TimedOutError": func() (err error) {
+			store := claimsFail(idempotent.NewMemory(0))
+			store.create, store.change = nil, func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+				if !c.Lease.IsZero() {
+					return idempotent.Record{}, false, errNetwork
+				}
+				return next()
+			}
+			return call(store, &idempotent.Config{Lease: 20 * time.Millisecond, Reserve: time.Millisecond}, untilItEnds(context.Cause))
+		},
+	}
+	for _, name := range walked.Types() {
+		provoke := provoked[name]
+		if provoke == nil {
+			t.Errorf("%s is in no case of this test", name)
+			continue
+		}
+		err := provoke()
+		if err == nil || lambdaType(err) != name {
+			t.Errorf("%s leaves as %T: %v", name, err, err)
+		}
+	}
+}
+
+// Where an error is made that nobody could name, something else wraps it.
+func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
+	walked, err := errortypes.Parse(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		call    = "part of a call, whose errors pass mustBeNamed in these tests"
+		asNew   = "New wraps it in a ConfigError"
+		asPanic = "Path panics with it"
+		asText  = "embeddedError makes it an InvalidPayloadError"
+	)
+	for _, fault := range walked.Unexplained(map[string]string{
+		"call.*": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
+		"New": asNew, "Config.validate": asNew, "checkStore": asNew, "disabledByEnvironment": asNew,
+		"compilePath": asPanic, "checkExpression": asPanic, "checkCall": asPanic, "checkArgument": asPanic,
+		"decodeBase64Gzip": asText, "embedded": asText, "toText": asText,
+		"Permanent": "the call takes the mark off", "Retryable": "the call takes the mark off",
+		"LogObserver.text": "it is text",
+	}) {
+		t.Error(fault)
+	}
+}
+
+// The errors of key functions leave as they are.
+func TestErrorsOfKeyFunctionsHaveExportedTypes(t *testing.T) {
+	type request struct{ List, Text any }
+	for expr, r := range map[string]request{
+		"Text.length(@)":          {Text: 1},
+		"powertools_base64(Text)": {Text: "%"},
+		"sort(List)":              {List: []any{1, "a"}},
+		"Missing":                 {},
+	} {
+		_, err := idempotent.Wrap(newExecutor(t, idempotent.NewMemory(0), nil), idempotent.Path[request](expr),
+			func(ctx context.Context, _ request) (string, error) { return mustNotRun(t)(ctx) })(t.Context(), r)
+		switch name := lambdaType(err); name {
+		case "InvalidKeyError", "InvalidPayloadError", "MissingKeyError":
+		default:
+			t.Errorf("%s: %s: %v", expr, name, err)
+		}
+	}
+	if _, err := idempotent.RecordID("a#b", theKey); lambdaType(err) != "InvalidKeyError" {
+		t.Errorf("RecordID: %T", err)
+	}
+	marked := func(string) (idempotent.Key, error) { return idempotent.Key{}, idempotent.Permanent(errors.New("no")) }
+	_, err := idempotent.Wrap(newExecutor(t, idempotent.NewMemory(0), nil), marked,
+		func(ctx context.Context, _ string) (string, error) { return mustNotRun(t)(ctx) })(t.Context(), "")
+	if lambdaType(err) == "permanentError" {
+		t.Errorf("the mark leaves: %v", err)
+	}
+}

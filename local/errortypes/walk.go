@@ -1,0 +1,224 @@
+// Package errortypes walks the errors that a package makes. Lambda reports an
+// error by the name of its Go type, and Step Functions match on that name: an
+// error that leaves as an *errors.errorString or a *fmt.wrapError cannot be told
+// from any other.
+package errortypes
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Package is the source of one package, without its tests.
+type Package struct {
+	files []*ast.File
+	set   *token.FileSet
+	vars  map[string]bool // package-level errors without a type of their own
+	own   map[string]bool // types with a method Error
+}
+
+// Parse reads the package in a folder.
+func Parse(dir string) (*Package, error) {
+	p := &Package{set: token.NewFileSet(), vars: map[string]bool{}, own: map[string]bool{}}
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(p.set, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		p.files = append(p.files, f)
+	}
+	if len(p.files) == 0 {
+		return nil, fmt.Errorf("errortypes: no package in %s", dir)
+	}
+	for _, f := range p.files {
+		for _, d := range f.Decls {
+			p.declare(d)
+		}
+	}
+	return p, nil
+}
+
+func (p *Package) declare(d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv != nil && d.Name.Name == "Error" {
+			p.own[receiver(d)] = true
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			v, ok := spec.(*ast.ValueSpec)
+			for i := 0; ok && i < len(v.Values); i++ {
+				if untyped(v.Values[i]) {
+					p.vars[v.Names[i].Name] = true
+				}
+			}
+		}
+	}
+}
+
+// Types returns the exported error types of the package, sorted.
+func (p *Package) Types() []string {
+	var all []string
+	for name := range p.own {
+		if ast.IsExported(name) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Bare returns the functions that make or pass on an error without an exported
+// type, with the places where they do. Errors that stand in a value of an
+// exported error type, that are compared, or that a panic takes do not count.
+func (p *Package) Bare() map[string][]string {
+	found := map[string][]string{}
+	for _, f := range p.files {
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil && !describes(d) {
+				name := d.Name.Name
+				if of := receiver(d); of != "" {
+					name = of + "." + name
+				}
+				ast.Walk(&walker{p: p, found: func(n ast.Node) { found[name] = append(found[name], p.set.Position(n.Pos()).String()) }}, d.Body)
+			}
+		}
+	}
+	return found
+}
+
+// describes reports whether a function is a method by which an error tells of
+// itself: what it returns does not leave by itself.
+func describes(d *ast.FuncDecl) bool {
+	return d.Recv != nil && slices.Contains([]string{"Error", "Is", "Unwrap"}, d.Name.Name)
+}
+
+// receiver is the type that a function is a method of, or "".
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return ""
+	}
+	return typeName(d.Recv.List[0].Type)
+}
+
+func typeName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return typeName(e.X)
+	case *ast.IndexExpr:
+		return typeName(e.X)
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+// untyped reports whether an expression makes an error without a type that
+// anybody could name.
+func untyped(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	of, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg, ok := of.X.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	switch pkg.Name + "." + of.Sel.Name {
+	case "errors.New", "errors.Join", "fmt.Errorf":
+		return true
+	}
+	return false
+}
+
+// Unexplained compares what Bare returns with the reasons why such an error does
+// not leave its package by itself: a reason for each function, by its name or by
+// a pattern as of path.Match. It returns the functions without a reason, with
+// their places, and the reasons without a function.
+func (p *Package) Unexplained(reasons map[string]string) []string {
+	var faults []string
+	used := map[string]bool{}
+	for function, places := range p.Bare() {
+		explained := false
+		for pattern, reason := range reasons {
+			if ok, err := path.Match(pattern, function); ok && err == nil && reason != "" {
+				explained, used[pattern] = true, true
+			}
+		}
+		if !explained {
+			faults = append(faults, fmt.Sprintf("%s makes an error without an exported type: %s", function, strings.Join(places, ", ")))
+		}
+	}
+	for pattern := range reasons {
+		if !used[pattern] {
+			faults = append(faults, fmt.Sprintf("%s makes no such error, or has no reason for it", pattern))
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+type walker struct {
+	p     *Package
+	found func(ast.Node)
+}
+
+func (w *walker) Visit(n ast.Node) ast.Visitor {
+	switch n := n.(type) {
+	case *ast.CompositeLit:
+		name := typeName(n.Type)
+		if isErrorType(name) {
+			return nil
+		}
+		if w.p.own[name] {
+			w.found(n)
+		}
+	case *ast.CallExpr:
+		if untyped(n) {
+			w.found(n)
+			return nil
+		}
+		if slices.Contains([]string{"panic", "Is", "is", "ErrorIs"}, typeName(n.Fun)) {
+			return nil
+		}
+	case *ast.BinaryExpr:
+		if n.Op == token.EQL || n.Op == token.NEQ {
+			return nil
+		}
+	case *ast.CaseClause:
+		for _, s := range n.Body {
+			ast.Walk(w, s)
+		}
+		return nil
+	case *ast.Ident:
+		if w.p.vars[n.Name] {
+			w.found(n)
+		}
+	}
+	return w
+}
+
+// isErrorType knows exported error types by their names, also those of other
+// packages.
+func isErrorType(name string) bool {
+	return ast.IsExported(name) && (strings.HasSuffix(name, "Error") || name == "Rejected")
+}
