@@ -2,6 +2,7 @@ package idempotent_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -92,7 +93,7 @@ func (b *bank) Commit(_ context.Context, _ string, with any) error {
 
 func (b *bank) holds(t *testing.T, want ...string) {
 	t.Helper()
-	if len(b.booked) != len(want) {
+	if !slices.Equal(b.booked, want) {
 		t.Errorf("booked %q, want %q", b.booked, want)
 	}
 }

@@ -47,11 +47,11 @@ func TestOptimisticLosersGetTheWinnersResult(t *testing.T) {
 	}
 	all.Wait()
 	for _, value := range values {
-		if value != b.booked[0] {
-			t.Errorf("%q, although %q is booked", value, b.booked)
+		if value != values[0] {
+			t.Errorf("two answers: %q and %q", value, values[0])
 		}
 	}
-	b.holds(t, "one")
+	b.holds(t, values[0])
 }
 
 func TestOptimisticErrors(t *testing.T) {
