@@ -145,6 +145,7 @@ func (rule httpRule) check(t *testing.T, d httpDriver) {
 		}
 		return httpReply{status, http.Header{"Content-Type": {"text/plain"}}, "run " + strconv.Itoa(run)}, nil
 	})
+	given := map[string][]string{} // to each user: what a replay may repeat
 	for i, step := range rule.steps {
 		r := s.get(step.call)
 		if r.status != step.status {
@@ -154,9 +155,16 @@ func (rule httpRule) check(t *testing.T, d httpDriver) {
 		if replay := r.headers.Get("Idempotent-Replayed"); (replay == "true") != step.replay {
 			t.Errorf("step %d: Idempotent-Replayed: %q", i, replay)
 		}
-		own := strings.HasPrefix(r.body, "run ") || step.call.method == http.MethodHead
-		if !own {
+		switch user := step.call.user; {
+		case step.call.method == http.MethodHead:
+		case !strings.HasPrefix(r.body, "run "):
 			isProblem(t, r, step.status)
+		case step.replay && !slices.Contains(given[user], r.body):
+			t.Errorf("step %d: replayed %q, after the answers %q", i, r.body, given[user])
+		case !step.replay && r.body != "run "+strconv.Itoa(step.runs):
+			t.Errorf("step %d: answered %q by run %d", i, r.body, step.runs)
+		case !step.replay:
+			given[user] = append(given[user], r.body)
 		}
 		if leaks(r.body, "amount", key255, "8e03978e") {
 			t.Errorf("step %d: the answer quotes the request: %s", i, r.body)

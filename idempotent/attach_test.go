@@ -12,8 +12,10 @@ import (
 func panics(t *testing.T, what string, fn func()) {
 	t.Helper()
 	defer func() {
-		if recover() == nil {
-			t.Errorf("%s: no panic: it would be lost without a word", what)
+		t.Helper()
+		// A nil dereference is no refusal.
+		if text, ok := recover().(string); !ok || !strings.HasPrefix(text, "idempotent: ") {
+			t.Errorf("%s: it is not refused, but says %q", what, text)
 		}
 	}()
 	fn()

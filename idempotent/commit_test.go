@@ -256,14 +256,7 @@ func TestCommitAloneWhereNothingIsRecorded(t *testing.T) {
 }
 
 func TestAttachWhereNothingWouldCommit(t *testing.T) {
-	refused := func(name string, ctx context.Context) {
-		defer func() {
-			if recover() == nil {
-				t.Errorf("%s: no panic", name)
-			}
-		}()
-		book(ctx, "x")
-	}
+	refused := func(name string, ctx context.Context) { panics(t, name, func() { book(ctx, "x") }) }
 	refused("no call", t.Context())
 	refused("unprotected", idempotent.Unprotected(t.Context()))
 	_, err := idempotent.Do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), theKey, func(ctx context.Context) (int, error) {

@@ -64,19 +64,9 @@ func TestDownstreamKey(t *testing.T) {
 }
 
 func TestDownstreamKeyPanics(t *testing.T) {
-	panics := func(name string, fn func()) {
-		t.Helper()
-		defer func() {
-			t.Helper()
-			if recover() == nil {
-				t.Errorf("%s: no panic", name)
-			}
-		}()
-		fn()
-	}
-	panics("outside of a call", func() { idempotent.DownstreamKey(t.Context(), "charge") })
+	panics(t, "outside of a call", func() { idempotent.DownstreamKey(t.Context(), "charge") })
 	_, _, err := do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
-		panics("without a name", func() { idempotent.DownstreamKey(ctx, "") })
+		panics(t, "without a name", func() { idempotent.DownstreamKey(ctx, "") })
 		return "", nil
 	})
 	if err != nil {

@@ -201,14 +201,9 @@ func TestOptimisticRefusesOtherEffects(t *testing.T) {
 		"DownstreamKey": func(ctx context.Context) { idempotent.DownstreamKey(ctx, "x") },
 		"ChainKey":      func(ctx context.Context) { idempotent.ChainKey(ctx, "x") },
 	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
-			}()
-			do(t.Context(), x, func(ctx context.Context) (string, error) { helper(ctx); return "", nil })
-		}()
+		panics(t, name, func() {
+			_, _, _ = do(t.Context(), x, func(ctx context.Context) (string, error) { helper(ctx); return "", nil })
+		})
 	}
 }
 

@@ -66,6 +66,17 @@ var answerBreakages = []breakage{
 		fails: []string{"Fence/complete/stale_owner", "Exhaustive", "Random"},
 	},
 	{
+		name: "a release answers the record as it was",
+		change: func(b *broken, a alteration) result {
+			res := b.soundChange(a)
+			if res.ok && a.c.Release != 0 {
+				res.r = a.met
+			}
+			return res
+		},
+		fails: []string{"Keep/keep/by_owner_alone", "Keep/refund/by_owner_alone"},
+	},
+	{
 		name: "a cancelled call has lost",
 		change: func(b *broken, a alteration) result {
 			if a.ctx.Err() != nil {

@@ -123,7 +123,8 @@ func diffAnswer(c idempotent.Change, want, got idempotent.Record) string {
 	}
 	part := got
 	if c.Release != 0 {
-		return ""
+		part.Status, part.Owner, part.Lease = want.Status, want.Owner, want.Lease
+		return diff(part, got)
 	}
 	if c.Status != idempotent.Absent {
 		part.Status, part.Data, part.Payload, part.Unavailable = want.Status, want.Data, want.Payload, want.Unavailable

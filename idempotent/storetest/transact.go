@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 
@@ -74,7 +75,7 @@ func (a attached) to(c idempotent.Change) idempotent.Change {
 func (a attached) again(want idempotent.Record, call func() (idempotent.Record, bool, error)) {
 	a.Helper()
 	got, ok, err := call()
-	if err != nil || got.Status != want.Status || got.Owner != want.Owner {
+	if err != nil || got.Status != want.Status || got.Owner != want.Owner || !bytes.Equal(got.Data, want.Data) {
 		a.Errorf("again: ok %v, error %v, answer %s; want %s", ok, err, show(got), show(want))
 	}
 	a.times(1)

@@ -78,8 +78,10 @@ func (l *line) cutTransfer(t *testing.T, lapsed bool, n int, plan []fault) bool 
 	l.faults(append(slices.Repeat([]fault{pass}, n), plan...)...)
 	pace := time.NewTicker(30 * time.Millisecond)
 	defer pace.Stop()
+	got := ""
 	for deadline := time.Now().Add(patience); ; <-pace.C {
-		_, err := tr.do(l.through, key)
+		var err error
+		got, err = tr.do(l.through, key)
 		tr.agrees(what, key)
 		if err == nil {
 			break
@@ -91,8 +93,8 @@ func (l *line) cutTransfer(t *testing.T, lapsed bool, n int, plan []fault) bool 
 	}
 	reached := l.requests() > n
 	l.faults()
-	if _, err := tr.do(l.beside, key); err != nil {
-		t.Errorf("%s: replay: %v", what, err)
+	if again, err := tr.do(l.beside, key); err != nil || again != got {
+		t.Errorf("%s: replayed %q, %v; want %q", what, again, err, got)
 	}
 	if got := tr.balance(tr.to); got != 1 {
 		t.Errorf("%s: transferred %d times", what, got)
@@ -105,7 +107,7 @@ func (tr transfer) do(x *idempotent.Executor, key idempotent.Key) (string, error
 		tx := dynamo.Transaction(ctx)
 		tx.Update(tr.table, map[string]string{"id": tr.from}, expression.Add(expression.Name("balance"), expression.Value(-1)))
 		tx.Update(tr.table, map[string]string{"id": tr.to}, expression.Add(expression.Name("balance"), expression.Value(1)))
-		return "transferred", nil
+		return "transferred by " + rand.Text(), nil
 	})
 }
 

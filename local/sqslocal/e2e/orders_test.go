@@ -114,11 +114,14 @@ func kill(ctx context.Context, t *testing.T, f *function, random *rand.Rand) (ki
 // checkEnd takes a receipt that is void for what it is: the machine was too
 // slow for the visibility timeout, and the message comes again.
 func checkEnd(t *testing.T, err error) {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return // nil: Run joins
+	t.Helper()
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	} else if err == nil {
+		return
 	}
-	for _, err := range joined.Unwrap() {
+	for _, err := range all {
 		if undeleted, ok := errors.AsType[*eventsource.DeleteError](err); ok && undeleted.SenderFault {
 			t.Log(err)
 			continue
