@@ -6,8 +6,13 @@ STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/sqslocal local/cmd/once
 FUZZTIME     ?= 2m
 
-# An example as Lambda runs it: $(call compile,<example>,<absolute path of the bootstrap>)
-compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trimpath -tags lambda.norpc -ldflags '-s -w' -o "$(2)" ./$(1)
+# An example as Lambda runs it: $(call compile,<example>,<absolute path of the bootstrap>).
+# Neither the folder nor the commit is in it: a function whose code is unchanged
+# is not deployed again.
+compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w' -o "$(2)" ./$(1)
+
+# The same for SAM. Without ARTIFACTS_DIR it would be written to /bootstrap.
+artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
 .PHONY: demo crash-matrix once once-large test check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-CheckoutFunction build-RelayFunction
 
@@ -46,7 +51,7 @@ test: check
 	@$(WITH_DYNAMODB) go -C local/sqslocal test -race ./...
 	@echo "== the operator's command, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C local/cmd/once test -race ./...
-	@echo "== the deployment, synthesized (needs Node)"
+	@echo "== the deployment, synthesized (needs Node 22 or later)"
 	@go -C infra test -count=1 ./...
 
 check:
@@ -77,7 +82,7 @@ build:
 	@for main in examples/*/main.go; do \
 		name=$$(basename $$(dirname $$main)); mkdir -p build/$$name; \
 		$(call compile,$$name,$(CURDIR)/build/$$name/bootstrap) || exit 1; \
-		(cd build/$$name && rm -f bootstrap.zip && zip -q -X bootstrap.zip bootstrap) || exit 1; \
+		go run ./local/cmd/lambdazip build/$$name/bootstrap.zip build/$$name/bootstrap || exit 1; \
 		ls -l build/$$name/bootstrap.zip; done
 
 # The CDK app without the CDK's command line, which only deploying needs.
@@ -88,16 +93,16 @@ synth: build
 
 # What SAM calls for a function of template.yaml, with ARTIFACTS_DIR.
 build-PaymentsFunction:
-	@$(call compile,payments,$(ARTIFACTS_DIR)/bootstrap)
+	@$(call artifact,payments)
 
 build-OrdersFunction:
-	@$(call compile,orders,$(ARTIFACTS_DIR)/bootstrap)
+	@$(call artifact,orders)
 
 build-TransferFunction:
-	@$(call compile,transfer,$(ARTIFACTS_DIR)/bootstrap)
+	@$(call artifact,transfer)
 
 build-CheckoutFunction:
-	@$(call compile,checkout,$(ARTIFACTS_DIR)/bootstrap)
+	@$(call artifact,checkout)
 
 build-RelayFunction:
-	@$(call compile,relay,$(ARTIFACTS_DIR)/bootstrap)
+	@$(call artifact,relay)

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -40,5 +41,22 @@ func TestSAMBuilds(t *testing.T) {
 	}
 	if built < 5 {
 		t.Errorf("%d functions", built)
+	}
+}
+
+// Without the folder that SAM names, a build would be written to the root of
+// the file system, or into the sources.
+func TestSAMBuildRefusesWithoutArtifactsDir(t *testing.T) {
+	for _, folder := range []string{"", " ", "artifacts"} {
+		for id := range sam(t).Resources("AWS::Serverless::Function") {
+			// Nothing is built, should make go on: -n only prints.
+			build := exec.CommandContext(t.Context(), "make", "-n", "build-"+id)
+			build.Dir = "../../.."
+			build.Env = append(build.Environ(), "ARTIFACTS_DIR="+folder)
+			out, err := build.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "ARTIFACTS_DIR must be an absolute path") {
+				t.Errorf("%s with ARTIFACTS_DIR=%q: %v\n%s", id, folder, err, out)
+			}
+		}
 	}
 }
