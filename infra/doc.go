@@ -14,6 +14,8 @@
 //		Operations: []string{"place-order"},
 //	})
 //
+// Synthesizing an app needs Node 22 or later.
+//
 // [NewOutbox] and [NewRelay] are for messages that are committed in a
 // transaction, and [GrantTransact] is for what else is.
 //

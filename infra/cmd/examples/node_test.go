@@ -1,0 +1,25 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// Node 20 is past its end of life.
+func TestTextsAskForASupportedNode(t *testing.T) {
+	const oldest = 22
+	said := 0
+	for _, file := range []string{"README.md", "Makefile", "infra/doc.go"} {
+		for _, m := range regexp.MustCompile(`Node (\d+)( or later)?`).FindAllStringSubmatch(read(t, filepath.Join("../../..", file)), -1) {
+			if version, err := strconv.Atoi(m[1]); err != nil || version < oldest || m[2] == "" {
+				t.Errorf("%s says %q, want %d or later", file, m[0], oldest)
+			}
+			said++
+		}
+	}
+	if said == 0 {
+		t.Error("no text says which Node it needs")
+	}
+}
