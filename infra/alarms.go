@@ -65,6 +65,7 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 	}{
 		{"lease lost", "LeaseLost", "a call outlived its lease, and its effect may have happened twice. Compare the lease with how long the handler runs.", 1},
 		{"unknown", "Unknown", "nobody knows whether the effect happened. Find out, and resolve the record.", 1},
+		{"timed out", "TimedOut", "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key.", 1},
 		{"mismatch", "Mismatch", "a key came again with another payload. The key is not unique, or a client reuses it.", float64(p.Mismatches)},
 		{"takeover", "Takeovers", "attempts crash or are cut off, and others take over. See the function's errors and timeouts.", float64(p.Takeovers)},
 	} {

@@ -3,6 +3,7 @@ package infra
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func TestAlarms(t *testing.T) {
 
 	want := strings.Fields("FunctionErrors FunctionThrottles FunctionServerErrors FunctionUndelivered FunctionDeadLetters FunctionQueueAge FunctionFailures Function2Failures FunctionIteratorAge")
 	for _, operation := range []string{"pay", "refund"} {
-		for _, alarm := range strings.Fields("LeaseLost Unknown Mismatch Takeovers StoreErrors StoreThrottles Conflicts") {
+		for _, alarm := range strings.Fields("LeaseLost Unknown TimedOut Mismatch Takeovers StoreErrors StoreThrottles Conflicts") {
 			want = append(want, operation+alarm)
 		}
 	}
@@ -73,7 +74,7 @@ func TestAlarmThresholds(t *testing.T) {
 		}
 	}
 	want := map[string]float64{
-		"payLeaseLost": 1, "payUnknown": 1, "payMismatch": 10, "payTakeovers": 9, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
+		"payLeaseLost": 1, "payUnknown": 1, "payTimedOut": 1, "payMismatch": 10, "payTakeovers": 9, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
 		"FunctionErrors": 5, "FunctionThrottles": 5, "FunctionServerErrors": 1, "FunctionUndelivered": 1,
 		"FunctionDeadLetters": 1, "FunctionQueueAge": 3600, "FunctionFailures": 1, "Function2Failures": 1, "FunctionIteratorAge": 3600e3,
 	}
@@ -138,5 +139,21 @@ func TestQueueAgeIsReached(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 		})
+	}
+}
+
+// The retry of a handler that was cut off behind its effect repeats the effect.
+func TestAlarmRingsForAHandlerThatTimedOut(t *testing.T) {
+	stack := newStack()
+	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}})
+	p := synth(t, stack).Resources()["AlarmspayTimedOut"].Properties()
+	want := []any{
+		map[string]any{"Name": "operation", "Value": "pay"}, map[string]any{"Name": "outcome", "Value": "timed out"},
+	}
+	if p["MetricName"] != "Calls" || p["Threshold"] != 1.0 || !reflect.DeepEqual(p["Dimensions"], want) {
+		t.Errorf("got %v", p)
+	}
+	if text := fmt.Sprint(p["AlarmDescription"]); !strings.Contains(text, "the retry repeats it") || !strings.Contains(text, "Raise the timeout") {
+		t.Errorf("it says %q", text)
 	}
 }

@@ -3,6 +3,7 @@ package infra
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/lambda-once/once/infra/internal/template"
@@ -72,5 +73,20 @@ func TestWatchingRefuses(t *testing.T) {
 		"IteratorAge: -1ns is negative": func() { NewAlarms(newStack(), "A", &AlarmsProps{IteratorAge: -1, Operations: []string{"a"}}) },
 	} {
 		t.Run(words, func(t *testing.T) { wantRefusal(t, words, construct) })
+	}
+}
+
+// Both graphs of outcomes show the calls that were cut off.
+func TestDashboardShowsHandlersThatTimedOut(t *testing.T) {
+	stack := newStack()
+	NewDashboard(stack, "Dashboard", &DashboardProps{Operations: []string{"pay"}})
+	shown := map[string]bool{}
+	for _, w := range widgets(t, only(t, synth(t, stack), "AWS::CloudWatch::Dashboard")) {
+		for _, metric := range w.Properties.Metrics {
+			shown[w.Properties.Title] = shown[w.Properties.Title] || slices.Contains(metric, any("timed out"))
+		}
+	}
+	if !shown["Calls by outcome"] || !shown["Needs a look"] {
+		t.Errorf("got %v", shown)
 	}
 }
