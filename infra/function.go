@@ -13,8 +13,9 @@ import (
 // IdempotentFunctionProps are the props of [NewIdempotentFunction]. Code and
 // Table are required; the zero value of every other field is its default.
 type IdempotentFunctionProps struct {
-	// Code is the path of a zip with an executable "bootstrap" for arm64, as
-	// go build makes it with GOOS=linux GOARCH=arm64 -tags lambda.norpc.
+	// Code is the path of a zip or a folder with an executable "bootstrap" for
+	// arm64, as go build makes it with GOOS=linux GOARCH=arm64 -tags
+	// lambda.norpc. The command local/cmd/lambdazip makes such a zip.
 	Code string
 
 	// Environment adds to IDEMPOTENCY_TABLE and AWS_LAMBDA_LOG_LEVEL, which

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/lambda-once/once/infra/internal/fake"
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
@@ -80,7 +81,7 @@ func wantRefusal(t *testing.T, words string, construct func()) {
 func zip(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bootstrap.zip")
-	if err := os.WriteFile(file, []byte("zip"), 0o644); err != nil {
+	if err := fake.WriteFunction(file); err != nil {
 		t.Fatal(err)
 	}
 	return file

@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"os"
 	"slices"
 	"time"
 
@@ -10,6 +9,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/bootstrap"
 )
 
 // program is what the functions of this package have in common: Go on
@@ -72,9 +73,11 @@ func (p program) deploy(own constructs.Construct, variable string, table *string
 
 func (p program) refuse(variable string) problems {
 	var found problems
-	_, err := os.Stat(p.code)
-	found.when(p.code == "", "Code: it is required")
-	found.when(p.code != "" && err != nil, "Code: build the function first: %v", err)
+	if p.code == "" {
+		found.when(true, "Code: it is required")
+	} else if err := bootstrap.Check(p.code); err != nil {
+		found.when(true, "Code: %v", err)
+	}
 	found.when(!wholeSeconds(p.failureRetention, time.Minute, maxKept), "FailureRetention: %s is not whole seconds, 1 min to 14 days", p.failureRetention)
 	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.logLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.logLevel)
 	found.when(p.memorySize < 128 || p.memorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.memorySize)

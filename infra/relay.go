@@ -26,7 +26,8 @@ type RelayProps struct {
 	// Default: 0.
 	BatchingWindow time.Duration
 
-	// Code is the path of a zip with an executable "bootstrap" for arm64.
+	// Code is the path of a zip or a folder with an executable "bootstrap" for
+	// arm64.
 	Code string
 
 	// Environment adds to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL, which are set

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/lambda-once/once/infra/internal/fake"
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
@@ -36,7 +37,7 @@ var synthesized = sync.OnceValues(func() (template.Template, error) {
 		if err := os.MkdirAll(filepath.Join(build, name), 0o755); err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(filepath.Join(build, name, "bootstrap.zip"), []byte(name), 0o644); err != nil {
+		if err := fake.WriteFunction(filepath.Join(build, name, "bootstrap.zip")); err != nil {
 			return nil, err
 		}
 	}
