@@ -16,7 +16,7 @@ import (
 // do. Of the operations they need the metrics that package emf writes.
 func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) []awscloudwatch.Alarm {
 	p := props.withDefaults()
-	p.refuse().panic(scope, id)
+	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
 	a := &alarms{scope: constructs.NewConstruct(scope, &id), notify: p.Notify}
 	for _, operation := range p.Operations {
 		a.operation(operation, &p)

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -27,7 +28,7 @@ const maxEventAge = 6 * time.Hour
 // It panics with a [*PropsError] if the function's records are over before an
 // event that is sent again out of this queue: FailureRetention after the 6 h.
 func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
-	failures := f.asynchronous(maxEventAge)
+	failures := f.asynchronous(maxEventAge, "topic", topic)
 	f.Function.AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
 		DeadLetterQueue: failures, // for what SNS cannot hand to Lambda
 	}))
@@ -38,7 +39,7 @@ func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 // matches; see [IdempotentFunction.AddTopic]. EventBridge takes up to 6 h to
 // hand an event over, and Lambda 6 h more.
 func (f *IdempotentFunction) AddRule(rule awsevents.Rule) awssqs.Queue {
-	failures := f.asynchronous(2 * maxEventAge)
+	failures := f.asynchronous(2*maxEventAge, "rule", rule)
 	rule.AddTarget(awseventstargets.NewLambdaFunction(f.Function, &awseventstargets.LambdaFunctionProps{
 		DeadLetterQueue: failures, // for what EventBridge cannot hand to Lambda
 		MaxEventAge:     seconds(maxEventAge),
@@ -50,7 +51,7 @@ func (f *IdempotentFunction) AddRule(rule awsevents.Rule) awssqs.Queue {
 // see [IdempotentFunction.AddTopic]. CDK sets a bucket's notifications by a
 // function of its own.
 func (f *IdempotentFunction) AddBucket(bucket awss3.Bucket) awssqs.Queue {
-	failures := f.asynchronous(maxEventAge)
+	failures := f.asynchronous(maxEventAge, "bucket", bucket)
 	f.Function.AddEventSource(awslambdaeventsources.NewS3EventSource(bucket, &awslambdaeventsources.S3EventSourceProps{
 		Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
 	}))
@@ -60,12 +61,15 @@ func (f *IdempotentFunction) AddBucket(bucket awss3.Bucket) awssqs.Queue {
 // asynchronous makes the destination of events that fail for good, without
 // which Lambda drops them: at the given age of an event, at the latest. A
 // function has one configuration for all of them.
-func (f *IdempotentFunction) asynchronous(age time.Duration) awssqs.Queue {
+func (f *IdempotentFunction) asynchronous(age time.Duration, name string, source constructs.IConstruct) awssqs.Queue {
 	f.refuseLate("an event", age).panic(f.scope, "")
+	f.refuseSource(name, source).panic(f.scope, "")
 	if f.asyncSink != nil {
 		return f.asyncSink
 	}
-	f.asyncSink = f.newFailures("Async")
+	const id = "Async"
+	refuseID(f.scope, id, failuresID).panic(f.scope, id)
+	f.asyncSink = f.newFailures(id)
 	f.Function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
 		MaxEventAge:   seconds(maxEventAge),
 		OnFailure:     awslambdadestinations.NewSqsDestination(f.asyncSink),

@@ -36,6 +36,7 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 	}
 	var found problems
 	found.when(len(props.Functions)+len(props.Operations)+len(props.Relays) == 0, "Operations: there is nothing to show, neither Functions nor Operations nor Relays")
+	found = append(found, refuseID(scope, id, "")...)
 	append(found, refuseNames(props.Functions, props.Operations, props.Relays)...).panic(scope, id)
 
 	board := awscloudwatch.NewDashboard(scope, &id, nil)

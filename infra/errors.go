@@ -27,6 +27,30 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 	}
 }
 
+// refuseID finds an id that no construct can have, or that another one has. The
+// suffix is what this package adds to it.
+func refuseID(scope constructs.IConstruct, id, suffix string) problems {
+	var found problems
+	found.when(id == "", "id: it is empty")
+	id += suffix
+	found.when(scope.Node().TryFindChild(&id) != nil, "id: another construct in %s has %q", *scope.Node().Path(), id)
+	return found
+}
+
+// refuseSource finds a source that is missing, or that feeds the function
+// already: CDK takes each once.
+func (f *IdempotentFunction) refuseSource(name string, source constructs.IConstruct) problems {
+	var found problems
+	if source == nil {
+		found.when(true, "%s: it is required", name)
+		return found
+	}
+	path := *source.Node().Path()
+	found.when(f.sources[path], "%s: %s feeds this function already", name, path)
+	f.sources[path] = true
+	return found
+}
+
 func (p problems) panic(scope constructs.IConstruct, id string) {
 	if len(p) == 0 {
 		return

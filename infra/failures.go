@@ -7,9 +7,12 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
+// failuresID is what the id of a failure queue ends with.
+const failuresID = "Failures"
+
 // newFailures makes the queue of what Lambda gives up.
 func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
-	queue := awssqs.NewQueue(f.scope, jsii.String(id+"Failures"), &awssqs.QueueProps{
+	queue := awssqs.NewQueue(f.scope, jsii.String(id+failuresID), &awssqs.QueueProps{
 		RetentionPeriod: seconds(f.props.FailureRetention),
 	})
 	f.failures = append(f.failures, queue)

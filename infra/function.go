@@ -78,6 +78,7 @@ type IdempotentFunction struct {
 	scope     constructs.Construct
 	apis      []awsapigatewayv2.HttpApi
 	queues    []*Queue
+	sources   map[string]bool // by their paths
 	streams   bool
 	failures  []awssqs.Queue // of streams and asynchronous sources
 	asyncSink awssqs.Queue   // nil before the first asynchronous source
@@ -90,11 +91,11 @@ type IdempotentFunction struct {
 // It panics with a [*PropsError] for props that cannot work.
 func NewIdempotentFunction(scope constructs.Construct, id string, props *IdempotentFunctionProps) *IdempotentFunction {
 	p := props.withDefaults()
-	p.refuse().panic(scope, id)
+	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
 	function := p.program().deploy(own, "IDEMPOTENCY_TABLE", p.Table.Table.TableName())
 	p.Table.GrantExecute(function, p.Execute)
-	return &IdempotentFunction{Function: function, props: p, scope: own}
+	return &IdempotentFunction{Function: function, props: p, scope: own, sources: map[string]bool{}}
 }
 
 func (p *IdempotentFunctionProps) program() program {

@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +21,9 @@ type HTTPAPIProps struct {
 	// Default: false.
 	Public bool
 
-	// Routes are method and path, "POST /payments". At least one is required.
+	// Routes are method and path, "POST /payments" or "GET /payments/{id}". A
+	// variable is a whole segment of the path, and the last one may be {proxy+},
+	// which takes the rest. At least one route is required.
 	Routes []string
 }
 
@@ -38,7 +39,7 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 	if props == nil {
 		props = &HTTPAPIProps{}
 	}
-	props.refuse(f).panic(f.scope, id)
+	append(props.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
 	api := awsapigatewayv2.NewHttpApi(f.scope, &id, &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: props.Authorizer})
 	integration := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.Function, nil)
 	for _, route := range props.Routes {
@@ -57,11 +58,7 @@ func (p *HTTPAPIProps) refuse(f *IdempotentFunction) problems {
 	var found problems
 	found.when((p.Authorizer == nil) == !p.Public, "Public: state one of Authorizer and Public, which decides whether callers share their keys")
 	found.when(len(p.Routes) == 0, "Routes: at least one is required")
-	for _, route := range p.Routes {
-		method, path, _ := strings.Cut(route, " ")
-		found.when(!slices.Contains([]string{"ANY", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, method) || !strings.HasPrefix(path, "/"),
-			"Routes: %q is not a method and a path, as in \"POST /payments\"", route)
-	}
+	found = append(found, refuseRoutes(p.Routes)...)
 	found.when(f.props.Timeout > maxHTTPTime,
 		"Routes: the API answers 503 after %s, while the function may run for %s; lower its Timeout", maxHTTPTime, f.props.Timeout)
 	return found

@@ -50,6 +50,7 @@ func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbo
 		props = &OutboxProps{}
 	}
 	p := *props
+	refuseID(scope, id, "").panic(scope, id)
 	protected, removal := true, awscdk.RemovalPolicy_RETAIN
 	if p.Ephemeral {
 		protected, removal = false, awscdk.RemovalPolicy_DESTROY

@@ -82,11 +82,8 @@ func (p program) refuse(variable string) problems {
 	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.logLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.logLevel)
 	found.when(p.memorySize < 128 || p.memorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.memorySize)
 	found.when(!wholeSeconds(p.timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.timeout)
-	for _, name := range []string{"AWS_LAMBDA_LOG_LEVEL", variable} {
-		_, set := p.environment[name]
-		found.when(set, "Environment: %s is set by this construct", name)
-	}
-	return found
+	found.when(!slices.Contains(logRetentions(), p.logRetention), "LogRetention: %q is none of awslogs.RetentionDays", p.logRetention)
+	return append(found, refuseEnvironment(p.environment, "AWS_LAMBDA_LOG_LEVEL", variable)...)
 }
 
 func wholeSeconds(d, least, most time.Duration) bool {

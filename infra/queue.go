@@ -80,7 +80,7 @@ type Queue struct {
 // dead-letter queue, which makes the queue's retention count twice.
 func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	p := props.withDefaults()
-	p.refuse(f).panic(f.scope, id)
+	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
 
 	own := constructs.NewConstruct(f.scope, &id)
 	var fifo *bool // false is refused by CloudFormation

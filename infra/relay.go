@@ -107,7 +107,7 @@ type Relay struct {
 // It panics with a [*PropsError] for props that cannot work.
 func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 	p := props.withDefaults()
-	p.refuse().panic(scope, id)
+	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
 	function := p.program().deploy(own, "OUTBOX_TABLE", p.Outbox.Table.TableName())
 	p.Outbox.GrantMark(function)

@@ -62,7 +62,8 @@ type StreamProps struct {
 // after MaxAge.
 func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, props *StreamProps) awssqs.Queue {
 	p := props.withDefaults()
-	p.refuse(f, 10000).panic(f.scope, id)
+	append(p.refuse(f, 10000), refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
+	f.refuseSource("stream", stream).panic(f.scope, id)
 	failures := f.newFailures(id)
 	f.Function.AddEventSource(awslambdaeventsources.NewKinesisEventSource(stream, &awslambdaeventsources.KinesisEventSourceProps{
 		BatchSize:               jsii.Number(p.BatchSize),
@@ -83,7 +84,8 @@ func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, pro
 // DynamoDB table, which keeps records for 24 h.
 func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable, props *StreamProps) awssqs.Queue {
 	p := props.withDefaults()
-	p.refuse(f, 1000).panic(f.scope, id)
+	append(p.refuse(f, 1000), refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
+	f.refuseSource("table", table).panic(f.scope, id)
 	failures := f.newFailures(id)
 	f.Function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(table, &awslambdaeventsources.DynamoEventSourceProps{
 		BatchSize:               jsii.Number(p.BatchSize),

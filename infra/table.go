@@ -96,7 +96,7 @@ type IdempotencyTable struct {
 // It panics with a [*PropsError] for several Regions that cannot lock safely.
 func NewIdempotencyTable(scope constructs.Construct, id string, props *IdempotencyTableProps) *IdempotencyTable {
 	p := props.withDefaults()
-	refuseUnsafeRegions(scope, &p).panic(scope, id)
+	append(refuseUnsafeRegions(scope, &p), refuseID(scope, id, "")...).panic(scope, id)
 
 	protected, removal := true, awscdk.RemovalPolicy_RETAIN
 	if p.Ephemeral {
