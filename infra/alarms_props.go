@@ -1,9 +1,7 @@
 package infra
 
 import (
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 )
@@ -46,9 +44,10 @@ type AlarmsProps struct {
 	Notify []awssns.ITopic
 
 	// Operations are the names that are given to idempotent.New. CloudWatch
-	// cannot find them by itself: an alarm takes no search.
+	// cannot find them by itself: an alarm takes no search. A name that none of
+	// Functions states is refused, unless one of them states none at all.
 	//
-	// Default: none.
+	// Default: those that Functions state.
 	Operations []string
 
 	// OutboxAge is by how long a relay may be behind its outbox.
@@ -98,6 +97,9 @@ func (p *AlarmsProps) withDefaults() AlarmsProps {
 		p = &AlarmsProps{}
 	}
 	filled := *p
+	if filled.Operations == nil {
+		filled.Operations = stated(filled.Functions)
+	}
 	if filled.ConflictPercent == 0 {
 		filled.ConflictPercent = 20
 	}
@@ -155,7 +157,7 @@ func (p *AlarmsProps) refuse() problems {
 
 func refuseNames(functions []*IdempotentFunction, operations []string, relays []*Relay) problems {
 	var found problems
-	ids, names := map[string]bool{}, map[string]bool{}
+	ids := map[string]bool{}
 	for _, f := range functions {
 		if f == nil {
 			found.when(true, "Functions: one is nil")
@@ -174,14 +176,6 @@ func refuseNames(functions []*IdempotentFunction, operations []string, relays []
 		found.when(ids[id], "Relays: another, or a function, has the id %q", id)
 		ids[id] = true
 	}
-	for _, operation := range operations {
-		found.when(operation == "" || names[operation], "Operations: %q is empty or there twice", operation)
-		found.when(!ascii(operation), "Operations: %q is not ASCII, and CloudWatch takes nothing else for a dimension", operation)
-		names[operation] = true
-	}
-	return found
-}
-
-func ascii(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
+	found = append(found, refuseOperations(operations)...)
+	return append(found, refuseUnknown(functions, operations)...)
 }

@@ -14,9 +14,10 @@ type DashboardProps struct {
 	// Default: none.
 	Functions []*IdempotentFunction
 
-	// Operations are the names that are given to idempotent.New.
+	// Operations are the names that are given to idempotent.New. A name that
+	// none of Functions states is refused, unless one of them states none at all.
 	//
-	// Default: none.
+	// Default: those that Functions state.
 	Operations []string
 
 	// Relays are shown with the outboxes that they publish.
@@ -34,13 +35,17 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 	if props == nil {
 		props = &DashboardProps{}
 	}
+	operations := props.Operations
+	if operations == nil {
+		operations = stated(props.Functions)
+	}
 	var found problems
-	found.when(len(props.Functions)+len(props.Operations)+len(props.Relays) == 0, "Operations: there is nothing to show, neither Functions nor Operations nor Relays")
+	found.when(len(props.Functions)+len(operations)+len(props.Relays) == 0, "Operations: there is nothing to show, neither Functions nor Operations nor Relays")
 	found = append(found, refuseID(scope, id, "")...)
-	append(found, refuseNames(props.Functions, props.Operations, props.Relays)...).panic(scope, id)
+	append(found, refuseNames(props.Functions, operations, props.Relays)...).panic(scope, id)
 
 	board := awscloudwatch.NewDashboard(scope, &id, nil)
-	for _, operation := range props.Operations {
+	for _, operation := range operations {
 		board.AddWidgets(heading("# " + operation + "\nWhat is done once, and how often it was asked for."))
 		board.AddWidgets(operationRow(operation)...)
 		board.AddWidgets(storeRow(operation)...)

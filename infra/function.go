@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
@@ -52,6 +53,13 @@ type IdempotentFunctionProps struct {
 	//
 	// Default: 256.
 	MemorySize int
+
+	// Operations are the names that the function's code passes to
+	// idempotent.New. They are stated here to be compared: an alarm on another
+	// name never rings, and Execute refuses every call of one that it leaves out.
+	//
+	// Default: those of Execute.
+	Operations []string
 
 	// Retention is the Config.Retention of the function's code, stated here to
 	// be compared: a record that is over before its event source has given up
@@ -122,6 +130,11 @@ func (p *IdempotentFunctionProps) refuse() problems {
 	found := p.program().refuse("IDEMPOTENCY_TABLE")
 	found.when(p.Table == nil, "Table: it is required")
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
+	found = append(found, refuseOperations(p.Operations)...)
+	for _, operation := range p.Operations {
+		found.when(p.Execute != nil && len(p.Execute.Operations) > 0 && !slices.Contains(p.Execute.Operations, operation),
+			"Operations: Execute does not allow %q", operation)
+	}
 	_, disabled := p.Environment["ONCE_DISABLED"]
 	found.when(disabled, "Environment: ONCE_DISABLED is for unit tests of a handler; deployed, every repetition runs")
 	return found

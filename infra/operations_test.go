@@ -1,0 +1,93 @@
+package infra
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+)
+
+// having is a function that states its operations.
+func having(t *testing.T, stack awscdk.Stack, id string, operations ...string) *IdempotentFunction {
+	t.Helper()
+	return NewIdempotentFunction(stack, id, &IdempotentFunctionProps{
+		Code: zip(t), Operations: operations, Table: NewIdempotencyTable(stack, id+"Table", nil),
+	})
+}
+
+// An alarm on a name that is misspelt never rings.
+func TestAlarmOnAnOperationThatNobodyHasIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		operations []string
+		functions  func(awscdk.Stack) []*IdempotentFunction
+		words      string
+	}{
+		"misspelt": {[]string{"pya"}, func(s awscdk.Stack) []*IdempotentFunction {
+			return []*IdempotentFunction{having(t, s, "Payments", "pay")}
+		}, `Operations: no function has "pya"; they have ["pay"]`},
+		"of the grant": {[]string{"pay", "refund", "pya"}, func(s awscdk.Stack) []*IdempotentFunction {
+			return []*IdempotentFunction{newFunction(t, s, func(p *IdempotentFunctionProps) {
+				p.Execute = &ExecuteOptions{Operations: []string{"pay", "refund"}}
+			})}
+		}, `no function has "pya"`},
+		"right": {[]string{"pay", "order"}, func(s awscdk.Stack) []*IdempotentFunction {
+			return []*IdempotentFunction{having(t, s, "Payments", "refund", "pay"), having(t, s, "Orders", "order")}
+		}, ""},
+		"with a function that states none": {[]string{"pya"}, func(s awscdk.Stack) []*IdempotentFunction {
+			return []*IdempotentFunction{having(t, s, "Payments", "pay"), having(t, s, "Orders")}
+		}, ""},
+		"without functions": {[]string{"pya"}, func(awscdk.Stack) []*IdempotentFunction { return nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			functions := c.functions(stack)
+			wantRefusal(t, c.words, func() { NewAlarms(stack, "Alarms", &AlarmsProps{Functions: functions, Operations: c.operations}) })
+			wantRefusal(t, c.words, func() {
+				NewDashboard(stack, "Dashboard", &DashboardProps{Functions: functions, Operations: c.operations})
+			})
+		})
+	}
+}
+
+// What functions state need not be repeated.
+func TestAlarmsAndDashboardWatchTheOperationsOfFunctions(t *testing.T) {
+	stack := newStack()
+	functions := []*IdempotentFunction{having(t, stack, "Payments", "pay", "refund"), having(t, stack, "More", "refund")}
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: functions})
+	NewDashboard(stack, "Dashboard", &DashboardProps{Functions: functions})
+	deployed := synth(t, stack)
+	var watched []string
+	for id := range deployed.Resources("AWS::CloudWatch::Alarm") {
+		if name, found := strings.CutSuffix(strings.TrimPrefix(id, "Alarms"), "LeaseLost"); found {
+			watched = append(watched, name)
+		}
+	}
+	slices.Sort(watched)
+	if !slices.Equal(watched, []string{"pay", "refund"}) {
+		t.Errorf("alarms are on %v", watched)
+	}
+	shown := 0
+	for _, w := range widgets(t, only(t, deployed, "AWS::CloudWatch::Dashboard")) {
+		if w.Properties.Title == "Calls by outcome" {
+			shown++
+		}
+	}
+	if shown != 2 {
+		t.Errorf("the dashboard shows %d operations", shown)
+	}
+}
+
+func TestFunctionRefusesOperationsThatCannotWork(t *testing.T) {
+	for words, operations := range map[string][]string{
+		`Execute does not allow "refund"`: {"pay", "refund"},
+		`"pay" is empty or there twice`:   {"pay", "pay"},
+		`"päy" is not ASCII`:              {"pay", "päy"},
+	} {
+		wantRefusal(t, words, func() {
+			newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
+				p.Execute, p.Operations = &ExecuteOptions{Operations: []string{"pay", "päy"}}, operations
+			})
+		})
+	}
+}
