@@ -38,7 +38,9 @@ type AlarmsProps struct {
 	// Default: 10.
 	Mismatches int
 
-	// Notify are the topics that hear of an alarm, and of its end.
+	// Notify are the topics that hear of an alarm, and of its end. One with a
+	// policy of its own has to let CloudWatch publish, as those of
+	// [NewAlarmTopic] do: with a policy that forgets it, nobody hears anything.
 	//
 	// Default: none. The alarms show in the console only.
 	Notify []awssns.ITopic

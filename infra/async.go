@@ -23,7 +23,8 @@ const maxEventAge = 6 * time.Hour
 // AddTopic invokes the function for each notification of a topic. Lambda tries
 // a failed invocation twice again, within 6 h; then the event, with its
 // payload, is in the queue that is returned. All asynchronous sources of a
-// function share this queue.
+// function share this queue, which stays when its stack goes, unless the table
+// is Ephemeral.
 //
 // It panics with a [*PropsError] if the function's records are over before an
 // event that is sent again out of this queue: FailureRetention after the 6 h.

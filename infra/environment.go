@@ -37,6 +37,12 @@ func reserved() []string {
 	}
 }
 
+func refuseLogRetention(name string, retention awslogs.RetentionDays) problems {
+	var found problems
+	found.when(!slices.Contains(logRetentions(), retention), "%s: %q is none of awslogs.RetentionDays", name, retention)
+	return found
+}
+
 func logRetentions() []awslogs.RetentionDays {
 	return []awslogs.RetentionDays{
 		awslogs.RetentionDays_ONE_DAY, awslogs.RetentionDays_THREE_DAYS, awslogs.RetentionDays_FIVE_DAYS,

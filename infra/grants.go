@@ -11,7 +11,8 @@ import (
 // ExecuteOptions are the options of [IdempotencyTable.GrantExecute]. The zero
 // value of every field is its default.
 type ExecuteOptions struct {
-	// BatchGet allows BatchGetItem. The store of this release does not call it.
+	// BatchGet allows BatchGetItem. Nothing in this release calls it: leave it
+	// false.
 	//
 	// Default: false.
 	BatchGet bool
@@ -23,8 +24,8 @@ type ExecuteOptions struct {
 	// Default: nil, all records of the table. An empty list is refused.
 	Operations []string
 
-	// PartiQL allows PartiQL statements on items. The store of this release
-	// does not execute any.
+	// PartiQL allows PartiQL statements on items. Nothing in this release calls
+	// them: leave it false.
 	//
 	// Default: false.
 	PartiQL bool

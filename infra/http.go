@@ -6,20 +6,38 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2integrations"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 )
 
 // HTTPAPIProps are the props of [IdempotentFunction.AddHTTPAPI].
 type HTTPAPIProps struct {
+	// AccessLogRetention is how long the access log is kept.
+	//
+	// Default: LogRetention of the function.
+	AccessLogRetention awslogs.RetentionDays
+
 	// Authorizer says who calls; the function takes the scope of its keys
 	// from what it finds. Exactly one of Authorizer and Public is required.
 	Authorizer awsapigatewayv2.IHttpRouteAuthorizer
+
+	// BurstLimit is how many requests may come at once; the API answers more with
+	// status 429.
+	//
+	// Default: 500, a tenth of what AWS allows all APIs of an account.
+	BurstLimit int
 
 	// Public lets everybody call. Callers then share their keys, unless the
 	// function tells them apart in another way.
 	//
 	// Default: false.
 	Public bool
+
+	// RateLimit is how many requests a second the API takes over a while; it
+	// answers more with status 429.
+	//
+	// Default: 1,000, a tenth of what AWS allows all APIs of an account.
+	RateLimit int
 
 	// Routes are method and path, "POST /payments" or "GET /payments/{id}". A
 	// variable is a whole segment of the path, and the last one may be {proxy+},
@@ -31,18 +49,19 @@ type HTTPAPIProps struct {
 const maxHTTPTime = 30 * time.Second
 
 // AddHTTPAPI puts the function behind an API Gateway HTTP API, with events of
-// payload format 2.0.
+// payload format 2.0. The API is throttled, and logs each request: when, from
+// which address, for which route, with which status, and the request id that is
+// in the function's log. Paths, headers and bodies are not in it.
 //
 // It panics with a [*PropsError] for a function that may run longer than such
 // an API waits.
 func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapigatewayv2.HttpApi {
-	if props == nil {
-		props = &HTTPAPIProps{}
-	}
-	append(props.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
-	api := awsapigatewayv2.NewHttpApi(f.scope, &id, &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: props.Authorizer})
+	p := props.withDefaults(f)
+	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
+	api := awsapigatewayv2.NewHttpApi(f.scope, &id, &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: p.Authorizer})
+	p.watch(api, f.props.Table.props.Ephemeral)
 	integration := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.Function, nil)
-	for _, route := range props.Routes {
+	for _, route := range p.Routes {
 		method, path, _ := strings.Cut(route, " ")
 		api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{
 			Integration: integration,
@@ -54,9 +73,29 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 	return api
 }
 
+func (p *HTTPAPIProps) withDefaults(f *IdempotentFunction) HTTPAPIProps {
+	if p == nil {
+		p = &HTTPAPIProps{}
+	}
+	filled := *p
+	if filled.AccessLogRetention == "" {
+		filled.AccessLogRetention = f.props.LogRetention
+	}
+	if filled.BurstLimit == 0 {
+		filled.BurstLimit = 500
+	}
+	if filled.RateLimit == 0 {
+		filled.RateLimit = 1000
+	}
+	return filled
+}
+
 func (p *HTTPAPIProps) refuse(f *IdempotentFunction) problems {
 	var found problems
 	found.when((p.Authorizer == nil) == !p.Public, "Public: state one of Authorizer and Public, which decides whether callers share their keys")
+	found = append(found, refuseLogRetention("AccessLogRetention", p.AccessLogRetention)...)
+	found.when(p.BurstLimit < 0, "BurstLimit: %d is negative", p.BurstLimit)
+	found.when(p.RateLimit < 0, "RateLimit: %d is negative", p.RateLimit)
 	found.when(len(p.Routes) == 0, "Routes: at least one is required")
 	found = append(found, refuseRoutes(p.Routes)...)
 	found.when(f.props.Timeout > maxHTTPTime,

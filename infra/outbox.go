@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
@@ -13,7 +12,8 @@ import (
 // its default.
 type OutboxProps struct {
 	// Ephemeral is for stages that come and go: the table has no deletion
-	// protection and is deleted with its stack, as are the logs of its relay.
+	// protection and is deleted with its stack, as are the logs and the failure
+	// queue of its relay.
 	//
 	// Default: false. The table is protected, and stays when its stack goes.
 	Ephemeral bool
@@ -51,10 +51,7 @@ func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbo
 	}
 	p := *props
 	refuseID(scope, id, "").panic(scope, id)
-	protected, removal := true, awscdk.RemovalPolicy_RETAIN
-	if p.Ephemeral {
-		protected, removal = false, awscdk.RemovalPolicy_DESTROY
-	}
+	protected := !p.Ephemeral
 	table := &awsdynamodb.TablePropsV2{
 		Billing:            awsdynamodb.Billing_OnDemand(nil),
 		DeletionProtection: &protected,
@@ -63,7 +60,7 @@ func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbo
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
 			PointInTimeRecoveryEnabled: jsii.Bool(true),
 		},
-		RemovalPolicy:       removal,
+		RemovalPolicy:       removalPolicy(p.Ephemeral),
 		SortKey:             stringKey("id"),
 		TimeToLiveAttribute: jsii.String("expiration"),
 	}

@@ -47,10 +47,6 @@ func (p program) withDefaults() program {
 
 // deploy makes the function, and tells it the name of its table.
 func (p program) deploy(own constructs.Construct, variable string, table *string) awslambda.Function {
-	removal := awscdk.RemovalPolicy_RETAIN
-	if p.ephemeral {
-		removal = awscdk.RemovalPolicy_DESTROY
-	}
 	environment := map[string]*string{"AWS_LAMBDA_LOG_LEVEL": &p.logLevel, variable: table}
 	for name, value := range p.environment {
 		environment[name] = &value
@@ -63,7 +59,7 @@ func (p program) deploy(own constructs.Construct, variable string, table *string
 		// A log group of the stack: LogRetention would deploy a function of
 		// its own to set the retention.
 		LogGroup: awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
-			RemovalPolicy: removal, Retention: p.logRetention,
+			RemovalPolicy: removalPolicy(p.ephemeral), Retention: p.logRetention,
 		}),
 		MemorySize: jsii.Number(p.memorySize),
 		Runtime:    awslambda.Runtime_PROVIDED_AL2023(),
@@ -82,7 +78,7 @@ func (p program) refuse(variable string) problems {
 	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.logLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.logLevel)
 	found.when(p.memorySize < 128 || p.memorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.memorySize)
 	found.when(!wholeSeconds(p.timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.timeout)
-	found.when(!slices.Contains(logRetentions(), p.logRetention), "LogRetention: %q is none of awslogs.RetentionDays", p.logRetention)
+	found = append(found, refuseLogRetention("LogRetention", p.logRetention)...)
 	return append(found, refuseEnvironment(p.environment, "AWS_LAMBDA_LOG_LEVEL", variable)...)
 }
 

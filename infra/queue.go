@@ -72,7 +72,9 @@ type Queue struct {
 // AddQueue makes a queue with a dead-letter queue and feeds the function from
 // it. Failures are reported by message, and a message that is being worked on
 // stays invisible for six timeouts of the function and the batching window, as
-// AWS advises.
+// AWS advises. Both queues refuse requests without TLS. The dead-letter queue
+// stays when its stack goes or its construct is renamed, unless the table is
+// Ephemeral.
 //
 // It panics with a [*PropsError] if the function's records are over before a
 // message: a redrive out of the dead-letter queue comes as late as that one's
@@ -87,11 +89,12 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	if p.FIFO {
 		fifo = jsii.Bool(true)
 	}
-	dead := awssqs.NewQueue(own, jsii.String("DeadLetters"), &awssqs.QueueProps{
+	dead := newLastQueue(own, "DeadLetters", f.props.Table.props.Ephemeral, &awssqs.QueueProps{
 		Fifo: fifo, RetentionPeriod: seconds(p.DeadLetterRetention),
 	})
 	queue := awssqs.NewQueue(own, jsii.String("Queue"), &awssqs.QueueProps{
 		DeadLetterQueue:   &awssqs.DeadLetterQueue{MaxReceiveCount: jsii.Number(p.MaxReceives), Queue: dead},
+		EnforceSSL:        jsii.Bool(true),
 		Fifo:              fifo,
 		RetentionPeriod:   seconds(p.Retention),
 		VisibilityTimeout: seconds(p.visibility(f)),

@@ -90,7 +90,8 @@ type Relay struct {
 
 	// Failures gets the positions in the stream of what Lambda has given up.
 	// The messages stay in the outbox, unmarked; GrantOperate of [Outbox] is
-	// for whoever publishes them.
+	// for whoever publishes them. The queue stays when its stack goes, unless the
+	// outbox is Ephemeral.
 	Failures awssqs.Queue
 
 	scope constructs.Construct
@@ -111,7 +112,7 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 	own := constructs.NewConstruct(scope, &id)
 	function := p.program().deploy(own, "OUTBOX_TABLE", p.Outbox.Table.TableName())
 	p.Outbox.GrantMark(function)
-	failures := awssqs.NewQueue(own, jsii.String("Failures"), &awssqs.QueueProps{RetentionPeriod: seconds(p.FailureRetention)})
+	failures := newLastQueue(own, failuresID, p.Outbox.props.Ephemeral, &awssqs.QueueProps{RetentionPeriod: seconds(p.FailureRetention)})
 	function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(p.Outbox.Table, &awslambdaeventsources.DynamoEventSourceProps{
 		BatchSize:          jsii.Number(p.BatchSize),
 		BisectBatchOnError: jsii.Bool(true),

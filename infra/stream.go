@@ -56,6 +56,7 @@ type StreamProps struct {
 // record, a batch that fails is split, tried again a bounded number of times,
 // and then given up: the queue that is returned gets its position in the
 // stream, not its records. These can be read as long as the stream keeps them.
+// The queue stays when its stack goes, unless the table is Ephemeral.
 //
 // It panics with a [*PropsError] if the function's records are over before a
 // record that is sent again as the last message of this queue: FailureRetention

@@ -1,7 +1,6 @@
 package infra
 
 import (
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -12,8 +11,8 @@ import (
 // of every field is its default.
 type IdempotencyTableProps struct {
 	// Ephemeral is for stages that come and go: the table has no deletion
-	// protection and is deleted with its stack, as are the logs of functions
-	// that use it.
+	// protection and is deleted with its stack, as are the logs and the
+	// dead-letter and failure queues of functions that use it.
 	//
 	// Default: false. The table is protected, and stays when its stack goes.
 	Ephemeral bool
@@ -98,10 +97,7 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	p := props.withDefaults()
 	append(refuseUnsafeRegions(scope, &p), refuseID(scope, id, "")...).panic(scope, id)
 
-	protected, removal := true, awscdk.RemovalPolicy_RETAIN
-	if p.Ephemeral {
-		protected, removal = false, awscdk.RemovalPolicy_DESTROY
-	}
+	protected := !p.Ephemeral
 	table := &awsdynamodb.TablePropsV2{
 		Billing:            awsdynamodb.Billing_OnDemand(nil),
 		DeletionProtection: &protected,
@@ -110,7 +106,7 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
 			PointInTimeRecoveryEnabled: jsii.Bool(true),
 		},
-		RemovalPolicy: removal,
+		RemovalPolicy: removalPolicy(p.Ephemeral),
 		Replicas:      p.replicas(),
 	}
 	if p.SortKey != "" {

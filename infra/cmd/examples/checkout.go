@@ -26,7 +26,7 @@ func checkout(stack awscdk.Stack, table *infra.IdempotencyTable, build string) (
 	infra.GrantTransact(function.Function, ordered, infra.TransactPut)
 	outbox.GrantPublish(function.Function)
 
-	events := awssqs.NewQueue(stack, jsii.String("OrderEvents"), &awssqs.QueueProps{Fifo: jsii.Bool(true)})
+	events := awssqs.NewQueue(stack, jsii.String("OrderEvents"), &awssqs.QueueProps{EnforceSSL: jsii.Bool(true), Fifo: jsii.Bool(true)})
 	relay := infra.NewRelay(stack, "Relay", &infra.RelayProps{
 		Code:        build + "relay/bootstrap.zip",
 		Environment: map[string]string{"ORDER_EVENTS_QUEUE": *events.QueueUrl()},

@@ -57,12 +57,9 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	bought, relay := checkout(stack, table, build)
 
 	functions, relays := []*infra.IdempotentFunction{payments, orders, moved, bought}, []*infra.Relay{relay}
-	operations := []string{"create-payment", "place-order", "transfer", "checkout"}
-	onCall := awssns.NewTopic(stack, jsii.String("OnCall"), nil)
-	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{
-		Functions: functions, Notify: []awssns.ITopic{onCall}, Operations: operations, Relays: relays,
-	})
-	infra.NewDashboard(stack, "Dashboard", &infra.DashboardProps{Functions: functions, Operations: operations, Relays: relays})
+	onCall := infra.NewAlarmTopic(stack, "OnCall", nil)
+	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{Functions: functions, Notify: []awssns.ITopic{onCall}, Relays: relays})
+	infra.NewDashboard(stack, "Dashboard", &infra.DashboardProps{Functions: functions, Relays: relays})
 
 	output(stack, "IdempotencyTable", table.Table.TableName())
 	output(stack, "OnCallTopic", onCall.TopicArn())

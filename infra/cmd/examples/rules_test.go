@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/infra/internal/template"
@@ -30,6 +31,19 @@ func TestStoreHasNoOtherClient(t *testing.T) {
 	}
 }
 
+// A grant that nothing needs says so, as long as nothing needs it.
+func TestGrantsOfWhatNothingCallsSaySo(t *testing.T) {
+	code, actions := strings.Join(strings.Fields(strings.ReplaceAll(read(t, "../../grants.go"), "//", "")), " "), storeActions(t)
+	for option, action := range map[string]string{"BatchGet allows BatchGetItem.": "dynamodb:BatchGetItem", "PartiQL allows PartiQL statements on items.": "dynamodb:PartiQL"} {
+		_, doc, found := strings.Cut(code, option)
+		unused := strings.HasPrefix(doc, " Nothing in this release calls")
+		called := slices.ContainsFunc(actions, func(a string) bool { return strings.HasPrefix(a, action) })
+		if !found || unused == called {
+			t.Errorf("%q: its docs say that nothing calls it: %t; the store does: %t", option, unused, called)
+		}
+	}
+}
+
 func TestDeployment(t *testing.T) {
 	actions := storeActions(t)
 	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "README": readme(t)} {
@@ -49,8 +63,8 @@ func TestDeploymentBreaks(t *testing.T) {
 	actions := storeActions(t)
 	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "README": readme(t)} {
 		for _, m := range mutations(actions) {
-			if name == "README" && (m.rule == template.AlarmRule || m.rule == template.Relayed) {
-				continue // it shows neither alarms nor an outbox
+			if name == "README" && (m.rule == template.AlarmRule || m.rule == template.Relayed || m.rule == template.Logged || m.name == deaf || m.name == open) {
+				continue // it shows neither alarms nor an outbox nor an API
 			}
 			t.Run(name+"/"+m.name, func(t *testing.T) {
 				broken := deployed.Clone()
@@ -99,6 +113,13 @@ func mutations(actions []string) []mutation {
 		{"without a dead-letter queue", template.DLQ, drop("RedrivePolicy", "AWS::SQS::Queue")},
 		{"without a visibility timeout", template.Visible, drop("VisibilityTimeout", "AWS::SQS::Queue")},
 		{"with a longer window", template.Visible, set("MaximumBatchingWindowInSeconds", 1.0, "AWS::Lambda::EventSourceMapping")},
+		{"a dead-letter queue that goes", template.Kept, fate("AWS::SQS::Queue")},
+		{"a policy that goes", template.Kept, fate("AWS::SQS::QueuePolicy")},
+		{"queues without TLS", template.TLS, drop("PolicyDocument", "AWS::SQS::QueuePolicy")},
+		{open, template.TLS, drop("PolicyDocument", "AWS::SNS::TopicPolicy")},
+		{deaf, template.TLS, fromCloudWatch},
+		{"without an access log", template.Logged, drop("AccessLogSettings", "AWS::ApiGatewayV2::Stage", "AWS::Serverless::HttpApi")},
+		{"without throttling", template.Logged, drop("DefaultRouteSettings", "AWS::ApiGatewayV2::Stage", "AWS::Serverless::HttpApi")},
 		{"without a filter", template.Relayed, drop("FilterCriteria", "AWS::Lambda::EventSourceMapping")},
 		{"two batches of a shard at once", template.Relayed, set("ParallelizationFactor", 2.0, "AWS::Lambda::EventSourceMapping")},
 		{"without a stream", template.Relayed, drop("StreamSpecification", "AWS::DynamoDB::GlobalTable")},
@@ -114,6 +135,36 @@ func mutations(actions []string) []mutation {
 		})})
 	}
 	return all
+}
+
+const (
+	deaf = "a topic that no alarm reaches"
+	open = "topics without TLS"
+)
+
+// fromCloudWatch takes the statement away by which alarms reach their topics.
+func fromCloudWatch(t template.Template) (n int) {
+	for _, policy := range t.Resources("AWS::SNS::TopicPolicy") {
+		document := policy.Properties()["PolicyDocument"].(map[string]any)
+		document["Statement"] = slices.DeleteFunc(asList(document["Statement"]), func(s any) bool {
+			n++
+			return s.(map[string]any)["Effect"] == "Allow"
+		})
+	}
+	return n
+}
+
+// fate has resources deleted as CloudFormation does where nothing is stated.
+func fate(kind string) func(template.Template) int {
+	return func(t template.Template) (n int) {
+		for _, r := range t.Resources(kind) {
+			if _, stated := r["UpdateReplacePolicy"]; stated {
+				delete(r, "UpdateReplacePolicy")
+				n++
+			}
+		}
+		return n
+	}
 }
 
 // unrelayed leaves outboxes to those that write to them.

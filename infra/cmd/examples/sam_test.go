@@ -23,9 +23,11 @@ func TestSAMHasTheResourcesOfCDK(t *testing.T) {
 		"AWS::Lambda::EventSourceMapping": func(_ string, r template.Resource) string {
 			return fmt.Sprint(r.Properties()["FunctionName"], r.Properties()["EventSourceArn"])
 		},
-		"AWS::Logs::LogGroup": named,
-		"AWS::SNS::Topic":     named,
-		"AWS::SQS::Queue":     named,
+		"AWS::Logs::LogGroup":   named,
+		"AWS::SNS::Topic":       named,
+		"AWS::SNS::TopicPolicy": named,
+		"AWS::SQS::Queue":       named,
+		"AWS::SQS::QueuePolicy": named,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			want, got := byName(cdk(t), kind, name), byName(sam(t), kind, name)
@@ -86,6 +88,23 @@ func TestSAMHasTheRoutesAndOutputsOfCDK(t *testing.T) {
 	outputs := func(t template.Template) []string { return slices.Sorted(maps.Keys(t["Outputs"].(map[string]any))) }
 	if got, want := outputs(sam(t)), outputs(cdk(t)); !slices.Equal(got, want) {
 		t.Errorf("outputs: SAM has %v, CDK %v", got, want)
+	}
+}
+
+// SAM writes the settings of the stage into the API.
+func TestSAMHasTheStageOfCDK(t *testing.T) {
+	settings := func(from template.Template, kind string) map[string]any {
+		found := map[string]any{}
+		for _, r := range from.Resources(kind) {
+			for _, name := range []string{"AccessLogSettings", "DefaultRouteSettings"} {
+				found[name] = r.Properties()[name]
+			}
+		}
+		return found
+	}
+	want, got := settings(cdk(t), "AWS::ApiGatewayV2::Stage"), settings(sam(t), "AWS::Serverless::HttpApi")
+	if want["AccessLogSettings"] == nil || want["DefaultRouteSettings"] == nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("SAM has\n%s, CDK\n%s", indented(t, got), indented(t, want))
 	}
 }
 

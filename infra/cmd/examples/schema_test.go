@@ -124,7 +124,7 @@ func samProperties() map[string][]string {
 		"Globals":                   {"Function"},
 		"Globals.Function":          function,
 		"AWS::Serverless::Function": append(function, "CodeUri", "Events", "Policies"),
-		"AWS::Serverless::HttpApi":  {},
+		"AWS::Serverless::HttpApi":  {"AccessLogSettings", "DefaultRouteSettings"},
 		"Metadata":                  {"BuildMethod"},
 		"HttpApi":                   {"ApiId", "Method", "Path", "PayloadFormatVersion"},
 		"template":                  {"AWSTemplateFormatVersion", "Description", "Globals", "Outputs", "Resources", "Transform"},

@@ -17,12 +17,17 @@ const (
 	Report    Rule = "queues and streams have ReportBatchItemFailures"
 	DLQ       Rule = "what feeds a function and fails for good goes to a queue"
 	Visible   Rule = "a message stays invisible for six timeouts and the batching window"
+	Kept      Rule = "what holds the last copy of a message stays when its stack goes or it gets another name"
+	TLS       Rule = "queues and topics refuse requests without TLS, and topics take what alarms publish"
+	Logged    Rule = "an HTTP API has an access log, without paths, and is throttled"
 	Relayed   Rule = "an outbox is written by PutItem alone, and its relay gets what is inserted, a batch at a time, and marks it"
 	AlarmRule Rule = "each alarm can be raised by one metric or expression, and no data is no alarm"
 )
 
 // Rules gives them all.
-func Rules() []Rule { return []Rule{Grant, Wildcard, TTL, Report, DLQ, Visible, Relayed, AlarmRule} }
+func Rules() []Rule {
+	return []Rule{Grant, Wildcard, TTL, Report, DLQ, Visible, Kept, TLS, Logged, Relayed, AlarmRule}
+}
 
 // Problems says where a template breaks a rule. Actions are those that the
 // store calls.
@@ -38,6 +43,12 @@ func (t Template) Problems(rule Rule, actions []string) []string {
 		t.checkTTL(say)
 	case Report, DLQ, Visible:
 		t.checkSources(rule, say)
+	case Kept:
+		t.checkKept(say)
+	case TLS:
+		t.checkTLS(say)
+	case Logged:
+		t.checkAPIs(say)
 	case Relayed:
 		t.checkOutbox(say)
 	case AlarmRule:

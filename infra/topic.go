@@ -1,0 +1,44 @@
+package infra
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// AlarmTopicProps are the props of [NewAlarmTopic]. The zero value of every
+// field is its default.
+type AlarmTopicProps struct {
+	// TopicName is the name of the topic.
+	//
+	// Default: CloudFormation makes one.
+	TopicName string
+}
+
+// NewAlarmTopic makes a topic for AlarmsProps.Notify. It refuses requests
+// without TLS and lets the alarms of its account publish. A topic with a policy
+// has to allow both: the policy takes the place of the one by which CloudWatch
+// may publish to any topic of the account. Nil props are all defaults.
+//
+// It panics with a [*PropsError] for an id that is taken.
+func NewAlarmTopic(scope constructs.Construct, id string, props *AlarmTopicProps) awssns.Topic {
+	if props == nil {
+		props = &AlarmTopicProps{}
+	}
+	refuseID(scope, id, "").panic(scope, id)
+	topicProps := &awssns.TopicProps{EnforceSSL: jsii.Bool(true)}
+	if props.TopicName != "" {
+		topicProps.TopicName = &props.TopicName
+	}
+	topic := awssns.NewTopic(scope, &id, topicProps)
+	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions:    jsii.Strings("sns:Publish"),
+		Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(topic).Account()}},
+		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)},
+		Resources:  &[]*string{topic.TopicArn()},
+		Sid:        jsii.String("AllowAlarms"),
+	}))
+	return topic
+}
