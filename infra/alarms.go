@@ -38,6 +38,7 @@ type alarms struct {
 
 // add makes an alarm that is raised at a threshold or above it.
 func (a *alarms) add(id, description string, metric awscloudwatch.IMetric, threshold float64) {
+	refuseID(a.scope, id, "").panic(a.scope, "")
 	alarm := awscloudwatch.NewAlarm(a.scope, &id, &awscloudwatch.AlarmProps{
 		AlarmDescription:   &description,
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

@@ -144,6 +144,9 @@ func (p *AlarmsProps) refuse() problems {
 	} {
 		found.when(threshold.value < 0, "%s: %d is negative", threshold.name, threshold.value)
 	}
+	for _, topic := range p.Notify {
+		found.when(topic == nil, "Notify: one is nil")
+	}
 	found = append(found, refuseNames(p.Functions, p.Operations, p.Relays)...)
 	for _, f := range p.Functions {
 		if f == nil {

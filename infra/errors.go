@@ -2,8 +2,10 @@ package infra
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
@@ -34,6 +36,16 @@ func refuseID(scope constructs.IConstruct, id, suffix string) problems {
 	found.when(id == "", "id: it is empty")
 	id += suffix
 	found.when(scope.Node().TryFindChild(&id) != nil, "id: another construct in %s has %q", *scope.Node().Path(), id)
+	return found
+}
+
+var tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
+
+// refuseTableName leaves alone what is not known before the deployment.
+func refuseTableName(name string) problems {
+	var found problems
+	found.when(name != "" && !*awscdk.Token_IsUnresolved(name) && !tableName.MatchString(name),
+		"TableName: %q is not 3 to 255 letters, digits, _, . and -", name)
 	return found
 }
 

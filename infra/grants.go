@@ -106,6 +106,9 @@ func leadingKeys(operations []string) *conditions {
 }
 
 func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, actions []string, when *conditions) awsiam.Grant {
+	var found problems
+	found.when(grantee == nil, "grantee: it is required")
+	found.panic(t.Table, "")
 	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
 		Actions: pointers(actions), Conditions: when, Grantee: grantee, ResourceArns: &t.arns,
 	})

@@ -2,8 +2,10 @@ package infra
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
@@ -56,4 +58,37 @@ func TestSourcesThatCannotFeedAreRefused(t *testing.T) {
 	wantRefusal(t, "bucket: it is required", func() { f.AddBucket(nil) })
 	wantRefusal(t, "stream: it is required", func() { f.AddStream("None", nil, nil) })
 	wantRefusal(t, "table: it is required", func() { f.AddTableStream("None", nil, nil) })
+}
+
+func TestTablesThatCannotBeAreRefused(t *testing.T) {
+	for _, name := range []string{"ab", "a b", "ä-table", strings.Repeat("a", 256)} {
+		wantRefusal(t, "TableName: ", func() { NewIdempotencyTable(newStack(), "Table", &IdempotencyTableProps{TableName: name}) })
+		wantRefusal(t, "TableName: ", func() { NewOutbox(newStack(), "Outbox", &OutboxProps{TableName: name}) })
+	}
+	for _, props := range []IdempotencyTableProps{{SortKey: "id"}, {ID: "expiration"}, {SortKey: "expiration"}, {ID: "a", Expiration: "a"}} {
+		wantRefusal(t, "are not three attributes", func() { NewIdempotencyTable(newStack(), "Table", &props) })
+	}
+	stack := newStack()
+	later := awscdk.NewCfnParameter(stack, jsii.String("Name"), nil).ValueAsString()
+	wantRefusal(t, "", func() {
+		NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{ID: "pk", SortKey: "sk", TableName: *later})
+	})
+}
+
+func TestWhatIsMissingIsRefused(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, nil)
+	table := f.props.Table
+	wantRefusal(t, "grantee: it is required", func() { table.GrantExecute(nil, nil) })
+	wantRefusal(t, "grantee: it is required", func() { table.GrantOperate(nil) })
+	wantRefusal(t, "grantee, table: both are required", func() { GrantTransact(f.Function, nil, TransactPut) })
+	wantRefusal(t, "grantee, table: both are required", func() { GrantTransact(nil, table.Table, TransactPut) })
+	wantRefusal(t, "Notify: one is nil", func() { NewAlarms(stack, "A", &AlarmsProps{Notify: []awssns.ITopic{nil}, Operations: []string{"pay"}}) })
+}
+
+// Alarms take their ids from operations and functions, which CDK may not tell
+// apart, and CloudWatch has its own limit.
+func TestOperationsThatCannotBeWatchedAreRefused(t *testing.T) {
+	wantRefusal(t, "id: another construct in S/A has", func() { NewAlarms(newStack(), "A", &AlarmsProps{Operations: []string{"a/b", "a--b"}}) })
+	wantRefusal(t, "longer than the 255", func() { NewAlarms(newStack(), "A", &AlarmsProps{Operations: []string{strings.Repeat("a", 256)}}) })
 }

@@ -36,6 +36,7 @@ func refuseOperations(operations []string) problems {
 	for _, operation := range operations {
 		found.when(operation == "" || names[operation], "Operations: %q is empty or there twice", operation)
 		found.when(!ascii(operation), "Operations: %q is not ASCII, and CloudWatch takes nothing else for a dimension", operation)
+		found.when(len(operation) > 255, "Operations: %q is longer than the 255 characters that CloudWatch takes for a dimension", operation)
 		names[operation] = true
 	}
 	return found

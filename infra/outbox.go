@@ -45,12 +45,15 @@ type Outbox struct {
 // Its stream has the items of an aggregate in the order of their commits as
 // long as one partition of DynamoDB holds them. It splits an aggregate that is
 // very hot for long, and promises order by item alone.
+//
+// It panics with a [*PropsError] for a name that no table can have, and for an
+// id that is taken.
 func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbox {
 	if props == nil {
 		props = &OutboxProps{}
 	}
 	p := *props
-	refuseID(scope, id, "").panic(scope, id)
+	append(refuseTableName(p.TableName), refuseID(scope, id, "")...).panic(scope, id)
 	protected := !p.Ephemeral
 	table := &awsdynamodb.TablePropsV2{
 		Billing:            awsdynamodb.Billing_OnDemand(nil),

@@ -95,7 +95,10 @@ type IdempotencyTable struct {
 // It panics with a [*PropsError] for several Regions that cannot lock safely.
 func NewIdempotencyTable(scope constructs.Construct, id string, props *IdempotencyTableProps) *IdempotencyTable {
 	p := props.withDefaults()
-	append(refuseUnsafeRegions(scope, &p), refuseID(scope, id, "")...).panic(scope, id)
+	found := append(refuseUnsafeRegions(scope, &p), refuseTableName(p.TableName)...)
+	found.when(p.ID == p.SortKey || p.ID == p.Expiration || p.SortKey == p.Expiration,
+		"ID: %q, SortKey: %q and Expiration: %q are not three attributes", p.ID, p.SortKey, p.Expiration)
+	append(found, refuseID(scope, id, "")...).panic(scope, id)
 
 	protected := !p.Ephemeral
 	table := &awsdynamodb.TablePropsV2{

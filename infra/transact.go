@@ -26,10 +26,13 @@ const (
 // of these writes. They allow the same writes outside of a transaction too,
 // which IAM does not tell apart. Messages need [Outbox.GrantPublish] instead.
 //
-// It panics with a [*PropsError] for writes that it does not know, and for
-// none.
+// It panics with a [*PropsError] for writes that it does not know, for none, and
+// without a grantee or a table.
 func GrantTransact(grantee awsiam.IGrantable, table awsdynamodb.ITable, writes ...TransactWrite) awsiam.Grant {
 	var found problems
+	if grantee == nil || table == nil {
+		panic(&PropsError{Construct: "GrantTransact", Problems: []string{"grantee, table: both are required"}})
+	}
 	found.when(len(writes) == 0, "TransactWrite: there is none, which would allow nothing")
 	names := map[TransactWrite]string{
 		TransactCheck: "ConditionCheckItem", TransactDelete: "DeleteItem", TransactPut: "PutItem", TransactUpdate: "UpdateItem",
