@@ -21,8 +21,8 @@ type HTTPAPIProps struct {
 	// from what it finds. Exactly one of Authorizer and Public is required.
 	Authorizer awsapigatewayv2.IHttpRouteAuthorizer
 
-	// BurstLimit is how many requests may come at once; the API answers more with
-	// status 429.
+	// BurstLimit is how many requests may come at once. The API returns status 429
+	// beyond that.
 	//
 	// Default: 500, a tenth of what AWS allows all APIs of an account.
 	BurstLimit int
@@ -33,8 +33,8 @@ type HTTPAPIProps struct {
 	// Default: false.
 	Public bool
 
-	// RateLimit is how many requests a second the API takes over a while; it
-	// answers more with status 429.
+	// RateLimit is how many requests a second the API takes over a while. It
+	// returns status 429 beyond that.
 	//
 	// Default: 1,000, a tenth of what AWS allows all APIs of an account.
 	RateLimit int

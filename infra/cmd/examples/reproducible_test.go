@@ -37,7 +37,7 @@ func TestBuildsAreReproducible(t *testing.T) {
 
 const commit = "git init -q && git add Makefile && git -c user.name=t -c user.email=t@example.com commit -q -m t"
 
-// builds gives the zips that make build makes in a copy of the sources.
+// builds returns the zips that make build makes in a copy of the sources.
 func builds(t *testing.T, before string, environment ...string) map[string][]byte {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
