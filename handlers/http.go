@@ -20,7 +20,7 @@ type httpExchange struct {
 	key    idempotent.Key
 	keyErr error
 	run    func(context.Context) (httpResponse, error)
-	failed bool // run has returned an error
+	failed bool // the last run has returned an error
 }
 
 func newHTTPGuard(adapter string, source httpSource, x *idempotent.Executor, scope Scope, o *HTTPOptions) *httpGuard {
@@ -97,8 +97,10 @@ func (g *httpGuard) key(ctx context.Context, r *httpRequest) (idempotent.Key, er
 	return idempotent.Key{Scope: scope, ID: id, Fingerprint: r.fingerprint()}, nil
 }
 
-// run calls the handler, and says what becomes of its answer.
+// run calls the handler, and says what becomes of its answer. A call without a
+// claim may run it a second time, under one: nothing of the first run counts.
 func (g *httpGuard) run(ctx context.Context, e *httpExchange) (httpResponse, error) {
+	e.failed = false
 	response, err := e.run(ctx)
 	switch {
 	case err != nil:

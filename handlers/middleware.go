@@ -54,10 +54,11 @@ func Middleware(x *idempotent.Executor, scope Scope, o *HTTPOptions) func(http.H
 				return
 			}
 			request := g.read(w, r)
-			held := newHeldResponse(w.Header(), g.options.MaxResponseBytes)
+			var held *heldResponse // the last run's
 			ctx, cancel := outliving(r.Context())
 			defer cancel()
 			answer, err := g.serve(ctx, request, func(ctx context.Context) (httpResponse, error) {
+				held = newHeldResponse(w.Header(), g.options.MaxResponseBytes)
 				return g.hold(ctx, held, next, request)
 			})
 			switch {
@@ -123,7 +124,7 @@ func (g *httpGuard) read(w http.ResponseWriter, r *http.Request) *httpRequest {
 
 // hold runs the handler with the answer held back.
 func (g *httpGuard) hold(ctx context.Context, held *heldResponse, next http.Handler, request *httpRequest) (response httpResponse, _ error) {
-	r := request.native.WithContext(ctx)
+	r := request.native.Clone(ctx) // another run gets it as it came
 	r.Body = io.NopCloser(bytes.NewReader(request.body))
 	r.ContentLength, r.TransferEncoding = int64(len(request.body)), nil
 	returned := false
