@@ -14,6 +14,7 @@ import (
 // handler takes: a [Delivery], or the source's own record.
 type batch[D any] struct {
 	source source
+	x      *idempotent.Executor // nil: the records run without one
 	policy policy
 	// key is the user's; nil for the source's own keys.
 	key func(D) (idempotent.Key, error)
@@ -59,7 +60,7 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 		panic("handlers: " + s.name + ": the executor or the handler is nil")
 	}
 	return &batch[D]{
-		source: s, policy: p, key: key,
+		source: s, x: x, policy: p, key: key,
 		run: idempotent.WrapEffect(x,
 			func(r *record[D]) (idempotent.Key, error) { return r.key, r.err },
 			func(ctx context.Context, r *record[D]) error { return fn(ctx, r.delivery) }),
@@ -81,10 +82,14 @@ var errNoID = errors.New("handlers: the record has no id to report it by")
 // begin decodes all records before any runs, as their keys decide which of
 // them are one.
 func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[D]) (*invocation[D], error) {
-	v := &invocation[D]{batch: b, records: make([]record[D], size), lastStart: b.policy.lastStart(ctx)}
+	lastStart, err := b.policy.lastStart(b.source.name, b.handlersEnd(ctx))
+	v := &invocation[D]{batch: b, records: make([]record[D], size), lastStart: lastStart}
 	if size == 0 {
 		// To acknowledge it could lose what another source has sent.
 		return nil, fmt.Errorf("%w of %s", ErrNoRecords, b.source.name)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for i := range v.records {
 		r := &v.records[i]
@@ -105,6 +110,19 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 	}
 	v.twins = findTwins(v.records)
 	return v, nil
+}
+
+// handlersEnd is when the handlers of an invocation have to end, the zero time
+// if they need not.
+func (b *batch[D]) handlersEnd(ctx context.Context) time.Time {
+	deadline, ok := ctx.Deadline()
+	if b.x != nil {
+		deadline, ok = b.x.HandlerDeadline(ctx)
+	}
+	if !ok {
+		return time.Time{}
+	}
+	return deadline
 }
 
 // handle runs the records and answers how each ended.

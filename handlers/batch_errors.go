@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // ErrNotStarted marks the errors of records that were not run, because the
@@ -21,6 +22,27 @@ var (
 	// goroutine that runs it, it does not count as done.
 	errUnfinished = errors.New("handlers: the handler ended its goroutine")
 )
+
+// ErrMargin marks errors of type [*MarginError].
+var ErrMargin = errors.New("handlers: the margin leaves no room")
+
+// MarginError says that no record of an event could be started: when the
+// invocation began, its handlers had less time left than the option Margin
+// keeps free. All records come back. Raise the function's timeout, which has
+// to be longer than the Margin and Config.Reserve together.
+type MarginError struct {
+	Source string        // the event source, such as "sqs"
+	Margin time.Duration // as set, or the default
+	Left   time.Duration // until the handlers had to end; below 0 if they had to before
+}
+
+func (e *MarginError) Error() string {
+	return fmt.Sprintf("handlers: %s: nothing can start: the handlers have %v left, and the Margin is %v; raise the function's timeout",
+		e.Source, e.Left.Round(time.Millisecond), e.Margin.Round(time.Millisecond))
+}
+
+// Is reports whether target is ErrMargin.
+func (e *MarginError) Is(target error) bool { return target == ErrMargin }
 
 // RecordError is the failure of one record of an event.
 type RecordError struct {

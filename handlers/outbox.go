@@ -45,8 +45,10 @@ type OutboxOptions struct {
 	// Concurrency is how many calls of publish run at once. Default 1.
 	Concurrency int
 
-	// Margin is the time left below which publish is not called any more, at
-	// most half of the invocation's. Default 1 s.
+	// Margin is the time left of the invocation below which publish is not
+	// called any more. Set it to more than the slowest call takes. A Margin
+	// that leaves no room for a call fails the invocation with a
+	// [*MarginError]. Default 1 s, and at most half of the invocation's time.
 	Margin time.Duration
 
 	// Mark notes in the table that items are published, so that they expire:

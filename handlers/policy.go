@@ -14,7 +14,7 @@ import (
 // filled in.
 type policy struct {
 	concurrency int
-	margin      time.Duration
+	margin      time.Duration // 0: the default
 	wait        time.Duration
 	onFailure   func(context.Context, *RecordError)
 }
@@ -36,9 +36,6 @@ func newPolicy(source string, concurrency int, margin, wait, defaultWait time.Du
 	refuse(margin < 0, "Margin", margin)
 	refuse(wait < 0, "Wait", wait)
 	p := policy{concurrency: max(concurrency, 1), margin: margin, wait: wait, onFailure: onFailure}
-	if margin == 0 {
-		p.margin = defaultMargin
-	}
 	if wait == 0 {
 		p.wait = defaultWait
 	}
@@ -48,15 +45,22 @@ func newPolicy(source string, concurrency int, margin, wait, defaultWait time.Du
 	return p
 }
 
-// lastStart is the time after which no record is started; it is to be asked
-// for when the invocation begins. The margin never takes more than half of
-// that: with a short timeout, nothing would ever start.
-func (p policy) lastStart(ctx context.Context) time.Time {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return time.Time{}
+// lastStart returns the time after which no record is started, for records
+// whose handlers end at the given time; the zero time is no limit. Only the
+// default margin is shortened, to half of the time left: it is nobody's choice.
+func (p policy) lastStart(source string, end time.Time) (time.Time, error) {
+	if end.IsZero() {
+		return time.Time{}, nil
 	}
-	return deadline.Add(-min(p.margin, time.Until(deadline)/2))
+	left := time.Until(end)
+	margin := p.margin
+	if margin == 0 {
+		margin = min(defaultMargin, left/2)
+	}
+	if left <= margin {
+		return time.Time{}, &MarginError{Source: source, Margin: margin, Left: left}
+	}
+	return end.Add(-margin), nil
 }
 
 // logFailure is the default of the options OnFailure.

@@ -206,7 +206,7 @@ func TestWaitOfTheBatchCounts(t *testing.T) {
 	})
 }
 
-// The margin is at most half of the invocation's time, for waits as well as
+// The default margin is at most half of the invocation's time, for waits as well as
 // for starts, and what went by while keys were made counts.
 func TestMarginIsOfTheInvocation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

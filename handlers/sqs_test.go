@@ -294,12 +294,12 @@ func TestOutOfTime(t *testing.T) {
 	})
 }
 
-// With a timeout shorter than the margin, nothing would ever start.
+// With a timeout shorter than the default margin, nothing would ever start.
 func TestShortTimeoutsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shop{}
-		handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{Margin: time.Hour})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.SQSMessage](s), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
 		defer cancel()
 		if answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{ID: "o0"}))); err != nil || len(reportedIDs(t, answer)) != 0 {
 			t.Errorf("%s, %v", answer, err)

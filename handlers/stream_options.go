@@ -15,8 +15,12 @@ type StreamOptions[E any] struct {
 	// key, item key or Kafka partition run in order all the same. Default 1.
 	Concurrency int
 
-	// Margin is the time left below which no further record is started, at
-	// most half of the invocation's. Default 1 s.
+	// Margin is the time left below which no further record is started. It
+	// counts from the end of the handlers' time, which is Config.Reserve
+	// before the invocation's. Set it to more than the slowest handler takes:
+	// a handler that is cut off behind its effect is run again. A Margin that
+	// leaves no room to start fails the invocation with a [*MarginError].
+	// Default 1 s, and at most half of the time that the handlers have.
 	Margin time.Duration
 
 	// OnFailure is told of every record that is not done, when the batch has

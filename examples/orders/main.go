@@ -80,8 +80,9 @@ func setUp(ctx context.Context) (handler, error) {
 	}
 	return handlers.SQS(x, key, shop.place, &handlers.SQSOptions{
 		Concurrency: 5,
-		// An order takes less. One that the deadline cuts off behind its
-		// effect is an error, and errors are run again.
+		// The slowest order takes less. One that is cut off behind its effect
+		// is an error, and errors are run again. With the Reserve of 500 ms, the
+		// function's timeout has to be more than 2.5 s.
 		Margin: 2 * time.Second,
 	}), nil
 }

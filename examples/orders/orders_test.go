@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +31,12 @@ type function struct {
 
 func deploy(t *testing.T, env ...string) function {
 	t.Helper()
+	return deployFor(t, 10*time.Second, env...)
+}
+
+// deployFor deploys the function with a timeout.
+func deployFor(t *testing.T, timeout time.Duration, env ...string) function {
+	t.Helper()
 	client, records := dynamodblocal.NewTable(t)
 	orders := "orders-" + records
 	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
@@ -46,7 +54,7 @@ func deploy(t *testing.T, env ...string) function {
 	}
 	return function{
 		Runtime: lambdaruntime.StartTest(t, lambdaruntime.Function{
-			Name: "orders", Binary: lambdaruntime.BuildTest(t, ".", "."), Env: env, Environments: 2, Timeout: 10 * time.Second,
+			Name: "orders", Binary: lambdaruntime.BuildTest(t, ".", "."), Env: env, Environments: 2, Timeout: timeout,
 		}),
 		client: client, orders: orders,
 	}
@@ -178,5 +186,37 @@ func TestATwinIsRunning(t *testing.T) {
 	}
 	if list := f.executions(t); len(list) != 1 {
 		t.Errorf("executed: %+v", list)
+	}
+}
+
+// The timeout is short for a batch: what is not started in time comes back,
+// and nothing is cut off behind its effect.
+func TestSlowOrdersArePlacedOnce(t *testing.T) {
+	f := deployFor(t, 4*time.Second, "ORDERS_DELAY=1800ms")
+	var left []message
+	for i := range 10 {
+		left = append(left, message{fmt.Sprint("m", i), fmt.Sprintf(`{"orderId":"o-%d","sku":"cup","quantity":1}`, i)})
+	}
+	for range 10 {
+		answer, err := deliver(t.Context(), f, left...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = slices.DeleteFunc(left, func(m message) bool { return !strings.Contains(answer, `"`+m[0]+`"`) })
+		if len(left) == 0 {
+			break
+		}
+	}
+	if len(left) > 0 {
+		t.Errorf("still not placed: %v", left)
+	}
+	times := map[string]int{}
+	for _, e := range f.executions(t) {
+		if times[e.OrderID]++; times[e.OrderID] > 1 {
+			t.Errorf("%s is placed %d times", e.OrderID, times[e.OrderID])
+		}
+	}
+	if len(times) != 10 {
+		t.Errorf("placed: %v", times)
 	}
 }

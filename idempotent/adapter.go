@@ -1,0 +1,26 @@
+package idempotent
+
+import (
+	"context"
+	"time"
+)
+
+// HandlerDeadline returns the time at which the context of a handler ends that
+// a call with ctx runs, and reports whether there is one. It is for adapters
+// that decide whether there is time to start a handler.
+//
+// In a Lambda function it is Config.Reserve before the end of the invocation,
+// elsewhere the deadline of ctx. The end of a lease with heartbeat does not
+// count, as the heartbeat moves it.
+func (x *Executor) HandlerDeadline(ctx context.Context) (deadline time.Time, ok bool) {
+	deadline, ok = ctx.Deadline()
+	invocation := x.invocationEnd(ctx)
+	if invocation.IsZero() || x.disabled {
+		return deadline, ok
+	}
+	end := x.handlerEnd(invocation, invocation)
+	if ok && deadline.Before(end) {
+		return deadline, true
+	}
+	return end, true
+}
