@@ -59,6 +59,8 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 	if x == nil || fn == nil {
 		panic("handlers: " + s.name + ": the executor or the handler is nil")
 	}
+	// What the executor encrypts is not for a log.
+	p.hideText = p.hideText || x.Seals()
 	return &batch[D]{
 		source: s, x: x, policy: p, key: key,
 		run: idempotent.WrapEffect(x,
@@ -130,7 +132,7 @@ func (v *invocation[D]) handle(ctx context.Context, s schedule) []error {
 	ends := s.run(ctx, len(v.records), v.policy.concurrency, v.lastStart, v.one)
 	for i, err := range ends {
 		if err != nil {
-			v.policy.onFailure(ctx, v.failure(i, err))
+			v.policy.failed(ctx, v.failure(i, err))
 		}
 	}
 	return ends

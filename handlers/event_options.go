@@ -15,6 +15,12 @@ type EventOptions struct {
 	// Concurrency is how many records of an event run at once. Default 1.
 	Concurrency int
 
+	// HideErrorText hides the text of handlers' own errors in the line that
+	// OnFailure writes by default: it has their type instead. Set it where
+	// these texts quote what no log may hold. An executor with a
+	// Config.Sealer hides them in any case. Default false.
+	HideErrorText bool
+
 	// Margin is the time left below which no further record is started. It
 	// counts from the end of the handlers' time, which is Config.Reserve
 	// before the invocation's. Set it to more than the slowest handler takes:
@@ -25,8 +31,8 @@ type EventOptions struct {
 
 	// OnFailure is told of every record that is not done, when the event has
 	// ended. It must not panic. Default: a line on [slog.Default] with
-	// the text of an error that Once wrote, the type of any other, and the
-	// stack of a panic.
+	// the error's text, in one line and cut after 1 KiB, and the stack of a
+	// panic.
 	OnFailure func(context.Context, *RecordError)
 
 	// Wait is how long a record whose twin is running waits for the twin's
@@ -38,7 +44,7 @@ func newEventBatch[D any](s source, x *idempotent.Executor, key func(D) (idempot
 	if o == nil {
 		o = &EventOptions{}
 	}
-	return newBatch(s, x, key, fn, newPolicy(s.name, o.Concurrency, o.Margin, o.Wait, asLongAsItTakes, o.OnFailure))
+	return newBatch(s, x, key, fn, newPolicy(s.name, o.Concurrency, o.Margin, o.Wait, asLongAsItTakes, o.OnFailure, o.HideErrorText))
 }
 
 // handleAll succeeds when all records have. One that fails stops no other, so

@@ -1,11 +1,7 @@
 package handlers_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -77,39 +73,5 @@ func TestMalformedEvents(t *testing.T) {
 				t.Errorf("told: %.1000s", texts)
 			}
 		})
-	}
-}
-
-// By default, what fails is logged without what it holds.
-func TestFailuresAreLogged(t *testing.T) {
-	var output bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&output, nil)))
-	defer slog.SetDefault(before)
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
-		if m.Body.Panic {
-			panic("secret")
-		}
-		return errors.New("secret")
-	}, nil)
-	if _, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "secret"}), message("m1", order{ID: "secret", Panic: true}))); err != nil {
-		t.Fatal(err)
-	}
-	var lines []map[string]any
-	for decoder := json.NewDecoder(&output); decoder.More(); {
-		var line map[string]any
-		if err := decoder.Decode(&line); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, line)
-	}
-	if len(lines) != 2 || lines[0]["id"] != "m0" || lines[0]["level"] != "WARN" || lines[0]["error"] != "*errors.errorString" || lines[1]["error"] != "*handlers.PanicError" {
-		t.Fatalf("logged %v", lines)
-	}
-	if stack, _ := lines[1]["stack"].(string); !strings.Contains(stack, "malformed_test.go") {
-		t.Errorf("the stack of the panic: %v", lines[1])
-	}
-	if text := string(marshal(t, lines)); strings.Contains(text, "secret") {
-		t.Errorf("logged %s", text)
 	}
 }

@@ -45,6 +45,11 @@ type OutboxOptions struct {
 	// Concurrency is how many calls of publish run at once. Default 1.
 	Concurrency int
 
+	// HideErrorText hides the text of errors that publish and Mark return in
+	// the line that OnFailure writes by default: it has their type instead.
+	// Default false.
+	HideErrorText bool
+
 	// Margin is the time left of the invocation below which publish is not
 	// called any more. Set it to more than the slowest call takes. A Margin
 	// that leaves no room for a call fails the invocation with a
@@ -64,8 +69,8 @@ type OutboxOptions struct {
 
 	// OnFailure is told of every record that is not done, when the batch has
 	// ended, and of every item that is not marked. It must not panic.
-	// Default: a line on [slog.Default] with the text of an error that Once
-	// wrote, the type of any other, and the stack of a panic.
+	// Default: a line on [slog.Default] with the error's text, in one line and
+	// cut after 1 KiB, and the stack of a panic.
 	OnFailure func(context.Context, *RecordError)
 }
 
@@ -111,7 +116,7 @@ func OutboxRelay(publish func(ctx context.Context, destination string, batch []O
 	relay := &outboxRelay{
 		batch: &batch[*outboxItem]{
 			source: source{"outbox", []string{"aws:dynamodb"}, true},
-			policy: newPolicy("outbox", o.Concurrency, o.Margin, 0, 0, o.OnFailure),
+			policy: newPolicy("outbox", o.Concurrency, o.Margin, 0, 0, o.OnFailure, o.HideErrorText),
 		},
 		publish: publish, size: orDefault(o.BatchSize, 10), mark: o.Mark, recent: newRecent(10_000),
 	}

@@ -62,7 +62,7 @@ func (relay *outboxRelay) handle(ctx context.Context, v *invocation[*outboxItem]
 	}
 	for i, err := range r.ends {
 		if err != nil {
-			v.policy.onFailure(ctx, v.failure(i, err))
+			v.policy.failed(ctx, v.failure(i, err))
 		}
 	}
 	return first(r.ends), v.unnamed(r.ends)
@@ -184,6 +184,6 @@ func (r *relaying) marked(ctx context.Context, out []int) {
 		return
 	}
 	for i, at := range out {
-		r.outboxRelay.policy.onFailure(ctx, r.failure(at, &UnmarkedError{Key: keys[i], Err: ends[0]}))
+		r.outboxRelay.policy.failed(ctx, r.failure(at, &UnmarkedError{Key: keys[i], Err: ends[0]}))
 	}
 }

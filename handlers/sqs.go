@@ -32,6 +32,12 @@ type SQSOptions struct {
 	// Default false.
 	ErrorIfAllFailed bool
 
+	// HideErrorText hides the text of handlers' own errors in the line that
+	// OnFailure writes by default: it has their type instead. Set it where
+	// these texts quote what no log may hold. An executor with a
+	// Config.Sealer hides them in any case. Default false.
+	HideErrorText bool
+
 	// Margin is the time left below which no further message is started. It
 	// counts from the end of the handlers' time, which is Config.Reserve
 	// before the invocation's. Set it to more than the slowest handler takes:
@@ -42,8 +48,8 @@ type SQSOptions struct {
 
 	// OnFailure is told of every message that is not done, when the batch has
 	// ended. It must not panic. Default: a line on [slog.Default] with
-	// the text of an error that Once wrote, the type of any other, and the
-	// stack of a panic.
+	// the error's text, in one line and cut after 1 KiB, and the stack of a
+	// panic.
 	OnFailure func(context.Context, *RecordError)
 
 	// Visibility moves the time at which a message comes back, for one whose
@@ -88,7 +94,7 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 	if o == nil {
 		o = &SQSOptions{}
 	}
-	b := newBatch(source{"sqs", []string{"aws:sqs"}, true}, x, key, fn, newPolicy("sqs", o.Concurrency, o.Margin, o.Wait, 5*time.Second, o.OnFailure))
+	b := newBatch(source{"sqs", []string{"aws:sqs"}, true}, x, key, fn, newPolicy("sqs", o.Concurrency, o.Margin, o.Wait, 5*time.Second, o.OnFailure, o.HideErrorText))
 	if o.Visibility != nil {
 		b.onConflict = func(ctx context.Context, m SQSMessage[T], running *idempotent.InProgressError) error {
 			return postpone(ctx, m.Source, running, o.Visibility)

@@ -15,6 +15,12 @@ type StreamOptions[E any] struct {
 	// key, item key or Kafka partition run in order all the same. Default 1.
 	Concurrency int
 
+	// HideErrorText hides the text of handlers' own errors in the line that
+	// OnFailure writes by default: it has their type instead. Set it where
+	// these texts quote what no log may hold. An executor with a
+	// Config.Sealer hides them in any case. Default false.
+	HideErrorText bool
+
 	// Margin is the time left below which no further record is started. It
 	// counts from the end of the handlers' time, which is Config.Reserve
 	// before the invocation's. Set it to more than the slowest handler takes:
@@ -25,8 +31,8 @@ type StreamOptions[E any] struct {
 
 	// OnFailure is told of every record that is not done, when the batch has
 	// ended. It must not panic. Default: a line on [slog.Default] with
-	// the text of an error that Once wrote, the type of any other, and the
-	// stack of a panic.
+	// the error's text, in one line and cut after 1 KiB, and the stack of a
+	// panic.
 	OnFailure func(context.Context, *RecordError)
 
 	// Poison takes a record over that fails at every delivery: its body does
@@ -53,7 +59,7 @@ func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (ide
 	if o == nil {
 		o = &StreamOptions[E]{}
 	}
-	b := newBatch(s, x, key, fn, newPolicy(s.name, o.Concurrency, o.Margin, o.Wait, asLongAsItTakes, o.OnFailure))
+	b := newBatch(s, x, key, fn, newPolicy(s.name, o.Concurrency, o.Margin, o.Wait, asLongAsItTakes, o.OnFailure, o.HideErrorText))
 	if poison := o.Poison; poison != nil {
 		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
 	}

@@ -24,3 +24,7 @@ func (x *Executor) HandlerDeadline(ctx context.Context) (deadline time.Time, ok 
 	}
 	return end, true
 }
+
+// Seals reports whether x encrypts what it stores, with a Config.Sealer. It is
+// for adapters that write logs: what a store may not read is not for a log.
+func (x *Executor) Seals() bool { return x.config.Sealer != nil }

@@ -51,3 +51,12 @@ func TestHandlerDeadlineIsTheHandlers(t *testing.T) {
 		})
 	}
 }
+
+func TestSealsWithASealerAlone(t *testing.T) {
+	if newExecutor(t, idempotent.NewMemory(0), nil).Seals() {
+		t.Error("without a Sealer")
+	}
+	if !newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Sealer: struct{ idempotent.Sealer }{}}).Seals() {
+		t.Error("with a Sealer")
+	}
+}

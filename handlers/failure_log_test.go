@@ -1,0 +1,131 @@
+package handlers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// logged gives what is written to slog.Default while run does.
+func logged(t testing.TB, run func()) (lines []map[string]any) {
+	t.Helper()
+	var output bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&output, nil)))
+	defer slog.SetDefault(before)
+	run()
+	for decoder := json.NewDecoder(&output); decoder.More(); {
+		var line map[string]any
+		if err := decoder.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// failing is a handler of a queue whose messages fail with a text.
+func failing(x *idempotent.Executor, text string, o *handlers.SQSOptions) any {
+	return handlers.SQS(x, nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
+		if m.Body.Panic {
+			panic(text)
+		}
+		return errors.New(text)
+	}, o)
+}
+
+// A report of failures is no error to Lambda: the line of the log is the only
+// trace of what the handler said.
+func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
+	long := strings.Repeat("é", 1000)
+	for text, want := range map[string]string{
+		"the bank said 51":            "the bank said 51",
+		"two\nlines\r\n\tand\x00more": "two lines   and more",
+		"no \xff text":                "no ? text",
+		long:                          long[:1020] + "?…", // in the middle of a rune
+	} {
+		var lines []map[string]any
+		lines = logged(t, func() {
+			handler := failing(newExecutor(t, idempotent.NewMemory(0), nil), text, nil)
+			if _, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "secret"}), message("m1", order{ID: "secret", Panic: true}))); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if len(lines) != 2 || lines[0]["id"] != "m0" || lines[0]["level"] != "WARN" || lines[0]["error"] != want {
+			t.Fatalf("logged %v, want %q", lines, want)
+		}
+		panicked, _ := lines[1]["error"].(string)
+		if text != long && panicked != "panic: "+want {
+			t.Errorf("logged %q of a panic", panicked)
+		}
+		for _, line := range lines {
+			if logged := line["error"].(string); len(logged) > 1024 || !utf8.ValidString(logged) {
+				t.Errorf("%d bytes: %q", len(logged), logged)
+			}
+		}
+		if stack, _ := lines[1]["stack"].(string); !strings.Contains(stack, "failure_log_test.go") {
+			t.Errorf("the stack of the panic: %v", lines[1])
+		}
+		if text := string(marshal(t, lines)); strings.Contains(text, "secret") {
+			t.Errorf("the key or the payload is logged: %s", text)
+		}
+	}
+}
+
+type sealer struct{}
+
+func (sealer) Seal(_ context.Context, _ idempotent.Place, data []byte) ([]byte, error) {
+	return append([]byte(idempotent.SealedPrefix), data...), nil
+}
+
+func (sealer) Open(_ context.Context, _ idempotent.Place, data []byte) ([]byte, error) {
+	return bytes.TrimPrefix(data, []byte(idempotent.SealedPrefix)), nil
+}
+
+// Where the text is to be hidden, or what is stored is encrypted, the line has
+// types instead.
+func TestFailuresAreLoggedWithoutTheHandlersText(t *testing.T) {
+	plain := newExecutor(t, idempotent.NewMemory(0), nil)
+	sealing := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Sealer: sealer{}})
+	sqs := sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o1", Panic: true}))
+	fails := errors.New("secret")
+	for name, c := range map[string]struct {
+		handler any
+		event   []byte
+		types   []string
+	}{
+		"an option of SQS": {failing(plain, "secret", &handlers.SQSOptions{HideErrorText: true}), sqs, []string{"*errors.errorString", "*handlers.PanicError"}},
+		"a Sealer":         {failing(sealing, "secret", nil), sqs, []string{"*errors.errorString", "*handlers.PanicError"}},
+		"an option of SNS": {handlers.SNS(plain, nil, func(context.Context, handlers.SNSMessage[order]) error { return fails },
+			&handlers.EventOptions{HideErrorText: true}), snsEvent(t, order{ID: "o0"}), []string{"*errors.errorString"}},
+		"an option of Kinesis": {handlers.Kinesis(plain, nil, func(context.Context, handlers.KinesisRecord[order]) error { return fails },
+			&handlers.KinesisOptions{HideErrorText: true}), marshal(t, kinesisEvent(t, "a", order{ID: "o0"})), []string{"*errors.errorString"}},
+		"an option of the relay": {handlers.OutboxRelay(func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return nil, fails },
+			&handlers.OutboxOptions{HideErrorText: true}), golden(t, "outbox.json"), nil},
+		"a stored error and a Sealer": {handlers.SQS(sealing, nil, func(context.Context, handlers.SQSMessage[order]) error { return idempotent.Permanent(fails) }, nil),
+			sqsEvent(t, message("m2", order{ID: "o2"})), []string{"*errors.errorString"}},
+	} {
+		for range 2 { // again, as it was stored
+			lines := logged(t, func() { _, _ = deliver(t.Context(), c.handler, c.event) })
+			if len(lines) == 0 {
+				t.Errorf("%s: nothing is logged", name)
+			}
+			for i, line := range lines {
+				if c.types != nil && line["error"] != c.types[i] && line["error"] != "*idempotent.ReplayedError" {
+					t.Errorf("%s: logged %v", name, line["error"])
+				}
+			}
+			if text := string(marshal(t, lines)); strings.Contains(text, "secret") {
+				t.Errorf("%s: logged %s", name, text)
+			}
+		}
+	}
+}
