@@ -16,8 +16,8 @@ import (
 // An error of the handler releases the key and goes to Lambda as it is, and so
 // does a panic. One that is marked [idempotent.Permanent] is stored: every
 // repetition fails with it until the retention ends, under the type of the
-// first, as a messages.InvokeResponse_Error. For what is the client's mistake,
-// answer with a status below 500 instead.
+// first, as a messages.InvokeResponse_Error. A [*StatusError] is answered
+// instead, with its status.
 func APIGatewayV2(x *idempotent.Executor, scope Scope, fn func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error), o *HTTPOptions) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return httpEvents[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
 		name: "APIGatewayV2", source: sourceAPIGatewayV2,

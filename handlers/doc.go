@@ -72,6 +72,11 @@
 // Answers that report an error of the server, or refuse before any effect, are
 // not stored either: they release the key. See [HTTPOptions].
 //
+// A handler that fails returns a [StatusError], or passes it to [Fail]. Where
+// its status is kept, the request fails for good and its saga is undone. An
+// answer that a handler makes by itself counts as a success, whatever its
+// status.
+//
 // A key belongs to its caller. Whose it is has to be said with a [Scope], which
 // has no default: two callers must never share an answer by accident.
 // [NoIdentity] says that all of them share their keys.

@@ -3,6 +3,8 @@ package handlers
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"sync"
 
 	"github.com/lambda-once/once/idempotent"
 )
@@ -13,6 +15,8 @@ type httpGuard struct {
 	options HTTPOptions
 	scope   Scope
 	call    func(context.Context, *httpExchange) (httpResponse, error)
+	// keepsSteps warns of the first stored error that leaves a saga as it is.
+	keepsSteps sync.Once
 }
 
 // httpExchange is one request on its way through the core.
@@ -20,7 +24,10 @@ type httpExchange struct {
 	key    idempotent.Key
 	keyErr error
 	run    func(context.Context) (httpResponse, error)
-	failed bool // the last run has returned an error
+	// Of the last run: what it returned, and what was made of that if it has
+	// a status.
+	failed error
+	status *StatusError
 }
 
 func newHTTPGuard(adapter string, source httpSource, x *idempotent.Executor, scope Scope, o *HTTPOptions) *httpGuard {
@@ -69,12 +76,32 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 	case *unstoredError:
 		return httpAnswer{native: true}, nil
 	case *scopeFuncError:
+		if status, ok := statusOf(own.err); ok {
+			return httpAnswer{response: status.response()}, nil
+		}
 		return httpAnswer{}, own.err
+	case *StatusError:
+		if own == e.status {
+			return httpAnswer{response: own.response()}, nil
+		}
+	case *idempotent.ReplayedError:
+		if status, ok := storedStatus(own); ok {
+			return httpAnswer{response: g.again(status.response(), event)}, nil
+		}
 	}
 	if p, ok := g.options.problem(err); ok && !e.fromHandler(event, err) {
 		return httpAnswer{response: p.response(g.options.Documentation)}, nil
 	}
 	return httpAnswer{}, err
+}
+
+// again marks a stored answer, unless this call is the first to give it: one
+// that has finished the undoing of an earlier one.
+func (g *httpGuard) again(r httpResponse, event *idempotent.Event) httpResponse {
+	if event.Outcome == idempotent.OutcomeFailed {
+		return r
+	}
+	return r.marked(g.options.ReplayHeader)
 }
 
 // key makes the key of a request. The header is checked first: it needs no
@@ -100,19 +127,58 @@ func (g *httpGuard) key(ctx context.Context, r *httpRequest) (idempotent.Key, er
 // run calls the handler, and says what becomes of its answer. A call without a
 // claim may run it a second time, under one: nothing of the first run counts.
 func (g *httpGuard) run(ctx context.Context, e *httpExchange) (httpResponse, error) {
-	e.failed = false
+	e.failed, e.status = nil, nil
 	response, err := e.run(ctx)
 	switch {
 	case err != nil:
-		e.failed = true
-		return httpResponse{}, err
+		e.failed = err
+		return httpResponse{}, g.classified(e, err)
 	case response.done || g.stores(response.Status):
+		if !response.done {
+			g.warn(ctx, response.Status)
+		}
 		return response.kept(g.options.StoreHeaders), nil
 	case refusesUndone(response.Status):
 		return httpResponse{}, idempotent.Retryable(&unstoredError{response.Status})
 	default:
 		return httpResponse{}, &unstoredError{response.Status}
 	}
+}
+
+// classified marks an error that has a status as an answer with that status
+// would be treated.
+func (g *httpGuard) classified(e *httpExchange, err error) error {
+	status, ok := statusOf(err)
+	if !ok {
+		return err
+	}
+	e.status = status
+	switch {
+	case g.stores(status.status()):
+		return idempotent.Permanent(status)
+	case refusesUndone(status.status()):
+		return idempotent.Retryable(status)
+	}
+	return status
+}
+
+// warn tells once of an error that is stored as a success: nothing of its saga
+// is undone.
+func (g *httpGuard) warn(ctx context.Context, status int) {
+	if status < 400 {
+		return
+	}
+	steps := idempotent.FinishedSagaSteps(ctx)
+	if steps == 0 {
+		return
+	}
+	g.keepsSteps.Do(func() {
+		claim, _ := idempotent.FromContext(ctx)
+		slog.Default().LogAttrs(ctx, slog.LevelWarn,
+			"an answer with an error status is stored, and the finished saga steps of its request are kept; to have them undone, return a handlers.StatusError or call handlers.Fail",
+			slog.String("operation", claim.Operation), slog.String("key_hash", claim.KeyHash),
+			slog.Int("status", status), slog.Int("saga_steps", steps))
+	})
 }
 
 // stores asks the option. A panic of it comes after the work, which is not to be
@@ -126,9 +192,22 @@ func (g *httpGuard) stores(status int) (stored bool) {
 // fromHandler tells an error that the handler has returned, which may be one
 // of the core's from a call of its own, from what the core says of this call.
 func (e *httpExchange) fromHandler(event *idempotent.Event, err error) bool {
-	if !e.failed || event.Outcome == idempotent.OutcomeLeaseLost {
+	if e.failed == nil || event.Outcome == idempotent.OutcomeLeaseLost {
 		return false
 	}
-	store, ok := err.(*idempotent.StoreError)
-	return !ok || store == nil || event.Outcome != idempotent.OutcomeUnknown || store.Handler == nil
+	switch own := err.(type) {
+	case *idempotent.StoreError:
+		return own == nil || event.Outcome != idempotent.OutcomeUnknown || own.Handler == nil
+	case *idempotent.CompensationError:
+		// Without a record no other call goes on undoing.
+		return event.Outcome == idempotent.OutcomeBypassed || e.returned(err)
+	}
+	return true
+}
+
+// returned reports whether an error is, or is within, what the handler has
+// returned.
+func (e *httpExchange) returned(err error) (is bool) {
+	_ = guarded(func() error { is = errors.Is(e.failed, err); return nil }) // a typed nil panics
+	return is
 }

@@ -26,7 +26,11 @@ func (t httpEvents[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn f
 		// unprotected.
 		method := t.method(&event)
 		if method != "" && !g.options.protects(method) {
-			return fn(idempotent.Unprotected(ctx), event)
+			response, err := fn(idempotent.Unprotected(ctx), event)
+			if status, ok := statusOf(err); ok {
+				return t.answer(&event, status.response()), nil
+			}
+			return response, err
 		}
 		r := t.request(&event)
 		r.method = method

@@ -60,6 +60,9 @@ func (o *HTTPOptions) problem(err error) (p httpProblem, ok bool) {
 		}
 		return httpProblem{status: http.StatusInternalServerError, title: "The answer is not available",
 			detail: "This request was carried out, but its answer cannot be given. Do not send it with another key."}, true
+	case *idempotent.CompensationError:
+		return httpProblem{status: http.StatusServiceUnavailable, title: "The request failed and is being undone", retryAfter: 1,
+			detail: "The request failed, and what it had done is not undone yet. Send it again, with the same " + o.Header + "."}, true
 	case *idempotent.StoreError:
 		return httpProblem{status: http.StatusServiceUnavailable, title: "Try again", retryAfter: 1,
 			detail: "The request cannot be answered now. Send it again, with the same " + o.Header + "."}, true
@@ -94,18 +97,28 @@ func (p httpProblem) response(documentation string) httpResponse {
 	if documentation == "about:blank" {
 		p.title = http.StatusText(p.status)
 	}
-	body, err := json.Marshal(struct {
-		Type   string `json:"type"`
-		Title  string `json:"title"`
-		Status int    `json:"status"`
-		Detail string `json:"detail"`
-	}{documentation, p.title, p.status, p.detail})
-	if err != nil {
-		panic(err) // texts always marshal
-	}
-	headers := http.Header{"Content-Type": {"application/problem+json"}}
+	body := problemJSON{documentation, p.title, p.status, p.detail}.encode()
+	headers := http.Header{"Content-Type": {problemType}}
 	if p.retryAfter > 0 {
 		headers.Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
-	return httpResponse{Status: p.status, Headers: headers, Body: string(body)}
+	return httpResponse{Status: p.status, Headers: headers, Body: body}
+}
+
+const problemType = "application/problem+json"
+
+// problemJSON is the form of a problem in RFC 9457.
+type problemJSON struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+}
+
+func (p problemJSON) encode() string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // texts always marshal
+	}
+	return string(text)
 }

@@ -38,6 +38,9 @@ import (
 // that says so. This one is stored. The same holds for an answer to store that
 // is broken off with http.ErrAbortHandler, as by a httputil.ReverseProxy.
 //
+// A handler that fails passes its error to [Fail]: a status that it writes by
+// itself counts as a success, and undoes nothing.
+//
 // Another panic releases the key, and goes on to net/http. A
 // http.TimeoutHandler belongs around the middleware: inside, its 503 would
 // release the key while the work goes on.
@@ -77,11 +80,13 @@ func Middleware(x *idempotent.Executor, scope Scope, o *HTTPOptions) func(http.H
 // refused, or the handler answers it.
 func (g *httpGuard) serveUnkeyed(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	request := &httpRequest{method: r.Method, caller: Caller{Headers: r.Header}, native: r}
+	failed := &failure{direct: true}
 	answer, err := g.serve(r.Context(), request, func(ctx context.Context) (httpResponse, error) {
-		next.ServeHTTP(w, r.WithContext(ctx))
-		return httpResponse{done: true}, nil
+		next.ServeHTTP(w, r.WithContext(failed.within(ctx)))
+		return httpResponse{done: true}, failed.noted()
 	})
 	switch {
+	case failed.noted() != nil: // and answered
 	case err != nil:
 		internal.response(g.options.Documentation).writeTo(w)
 	case !answer.native:
@@ -124,7 +129,8 @@ func (g *httpGuard) read(w http.ResponseWriter, r *http.Request) *httpRequest {
 
 // hold runs the handler with the answer held back.
 func (g *httpGuard) hold(ctx context.Context, held *heldResponse, next http.Handler, request *httpRequest) (response httpResponse, _ error) {
-	r := request.native.Clone(ctx) // another run gets it as it came
+	failed := &failure{}
+	r := request.native.Clone(failed.within(ctx)) // another run gets it as it came
 	r.Body = io.NopCloser(bytes.NewReader(request.body))
 	r.ContentLength, r.TransferEncoding = int64(len(request.body)), nil
 	returned := false
@@ -141,6 +147,9 @@ func (g *httpGuard) hold(ctx context.Context, held *heldResponse, next http.Hand
 	}()
 	next.ServeHTTP(held, r)
 	returned = true
+	if err := failed.noted(); err != nil {
+		return httpResponse{}, err
+	}
 	if held.tooLarge {
 		return g.lost(held), nil
 	}

@@ -28,3 +28,15 @@ func (x *Executor) HandlerDeadline(ctx context.Context) (deadline time.Time, ok 
 // Seals reports whether x encrypts what it stores, with a Config.Sealer. It is
 // for adapters that write logs: what a store may not read is not for a log.
 func (x *Executor) Seals() bool { return x.config.Sealer != nil }
+
+// FinishedSagaSteps returns the number of finished [SagaStep] calls of the call
+// of Do, or wrapped handler, that ctx belongs to: those that would be undone if
+// it failed for good. It is 0 outside of a call. It is for adapters whose
+// handlers report a failure in what they return.
+func FinishedSagaSteps(ctx context.Context) int {
+	in, ok := ctx.Value(insideKey{}).(*inside)
+	if !ok {
+		return 0
+	}
+	return len(in.steps.toUndo())
+}

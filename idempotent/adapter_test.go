@@ -2,6 +2,7 @@ package idempotent_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,5 +59,50 @@ func TestSealsWithASealerAlone(t *testing.T) {
 	}
 	if !newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Sealer: struct{ idempotent.Sealer }{}}).Seals() {
 		t.Error("with a Sealer")
+	}
+}
+
+func TestFinishedSagaStepsAreCounted(t *testing.T) {
+	if n := idempotent.FinishedSagaSteps(t.Context()); n != 0 {
+		t.Errorf("%d outside of a call", n)
+	}
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	tr := &trip{fails: map[string]error{"car": errCrash}}
+	for range 2 { // the second attempt is given the steps of the first
+		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+			if n := idempotent.FinishedSagaSteps(ctx); n != 0 {
+				t.Errorf("%d before the first", n)
+			}
+			_, err := idempotent.Step(ctx, "cannot be undone", func(context.Context) (int, error) { return 0, nil })
+			if err != nil {
+				return "", err
+			}
+			value, err := tr.book(ctx)
+			if n := idempotent.FinishedSagaSteps(ctx); n != 2 {
+				t.Errorf("%d after two, and one that failed", n)
+			}
+			return value, err
+		})
+		if !errors.Is(err, errCrash) {
+			t.Error(err)
+		}
+	}
+}
+
+// publicError tells its cause to nobody but the caller.
+type publicError struct{ cause error }
+
+func (e *publicError) Error() string          { return "declined: " + e.cause.Error() }
+func (e *publicError) FailureMessage() string { return "declined" }
+
+func TestFailureMessageIsStoredInPlaceOfTheText(t *testing.T) {
+	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	fails := failsWith(idempotent.Permanent(&publicError{errCrash}))
+	if _, _, err := do(t.Context(), x, fails); err == nil || err.Error() != "declined: "+errCrash.Error() {
+		t.Errorf("the first caller got %v", err)
+	}
+	_, _, err := do(t.Context(), x, fails)
+	if replayed, ok := err.(*idempotent.ReplayedError); !ok || replayed.Message != "declined" || replayed.Type != "publicError" {
+		t.Errorf("a repetition got %#v", err)
 	}
 }

@@ -14,9 +14,10 @@ import (
 // key, and a retry runs the handler again.
 //
 // What is stored is the error's type name, or that of its method ErrorType()
-// string if it has one, its message (the first 4 KiB) and, if an error in its
-// chain has a method ErrorCode() string, that code. Keep secrets out of
-// messages, as from any log.
+// string if it has one, its message (the first 4 KiB), or that of its method
+// FailureMessage() string if it has one, and, if an error in its chain has a
+// method ErrorCode() string, that code. Keep secrets out of messages, as from
+// any log.
 //
 // A mark counts wherever it stands in the error's chain, but only for the
 // innermost call that the error passes: not for a call around it whose handler
@@ -71,6 +72,9 @@ func (f *failure) describe(err error) {
 		}
 	}()
 	f.Message = truncate(err.Error(), maxFailureMessage)
+	if public, ok := unmarked(err).(interface{ FailureMessage() string }); ok {
+		f.Message = truncate(public.FailureMessage(), maxFailureMessage)
+	}
 	if named, ok := unmarked(err).(interface{ ErrorType() string }); ok {
 		f.Type = truncate(named.ErrorType(), maxFailureName)
 	}

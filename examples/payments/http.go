@@ -28,13 +28,15 @@ func overHTTP(x *idempotent.Executor, create func(context.Context, order) (payme
 	}
 }
 
-// creating maps a request to an order. Its 400 is not stored: the client may
-// send a better body with the same key.
+// creating maps a request to an order. Its 400 releases the key: the client may
+// send a better body with the same one.
 func creating(create func(context.Context, order) (payment, error)) handler {
 	return func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		body, err := decodeBody(event)
 		if err != nil || body.Amount <= 0 || body.Currency == "" || body.Source == "" {
-			return problem(http.StatusBadRequest, "the body must be JSON with amount, currency and source")
+			return events.APIGatewayV2HTTPResponse{}, &handlers.StatusError{
+				Status: http.StatusBadRequest, Detail: "the body must be JSON with amount, currency and source", Err: err,
+			}
 		}
 		paid, err := create(ctx, body)
 		if err != nil {
