@@ -43,7 +43,12 @@ func (t httpEvents[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn f
 			if native, err = fn(ctx, event); err != nil {
 				return httpResponse{}, named(err)
 			}
-			return t.response(&native), nil
+			response := t.response(&native)
+			if !response.isAnswer() {
+				response = g.withoutStatus(ctx, t.name, response.Status)
+				native = t.answer(&event, response)
+			}
+			return response, nil
 		})
 		switch {
 		case err != nil:

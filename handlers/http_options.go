@@ -178,7 +178,6 @@ func (o *HTTPOptions) protects(method string) bool {
 	return slices.Contains(o.Methods, strings.ToUpper(method))
 }
 
-// keepsStatus keeps a status that was forgotten: the work is done.
 func keepsStatus(status int) bool { return status < 500 && !refusesUndone(status) }
 
 // refusesUndone reports whether an answer says that nothing was done.
