@@ -68,7 +68,7 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 		}
 		// Stored by another call: also where this one ran, and lost its lease.
 		if response.isAnswer() {
-			return httpAnswer{response: response.marked(g.options.ReplayHeader)}, nil
+			return httpAnswer{response: response.restored().marked(g.options.ReplayHeader)}, nil
 		}
 		err = &idempotent.ResultUnavailableError{KeyHash: event.KeyHash, Reason: "what is stored is not the answer to an HTTP request"}
 	}

@@ -1,10 +1,12 @@
 package handlers
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // httpResponse is an answer, whatever carries it, and what is stored of one.
@@ -13,6 +15,9 @@ type httpResponse struct {
 	Headers http.Header `json:"headers,omitempty"`
 	Body    string      `json:"body,omitempty"`
 	Base64  bool        `json:"base64,omitempty"` // of Body
+	// Encoded are the fields of the stored form whose values are not UTF-8, in
+	// base64: JSON would replace what is not.
+	Encoded map[string][]string `json:"encoded,omitempty"`
 
 	// done is set where the answer is to be kept whatever its status says:
 	// the work is done, and must not be done again for the answer's sake.
@@ -27,11 +32,45 @@ func (r httpResponse) isAnswer() bool { return r.Status >= 200 && r.Status <= 59
 func (r httpResponse) kept(names []string) httpResponse {
 	headers := make(http.Header, len(r.Headers))
 	for name, values := range r.Headers {
+		// A field without values is kept too: for net/http it says that the
+		// answer is not to have the field.
 		if name = http.CanonicalHeaderKey(name); slices.Contains(names, name) {
 			headers[name] = append(headers[name], values...)
 		}
 	}
+	for name, values := range headers {
+		if slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }) {
+			if r.Encoded == nil {
+				r.Encoded = map[string][]string{}
+			}
+			for _, v := range values {
+				r.Encoded[name] = append(r.Encoded[name], base64.StdEncoding.EncodeToString([]byte(v)))
+			}
+			delete(headers, name)
+		}
+	}
 	r.Headers = headers
+	return r
+}
+
+// restored is an answer as it was before it was stored. What does not decode
+// was written by somebody else, and is left out.
+func (r httpResponse) restored() httpResponse {
+	if len(r.Encoded) == 0 {
+		return r
+	}
+	headers := r.Headers.Clone()
+	if headers == nil {
+		headers = http.Header{}
+	}
+	for name, values := range r.Encoded {
+		for _, v := range values {
+			if value, err := base64.StdEncoding.DecodeString(v); err == nil {
+				headers[name] = append(headers[name], string(value))
+			}
+		}
+	}
+	r.Headers, r.Encoded = headers, nil
 	return r
 }
 

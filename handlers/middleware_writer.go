@@ -79,8 +79,10 @@ func (h *heldResponse) response() httpResponse {
 	r := httpResponse{Status: h.status, Headers: http.Header{}, Body: h.body.String()}
 	for name, values := range h.sent {
 		// What the middleware around sets is for this request. It sets it
-		// again for a repetition, which may come from another origin.
-		if !slices.Equal(values, h.around[name]) {
+		// again for a repetition, which may come from another origin. A
+		// field that is set to nil is not one that is not set: net/http
+		// leaves it out, and guesses no Content-Type.
+		if around, is := h.around[name]; !is || !slices.Equal(values, around) {
 			r.Headers[name] = values
 		}
 	}
