@@ -44,8 +44,8 @@ import (
 //
 // Path panics on an expression that is invalid or refused, as
 // regexp.MustCompile does: no request could ever make it valid. The returned
-// function gives a [*InvalidPayloadError] for a request without canonical
-// JSON, and an error for functions applied to the wrong type.
+// function returns an [*InvalidPayloadError] for a request without canonical
+// JSON, and for one to which a function of the expression does not apply.
 func Path[Req any](expr string) func(Req) (Key, error) {
 	path, err := compilePath(expr)
 	if err != nil {
@@ -91,7 +91,7 @@ func (p keyPath) id(req any) (string, error) {
 		return "", caller.err
 	}
 	if err != nil {
-		return "", &InvalidKeyError{"ID", "cannot be taken from the request: the key expression does not apply to it"}
+		return "", &InvalidPayloadError{Offset: -1, Reason: "the key expression does not apply to it"}
 	}
 	if vacuous(result) {
 		return "", &MissingKeyError{Part: "id"}

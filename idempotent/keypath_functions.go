@@ -3,7 +3,6 @@ package idempotent
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -78,7 +77,7 @@ func (c *pathCaller) CallFunction(name string, args []any) (any, error) {
 	}
 	if !errors.Is(err, ErrInvalidPayload) && !errors.Is(err, ErrMissingKey) {
 		// The text of the library's errors quotes the arguments.
-		err = &InvalidKeyError{"ID", fmt.Sprintf("cannot be taken from the request: the arguments of %s have the wrong type or value", name)}
+		err = &InvalidPayloadError{Offset: -1, Reason: "the arguments of " + name + " in the key expression have the wrong type or value"}
 	}
 	if c.err == nil {
 		c.err = err

@@ -136,16 +136,16 @@ func TestPathErrors(t *testing.T) {
 	const secret = "4111"
 	request := `{"s":"` + secret + `","n":` + secret + `,"text":"` + secret + `x","b":"/` + secret + `=","invalid":"{\"` + secret +
 		`\":1,\"` + secret + `\":2}","latin":"/w=="}`
-	for expr, invalid := range map[string]bool{
-		"length(n)": false, "join(',', [n])": false, "upper(n)": false, "sort([n])": false, "keys(s)": false, "merge(@, s)": false,
-		"map(&upper(n), [@])": false, "group_by([@], &n)": false, "from_items([[s]])": false,
-		"powertools_json(text)": true, "powertools_json(invalid)": true, "powertools_json(n)": true, "powertools_base64(text)": true,
-		"powertools_base64(latin)": true, "powertools_base64_gzip(latin)": true, "powertools_base64_gzip(b)": true,
+	for _, expr := range []string{
+		"length(n)", "join(',', [n])", "upper(n)", "sort([n])", "keys(s)", "merge(@, s)",
+		"map(&upper(n), [@])", "group_by([@], &n)", "from_items([[s]])",
+		"powertools_json(text)", "powertools_json(invalid)", "powertools_json(n)", "powertools_base64(text)",
+		"powertools_base64(latin)", "powertools_base64_gzip(latin)", "powertools_base64_gzip(b)",
 		// To the left of these, the library turns errors into null.
-		"[s, powertools_json(text)[]]": true, "[s, powertools_json(text)[?a]]": true, "[s, powertools_json(text).*]": true, "[s, upper(n)[]]": false,
+		"[s, powertools_json(text)[]]", "[s, powertools_json(text)[?a]]", "[s, powertools_json(text).*]", "[s, upper(n)[]]",
 	} {
 		key, err := Path[json.RawMessage](expr)(json.RawMessage(request))
-		if err == nil || key != (Key{}) || errors.Is(err, ErrInvalidPayload) != invalid || errors.Is(err, ErrMissingKey) {
+		if err == nil || key != (Key{}) || !errors.Is(err, ErrInvalidPayload) || errors.Is(err, ErrMissingKey) {
 			t.Errorf("%s: got %v, %v", expr, key, err)
 		} else if strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v quotes the request", expr, err)
