@@ -17,12 +17,8 @@ func decline(err error) (events.APIGatewayV2HTTPResponse, error) {
 
 // What the README promises of a handler that fails.
 func TestReadmeStatusError(t *testing.T) {
-	x, err := policies(idempotent.NewMemory(0))
-	if err != nil {
-		t.Fatal(err)
-	}
 	runs := 0
-	handler := handlers.APIGatewayV2(x, handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := handlers.APIGatewayV2(mustPolicies(t), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		runs++
 		return decline(errors.New("secret"))
 	}, nil)
@@ -34,4 +30,41 @@ func TestReadmeStatusError(t *testing.T) {
 			t.Errorf("got %+v, %v after %d runs", r, err, runs)
 		}
 	}
+}
+
+func webhookOptions() (body, header *handlers.HTTPOptions) {
+	webhooks := &handlers.HTTPOptions{Key: idempotent.Path[handlers.HTTPRequest]("body.id")}
+	deliveries := &handlers.HTTPOptions{Key: handlers.HeaderKey("X-GitHub-Delivery")}
+	return webhooks, deliveries
+}
+
+// What the README promises of keys in other places.
+func TestReadmeWebhooks(t *testing.T) {
+	body, header := webhookOptions()
+	for _, o := range []*handlers.HTTPOptions{body, header} {
+		runs := 0
+		handler := handlers.APIGatewayV2(mustPolicies(t), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			runs++
+			return events.APIGatewayV2HTTPResponse{StatusCode: 204}, nil
+		}, o)
+		for _, id := range []string{"1", "1", "2"} {
+			event := events.APIGatewayV2HTTPRequest{Body: `{"id":"evt_` + id + `"}`, Headers: map[string]string{"x-github-delivery": id}}
+			event.RequestContext.HTTP.Method = "POST"
+			if r, err := handler(t.Context(), event); err != nil || r.StatusCode != 204 {
+				t.Errorf("got %+v, %v", r, err)
+			}
+		}
+		if runs != 2 {
+			t.Errorf("%d runs", runs)
+		}
+	}
+}
+
+func mustPolicies(t *testing.T) *idempotent.Executor {
+	t.Helper()
+	x, err := policies(idempotent.NewMemory(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }

@@ -57,7 +57,9 @@
 // [APIGatewayV2], [APIGateway], [ALB] and [FunctionURL] protect handlers of
 // HTTP events, and [Middleware] those of net/http, by the header
 // Idempotency-Key of draft-ietf-httpapi-idempotency-key-header-07. They are one
-// implementation: the adapters translate and decide nothing.
+// implementation: the adapters translate and decide nothing. A key
+// that is in the body, as of a webhook, or elsewhere, is found by
+// [HTTPOptions].Key.
 //
 // The first client gets the handler's answer as it is. A repetition, which has
 // the same key, method, path, query and body, gets the stored status, headers

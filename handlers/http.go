@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/lambda-once/once/idempotent"
@@ -13,8 +15,10 @@ import (
 // requests and answers, and decide nothing.
 type httpGuard struct {
 	options HTTPOptions
-	scope   Scope
-	call    func(context.Context, *httpExchange) (httpResponse, error)
+	// optional are the methods whose requests are protected if they have a key.
+	optional []string
+	scope    Scope
+	call     func(context.Context, *httpExchange) (httpResponse, error)
 	// keepsSteps warns of the first stored error that leaves a saga as it is.
 	keepsSteps sync.Once
 }
@@ -36,6 +40,9 @@ func newHTTPGuard(adapter string, source httpSource, x *idempotent.Executor, sco
 	}
 	scope.requireFor(adapter, source)
 	g := &httpGuard{options: o.complete(), scope: scope}
+	if o == nil || o.Methods == nil {
+		g.optional = optionalMethods
+	}
 	g.call = idempotent.Wrap(x, func(e *httpExchange) (idempotent.Key, error) { return e.key, e.keyErr }, g.run)
 	return g
 }
@@ -75,7 +82,7 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 	switch own := err.(type) {
 	case *unstoredError:
 		return httpAnswer{native: true}, nil
-	case *scopeFuncError:
+	case *functionError:
 		if status, ok := statusOf(own.err); ok {
 			return httpAnswer{response: status.response()}, nil
 		}
@@ -104,10 +111,31 @@ func (g *httpGuard) again(r httpResponse, event *idempotent.Event) httpResponse 
 	return r.marked(g.options.ReplayHeader)
 }
 
-// key makes the key of a request. The header is checked first: it needs no
-// look at the caller or the body.
+// protection is what a method asks for.
+type protection uint8
+
+const (
+	unprotected protection = iota
+	ifKeyed                // protected if the request has a key
+	needsKey
+)
+
+// protects does not go by the case: a handler that does not look at the method
+// takes "Post" too.
+func (g *httpGuard) protects(method string) protection {
+	switch method = strings.ToUpper(method); {
+	case slices.Contains(g.options.Methods, method):
+		return needsKey
+	case slices.Contains(g.optional, method):
+		return ifKeyed
+	}
+	return unprotected
+}
+
+// key makes the key of a request. What it is made of is checked first: it
+// needs no look at the caller.
 func (g *httpGuard) key(ctx context.Context, r *httpRequest) (idempotent.Key, error) {
-	id, err := g.options.httpKey(r.caller.Headers[g.options.Header])
+	key, err := g.options.keyOf(r)
 	if err != nil && !errors.Is(err, idempotent.ErrMissingKey) {
 		return idempotent.Key{}, err
 	}
@@ -117,11 +145,13 @@ func (g *httpGuard) key(ctx context.Context, r *httpRequest) (idempotent.Key, er
 	if err != nil {
 		return idempotent.Key{}, err
 	}
-	scope, err := g.scope.of(ctx, r)
-	if err != nil {
+	if key.Scope, err = g.scope.of(ctx, r); err != nil {
 		return idempotent.Key{}, err
 	}
-	return idempotent.Key{Scope: scope, ID: id, Fingerprint: r.fingerprint()}, nil
+	if key.Payload == nil && key.Fingerprint == "" {
+		key.Fingerprint = r.fingerprint()
+	}
+	return key, nil
 }
 
 // run calls the handler, and says what becomes of its answer. A call without a

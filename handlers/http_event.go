@@ -25,15 +25,15 @@ func (t httpEvents[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn f
 		// An event without a method is of another kind, and would pass
 		// unprotected.
 		method := t.method(&event)
-		if method != "" && !g.options.protects(method) {
-			response, err := fn(idempotent.Unprotected(ctx), event)
-			if status, ok := statusOf(err); ok {
-				return t.answer(&event, status.response()), nil
-			}
-			return response, err
+		needs := g.protects(method)
+		if method != "" && needs == unprotected {
+			return t.pass(ctx, fn, &event)
 		}
 		r := t.request(&event)
 		r.method = method
+		if needs == ifKeyed && !g.options.keyed(r) {
+			return t.pass(ctx, fn, &event)
+		}
 		if method == "" {
 			r.err = unreadable("the event has no HTTP method, as it is not of the kind that this function takes", nil)
 		}
@@ -59,4 +59,13 @@ func (t httpEvents[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn f
 			return t.answer(&event, answer.response), nil
 		}
 	}
+}
+
+// pass calls the handler for a request that is not protected.
+func (t httpEvents[Req, Resp]) pass(ctx context.Context, fn func(context.Context, Req) (Resp, error), event *Req) (Resp, error) {
+	response, err := fn(idempotent.Unprotected(ctx), *event)
+	if status, ok := statusOf(err); ok {
+		return t.answer(event, status.response()), nil
+	}
+	return response, err
 }

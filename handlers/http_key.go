@@ -33,15 +33,20 @@ func (o *HTTPOptions) httpKey(values []string) (string, error) {
 	} else if strings.ContainsFunc(key, notBare) {
 		return "", invalidKey("has characters that a key without quotes cannot have, or is given more than once")
 	}
+	return key, o.checkKey(key)
+}
+
+// checkKey refuses what no key may be, wherever it comes from.
+func (o *HTTPOptions) checkKey(key string) error {
 	switch {
 	case key == "":
-		return "", invalidKey("is empty")
+		return invalidKey("is empty")
 	case len(key) > o.MaxKeyBytes:
-		return "", invalidKey(fmt.Sprintf("has %d bytes, more than %d", len(key), o.MaxKeyBytes))
+		return invalidKey(fmt.Sprintf("has %d bytes, more than %d", len(key), o.MaxKeyBytes))
 	case o.ValidKey != nil && o.ValidKey(key) != nil:
-		return "", invalidKey("does not have the format that is asked for here")
+		return invalidKey("does not have the format that is asked for here")
 	}
-	return key, nil
+	return nil
 }
 
 // notBare refuses commas, by which gateways join repeated headers, and what

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/lambda-once/once/idempotent"
 )
 
 // HTTPOptions are the policies of the HTTP handlers. The zero value of every
@@ -34,6 +36,22 @@ type HTTPOptions struct {
 	// Header is the field that holds the key. Default "Idempotency-Key".
 	Header string
 
+	// Key takes the key from another place than Header, as from the body: the
+	// webhook of a payment provider has the id of its event there. It is for
+	// requests with Methods. [HeaderKey] takes the key from a header as it is,
+	// and idempotent.Path[HTTPRequest]("body.id") from the body with a JMESPath
+	// expression.
+	//
+	// The ID is the key; its length and ValidKey are checked. The Scope is the
+	// adapter's: a Key function that sets Scope or Record fails the request
+	// with a [*KeyFieldError]. A Payload, or Fingerprint, is compared in place
+	// of the whole request: set it where deliveries of one event differ. An
+	// [idempotent.MissingKeyError] means that there is no key; with an
+	// InvalidKeyError or InvalidPayloadError the request is refused; any other
+	// error is the call's. A [Middleware] reads the body before it calls Key.
+	// Default: the key is in Header.
+	Key func(HTTPRequest) (idempotent.Key, error)
+
 	// MaxKeyBytes is the length of the longest key, without the quotes.
 	// Default 255, as at Stripe; at most 1,024.
 	MaxKeyBytes int
@@ -49,9 +67,11 @@ type HTTPOptions struct {
 	// 400 KB a body that is not text takes a third more.
 	MaxResponseBytes int
 
-	// Methods are those that are protected; requests with others go to the
-	// handler as they are, under [idempotent.Unprotected]. Default POST and PATCH, as in the IETF draft. Safe
-	// methods (RFC 9110 section 9.2.1) have no effect to protect.
+	// Methods are those that are protected, and whose requests need a key;
+	// requests with others go to the handler as they are, under
+	// [idempotent.Unprotected]. Safe methods (RFC 9110 section 9.2.1) have no
+	// effect to protect. Default POST and PATCH, as in the IETF draft; and
+	// requests with PUT and DELETE that have a key are protected too.
 	Methods []string
 
 	// ReplayHeader is the field that marks a stored answer with "true".
@@ -92,6 +112,10 @@ var (
 		"Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Location",
 		"Content-Security-Policy", "Content-Type", "Etag", "Link", "Location", "Vary", "X-Content-Type-Options",
 	}
+	// Protected by default: those that need a key, and those that may have one.
+	requiredMethods = []string{http.MethodPost, http.MethodPatch}
+	optionalMethods = []string{http.MethodPut, http.MethodDelete}
+
 	safeMethods = []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace}
 )
 
@@ -112,7 +136,7 @@ func (o *HTTPOptions) complete() HTTPOptions {
 	full.MaxResponseBytes = orDefault(full.MaxResponseBytes, 256<<10)
 	full.ReplayHeader = http.CanonicalHeaderKey(orDefault(full.ReplayHeader, "Idempotent-Replayed"))
 	if full.Methods == nil {
-		full.Methods = []string{http.MethodPost, http.MethodPatch}
+		full.Methods = requiredMethods
 	}
 	full.Methods = slices.Clone(full.Methods)
 	if full.Store == nil {
@@ -170,12 +194,6 @@ func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 	})
-}
-
-// protects does not go by the case: a handler that does not look at the method
-// takes "Post" too.
-func (o *HTTPOptions) protects(method string) bool {
-	return slices.Contains(o.Methods, strings.ToUpper(method))
 }
 
 func keepsStatus(status int) bool { return status < 500 && !refusesUndone(status) }

@@ -29,14 +29,14 @@ func (o *HTTPOptions) problem(err error) (p httpProblem, ok bool) {
 		if e.Part == "scope" {
 			return noScope, true
 		}
-		return httpProblem{status: http.StatusBadRequest, title: o.Header + " is missing",
-			detail: "This operation requires the header " + o.Header + ": another key for each request, and the same one when a request is repeated."}, true
+		return httpProblem{status: http.StatusBadRequest, title: o.keyTitle() + " is missing",
+			detail: "This operation requires " + o.aKey() + ": another key for each request, and the same one when a request is repeated."}, true
 	case *idempotent.InvalidKeyError:
 		if e.Part == "Scope" {
 			return noScope, true
 		}
-		return httpProblem{status: http.StatusBadRequest, title: o.Header + " is not valid",
-			detail: "The header " + o.Header + " " + e.Reason + "."}, true
+		return httpProblem{status: http.StatusBadRequest, title: o.keyTitle() + " is not valid",
+			detail: o.theKey() + " " + e.Reason + "."}, true
 	case *idempotent.InvalidPayloadError:
 		return httpProblem{status: http.StatusBadRequest, title: "The request cannot be read",
 			detail: "The request cannot be read: " + e.Reason + "."}, true
@@ -44,12 +44,12 @@ func (o *HTTPOptions) problem(err error) (p httpProblem, ok bool) {
 		return httpProblem{status: http.StatusRequestEntityTooLarge, title: "The body is too large",
 			detail: "The body has more than " + strconv.FormatInt(e.Limit, 10) + " bytes."}, true
 	case *idempotent.InProgressError:
-		return outstanding(retryAfter(e.Until), o.Header), true
+		return outstanding(retryAfter(e.Until), o.keyName()), true
 	case *idempotent.LeaseLostError:
-		return outstanding(1, o.Header), true
+		return outstanding(1, o.keyName()), true
 	case *idempotent.KeyReusedError:
-		return httpProblem{status: http.StatusUnprocessableEntity, title: o.Header + " is already used",
-			detail: "This " + o.Header + " was used for another request. Each request needs a key of its own."}, true
+		return httpProblem{status: http.StatusUnprocessableEntity, title: o.keyTitle() + " is already used",
+			detail: "This " + o.keyName() + " was used for another request. Each request needs a key of its own."}, true
 	case *idempotent.OutcomeUnknownError:
 		return httpProblem{status: http.StatusInternalServerError, title: "The outcome is not known",
 			detail: "Whether this request was carried out is not known, and it is not tried again before it was looked into. Do not send it with another key."}, true
@@ -62,10 +62,10 @@ func (o *HTTPOptions) problem(err error) (p httpProblem, ok bool) {
 			detail: "This request was carried out, but its answer cannot be given. Do not send it with another key."}, true
 	case *idempotent.CompensationError:
 		return httpProblem{status: http.StatusServiceUnavailable, title: "The request failed and is being undone", retryAfter: 1,
-			detail: "The request failed, and what it had done is not undone yet. Send it again, with the same " + o.Header + "."}, true
+			detail: "The request failed, and what it had done is not undone yet. Send it again, with the same " + o.keyName() + "."}, true
 	case *idempotent.StoreError:
 		return httpProblem{status: http.StatusServiceUnavailable, title: "Try again", retryAfter: 1,
-			detail: "The request cannot be answered now. Send it again, with the same " + o.Header + "."}, true
+			detail: "The request cannot be answered now. Send it again, with the same " + o.keyName() + "."}, true
 	}
 	return httpProblem{}, false
 }
@@ -77,6 +77,35 @@ var noScope = httpProblem{status: http.StatusForbidden, title: "The caller is no
 // to report them to.
 var internal = httpProblem{status: http.StatusInternalServerError, title: "The request failed",
 	detail: "The request failed."}
+
+// What a client is told of the place of its key.
+func (o *HTTPOptions) keyName() string {
+	if o.Key != nil {
+		return "idempotency key"
+	}
+	return o.Header
+}
+
+func (o *HTTPOptions) keyTitle() string {
+	if o.Key != nil {
+		return "Idempotency key"
+	}
+	return o.Header
+}
+
+func (o *HTTPOptions) theKey() string {
+	if o.Key != nil {
+		return "The idempotency key"
+	}
+	return "The header " + o.Header
+}
+
+func (o *HTTPOptions) aKey() string {
+	if o.Key != nil {
+		return "an idempotency key"
+	}
+	return "the header " + o.Header
+}
 
 func outstanding(retryAfter int, header string) httpProblem {
 	return httpProblem{status: http.StatusConflict, title: "A request is outstanding for this " + header, retryAfter: retryAfter,

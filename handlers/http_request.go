@@ -22,6 +22,8 @@ type httpRequest struct {
 	// err says why the request cannot be read. It is answered like any other
 	// refusal, so that it is observed.
 	err error
+	// found is what keyOf has found.
+	found *foundKey
 }
 
 // httpParameter is one of a query, with its escapes resolved by unescaped.

@@ -84,7 +84,15 @@ var httpRules = []httpRule{
 
 	{name: "methods that are not protected", steps: []httpStep{
 		ok(k.with(method("GET")), 1), ok(k.with(method("GET")), 2), ok(k.with(method("HEAD")), 3), ok(k.with(method("HEAD")), 4),
-		ok(keyed().with(method("OPTIONS")), 5), ok(keyed("a,b").with(method("PUT")), 6), ok(keyed().with(method("DELETE")), 7)}},
+		ok(keyed().with(method("OPTIONS")), 5), ok(keyed().with(method("PUT")), 6), ok(keyed().with(method("PUT")), 7), ok(keyed().with(method("DELETE")), 8)}},
+	{name: "PUT and DELETE with a key", steps: []httpStep{
+		ok(k.with(method("PUT")), 1), again(k.with(method("PUT")), 1), problem(k.with(method("DELETE")), 422, 1),
+		ok(keyed("l").with(method("DELETE")), 2), again(keyed("l").with(method("DELETE")), 2),
+		problem(keyed("a,b").with(method("PUT")), 400, 2), problem(keyed("").with(method("DELETE")), 400, 2)}},
+	{name: "PUT and DELETE where they are left out", options: &handlers.HTTPOptions{Methods: []string{"POST", "PATCH"}}, steps: []httpStep{
+		ok(k.with(method("PUT")), 1), ok(k.with(method("PUT")), 2), ok(keyed("a,b").with(method("DELETE")), 3)}},
+	{name: "a method of one's own without a key", options: &handlers.HTTPOptions{Methods: []string{"PUT"}}, steps: []httpStep{
+		problem(keyed().with(method("PUT")), 400, 0)}},
 	{name: "methods of one's own", options: &handlers.HTTPOptions{Methods: []string{"PUT"}}, steps: []httpStep{
 		ok(k.with(method("PUT")), 1), again(k.with(method("PUT")), 1), ok(k, 2), ok(k, 3)}},
 	{name: "PATCH", steps: []httpStep{ok(k.with(method("PATCH")), 1), again(k.with(method("PATCH")), 1)}},

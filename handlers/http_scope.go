@@ -231,17 +231,17 @@ func function(name, prefix string, sources httpSource, ok bool, find func(contex
 			return "", false, nil
 		}
 		if err != nil {
-			return "", false, &scopeFuncError{err}
+			return "", false, &functionError{err}
 		}
 		return prefix + "=" + text, text != "", nil
 	}}
 }
 
-// scopeFuncError tells an error of the user's function from one of ours.
-type scopeFuncError struct{ err error }
+// functionError tells an error of the user's function from one of ours.
+type functionError struct{ err error }
 
-func (e *scopeFuncError) Error() string { return e.err.Error() }
-func (e *scopeFuncError) Unwrap() error { return e.err }
+func (e *functionError) Error() string { return e.err.Error() }
+func (e *functionError) Unwrap() error { return e.err }
 
 // identityText refuses numbers that may have been others before they became
 // float64s.

@@ -48,15 +48,20 @@ func Middleware(x *idempotent.Executor, scope Scope, o *HTTPOptions) func(http.H
 	g := newHTTPGuard("Middleware", sourceMiddleware, x, scope, o)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !g.options.protects(r.Method) {
+			needs := g.protects(r.Method)
+			if needs == unprotected {
 				next.ServeHTTP(w, r.WithContext(idempotent.Unprotected(r.Context())))
 				return
 			}
-			if _, keyed := r.Header[g.options.Header]; !keyed {
-				g.serveUnkeyed(w, r, next)
+			request, keyed := g.take(w, &r)
+			switch {
+			case !keyed && needs == ifKeyed:
+				next.ServeHTTP(w, r.WithContext(idempotent.Unprotected(r.Context())))
+				return
+			case !keyed:
+				g.serveUnkeyed(w, request, next)
 				return
 			}
-			request := g.read(w, r)
 			var held *heldResponse // the last run's
 			ctx, cancel := outliving(r.Context())
 			defer cancel()
@@ -78,8 +83,8 @@ func Middleware(x *idempotent.Executor, scope Scope, o *HTTPOptions) func(http.H
 
 // serveUnkeyed holds nothing back, as nothing is kept: either the request is
 // refused, or the handler answers it.
-func (g *httpGuard) serveUnkeyed(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	request := &httpRequest{method: r.Method, caller: Caller{Headers: r.Header}, native: r}
+func (g *httpGuard) serveUnkeyed(w http.ResponseWriter, request *httpRequest, next http.Handler) {
+	r := request.native
 	failed := &failure{direct: true}
 	answer, err := g.serve(r.Context(), request, func(ctx context.Context) (httpResponse, error) {
 		next.ServeHTTP(w, r.WithContext(failed.within(ctx)))
@@ -102,6 +107,24 @@ func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithDeadline(lasting, deadline)
 	}
 	return lasting, func() {}
+}
+
+// take reads a request as far as that is needed, and reports whether it has a
+// key. One without, whose body had to be read, is replaced by one that has the
+// body again.
+func (g *httpGuard) take(w http.ResponseWriter, r **http.Request) (request *httpRequest, keyed bool) {
+	request = &httpRequest{method: (*r).Method, caller: Caller{Headers: (*r).Header}, native: *r}
+	if g.options.Key == nil && !g.options.keyed(request) {
+		return request, false
+	}
+	request = g.read(w, *r)
+	if g.options.keyed(request) {
+		return request, true
+	}
+	again := (*r).WithContext((*r).Context())
+	again.Body = io.NopCloser(bytes.NewReader(request.body))
+	*r, request.native = again, again
+	return request, false
 }
 
 // read takes the whole request, so that it can be compared.
