@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -79,8 +78,6 @@ type invocation[D any] struct {
 	twins     twins
 }
 
-var errNoID = errors.New("handlers: the record has no id to report it by")
-
 // begin decodes all records before any runs, as their keys decide which of
 // them are one.
 func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[D]) (*invocation[D], error) {
@@ -88,7 +85,7 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 	v := &invocation[D]{batch: b, records: make([]record[D], size), lastStart: lastStart}
 	if size == 0 {
 		// To acknowledge it could lose what another source has sent.
-		return nil, fmt.Errorf("%w of %s", ErrNoRecords, b.source.name)
+		return nil, &NoRecordsError{Source: b.source.name, Record: -1}
 	}
 	if err != nil {
 		return nil, err
@@ -97,7 +94,7 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 		r := &v.records[i]
 		*r = read(i)
 		if r.mark != "" && !slices.Contains(b.source.marks, r.mark) {
-			return nil, fmt.Errorf("%w of %s: record %d is of another source", ErrNoRecords, b.source.name, i)
+			return nil, &NoRecordsError{Source: b.source.name, Record: i}
 		}
 		switch {
 		case r.err != nil:
@@ -107,7 +104,7 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 			r.key = chainID(r.chain, r.text)
 		}
 		if b.source.reports && r.id == "" {
-			r.err = errNoID
+			r.err = &NoIDError{}
 		}
 	}
 	v.twins = findTwins(v.records)
@@ -163,6 +160,7 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 		return nil
 	}
 	var aside error // what went wrong with what is done about err
+	option := "Poison"
 	running, conflict := err.(*idempotent.InProgressError)
 	switch {
 	case v.poison != nil && hopeless(err, event):
@@ -170,10 +168,11 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 			return nil
 		}
 	case v.onConflict != nil && conflict && event.Outcome == idempotent.OutcomeConflict:
+		option = "Visibility"
 		aside = guarded(func() error { return v.onConflict(ctx, r.delivery, running) })
 	}
 	if aside != nil {
-		return readable(errors.Join(err, aside))
+		return &OptionError{Option: option, Err: readable(aside), Record: err}
 	}
 	return err
 }

@@ -15,13 +15,76 @@ var ErrNotStarted = errors.New("handlers: not started")
 // source's: the function is connected to what it was not made for.
 var ErrNoRecords = errors.New("handlers: the event has no records")
 
+// NotStartedError says that a record was not run, and why. It comes back.
+type NotStartedError struct{ reason string }
+
+func (e *NotStartedError) Error() string { return ErrNotStarted.Error() + ": " + e.reason }
+
+// Is reports whether target is ErrNotStarted.
+func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted }
+
 var (
-	errOutOfTime  = fmt.Errorf("%w: the time left is less than the margin, or the invocation was cancelled", ErrNotStarted)
-	errAfterOther = fmt.Errorf("%w: a record before it failed", ErrNotStarted)
+	errOutOfTime  = &NotStartedError{"the time left is less than the margin, or the invocation was cancelled"}
+	errAfterOther = &NotStartedError{"a record before it failed"}
 	// errUnfinished stands until a record has ended: whatever ends the
 	// goroutine that runs it, it does not count as done.
-	errUnfinished = errors.New("handlers: the handler ended its goroutine")
+	errUnfinished = &UnfinishedError{}
 )
+
+// UnfinishedError says that a handler ended its goroutine, as runtime.Goexit
+// does, and neither returned nor panicked.
+type UnfinishedError struct{}
+
+func (e *UnfinishedError) Error() string { return "handlers: the handler ended its goroutine" }
+
+// NoIDError says that a record has no id to report it by. It was not run, and
+// the invocation fails: all of its event comes back.
+type NoIDError struct{}
+
+func (e *NoIDError) Error() string { return "handlers: the record has no id to report it by" }
+
+// UnreadableError stands for an error that panics when it is looked at, as one
+// does that is a nil pointer. Type is its Go type.
+type UnreadableError struct{ Type string }
+
+func (e *UnreadableError) Error() string {
+	return "handlers: an error of type " + e.Type + " that cannot be read, as a nil pointer cannot"
+}
+
+// NoRecordsError says that an event has no records, or has one of another
+// source. Connect the function to what its handler is for.
+type NoRecordsError struct {
+	Source string // that the handler is for, such as "sqs"
+	// Record is the index of the record of another source, -1 if the event has
+	// no records.
+	Record int
+}
+
+func (e *NoRecordsError) Error() string {
+	text := ErrNoRecords.Error() + " of " + e.Source
+	if e.Record >= 0 {
+		text += fmt.Sprintf(": record %d is of another source", e.Record)
+	}
+	return text
+}
+
+// Is reports whether target is ErrNoRecords.
+func (e *NoRecordsError) Is(target error) bool { return target == ErrNoRecords }
+
+// OptionError says that a function of the options failed that was called for a
+// record that had failed: Poison or Visibility.
+type OptionError struct {
+	Option string
+	Err    error // of the function
+	Record error // what the record failed with
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("%v; and the option %s failed: %v", e.Record, e.Option, e.Err)
+}
+
+// Unwrap returns the record's error and the function's.
+func (e *OptionError) Unwrap() []error { return []error{e.Record, e.Err} }
 
 // ErrMargin marks errors of type [*MarginError].
 var ErrMargin = errors.New("handlers: the margin leaves no room")

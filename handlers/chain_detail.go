@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/lambda-once/once/idempotent"
 )
@@ -16,29 +15,38 @@ func ChainDetail(ctx context.Context, name string, detail []byte) ([]byte, error
 	return DetailWithChain(detail, idempotent.ChainKey(ctx, name))
 }
 
-// ErrDetail is the error of a detail that cannot carry a chain key.
+// ErrDetail marks errors of type [*DetailError].
 var ErrDetail = errors.New("handlers: the detail cannot carry a chain key")
+
+// DetailError says that the detail of an event cannot carry a chain key, and
+// why. It quotes nothing of the detail.
+type DetailError struct{ reason string }
+
+func (e *DetailError) Error() string { return ErrDetail.Error() + ": " + e.reason }
+
+// Is reports whether target is ErrDetail.
+func (e *DetailError) Is(target error) bool { return target == ErrDetail }
 
 // DetailWithChain adds a chain key to the detail of an event, as its last
 // member [ChainAttribute]. All else stays as it is, byte for byte. A detail
 // that has this very member is given back as it is; one that has another, or
-// is not a JSON object, is refused with [ErrDetail]. So is an empty key.
+// is not a JSON object, is refused with a [*DetailError]. So is an empty key.
 func DetailWithChain(detail []byte, key string) ([]byte, error) {
 	if key == "" {
-		return nil, fmt.Errorf("%w: the key is empty", ErrDetail)
+		return nil, &DetailError{"the key is empty"}
 	}
 	had, members, err := detailChain(detail)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrDetail, err)
+		return nil, &DetailError{err.Error()}
 	case had == key:
 		return bytes.Clone(detail), nil
 	case had != "":
-		return nil, fmt.Errorf("%w: its member %s is another", ErrDetail, ChainAttribute)
+		return nil, &DetailError{"its member " + ChainAttribute + " is another"}
 	}
 	member, err := json.Marshal(map[string]string{ChainAttribute: key})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDetail, err)
+		return nil, &DetailError{err.Error()}
 	}
 	end := bytes.LastIndexByte(detail, '}')
 	added := bytes.Clone(detail[:end])
@@ -53,15 +61,15 @@ func DetailWithChain(detail []byte, key string) ([]byte, error) {
 // no object, as the input of a schedule may be, has none.
 func eventChain(detail []byte) (string, error) {
 	key, _, err := detailChain(detail)
-	if err == errNoObject {
+	if err == error(errNoObject) {
 		return "", nil
 	}
 	return key, err
 }
 
 var (
-	errNoObject   = errors.New("it is not a JSON object")
-	errChainShape = fmt.Errorf("its member %s is not a text, or is there twice", ChainAttribute)
+	errNoObject   = &ShapeError{"it is not a JSON object"}
+	errChainShape = &ShapeError{"its member " + ChainAttribute + " is not a text, or is there twice"}
 )
 
 // detailChain reads the key from a detail, "" if there is none. It does not

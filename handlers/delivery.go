@@ -42,16 +42,14 @@ type DecodeError struct {
 func (e *DecodeError) Error() string {
 	text := "handlers: the body is not " + e.Type
 	var inner *DecodeError
-	var place misplaced
+	var shape *ShapeError
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
 	switch {
 	case errors.As(e.Err, &inner):
 		text += ", as what it holds: " + strings.TrimPrefix(inner.Error(), "handlers: ")
-	case e.Err == errNull, e.Err == errEnvelope, errors.Is(e.Err, errNotWrapped), errors.Is(e.Err, errChainShape):
-		text += ": " + e.Err.Error()
-	case errors.As(e.Err, &place):
-		text += ": " + place.Error()
+	case errors.As(e.Err, &shape):
+		text += ": " + shape.Error()
 	case errors.As(e.Err, &syntax):
 		text += fmt.Sprintf(": it is not JSON from byte %d on", syntax.Offset)
 	case errors.As(e.Err, &mismatch):
@@ -66,7 +64,14 @@ func (e *DecodeError) Is(target error) bool { return target == ErrDecode }
 // Unwrap gives the decoder's error.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-var errNull = errors.New("null is no value of it")
+// ShapeError says that a text is JSON, and not of the shape that it should
+// have. It quotes nothing of the text. It is the cause of a [*DecodeError], or
+// what UnmarshalJSON of a type of this package returns.
+type ShapeError struct{ reason string }
+
+func (e *ShapeError) Error() string { return e.reason }
+
+var errNull = &ShapeError{"null is no value of it"}
 
 func decodeBody[T any](text []byte) (body T, inner inner, err error) {
 	switch into := any(&body).(type) {

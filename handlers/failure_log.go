@@ -26,7 +26,7 @@ func (p policy) failed(ctx context.Context, e *RecordError) {
 func logFailure(ctx context.Context, failed *RecordError, hideText bool) {
 	level := slog.LevelWarn
 	switch {
-	case failed.Err == errAfterOther: // the other has a line
+	case failed.Err == error(errAfterOther): // the other has a line
 		level = slog.LevelDebug
 	case errors.Is(failed.Err, ErrNotStarted), errors.Is(failed.Err, idempotent.ErrInProgress):
 		level = slog.LevelInfo
@@ -68,14 +68,13 @@ func oneLine(text string) string {
 // quotesNothing is an error's text where Once wrote it, and otherwise its
 // type: the text of a handler's error may quote the message.
 func quotesNothing(err error) string {
-	switch err.(type) {
+	switch e := err.(type) {
+	case *OptionError:
+		return fmt.Sprintf("%s; and the option %s failed: %s", quotesNothing(e.Record), e.Option, quotesNothing(e.Err))
 	case *DecodeError, *idempotent.InProgressError, *idempotent.InvalidKeyError, *idempotent.InvalidPayloadError,
 		*idempotent.KeyReusedError, *idempotent.LeaseLostError, *idempotent.MissingKeyError, *idempotent.OutcomeUnknownError,
-		*idempotent.ResultUnavailableError, *idempotent.StepError, *idempotent.StoreError, *UnmarkedError:
-		return err.Error()
-	}
-	switch err {
-	case errAfterOther, errNoID, errOutOfTime, errUnfinished:
+		*idempotent.ResultUnavailableError, *idempotent.StepError, *idempotent.StoreError,
+		*NoIDError, *NotStartedError, *PublishError, *UnfinishedError, *UnmarkedError, *UnreadableError:
 		return err.Error()
 	}
 	return fmt.Sprintf("%T", err)

@@ -23,7 +23,7 @@ func readable(err error) error {
 		return nil
 	}
 	if guarded(func() error { _ = errors.Is(err, errUnfinished); _ = err.Error(); return nil }) != nil {
-		return fmt.Errorf("handlers: an error of type %T that cannot be read, as a nil pointer cannot", err)
+		return &UnreadableError{Type: fmt.Sprintf("%T", err)}
 	}
 	return err
 }

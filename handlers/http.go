@@ -66,6 +66,10 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 		ctx = idempotent.WithChain(ctx, chain)
 	}
 	e.key, e.keyErr = g.key(ctx, r)
+	var of *functionError // of the scope, or of the option Key
+	if errors.As(e.keyErr, &of) {
+		e.keyErr = of.err
+	}
 	ctx, event := idempotent.WithEvent(ctx)
 	response, err := g.call(ctx, e)
 	if err == nil {
@@ -79,14 +83,15 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 		}
 		err = &idempotent.ResultUnavailableError{KeyHash: event.KeyHash, Reason: "what is stored is not the answer to an HTTP request"}
 	}
-	switch own := err.(type) {
-	case *unstoredError:
-		return httpAnswer{native: true}, nil
-	case *functionError:
-		if status, ok := statusOf(own.err); ok {
+	if of != nil { // nothing was run
+		if status, ok := statusOf(err); ok {
 			return httpAnswer{response: status.response()}, nil
 		}
-		return httpAnswer{}, own.err
+		return httpAnswer{}, err
+	}
+	switch own := err.(type) {
+	case *UnstoredError:
+		return httpAnswer{native: true}, nil
 	case *StatusError:
 		if own == e.status {
 			return httpAnswer{response: own.response()}, nil
@@ -169,9 +174,9 @@ func (g *httpGuard) run(ctx context.Context, e *httpExchange) (httpResponse, err
 		}
 		return response.kept(g.options.StoreHeaders), nil
 	case refusesUndone(response.Status):
-		return httpResponse{}, idempotent.Retryable(&unstoredError{response.Status})
+		return httpResponse{}, idempotent.Retryable(&UnstoredError{response.Status})
 	default:
-		return httpResponse{}, &unstoredError{response.Status}
+		return httpResponse{}, &UnstoredError{response.Status}
 	}
 }
 

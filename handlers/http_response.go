@@ -114,10 +114,10 @@ func (r httpResponse) withoutCookies() (httpResponse, []string) {
 	return r, cookies
 }
 
-// unstoredError releases the key of an answer that is not kept. The client
+// UnstoredError releases the key of an answer that is not kept. The client
 // gets the answer all the same; observers get this.
-type unstoredError struct{ status int }
+type UnstoredError struct{ Status int }
 
-func (e *unstoredError) Error() string {
-	return fmt.Sprintf("handlers: an answer with the status %d is not kept, and the key is free for a retry", e.status)
+func (e *UnstoredError) Error() string {
+	return fmt.Sprintf("handlers: an answer with the status %d is not kept, and the key is free for a retry", e.Status)
 }

@@ -237,7 +237,8 @@ func function(name, prefix string, sources httpSource, ok bool, find func(contex
 	}}
 }
 
-// functionError tells an error of the user's function from one of ours.
+// functionError tells an error of the user's function from one of ours, until
+// it is given to the core.
 type functionError struct{ err error }
 
 func (e *functionError) Error() string { return e.err.Error() }

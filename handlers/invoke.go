@@ -29,16 +29,21 @@ func Invoke[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Key
 	}
 }
 
-// namedError carries the type that a messages.InvokeResponse_Error names past
-// the core, which would go by its Go type.
-type namedError struct {
-	err   error // with its marks
-	named messages.InvokeResponse_Error
+// NamedError is what an [idempotent.Observer] gets for a handler's
+// messages.InvokeResponse_Error. It carries the type that this names past the
+// core, which would go by its Go type.
+type NamedError struct {
+	Err   error // as the handler returned it
+	Named messages.InvokeResponse_Error
 }
 
-func (e *namedError) Error() string     { return e.named.Message }
-func (e *namedError) Unwrap() error     { return e.err }
-func (e *namedError) ErrorType() string { return e.named.Type }
+func (e *NamedError) Error() string { return e.Named.Message }
+
+// Unwrap returns Err.
+func (e *NamedError) Unwrap() error { return e.Err }
+
+// ErrorType returns the type that the error names. See [idempotent.Permanent].
+func (e *NamedError) ErrorType() string { return e.Named.Type }
 
 func named(err error) error {
 	var e messages.InvokeResponse_Error
@@ -47,15 +52,15 @@ func named(err error) error {
 	if !found {
 		return err
 	}
-	return &namedError{err, e}
+	return &NamedError{err, e}
 }
 
 // reported is an error in the form in which Lambda reports its type. Only the
 // outermost error's counts there.
 func reported(err error) error {
 	switch e := err.(type) {
-	case *namedError:
-		return e.named
+	case *NamedError:
+		return e.Named
 	case *idempotent.ReplayedError:
 		if e != nil {
 			return messages.InvokeResponse_Error{Type: e.Type, Message: e.Message}

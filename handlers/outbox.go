@@ -158,3 +158,12 @@ func (e *UnmarkedError) Is(target error) bool { return target == ErrUnmarked }
 
 // Unwrap gives the error of Mark.
 func (e *UnmarkedError) Unwrap() error { return e.Err }
+
+// PublishError says that the publishing function of an [OutboxRelay] returned a
+// list with another number of errors than it got messages. None of them counts
+// as published.
+type PublishError struct{ Errors, Messages int }
+
+func (e *PublishError) Error() string {
+	return fmt.Sprintf("handlers: the publishing function answers with %d errors for %d messages", e.Errors, e.Messages)
+}

@@ -32,21 +32,16 @@ func readOutbox(r events.DynamoDBEventRecord) record[*outboxItem] {
 	return read
 }
 
-// misplaced is an attribute that is not where, or of what type, the layout of
-// the outbox has it.
-type misplaced string
-
-func (m misplaced) Error() string { return string(m) + " is missing, or not as Once writes it" }
-
 func (item *outboxItem) decode(image map[string]events.DynamoDBAttributeValue) error {
 	if wrong := item.read(image); wrong != "" {
-		return &DecodeError{Type: "an item of an outbox", Err: wrong}
+		return &DecodeError{Type: "an item of an outbox", Err: &ShapeError{wrong + " is missing, or not as Once writes it"}}
 	}
 	return nil
 }
 
-// read answers what is wrong, "" if nothing is.
-func (item *outboxItem) read(image map[string]events.DynamoDBAttributeValue) misplaced {
+// read returns the attribute that is not where, or of what type, the layout of
+// the outbox has it, "" if there is none.
+func (item *outboxItem) read(image map[string]events.DynamoDBAttributeValue) (wrong string) {
 	if len(image) == 0 {
 		return "the new image"
 	}
@@ -68,10 +63,10 @@ func (item *outboxItem) read(image map[string]events.DynamoDBAttributeValue) mis
 	for i, value := range list {
 		fields, ok := attribute(value, events.DataTypeMap, events.DynamoDBAttributeValue.Map)
 		if !ok {
-			return misplaced(fmt.Sprintf("messages[%d]", i))
+			return fmt.Sprintf("messages[%d]", i)
 		}
 		if wrong := item.readMessage(i, fields); wrong != "" {
-			return misplaced(fmt.Sprintf("messages[%d].%s", i, wrong))
+			return fmt.Sprintf("messages[%d].%s", i, wrong)
 		}
 	}
 	return ""

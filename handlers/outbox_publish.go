@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -157,7 +156,7 @@ func (r *relaying) place(lane *outboxLane) place {
 func (r *relaying) send(ctx context.Context, b *outboxBatch) error {
 	failed, err := r.publish(ctx, b.destination, b.messages)
 	if err == nil && failed != nil && len(failed) != len(b.messages) {
-		return fmt.Errorf("handlers: the publishing function answers with %d errors for %d messages", len(failed), len(b.messages))
+		return &PublishError{Errors: len(failed), Messages: len(b.messages)}
 	}
 	if len(failed) == len(b.messages) {
 		b.failed = failed

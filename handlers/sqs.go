@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -164,8 +163,5 @@ func postpone(ctx context.Context, m events.SQSMessage, running *idempotent.InPr
 		return nil
 	}
 	seconds := (left + 2*time.Second + time.Second - 1).Truncate(time.Second)
-	if err := visibility(ctx, m, min(seconds, longestVisibility)); err != nil {
-		return errors.Join(errors.New("handlers: its visibility was not changed"), err)
-	}
-	return nil
+	return visibility(ctx, m, min(seconds, longestVisibility))
 }

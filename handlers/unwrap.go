@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"strings"
 
@@ -57,7 +56,7 @@ type FromSNS[T any] struct {
 	Body   T                `json:"body"`
 }
 
-var errEnvelope = errors.New("it is an SNS notification: take FromSNS, or turn raw message delivery on")
+var errEnvelope = &ShapeError{"it is an SNS notification: take FromSNS, or turn raw message delivery on"}
 
 // refuseEnvelope keeps an envelope of SNS from being decoded into a type that
 // has none of its fields: all of them would be zero, and the handler would run
@@ -83,7 +82,7 @@ func refuseEnvelope(t reflect.Type, text []byte) error {
 	return &DecodeError{Type: t.String(), Err: errEnvelope}
 }
 
-var errNotWrapped = errors.New("it is no envelope of that source")
+var errNotWrapped = &ShapeError{"it is no envelope of that source"}
 
 // UnmarshalJSON decodes the envelope, and the message in it into T.
 func (m *FromSNS[T]) UnmarshalJSON(text []byte) (err error) {
