@@ -52,8 +52,7 @@ func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
 		"no \xff text":                "no ? text",
 		long:                          long[:1020] + "?…", // in the middle of a rune
 	} {
-		var lines []map[string]any
-		lines = logged(t, func() {
+		lines := logged(t, func() {
 			handler := failing(newExecutor(t, idempotent.NewMemory(0), nil), text, nil)
 			if _, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "secret"}), message("m1", order{ID: "secret", Panic: true}))); err != nil {
 				t.Fatal(err)
