@@ -97,6 +97,14 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 			return full.Put(r)
 		},
 		"MissingKeyError":     func() error { return key(idempotent.Key{}) },
+		"NestedCallError": func() error {
+			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+				_, _, err := do(ctx, x, mustNotRun(t))
+				return "", err
+			})
+			return err
+		},
 		"OutcomeUnknownError": func() error { return again(&idempotent.Config{MaxAttempts: 1}, theKey, errCrash) },
 		"Rejected":            func() error { return newBank().Commit(t.Context(), "1", &entry{refused: errCrash}) },
 		"ReplayedError":       func() error { return again(nil, theKey, idempotent.Permanent(errCrash)) },
@@ -149,7 +157,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	for _, fault := range walked.Unexplained(map[string]string{
 		"call.*": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
 		"New": asNew, "Config.validate": asNew, "checkStore": asNew, "disabledByEnvironment": asNew,
-		"compilePath": asPanic, "checkExpression": asPanic, "checkCall": asPanic, "checkArgument": asPanic,
+		"compilePath": asPanic, "checkExpression": asPanic, "checkCall": asPanic, "checkArgument": asPanic, "syntaxError": asPanic,
 		"decodeBase64Gzip": asText, "embedded": asText, "toText": asText,
 		"Permanent": "the call takes the mark off", "Retryable": "the call takes the mark off",
 		"LogObserver.text": "it is text",
