@@ -52,9 +52,9 @@ func (e *UnreadableError) Error() string {
 }
 
 // NoRecordsError says that an event has no records, or has one of another
-// source. Connect the function to what its handler is for.
+// source. Connect the function to the source that its handler takes.
 type NoRecordsError struct {
-	Source string // that the handler is for, such as "sqs"
+	Source string // that the handler takes, such as "sqs"
 	// Record is the index of the record of another source, -1 if the event has
 	// no records.
 	Record int

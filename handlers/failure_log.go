@@ -21,7 +21,7 @@ func (p policy) failed(ctx context.Context, e *RecordError) {
 }
 
 // logFailure is the default of the options OnFailure. Where records are
-// reported one by one, Lambda hears of no error: this line is the only trace
+// reported one by one, Lambda receives no error: this line is the only trace
 // of what a handler failed with, so it has the handler's own text.
 func logFailure(ctx context.Context, failed *RecordError, hideText bool) {
 	level := slog.LevelWarn

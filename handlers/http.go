@@ -107,8 +107,8 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 	return httpAnswer{}, err
 }
 
-// again marks a stored answer, unless this call is the first to give it: one
-// that has finished the undoing of an earlier one.
+// again marks a stored answer, unless this call is the first to return it: then
+// it has finished the undoing of an earlier one.
 func (g *httpGuard) again(r httpResponse, event *idempotent.Event) httpResponse {
 	if event.Outcome == idempotent.OutcomeFailed {
 		return r
@@ -234,7 +234,7 @@ func (e *httpExchange) fromHandler(event *idempotent.Event, err error) bool {
 	case *idempotent.StoreError:
 		return own == nil || event.Outcome != idempotent.OutcomeUnknown || own.Handler == nil
 	case *idempotent.CompensationError:
-		// Without a record no other call goes on undoing.
+		// Without a record no other call continues to undo.
 		return event.Outcome == idempotent.OutcomeBypassed || e.returned(err)
 	}
 	return true

@@ -63,7 +63,7 @@ func (f *failure) noted() error {
 	return f.err
 }
 
-// within gives the context in which Fail finds f.
+// within returns the context in which Fail finds f.
 func (f *failure) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, failureKey{}, f)
 }

@@ -45,8 +45,8 @@ func (r HTTPRequest) MarshalJSON() ([]byte, error) {
 
 // HeaderKey returns a function for [HTTPOptions].Key that takes the key from a
 // header as it is, such as X-GitHub-Delivery. A header that is given twice is
-// refused. HTTPOptions.Header is for one that has the form of an
-// Idempotency-Key.
+// refused. Name a header that has the form of an Idempotency-Key
+// in HTTPOptions.Header instead.
 func HeaderKey(name string) func(HTTPRequest) (idempotent.Key, error) {
 	if !isToken(name) {
 		panic(fmt.Sprintf("handlers: HeaderKey: %q is no field name", name))

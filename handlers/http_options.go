@@ -37,9 +37,9 @@ type HTTPOptions struct {
 	Header string
 
 	// Key takes the key from another place than Header, as from the body: the
-	// webhook of a payment provider has the id of its event there. It is for
-	// requests with Methods. [HeaderKey] takes the key from a header as it is,
-	// and idempotent.Path[HTTPRequest]("body.id") from the body with a JMESPath
+	// webhook of a payment provider has the id of its event there. [HeaderKey]
+	// takes the key from a header as it is, and
+	// idempotent.Path[HTTPRequest]("body.id") from the body with a JMESPath
 	// expression.
 	//
 	// The ID is the key; its length and ValidKey are checked. The Scope is the

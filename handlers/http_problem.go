@@ -78,7 +78,7 @@ var noScope = httpProblem{status: http.StatusForbidden, title: "The caller is no
 var internal = httpProblem{status: http.StatusInternalServerError, title: "The request failed",
 	detail: "The request failed."}
 
-// What a client is told of the place of its key.
+// How a problem names the key, or its place.
 func (o *HTTPOptions) keyName() string {
 	if o.Key != nil {
 		return "idempotency key"

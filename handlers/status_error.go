@@ -47,7 +47,7 @@ type StatusError struct {
 	from error
 }
 
-// Error has the text of the cause too. It is for logs, and not for clients.
+// Error returns a text for logs. It contains the text of the cause.
 func (e *StatusError) Error() string {
 	if e.from != nil {
 		return e.from.Error()
