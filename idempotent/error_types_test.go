@@ -96,7 +96,7 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 			r.ID = "2"
 			return full.Put(r)
 		},
-		"MissingKeyError":     func() error { return key(idempotent.Key{}) },
+		"MissingKeyError": func() error { return key(idempotent.Key{}) },
 		"NestedCallError": func() error {
 			x := newExecutor(t, idempotent.NewMemory(0), nil)
 			_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
