@@ -191,7 +191,8 @@ type ResultUnavailableError struct {
 	// cannot be given. Do not take it for done.
 	Failed bool
 	// Step is the finished [Step] whose result is meant, "" where it is the
-	// call's: the work is begun, and the key is not finished.
+	// call's: the work has begun, and the key is not finished. From [SagaStep]
+	// it may also say that the call was stopped and is undone.
 	Step   string
 	Reason string
 	Err    error

@@ -39,6 +39,11 @@ func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, 
 // a step itself: done once, and not again after a crash. Then the failure is
 // stored, and every repetition gets it: see [ReplayedError].
 //
+// The result of do is always kept, for undo needs it. If neither the record nor
+// Config.Payloads can hold it, SagaStep returns a [*ResultUnavailableError] and
+// stops the call: no other step begins, and whatever the handler returns, the
+// call fails for good and is undone with the result that is still in memory.
+//
 // undo gets the result of do as it was stored. An error of it ends the
 // call with a [*CompensationError] and releases the key. The next attempt
 // continues to undo. If Config.MaxAttempts leaves none, all calls get an

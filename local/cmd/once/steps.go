@@ -18,6 +18,7 @@ import (
 const (
 	failureStep = ":failure" // it has failed for good, and is being undone
 	undoStep    = ":undo:"   // and the name of the step that is undone
+	roomStep    = ":room"    // bytes that mean nothing, kept free for the two above
 )
 
 // step is a finished step of a handler.
@@ -45,6 +46,7 @@ func (r *record) readSteps(stored map[string]types.AttributeValue) {
 		switch undone, isUndo := strings.CutPrefix(name, undoStep); {
 		case name == failureStep:
 			r.undoing = true
+		case name == roomStep:
 		case isUndo:
 			r.undone = append(r.undone, undone)
 		default:

@@ -91,6 +91,19 @@ func TestInspectSteps(t *testing.T) {
 	golden(t, "steps-json", s.ok("inspect", "pay#1", "--json"))
 }
 
+// The bytes that a large record keeps free for undoing mean nothing.
+func TestInspectShowsNoRoomForUndoing(t *testing.T) {
+	s := newScene(t)
+	item := s.claimItem()
+	item["steps"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		"charge": text("~=1"), ":room": &types.AttributeValueMemberB{Value: []byte("r#\xff\xfe")},
+	}}
+	s.put(item)
+	if out := s.ok("inspect", "pay#1"); strings.Contains(out, "room") || !strings.Contains(out, "charge") {
+		t.Errorf("got\n%s", out)
+	}
+}
+
 // A failure that is sealed, or broken, is one all the same.
 func TestInspectAFailureThatCannotBeRead(t *testing.T) {
 	s := newScene(t)
