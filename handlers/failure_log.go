@@ -73,7 +73,7 @@ func quotesNothing(err error) string {
 		return fmt.Sprintf("%s; and the option %s failed: %s", quotesNothing(e.Record), e.Option, quotesNothing(e.Err))
 	case *DecodeError, *idempotent.InProgressError, *idempotent.InvalidKeyError, *idempotent.InvalidPayloadError,
 		*idempotent.KeyReusedError, *idempotent.LeaseLostError, *idempotent.MissingKeyError, *idempotent.OutcomeUnknownError,
-		*idempotent.ResultUnavailableError, *idempotent.StepError, *idempotent.StoreError,
+		*idempotent.NestedCallError, *idempotent.ResultUnavailableError, *idempotent.StepError, *idempotent.StoreError,
 		*NoIDError, *NotStartedError, *PublishError, *UnfinishedError, *UnmarkedError, *UnreadableError:
 		return err.Error()
 	}
