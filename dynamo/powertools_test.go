@@ -249,3 +249,24 @@ type hugeNumber struct{}
 func (hugeNumber) MarshalJSON() ([]byte, error) {
 	return []byte("1234567890123456789012345678901234567890"), nil
 }
+
+// Its takeover replaces the item, and what our transaction would have written
+// was not: the call has lost its lease, as among our own.
+func TestTransactionLosesItsLeaseToPowertools(t *testing.T) {
+	s := localStore(t)
+	p := newPowertools(t, s)
+	_, err := call(t, mixed(t, s, nil), func(ctx context.Context) (string, error) {
+		Transaction(ctx).Put(s.table, map[string]any{"id": "business"})
+		if !p.claims(shared, get(t, s, shared).Lease.Add(time.Millisecond)) {
+			t.Error("Powertools does not take over")
+		}
+		return "done", nil
+	})
+	var lost *idempotent.LeaseLostError
+	if !errors.As(err, &lost) {
+		t.Errorf("%v", err)
+	}
+	if item := rawItem(t, s, "business"); item != nil {
+		t.Errorf("it was written: %v", item)
+	}
+}
