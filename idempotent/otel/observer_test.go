@@ -176,14 +176,14 @@ func TestStatusAndMetrics(t *testing.T) {
 			"bypassed", "*idempotent.StoreError", codes.Error, "once.operation=place-order,once.throttled=true"},
 		{"no table", down{idempotent.NewMemory(0), errors.New(secret)}, idempotent.Config{}, theKey, returns(nil),
 			"failed", "*idempotent.StoreError", codes.Error, "once.operation=place-order,once.throttled=false"},
-		{"within itself", running, idempotent.Config{}, theKey, nil, "conflict", "*idempotent.InProgressError", codes.Unset, ""},
+		{"conflict", running, idempotent.Config{}, theKey, nil, "conflict", "*idempotent.InProgressError", codes.Unset, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := observer(t, otel.Options{})
 			x := o.executor(t, c.store, c.config)
 			if c.fn == nil {
-				c.fn = func(ctx context.Context) (string, error) {
-					_, _ = idempotent.Do(ctx, x, c.key, returns(nil))
+				c.fn = func(context.Context) (string, error) {
+					_, _ = idempotent.Do(t.Context(), x, c.key, returns(nil))
 					return "", nil
 				}
 			}
