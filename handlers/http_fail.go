@@ -14,7 +14,8 @@ import (
 // Within a [Middleware], err decides what becomes of the key when the handler
 // has returned: see [StatusError] and [idempotent.Permanent]. What the handler
 // has written is dropped. Of several errors the first counts. r has the context
-// of the request that the handler got.
+// of the request that the handler got. A [*ResponseTooLargeError], which Write
+// returned, is no failure of the work: it ends the request as [Middleware] says.
 //
 // In a request that is not protected, Fail writes to w at once, as http.Error
 // does.

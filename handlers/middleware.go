@@ -151,7 +151,7 @@ func (g *httpGuard) read(w http.ResponseWriter, r *http.Request) *httpRequest {
 }
 
 // hold runs the handler with the answer held back.
-func (g *httpGuard) hold(ctx context.Context, held *heldResponse, next http.Handler, request *httpRequest) (response httpResponse, _ error) {
+func (g *httpGuard) hold(ctx context.Context, held *heldResponse, next http.Handler, request *httpRequest) (response httpResponse, err error) {
 	failed := &failure{}
 	r := request.native.Clone(failed.within(ctx)) // another run gets it as it came
 	r.Body = io.NopCloser(bytes.NewReader(request.body))
@@ -162,21 +162,35 @@ func (g *httpGuard) hold(ctx context.Context, held *heldResponse, next http.Hand
 			return
 		}
 		if p := recover(); p != nil {
-			if held.sent == nil || !g.stores(held.status) || !breaksOff(p) {
+			noted := failed.noted()
+			if !breaksOff(p) || noted == nil && !g.done(held) {
 				panic(p)
 			}
-			response = g.lost(held)
+			response, err = g.ended(held, noted, true)
 		}
 	}()
 	next.ServeHTTP(held, r)
 	returned = true
-	if err := failed.noted(); err != nil {
-		return httpResponse{}, err
-	}
-	if held.tooLarge {
+	return g.ended(held, failed.noted(), held.tooLarge)
+}
+
+// ended is what becomes of a run that has passed an error to Fail, or none, and
+// whose answer is broken or whole. An error of Write says nothing of the work,
+// which is done.
+func (g *httpGuard) ended(held *heldResponse, noted error, broken bool) (httpResponse, error) {
+	_, ownStatus := statusOf(noted)
+	switch {
+	case noted != nil && (ownStatus || !isTooLarge(noted) || !g.done(held)):
+		return httpResponse{}, noted
+	case noted != nil, broken:
 		return g.lost(held), nil
 	}
 	return held.response(), nil
+}
+
+// done reports whether a handler has begun an answer that is to be stored.
+func (g *httpGuard) done(held *heldResponse) bool {
+	return held.sent != nil && g.stores(held.status)
 }
 
 // breaksOff tells the panics of handlers that cannot write their answer: that
@@ -187,8 +201,12 @@ func breaksOff(p any) bool {
 	if !ok {
 		return false
 	}
-	_, tooLarge := errors.AsType[*ResponseTooLargeError](err)
-	return tooLarge || err == http.ErrAbortHandler
+	return isTooLarge(err) || err == http.ErrAbortHandler
+}
+
+func isTooLarge(err error) (is bool) {
+	_ = guarded(func() error { _, is = errors.AsType[*ResponseTooLargeError](err); return nil }) // a typed nil panics
+	return is
 }
 
 // lost takes the place of an answer that cannot be given. One that would not
