@@ -30,13 +30,18 @@ var errPanicked = errors.New("idempotent: the handler panicked")
 // abandon gives the record up while a panic goes on.
 func (c *call) abandon(ctx context.Context, h *hold, in *inside) {
 	c.passOver(errPanicked)
-	unheard := in.steps.unheard()
+	unheard, stopped := in.steps.unheard(), in.steps.stoppedBy()
 	switch {
 	case h.optimistic:
 		c.event.Outcome = OutcomeReleased
 	case unheard != nil:
 		c.event.Outcome = OutcomeUnknown
 		c.passOver(unheard)
+	case stopped != nil && in.steps.failed == nil:
+		// No later attempt could undo it. A panic of what does comes back here.
+		if err := c.failForGood(ctx, h, in, stopped); err != nil {
+			c.passOver(err)
+		}
 	default:
 		c.giveUp(ctx, h, false)
 	}

@@ -3,7 +3,6 @@ package idempotent
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 )
 
@@ -22,7 +21,7 @@ func (c *call) run(ctx context.Context, h *hold) error {
 		return c.failForGood(ctx, h, in, failed.err())
 	}
 	if stopped := in.steps.stoppedBy(); stopped != nil {
-		if err != nil && !errors.Is(err, stopped) {
+		if err != nil && !is(err, stopped) {
 			c.passOver(unmarked(err))
 			err = nil
 		}

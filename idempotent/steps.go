@@ -135,7 +135,7 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 		return refuse("the handler has returned")
 	case undoable && s.x.config.ReleasePermanent:
 		return misuse("with Config.ReleasePermanent nothing says that a failure was undone")
-	case s.stopped != nil && !strings.HasPrefix(full, internalStep):
+	case s.stopped != nil && !found && !strings.HasPrefix(full, internalStep):
 		return nil, false, s.stopped
 	case s.begun[full]:
 		return misuse("the name is used twice in one run; in a loop, let the name say which item it is")
