@@ -143,6 +143,7 @@ func (c *call) inside(ctx context.Context, h *hold) *inside {
 		if !h.open {
 			in.steps.keeps, in.steps.stored, in.steps.invocation = true, h.record.Steps, h.invocation
 			in.steps.known = maps.Clone(h.record.Steps)
+			in.steps.roomLock = make(chan struct{}, 1)
 			in.steps.handOver(h.record)
 		}
 	}

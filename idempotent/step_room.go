@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 )
 
@@ -29,31 +30,44 @@ const (
 	noteBytes = 16
 )
 
-// withRoom adds the compensation budget to a write of steps: the room for the
-// failure note, and for one note for each step that can be undone.
-func (s *steps) withRoom(values map[string][]byte, failureNote int) map[string][]byte {
+// writeWithRoom writes steps, with the compensation budget beside them: the room
+// for the failure note, and for one note for each step that can be undone. Those
+// of its writes that set the budget wait for each other, as steps may run at
+// once: one that lands late must not take back what a later one has added.
+func (s *steps) writeWithRoom(ctx context.Context, values map[string][]byte, failureNote int) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	before := s.know(values)
+	_, large := s.room(failureNote)
+	handler := s.handler
+	s.mu.Unlock()
+	if !large {
+		return s.deliver(ctx, values, before)
+	}
+	select {
+	case s.roomLock <- struct{}{}:
+		defer func() { <-s.roomLock }()
+	case <-handler.Done(): // the write has one try
+	}
+	s.mu.Lock()
+	room, _ := s.room(failureNote)
+	values[roomStep] = noise(room)
+	maps.Copy(before, s.know(map[string][]byte{roomStep: values[roomStep]}))
+	s.mu.Unlock()
+	return s.deliver(ctx, values, before)
+}
+
+// room computes the compensation budget of what the call knows, and reports
+// whether that is large enough to need one. s.mu is held.
+func (s *steps) room(failureNote int) (room int, large bool) {
 	total, room := 0, failureNote
-	count := func(name string, data []byte) {
+	for name, data := range s.known {
 		total += len(name) + len(data)
 		if isUndoable(data) {
 			// The name stands in the note of the step and in that of the failure.
 			room += len(undoStep) + len(name) + noteBytes + len(quoted(name))
 		}
 	}
-	for name, data := range values {
-		count(name, data)
-	}
-	for name, data := range s.known {
-		if _, replaced := values[name]; !replaced {
-			count(name, data)
-		}
-	}
-	if total > roomAbove {
-		values[roomStep] = noise(room)
-	}
-	return values
+	return room, total > roomAbove
 }
 
 func quoted(name string) []byte {

@@ -28,8 +28,10 @@ type steps struct {
 	stopped   error        // a step could no longer be undone later: undo now
 	// known are the stored steps and all that were sent, also where the
 	// answer was lost.
-	known   map[string][]byte
-	misused error // for which the call fails, whatever the handler returns
+	known map[string][]byte
+	// roomLock holds a value while a write sets the room. See writeWithRoom.
+	roomLock chan struct{}
+	misused  error // for which the call fails, whatever the handler returns
 	// What the call has yet to count.
 	written    bool
 	roundTrips int

@@ -38,7 +38,7 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 	if st.undo != nil {
 		room = shortestRoom
 	}
-	err = s.write(ctx, s.withRoom(map[string][]byte{full: st.marked(tagged(e))}, room))
+	err = s.writeWithRoom(ctx, map[string][]byte{full: st.marked(tagged(e))}, room)
 	if err == nil && st.undo != nil {
 		err = s.stop(full, e.unavailable)
 	}
@@ -50,7 +50,7 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 // that budget. It returns ErrTooLarge where there is none.
 func (s *steps) writeResult(ctx context.Context, full string, st *step, e enclosed) error {
 	write := func(e enclosed, failureNote int) error {
-		return s.write(ctx, s.withRoom(map[string][]byte{full: st.marked(tagged(e))}, failureNote))
+		return s.writeWithRoom(ctx, map[string][]byte{full: st.marked(tagged(e))}, failureNote)
 	}
 	err := write(e, comfortableRoom)
 	if errors.Is(err, ErrTooLarge) && e.payload == "" && s.x.config.Payloads != nil {
@@ -119,14 +119,21 @@ func (s *steps) keeping(ctx context.Context) (context.Context, context.CancelFun
 // A heartbeat that goes well could keep it going for ever.
 const longestRefusal = 30 * time.Second
 
-// write makes the fenced write of finished steps, as often as needed until the
-// handler's time is up, and at least once. The step's own context does not
-// bound it: that one may end as soon as the work is done.
+// write makes the fenced write of finished steps.
 func (s *steps) write(ctx context.Context, values map[string][]byte) error {
+	s.mu.Lock()
+	before := s.know(values)
+	s.mu.Unlock()
+	return s.deliver(ctx, values, before)
+}
+
+// deliver sends a write of steps as often as needed until the handler's time is
+// up, and at least once. The step's own context does not bound it: that one may
+// end as soon as the work is done. before is what the call knew of them.
+func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) error {
 	s.mu.Lock()
 	handler, fence, attempt := s.handler, Fence{ID: s.id, Owner: s.owner}, s.attempt
 	s.mu.Unlock()
-	before := s.know(values)
 	change := Change{Steps: values}
 	began := time.Now()
 	for try := 1; ; try++ {
@@ -154,10 +161,8 @@ func (s *steps) write(ctx context.Context, values map[string][]byte) error {
 }
 
 // know adds what is about to be written to what the call knows. It returns what
-// that replaces.
+// that replaces. s.mu is held.
 func (s *steps) know(values map[string][]byte) (before map[string][]byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.known == nil {
 		s.known = make(map[string][]byte)
 	}
