@@ -96,6 +96,11 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 		if own == e.status {
 			return httpAnswer{response: own.response()}, nil
 		}
+	case *idempotent.TimedOutError:
+		// It stands for a status that wraps the end of the context.
+		if e.status != nil && own.Err == error(e.status) {
+			return httpAnswer{response: e.status.response()}, nil
+		}
 	case *idempotent.ReplayedError:
 		if status, ok := storedStatus(own); ok {
 			return httpAnswer{response: g.again(status.response(), event)}, nil
