@@ -78,6 +78,7 @@ func (s *steps) toUndo() []undo {
 func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) error {
 	var first error
 	undos := in.steps.toUndo()
+	in.steps.fail(&sagaFailure{})
 	for _, u := range undos {
 		err := c.openly(ctx, in, func(ctx context.Context) error { return in.undo(ctx, u.name, undos) })
 		if err != nil {
@@ -141,9 +142,13 @@ func (c *call) compensate(ctx context.Context, h *hold, in *inside, cause error)
 			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: unmarked(cause)}
 		}
 	}
+	begun := s.failed != nil
+	if !begun {
+		s.fail(&sagaFailure{failure: describeFailure(cause), Steps: names})
+	}
 	err = c.underLease(ctx, h, in, func(ctx context.Context) error {
-		if s.failed == nil {
-			if err := in.beginUndoing(ctx, cause, names); err != nil {
+		if !begun {
+			if err := in.beginUndoing(ctx); err != nil {
 				return &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: unmarked(cause)}
 			}
 		}
@@ -157,15 +162,19 @@ func (c *call) compensate(ctx context.Context, h *hold, in *inside, cause error)
 	return names, err
 }
 
-func (in *inside) beginUndoing(ctx context.Context, cause error, names []string) error {
-	f := sagaFailure{failure: describeFailure(cause), Steps: names}
-	in.steps.mu.Lock()
-	in.steps.failed = &f
-	in.steps.mu.Unlock()
+// fail keeps what the handler has left running from beginning a step. It comes
+// before the steps are open again: nobody would undo that one.
+func (s *steps) fail(f *sagaFailure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = f
+}
+
+func (in *inside) beginUndoing(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return in.steps.writeFailure(ctx, f)
+	return in.steps.writeFailure(ctx, *in.steps.failed)
 }
 
 func (in *inside) undo(ctx context.Context, name string, undos []undo) error {

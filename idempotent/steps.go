@@ -86,12 +86,12 @@ func (in *inside) stepAs(ctx context.Context, full string, s *step) error {
 		return err
 	case found:
 		return in.steps.replay(ctx, full, data, s)
-	case ctx.Err() != nil:
+	}
+	defer in.steps.end()
+	if ctx.Err() != nil {
 		in.steps.free(full)
 		return context.Cause(ctx)
 	}
-	in.steps.count(1)
-	defer in.steps.count(-1)
 	if err := in.runStep(ctx, full, s); err != nil {
 		return err
 	}
@@ -116,7 +116,8 @@ func (in *inside) runStep(ctx context.Context, full string, s *step) (err error)
 	return err
 }
 
-// begin reserves a name, and gives what is stored under it.
+// begin reserves a name, and gives what is stored under it. Where nothing is,
+// the step counts as running until end.
 func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, found bool, err error) {
 	refuse := func(reason string) ([]byte, bool, error) {
 		return nil, false, &StepError{Step: full, Reason: reason}
@@ -130,6 +131,7 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 	defer s.mu.Unlock()
 	switch data, found = s.stored[full]; {
 	case s.x == nil:
+		s.running++
 		return nil, false, nil // nothing is known of the call
 	case optimistic:
 		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this one")
@@ -148,13 +150,16 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 		s.begun = make(map[string]bool)
 	}
 	s.begun[full] = true
+	if !found {
+		s.running++ // here, or a handler could return in between
+	}
 	return data, found, nil
 }
 
-func (s *steps) count(n int) {
+func (s *steps) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running += n
+	s.running--
 }
 
 func (s *steps) free(full string) {
