@@ -91,7 +91,9 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 	}
 	switch own := err.(type) {
 	case *UnstoredError:
-		return httpAnswer{native: true}, nil
+		if e.failed == nil { // and not an error of the handler, which has no answer
+			return httpAnswer{native: true}, nil
+		}
 	case *StatusError:
 		if own == e.status {
 			return httpAnswer{response: own.response()}, nil
