@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -142,8 +143,10 @@ func mayHoldNumbers(t reflect.Type) bool {
 	return false
 }
 
-// decodesItself reports whether a type has its own way from JSON: what it makes
-// of a number is its own business.
+// decodesItself reports whether a type has its own way from JSON, or from text:
+// what it makes of a number is its own business, and its values may be cycles.
 func decodesItself(t reflect.Type) bool {
-	return t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+	own := reflect.PointerTo(t)
+	return t.Kind() != reflect.Interface &&
+		(own.Implements(reflect.TypeFor[json.Unmarshaler]()) || own.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()))
 }
