@@ -76,12 +76,13 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 		case claimAnew:
 			lapsed = false
 			if met, err = c.createAs(ctx, owner, now, invocation); err != nil {
-				return c.claimFailed(ctx, "claim", owner, ReleaseDelete, err)
+				return c.claimFailed(ctx, "claim", owner, ReleaseDelete, false, err)
 			}
 		case takeOver:
 			lapsed = !met.Lease.Equal(LeaseEnded)
+			saga := hasSaga(met.Steps)
 			if met, err = c.takeOverAs(ctx, owner, met, now, invocation); err != nil {
-				return c.claimFailed(ctx, "take over", owner, ReleaseRefund, err)
+				return c.claimFailed(ctx, "take over", owner, ReleaseRefund, saga, err)
 			}
 		case awaitOwner:
 			if c.longestWait(ctx) <= 0 {
@@ -214,9 +215,11 @@ func (c *call) inProgress(met Record, err error) error {
 }
 
 // claimFailed is for a claim that may have been stored or not. Its token is
-// kept when it fails open, as the lost answer may have been a yes.
-func (c *call) claimFailed(ctx context.Context, op, owner string, undo Release, err error) (*hold, error) {
-	unavailable := errors.Is(err, ErrUnavailable)
+// kept when it fails open, as the lost answer may have been a yes. It does not
+// over a saga: it would know nothing of the stored steps, and its end could
+// remove them, after which nobody would undo them.
+func (c *call) claimFailed(ctx context.Context, op, owner string, undo Release, saga bool, err error) (*hold, error) {
+	unavailable := errors.Is(err, ErrUnavailable) && !saga
 	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
 		c.passOver(&StoreError{Op: op + ", failed open", Executed: true, Err: err})
 		unknown := Record{ID: c.id, Status: InProgress, Owner: owner, Fingerprint: c.fingerprint}

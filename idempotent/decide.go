@@ -104,6 +104,16 @@ func saysUndoing(name string) bool {
 	return name == failureStep || strings.HasPrefix(name, undoStep)
 }
 
+// hasSaga reports whether some of the stored steps may have to be undone.
+func hasSaga(stored map[string][]byte) bool {
+	for name, data := range stored {
+		if saysUndoing(name) || isUndoable(data) {
+			return true
+		}
+	}
+	return false
+}
+
 // knowsSteps reports whether an attempt that knows some steps may finish a
 // record that holds the stored ones. Finishing removes them. A step that only a
 // successor knows would never be undone; once undoing has begun, success would
