@@ -73,6 +73,9 @@ func TestExploreSchedules(t *testing.T) {
 				}
 			}
 			t.Logf("%d schedules with %d faults and %d lapses", runs, s.faults, s.lapses)
+			if want := schedules[s.name]; runs != want && !t.Failed() {
+				t.Errorf("%d schedules, and not %d: the protocol has changed", runs, want)
+			}
 		})
 	}
 }

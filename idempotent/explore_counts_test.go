@@ -1,0 +1,51 @@
+//go:build !race
+
+package idempotent
+
+// schedules is how many schedules each scenario has. A write, a pause or a fault
+// that comes or goes changes a count: whoever changes one here states why in the
+// commit.
+var schedules = map[string]int{
+	"two callers, no trouble":                      6,
+	"two callers":                                  3936,
+	"two callers, two faults":                      3538,
+	"two callers, two lapses":                      1090,
+	"one caller, three faults":                     4168,
+	"a successor fails":                            4384,
+	"a successor is refused for good":              3936,
+	"three callers":                                1736,
+	"never run again":                              3446,
+	"never run again, two lapses":                  12336,
+	"never run again, failing":                     3439,
+	"twice at most":                                2004,
+	"twice at most, faults":                        4441,
+	"refunded":                                     3866,
+	"waiting":                                      242,
+	"waiting for a failure":                        154,
+	"transaction":                                  1674,
+	"transaction, two faults":                      2562,
+	"transaction, alone":                           7539,
+	"transaction, a successor fails":               1765,
+	"transaction, a successor is refused for good": 1599,
+	"transaction, once":                            1360,
+	"transaction, failing open":                    2686,
+	"transaction, failing open, lapses":            670,
+	"optimistic":                                   244,
+	"optimistic, lapses":                           1102,
+	"optimistic, failing":                          25,
+	"optimistic, refused for good":                 244,
+	"optimistic beside a claim":                    1032,
+	"optimistic beside a claim, lapses":            472,
+	"optimistic beside a claim that fails":         707,
+	"steps":                                        9266,
+	"steps, two faults":                            8292,
+	"steps, failing":                               9715,
+	"saga":                                         38145,
+	"saga, two faults":                             33733,
+	"saga, alone":                                  6402,
+	"saga, a successor is refused for good":        850,
+	"saga, half undone":                            657,
+	"saga, half undone, faults":                    1533,
+	"saga, refused before a successor's step":      202,
+	"saga, done before a successor's step":         202,
+}
