@@ -19,33 +19,24 @@ func (c *call) commit(ctx context.Context, h *hold, with Attachment) (*Rejected,
 	h.sent = true
 	limited, cancel := c.committing(ctx, h)
 	defer cancel()
-	unacknowledged := false
-	for try := 1; ; try++ {
-		met, ok, err := c.try(limited, func(ctx context.Context) (Record, bool, error) {
-			return c.change(ctx, Fence{ID: c.id, Owner: h.record.Owner}, end)
-		})
-		var refused *Rejected
-		switch {
-		case errors.As(err, &refused):
-			return refused, nil
-		case ok:
-			c.recorded(h, c.written(h, end, met))
-			return nil, nil
-		case err == nil:
-			if ours := met.Status == InProgress && met.Owner == h.record.Owner; !ours {
-				return nil, c.notOurs(ctx, h, end, met, unacknowledged, nil)
-			}
-		default:
-			unacknowledged = unacknowledged || !errors.Is(err, ErrNotWritten)
-			if try >= maxReleases && !errors.Is(err, ErrUnavailable) {
-				return nil, c.settleCommit(ctx, h, end, unacknowledged, err)
-			}
-		}
-		if limited.Err() != nil {
-			return nil, c.settleCommit(ctx, h, end, unacknowledged, errors.Join(err, context.Cause(limited)))
-		}
-		c.rest(limited, backoff(try))
+	s := c.x.repeat(limited, write{
+		policy: &committing, own: h.record,
+		wrote: func(met Record) bool { return wrote(met, h, end) },
+		send:  func(ctx context.Context, _ ruling, _ Record) reply { return c.tryChange(ctx, h, end) },
+	})
+	var refused *Rejected
+	switch {
+	case s.ruling == rejected && errors.As(s.err, &refused):
+		return refused, nil
+	case s.ok:
+		c.recorded(h, c.written(h, end, s.met))
+		return nil, nil
 	}
+	cause := s.err
+	if s.ruling == unknown {
+		s = c.settleCommit(ctx, h, end, s.unacknowledged)
+	}
+	return nil, c.endCommit(ctx, h, s, cause)
 }
 
 // committing leaves a third of the time that there is for finding out what
@@ -59,58 +50,43 @@ func (c *call) committing(ctx context.Context, h *hold) (context.Context, contex
 
 // settleCommit decides a commit whose outcome is not known, with a release that
 // is fenced as it was: one of the two comes too late.
-func (c *call) settleCommit(ctx context.Context, h *hold, end Change, unacknowledged bool, cause error) error {
+func (c *call) settleCommit(ctx context.Context, h *hold, end Change, unacknowledged bool) sent {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
-	for try := 1; ; try++ {
-		met, ok, err := c.try(ctx, func(ctx context.Context) (Record, bool, error) {
-			return c.change(ctx, Fence{ID: c.id, Owner: h.record.Owner}, Change{Release: ReleaseKeep})
-		})
-		switch {
-		case ok:
-			return c.nothingCommitted(cause)
-		case err == nil && (met.Status != InProgress || met.Owner != h.record.Owner):
-			return c.notOurs(ctx, h, end, met, unacknowledged, cause)
-		case ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
-			c.event.Outcome = OutcomeUnknown
-			return &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, err)}
-		}
-		c.rest(ctx, backoff(try))
+	s := c.x.repeat(ctx, write{
+		policy: &settling, own: h.record, unacknowledged: unacknowledged,
+		wrote: func(met Record) bool { return wrote(met, h, end) },
+		send: func(ctx context.Context, _ ruling, _ Record) reply {
+			return c.tryChange(ctx, h, Change{Release: ReleaseKeep})
+		},
+	})
+	if s.ok {
+		s.ruling = notWritten // the release came first
 	}
+	return s
 }
 
-// notOurs ends a commit whose record was met in other hands, or finished.
-// unacknowledged says that the answer to an earlier copy of the commit was lost.
-func (c *call) notOurs(ctx context.Context, h *hold, end Change, met Record, unacknowledged bool, cause error) error {
-	over := wall(c.now).Add(-c.x.config.ClockSkew)
-	switch decideEnd(met, h.record, over) {
-	case keepTheir:
-		if wrote(met, h, end) {
-			c.recorded(h, met)
-			return nil
-		}
-		c.share(met)
-		return c.answerLate(ctx, met)
-	case recreate:
+// endCommit ends a commit that its own answer has not decided.
+func (c *call) endCommit(ctx context.Context, h *hold, s sent, cause error) error {
+	switch s.ruling {
+	case done:
+		c.recorded(h, s.met)
+		return nil
+	case takeTheirs:
+		c.share(s.met)
+		return c.answerLate(ctx, s.met)
+	case vanished:
 		// It may have been committed, and the record removed since.
 		return c.outcomeUnknown(errors.Join(errRecordGone, cause))
-	}
-	released := met.Owner == "" && met.Lease.Equal(LeaseEnded)
-	foreign := met.Owner == "" && !released // another library's takeover
-	switch {
-	case met.Fingerprint != "" && c.fingerprint != "" && met.Fingerprint != c.fingerprint,
-		met.Owner != "" && met.Attempt <= h.record.Attempt,
-		released && met.Attempt < h.record.Attempt,
-		foreign && unacknowledged:
-		// No successor of ours: a record that was begun anew. Another library
-		// counts no attempts, so that only answers say what was committed.
-		return c.outcomeUnknown(errors.Join(errRecordGone, cause))
-	case released:
-		// A release landed, ours or that of a successor.
+	case notWritten:
 		return c.nothingCommitted(cause)
+	case yield:
+		c.event.Outcome = OutcomeLeaseLost
+		return &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
+	default:
+		c.event.Outcome = OutcomeUnknown
+		return &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, s.err)}
 	}
-	c.event.Outcome = OutcomeLeaseLost
-	return &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
 }
 
 var errRecordGone = errors.New("its record is gone; check what was done before you retry")
@@ -132,7 +108,7 @@ func (c *call) outcomeUnknown(cause error) error {
 // built once: what is sent again must be the same to the last bit. A codec
 // that ends the goroutine leaves nothing done.
 func (c *call) committed(ctx context.Context, h *hold, with Attachment) Change {
-	end := c.encoded(ctx, h, func(Change) { c.giveUp(ctx, h, false) })
+	end := c.encoded(ctx, h, func(Change) { c.sendRelease(ctx, h, false) })
 	end.Expires, end.With = c.x.expiresFinished(wall(c.look())), with
 	return end
 }

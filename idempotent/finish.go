@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"time"
 )
 
 // complete records the result of a handler that succeeded. Nothing is released
@@ -151,82 +150,72 @@ func sameData(a, b []byte) bool {
 	return err == nil && bytes.Equal(one, other)
 }
 
-// finish ends the record with a write that is fenced by the owner, as often as
-// needed, and answers the record as it then is. What else may be written when
-// the record is no longer ours is decideEnd's business.
-//
-// It also tries again what the store refuses, as credentials that have just
-// run out: the work is done, and giving up has it done again.
+// finish ends the record, and returns it as it then is.
 func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
-	write := c.finishOwn(h)
-	for try := 1; ; try++ {
-		now := wall(c.look())
-		over := now.Add(-c.x.config.ClockSkew)
-		end.Expires = c.x.expiresFinished(now)
-		met, ok, err := c.try(ctx, func(ctx context.Context) (Record, bool, error) { return write(ctx, end) })
-		switch {
-		case err != nil:
-			if ctx.Err() != nil || h.open {
-				return Record{}, err
-			}
-		case ok:
-			written := c.written(h, end, met)
-			c.share(written)
-			return written, nil
-		default:
-			switch decideEnd(met, h.record, over) {
-			case keepTheir:
-				c.share(met)
-				return met, nil
-			case yieldIt, leaveIt:
-				return Record{}, &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
-			case tryAgain:
-				write = c.finishOwn(h)
-			case adoptIt:
-				write = c.finishAbandoned(h, met)
-			case recreate:
-				if h.sent {
-					// The transaction may have been committed before.
-					return Record{}, c.outcomeUnknown(errRecordGone)
+	rules := &finishing
+	if h.sent {
+		rules = &finishingAfterCommit
+	}
+	if h.open {
+		rules = rules.once()
+	}
+	s := c.x.repeat(ctx, write{
+		policy: rules, own: h.record,
+		wrote: func(met Record) bool { return wrote(met, h, end) },
+		send: func(ctx context.Context, how ruling, met Record) reply {
+			now := wall(c.look())
+			end.Expires = c.x.expiresFinished(now)
+			return c.try(ctx, func(ctx context.Context) (Record, bool, error) {
+				switch how {
+				case adopt:
+					return c.adopt(ctx, h, end, met)
+				case recreate:
+					return c.create(ctx, c.finishedRecord(h, end), now.Add(-c.x.config.ClockSkew))
+				default:
+					return c.change(ctx, Fence{ID: c.id, Owner: h.record.Owner}, end)
 				}
-				write = c.finishVanished(h, over)
-			}
-			if ctx.Err() != nil {
-				return Record{}, context.Cause(ctx)
-			}
+			})
+		},
+	})
+	stored := s.met
+	switch s.ruling {
+	case done, takeTheirs:
+		if s.ok {
+			stored = c.written(h, end, s.met)
 		}
-		c.rest(ctx, backoff(try))
+		c.share(stored)
+		return stored, nil
+	case yield:
+		return Record{}, &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
+	case vanished:
+		return Record{}, c.outcomeUnknown(errRecordGone)
+	default:
+		return Record{}, s.err
 	}
 }
 
-func (c *call) try(ctx context.Context, write func(context.Context) (Record, bool, error)) (Record, bool, error) {
+// try is one of the tries within ctx. It has a part of the time, so that one
+// connection that hangs does not take the time of all the others.
+func (c *call) try(ctx context.Context, write func(context.Context) (Record, bool, error)) reply {
 	ctx, cancel := attemptTime(ctx)
 	defer cancel()
-	return write(ctx)
+	met, ok, err := write(ctx)
+	return reply{met, ok, err}
 }
 
-// The three writes that may end a record.
-type finishingWrite func(context.Context, Change) (Record, bool, error)
-
-func (c *call) finishOwn(h *hold) finishingWrite {
-	return func(ctx context.Context, end Change) (Record, bool, error) {
-		return c.change(ctx, Fence{ID: c.id, Owner: h.record.Owner}, end)
-	}
+// tryChange is one try of a change that our owner fences.
+func (c *call) tryChange(ctx context.Context, h *hold, change Change) reply {
+	return c.try(ctx, func(ctx context.Context) (Record, bool, error) {
+		return c.change(ctx, Fence{ID: c.id, Owner: h.record.Owner}, change)
+	})
 }
 
-func (c *call) finishAbandoned(h *hold, met Record) finishingWrite {
-	return func(ctx context.Context, end Change) (Record, bool, error) {
-		end.Owner, end.Fingerprint = h.record.Owner, h.record.Fingerprint
-		return c.change(ctx, Fence{ID: c.id, Attempt: met.Attempt, Lease: met.Lease}, end)
-	}
-}
-
-func (c *call) finishVanished(h *hold, over time.Time) finishingWrite {
-	return func(ctx context.Context, end Change) (Record, bool, error) {
-		return c.create(ctx, c.finishedRecord(h, end), over)
-	}
+// adopt finishes a record that a successor released.
+func (c *call) adopt(ctx context.Context, h *hold, end Change, met Record) (Record, bool, error) {
+	end.Owner, end.Fingerprint = h.record.Owner, h.record.Fingerprint
+	return c.change(ctx, Fence{ID: c.id, Attempt: met.Attempt, Lease: met.Lease}, end)
 }
 
 // finishedRecord is the record that a finishing write leaves.

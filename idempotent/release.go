@@ -8,13 +8,13 @@ import (
 // release gives the record up after an error that is worth a retry.
 func (c *call) release(ctx context.Context, h *hold, cause error, refund bool) error {
 	cause = unmarked(cause)
-	met, end := c.giveUp(ctx, h, refund)
-	switch end {
-	case keepTheir:
+	s := c.sendRelease(ctx, h, refund)
+	switch s.ruling {
+	case takeTheirs:
 		c.passOver(cause)
-		c.share(met)
-		return c.answerLate(ctx, met)
-	case yieldIt:
+		c.share(s.met)
+		return c.answerLate(ctx, s.met)
+	case yield:
 		c.passOver(cause)
 		return &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
 	}
@@ -43,7 +43,7 @@ func (c *call) abandon(ctx context.Context, h *hold, in *inside) {
 			c.passOver(err)
 		}
 	default:
-		c.giveUp(ctx, h, false)
+		c.sendRelease(ctx, h, false)
 	}
 }
 
@@ -59,15 +59,10 @@ func (c *call) keepClaimed(unheard *StoreError, cause error) error {
 	return &failed
 }
 
-// maxReleases bounds the tries of a release: unlike a result, it may be lost,
-// and the lease then lapses by itself.
-const maxReleases = 3
-
-// giveUp releases the record, sets the outcome and, if the record was no longer
-// ours, answers it and what that means: keepTheir or yieldIt. A first attempt
-// that left no trace is deleted; otherwise the record stays without owner, for
-// its attempts to count.
-func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, ending) {
+// sendRelease releases the record, and sets the outcome. A first attempt that left no
+// trace is deleted; otherwise the record stays without owner, for its attempts
+// to count.
+func (c *call) sendRelease(ctx context.Context, h *hold, refund bool) sent {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
 	keep := ReleaseKeep
@@ -78,44 +73,34 @@ func (c *call) giveUp(ctx context.Context, h *hold, refund bool) (Record, ending
 	if h.record.Attempt == 1 && c.x.config.MaxAttempts == 0 && !h.open && !h.sent && !h.stepped {
 		how = ReleaseDelete
 	}
-	c.event.Outcome = OutcomeReleased
+	rules := &releasing
 	if h.open {
-		c.event.Outcome = OutcomeBypassed
+		rules = rules.once()
 	}
-	unheard := false
-	for try := 1; ; try++ {
-		over := wall(c.look()).Add(-c.x.config.ClockSkew)
-		met, ok, err := c.try(ctx, func(ctx context.Context) (Record, bool, error) {
-			return c.change(ctx, Fence{ID: c.id, Owner: h.record.Owner}, Change{Release: how})
-		})
-		end := decideEnd(met, h.record, over)
-		if err == nil && !ok && end == tryAgain {
-			err = context.Cause(ctx)
-		}
-		switch {
-		case ok:
-			return Record{}, tryAgain
-		case err != nil && (ctx.Err() != nil || h.open || try >= maxReleases):
-			// The caller needs the handler's error, the observer both.
-			if !h.open {
-				c.event.Outcome = OutcomeUnknown
+	s := c.x.repeat(ctx, write{
+		policy: rules, own: h.record, unacknowledged: h.open,
+		send: func(ctx context.Context, ruling ruling, _ Record) reply {
+			if ruling == keepSteps {
+				how = keep // finished steps must not run again
 			}
-			h.held = &StoreError{Op: "release", Executed: true, Err: err}
-			c.passOver(h.held)
-			return Record{}, tryAgain
-		case err != nil:
-			unheard = true
-		case end == tryAgain && len(met.Steps) > 0:
-			how = keep // finished steps must not run again
-		case end == tryAgain:
-		case end == keepTheir, end == yieldIt && !unheard && !h.open:
-			c.event.Outcome = OutcomeLeaseLost
-			return met, end
-		default:
-			// It is nobody's, or a release of ours whose answer was lost has
-			// made room for a successor.
-			return Record{}, tryAgain
-		}
-		c.rest(ctx, backoff(try))
+			c.look()
+			return c.tryChange(ctx, h, Change{Release: how})
+		},
+	})
+	switch {
+	case s.ruling == takeTheirs, s.ruling == yield:
+		c.event.Outcome = OutcomeLeaseLost
+	case h.open:
+		c.event.Outcome = OutcomeBypassed
+	case s.ruling == unknown:
+		c.event.Outcome = OutcomeUnknown
+	default:
+		c.event.Outcome = OutcomeReleased
 	}
+	if s.ruling == unknown {
+		// The caller needs the handler's error, the observer both.
+		h.held = &StoreError{Op: "release", Executed: true, Err: s.err}
+		c.passOver(h.held)
+	}
+	return s
 }

@@ -138,7 +138,7 @@ func (c *call) compensate(ctx context.Context, h *hold, in *inside, cause error)
 		names = s.failed.Steps
 	}
 	if h.sent && !h.open {
-		if err := c.fenceOff(ctx, h, in); err != nil {
+		if err := c.reclaim(ctx, h, in); err != nil {
 			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: unmarked(cause)}
 		}
 	}

@@ -114,11 +114,6 @@ func (s *steps) keeping(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithDeadline(ctx, s.invocation.Add(-s.x.config.Reserve))
 }
 
-// longestRefusal is how long a write is repeated that the store refuses, and
-// would refuse again: long enough for credentials that ran out to be renewed.
-// A heartbeat that goes well could keep it going for ever.
-const longestRefusal = 30 * time.Second
-
 // write makes the fenced write of finished steps.
 func (s *steps) write(ctx context.Context, values map[string][]byte) error {
 	s.mu.Lock()
@@ -127,36 +122,37 @@ func (s *steps) write(ctx context.Context, values map[string][]byte) error {
 	return s.deliver(ctx, values, before)
 }
 
-// deliver sends a write of steps as often as needed until the handler's time is
-// up, and at least once. The step's own context does not bound it: that one may
-// end as soon as the work is done. before is what the call knew of them.
+// deliver sends a write of steps until the handler's time is up, and at least
+// once. The step's own context does not bound it: that one may end as soon as
+// the work is done. before is what the call knew of them.
 func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) error {
 	s.mu.Lock()
-	handler, fence, attempt := s.handler, Fence{ID: s.id, Owner: s.owner}, s.attempt
+	handler, own, attempt := s.handler, Record{Owner: s.owner}, s.attempt
 	s.mu.Unlock()
 	change := Change{Steps: values}
-	began := time.Now()
-	for try := 1; ; try++ {
-		met, ok, err := s.send(ctx, handler, fence, change)
-		switch {
-		case ok:
-			return nil
-		case errors.Is(err, ErrTooLarge):
-			s.forget(values, before)
-			return err
-		case err == nil && (met.Status != InProgress || met.Owner != fence.Owner):
-			lost := &LeaseLostError{KeyHash: s.hash, Attempt: attempt}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.lose == nil {
-				return &StoreError{Op: "step", Executed: true, Err: errors.Join(errStillRuns, lost)}
-			}
-			s.lose(lost)
-			return lost
-		case handler.Err() != nil, err != nil && !errors.Is(err, ErrUnavailable) && time.Since(began) > longestRefusal:
-			return &StoreError{Op: "step", Executed: true, Err: errors.Join(context.Cause(handler), err)}
+	result := s.x.repeat(handler, write{
+		policy: &stepping, own: own,
+		send: func(handler context.Context, _ ruling, _ Record) reply {
+			return s.send(ctx, handler, Fence{ID: s.id, Owner: own.Owner}, change)
+		},
+	})
+	switch result.ruling {
+	case done:
+		return nil
+	case tooLarge:
+		s.forget(values, before)
+		return result.err
+	case yield:
+		lost := &LeaseLostError{KeyHash: s.hash, Attempt: attempt}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.lose == nil {
+			return &StoreError{Op: "step", Executed: true, Err: errors.Join(errStillRuns, lost)}
 		}
-		s.x.rest(handler, backoff(try))
+		s.lose(lost)
+		return lost
+	default:
+		return &StoreError{Op: "step", Executed: true, Err: result.err}
 	}
 }
 
@@ -188,7 +184,7 @@ func (s *steps) forget(values, before map[string][]byte) {
 
 // send is one try. It outlives the handler's context, which may end while the
 // step does.
-func (s *steps) send(ctx, handler context.Context, f Fence, change Change) (Record, bool, error) {
+func (s *steps) send(ctx, handler context.Context, f Fence, change Change) reply {
 	limit := longestAttempt
 	if deadline, ok := handler.Deadline(); ok {
 		limit = max(min(limit, time.Until(deadline)/2), shortestAttempt)
@@ -203,7 +199,7 @@ func (s *steps) send(ctx, handler context.Context, f Fence, change Change) (Reco
 	s.written = true
 	s.roundTrips++
 	s.spent += time.Since(began)
-	return met, ok, err
+	return reply{met, ok, err}
 }
 
 var errStillRuns = errors.New("idempotent: the handler returned while a step was running; wait for it")

@@ -46,57 +46,54 @@ func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with At
 	if with != nil {
 		end.With = with // a nil Attachment in an any is not nil
 	}
-	met, ok, err := c.put(ctx, h, end)
-	var refused *Rejected
-	switch {
-	case errors.As(err, &refused):
-		if err != error(refused) && (c.x.config.ReleasePermanent || !in.judge(refused.Err).permanent) {
-			// A copy of an earlier try may still arrive; a stored failure would
-			// stand in its way.
-			return c.outcomeUnknown(err)
-		}
-		if h.optimistic {
-			return c.settleUnclaimed(ctx, h, in, refused.Err)
-		}
-		return c.settle(ctx, h, in, refused.Err)
-	case errors.Is(err, ErrNotWritten) && !c.unheard:
-		return c.nothingCommitted(err)
-	case err != nil:
-		// There is nothing to fence: a copy of it may still arrive.
-		return c.outcomeUnknown(err)
-	case ok, wrote(met, h, end):
+	s := c.put(ctx, h, end)
+	switch s.ruling {
+	case done:
 		h.record.Attempt = 1
 		c.event.Attempt = 1
-		c.recorded(h, met)
+		c.recorded(h, s.met)
 		return nil
-	case met.Status == InProgress && met.Owner == h.record.Owner:
+	case landed:
 		// The claim that failed open had landed.
-		h.record, h.open = met, false
-		c.event.Attempt = met.Attempt
+		h.record, h.open = s.met, false
+		c.event.Attempt = s.met.Attempt
 		rejected, err := c.commit(ctx, h, with)
 		if rejected != nil {
 			return c.settle(ctx, h, in, rejected.Err)
 		}
 		return err
+	case another:
+		return c.answerUnclaimed(ctx, s.met)
+	case notWritten:
+		return c.nothingCommitted(s.err)
 	}
-	return c.answerUnclaimed(ctx, met)
+	var refused *Rejected
+	if !errors.As(s.err, &refused) ||
+		// A copy of an earlier try may still arrive; a stored failure stands in
+		// its way.
+		s.ruling == unknown && (c.x.config.ReleasePermanent || !in.judge(refused.Err).permanent) {
+		// There is nothing to fence: a copy of it may still arrive.
+		return c.outcomeUnknown(s.err)
+	}
+	if h.optimistic {
+		return c.settleUnclaimed(ctx, h, in, refused.Err)
+	}
+	return c.settle(ctx, h, in, refused.Err)
 }
 
 func (c *call) failUnclaimed(ctx context.Context, h *hold, cause error) error {
 	end, err := c.failed(ctx, c.unclaimed(h), cause, nil)
 	if err == nil {
-		var met Record
-		var ok bool
-		met, ok, err = c.put(ctx, h, end)
-		switch {
-		case err == nil && (ok || wrote(met, h, end)):
+		s := c.put(ctx, h, end)
+		switch err = s.err; s.ruling {
+		case done:
 			c.event.Attempt = 1
 			c.event.Outcome = OutcomeFailed
-			c.share(met)
+			c.share(s.met)
 			return unmarked(cause)
-		case err == nil:
+		case landed, another:
 			c.passOver(unmarked(cause))
-			return c.answerUnclaimed(ctx, met)
+			return c.answerUnclaimed(ctx, s.met)
 		}
 	}
 	c.event.Outcome = OutcomeUnknown
@@ -118,36 +115,25 @@ func (c *call) answerUnclaimed(ctx context.Context, met Record) error {
 }
 
 // put creates the finished record of a run without a claim. What is sent again
-// is the same, so that it is done once. It answers the record as it then is; a
-// bare [*Rejected] says that nothing is on its way.
-func (c *call) put(ctx context.Context, h *hold, end Change) (met Record, ok bool, err error) {
+// is the same, so that it is done once.
+func (c *call) put(ctx context.Context, h *hold, end Change) sent {
 	ctx, cancel := c.finishing(ctx, c.unclaimed(h))
 	defer cancel()
 	now := wall(c.look())
 	end.Expires = c.x.expiresFinished(now)
 	fresh := c.finishedRecord(h, end)
 	over := now.Add(-c.x.config.ClockSkew)
-	var unheard error
-	for try := 1; ; try++ {
-		met, ok, err = c.try(ctx, func(ctx context.Context) (Record, bool, error) {
-			return c.createWith(ctx, fresh, over, end.With)
-		})
-		var refused *Rejected
-		switch {
-		case err == nil:
-			return met, ok, nil
-		case errors.As(err, &refused) && unheard != nil:
-			return Record{}, false, errors.Join(refused, unheard)
-		case errors.As(err, &refused):
-			return Record{}, false, refused
-		case ctx.Err() != nil, try >= maxReleases && !errors.Is(err, ErrUnavailable):
-			return Record{}, false, err
-		}
-		if !errors.Is(err, ErrNotWritten) {
-			unheard, c.unheard = err, true
-		}
-		c.rest(ctx, backoff(try))
-	}
+	s := c.x.repeat(ctx, write{
+		policy: &creating, own: h.record, unacknowledged: c.unheard,
+		wrote: func(met Record) bool { return wrote(met, h, end) },
+		send: func(ctx context.Context, _ ruling, _ Record) reply {
+			return c.try(ctx, func(ctx context.Context) (Record, bool, error) {
+				return c.createWith(ctx, fresh, over, end.With)
+			})
+		},
+	})
+	c.unheard = s.unacknowledged
+	return s
 }
 
 // unclaimed gives the end of a run without a claim the time that it would have
@@ -160,27 +146,25 @@ func (c *call) unclaimed(h *hold) *hold {
 func (c *call) commitAlone(ctx context.Context, in *inside, with Attachment) (*Rejected, error) {
 	ctx, cancel := c.finishing(ctx, c.unclaimed(&hold{invocation: in.invocation}))
 	defer cancel()
-	var unheard error
-	for try := 1; ; try++ {
-		_, _, err := c.try(ctx, func(ctx context.Context) (Record, bool, error) {
-			defer c.count()
-			return Record{}, true, c.x.transactional.Commit(ctx, c.id, with)
-		})
-		var refused *Rejected
-		switch {
-		case err == nil:
-			return nil, nil
-		case errors.As(err, &refused) && unheard == nil:
-			return refused, nil
-		case refused == nil && ctx.Err() == nil && (try < maxReleases || errors.Is(err, ErrUnavailable)):
-		case errors.Is(err, ErrNotWritten) && unheard == nil:
-			return nil, c.nothingCommitted(err)
-		default:
-			return nil, c.outcomeUnknown(errors.Join(err, unheard))
-		}
-		if !errors.Is(err, ErrNotWritten) {
-			unheard = err
-		}
-		c.rest(ctx, backoff(try))
+	s := c.x.repeat(ctx, write{
+		policy: &committingAlone,
+		send: func(ctx context.Context, _ ruling, _ Record) reply {
+			return c.try(ctx, func(ctx context.Context) (Record, bool, error) {
+				defer c.count()
+				err := c.x.transactional.Commit(ctx, c.id, with)
+				return Record{}, err == nil, err
+			})
+		},
+	})
+	var refused *Rejected
+	switch {
+	case s.ruling == done:
+		return nil, nil
+	case s.ruling == rejected && errors.As(s.err, &refused):
+		return refused, nil
+	case s.ruling == notWritten:
+		return nil, c.nothingCommitted(s.err)
+	default:
+		return nil, c.outcomeUnknown(s.err)
 	}
 }

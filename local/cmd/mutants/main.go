@@ -38,6 +38,11 @@ func run(ctx context.Context, names []string) (err error) {
 	if err != nil {
 		return err
 	}
+	policies, err := os.ReadFile("idempotent/policies.go")
+	if err != nil {
+		return err
+	}
+	all = append(all, mutants.Cells(string(policies))...)
 	if len(names) > 0 {
 		all = slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(names, m.Name) })
 	}

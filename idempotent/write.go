@@ -1,0 +1,62 @@
+package idempotent
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// write is one write to the store, which is repeated as its policy says.
+type write struct {
+	*policy
+	// own is the record as the attempt knows it: what a record that is met is
+	// held against.
+	own Record
+	// send makes one try, in the form that the last ruling asks for. met is
+	// the record that this ruling is about.
+	send func(ctx context.Context, how ruling, met Record) reply
+	// wrote reports whether a finished record is this write's own; nil: never.
+	wrote func(met Record) bool
+	// unacknowledged says that an earlier write of the call may still arrive.
+	unacknowledged bool
+}
+
+// sent is what became of a write.
+type sent struct {
+	ruling
+	reply
+	// unacknowledged says that the answer to a try was lost.
+	unacknowledged bool
+}
+
+// repeat sends a write until its policy says what became of it, or until ctx
+// is done. It is the only loop around a write.
+func (x *Executor) repeat(ctx context.Context, w write) sent {
+	at := progress{unacknowledged: w.unacknowledged}
+	began := time.Now()
+	var lost error
+	how, met := again, Record{}
+	for {
+		at.tries++
+		at.cutoff = wall(time.Now()).Add(-x.config.ClockSkew)
+		r := w.send(ctx, how, met)
+		at.timeUp, at.elapsed = ctx.Err() != nil, time.Since(began)
+		wrote := w.wrote != nil && r.err == nil && w.wrote(r.met)
+		ruling := w.judge(r, w.own, at, wrote)
+		if r.err != nil && !errors.Is(r.err, ErrNotWritten) && ruling != rejected && ruling != tooLarge {
+			at.unacknowledged = true
+		}
+		if !ruling.sendsAgain() {
+			if ruling == unknown {
+				r.err = errors.Join(r.err, lost, context.Cause(ctx))
+			}
+			return sent{ruling, r, at.unacknowledged}
+		}
+		if r.err != nil {
+			lost = r.err
+		} else {
+			how, met = ruling, r.met
+		}
+		x.rest(ctx, backoff(at.tries))
+	}
+}
