@@ -30,20 +30,28 @@ type call struct {
 	// passedOver is for the observer: an error that the caller does not get,
 	// because it has its result or a more telling error.
 	passedOver error
+	// abandoned is the outcome of a call whose handler panicked.
+	abandoned Outcome
 }
 
 // do runs the whole call. keyErr is what the key function said.
-func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) (err error) {
+func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error {
 	c := call{x: x, work: w, began: time.Now()}
 	c.now = c.began
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.
+	var e ending
 	defer func() {
 		outer, _ := ctx.Value(insideKey{}).(*inside)
-		outer.gets(err)
-		c.report(ctx, err)
+		outer.gets(e.err)
+		c.report(ctx, e)
 	}()
+	e = c.answer(ctx, key, keyErr)
+	return e.err
+}
 
+func (c *call) answer(ctx context.Context, key Key, keyErr error) ending {
+	x := c.x
 	if keyErr == nil {
 		c.identity, keyErr = x.identify(key)
 	}
@@ -56,8 +64,7 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) (err e
 	}
 	if nestedIn(ctx, x.storeID, c.id) {
 		// Waiting for it would be waiting for ourselves.
-		c.event.Outcome = OutcomeFailed
-		return &NestedCallError{KeyHash: c.hash, Operation: x.operation}
+		return ending{OutcomeFailed, &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
 	}
 	if record, ok := x.cache.get(c.id, wall(c.now).Add(x.config.ClockSkew)); ok {
 		c.event.Cached = true
@@ -70,59 +77,58 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) (err e
 }
 
 // lead goes to the store.
-func (c *call) lead(ctx context.Context) (err error) {
+func (c *call) lead(ctx context.Context) (e ending) {
 	if c.x.config.Optimistic {
-		err = c.runUnclaimed(ctx)
+		e = c.runUnclaimed(ctx)
 	} else {
-		err = c.leadClaimed(ctx)
+		e = c.leadClaimed(ctx)
 	}
 	if c.finished != nil {
 		c.x.cache.put(*c.finished)
 	}
-	return err
+	return e
 }
 
-func (c *call) leadClaimed(ctx context.Context) error {
+func (c *call) leadClaimed(ctx context.Context) ending {
 	c.claims = true
-	h, err := c.claim(ctx)
-	if err == nil && h != nil {
-		h.sent = c.unheard
-		err = c.run(ctx, h)
+	h, e := c.claim(ctx)
+	if h == nil {
+		return e
 	}
-	return err
+	h.sent = c.unheard
+	return c.run(ctx, h)
 }
 
 // withoutKey is for a request whose key is missing or wrong. Such requests
 // never share a record: each is refused, or runs by itself.
-func (c *call) withoutKey(ctx context.Context, err error) error {
+func (c *call) withoutKey(ctx context.Context, err error) ending {
 	// One that is wrapped is another function's, and says nothing of the key.
 	missing, ok := err.(*MissingKeyError)
 	if !ok || missing.Part != "id" || c.x.config.OnMissingKey != RunMissingKey {
-		c.event.Outcome = OutcomeFailed
-		return unmarked(err)
+		return ending{OutcomeFailed, unmarked(err)}
 	}
 	c.id = unprotectedID()
 	return c.bypass(ctx)
 }
 
 // bypass runs the handler without the store.
-func (c *call) bypass(ctx context.Context) error {
-	c.event.Outcome = OutcomeBypassed
+func (c *call) bypass(ctx context.Context) ending {
 	began, returned := time.Now(), false
 	defer func() {
 		c.event.Handler = time.Since(began)
 		if !returned {
+			c.abandoned = OutcomeBypassed
 			c.passOver(errPanicked)
 		}
 	}()
 	in := c.inside(ctx, nil)
 	with, err := in.sealed(c.openly(ctx, in, c.work.run))
 	if with != nil {
-		var refused *Rejected
-		if refused, err = c.commitAlone(ctx, in, with); refused == nil {
+		refused, e := c.commitAlone(ctx, in, with)
+		if refused == nil {
 			// Not the handler's error: it may have been committed all the same.
 			returned = true
-			return err
+			return e
 		}
 		err = refused.Err
 	}
@@ -132,7 +138,7 @@ func (c *call) bypass(ctx context.Context) error {
 		}
 	}
 	returned = true
-	return unmarked(err)
+	return ending{OutcomeBypassed, unmarked(err)}
 }
 
 // openly runs a handler, or what undoes it, without a lease.
@@ -145,14 +151,12 @@ func (c *call) openly(ctx context.Context, in *inside, fn func(context.Context) 
 }
 
 // answerFrom gives the caller what a finished record holds.
-func (c *call) answerFrom(ctx context.Context, record Record) error {
-	c.event.Outcome = OutcomeReplayed
+func (c *call) answerFrom(ctx context.Context, record Record) ending {
 	if record.Fingerprint != "" && c.fingerprint != "" && record.Fingerprint != c.fingerprint {
-		c.event.Outcome = OutcomeMismatch
-		return &KeyReusedError{KeyHash: c.hash}
+		return ending{OutcomeMismatch, &KeyReusedError{KeyHash: c.hash}}
 	}
 	c.share(record)
-	return c.decode(ctx, record)
+	return ending{OutcomeReplayed, c.decode(ctx, record)}
 }
 
 // share keeps a finished record for those who may use it.
@@ -195,26 +199,6 @@ func (c *call) passOver(err error) {
 		err = errors.Join(c.passedOver, err)
 	}
 	c.passedOver = err
-}
-
-func (c *call) report(ctx context.Context, err error) {
-	c.event.Total = time.Since(c.began)
-	orElse(&c.event.Outcome, OutcomeUnknown) // a store or a codec panicked
-	if c.cutOff && c.event.Outcome == OutcomeReleased {
-		c.event.Outcome = OutcomeTimedOut
-	}
-	switch {
-	case c.passedOver == nil:
-		c.event.Err = err
-	case err == nil:
-		c.event.Err = c.passedOver
-	default:
-		c.event.Err = errors.Join(err, c.passedOver)
-	}
-	if e := eventOf(ctx); e != nil {
-		*e = c.event
-	}
-	c.x.config.Observer.Observe(ctx, c.event)
 }
 
 // The calls to the store, counted from when the clock was last looked at.

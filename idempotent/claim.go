@@ -35,7 +35,7 @@ var errNoTime = fmt.Errorf("the time left is less than Config.Reserve: %w", cont
 
 // claim makes the call the owner of its record, or answers it without: then
 // the hold is nil.
-func (c *call) claim(ctx context.Context) (*hold, error) {
+func (c *call) claim(ctx context.Context) (*hold, ending) {
 	var (
 		cfg        = &c.x.config
 		met        Record // nothing is known at first: so create it
@@ -45,8 +45,7 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 		pace       = wait{next: firstPause}
 	)
 	if ctx.Err() != nil {
-		c.event.Outcome = OutcomeFailed
-		return nil, &StoreError{Op: "claim", Err: context.Cause(ctx)}
+		return nil, ending{OutcomeFailed, &StoreError{Op: "claim", Err: context.Cause(ctx)}}
 	}
 	if !c.hasTime(ctx, invocation) {
 		// Read, for a duplicate still has time to get its result.
@@ -63,7 +62,6 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 				return nil, c.noTime(ctx, nil)
 			}
 			if round++; round > maxRounds {
-				c.event.Outcome = OutcomeConflict
 				return nil, c.inProgress(met, nil)
 			}
 			if round > 1 {
@@ -86,7 +84,6 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 			}
 		case awaitOwner:
 			if c.longestWait(ctx) <= 0 {
-				c.event.Outcome = OutcomeConflict
 				return nil, c.inProgress(met, nil)
 			}
 			again := Record{}
@@ -95,17 +92,15 @@ func (c *call) claim(ctx context.Context) (*hold, error) {
 			}
 			switch {
 			case err == errWaitOver || ctx.Err() != nil:
-				c.event.Outcome = OutcomeConflict
 				return nil, c.inProgress(met, err)
 			case err != nil:
-				c.event.Outcome = OutcomeFailed
-				return nil, &StoreError{Op: "wait", Err: err}
+				return nil, ending{OutcomeFailed, &StoreError{Op: "wait", Err: err}}
 			}
 			met = again
 		case runHandler:
 			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
 				c.event.Lapsed = lapsed
-				return &hold{record: met, invocation: invocation}, nil
+				return &hold{record: met, invocation: invocation}, ending{}
 			}
 			// The answer took so long that another may already run. With a
 			// new token: copies of the old claim may still be on their way.
@@ -163,27 +158,24 @@ func (c *call) hasTime(ctx context.Context, invocation time.Time) bool {
 	return c.x.timeToRun(ctx, now, c.x.leaseFrom(now, invocation), invocation)
 }
 
-func (c *call) noTime(ctx context.Context, err error) error {
-	c.event.Outcome = OutcomeFailed
+func (c *call) noTime(ctx context.Context, err error) ending {
+	err = errors.Join(errNoTime, err)
 	if cause := context.Cause(ctx); cause != nil {
-		return &StoreError{Op: "claim", Err: cause}
+		err = cause
 	}
-	return &StoreError{Op: "claim", Err: errors.Join(errNoTime, err)}
+	return ending{OutcomeFailed, &StoreError{Op: "claim", Err: err}}
 }
 
-func (c *call) answerWithoutRun(ctx context.Context, v verdict, met Record) error {
+func (c *call) answerWithoutRun(ctx context.Context, v verdict, met Record) ending {
 	switch v {
 	case replayRecord:
 		return c.answerFrom(ctx, met)
 	case refuseReuse:
-		c.event.Outcome = OutcomeMismatch
-		return &KeyReusedError{KeyHash: c.hash}
+		return ending{OutcomeMismatch, &KeyReusedError{KeyHash: c.hash}}
 	case outcomeLost:
-		c.event.Outcome = OutcomeUnknown
-		return &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}
+		return ending{OutcomeUnknown, &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
 	default:
-		c.event.Outcome = OutcomeFailed
-		return &StoreError{Op: "claim", Err: errors.New("the record's status is none that this version knows; look at the record")}
+		return ending{OutcomeFailed, &StoreError{Op: "claim", Err: errors.New("the record's status is none that this version knows; look at the record")}}
 	}
 }
 
@@ -206,28 +198,27 @@ func (c *call) bounded(ctx context.Context, try func(context.Context) error) err
 	return err
 }
 
-func (c *call) inProgress(met Record, err error) error {
+func (c *call) inProgress(met Record, err error) ending {
 	until := met.Lease
 	if met.Status != InProgress || until.Equal(LeaseEnded) {
 		until = time.Time{}
 	}
-	return &InProgressError{KeyHash: c.hash, Until: until, Err: err}
+	return ending{OutcomeConflict, &InProgressError{KeyHash: c.hash, Until: until, Err: err}}
 }
 
 // claimFailed is for a claim that may have been stored or not. Its token is
 // kept when it fails open, as the lost answer may have been a yes. It does not
 // over a saga: it would know nothing of the stored steps, and its end could
 // remove them, after which nobody would undo them.
-func (c *call) claimFailed(ctx context.Context, op, owner string, undo Release, saga bool, err error) (*hold, error) {
+func (c *call) claimFailed(ctx context.Context, op, owner string, undo Release, saga bool, err error) (*hold, ending) {
 	unavailable := errors.Is(err, ErrUnavailable) && !saga
 	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
 		c.passOver(&StoreError{Op: op + ", failed open", Executed: true, Err: err})
 		unknown := Record{ID: c.id, Status: InProgress, Owner: owner, Fingerprint: c.fingerprint}
-		return &hold{record: unknown, invocation: c.x.invocationEnd(ctx), open: true}, nil
+		return &hold{record: unknown, invocation: c.x.invocationEnd(ctx), open: true}, ending{}
 	}
 	c.unclaim(ctx, owner, undo)
-	c.event.Outcome = OutcomeFailed
-	return nil, &StoreError{Op: op, Err: err}
+	return nil, ending{OutcomeFailed, &StoreError{Op: op, Err: err}}
 }
 
 // unclaim removes a claim under which nothing ran, so that the next call need

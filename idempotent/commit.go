@@ -14,7 +14,7 @@ import (
 //
 // A refusal of the attachment itself is answered for the same rules as an
 // error of the handler.
-func (c *call) commit(ctx context.Context, h *hold, with Attachment) (*Rejected, error) {
+func (c *call) commit(ctx context.Context, h *hold, with Attachment) (*Rejected, ending) {
 	end := c.committed(ctx, h, with)
 	h.sent = true
 	limited, cancel := c.committing(ctx, h)
@@ -27,10 +27,9 @@ func (c *call) commit(ctx context.Context, h *hold, with Attachment) (*Rejected,
 	var refused *Rejected
 	switch {
 	case s.ruling == rejected && errors.As(s.err, &refused):
-		return refused, nil
+		return refused, ending{}
 	case s.ok:
-		c.recorded(h, c.written(h, end, s.met))
-		return nil, nil
+		return nil, c.recorded(h, c.written(h, end, s.met))
 	}
 	cause := s.err
 	if s.ruling == unknown {
@@ -67,13 +66,11 @@ func (c *call) settleCommit(ctx context.Context, h *hold, end Change, unacknowle
 }
 
 // endCommit ends a commit that its own answer has not decided.
-func (c *call) endCommit(ctx context.Context, h *hold, s sent, cause error) error {
+func (c *call) endCommit(ctx context.Context, h *hold, s sent, cause error) ending {
 	switch s.ruling {
 	case done:
-		c.recorded(h, s.met)
-		return nil
+		return c.recorded(h, s.met)
 	case takeTheirs:
-		c.share(s.met)
 		return c.answerLate(ctx, s.met)
 	case vanished:
 		// It may have been committed, and the record removed since.
@@ -81,34 +78,26 @@ func (c *call) endCommit(ctx context.Context, h *hold, s sent, cause error) erro
 	case notWritten:
 		return c.nothingCommitted(cause)
 	case yield:
-		c.event.Outcome = OutcomeLeaseLost
-		return &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
+		return c.leaseLost(h)
 	default:
-		c.event.Outcome = OutcomeUnknown
-		return &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, s.err)}
+		return ending{OutcomeUnknown, &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, s.err)}}
 	}
 }
 
 var errRecordGone = errors.New("its record is gone; check what was done before you retry")
 
-func (c *call) nothingCommitted(cause error) error {
-	c.event.Outcome = OutcomeReleased
+func (c *call) nothingCommitted(cause error) ending {
 	if cause == nil {
 		cause = fmt.Errorf("%w: another attempt held the record", ErrUnavailable)
 	}
-	return &StoreError{Op: "commit", RolledBack: true, Err: cause}
-}
-
-func (c *call) outcomeUnknown(cause error) error {
-	c.event.Outcome = OutcomeUnknown
-	return &OutcomeUnknownError{KeyHash: c.hash, Err: cause}
+	return ending{OutcomeReleased, &StoreError{Op: "commit", RolledBack: true, Err: cause}}
 }
 
 // committed is the change that completes the record with an attachment. It is
 // built once: what is sent again must be the same to the last bit. A codec
 // that ends the goroutine leaves nothing done.
 func (c *call) committed(ctx context.Context, h *hold, with Attachment) Change {
-	end := c.encoded(ctx, h, func(Change) { c.sendRelease(ctx, h, false) })
+	end := c.encoded(ctx, h, func(Change) { c.abandoned = released(h, c.sendRelease(ctx, h, false)) })
 	end.Expires, end.With = c.x.expiresFinished(wall(c.look())), with
 	return end
 }
@@ -123,10 +112,10 @@ func (c *call) written(h *hold, end Change, answer Record) Record {
 }
 
 // recorded ends a call whose own result is recorded.
-func (c *call) recorded(h *hold, r Record) {
+func (c *call) recorded(h *hold, r Record) ending {
 	c.share(r)
-	c.event.Outcome = h.ran()
 	if r.Unavailable != "" {
 		c.passOver(&ResultUnavailableError{KeyHash: c.hash, Reason: r.Unavailable})
 	}
+	return ending{h.ran(), nil}
 }

@@ -8,27 +8,24 @@ import (
 
 // complete records the result of a handler that succeeded. Nothing is released
 // from here on: the work is done.
-func (c *call) complete(ctx context.Context, h *hold) error {
+func (c *call) complete(ctx context.Context, h *hold) ending {
 	return c.end(ctx, h, c.encoded(ctx, h, func(withoutResult Change) {
-		if err := c.end(ctx, h, withoutResult); err != nil {
-			c.passOver(err)
+		e := c.end(ctx, h, withoutResult)
+		if c.abandoned = e.outcome; e.err != nil {
+			c.passOver(e.err)
 		}
 	}))
 }
 
 // end completes the record, and answers what the caller is to get beside the
 // handler's result.
-func (c *call) end(ctx context.Context, h *hold, end Change) error {
+func (c *call) end(ctx context.Context, h *hold, end Change) ending {
 	stored, err := c.finish(ctx, h, end)
 	switch {
 	case err != nil:
 		return c.notRecorded(h, "complete", err, nil)
 	case wrote(stored, h, end):
-		c.event.Outcome = h.ran()
-		if stored.Unavailable != "" {
-			c.passOver(&ResultUnavailableError{KeyHash: c.hash, Reason: stored.Unavailable})
-		}
-		return nil
+		return c.recorded(h, stored)
 	default:
 		return c.answerLate(ctx, stored)
 	}
@@ -57,7 +54,7 @@ func (c *call) encoded(ctx context.Context, h *hold, onExit func(withoutResult C
 }
 
 // fail records a permanent error.
-func (c *call) fail(ctx context.Context, h *hold, cause error, undone []string) error {
+func (c *call) fail(ctx context.Context, h *hold, cause error, undone []string) ending {
 	end, err := c.failed(ctx, h, cause, undone)
 	if err != nil {
 		return c.notRecorded(h, "fail", err, unmarked(cause))
@@ -67,11 +64,11 @@ func (c *call) fail(ctx context.Context, h *hold, cause error, undone []string) 
 	case err != nil:
 		return c.notRecorded(h, "fail", err, unmarked(cause))
 	case wrote(stored, h, end):
-		c.event.Outcome = OutcomeFailed
+		outcome := OutcomeFailed
 		if h.open {
-			c.event.Outcome = OutcomeBypassed
+			outcome = OutcomeBypassed
 		}
-		return unmarked(cause)
+		return ending{outcome, unmarked(cause)}
 	default:
 		c.passOver(unmarked(cause))
 		return c.answerLate(ctx, stored)
@@ -96,36 +93,33 @@ func (c *call) failed(ctx context.Context, h *hold, cause error, undone []string
 
 // answerLate gives the caller of a run that lost its lease what the record now
 // holds: all callers get one answer.
-func (c *call) answerLate(ctx context.Context, stored Record) error {
-	err := c.decode(ctx, stored)
-	c.event.Outcome = OutcomeLeaseLost
-	return err
+func (c *call) answerLate(ctx context.Context, stored Record) ending {
+	c.share(stored)
+	return ending{OutcomeLeaseLost, c.decode(ctx, stored)}
 }
 
 // notRecorded is the end of a run whose record could not be finished.
-func (c *call) notRecorded(h *hold, op string, err, handler error) error {
-	lost, isLost := err.(*LeaseLostError)
+func (c *call) notRecorded(h *hold, op string, err, handler error) ending {
 	failed := &StoreError{Op: op, Executed: true, Err: err, Handler: handler}
-	if h.open {
-		c.event.Outcome = OutcomeBypassed
+	outcome := OutcomeUnknown
+	switch err.(type) {
+	case *LeaseLostError:
+		outcome = OutcomeLeaseLost
+	case *OutcomeUnknownError:
+	default:
+		err = nil
+	}
+	switch {
+	case h.open:
 		c.passOver(failed)
-		return handler
+		return ending{OutcomeBypassed, handler}
+	case err == nil:
+		return ending{outcome, failed}
 	}
-	if unknown, ok := err.(*OutcomeUnknownError); ok {
-		if handler != nil {
-			c.passOver(handler)
-		}
-		return unknown
+	if handler != nil {
+		c.passOver(handler)
 	}
-	if isLost {
-		c.event.Outcome = OutcomeLeaseLost
-		if handler != nil {
-			c.passOver(handler)
-		}
-		return lost
-	}
-	c.event.Outcome = OutcomeUnknown
-	return failed
+	return ending{outcome, err}
 }
 
 // wrote reports whether the finished record is this call's own work. One that
@@ -188,9 +182,9 @@ func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) 
 		c.share(stored)
 		return stored, nil
 	case yield:
-		return Record{}, &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
+		return Record{}, c.leaseLost(h).err
 	case vanished:
-		return Record{}, c.outcomeUnknown(errRecordGone)
+		return Record{}, c.outcomeUnknown(errRecordGone).err
 	default:
 		return Record{}, s.err
 	}

@@ -24,7 +24,7 @@ type flight struct {
 func newFlights() *flights { return &flights{byKey: map[string]*flight{}} }
 
 // join shares the flight of an identical call, or leads one.
-func (c *call) join(ctx context.Context) error {
+func (c *call) join(ctx context.Context) ending {
 	all := c.x.flights
 	left := time.NewTimer(time.Until(c.waitUntil(ctx)))
 	defer left.Stop()
@@ -46,17 +46,15 @@ func (c *call) join(ctx context.Context) error {
 				return c.answerFrom(ctx, *f.record)
 			}
 		case <-left.C:
-			c.event.Outcome = OutcomeConflict
-			return &InProgressError{KeyHash: c.hash, Err: errWaitOver}
+			return ending{OutcomeConflict, &InProgressError{KeyHash: c.hash, Err: errWaitOver}}
 		case <-ctx.Done():
-			c.event.Outcome = OutcomeConflict
-			return &InProgressError{KeyHash: c.hash, Err: gaveUp(ctx)}
+			return ending{OutcomeConflict, &InProgressError{KeyHash: c.hash, Err: gaveUp(ctx)}}
 		}
 	}
 }
 
 // leadFlight lands the flight however the call ends, in a panic too.
-func (c *call) leadFlight(ctx context.Context, f *flight) error {
+func (c *call) leadFlight(ctx context.Context, f *flight) ending {
 	defer func() {
 		c.x.flights.leave(c.id)
 		f.record = c.finished

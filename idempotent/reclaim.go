@@ -45,7 +45,7 @@ func (c *call) reclaimFailed(op string, h *hold, s sent) error {
 	case done:
 		return nil
 	case yield:
-		return &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
+		return c.leaseLost(h).err
 	default:
 		return &StoreError{Op: op, Executed: true, Err: s.err}
 	}

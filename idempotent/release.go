@@ -6,23 +6,22 @@ import (
 )
 
 // release gives the record up after an error that is worth a retry.
-func (c *call) release(ctx context.Context, h *hold, cause error, refund bool) error {
+func (c *call) release(ctx context.Context, h *hold, cause error, refund bool) ending {
 	cause = unmarked(cause)
 	s := c.sendRelease(ctx, h, refund)
 	switch s.ruling {
 	case takeTheirs:
 		c.passOver(cause)
-		c.share(s.met)
 		return c.answerLate(ctx, s.met)
 	case yield:
 		c.passOver(cause)
-		return &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}
+		return c.leaseLost(h)
 	}
 	if h.sent && h.held != nil {
 		// Under a live lease a late copy of the transaction would be committed.
-		return &StoreError{Op: "release", Executed: true, Err: h.held, Handler: cause}
+		cause = &StoreError{Op: "release", Executed: true, Err: h.held, Handler: cause}
 	}
-	return cause
+	return ending{released(h, s), cause}
 }
 
 var errPanicked = errors.New("idempotent: the handler panicked")
@@ -33,35 +32,34 @@ func (c *call) abandon(ctx context.Context, h *hold, in *inside) {
 	unheard, stopped := in.steps.unheard(), in.steps.stoppedBy()
 	switch {
 	case h.optimistic:
-		c.event.Outcome = OutcomeReleased
+		c.abandoned = OutcomeReleased
 	case unheard != nil:
-		c.event.Outcome = OutcomeUnknown
+		c.abandoned = OutcomeUnknown
 		c.passOver(unheard)
 	case stopped != nil && in.steps.failed == nil:
 		// No later attempt could undo it. A panic of what does comes back here.
-		if err := c.failForGood(ctx, h, in, stopped); err != nil {
-			c.passOver(err)
+		e := c.failForGood(ctx, h, in, stopped)
+		if c.abandoned = e.outcome; e.err != nil {
+			c.passOver(e.err)
 		}
 	default:
-		c.sendRelease(ctx, h, false)
+		c.abandoned = released(h, c.sendRelease(ctx, h, false))
 	}
 }
 
 // keepClaimed ends a run with a step that is done and may not be recorded.
 // Nothing is released: the next attempt would do the step again, while the
 // write may still be on its way.
-func (c *call) keepClaimed(unheard *StoreError, cause error) error {
-	c.event.Outcome = OutcomeUnknown
+func (c *call) keepClaimed(unheard *StoreError, cause error) ending {
 	failed := *unheard
 	if cause = unmarked(cause); cause != error(unheard) {
 		failed.Handler = cause
 	}
-	return &failed
+	return ending{OutcomeUnknown, &failed}
 }
 
-// sendRelease releases the record, and sets the outcome. A first attempt that left no
-// trace is deleted; otherwise the record stays without owner, for its attempts
-// to count.
+// sendRelease releases the record. A first attempt that left no trace is
+// deleted; otherwise the record stays without owner, for its attempts to count.
 func (c *call) sendRelease(ctx context.Context, h *hold, refund bool) sent {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
@@ -87,20 +85,24 @@ func (c *call) sendRelease(ctx context.Context, h *hold, refund bool) sent {
 			return c.tryChange(ctx, h, Change{Release: how})
 		},
 	})
-	switch {
-	case s.ruling == takeTheirs, s.ruling == yield:
-		c.event.Outcome = OutcomeLeaseLost
-	case h.open:
-		c.event.Outcome = OutcomeBypassed
-	case s.ruling == unknown:
-		c.event.Outcome = OutcomeUnknown
-	default:
-		c.event.Outcome = OutcomeReleased
-	}
 	if s.ruling == unknown {
 		// The caller needs the handler's error, the observer both.
 		h.held = &StoreError{Op: "release", Executed: true, Err: s.err}
 		c.passOver(h.held)
 	}
 	return s
+}
+
+// released is the outcome of a release.
+func released(h *hold, s sent) Outcome {
+	switch {
+	case s.ruling == takeTheirs, s.ruling == yield:
+		return OutcomeLeaseLost
+	case h.open:
+		return OutcomeBypassed
+	case s.ruling == unknown:
+		return OutcomeUnknown
+	default:
+		return OutcomeReleased
+	}
 }

@@ -8,7 +8,7 @@ import (
 
 // run calls the handler under its lease, and settles the record by what the
 // handler did.
-func (c *call) run(ctx context.Context, h *hold) error {
+func (c *call) run(ctx context.Context, h *hold) ending {
 	c.event.Attempt = h.record.Attempt
 	in := c.inside(ctx, h)
 	if err := in.steps.readFailure(ctx); err != nil {
@@ -34,9 +34,9 @@ func (c *call) run(ctx context.Context, h *hold) error {
 	case h.open:
 		return c.commitUnclaimed(ctx, h, in, with)
 	default:
-		var refused *Rejected
-		if refused, err = c.commit(ctx, h, with); refused == nil {
-			return err
+		refused, e := c.commit(ctx, h, with)
+		if refused == nil {
+			return e
 		}
 		err = refused.Err
 	}
@@ -44,7 +44,7 @@ func (c *call) run(ctx context.Context, h *hold) error {
 }
 
 // settle ends a run whose handler, or transaction, failed.
-func (c *call) settle(ctx context.Context, h *hold, in *inside, err error) error {
+func (c *call) settle(ctx context.Context, h *hold, in *inside, err error) ending {
 	asks := in.judge(err)
 	c.event.Permanent = asks.permanent
 	switch {

@@ -49,7 +49,7 @@ func (s *steps) readFailure(ctx context.Context) error {
 }
 
 // failForGood undoes what there is to undo, and stores the failure.
-func (c *call) failForGood(ctx context.Context, h *hold, in *inside, cause error) error {
+func (c *call) failForGood(ctx context.Context, h *hold, in *inside, cause error) ending {
 	undone, err := c.compensate(ctx, h, in, cause)
 	c.event.Permanent = err == nil // until all is undone, another attempt has to go on
 	switch {

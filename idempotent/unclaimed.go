@@ -9,10 +9,9 @@ import (
 
 // runUnclaimed runs the handler without a claim (see Config.Optimistic): what
 // it does is its transaction, which writes the record too, where there is none.
-func (c *call) runUnclaimed(ctx context.Context) error {
+func (c *call) runUnclaimed(ctx context.Context) ending {
 	if ctx.Err() != nil {
-		c.event.Outcome = OutcomeFailed
-		return &StoreError{Op: "run", Err: context.Cause(ctx)}
+		return ending{OutcomeFailed, &StoreError{Op: "run", Err: context.Cause(ctx)}}
 	}
 	h := &hold{
 		record:     Record{ID: c.id, Status: InProgress, Owner: rand.Text(), Fingerprint: c.fingerprint},
@@ -28,20 +27,19 @@ func (c *call) runUnclaimed(ctx context.Context) error {
 
 // settleUnclaimed stores a failure for good. After any other error there is
 // nothing to give up.
-func (c *call) settleUnclaimed(ctx context.Context, h *hold, in *inside, err error) error {
+func (c *call) settleUnclaimed(ctx context.Context, h *hold, in *inside, err error) ending {
 	asks := in.judge(err)
 	c.event.Permanent = asks.permanent
 	if !asks.permanent || c.x.config.ReleasePermanent {
-		c.event.Outcome = OutcomeReleased
 		c.cutOff = c.cutOff && !asks.retryable
-		return unmarked(c.timedOut(h, err))
+		return ending{OutcomeReleased, unmarked(c.timedOut(h, err))}
 	}
 	return c.failUnclaimed(ctx, h, err)
 }
 
 // commitUnclaimed commits what the handler has attached together with a new,
 // completed record.
-func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with Attachment) error {
+func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with Attachment) ending {
 	end := c.encoded(ctx, c.unclaimed(h), func(Change) {})
 	if with != nil {
 		end.With = with // a nil Attachment in an any is not nil
@@ -51,17 +49,16 @@ func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with At
 	case done:
 		h.record.Attempt = 1
 		c.event.Attempt = 1
-		c.recorded(h, s.met)
-		return nil
+		return c.recorded(h, s.met)
 	case landed:
 		// The claim that failed open had landed.
 		h.record, h.open = s.met, false
 		c.event.Attempt = s.met.Attempt
-		rejected, err := c.commit(ctx, h, with)
-		if rejected != nil {
-			return c.settle(ctx, h, in, rejected.Err)
+		refused, e := c.commit(ctx, h, with)
+		if refused != nil {
+			return c.settle(ctx, h, in, refused.Err)
 		}
-		return err
+		return e
 	case another:
 		return c.answerUnclaimed(ctx, s.met)
 	case notWritten:
@@ -81,34 +78,31 @@ func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with At
 	return c.settle(ctx, h, in, refused.Err)
 }
 
-func (c *call) failUnclaimed(ctx context.Context, h *hold, cause error) error {
+func (c *call) failUnclaimed(ctx context.Context, h *hold, cause error) ending {
 	end, err := c.failed(ctx, c.unclaimed(h), cause, nil)
 	if err == nil {
 		s := c.put(ctx, h, end)
 		switch err = s.err; s.ruling {
 		case done:
 			c.event.Attempt = 1
-			c.event.Outcome = OutcomeFailed
 			c.share(s.met)
-			return unmarked(cause)
+			return ending{OutcomeFailed, unmarked(cause)}
 		case landed, another:
 			c.passOver(unmarked(cause))
 			return c.answerUnclaimed(ctx, s.met)
 		}
 	}
-	c.event.Outcome = OutcomeUnknown
-	return &StoreError{Op: "fail", Executed: true, Err: err, Handler: unmarked(cause)}
+	return ending{OutcomeUnknown, &StoreError{Op: "fail", Executed: true, Err: err, Handler: unmarked(cause)}}
 }
 
 // answerUnclaimed is for a run that met another's record: nothing of it was
 // written, so the call may begin again, with a claim.
-func (c *call) answerUnclaimed(ctx context.Context, met Record) error {
+func (c *call) answerUnclaimed(ctx context.Context, met Record) ending {
 	verdict := decide(met, "", c.fingerprint, wall(c.now), &c.x.config)
 	switch {
 	case verdict == replayRecord || verdict == refuseReuse || verdict == refuseUnknown:
 		return c.answerWithoutRun(ctx, verdict, met)
 	case c.claims || verdict == awaitOwner && c.longestWait(ctx) <= 0:
-		c.event.Outcome = OutcomeConflict
 		return c.inProgress(met, nil)
 	}
 	return c.leadClaimed(ctx)
@@ -143,7 +137,7 @@ func (c *call) unclaimed(h *hold) *hold {
 }
 
 // commitAlone commits what a handler has attached that runs without a record.
-func (c *call) commitAlone(ctx context.Context, in *inside, with Attachment) (*Rejected, error) {
+func (c *call) commitAlone(ctx context.Context, in *inside, with Attachment) (*Rejected, ending) {
 	ctx, cancel := c.finishing(ctx, c.unclaimed(&hold{invocation: in.invocation}))
 	defer cancel()
 	s := c.x.repeat(ctx, write{
@@ -159,9 +153,9 @@ func (c *call) commitAlone(ctx context.Context, in *inside, with Attachment) (*R
 	var refused *Rejected
 	switch {
 	case s.ruling == done:
-		return nil, nil
+		return nil, ending{OutcomeBypassed, nil}
 	case s.ruling == rejected && errors.As(s.err, &refused):
-		return refused, nil
+		return refused, ending{}
 	case s.ruling == notWritten:
 		return nil, c.nothingCommitted(s.err)
 	default:
