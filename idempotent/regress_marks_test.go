@@ -117,6 +117,28 @@ func TestSentinelMark(t *testing.T) {
 	})
 }
 
+// What an outer handler takes out of a nested call's error is not marked by it
+// either: here the error of the inner handler, within that of a step.
+func TestMarkWithinANestedErrorDoesNotCount(t *testing.T) {
+	store := idempotent.NewMemory(0)
+	_, _, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{MaxAttempts: 1}), func(ctx context.Context) (string, error) {
+		limited, cancel := context.WithCancel(ctx)
+		inner := newExecutor(t, notStepping(idempotent.NewMemory(0), errNetwork), nil)
+		_, err := idempotent.Do(limited, inner, idempotent.Key{ID: "inner"}, func(ctx context.Context) (string, error) {
+			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { cancel(); return "", nil })
+			return "", fmt.Errorf("charge: %w", idempotent.Retryable(errors.Join(errCrash, err)))
+		})
+		var failed *idempotent.StoreError
+		if !errors.As(err, &failed) || failed.Handler == nil {
+			t.Fatalf("the inner call: %v", err)
+		}
+		return "", failed.Handler
+	})
+	if r := stored(t, store); err == nil || r.Refunds != 0 {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
 // An Unwrap that panics (a typed nil) leaves the record in progress: judge is
 // outside of what abandons.
 func TestUnwrapPanics(t *testing.T) {
