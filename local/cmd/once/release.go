@@ -45,8 +45,12 @@ func release(ctx context.Context, to terminal, args []string) error {
 	if *remove {
 		return o.settle(ctx, to, t, r, &edit{}, deletion(r), "deleted")
 	}
+	next := "runs it again"
+	if undo := t.saga(ctx, r); undo != nil { // which says it of the steps, too
+		next = "goes on undoing its steps, as it has failed for good,"
+	}
 	e, left := t.releaseOf(r)
-	what := fmt.Sprintf("It will be released: one attempt is given back, and %d still count against MaxAttempts. The next call runs it again if MaxAttempts is above that, or not set.", left)
+	what := fmt.Sprintf("It will be released: one attempt is given back, and %d still count against MaxAttempts. The next call %s if MaxAttempts is above that, or not set.", left, next)
 	return o.settle(ctx, to, t, r, e, what, "released")
 }
 
@@ -69,7 +73,7 @@ func (o *writeFlags) mayRelease(t *table, r *record, remove bool) error {
 		// Another attempt given back would be one that was never made.
 		return endf(codeRefused, "it is released already, and no attempt of it counts: the next call runs it; nothing was written")
 	case r.status != "INPROGRESS" && !remove:
-		return endf(codeRefused, "the record is finished (%s): calls get what it holds. To have the work done again, --delete it; nothing was written", r.status)
+		return endf(codeRefused, "the record is finished (%s): calls get what it holds. To have the work done again, use --delete --force; nothing was written", r.status)
 	}
 	var all []objection
 	if s == running || s == leaseless {

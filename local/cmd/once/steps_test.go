@@ -91,6 +91,21 @@ func TestInspectSteps(t *testing.T) {
 	golden(t, "steps-json", s.ok("inspect", "pay#1", "--json"))
 }
 
+// Whoever releases a saga sees that it is being undone.
+func TestReleaseOfASagaSaysThatItIsUndone(t *testing.T) {
+	s := newScene(t)
+	refusals := 1
+	if err := s.order(s.executor(nil), &refusals); !errors.Is(err, errCrash) {
+		t.Fatal(err)
+	}
+	r := s.typing("n\n", with("release")...)
+	for _, want := range []string{"reserve, 7 bytes, to be undone", "goes on undoing its steps"} {
+		if out := r.out + r.err; !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}
+
 // The bytes that a large record keeps free for undoing mean nothing.
 func TestInspectShowsNoRoomForUndoing(t *testing.T) {
 	s := newScene(t)
