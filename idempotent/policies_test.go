@@ -105,6 +105,8 @@ func pinAttempts(t *testing.T) {
 	owned := func(attempt int64) Record {
 		return Record{Status: InProgress, Owner: "other", Attempt: attempt, Lease: time.UnixMilli(2e12)}
 	}
+	lateStep := released(2)
+	lateStep.Steps = stepsOf("b", "=1")
 	library := Record{Status: InProgress, Lease: time.UnixMilli(2e12)}
 	for _, test := range []struct {
 		name   string
@@ -124,6 +126,8 @@ func pinAttempts(t *testing.T) {
 		{"a completion, another library's, after a lost answer", &finishing, library, true, yield},
 		{"to reclaim, released by us", &reclaimRelease, released(2), false, done},
 		{"to reclaim, still released", &reclaimTakeover, released(2), false, again},
+		{"to reclaim, released by us with a late step", &reclaimRelease, lateStep, false, done},
+		{"to reclaim, still released with a late step", &reclaimTakeover, lateStep, false, again},
 		{"a release, a successor's after a lost answer", &releasing, owned(3), true, done},
 		{"a release, another payload's after a lost answer", &releasing, metRecords[reused], true, done},
 		{"a completion, a successor's after a lost answer", &finishing, owned(3), true, yield},
