@@ -14,7 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// logged gives what is written to slog.Default while run does.
+// logged returns what is written to slog.Default while run runs.
 func logged(t testing.TB, run func()) (lines []map[string]any) {
 	t.Helper()
 	var output bytes.Buffer
