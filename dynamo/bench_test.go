@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // discard accepts every write: what remains is the store's own work.
@@ -39,7 +39,7 @@ func BenchmarkComplete(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := idempotent.Change{Status: idempotent.Completed, Data: []byte(`{"id":1}`), Expires: now}
+	c := driver.Change{Status: driver.Completed, Data: []byte(`{"id":1}`), Expires: now}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, ok, err := s.Change(b.Context(), fence("op#1"), c); !ok || err != nil {

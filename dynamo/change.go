@@ -6,21 +6,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Change makes one fenced write, as [idempotent.Store] says. A result that
+// Change makes one fenced write, as [driver.Store] says. A result that
 // does not fit into an item becomes Unavailable, as the answer says. It
 // refuses combinations of fields that the protocol does not use.
 //
 // c.With may be a sealed [*Tx], where c finishes the record. A failed condition
-// of its own is an [*idempotent.Rejected].
-func (s *Store) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+// of its own is an [*driver.Rejected].
+func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if err := s.checkChange(f, c); err != nil {
-		return idempotent.Record{}, false, s.refused("Change", err)
+		return driver.Record{}, false, s.refused("Change", err)
 	}
 	switch {
-	case c.Release == idempotent.ReleaseDelete:
+	case c.Release == driver.ReleaseDelete:
 		return s.delete(ctx, f)
 	case c.Release != 0:
 		return s.keep(ctx, f, c)
@@ -36,7 +36,7 @@ func (s *Store) Change(ctx context.Context, f idempotent.Fence, c idempotent.Cha
 }
 
 // takeOver answers the whole record, as it holds steps of the earlier owners.
-func (s *Store) takeOver(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (s *Store) takeOver(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	u := newUpdate(setTakeOver)
 	u.values[":new_owner"] = text(c.Owner)
 	u.values[":one"] = number(1)
@@ -53,7 +53,7 @@ func (s *Store) takeOver(ctx context.Context, f idempotent.Fence, c idempotent.C
 	return r, err == nil, err
 }
 
-func (s *Store) extend(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (s *Store) extend(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	u := newUpdate(setExtend)
 	u.values[":lease"] = millis(c.Lease)
 	u.and(c)
@@ -70,11 +70,11 @@ func (s *Store) extend(ctx context.Context, f idempotent.Fence, c idempotent.Cha
 // keep ends the lease, and gives the attempt back if it is a refund. The
 // refund is a count of its own: a lower attempt would give two runs one
 // number.
-func (s *Store) keep(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (s *Store) keep(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	u := newUpdate(setKeep)
 	u.values[":zero"] = number(0)
 	u.tail = removeKeep
-	if c.Release == idempotent.ReleaseRefund {
+	if c.Release == driver.ReleaseRefund {
 		u.tail += addRefund
 		u.values[":one"] = number(1)
 	}
@@ -83,11 +83,11 @@ func (s *Store) keep(ctx context.Context, f idempotent.Fence, c idempotent.Chang
 		return s.lost(ctx, "UpdateItem", f.ID, err)
 	}
 	r := answer(f, c)
-	r.Owner, r.Lease = "", idempotent.LeaseEnded
+	r.Owner, r.Lease = "", driver.LeaseEnded
 	return r, true, nil
 }
 
-func (s *Store) delete(ctx context.Context, f idempotent.Fence) (idempotent.Record, bool, error) {
+func (s *Store) delete(ctx context.Context, f driver.Fence) (driver.Record, bool, error) {
 	u := newUpdate("")
 	u.values[":zero"] = number(0)
 	u.fence(f)
@@ -103,13 +103,13 @@ func (s *Store) delete(ctx context.Context, f idempotent.Fence) (idempotent.Reco
 	if err != nil {
 		return s.lost(ctx, "DeleteItem", f.ID, err)
 	}
-	return idempotent.Record{}, true, nil
+	return driver.Record{}, true, nil
 }
 
 // answer is what a successful change by the owner leaves, as far as it is
 // known without reading: a larger answer would be paid for and not be used.
-func answer(f idempotent.Fence, c idempotent.Change) idempotent.Record {
-	r := idempotent.Record{ID: f.ID, Status: idempotent.InProgress, Owner: f.Owner, Expires: wholeSeconds(c.Expires)}
+func answer(f driver.Fence, c driver.Change) driver.Record {
+	r := driver.Record{ID: f.ID, Status: driver.InProgress, Owner: f.Owner, Expires: wholeSeconds(c.Expires)}
 	if c.Owner != "" {
 		r.Owner = c.Owner
 	}

@@ -8,20 +8,20 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // What is refused here would be misunderstood by DynamoDB, or by the next
 // reader of the record. No error text holds an id, an owner or data.
 
-func (s *Store) checkCreate(r idempotent.Record, with any) error {
+func (s *Store) checkCreate(r driver.Record, with any) error {
 	if err := s.layout.checkID(r.ID); err != nil {
 		return err
 	}
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	if with != nil && r.Status == idempotent.InProgress {
+	if with != nil && r.Status == driver.InProgress {
 		return errNotFinishing
 	}
 	if r.Attempt < 0 || r.Refunds < 0 {
@@ -30,14 +30,14 @@ func (s *Store) checkCreate(r idempotent.Record, with any) error {
 	return errors.Join(checkTimes(r.Lease, r.Expires), checkText(r.Owner, r.Fingerprint))
 }
 
-func (s *Store) checkChange(f idempotent.Fence, c idempotent.Change) error {
+func (s *Store) checkChange(f driver.Fence, c driver.Change) error {
 	if err := s.layout.checkID(f.ID); err != nil {
 		return err
 	}
 	if err := c.Validate(f); err != nil {
 		return err
 	}
-	if c.With != nil && c.Status == idempotent.Absent {
+	if c.With != nil && c.Status == driver.Absent {
 		return errNotFinishing
 	}
 	names := slices.Collect(maps.Keys(c.Steps))

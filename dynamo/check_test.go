@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func TestRefusedBeforeSending(t *testing.T) {
 	sortKey := &Options{Attributes: Attributes{SortKey: "sk"}}
-	done := idempotent.Change{Status: idempotent.Completed}
-	record := func(edit func(*idempotent.Record)) func(*Store) error {
+	done := driver.Change{Status: driver.Completed}
+	record := func(edit func(*driver.Record)) func(*Store) error {
 		r := claim("secret")
 		edit(&r)
 		return creating(t, r, now)
@@ -21,38 +21,38 @@ func TestRefusedBeforeSending(t *testing.T) {
 		options *Options
 		call    func(*Store) error
 	}{
-		"empty id":              {nil, record(func(r *idempotent.Record) { r.ID = "" })},
-		"id not UTF-8":          {nil, record(func(r *idempotent.Record) { r.ID = "secret\xff" })},
-		"long id":               {nil, record(func(r *idempotent.Record) { r.ID = strings.Repeat("s", 2049) })},
-		"long id, sort key":     {sortKey, record(func(r *idempotent.Record) { r.ID = strings.Repeat("s", 1025) })},
+		"empty id":              {nil, record(func(r *driver.Record) { r.ID = "" })},
+		"id not UTF-8":          {nil, record(func(r *driver.Record) { r.ID = "secret\xff" })},
+		"long id":               {nil, record(func(r *driver.Record) { r.ID = strings.Repeat("s", 2049) })},
+		"long id, sort key":     {sortKey, record(func(r *driver.Record) { r.ID = strings.Repeat("s", 1025) })},
 		"get":                   {nil, func(s *Store) error { _, err := s.Get(t.Context(), ""); return err }},
-		"change":                {nil, changing(t, idempotent.Fence{Owner: "o"}, done)},
-		"no status":             {nil, record(func(r *idempotent.Record) { r.Status = "" })},
-		"unknown status":        {nil, record(func(r *idempotent.Record) { r.Status = "EXPIRED" })},
-		"negative attempt":      {nil, record(func(r *idempotent.Record) { r.Attempt = -1 })},
-		"data and reference":    {nil, record(func(r *idempotent.Record) { r.Data, r.Payload = []byte{}, "once/1" })},
-		"two results":           {nil, record(func(r *idempotent.Record) { r.Data, r.Unavailable = []byte{}, "why" })},
-		"lease out of range":    {nil, record(func(r *idempotent.Record) { r.Lease = time.UnixMilli(-1) })},
-		"expiry out of range":   {nil, record(func(r *idempotent.Record) { r.Expires = time.Unix(maxSeconds+1, 0) })},
-		"owner not UTF-8":       {nil, record(func(r *idempotent.Record) { r.Owner = "\xff" })},
-		"fingerprint not UTF-8": {nil, record(func(r *idempotent.Record) { r.Fingerprint = "\xff" })},
+		"change":                {nil, changing(t, driver.Fence{Owner: "o"}, done)},
+		"no status":             {nil, record(func(r *driver.Record) { r.Status = "" })},
+		"unknown status":        {nil, record(func(r *driver.Record) { r.Status = "EXPIRED" })},
+		"negative attempt":      {nil, record(func(r *driver.Record) { r.Attempt = -1 })},
+		"data and reference":    {nil, record(func(r *driver.Record) { r.Data, r.Payload = []byte{}, "once/1" })},
+		"two results":           {nil, record(func(r *driver.Record) { r.Data, r.Unavailable = []byte{}, "why" })},
+		"lease out of range":    {nil, record(func(r *driver.Record) { r.Lease = time.UnixMilli(-1) })},
+		"expiry out of range":   {nil, record(func(r *driver.Record) { r.Expires = time.Unix(maxSeconds+1, 0) })},
+		"owner not UTF-8":       {nil, record(func(r *driver.Record) { r.Owner = "\xff" })},
+		"fingerprint not UTF-8": {nil, record(func(r *driver.Record) { r.Fingerprint = "\xff" })},
 		"with, create":          {nil, func(s *Store) error { _, _, err := s.Create(t.Context(), claim("secret"), now, 1); return err }},
-		"with, change":          {nil, changing(t, fence("secret"), idempotent.Change{Status: idempotent.Completed, With: 1})},
-		"nothing":               {nil, changing(t, fence("secret"), idempotent.Change{})},
-		"only expires":          {nil, changing(t, fence("secret"), idempotent.Change{Expires: now})},
-		"lease with steps":      {nil, changing(t, fence("secret"), idempotent.Change{Lease: now, Steps: steps})},
-		"owner with steps":      {nil, changing(t, fence("secret"), idempotent.Change{Owner: "o", Steps: steps})},
-		"owner only":            {nil, changing(t, fence("secret"), idempotent.Change{Owner: "o"})},
-		"status in progress":    {nil, changing(t, fence("secret"), idempotent.Change{Status: idempotent.InProgress})},
-		"status with lease":     {nil, changing(t, fence("secret"), idempotent.Change{Status: idempotent.Failed, Lease: now})},
-		"status with steps":     {nil, changing(t, fence("secret"), idempotent.Change{Status: idempotent.Failed, Steps: steps})},
-		"data only":             {nil, changing(t, fence("secret"), idempotent.Change{Data: []byte{}})},
-		"data with lease":       {nil, changing(t, fence("secret"), idempotent.Change{Lease: now, Unavailable: "why"})},
-		"release and status":    {nil, changing(t, fence("secret"), idempotent.Change{Release: idempotent.ReleaseKeep, Status: idempotent.Failed})},
-		"release and lease":     {nil, changing(t, fence("secret"), idempotent.Change{Release: idempotent.ReleaseDelete, Lease: now})},
-		"unknown release":       {nil, changing(t, fence("secret"), idempotent.Change{Release: 4})},
-		"step without name":     {nil, changing(t, fence("secret"), idempotent.Change{Steps: map[string][]byte{"": nil}})},
-		"step not UTF-8":        {nil, changing(t, fence("secret"), idempotent.Change{Steps: map[string][]byte{"\xff": nil}})},
+		"with, change":          {nil, changing(t, fence("secret"), driver.Change{Status: driver.Completed, With: 1})},
+		"nothing":               {nil, changing(t, fence("secret"), driver.Change{})},
+		"only expires":          {nil, changing(t, fence("secret"), driver.Change{Expires: now})},
+		"lease with steps":      {nil, changing(t, fence("secret"), driver.Change{Lease: now, Steps: steps})},
+		"owner with steps":      {nil, changing(t, fence("secret"), driver.Change{Owner: "o", Steps: steps})},
+		"owner only":            {nil, changing(t, fence("secret"), driver.Change{Owner: "o"})},
+		"status in progress":    {nil, changing(t, fence("secret"), driver.Change{Status: driver.InProgress})},
+		"status with lease":     {nil, changing(t, fence("secret"), driver.Change{Status: driver.Failed, Lease: now})},
+		"status with steps":     {nil, changing(t, fence("secret"), driver.Change{Status: driver.Failed, Steps: steps})},
+		"data only":             {nil, changing(t, fence("secret"), driver.Change{Data: []byte{}})},
+		"data with lease":       {nil, changing(t, fence("secret"), driver.Change{Lease: now, Unavailable: "why"})},
+		"release and status":    {nil, changing(t, fence("secret"), driver.Change{Release: driver.ReleaseKeep, Status: driver.Failed})},
+		"release and lease":     {nil, changing(t, fence("secret"), driver.Change{Release: driver.ReleaseDelete, Lease: now})},
+		"unknown release":       {nil, changing(t, fence("secret"), driver.Change{Release: 4})},
+		"step without name":     {nil, changing(t, fence("secret"), driver.Change{Steps: map[string][]byte{"": nil}})},
+		"step not UTF-8":        {nil, changing(t, fence("secret"), driver.Change{Steps: map[string][]byte{"\xff": nil}})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, client := fakeStore(t, c.options)

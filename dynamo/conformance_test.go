@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/storetest"
 )
 
@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 }
 
 // attach adds to a counter in the store's own table.
-func (s *Store) attach(t *testing.T, refused bool) (idempotent.Attachment, func() int) {
+func (s *Store) attach(t *testing.T, refused bool) (driver.Attachment, func() int) {
 	t.Helper()
 	counter, tx := s.counter(t), new(Tx)
 	var conditions []Condition
@@ -44,9 +44,9 @@ func (s *Store) attach(t *testing.T, refused bool) (idempotent.Attachment, func(
 }
 
 // plant writes a record as it is.
-func (s *Store) plant(t *testing.T, r idempotent.Record) {
+func (s *Store) plant(t *testing.T, r driver.Record) {
 	t.Helper()
-	if r.Status == idempotent.Absent {
+	if r.Status == driver.Absent {
 		_, err := s.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &s.table, Key: s.layout.key(r.ID)})
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Create writes r where no record is, or one that is over at the time over;
@@ -16,18 +16,18 @@ import (
 // with Unavailable instead, as the answer says.
 //
 // with may be a sealed [*Tx], with a finished record. A failed condition of
-// its own is an [*idempotent.Rejected].
-func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+// its own is an [*driver.Rejected].
+func (s *Store) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	if err := s.checkCreate(r, with); err != nil {
-		return idempotent.Record{}, false, s.refused("Create", err)
+		return driver.Record{}, false, s.refused("Create", err)
 	}
 	r.Lease, r.Expires = wholeMillis(r.Lease), wholeSeconds(r.Expires)
-	if r.Status != idempotent.InProgress {
+	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}
 	t, err := transactionOf(with)
 	if err != nil {
-		return idempotent.Record{}, false, s.refused("Create", err)
+		return driver.Record{}, false, s.refused("Create", err)
 	}
 	item := s.item(r)
 	s.putResult(item, &r)
@@ -43,7 +43,7 @@ func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time,
 		return r, true, nil
 	}
 	met, ok, err := s.lost(ctx, "PutItem", r.ID, err)
-	if err == nil && met.Status == idempotent.Absent {
+	if err == nil && met.Status == driver.Absent {
 		// This condition never fails where no record is: the answer came
 		// without the item (some emulators), or it is gone since.
 		met, err = s.Get(ctx, r.ID)
@@ -52,7 +52,7 @@ func (s *Store) Create(ctx context.Context, r idempotent.Record, over time.Time,
 }
 
 // createWith creates a record in a transaction.
-func (s *Store) createWith(ctx context.Context, t *Tx, r idempotent.Record, item map[string]types.AttributeValue, over time.Time) (idempotent.Record, bool, error) {
+func (s *Store) createWith(ctx context.Context, t *Tx, r driver.Record, item map[string]types.AttributeValue, over time.Time) (driver.Record, bool, error) {
 	asked := arguments{store: s, id: r.ID, record: r, over: wholeMillis(over)}
 	return s.commit(ctx, t, asked, &recordWrite{leaves: r, item: item,
 		write: func(item map[string]types.AttributeValue) types.TransactWriteItem { return s.transactPut(item, over) }})
@@ -75,7 +75,7 @@ func (s *Store) transactPut(item map[string]types.AttributeValue, over time.Time
 	if !over.IsZero() {
 		condition = condAbsentOrOver
 		values = map[string]types.AttributeValue{
-			":inprogress": text(string(idempotent.InProgress)),
+			":inprogress": text(string(driver.InProgress)),
 			":over_ms":    millis(over),
 			":over_s":     seconds(over),
 		}
@@ -92,7 +92,7 @@ func (s *Store) transactPut(item map[string]types.AttributeValue, over time.Time
 
 // item of a record, without its result. What is absent in the record is
 // absent in the item.
-func (s *Store) item(r idempotent.Record) map[string]types.AttributeValue {
+func (s *Store) item(r driver.Record) map[string]types.AttributeValue {
 	a := &s.layout.attr
 	item := s.layout.key(r.ID)
 	item[a.Status] = text(string(r.Status))
@@ -114,7 +114,7 @@ func (s *Store) item(r idempotent.Record) map[string]types.AttributeValue {
 	if !r.Expires.IsZero() {
 		item[a.Expiration] = seconds(r.Expires)
 	}
-	if r.Status == idempotent.InProgress {
+	if r.Status == driver.InProgress {
 		// A step is an update of a path into this map, which needs it.
 		item[a.Steps] = s.codec.encodeSteps(nil)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func noise(n int) []byte {
@@ -56,14 +56,14 @@ func TestResultsKeepTheirBytes(t *testing.T) {
 }
 
 // completed claims and completes, and creates as completed under id+"'".
-func completed(t *testing.T, s *Store, id string, data []byte) idempotent.Record {
+func completed(t *testing.T, s *Store, id string, data []byte) driver.Record {
 	t.Helper()
 	create(t, s, claim(id))
-	r, _ := change(t, s, fence(id), idempotent.Change{Status: idempotent.Completed, Data: data}, true)
+	r, _ := change(t, s, fence(id), driver.Change{Status: driver.Completed, Data: data}, true)
 	if !bytes.Equal(r.Data, data) {
 		t.Errorf("answered %.100q", r.Data)
 	}
-	create(t, s, idempotent.Record{ID: id + "'", Status: idempotent.Completed, Data: data})
+	create(t, s, driver.Record{ID: id + "'", Status: driver.Completed, Data: data})
 	if again := get(t, s, id+"'"); !bytes.Equal(again.Data, get(t, s, id).Data) {
 		t.Error("Create and Change store different results")
 	}
@@ -189,11 +189,11 @@ func TestResultsTooLarge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			create(t, c.s, claim(name))
-			got, stored := change(t, c.s, fence(name), idempotent.Change{Status: idempotent.Completed, Data: c.data}, true)
+			got, stored := change(t, c.s, fence(name), driver.Change{Status: driver.Completed, Data: c.data}, true)
 			checkFits(t, got, c.data, c.fits)
 			checkFits(t, stored, c.data, c.fits)
 
-			got, ok, err := c.s.Create(t.Context(), idempotent.Record{ID: name + "'", Status: idempotent.Completed, Data: c.data}, now, nil)
+			got, ok, err := c.s.Create(t.Context(), driver.Record{ID: name + "'", Status: driver.Completed, Data: c.data}, now, nil)
 			if err != nil || !ok {
 				t.Fatalf("ok %v, %v", ok, err)
 			}
@@ -203,12 +203,12 @@ func TestResultsTooLarge(t *testing.T) {
 	}
 }
 
-func checkFits(t *testing.T, r idempotent.Record, data []byte, fits bool) {
+func checkFits(t *testing.T, r driver.Record, data []byte, fits bool) {
 	t.Helper()
 	if fits && (!bytes.Equal(r.Data, data) || r.Unavailable != "") {
 		t.Errorf("a result of %d bytes did not fit: %q", len(data), r.Unavailable)
 	}
-	if !fits && (r.Data != nil || r.Unavailable == "" || r.Status != idempotent.Completed) {
+	if !fits && (r.Data != nil || r.Unavailable == "" || r.Status != driver.Completed) {
 		t.Errorf("%d bytes stored as %d bytes, unavailable %q", len(data), len(r.Data), r.Unavailable)
 	}
 }
@@ -220,7 +220,7 @@ func TestTooLargeByDynamoDBsOwnCount(t *testing.T) {
 	s := newStore(t, client, table, &Options{CompressAbove: -1})
 	putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner), "extra": text(string(noise(300_000)))})
 	data := noise(200_000)
-	got, stored := change(t, s, idempotent.Fence{ID: "op#1", Owner: owner}, idempotent.Change{Status: idempotent.Completed, Data: data}, true)
+	got, stored := change(t, s, driver.Fence{ID: "op#1", Owner: owner}, driver.Change{Status: driver.Completed, Data: data}, true)
 	checkFits(t, got, data, false)
 	checkFits(t, stored, data, false)
 }
@@ -229,7 +229,7 @@ func TestStepTooLarge(t *testing.T) {
 	client, table := newTable(t)
 	s := newStore(t, client, table, &Options{CompressAbove: -1})
 	create(t, s, claim("op#1"))
-	_, ok, err := s.Change(t.Context(), fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": noise(500_000)}})
+	_, ok, err := s.Change(t.Context(), fence("op#1"), driver.Change{Steps: map[string][]byte{"a": noise(500_000)}})
 	if err == nil || ok || !strings.Contains(err.Error(), "400 KB") {
 		t.Errorf("ok %v, %v", ok, err)
 	}

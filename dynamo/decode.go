@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // The last times that are accepted: the end of the year 9999. A larger
@@ -22,16 +22,16 @@ const (
 // decode reads an item as a record. Records of Powertools have no owner,
 // attempt, refunds or steps. What is there must be of the right type and in
 // range: a claim that is guessed from a broken item could run work twice.
-func (s *Store) decode(item map[string]types.AttributeValue) (idempotent.Record, error) {
+func (s *Store) decode(item map[string]types.AttributeValue) (driver.Record, error) {
 	a := &s.layout.attr
 	d := decoder{item: item}
 	id := a.ID
 	if s.layout.composite() {
 		id = a.SortKey
 	}
-	r := idempotent.Record{
+	r := driver.Record{
 		ID:          d.text(id, false),
-		Status:      idempotent.Status(d.text(a.Status, false)),
+		Status:      driver.Status(d.text(a.Status, false)),
 		Owner:       d.text(a.Owner, true),
 		Attempt:     d.number(a.Attempt, 1, 1<<62, 0),
 		Refunds:     d.number(a.Refunds, 0, 1<<62, 0),
@@ -45,18 +45,18 @@ func (s *Store) decode(item map[string]types.AttributeValue) (idempotent.Record,
 		r.Expires = time.Unix(n, 0)
 	}
 	if d.err != nil {
-		return idempotent.Record{}, d.err
+		return driver.Record{}, d.err
 	}
 	if v, ok := item[a.Data]; ok {
 		stored, err := s.codec.decode(v)
 		if err != nil {
-			return idempotent.Record{}, fmt.Errorf("attribute %q: %w", a.Data, err)
+			return driver.Record{}, fmt.Errorf("attribute %q: %w", a.Data, err)
 		}
 		r.Data, r.Payload, r.Unavailable = stored.data, stored.payload, stored.unavailable
 	}
 	steps, err := s.decodeSteps(item[a.Steps])
 	if err != nil {
-		return idempotent.Record{}, fmt.Errorf("attribute %q: %w", a.Steps, err)
+		return driver.Record{}, fmt.Errorf("attribute %q: %w", a.Steps, err)
 	}
 	r.Steps = steps
 	return r, nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 type item = map[string]types.AttributeValue
@@ -18,25 +18,25 @@ func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Va
 func TestDecode(t *testing.T) {
 	s, _ := fakeStore(t, nil)
 	null := &types.AttributeValueMemberNULL{Value: true}
-	base := idempotent.Record{ID: "op#1", Status: "COMPLETED"}
-	with := func(edit func(*idempotent.Record)) *idempotent.Record { r := base; edit(&r); return &r }
+	base := driver.Record{ID: "op#1", Status: "COMPLETED"}
+	with := func(edit func(*driver.Record)) *driver.Record { r := base; edit(&r); return &r }
 	for name, c := range map[string]struct {
 		set  item
-		want *idempotent.Record // nil is an error
+		want *driver.Record // nil is an error
 	}{
 		"least":              {nil, &base},
-		"unknown status":     {item{"status": text("EXPIRED")}, with(func(r *idempotent.Record) { r.Status = "EXPIRED" })},
+		"unknown status":     {item{"status": text("EXPIRED")}, with(func(r *driver.Record) { r.Status = "EXPIRED" })},
 		"unknown attribute":  {item{"more": text("x")}, &base},
-		"lease":              {item{"in_progress_expiration": num("1700000000123")}, with(func(r *idempotent.Record) { r.Lease = time.UnixMilli(1700000000123) })},
-		"lease ended":        {item{"in_progress_expiration": num("0")}, with(func(r *idempotent.Record) { r.Lease = idempotent.LeaseEnded })},
-		"expiration":         {item{"expiration": num("253402300799")}, with(func(r *idempotent.Record) { r.Expires = time.Unix(maxSeconds, 0) })},
+		"lease":              {item{"in_progress_expiration": num("1700000000123")}, with(func(r *driver.Record) { r.Lease = time.UnixMilli(1700000000123) })},
+		"lease ended":        {item{"in_progress_expiration": num("0")}, with(func(r *driver.Record) { r.Lease = driver.LeaseEnded })},
+		"expiration":         {item{"expiration": num("253402300799")}, with(func(r *driver.Record) { r.Expires = time.Unix(maxSeconds, 0) })},
 		"no validation":      {item{"validation": null}, &base},
 		"empty validation":   {item{"validation": text("")}, &base},
-		"null data":          {item{"data": null}, with(func(r *idempotent.Record) { r.Data = []byte("null") })},
-		"empty data":         {item{"data": text("")}, with(func(r *idempotent.Record) { r.Data = []byte{} })},
-		"counts":             {item{"attempt": num("7"), "refunds": num("2")}, with(func(r *idempotent.Record) { r.Attempt, r.Refunds = 7, 2 })},
+		"null data":          {item{"data": null}, with(func(r *driver.Record) { r.Data = []byte("null") })},
+		"empty data":         {item{"data": text("")}, with(func(r *driver.Record) { r.Data = []byte{} })},
+		"counts":             {item{"attempt": num("7"), "refunds": num("2")}, with(func(r *driver.Record) { r.Attempt, r.Refunds = 7, 2 })},
 		"empty steps":        {item{"steps": &types.AttributeValueMemberM{}}, &base},
-		"steps":              {item{"steps": &types.AttributeValueMemberM{Value: item{"a": null}}}, with(func(r *idempotent.Record) { r.Steps = map[string][]byte{"a": nil} })},
+		"steps":              {item{"steps": &types.AttributeValueMemberM{Value: item{"a": null}}}, with(func(r *driver.Record) { r.Steps = map[string][]byte{"a": nil} })},
 		"no id":              {item{"id": nil}, nil},
 		"no status":          {item{"status": nil}, nil},
 		"empty status":       {item{"status": text("")}, nil},

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/local/errortypes"
 )
 
@@ -45,13 +45,13 @@ func TestRefusalsHaveExportedTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := func(id string) idempotent.Record {
-		return idempotent.Record{ID: id, Status: idempotent.InProgress, Owner: "o", Attempt: 1, Lease: time.Now(), Expires: time.Now()}
+	record := func(id string) driver.Record {
+		return driver.Record{ID: id, Status: driver.InProgress, Owner: "o", Attempt: 1, Lease: time.Now(), Expires: time.Now()}
 	}
 	bad := record("1")
 	bad.Owner, bad.Expires = "\xff", time.Unix(-1, 0)
-	change := func(c idempotent.Change) error {
-		_, _, err := s.Change(t.Context(), idempotent.Fence{ID: "1", Owner: "o"}, c)
+	change := func(c driver.Change) error {
+		_, _, err := s.Change(t.Context(), driver.Fence{ID: "1", Owner: "o"}, c)
 		return err
 	}
 	ctx := context.Background()
@@ -60,17 +60,17 @@ func TestRefusalsHaveExportedTypes(t *testing.T) {
 		"Create without an id":     func() error { _, _, err := s.Create(ctx, record(""), time.Time{}, nil); return err },
 		"Create of two mistakes":   func() error { _, _, err := s.Create(ctx, bad, time.Time{}, nil); return err },
 		"Create with something":    func() error { _, _, err := s.Create(ctx, record("1"), time.Time{}, 1); return err },
-		"Change of nothing":        func() error { return change(idempotent.Change{}) },
-		"Change with something":    func() error { return change(idempotent.Change{Status: idempotent.Completed, With: 1}) },
-		"Change with an open Tx":   func() error { return change(idempotent.Change{Status: idempotent.Completed, With: new(Tx)}) },
+		"Change of nothing":        func() error { return change(driver.Change{}) },
+		"Change with something":    func() error { return change(driver.Change{Status: driver.Completed, With: 1}) },
+		"Change with an open Tx":   func() error { return change(driver.Change{Status: driver.Completed, With: new(Tx)}) },
 		"Commit without an id":     func() error { return s.Commit(ctx, "", new(Tx)) },
 		"Commit of nothing":        func() error { return s.Commit(ctx, "1", nil) },
 		"Commit of something":      func() error { return s.Commit(ctx, "1", 1) },
 		"Commit of an open Tx":     func() error { return s.Commit(ctx, "1", new(Tx)) },
-		"a step that is too large": func() error { return change(idempotent.Change{Steps: map[string][]byte{"s": make([]byte, 500<<10)}}) },
+		"a step that is too large": func() error { return change(driver.Change{Steps: map[string][]byte{"s": make([]byte, 500<<10)}}) },
 	} {
 		refused, ok := refuse().(*Error)
-		if !ok || refused.Table != "records" || refused.Op == "" || errors.Is(refused, idempotent.ErrUnavailable) {
+		if !ok || refused.Table != "records" || refused.Op == "" || errors.Is(refused, driver.ErrUnavailable) {
 			t.Errorf("%s: %T: %v", name, refuse(), refuse())
 		}
 	}

@@ -15,13 +15,13 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Error is a call to DynamoDB that failed. It is [idempotent.ErrUnavailable]
+// Error is a call to DynamoDB that failed. It is [driver.ErrUnavailable]
 // when the call did not reach DynamoDB or found it too busy, and
-// [idempotent.ErrThrottled] as well when DynamoDB throttled it. It is
-// [idempotent.ErrTooLarge] when an item would exceed DynamoDB's limit. Its text
+// [driver.ErrThrottled] as well when DynamoDB throttled it. It is
+// [driver.ErrTooLarge] when an item would exceed DynamoDB's limit. Its text
 // holds no keys and no data.
 type Error struct {
 	Op    string // the call, such as "PutItem"
@@ -54,18 +54,18 @@ func (e *Error) Error() string {
 // Unwrap gives Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is [idempotent.ErrUnavailable] and the store
-// could not be reached or was too busy, or [idempotent.ErrThrottled] and it
+// Is reports whether target is [driver.ErrUnavailable] and the store
+// could not be reached or was too busy, or [driver.ErrThrottled] and it
 // was throttled.
 func (e *Error) Is(target error) bool {
 	switch target {
-	case idempotent.ErrUnavailable:
+	case driver.ErrUnavailable:
 		return e.unavailable
-	case idempotent.ErrThrottled:
+	case driver.ErrThrottled:
 		return e.throttled
-	case idempotent.ErrNotWritten:
+	case driver.ErrNotWritten:
 		return e.notWritten
-	case idempotent.ErrTooLarge:
+	case driver.ErrTooLarge:
 		return errors.Is(e.Err, errItemSize) || tooLarge(e.Err)
 	}
 	return false

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -82,18 +82,18 @@ func TestErrors(t *testing.T) {
 			for op, call := range map[string]func() (bool, error){
 				"PutItem":    func() (bool, error) { _, ok, err := s.Create(t.Context(), r, now, nil); return ok, err },
 				"GetItem":    func() (bool, error) { _, err := s.Get(t.Context(), r.ID); return false, err },
-				"DeleteItem": func() (bool, error) { return changeOnly(t, s, idempotent.Change{Release: idempotent.ReleaseDelete}) },
-				"UpdateItem": func() (bool, error) { return changeOnly(t, s, idempotent.Change{Lease: now}) },
+				"DeleteItem": func() (bool, error) { return changeOnly(t, s, driver.Change{Release: driver.ReleaseDelete}) },
+				"UpdateItem": func() (bool, error) { return changeOnly(t, s, driver.Change{Lease: now}) },
 			} {
 				ok, err := call()
 				var e *Error
 				if ok || !errors.As(err, &e) || e.Op != op || e.Table != "records" || errors.Unwrap(err) != e.Err {
 					t.Fatalf("%s: ok %v, %#v", op, ok, err)
 				}
-				if errors.Is(err, idempotent.ErrUnavailable) != c.unavailable {
+				if errors.Is(err, driver.ErrUnavailable) != c.unavailable {
 					t.Errorf("%s: unavailable is not %v: %v", op, c.unavailable, err)
 				}
-				if errors.Is(err, idempotent.ErrThrottled) != (c.advice == "throttled" || name == "429") {
+				if errors.Is(err, driver.ErrThrottled) != (c.advice == "throttled" || name == "429") {
 					t.Errorf("%s: throttled? %v", op, err)
 				}
 				if !strings.Contains(e.Advice, c.advice) {
@@ -110,7 +110,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func changeOnly(t *testing.T, s *Store, c idempotent.Change) (bool, error) {
+func changeOnly(t *testing.T, s *Store, c driver.Change) (bool, error) {
 	_, ok, err := s.Change(t.Context(), fence("secret-id"), c)
 	return ok, err
 }
@@ -118,7 +118,7 @@ func changeOnly(t *testing.T, s *Store, c idempotent.Change) (bool, error) {
 func TestEveryThrottleCode(t *testing.T) {
 	for code := range retry.DefaultThrottleErrorCodes {
 		s := newStore(t, wireClient(refusing(400, code, "slow")), "records", nil)
-		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, idempotent.ErrUnavailable) || !errors.Is(err, idempotent.ErrThrottled) {
+		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, driver.ErrUnavailable) || !errors.Is(err, driver.ErrThrottled) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestErrorsBeforeTheRequest(t *testing.T) {
 		s := newStore(t, wireClient(answering(200, "{}"), change), "records", nil)
 		_, err := s.Get(t.Context(), "id")
 		var e *Error
-		if !errors.As(err, &e) || !strings.Contains(e.Advice, advice) || errors.Is(err, idempotent.ErrUnavailable) {
+		if !errors.As(err, &e) || !strings.Contains(e.Advice, advice) || errors.Is(err, driver.ErrUnavailable) {
 			t.Errorf("%s: %v", advice, err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestRetriesExhausted(t *testing.T) {
 		})
 	}), "records", nil)
 	for range 300 {
-		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, idempotent.ErrUnavailable) {
+		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, driver.ErrUnavailable) {
 			t.Fatal(err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestRetriesOfThrottlingExhausted(t *testing.T) {
 		})
 	}), "records", nil)
 	for range 300 {
-		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, idempotent.ErrThrottled) {
+		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, driver.ErrThrottled) {
 			t.Fatal(err)
 		}
 	}
@@ -179,26 +179,26 @@ func TestConflictsAreLostRaces(t *testing.T) {
 	for name, conflict := range map[string]error{
 		"transaction": &types.TransactionConflictException{}, "region": &types.ReplicatedWriteConflictException{},
 	} {
-		for call, do := range map[string]func(*Store) (idempotent.Record, bool, error){
-			"create": func(s *Store) (idempotent.Record, bool, error) { return s.Create(t.Context(), claim("op#1"), now, nil) },
-			"delete": func(s *Store) (idempotent.Record, bool, error) {
-				return s.Change(t.Context(), fence("op#1"), idempotent.Change{Release: idempotent.ReleaseDelete})
+		for call, do := range map[string]func(*Store) (driver.Record, bool, error){
+			"create": func(s *Store) (driver.Record, bool, error) { return s.Create(t.Context(), claim("op#1"), now, nil) },
+			"delete": func(s *Store) (driver.Record, bool, error) {
+				return s.Change(t.Context(), fence("op#1"), driver.Change{Release: driver.ReleaseDelete})
 			},
-			"step": func(s *Store) (idempotent.Record, bool, error) {
-				return s.Change(t.Context(), fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": nil}})
+			"step": func(s *Store) (driver.Record, bool, error) {
+				return s.Change(t.Context(), fence("op#1"), driver.Change{Steps: map[string][]byte{"a": nil}})
 			},
-			"finish": func(s *Store) (idempotent.Record, bool, error) {
-				return s.Change(t.Context(), fence("op#1"), idempotent.Change{Status: idempotent.Completed})
+			"finish": func(s *Store) (driver.Record, bool, error) {
+				return s.Change(t.Context(), fence("op#1"), driver.Change{Status: driver.Completed})
 			},
 		} {
 			s, client := fakeStore(t, nil, result{err: conflict}, result{item: stored})
 			r, ok, err := do(s)
-			want := idempotent.Record{ID: "op#1", Status: idempotent.InProgress, Owner: rival}
+			want := driver.Record{ID: "op#1", Status: driver.InProgress, Owner: rival}
 			if ok || err != nil || !reflect.DeepEqual(r, want) || len(client.sent) != 2 || !strings.Contains(client.sent[1], "consistent: true") {
 				t.Errorf("%s, %s: %+v, %v, %v; sent %q", name, call, r, ok, err, client.sent)
 			}
 			s, _ = fakeStore(t, nil, result{err: conflict}, result{err: &types.InternalServerError{}})
-			if _, ok, err := do(s); ok || !errors.Is(err, idempotent.ErrUnavailable) {
+			if _, ok, err := do(s); ok || !errors.Is(err, driver.ErrUnavailable) {
 				t.Errorf("%s, %s, then no answer: %v, %v", name, call, ok, err)
 			}
 		}
@@ -208,7 +208,7 @@ func TestConflictsAreLostRaces(t *testing.T) {
 func TestMeetingWhatIsNoRecord(t *testing.T) {
 	s, _ := fakeStore(t, nil, result{err: &types.ConditionalCheckFailedException{Item: map[string]types.AttributeValue{"id": text("secret-id")}}})
 	_, ok, err := s.Create(t.Context(), claim("secret-id"), now, nil)
-	if ok || err == nil || errors.Is(err, idempotent.ErrUnavailable) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "status") {
+	if ok || err == nil || errors.Is(err, driver.ErrUnavailable) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "status") {
 		t.Errorf("%v, %v", ok, err)
 	}
 }
@@ -218,7 +218,7 @@ func TestCreateRefusedWithoutItem(t *testing.T) {
 	stored := map[string]types.AttributeValue{"id": text("op#1"), "status": text("COMPLETED")}
 	s, client := fakeStore(t, nil, result{err: &types.ConditionalCheckFailedException{}}, result{item: stored})
 	r, ok, err := s.Create(t.Context(), claim("op#1"), now, nil)
-	if ok || err != nil || r.Status != idempotent.Completed || len(client.sent) != 2 {
+	if ok || err != nil || r.Status != driver.Completed || len(client.sent) != 2 {
 		t.Errorf("%+v, %v, %v", r, ok, err)
 	}
 }

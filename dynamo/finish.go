@@ -5,12 +5,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // finish completes or fails a record: the owner its own, and with c.Owner one
 // that nobody owns.
-func (s *Store) finish(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (s *Store) finish(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	r := answer(f, c)
 	r.Status, r.Data, r.Payload, r.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
 	if c.Owner != "" {
@@ -23,7 +23,7 @@ func (s *Store) finish(ctx context.Context, f idempotent.Fence, c idempotent.Cha
 
 	t, err := transactionOf(c.With)
 	if err != nil {
-		return idempotent.Record{}, false, s.refused("Change", err)
+		return driver.Record{}, false, s.refused("Change", err)
 	}
 	if t != nil {
 		return s.finishWith(ctx, t, f, c, r, known)
@@ -40,7 +40,7 @@ func (s *Store) finish(ctx context.Context, f idempotent.Fence, c idempotent.Cha
 }
 
 // finishWith finishes a record in a transaction.
-func (s *Store) finishWith(ctx context.Context, t *Tx, f idempotent.Fence, c idempotent.Change, r idempotent.Record, known map[string]types.AttributeValue) (idempotent.Record, bool, error) {
+func (s *Store) finishWith(ctx context.Context, t *Tx, f driver.Fence, c driver.Change, r driver.Record, known map[string]types.AttributeValue) (driver.Record, bool, error) {
 	asked := arguments{store: s, id: f.ID, fence: f, change: c}
 	asked.change.With, asked.change.Expires = nil, wholeSeconds(c.Expires)
 	return s.commit(ctx, t, asked, &recordWrite{leaves: r, item: known,
@@ -49,7 +49,7 @@ func (s *Store) finishWith(ctx context.Context, t *Tx, f idempotent.Fence, c ide
 		}})
 }
 
-func (s *Store) finishUpdate(f idempotent.Fence, c idempotent.Change, data types.AttributeValue) *update {
+func (s *Store) finishUpdate(f driver.Fence, c driver.Change, data types.AttributeValue) *update {
 	u := newUpdate(setFinish)
 	u.values[":status"] = text(string(c.Status))
 	if data != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // seeder builds attribute values from bytes: two of type and length for each.
@@ -101,7 +101,7 @@ func FuzzDecode(f *testing.F) {
 		for _, s := range stores {
 			r, err := s.decode(stored)
 			if err != nil {
-				if !reflect.DeepEqual(r, idempotent.Record{}) {
+				if !reflect.DeepEqual(r, driver.Record{}) {
 					t.Fatalf("an error with a record: %+v", r)
 				}
 				continue
@@ -111,7 +111,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func checkDecoded(t *testing.T, s *Store, stored item, r idempotent.Record) {
+func checkDecoded(t *testing.T, s *Store, stored item, r driver.Record) {
 	t.Helper()
 	if r.ID == "" || r.Status == "" || r.Attempt < 0 || r.Refunds < 0 || r.Data != nil && (r.Payload != "" || r.Unavailable != "") || r.Payload != "" && r.Unavailable != "" {
 		t.Fatalf("decoded %+v", r)

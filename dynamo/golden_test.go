@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite testdata/*.golden")
@@ -21,11 +21,11 @@ var updateGolden = flag.Bool("update", false, "rewrite testdata/*.golden")
 // an invariant that is lost.
 func TestGoldenRequests(t *testing.T) {
 	lease, expires := time.UnixMilli(1_700_000_060_123), time.Unix(1_700_003_600, 0)
-	owned := idempotent.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
-	record := idempotent.Record{ID: "op#1", Status: idempotent.InProgress, Owner: "me", Attempt: 1, Lease: lease, Expires: expires, Fingerprint: "f"}
+	owned := driver.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
+	record := driver.Record{ID: "op#1", Status: driver.InProgress, Owner: "me", Attempt: 1, Lease: lease, Expires: expires, Fingerprint: "f"}
 	done := record
-	done.Status, done.Data, done.Refunds = idempotent.Completed, []byte("42"), 1
-	minimal := idempotent.Record{ID: "op#1", Status: idempotent.Failed, Unavailable: "why"}
+	done.Status, done.Data, done.Refunds = driver.Completed, []byte("42"), 1
+	minimal := driver.Record{ID: "op#1", Status: driver.Failed, Unavailable: "why"}
 	over := time.UnixMilli(1_700_000_000_999)
 	composite := &Options{Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "part", Shards: 7}
 
@@ -38,22 +38,22 @@ func TestGoldenRequests(t *testing.T) {
 		"create_completed":   {nil, creating(t, done, time.Time{})},
 		"create_minimal":     {nil, creating(t, minimal, time.Time{})},
 		"create_composite":   {composite, creating(t, record, over)},
-		"take_over":          {nil, changing(t, owned, idempotent.Change{Owner: "new", Lease: lease.Add(time.Second), Expires: expires, Fingerprint: "f"})},
-		"take_over_foreign":  {nil, changing(t, idempotent.Fence{ID: "op#1"}, idempotent.Change{Owner: "new", Lease: lease, Expires: expires})},
-		"extend":             {nil, changing(t, owned, idempotent.Change{Lease: lease, Expires: expires})},
-		"extend_only":        {nil, changing(t, owned, idempotent.Change{Lease: lease})},
-		"step":               {nil, changing(t, owned, idempotent.Change{Steps: map[string][]byte{"b": []byte("2"), "a.x": nil}})},
-		"complete":           {nil, changing(t, owned, idempotent.Change{Status: idempotent.Completed, Data: []byte("42"), Expires: expires})},
-		"complete_nothing":   {nil, changing(t, owned, idempotent.Change{Status: idempotent.Completed})},
-		"complete_empty":     {nil, changing(t, owned, idempotent.Change{Status: idempotent.Completed, Data: []byte{}})},
-		"fail_unavailable":   {nil, changing(t, owned, idempotent.Change{Status: idempotent.Failed, Unavailable: "why", Expires: expires})},
-		"complete_elsewhere": {nil, changing(t, owned, idempotent.Change{Status: idempotent.Completed, Payload: "once/1", Expires: expires})},
-		"create_elsewhere":   {nil, creating(t, idempotent.Record{ID: "op#1", Status: idempotent.Completed, Payload: "once/1"}, time.Time{})},
-		"adopt":              {nil, changing(t, idempotent.Fence{ID: "op#1", Attempt: 2, Lease: idempotent.LeaseEnded}, idempotent.Change{Owner: "new", Status: idempotent.Completed, Data: []byte("42"), Expires: expires})},
-		"delete":             {nil, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseDelete})},
-		"delete_composite":   {composite, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseDelete})},
-		"keep":               {nil, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseKeep})},
-		"refund":             {nil, changing(t, owned, idempotent.Change{Release: idempotent.ReleaseRefund})},
+		"take_over":          {nil, changing(t, owned, driver.Change{Owner: "new", Lease: lease.Add(time.Second), Expires: expires, Fingerprint: "f"})},
+		"take_over_foreign":  {nil, changing(t, driver.Fence{ID: "op#1"}, driver.Change{Owner: "new", Lease: lease, Expires: expires})},
+		"extend":             {nil, changing(t, owned, driver.Change{Lease: lease, Expires: expires})},
+		"extend_only":        {nil, changing(t, owned, driver.Change{Lease: lease})},
+		"step":               {nil, changing(t, owned, driver.Change{Steps: map[string][]byte{"b": []byte("2"), "a.x": nil}})},
+		"complete":           {nil, changing(t, owned, driver.Change{Status: driver.Completed, Data: []byte("42"), Expires: expires})},
+		"complete_nothing":   {nil, changing(t, owned, driver.Change{Status: driver.Completed})},
+		"complete_empty":     {nil, changing(t, owned, driver.Change{Status: driver.Completed, Data: []byte{}})},
+		"fail_unavailable":   {nil, changing(t, owned, driver.Change{Status: driver.Failed, Unavailable: "why", Expires: expires})},
+		"complete_elsewhere": {nil, changing(t, owned, driver.Change{Status: driver.Completed, Payload: "once/1", Expires: expires})},
+		"create_elsewhere":   {nil, creating(t, driver.Record{ID: "op#1", Status: driver.Completed, Payload: "once/1"}, time.Time{})},
+		"adopt":              {nil, changing(t, driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}, driver.Change{Owner: "new", Status: driver.Completed, Data: []byte("42"), Expires: expires})},
+		"delete":             {nil, changing(t, owned, driver.Change{Release: driver.ReleaseDelete})},
+		"delete_composite":   {composite, changing(t, owned, driver.Change{Release: driver.ReleaseDelete})},
+		"keep":               {nil, changing(t, owned, driver.Change{Release: driver.ReleaseKeep})},
+		"refund":             {nil, changing(t, owned, driver.Change{Release: driver.ReleaseRefund})},
 		"get":                {composite, func(s *Store) error { _, err := s.Get(t.Context(), "op#1"); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,11 +72,11 @@ func TestGoldenRequests(t *testing.T) {
 // Every transaction, word for word, with each kind of addition.
 func TestGoldenTransactions(t *testing.T) {
 	lease, expires := time.UnixMilli(1_700_000_060_123), time.Unix(1_700_003_600, 0)
-	owned := idempotent.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
-	released := idempotent.Fence{ID: "op#1", Attempt: 2, Lease: idempotent.LeaseEnded}
-	completed := idempotent.Change{Status: idempotent.Completed, Data: []byte("42"), Expires: expires}
-	done := idempotent.Record{ID: "op#1", Status: idempotent.Completed, Owner: "me", Attempt: 1, Expires: expires, Fingerprint: "f", Data: []byte("42")}
-	with := func(c idempotent.Change, t *Tx) idempotent.Change { c.With = t; return c }
+	owned := driver.Fence{ID: "op#1", Owner: "me", Attempt: 2, Lease: lease}
+	released := driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}
+	completed := driver.Change{Status: driver.Completed, Data: []byte("42"), Expires: expires}
+	done := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "me", Attempt: 1, Expires: expires, Fingerprint: "f", Data: []byte("42")}
+	with := func(c driver.Change, t *Tx) driver.Change { c.With = t; return c }
 	adopted := completed
 	adopted.Owner = "new"
 
@@ -114,11 +114,11 @@ func TestGoldenTransactions(t *testing.T) {
 	}
 }
 
-func creating(t *testing.T, r idempotent.Record, over time.Time) func(*Store) error {
+func creating(t *testing.T, r driver.Record, over time.Time) func(*Store) error {
 	return func(s *Store) error { _, _, err := s.Create(t.Context(), r, over, nil); return err }
 }
 
-func changing(t *testing.T, f idempotent.Fence, c idempotent.Change) func(*Store) error {
+func changing(t *testing.T, f driver.Fence, c driver.Change) func(*Store) error {
 	return func(s *Store) error { _, _, err := s.Change(t.Context(), f, c); return err }
 }
 

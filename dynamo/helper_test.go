@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // newTable makes a table with the default options in DynamoDB Local.
@@ -73,18 +73,18 @@ var now = time.Date(2090, 1, 2, 3, 4, 5, 678e6, time.UTC)
 
 const owner, rival = "owner-1", "owner-2"
 
-func claim(id string) idempotent.Record {
-	return idempotent.Record{
-		ID: id, Status: idempotent.InProgress, Owner: owner, Attempt: 1,
+func claim(id string) driver.Record {
+	return driver.Record{
+		ID: id, Status: driver.InProgress, Owner: owner, Attempt: 1,
 		Lease: now.Add(time.Minute), Expires: now.Add(time.Hour), Fingerprint: "f",
 	}
 }
 
-func fence(id string) idempotent.Fence {
-	return idempotent.Fence{ID: id, Owner: owner, Attempt: 1, Lease: now.Add(time.Minute)}
+func fence(id string) driver.Fence {
+	return driver.Fence{ID: id, Owner: owner, Attempt: 1, Lease: now.Add(time.Minute)}
 }
 
-func create(t *testing.T, s *Store, r idempotent.Record) {
+func create(t *testing.T, s *Store, r driver.Record) {
 	t.Helper()
 	if _, ok, err := s.Create(t.Context(), r, time.Time{}, nil); err != nil || !ok {
 		t.Fatalf("Create: ok %v, %v", ok, err)
@@ -92,7 +92,7 @@ func create(t *testing.T, s *Store, r idempotent.Record) {
 }
 
 // change applies c and demands success or not; it answers what is then stored.
-func change(t *testing.T, s *Store, f idempotent.Fence, c idempotent.Change, want bool) (answer, stored idempotent.Record) {
+func change(t *testing.T, s *Store, f driver.Fence, c driver.Change, want bool) (answer, stored driver.Record) {
 	t.Helper()
 	answer, ok, err := s.Change(t.Context(), f, c)
 	if err != nil || ok != want {
@@ -101,7 +101,7 @@ func change(t *testing.T, s *Store, f idempotent.Fence, c idempotent.Change, wan
 	return answer, get(t, s, f.ID)
 }
 
-func get(t *testing.T, s *Store, id string) idempotent.Record {
+func get(t *testing.T, s *Store, id string) driver.Record {
 	t.Helper()
 	r, err := s.Get(t.Context(), id)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -21,7 +21,7 @@ func TestItemByHand(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := "pay#" + name
-			r := idempotent.Record{ID: id, Status: idempotent.Completed, Expires: time.Now().Add(time.Hour)}
+			r := driver.Record{ID: id, Status: driver.Completed, Expires: time.Now().Add(time.Hour)}
 			if _, ok, err := store.Create(t.Context(), r, time.Time{}, nil); !ok || err != nil {
 				t.Fatal(ok, err)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func TestCreateAndMeet(t *testing.T) {
@@ -17,7 +17,7 @@ func TestCreateAndMeet(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("ok %v, %v", ok, err)
 	}
-	met, ok, err := s.Create(t.Context(), idempotent.Record{ID: "op#1", Status: idempotent.InProgress, Owner: rival, Attempt: 1}, now, nil)
+	met, ok, err := s.Create(t.Context(), driver.Record{ID: "op#1", Status: driver.InProgress, Owner: rival, Attempt: 1}, now, nil)
 	if err != nil || ok {
 		t.Fatalf("the duplicate: ok %v, %v", ok, err)
 	}
@@ -37,36 +37,36 @@ func TestCreateOver(t *testing.T) {
 	end := now.Truncate(time.Second)
 	for _, c := range []struct {
 		name    string
-		status  idempotent.Status
+		status  driver.Status
 		lease   time.Time
 		expires time.Time
 		over    time.Time
 		want    bool
 	}{
-		{"retention not over", idempotent.Completed, time.Time{}, end, end, false},
-		{"retention over by less than a second", idempotent.Completed, time.Time{}, end, end.Add(999 * time.Millisecond), false},
-		{"retention over", idempotent.Completed, time.Time{}, end, end.Add(time.Second), true},
-		{"failed, over", idempotent.Failed, time.Time{}, end, end.Add(time.Second), true},
-		{"zero over", idempotent.Completed, time.Time{}, end, time.Time{}, false},
-		{"no retention", idempotent.Completed, time.Time{}, time.Time{}, end.AddDate(100, 0, 0), false},
-		{"lease lives on", idempotent.InProgress, end.Add(time.Second), end, end.Add(time.Second), false},
-		{"lease over as well", idempotent.InProgress, end.Add(time.Second), end, end.Add(1001 * time.Millisecond), true},
-		{"lease over, retention not", idempotent.InProgress, end.Add(-time.Second), end, end, false},
-		{"no lease", idempotent.InProgress, time.Time{}, end, end.Add(time.Second), true},
-		{"lease ended", idempotent.InProgress, idempotent.LeaseEnded, end, end.Add(time.Second), true},
+		{"retention not over", driver.Completed, time.Time{}, end, end, false},
+		{"retention over by less than a second", driver.Completed, time.Time{}, end, end.Add(999 * time.Millisecond), false},
+		{"retention over", driver.Completed, time.Time{}, end, end.Add(time.Second), true},
+		{"failed, over", driver.Failed, time.Time{}, end, end.Add(time.Second), true},
+		{"zero over", driver.Completed, time.Time{}, end, time.Time{}, false},
+		{"no retention", driver.Completed, time.Time{}, time.Time{}, end.AddDate(100, 0, 0), false},
+		{"lease lives on", driver.InProgress, end.Add(time.Second), end, end.Add(time.Second), false},
+		{"lease over as well", driver.InProgress, end.Add(time.Second), end, end.Add(1001 * time.Millisecond), true},
+		{"lease over, retention not", driver.InProgress, end.Add(-time.Second), end, end, false},
+		{"no lease", driver.InProgress, time.Time{}, end, end.Add(time.Second), true},
+		{"lease ended", driver.InProgress, driver.LeaseEnded, end, end.Add(time.Second), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := localStore(t)
-			old := idempotent.Record{ID: "op#1", Status: c.status, Owner: owner, Attempt: 3, Lease: c.lease, Expires: c.expires, Fingerprint: "old"}
-			if c.status != idempotent.InProgress {
+			old := driver.Record{ID: "op#1", Status: c.status, Owner: owner, Attempt: 3, Lease: c.lease, Expires: c.expires, Fingerprint: "old"}
+			if c.status != driver.InProgress {
 				old.Data = []byte(`"old"`)
 			}
 			create(t, s, old)
 			stored := get(t, s, "op#1")
-			if stored.Over(c.over) != c.want && !c.over.IsZero() {
+			if stored.Expired(c.over) != c.want && !c.over.IsZero() {
 				t.Fatalf("Record.Over and this table disagree")
 			}
-			next := idempotent.Record{ID: "op#1", Status: idempotent.InProgress, Owner: rival, Attempt: 1, Lease: end.Add(time.Minute)}
+			next := driver.Record{ID: "op#1", Status: driver.InProgress, Owner: rival, Attempt: 1, Lease: end.Add(time.Minute)}
 			got, ok, err := s.Create(t.Context(), next, c.over, nil)
 			if err != nil || ok != c.want {
 				t.Fatalf("ok %v, want %v; %v", ok, c.want, err)
@@ -85,11 +85,11 @@ func TestCreateOver(t *testing.T) {
 func TestTakeOver(t *testing.T) {
 	s := localStore(t)
 	create(t, s, claim("op#1"))
-	change(t, s, fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
+	change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
 	f := fence("op#1")
-	c := idempotent.Change{Owner: rival, Lease: now.Add(time.Hour), Expires: now.Add(2 * time.Hour), Fingerprint: "g"}
+	c := driver.Change{Owner: rival, Lease: now.Add(time.Hour), Expires: now.Add(2 * time.Hour), Fingerprint: "g"}
 
-	for name, wrong := range map[string]idempotent.Fence{
+	for name, wrong := range map[string]driver.Fence{
 		"owner":     {ID: f.ID, Owner: "x", Attempt: 1, Lease: f.Lease},
 		"no owner":  {ID: f.ID, Attempt: 1, Lease: f.Lease},
 		"attempt":   {ID: f.ID, Owner: owner, Attempt: 2, Lease: f.Lease},
@@ -120,8 +120,8 @@ func TestTakeOverForeign(t *testing.T) {
 		"id": text("f#1"), "status": text("INPROGRESS"), "expiration": seconds(now.Add(time.Hour)), "in_progress_expiration": millis(now), "mine": text("stays"),
 	})
 	met := get(t, s, "f#1")
-	f := idempotent.Fence{ID: met.ID, Owner: met.Owner, Attempt: met.Attempt, Lease: met.Lease}
-	got, _ := change(t, s, f, idempotent.Change{Owner: rival, Lease: now.Add(time.Hour), Fingerprint: "g"}, true)
+	f := driver.Fence{ID: met.ID, Owner: met.Owner, Attempt: met.Attempt, Lease: met.Lease}
+	got, _ := change(t, s, f, driver.Change{Owner: rival, Lease: now.Add(time.Hour), Fingerprint: "g"}, true)
 	if got.Attempt != 2 || got.Fingerprint != "g" || got.Owner != rival {
 		t.Errorf("taken over: %+v", got)
 	}
@@ -134,26 +134,26 @@ func TestExtendOnlyForward(t *testing.T) {
 	s := localStore(t)
 	create(t, s, claim("op#1"))
 	later := now.Add(2 * time.Minute)
-	got, stored := change(t, s, fence("op#1"), idempotent.Change{Lease: later, Expires: now.Add(3 * time.Hour)}, true)
+	got, stored := change(t, s, fence("op#1"), driver.Change{Lease: later, Expires: now.Add(3 * time.Hour)}, true)
 	if !got.Lease.Equal(later) || !stored.Lease.Equal(later) || !stored.Expires.Equal(got.Expires) {
 		t.Errorf("answered %+v, stored %+v", got, stored)
 	}
-	_, stored = change(t, s, fence("op#1"), idempotent.Change{Lease: later}, false)
-	_, stored = change(t, s, fence("op#1"), idempotent.Change{Lease: now}, false)
+	_, stored = change(t, s, fence("op#1"), driver.Change{Lease: later}, false)
+	_, stored = change(t, s, fence("op#1"), driver.Change{Lease: now}, false)
 	if !stored.Lease.Equal(later) {
 		t.Error("a delayed heartbeat shortened the lease")
 	}
 }
 
 func TestFinish(t *testing.T) {
-	for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+	for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 		t.Run(string(status), func(t *testing.T) {
 			s := localStore(t)
 			create(t, s, claim("op#1"))
-			change(t, s, fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": nil}}, true)
-			c := idempotent.Change{Status: status, Data: []byte(`{"n":9007199254740993}`), Expires: now.Add(24 * time.Hour)}
-			change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, c, false)
-			got, stored := change(t, s, idempotent.Fence{ID: "op#1", Owner: owner}, c, true)
+			change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"a": nil}}, true)
+			c := driver.Change{Status: status, Data: []byte(`{"n":9007199254740993}`), Expires: now.Add(24 * time.Hour)}
+			change(t, s, driver.Fence{ID: "op#1", Owner: rival}, c, false)
+			got, stored := change(t, s, driver.Fence{ID: "op#1", Owner: owner}, c, true)
 			if got.Status != status || string(got.Data) != string(c.Data) || string(stored.Data) != string(c.Data) || stored.Status != status {
 				t.Errorf("answered %+v, stored %+v", got, stored)
 			}
@@ -161,7 +161,7 @@ func TestFinish(t *testing.T) {
 			if item["steps"] != nil || item["in_progress_expiration"] != nil || item["owner"] == nil {
 				t.Errorf("stored %v", item)
 			}
-			met, _ := change(t, s, idempotent.Fence{ID: "op#1", Owner: owner}, c, false) // not twice
+			met, _ := change(t, s, driver.Fence{ID: "op#1", Owner: owner}, c, false) // not twice
 			if !reflect.DeepEqual(met, stored) {
 				t.Errorf("met %+v", met)
 			}
@@ -172,15 +172,15 @@ func TestFinish(t *testing.T) {
 func TestAdoptAndFinish(t *testing.T) {
 	s := localStore(t)
 	create(t, s, claim("op#1"))
-	c := idempotent.Change{Owner: rival, Status: idempotent.Completed, Data: []byte("1")}
-	f := idempotent.Fence{ID: "op#1", Attempt: 1, Lease: idempotent.LeaseEnded}
+	c := driver.Change{Owner: rival, Status: driver.Completed, Data: []byte("1")}
+	f := driver.Fence{ID: "op#1", Attempt: 1, Lease: driver.LeaseEnded}
 	change(t, s, f, c, false) // owned
-	change(t, s, fence("op#1"), idempotent.Change{Release: idempotent.ReleaseKeep}, true)
+	change(t, s, fence("op#1"), driver.Change{Release: driver.ReleaseKeep}, true)
 	f.Attempt = 2
 	change(t, s, f, c, false)
 	f.Attempt = 1
 	got, stored := change(t, s, f, c, true)
-	if stored.Owner != rival || stored.Status != idempotent.Completed || stored.Attempt != 1 || got.Owner != rival || got.Attempt != 1 {
+	if stored.Owner != rival || stored.Status != driver.Completed || stored.Attempt != 1 || got.Owner != rival || got.Attempt != 1 {
 		t.Errorf("answered %+v, stored %+v", got, stored)
 	}
 }
@@ -189,43 +189,43 @@ func TestRelease(t *testing.T) {
 	t.Run("delete", func(t *testing.T) {
 		s := localStore(t)
 		create(t, s, claim("op#1"))
-		change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Release: idempotent.ReleaseDelete}, false)
-		got, stored := change(t, s, fence("op#1"), idempotent.Change{Release: idempotent.ReleaseDelete}, true)
-		if got.Status != idempotent.Absent || stored.Status != idempotent.Absent {
+		change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Release: driver.ReleaseDelete}, false)
+		got, stored := change(t, s, fence("op#1"), driver.Change{Release: driver.ReleaseDelete}, true)
+		if got.Status != driver.Absent || stored.Status != driver.Absent {
 			t.Errorf("answered %+v, stored %+v", got, stored)
 		}
-		met, _ := change(t, s, fence("op#1"), idempotent.Change{Release: idempotent.ReleaseDelete}, false)
-		if met.Status != idempotent.Absent {
+		met, _ := change(t, s, fence("op#1"), driver.Change{Release: driver.ReleaseDelete}, false)
+		if met.Status != driver.Absent {
 			t.Errorf("met %+v", met)
 		}
 	})
 	t.Run("delete refused by steps", func(t *testing.T) {
 		s := localStore(t)
 		create(t, s, claim("op#1"))
-		change(t, s, fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": nil}}, true)
-		met, stored := change(t, s, fence("op#1"), idempotent.Change{Release: idempotent.ReleaseDelete}, false)
-		if met.Owner != owner || len(met.Steps) != 1 || stored.Status != idempotent.InProgress {
+		change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"a": nil}}, true)
+		met, stored := change(t, s, fence("op#1"), driver.Change{Release: driver.ReleaseDelete}, false)
+		if met.Owner != owner || len(met.Steps) != 1 || stored.Status != driver.InProgress {
 			t.Errorf("met %+v, stored %+v", met, stored)
 		}
 	})
 	t.Run("delete without a map of steps", func(t *testing.T) {
 		s := localStore(t)
 		putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner)})
-		change(t, s, idempotent.Fence{ID: "op#1", Owner: owner}, idempotent.Change{Release: idempotent.ReleaseDelete}, true)
+		change(t, s, driver.Fence{ID: "op#1", Owner: owner}, driver.Change{Release: driver.ReleaseDelete}, true)
 	})
-	for _, release := range []idempotent.Release{idempotent.ReleaseKeep, idempotent.ReleaseRefund} {
+	for _, release := range []driver.Release{driver.ReleaseKeep, driver.ReleaseRefund} {
 		t.Run("keep", func(t *testing.T) {
 			s := localStore(t)
 			create(t, s, claim("op#1"))
-			got, stored := change(t, s, fence("op#1"), idempotent.Change{Release: release}, true)
-			if !stored.Lease.Equal(idempotent.LeaseEnded) || stored.Owner != "" || stored.Attempt != 1 || stored.Refunds != int64(release-idempotent.ReleaseKeep) {
+			got, stored := change(t, s, fence("op#1"), driver.Change{Release: release}, true)
+			if !stored.Lease.Equal(driver.LeaseEnded) || stored.Owner != "" || stored.Attempt != 1 || stored.Refunds != int64(release-driver.ReleaseKeep) {
 				t.Errorf("stored %+v", stored)
 			}
-			if got.Owner != "" || !got.Lease.Equal(idempotent.LeaseEnded) {
+			if got.Owner != "" || !got.Lease.Equal(driver.LeaseEnded) {
 				t.Errorf("answered %+v", got)
 			}
-			change(t, s, fence("op#1"), idempotent.Change{Release: release}, false)
-			change(t, s, fence("op#1"), idempotent.Change{Lease: now.Add(time.Hour)}, false)
+			change(t, s, fence("op#1"), driver.Change{Release: release}, false)
+			change(t, s, fence("op#1"), driver.Change{Lease: now.Add(time.Hour)}, false)
 		})
 	}
 }
@@ -234,9 +234,9 @@ func TestSteps(t *testing.T) {
 	steps := map[string][]byte{"a": []byte("1"), "b.c#d": {0xff, 0}, "e": nil, "f": {}, " ü": []byte("text")}
 	s := localStore(t)
 	create(t, s, claim("op#1"))
-	change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Steps: steps}, false)
-	change(t, s, fence("op#1"), idempotent.Change{Steps: map[string][]byte{"first": []byte("0")}}, true)
-	got, stored := change(t, s, fence("op#1"), idempotent.Change{Steps: steps}, true)
+	change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Steps: steps}, false)
+	change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"first": []byte("0")}}, true)
+	got, stored := change(t, s, fence("op#1"), driver.Change{Steps: steps}, true)
 	if !reflect.DeepEqual(got.Steps, steps) {
 		t.Errorf("answered %v", got.Steps)
 	}
@@ -249,14 +249,14 @@ func TestSteps(t *testing.T) {
 func TestStepsWithoutMap(t *testing.T) {
 	s := localStore(t)
 	putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner)})
-	one := idempotent.Change{Steps: map[string][]byte{"a": []byte("1")}}
-	change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, one, false)
-	_, stored := change(t, s, idempotent.Fence{ID: "op#1", Owner: owner}, one, true)
+	one := driver.Change{Steps: map[string][]byte{"a": []byte("1")}}
+	change(t, s, driver.Fence{ID: "op#1", Owner: rival}, one, false)
+	_, stored := change(t, s, driver.Fence{ID: "op#1", Owner: owner}, one, true)
 	if string(stored.Steps["a"]) != "1" {
 		t.Errorf("stored %v", stored.Steps)
 	}
-	met, _ := change(t, s, idempotent.Fence{ID: "absent", Owner: owner}, one, false)
-	if met.Status != idempotent.Absent {
+	met, _ := change(t, s, driver.Fence{ID: "absent", Owner: owner}, one, false)
+	if met.Status != driver.Absent {
 		t.Errorf("met %+v", met)
 	}
 }

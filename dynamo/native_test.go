@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func TestNativeThroughDynamoDB(t *testing.T) {
@@ -45,7 +45,7 @@ func TestNativeThroughDynamoDB(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			create(t, s, claim(name))
-			_, stored := change(t, s, fence(name), idempotent.Change{Status: idempotent.Completed, Data: []byte(c.json)}, true)
+			_, stored := change(t, s, fence(name), driver.Change{Status: driver.Completed, Data: []byte(c.json)}, true)
 			item := rawItem(t, s, name)
 			if kind := typeName(item["data"]); kind != c.kind {
 				t.Errorf("stored as %s, want %s", kind, c.kind)

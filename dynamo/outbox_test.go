@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // newOutbox is an outbox in a table of its own.
@@ -129,7 +130,7 @@ func TestMarkOfNothing(t *testing.T) {
 	_, _, outbox := newOutbox(t)
 	err := outbox.Mark(t.Context(), "secret", "id", time.Now())
 	var failed *Error
-	if !errors.Is(err, ErrNotInOutbox) || !errors.As(err, &failed) || errors.Is(err, idempotent.ErrUnavailable) || strings.Contains(err.Error(), "secret") {
+	if !errors.Is(err, ErrNotInOutbox) || !errors.As(err, &failed) || errors.Is(err, driver.ErrUnavailable) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
 	if got := pending(t, outbox, time.Now().Add(time.Hour)); len(got) > 0 {
@@ -197,7 +198,7 @@ func TestOutboxErrors(t *testing.T) {
 			check := func(err error) {
 				var failed *Error
 				if !errors.As(err, &failed) || failed.Table != "outbox" || !strings.Contains(failed.Advice, c.advice) ||
-					errors.Is(err, idempotent.ErrUnavailable) != c.busy {
+					errors.Is(err, driver.ErrUnavailable) != c.busy {
 					t.Errorf("%v", err)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func validation(message string) result {
@@ -24,13 +24,13 @@ var (
 
 func TestCreateRefusedForItsSize(t *testing.T) {
 	s, client := fakeStore(t, nil, refusedForSize)
-	r, ok, err := s.Create(t.Context(), idempotent.Record{ID: "op#1", Status: idempotent.Completed, Data: []byte("1")}, now, nil)
+	r, ok, err := s.Create(t.Context(), driver.Record{ID: "op#1", Status: driver.Completed, Data: []byte("1")}, now, nil)
 	if !ok || err != nil || r.Data != nil || r.Unavailable == "" || len(client.sent) != 2 || !strings.Contains(client.sent[1], `B"u`) {
 		t.Errorf("%+v, %v, %v; sent %q", r, ok, err, client.sent)
 	}
 	s, client = fakeStore(t, nil, refusedForSize, refusedForSize)
-	_, ok, err = s.Create(t.Context(), idempotent.Record{ID: "op#1", Status: idempotent.Completed, Data: []byte("1")}, now, nil)
-	if ok || err == nil || errors.Is(err, idempotent.ErrUnavailable) || len(client.sent) != 2 {
+	_, ok, err = s.Create(t.Context(), driver.Record{ID: "op#1", Status: driver.Completed, Data: []byte("1")}, now, nil)
+	if ok || err == nil || errors.Is(err, driver.ErrUnavailable) || len(client.sent) != 2 {
 		t.Errorf("%v, %v; sent %q", ok, err, client.sent)
 	}
 }
@@ -38,7 +38,7 @@ func TestCreateRefusedForItsSize(t *testing.T) {
 // Two steps of one owner finish at once, on a record without a map: the one
 // that finds it made must add to it and not replace it.
 func TestStepsMakeTheMapTogether(t *testing.T) {
-	c := idempotent.Change{Steps: map[string][]byte{"a": nil}}
+	c := driver.Change{Steps: map[string][]byte{"a": nil}}
 	refused := result{err: &types.ConditionalCheckFailedException{}}
 	s, client := fakeStore(t, nil, refusedForPath, refused)
 	_, ok, err := s.Change(t.Context(), fence("op#1"), c)
@@ -51,7 +51,7 @@ func TestStepsMakeTheMapTogether(t *testing.T) {
 
 	s, client = fakeStore(t, nil, refusedForPath, refused, refused)
 	met, ok, err := s.Change(t.Context(), fence("op#1"), c)
-	if ok || err != nil || met.Status != idempotent.Absent || len(client.sent) != 3 {
+	if ok || err != nil || met.Status != driver.Absent || len(client.sent) != 3 {
 		t.Errorf("the fence lost meanwhile: %+v, %v, %v", met, ok, err)
 	}
 	s, _ = fakeStore(t, nil, refusedForPath, refused, refusedForPath)
@@ -63,7 +63,7 @@ func TestStepsMakeTheMapTogether(t *testing.T) {
 func TestFinishedRecordsHaveNeitherLeaseNorSteps(t *testing.T) {
 	s := localStore(t)
 	r := claim("op#1")
-	r.Status, r.Data = idempotent.Completed, []byte("1")
+	r.Status, r.Data = driver.Completed, []byte("1")
 	got, ok, err := s.Create(t.Context(), r, time.Time{}, nil)
 	stored := get(t, s, "op#1")
 	if !ok || err != nil || !reflect.DeepEqual(got, stored) || !stored.Lease.IsZero() || stored.Steps != nil {

@@ -5,13 +5,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // putResult adds the result of a record to its item. The work is done, so
 // that a result which does not fit is not an error: without the record, a
 // retry would do the work again.
-func (s *Store) putResult(item map[string]types.AttributeValue, r *idempotent.Record) {
+func (s *Store) putResult(item map[string]types.AttributeValue, r *driver.Record) {
 	switch {
 	case r.Unavailable != "":
 		r.Unavailable = r.Unavailable[:min(len(r.Unavailable), maxReasonBytes)]
@@ -27,7 +27,7 @@ func (s *Store) putResult(item map[string]types.AttributeValue, r *idempotent.Re
 }
 
 // putUnavailable replaces the result of a record, in its item too.
-func (s *Store) putUnavailable(item map[string]types.AttributeValue, r *idempotent.Record) {
+func (s *Store) putUnavailable(item map[string]types.AttributeValue, r *driver.Record) {
 	r.Unavailable = fmt.Sprintf("the result of %d bytes does not fit into an item of DynamoDB, which holds %d", len(r.Data), maxItemBytes)
 	r.Data = nil
 	item[s.layout.attr.Data] = unavailable(r.Unavailable)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -57,8 +58,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 	create := func(id string, lease time.Time) {
 		t.Helper()
-		r := idempotent.Record{
-			ID: id, Status: idempotent.InProgress, Owner: "other", Attempt: 1,
+		r := driver.Record{
+			ID: id, Status: driver.InProgress, Owner: "other", Attempt: 1,
 			Lease: lease, Expires: time.Now().Add(time.Hour),
 		}
 		if _, ok, err := store.Create(t.Context(), r, time.Time{}, nil); err != nil || !ok {

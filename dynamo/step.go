@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // step adds finished steps, each by its own path: writing the whole map would
 // lose a step that finishes at the same time.
-func (s *Store) step(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (s *Store) step(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if valueBytes(s.codec.encodeSteps(c.Steps)) > maxItemBytes {
-		return idempotent.Record{}, false, s.fail("UpdateItem", errItemSize)
+		return driver.Record{}, false, s.fail("UpdateItem", errItemSize)
 	}
 	_, err := s.send(ctx, f.ID, s.stepUpdate(f, c))
 	if noMap(err) {
@@ -33,7 +33,7 @@ func (s *Store) step(ctx context.Context, f idempotent.Fence, c idempotent.Chang
 	return r, true, nil
 }
 
-func (s *Store) stepUpdate(f idempotent.Fence, c idempotent.Change) *update {
+func (s *Store) stepUpdate(f driver.Fence, c driver.Change) *update {
 	u := newUpdate("SET ")
 	u.names = make(map[string]string, len(c.Steps))
 	for i, name := range slices.Sorted(maps.Keys(c.Steps)) {
@@ -54,7 +54,7 @@ func (s *Store) stepUpdate(f idempotent.Fence, c idempotent.Change) *update {
 
 // makeMap writes the steps to a record without a map, and reports false where
 // the condition fails.
-func (s *Store) makeMap(ctx context.Context, f idempotent.Fence, c idempotent.Change) (bool, error) {
+func (s *Store) makeMap(ctx context.Context, f driver.Fence, c driver.Change) (bool, error) {
 	u := newUpdate(setStepMap)
 	u.values[":steps"] = s.codec.encodeSteps(c.Steps)
 	u.and(c)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A step whose result does not fit is refused as too large, whether it alone
@@ -18,11 +19,11 @@ func TestStepIsRefusedAsTooLarge(t *testing.T) {
 	if _, ok, err := store.Create(t.Context(), claim("large"), now, nil); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	fence := idempotent.Fence{ID: "large", Owner: owner}
+	fence := driver.Fence{ID: "large", Owner: owner}
 	add := func(name string, size int) error {
 		noise := make([]byte, size)
 		rand.NewChaCha8([32]byte{}).Read(noise)
-		_, ok, err := store.Change(t.Context(), fence, idempotent.Change{Steps: map[string][]byte{name: noise}})
+		_, ok, err := store.Change(t.Context(), fence, driver.Change{Steps: map[string][]byte{name: noise}})
 		if err == nil && !ok {
 			t.Fatal("the fence does not hold")
 		}
@@ -32,7 +33,7 @@ func TestStepIsRefusedAsTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, size := range []int{250 << 10, 500 << 10, 20 << 20} {
-		if err := add("another", size); !errors.Is(err, idempotent.ErrTooLarge) || errors.Is(err, idempotent.ErrUnavailable) {
+		if err := add("another", size); !errors.Is(err, driver.ErrTooLarge) || errors.Is(err, driver.ErrUnavailable) {
 			t.Errorf("%d KB: %v", size>>10, err)
 		}
 	}

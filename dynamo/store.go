@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Client is the part of DynamoDB that a [Store] calls. A *dynamodb.Client is
@@ -31,7 +31,7 @@ type Store struct {
 	layout layout
 }
 
-var _ idempotent.Transactional = (*Store)(nil)
+var _ driver.Transactional = (*Store)(nil)
 
 // New makes a store of a table, which may be given by its name or ARN. It
 // sends nothing: whether the table fits shows at the first call.
@@ -56,9 +56,9 @@ func New(client Client, table string, options *Options) (*Store, error) {
 // Get reads a record with strong consistency: an older state would let the
 // core decide on a record that has been finished since. Absent, with a nil
 // error, where there is none.
-func (s *Store) Get(ctx context.Context, id string) (idempotent.Record, error) {
+func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 	if err := s.layout.checkID(id); err != nil {
-		return idempotent.Record{}, s.refused("Get", err)
+		return driver.Record{}, s.refused("Get", err)
 	}
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		ConsistentRead: aws.Bool(true),
@@ -66,19 +66,19 @@ func (s *Store) Get(ctx context.Context, id string) (idempotent.Record, error) {
 		TableName:      &s.table,
 	}, quiet)
 	if err != nil {
-		return idempotent.Record{}, s.fail("GetItem", err)
+		return driver.Record{}, s.fail("GetItem", err)
 	}
 	return s.read("GetItem", out.Item)
 }
 
 // read decodes an item that DynamoDB answered.
-func (s *Store) read(op string, item map[string]types.AttributeValue) (idempotent.Record, error) {
+func (s *Store) read(op string, item map[string]types.AttributeValue) (driver.Record, error) {
 	if len(item) == 0 {
-		return idempotent.Record{}, nil
+		return driver.Record{}, nil
 	}
 	r, err := s.decode(item)
 	if err != nil {
-		return idempotent.Record{}, &Error{Op: op, Table: s.table, Err: err,
+		return driver.Record{}, &Error{Op: op, Table: s.table, Err: err,
 			Advice: "a stored item is not a record; check that no other program writes these keys, and that Options.Attributes and Data are those of its writer"}
 	}
 	return r, nil
@@ -87,7 +87,7 @@ func (s *Store) read(op string, item map[string]types.AttributeValue) (idempoten
 // lost answers a write that failed. A failed condition is a lost race, and so
 // is a conflict with a transaction or with a write in another Region: the SDK
 // retries neither, and both mean that somebody else is at this record.
-func (s *Store) lost(ctx context.Context, op, id string, err error) (idempotent.Record, bool, error) {
+func (s *Store) lost(ctx context.Context, op, id string, err error) (driver.Record, bool, error) {
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
 		r, err := s.read(op, failed.Item)
@@ -99,7 +99,7 @@ func (s *Store) lost(ctx context.Context, op, id string, err error) (idempotent.
 		r, err := s.Get(ctx, id)
 		return r, false, err
 	}
-	return idempotent.Record{}, false, s.fail(op, err)
+	return driver.Record{}, false, s.fail(op, err)
 }
 
 // quiet turns the SDK's response checksums off for a call. The SDK (1.73)

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func TestCreateTable(t *testing.T) {
@@ -49,7 +49,7 @@ func TestOtherKeys(t *testing.T) {
 		if _, err := s.Get(t.Context(), "id"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s, Get: %v", name, err)
 		}
-		_, _, err := s.Change(t.Context(), fence("id"), idempotent.Change{Release: idempotent.ReleaseDelete})
+		_, _, err := s.Change(t.Context(), fence("id"), driver.Change{Release: driver.ReleaseDelete})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s, Change: %v", name, err)
 		}
@@ -98,13 +98,13 @@ func TestCompositeKeysAndRenamedAttributes(t *testing.T) {
 			if len(shards) != max(c.o.Shards, 1) {
 				t.Errorf("%d partitions", len(shards))
 			}
-			change(t, s, fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
-			_, stored := change(t, s, fence("op#1"), idempotent.Change{Owner: rival, Lease: now, Expires: now.Add(time.Hour)}, true)
+			change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
+			_, stored := change(t, s, fence("op#1"), driver.Change{Owner: rival, Lease: now, Expires: now.Add(time.Hour)}, true)
 			if stored.ID != "op#1" || stored.Attempt != 2 || len(stored.Steps) != 1 {
 				t.Errorf("%+v", stored)
 			}
-			change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Release: idempotent.ReleaseRefund}, true)
-			_, stored = change(t, s, idempotent.Fence{ID: "op#1", Attempt: 2, Lease: idempotent.LeaseEnded}, idempotent.Change{Owner: rival, Status: idempotent.Completed, Data: []byte("1")}, true)
+			change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Release: driver.ReleaseRefund}, true)
+			_, stored = change(t, s, driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}, driver.Change{Owner: rival, Status: driver.Completed, Data: []byte("1")}, true)
 			if stored.Refunds != 1 || string(stored.Data) != "1" || stored.Fingerprint != "f" {
 				t.Errorf("%+v", stored)
 			}

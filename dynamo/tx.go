@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Tx collects writes that are committed together with the completion of a
@@ -29,7 +29,7 @@ import (
 // A Tx is safe for concurrent use. To use it after the handler has returned
 // panics: what is added then would be lost without a word.
 //
-// The zero Tx is for tests of stores, which call Seal themselves.
+// The zero Tx is for tests of stores, which call Freeze themselves.
 type Tx struct {
 	mu       sync.Mutex
 	items    []addition
@@ -40,7 +40,7 @@ type Tx struct {
 	requests []*request
 }
 
-var _ idempotent.Attachment = (*Tx)(nil)
+var _ driver.Attachment = (*Tx)(nil)
 
 // Transaction gives the transaction of the call that ctx belongs to: the same
 // one each time. It panics outside of a call, under idempotent.Unprotected, and
@@ -48,7 +48,7 @@ var _ idempotent.Attachment = (*Tx)(nil)
 // what undoes one: the attempt that commits may not run the step again. Do not
 // use one there either that was got outside.
 func Transaction(ctx context.Context) *Tx {
-	return idempotent.Attach(ctx, func() *Tx { return new(Tx) })
+	return driver.Attach(ctx, func() *Tx { return new(Tx) })
 }
 
 // Put writes a whole item, which may be a struct or a map, marshalled by the
@@ -124,9 +124,9 @@ func (t *Tx) mustBeOpen(method string) {
 	}
 }
 
-// Seal ends the collecting, as [idempotent.Attachment] says. It is called for
+// Freeze ends the collecting, as [driver.Attachment] says. It is called for
 // the handler, when that has returned.
-func (t *Tx) Seal() (empty bool, err error) {
+func (t *Tx) Freeze() (empty bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.sealed {

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // DynamoDB does not say which table is missing, so the error lists all of
@@ -41,7 +42,7 @@ func TestTransactionOnAMissingTableListsItsTables(t *testing.T) {
 	if strings.Contains(err.Error(), "retry") {
 		t.Errorf("asks for a retry: %v", err)
 	}
-	if get(t, s, "op#1").Status == idempotent.Completed {
+	if get(t, s, "op#1").Status == driver.Completed {
 		t.Error("the record is completed")
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // once leaves it to the core to send a transaction again. Where the SDK does, a
@@ -18,7 +18,7 @@ func once(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
 var errOldToken = errors.New("its token is older than the 9 minutes for which it is surely known")
 
 // Commit commits a transaction alone, for a call that runs without a record,
-// as [idempotent.Transactional] says.
+// as [driver.Transactional] says.
 func (s *Store) Commit(ctx context.Context, id string, with any) error {
 	if err := s.layout.checkID(id); err != nil {
 		return s.refused("Commit", err)
@@ -35,33 +35,33 @@ func (s *Store) Commit(ctx context.Context, id string, with any) error {
 }
 
 // commit sends a transaction.
-func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite) (idempotent.Record, bool, error) {
+func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite) (driver.Record, bool, error) {
 	r, err := t.request(a, own)
 	if err != nil {
-		return idempotent.Record{}, false, err
+		return driver.Record{}, false, err
 	}
 	if len(r.input.TransactItems) == 0 {
-		return idempotent.Record{}, true, nil
+		return driver.Record{}, true, nil
 	}
 	if !r.mayBeSent(t, time.Now()) {
-		return idempotent.Record{}, false, &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: errOldToken,
+		return driver.Record{}, false, &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: errOldToken,
 			Advice: "whether it was committed is not known, and sent again now it could be committed twice; look at its items"}
 	}
 	_, err = s.client.TransactWriteItems(ctx, r.input, quiet, once)
 	if r.resultTooLarge(err) {
 		if r, err = t.withoutResult(r); err != nil {
-			return idempotent.Record{}, false, err
+			return driver.Record{}, false, err
 		}
 		_, err = s.client.TransactWriteItems(ctx, r.input, quiet, once)
 	}
 	switch {
 	case err == nil && r.own == nil:
-		return idempotent.Record{}, true, nil
+		return driver.Record{}, true, nil
 	case err == nil:
 		return r.own.leaves, true, nil
 	}
 	met, ok, err := s.cancelled(t, r, err)
-	if err == nil && met.Status == idempotent.Absent {
+	if err == nil && met.Status == driver.Absent {
 		// A reason without the item (some emulators) does not mean that there
 		// is none; and with none, the call's outcome could not be known.
 		met, err = s.Get(ctx, r.asked.id)

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func TestElse(t *testing.T) {
@@ -43,7 +43,7 @@ func TestElse(t *testing.T) {
 			tx := new(Tx)
 			tx.Update(s.table, accountKey("account"), expression.Add(expression.Name("balance"), expression.Value(-5)), c.conditions...)
 			_, ok, err := s.Change(t.Context(), fence("op#1"), completion(sealed(t, tx)))
-			var rejected *idempotent.Rejected
+			var rejected *driver.Rejected
 			if ok || !errors.As(err, &rejected) {
 				t.Fatalf("%v, %v", ok, err)
 			}
@@ -53,7 +53,7 @@ func TestElse(t *testing.T) {
 			if !strings.Contains(rejected.Err.Error(), c.text) {
 				t.Errorf("%q does not say %q", rejected.Err, c.text)
 			}
-			if item := rawItem(t, s, "account"); showValue(item["balance"]) != "N3" || get(t, s, "op#1").Status != idempotent.InProgress {
+			if item := rawItem(t, s, "account"); showValue(item["balance"]) != "N3" || get(t, s, "op#1").Status != driver.InProgress {
 				t.Errorf("something was written: %s", show(item))
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // ONCE_DISABLED takes the records away, and none of the handler's effects: its
@@ -30,7 +31,7 @@ func TestDisabledCommitsTransactionsWithoutARecord(t *testing.T) {
 					t.Errorf("counted %d, want %d; %v", c.value(), want, err)
 				}
 			}
-			if r := get(t, s, "op#1"); r.Status != idempotent.Absent {
+			if r := get(t, s, "op#1"); r.Status != driver.Absent {
 				t.Errorf("a record was written: %+v", r)
 			}
 		})

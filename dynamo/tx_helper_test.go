@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // counter is an item with a number, as a handler's effect.
@@ -54,8 +54,8 @@ func accountKey(id string) map[string]string { return map[string]string{"id": id
 // sealed ends the collecting, and demands that there is something to send.
 func sealed(t *testing.T, tx *Tx) *Tx {
 	t.Helper()
-	if empty, err := tx.Seal(); empty || err != nil {
-		t.Fatalf("Seal: empty %v, %v", empty, err)
+	if empty, err := tx.Freeze(); empty || err != nil {
+		t.Fatalf("Freeze: empty %v, %v", empty, err)
 	}
 	return tx
 }
@@ -71,8 +71,8 @@ func adding(t *testing.T, counters ...counter) *Tx {
 }
 
 // completion of a claim, with a transaction.
-func completion(tx *Tx) idempotent.Change {
-	return idempotent.Change{Status: idempotent.Completed, Data: []byte(`"paid"`), Expires: now.Add(time.Hour), With: tx}
+func completion(tx *Tx) driver.Change {
+	return driver.Change{Status: driver.Completed, Data: []byte(`"paid"`), Expires: now.Add(time.Hour), With: tx}
 }
 
 func rawDelete(t *testing.T) types.TransactWriteItem {

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // unmarshallable is an item that the attributevalue package refuses.
@@ -104,7 +105,7 @@ func TestMistakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tx := new(Tx)
 			c.add(tx)
-			empty, err := tx.Seal()
+			empty, err := tx.Freeze()
 			if c.code == "" {
 				if empty || err != nil {
 					t.Errorf("empty %v, %v", empty, err)
@@ -151,7 +152,7 @@ func TestMistakesThatTheStoreSees(t *testing.T) {
 			change.Data = bytes.Repeat([]byte{0xff}, 390<<10)
 			s.codec.compressAbove = -1
 			_, ok, err := s.Change(t.Context(), fence("op#1"), change)
-			var refused *idempotent.Rejected
+			var refused *driver.Rejected
 			if ok || !errors.As(err, &refused) || !errors.Is(refused.Err, ErrTransaction) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%v, %v", ok, err)
 			}
@@ -173,7 +174,7 @@ func TestMistakeFailsTheCall(t *testing.T) {
 		Transaction(ctx).Put("", account{ID: "a"})
 		return "done", nil
 	})
-	if !errors.Is(err, ErrTransaction) || get(t, s, "op#1").Status != idempotent.Absent {
+	if !errors.Is(err, ErrTransaction) || get(t, s, "op#1").Status != driver.Absent {
 		t.Errorf("%v; %+v", err, get(t, s, "op#1"))
 	}
 }
@@ -198,7 +199,7 @@ func TestTransactionAdvice(t *testing.T) {
 			s := newStore(t, wireClient(refusing(400, c.code, c.message)), "records", nil)
 			err := s.Commit(t.Context(), "op#1", twoAccounts(t))
 			var failed *Error
-			if !errors.As(err, &failed) || !strings.Contains(failed.Advice, c.advice) || errors.Is(err, idempotent.ErrUnavailable) {
+			if !errors.As(err, &failed) || !strings.Contains(failed.Advice, c.advice) || errors.Is(err, driver.ErrUnavailable) {
 				t.Errorf("%v", err)
 			}
 		})

@@ -6,16 +6,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // cancelled answers a transaction that failed. The record's reason is read
 // first: where the fence does not hold, it does not matter what the handler's
 // items are like, which an earlier request of ours may have written.
-func (s *Store) cancelled(t *Tx, r *request, err error) (idempotent.Record, bool, error) {
+func (s *Store) cancelled(t *Tx, r *request, err error) (driver.Record, bool, error) {
 	reasons, known := reasonsOf(err)
 	if !known || len(reasons) != len(r.input.TransactItems) {
-		return idempotent.Record{}, false, s.failTransaction(r, err)
+		return driver.Record{}, false, s.failTransaction(r, err)
 	}
 	if r.own != nil {
 		switch code := aws.ToString(reasons[0].Code); code {
@@ -24,22 +24,22 @@ func (s *Store) cancelled(t *Tx, r *request, err error) (idempotent.Record, bool
 			met, err := s.read(opTransact, reasons[0].Item)
 			return met, false, err
 		default:
-			return idempotent.Record{}, false, s.failReason(r, -1, reasons[0], err)
+			return driver.Record{}, false, s.failReason(r, -1, reasons[0], err)
 		}
 	}
 	first := -1
 	for i, reason := range reasons {
 		switch code := aws.ToString(reason.Code); {
 		case refused(code):
-			return idempotent.Record{}, false, &idempotent.Rejected{Err: t.refusal(i-r.offset(), reason, err)}
+			return driver.Record{}, false, &driver.Rejected{Err: t.refusal(i-r.offset(), reason, err)}
 		case code != reasonNone && first < 0:
 			first = i
 		}
 	}
 	if first < 0 {
-		return idempotent.Record{}, false, s.failTransaction(r, err)
+		return driver.Record{}, false, s.failTransaction(r, err)
 	}
-	return idempotent.Record{}, false, s.failReason(r, t.index(first-r.offset()), reasons[first], err)
+	return driver.Record{}, false, s.failReason(r, t.index(first-r.offset()), reasons[first], err)
 }
 
 const reasonNone = "None"

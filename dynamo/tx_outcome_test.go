@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // reason is one of a cancellation, as DynamoDB words it.
@@ -87,21 +87,21 @@ func TestCancellations(t *testing.T) {
 				t.Fatal("a success")
 			}
 			if c.lost {
-				if err != nil || met.Owner != rival || met.Status != idempotent.Completed {
+				if err != nil || met.Owner != rival || met.Status != driver.Completed {
 					t.Fatalf("%+v, %v", met, err)
 				}
 				return
 			}
-			var rejected *idempotent.Rejected
+			var rejected *driver.Rejected
 			if errors.As(err, &rejected) != c.rejected {
 				t.Errorf("rejected is not %v: %v", c.rejected, err)
 			}
-			if errors.Is(err, idempotent.ErrUnavailable) != c.busy || errors.Is(err, idempotent.ErrThrottled) != c.throttled {
+			if errors.Is(err, driver.ErrUnavailable) != c.busy || errors.Is(err, driver.ErrThrottled) != c.throttled {
 				t.Errorf("unavailable is not %v, or throttled not %v: %v", c.busy, c.throttled, err)
 			}
 			// Most answers say that this request has written nothing.
 			notWritten := !c.rejected && !c.open
-			if errors.Is(err, idempotent.ErrNotWritten) != notWritten {
+			if errors.Is(err, driver.ErrNotWritten) != notWritten {
 				t.Errorf("not written is not %v: %v", notWritten, err)
 			}
 			var transaction *TransactionError
@@ -156,12 +156,12 @@ func TestTransactionMeetsARecordWithoutItem(t *testing.T) {
 	}}
 	stored := map[string]types.AttributeValue{"id": text("op#1"), "status": text("COMPLETED"), "owner": text(rival)}
 	done := claim("op#1")
-	done.Status = idempotent.Completed
-	for name, call := range map[string]func(*Store) (idempotent.Record, bool, error){
-		"create": func(s *Store) (idempotent.Record, bool, error) {
+	done.Status = driver.Completed
+	for name, call := range map[string]func(*Store) (driver.Record, bool, error){
+		"create": func(s *Store) (driver.Record, bool, error) {
 			return s.Create(t.Context(), done, now, twoAccounts(t))
 		},
-		"change": func(s *Store) (idempotent.Record, bool, error) {
+		"change": func(s *Store) (driver.Record, bool, error) {
 			return s.Change(t.Context(), fence("op#1"), completion(twoAccounts(t)))
 		},
 	} {
@@ -179,7 +179,7 @@ func TestTransactionMeetsNoRecord(t *testing.T) {
 	s := localStore(t)
 	c := s.counter(t)
 	met, ok, err := s.Change(t.Context(), fence("op#1"), completion(adding(t, c)))
-	if ok || err != nil || met.Status != idempotent.Absent || c.value() != 0 {
+	if ok || err != nil || met.Status != driver.Absent || c.value() != 0 {
 		t.Errorf("%+v, %v, %v; counted %d", met, ok, err, c.value())
 	}
 }
@@ -219,7 +219,7 @@ func TestTransactionWithoutItsResult(t *testing.T) {
 		c.Data = []byte(`"` + strings.Repeat("a", 200<<10) + `"`)
 		s.codec.compressAbove = -1
 		_, stored := change(t, s, fence("op#1"), c, true)
-		if stored.Unavailable == "" || stored.Status != idempotent.Completed || counted.value() != 1 {
+		if stored.Unavailable == "" || stored.Status != driver.Completed || counted.value() != 1 {
 			t.Errorf("%+v; counted %d", stored.Unavailable, counted.value())
 		}
 	})

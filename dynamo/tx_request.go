@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // request is a transaction as it is sent. It is built once: DynamoDB takes a
@@ -43,15 +43,15 @@ func (r *request) mayBeSent(t *Tx, now time.Time) bool {
 type arguments struct {
 	store  *Store
 	id     string
-	record idempotent.Record // of Create
+	record driver.Record // of Create
 	over   time.Time
-	fence  idempotent.Fence // of Change
-	change idempotent.Change
+	fence  driver.Fence // of Change
+	change driver.Change
 }
 
 // recordWrite is the record's own part of a transaction.
 type recordWrite struct {
-	leaves idempotent.Record               // what it leaves
+	leaves driver.Record                   // what it leaves
 	item   map[string]types.AttributeValue // the same, as far as it is known
 	write  func(item map[string]types.AttributeValue) types.TransactWriteItem
 }
@@ -97,7 +97,7 @@ func (t *Tx) withoutResult(r *request) (*request, error) {
 func (r *request) build(t *Tx) error {
 	s := r.asked.store
 	if s.outbox == "" && len(t.messages) > 0 {
-		return &idempotent.Rejected{Err: &TransactionError{Index: -1, Code: CodeInvalid,
+		return &driver.Rejected{Err: &TransactionError{Index: -1, Code: CodeInvalid,
 			Err: errors.New("it publishes messages, and the store has no Options.Outbox")}}
 	}
 	var items []types.TransactWriteItem
@@ -114,7 +114,7 @@ func (r *request) build(t *Tx) error {
 		total += writtenBytes(w)
 	}
 	if total > maxTransactionBytes {
-		return &idempotent.Rejected{Err: tooLargeTogether(total)}
+		return &driver.Rejected{Err: tooLargeTogether(total)}
 	}
 	token := rand.Text()
 	r.input = &dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, TransactItems: items}

@@ -16,15 +16,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // What is sent again for the same arguments is the same request with the same
 // token; whatever differs makes another.
 func TestResentTransactionIsTheSame(t *testing.T) {
 	done := claim("op#1")
-	done.Status, done.Data = idempotent.Completed, []byte("1")
-	finish := func(f idempotent.Fence, edit func(*idempotent.Change)) func(*Store, *Tx) error {
+	done.Status, done.Data = driver.Completed, []byte("1")
+	finish := func(f driver.Fence, edit func(*driver.Change)) func(*Store, *Tx) error {
 		return func(s *Store, tx *Tx) error {
 			c := completion(tx)
 			if edit != nil {
@@ -34,7 +34,7 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 			return err
 		}
 	}
-	create := func(edit func(*idempotent.Record), over time.Time) func(*Store, *Tx) error {
+	create := func(edit func(*driver.Record), over time.Time) func(*Store, *Tx) error {
 		return func(s *Store, tx *Tx) error {
 			r := done
 			if edit != nil {
@@ -44,25 +44,25 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 			return err
 		}
 	}
-	adopt := idempotent.Fence{ID: "op#1", Attempt: 1, Lease: idempotent.LeaseEnded}
-	byAdoption := func(c *idempotent.Change) { c.Owner = owner }
+	adopt := driver.Fence{ID: "op#1", Attempt: 1, Lease: driver.LeaseEnded}
+	byAdoption := func(c *driver.Change) { c.Owner = owner }
 	calls := []func(*Store, *Tx) error{
 		finish(fence("op#1"), nil),
-		finish(fence("op#1"), func(c *idempotent.Change) { c.Data = []byte(`"paid twice"`) }),
-		finish(fence("op#1"), func(c *idempotent.Change) { c.Data = nil }),
-		finish(fence("op#1"), func(c *idempotent.Change) { c.Data = []byte{} }),
-		finish(fence("op#1"), func(c *idempotent.Change) { c.Status = idempotent.Failed }),
-		finish(fence("op#1"), func(c *idempotent.Change) { c.Expires = c.Expires.Add(time.Second) }),
-		finish(fence("op#1"), func(c *idempotent.Change) { c.Fingerprint = "g" }),
-		finish(idempotent.Fence{ID: "op#1", Owner: rival}, nil),
+		finish(fence("op#1"), func(c *driver.Change) { c.Data = []byte(`"paid twice"`) }),
+		finish(fence("op#1"), func(c *driver.Change) { c.Data = nil }),
+		finish(fence("op#1"), func(c *driver.Change) { c.Data = []byte{} }),
+		finish(fence("op#1"), func(c *driver.Change) { c.Status = driver.Failed }),
+		finish(fence("op#1"), func(c *driver.Change) { c.Expires = c.Expires.Add(time.Second) }),
+		finish(fence("op#1"), func(c *driver.Change) { c.Fingerprint = "g" }),
+		finish(driver.Fence{ID: "op#1", Owner: rival}, nil),
 		finish(fence("op#2"), nil),
 		finish(adopt, byAdoption),
-		finish(idempotent.Fence{ID: "op#1", Attempt: 2, Lease: idempotent.LeaseEnded}, byAdoption),
+		finish(driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}, byAdoption),
 		create(nil, now),
 		create(nil, time.Time{}),
 		create(nil, now.Add(time.Second)),
-		create(func(r *idempotent.Record) { r.Owner = rival }, now),
-		create(func(r *idempotent.Record) { r.Data = []byte("2") }, now),
+		create(func(r *driver.Record) { r.Owner = rival }, now),
+		create(func(r *driver.Record) { r.Data = []byte("2") }, now),
 		func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#1", tx) },
 		func(s *Store, tx *Tx) error { return s.Commit(t.Context(), "op#2", tx) },
 	}
@@ -93,7 +93,7 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 		t.Errorf("%d tokens for %d calls", len(seen), len(calls))
 	}
 	// The rest of a second is nothing that a record holds.
-	if err := create(func(r *idempotent.Record) { r.Expires = r.Expires.Add(time.Nanosecond) }, now.Add(time.Microsecond))(s, tx); err != nil {
+	if err := create(func(r *driver.Record) { r.Expires = r.Expires.Add(time.Nanosecond) }, now.Add(time.Microsecond))(s, tx); err != nil {
 		t.Fatal(err)
 	}
 	if last := client.tokens[len(client.tokens)-1]; !seen[last] {
@@ -172,7 +172,7 @@ func TestLostAnswerOfATransaction(t *testing.T) {
 			},
 			"optimistic": func(s *Store, id string, tx *Tx) (bool, error) {
 				r := claim(id)
-				r.Status = idempotent.Completed
+				r.Status = driver.Completed
 				_, ok, err := s.Create(t.Context(), r, now, tx)
 				return ok, err
 			},
@@ -195,7 +195,7 @@ func TestLostAnswerOfATransaction(t *testing.T) {
 				sealed(t, tx)
 				ok, err := call(s, id, tx)
 				for i := 0; i < 5 && err != nil; i++ {
-					if ok || !errors.Is(err, idempotent.ErrUnavailable) {
+					if ok || !errors.Is(err, driver.ErrUnavailable) {
 						t.Fatal(ok, err)
 					}
 					ok, err = call(s, id, tx)

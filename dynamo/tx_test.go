@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A first call costs a claim and a transaction, or the transaction alone.
@@ -118,7 +119,7 @@ func mustPanic(t *testing.T, what string, f func()) {
 
 func TestUseAfterTheHandler(t *testing.T) {
 	tx := new(Tx)
-	if empty, err := tx.Seal(); !empty || err != nil {
+	if empty, err := tx.Freeze(); !empty || err != nil {
 		t.Fatal(empty, err)
 	}
 	for name, use := range map[string]func(){
@@ -160,7 +161,7 @@ func TestTxIsSafeForConcurrentUse(t *testing.T) {
 				if err == nil {
 					return
 				}
-				if !errors.Is(err, idempotent.ErrUnavailable) {
+				if !errors.Is(err, driver.ErrUnavailable) {
 					t.Error(err)
 					return
 				}
@@ -207,7 +208,7 @@ func TestTransactionsInEveryLayout(t *testing.T) {
 				}
 				s := newStore(t, client, table, o)
 				create(t, s, claim("op#1"))
-				change(t, s, fence("op#1"), idempotent.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
+				change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
 				counted := s.counter(t)
 				c := completion(adding(t, counted))
 				c.Data = []byte(data)
@@ -216,7 +217,7 @@ func TestTransactionsInEveryLayout(t *testing.T) {
 					t.Errorf("%+v; counted %d", stored, counted.value())
 				}
 				r := claim("op#2")
-				r.Status, r.Data = idempotent.Completed, []byte(data)
+				r.Status, r.Data = driver.Completed, []byte(data)
 				if _, ok, err := s.Create(t.Context(), r, now, adding(t, counted)); !ok || err != nil {
 					t.Fatal(ok, err)
 				}

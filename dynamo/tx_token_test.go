@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // DynamoDB forgets a token after 10 minutes, and would then commit a
@@ -39,8 +39,8 @@ func TestTransactionWithoutRecordIsNotSentAgainLate(t *testing.T) {
 			t.Errorf("%d requests, not that of the record alone", sent)
 		}
 		err := s.Commit(t.Context(), "op#1", alone)
-		var rejected *idempotent.Rejected
-		if errors.As(err, &rejected) || errors.Is(err, idempotent.ErrUnavailable) || errors.Is(err, idempotent.ErrNotWritten) {
+		var rejected *driver.Rejected
+		if errors.As(err, &rejected) || errors.Is(err, driver.ErrUnavailable) || errors.Is(err, driver.ErrNotWritten) {
 			t.Errorf("it is known, or worth another try: %v", err)
 		}
 	})

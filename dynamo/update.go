@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // update is one UpdateItem in the making.
@@ -24,7 +24,7 @@ func newUpdate(set string) *update {
 }
 
 // and adds what may come with every kind of update.
-func (u *update) and(c idempotent.Change) {
+func (u *update) and(c driver.Change) {
 	if !c.Expires.IsZero() {
 		u.set += andExpires
 		u.values[":exp"] = seconds(c.Expires)
@@ -37,8 +37,8 @@ func (u *update) and(c idempotent.Change) {
 
 // fence is the condition of an owner's own writes. They must not depend on
 // how far its last heartbeat came.
-func (u *update) fence(f idempotent.Fence) {
-	u.values[":inprogress"] = text(string(idempotent.InProgress))
+func (u *update) fence(f driver.Fence) {
+	u.values[":inprogress"] = text(string(driver.InProgress))
 	if f.Owner == "" {
 		u.condition = condOwnless
 		return
@@ -48,7 +48,7 @@ func (u *update) fence(f idempotent.Fence) {
 }
 
 // fenceRead is the condition for becoming the owner: everything is as read.
-func (u *update) fenceRead(f idempotent.Fence) {
+func (u *update) fenceRead(f driver.Fence) {
 	u.fence(f)
 	if f.Lease.IsZero() {
 		u.condition += condNoLease

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/logging"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // recorder passes requests on and keeps the names of the calls.
@@ -44,7 +44,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 	wire := &recorder{}
 	s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
 	foreign := map[string]types.AttributeValue{"id": text("foreign"), "status": text("INPROGRESS"), "owner": text(owner)}
-	steps := idempotent.Change{Steps: map[string][]byte{"a": nil}}
+	steps := driver.Change{Steps: map[string][]byte{"a": nil}}
 	for _, c := range []struct {
 		name string
 		call func()
@@ -58,10 +58,10 @@ func TestRequestsOnTheWire(t *testing.T) {
 		}, "PutItem"},
 		{"step", func() { change(t, s, fence("op#1"), steps, true) }, "UpdateItem GetItem"}, // change reads
 		{"zombie", func() {
-			change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Lease: now}, false)
+			change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Lease: now}, false)
 		}, "UpdateItem GetItem"},
 		{"completion", func() {
-			change(t, s, fence("op#1"), idempotent.Change{Status: idempotent.Completed, Data: []byte("1")}, true)
+			change(t, s, fence("op#1"), driver.Change{Status: driver.Completed, Data: []byte("1")}, true)
 		}, "UpdateItem GetItem"},
 		{"foreign", func() { putItem(t, s, foreign) }, "PutItem"},
 		{"foreign step", func() { change(t, s, fence("foreign"), steps, true) }, "UpdateItem UpdateItem GetItem"},
@@ -102,8 +102,8 @@ func TestDuplicatesAreNotLogged(t *testing.T) {
 	if _, ok, err := s.Create(t.Context(), claim("op#1"), now, nil); ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Lease: now}, false)
-	change(t, s, idempotent.Fence{ID: "op#1", Owner: rival}, idempotent.Change{Release: idempotent.ReleaseDelete}, false)
+	change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Lease: now}, false)
+	change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Release: driver.ReleaseDelete}, false)
 	if logged.Len()+std.Len() > 0 {
 		t.Errorf("logged %s%s", &logged, &std)
 	}

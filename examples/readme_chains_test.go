@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The code of README.md about chains of functions.
@@ -24,7 +25,7 @@ func sendOn(ctx context.Context, event []byte, request *http.Request) (map[strin
 
 // Whatever becomes of an attempt, the next one sends with the same keys.
 func TestReadmeChains(t *testing.T) {
-	x, err := policies(idempotent.NewMemory(0))
+	x, err := policies(memory.New(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func decline(err error) (events.APIGatewayV2HTTPResponse, error) {
@@ -62,7 +63,7 @@ func TestReadmeWebhooks(t *testing.T) {
 
 func mustPolicies(t *testing.T) *idempotent.Executor {
 	t.Helper()
-	x, err := policies(idempotent.NewMemory(0))
+	x, err := policies(memory.New(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/emf"
 )
 
 // The code of README.md about metrics.
 
-func measured(store idempotent.Store) (*idempotent.Executor, error) {
+func measured(store driver.Store) (*idempotent.Executor, error) {
 	metrics, err := emf.New(nil) // writes to standard output
 	if err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The code of README.md about queues.
@@ -28,7 +30,7 @@ func orderID(m handlers.SQSMessage[Order]) (idempotent.Key, error) {
 	return idempotent.Key{ID: m.Body.OrderID, Payload: m.Body}, nil
 }
 
-func serveQueue(store idempotent.Store) error {
+func serveQueue(store driver.Store) error {
 	x, err := idempotent.New("place-order", store, &idempotent.Config{
 		Retention: 28 * 24 * time.Hour, // longer than the queue and its dead-letter queue keep a message
 	})
@@ -69,7 +71,7 @@ func serveStream(x *idempotent.Executor) {
 }
 
 func TestReadmeQueue(t *testing.T) {
-	x, err := policies(idempotent.NewMemory(0))
+	x, err := policies(memory.New(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/kmsseal"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/s3payload"
 	"github.com/lambda-once/once/idempotent/seal"
 )
@@ -35,7 +36,7 @@ func TestReadmeResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := idempotent.New("create-payment", idempotent.NewMemory(0), config); err != nil {
+	if _, err := idempotent.New("create-payment", memory.New(0), config); err != nil {
 		t.Error(err)
 	}
 }

@@ -23,7 +23,9 @@ import (
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/emf"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/s3payload"
 	"github.com/lambda-once/once/idempotent/seal"
 )
@@ -59,7 +61,7 @@ func serve(ctx context.Context) error {
 	return nil
 }
 
-func policies(store idempotent.Store) (*idempotent.Executor, error) {
+func policies(store driver.Store) (*idempotent.Executor, error) {
 	return idempotent.New("create-payment", store, &idempotent.Config{
 		Retention: 7 * 24 * time.Hour,
 		Wait:      5 * time.Second,
@@ -117,7 +119,7 @@ func middleware(x *idempotent.Executor, mux *http.ServeMux, payments http.Handle
 
 // What the README promises of HTTP, for net/http.
 func TestReadmeHTTP(t *testing.T) {
-	x, err := policies(idempotent.NewMemory(0))
+	x, err := policies(memory.New(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +164,7 @@ func TestReadmeSecondClick(t *testing.T) {
 		}
 	}
 	for wait, want := range map[time.Duration]error{0: idempotent.ErrInProgress, time.Minute: nil} {
-		x, err := idempotent.New("create-payment", idempotent.NewMemory(0), &idempotent.Config{Wait: wait})
+		x, err := idempotent.New("create-payment", memory.New(0), &idempotent.Config{Wait: wait})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +205,7 @@ func TestReadmeScopeNeedsAnAuthorizer(t *testing.T) {
 	for want, scope := range map[int]handlers.Scope{
 		403: handlers.JWTClaim("sub"), 201: handlers.FirstOf(handlers.JWTClaim("sub"), handlers.NoIdentity()),
 	} {
-		x, err := idempotent.New("create-payment", idempotent.NewMemory(0), nil)
+		x, err := idempotent.New("create-payment", memory.New(0), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +220,7 @@ func TestReadmeScopeNeedsAnAuthorizer(t *testing.T) {
 
 // What the README promises of the first lines, with a store in memory.
 func TestReadmeRuns(t *testing.T) {
-	x, err := policies(idempotent.NewMemory(0))
+	x, err := policies(memory.New(0))
 	if err != nil {
 		t.Fatal(err)
 	}

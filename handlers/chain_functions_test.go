@@ -15,6 +15,8 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // posted collects what handlers send: the chain keys, in order.
@@ -32,7 +34,7 @@ func (w *posted) send(ctx context.Context, name string) string {
 }
 
 // operation is an executor of its own name on a store that all share.
-func operation(t *testing.T, store idempotent.Store, name string) *idempotent.Executor {
+func operation(t *testing.T, store driver.Store, name string) *idempotent.Executor {
 	t.Helper()
 	x, err := idempotent.New(name, store, nil)
 	if err != nil {
@@ -45,7 +47,7 @@ func operation(t *testing.T, store idempotent.Store, name string) *idempotent.Ex
 // notification, and that one's consumer a request. Everything comes twice or
 // is tried again, and every function has one effect.
 func TestChainOfFunctions(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	effects := map[string]int{}
 	fail := map[string]bool{"order": true, "reserve": true, "notify": true}
 	once := func(function string) error {
@@ -115,7 +117,7 @@ func TestChainOfFunctions(t *testing.T) {
 
 // Two functions that get one message and send on never send with one key.
 func TestChainFansOut(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	var sent posted
 	event := marshal(t, events.SNSEvent{Records: []events.SNSEventRecord{{SNS: notification("n0", "root:placed", `{}`)}}})
 	for _, name := range []string{"bill", "ship"} {
@@ -137,7 +139,7 @@ func TestChainKeysOutliveATakeover(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "order")
 	synctest.Test(t, func(t *testing.T) {
 		var sent posted
-		handler := handlers.Invoke(operation(t, idempotent.NewMemory(0), "order"), func(id string) (idempotent.Key, error) { return idempotent.Key{ID: id}, nil },
+		handler := handlers.Invoke(operation(t, memory.New(0), "order"), func(id string) (idempotent.Key, error) { return idempotent.Key{ID: id}, nil },
 			func(ctx context.Context, id string) (bool, error) {
 				sent.send(ctx, "reserve")
 				claim, _ := idempotent.FromContext(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func TestDetailWithChain(t *testing.T) {
@@ -44,7 +45,7 @@ func TestDetailWithChain(t *testing.T) {
 // A member that is not a key does not pass for none.
 func TestEventsWhoseChainKeyIsNone(t *testing.T) {
 	failures := &kept{}
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	for _, event := range []string{`{"id":"e0","detail":{"id":"o0","once_key":7}}`, `{"id":"e1","detail":{"once_key":""}}`} {
 		bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
 		if _, err := deliver(t.Context(), bridge, []byte(event)); !errors.Is(err, handlers.ErrDecode) || !strings.Contains(err.Error(), "once_key") {
@@ -65,7 +66,7 @@ func TestEventsWhoseChainKeyIsNone(t *testing.T) {
 func TestSetChainHeaders(t *testing.T) {
 	for name, readable := range map[string]bool{"charge": true, "Gebühr": false, "a, b": false, strings.Repeat("n", 300): false} {
 		var got []http.Header
-		x := newExecutor(t, idempotent.NewMemory(0), nil)
+		x := newExecutor(t, memory.New(0), nil)
 		for range 2 {
 			h := http.Header{"Idempotency-Key": {"another"}}
 			_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func withAttribute(m events.SQSMessage, chain string) events.SQSMessage {
@@ -128,7 +129,7 @@ func TestChainKeyIsTheKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
-			handler := test.handler(newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context, got string) error {
+			handler := test.handler(newExecutor(t, memory.New(0), nil), func(ctx context.Context, got string) error {
 				runs++
 				if next := idempotent.ChainKey(ctx, "next"); got != chain || !strings.HasPrefix(next, chain+":") {
 					t.Errorf("the handler gets %q, and continues with %q", got, next)
@@ -156,7 +157,7 @@ func TestChainBesideAKeyOfOnesOwn(t *testing.T) {
 		}
 		return idempotent.Key{ID: m.Body.ID}, nil
 	}
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), byBody, func(ctx context.Context, m handlers.SQSMessage[order]) error {
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), byBody, func(ctx context.Context, m handlers.SQSMessage[order]) error {
 		runs++
 		if key := idempotent.ChainKey(ctx, "next"); !strings.HasPrefix(key, "root:first:") && !strings.HasPrefix(key, "root:second:") {
 			t.Errorf("continues with %q", key)
@@ -180,7 +181,7 @@ func TestChainBesideAKeyOfOnesOwn(t *testing.T) {
 // acknowledged as if it were the first.
 func TestOneChainKeyForTwoBodies(t *testing.T) {
 	failures, s := &kept{}, &shop{}
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.keep})
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.keep})
 	answer, err := deliver(t.Context(), handler, sqsEvent(t,
 		withAttribute(message("m0", order{ID: "o0"}), "root:item"), withAttribute(message("m1", order{ID: "o1"}), "root:item")))
 	if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1"}) || !errors.Is(failures.failed[0], idempotent.ErrKeyReused) {
@@ -193,7 +194,7 @@ func TestOneChainKeyForTwoBodies(t *testing.T) {
 // effect.
 func TestOutermostChainKeyIsTheKey(t *testing.T) {
 	var got []string
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[handlers.FromSNS[order]]) error {
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[handlers.FromSNS[order]]) error {
 		got = append(got, m.Chain)
 		return nil
 	}, nil)

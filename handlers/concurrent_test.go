@@ -19,6 +19,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A Lambda managed instance gives one process several invocations at a time.
@@ -29,7 +30,7 @@ const concurrentFunction = "ONCE_CONCURRENT_FUNCTION"
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(concurrentFunction); name != "" {
-		x, err := idempotent.New("place-order", idempotent.NewMemory(0), &idempotent.Config{Wait: 10 * time.Second})
+		x, err := idempotent.New("place-order", memory.New(0), &idempotent.Config{Wait: 10 * time.Second})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -78,7 +79,7 @@ func onceEach[E any](once func(id string) error) func(context.Context, handlers.
 // times over. HTTP has its own.
 func TestConcurrentInvocations(t *testing.T) {
 	const invocations = 32
-	for name := range concurrentFunctions(newExecutor(t, idempotent.NewMemory(0), nil)) {
+	for name := range concurrentFunctions(newExecutor(t, memory.New(0), nil)) {
 		t.Run(name, func(t *testing.T) {
 			event := golden(t, name+".json")
 			api := newRuntimeAPI()

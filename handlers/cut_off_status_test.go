@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The client gets the status that the handler chose, and not a bare 500.
@@ -32,7 +32,7 @@ func TestStatusOfAHandlerThatWasCutOffIsAnswered(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			h := handlers.FunctionURL(newExecutor(t, idempotent.NewMemory(0), nil), handlers.NoIdentity(), func(ctx context.Context, _ events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+			h := handlers.FunctionURL(newExecutor(t, memory.New(0), nil), handlers.NoIdentity(), func(ctx context.Context, _ events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 				return events.LambdaFunctionURLResponse{}, slow(ctx)
 			}, nil)
 			var event events.LambdaFunctionURLRequest
@@ -52,7 +52,7 @@ func TestStatusOfAHandlerThatWasCutOffIsAnswered(t *testing.T) {
 			r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 			r.Header.Set("Idempotency-Key", "k")
 			w := httptest.NewRecorder()
-			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			x := newExecutor(t, memory.New(0), nil)
 			handlers.Middleware(x, handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				handlers.Fail(w, r, slow(r.Context()))
 			})).ServeHTTP(w, r)

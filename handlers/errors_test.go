@@ -23,6 +23,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // ownErrors makes each error of the package happen: what an invocation fails
@@ -49,7 +50,7 @@ var ownErrors = map[string]func(t *testing.T) error{
 	},
 	"OptionError": func(t *testing.T) error {
 		var told kept
-		handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil,
+		handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil,
 			func(context.Context, handlers.KinesisRecord[order]) error {
 				return idempotent.Permanent(&declinedError{})
 			},
@@ -70,7 +71,7 @@ var ownErrors = map[string]func(t *testing.T) error{
 		return err
 	},
 	"ResponseTooLargeError": func(t *testing.T) (err error) {
-		protect := handlers.Middleware(newExecutor(t, idempotent.NewMemory(0), nil), handlers.NoIdentity(), &handlers.HTTPOptions{MaxResponseBytes: 1})
+		protect := handlers.Middleware(newExecutor(t, memory.New(0), nil), handlers.NoIdentity(), &handlers.HTTPOptions{MaxResponseBytes: 1})
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r.Header.Set("Idempotency-Key", "k")
 		protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, err = io.WriteString(w, "xx") })).ServeHTTP(httptest.NewRecorder(), r)
@@ -100,7 +101,7 @@ func fifo(id string) events.SQSMessage {
 // queued is the failure of the last message of a queue.
 func queued(t *testing.T, fn func() error, batch ...events.SQSMessage) error {
 	var told kept
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[order]) error { return fn() },
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[order]) error { return fn() },
 		&handlers.SQSOptions{OnFailure: told.keep})
 	_, err := handler(t.Context(), events.SQSEvent{Records: batch})
 	if len(told.failed) == 0 {
@@ -113,7 +114,7 @@ func queued(t *testing.T, fn func() error, batch ...events.SQSMessage) error {
 func notified(t *testing.T, timeout time.Duration, o *handlers.EventOptions, event []byte) error {
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	_, err := deliver(ctx, handlers.SNS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SNSMessage[order]) error { return fails() }, o), event)
+	_, err := deliver(ctx, handlers.SNS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SNSMessage[order]) error { return fails() }, o), event)
 	return err
 }
 
@@ -130,7 +131,7 @@ func relayed(t *testing.T, o *handlers.OutboxOptions, answer []error) error {
 // requested is what a request gets whose handler answers with a status, or an
 // error.
 func requested(t *testing.T, o idempotent.Observer, options *handlers.HTTPOptions, status int, err error) (events.APIGatewayV2HTTPResponse, error) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: o})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: o})
 	event := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
 	event.RequestContext.HTTP.Method = http.MethodPost
 	return handlers.APIGatewayV2(x, handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func snsEvent(t testing.TB, orders ...order) []byte {
@@ -30,7 +31,7 @@ func snsEvent(t testing.TB, orders ...order) []byte {
 func TestAllOrNothing(t *testing.T) {
 	for _, concurrency := range []int{1, 8} {
 		s := &shop{}
-		handler := handlers.SNS(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.SNSEventRecord](s), &handlers.EventOptions{Concurrency: concurrency, OnFailure: quiet})
+		handler := handlers.SNS(newExecutor(t, memory.New(0), nil), nil, place[events.SNSEventRecord](s), &handlers.EventOptions{Concurrency: concurrency, OnFailure: quiet})
 		event := snsEvent(t, order{ID: "o0"}, order{ID: "o1", Fail: true}, order{ID: "o2"}, order{ID: "o3", Never: true})
 		for range 3 {
 			_, err := deliver(t.Context(), handler, event)
@@ -45,7 +46,7 @@ func TestAllOrNothing(t *testing.T) {
 // A conflict would cost one of Lambda's two retries.
 func TestAsynchronousSourcesWaitForATwin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, s := idempotent.NewMemory(0), &shop{}
+		store, s := memory.New(0), &shop{}
 		end := elsewhere(t, store, order{ID: "o0"})
 		time.AfterFunc(9*time.Minute, end)
 		byID := func(e handlers.SNSMessage[order]) (idempotent.Key, error) {
@@ -63,7 +64,7 @@ func TestAsynchronousSourcesWaitForATwin(t *testing.T) {
 
 // Lambda reports an error by its type, and so does a replay.
 func TestEventBridgeErrorTypes(t *testing.T) {
-	handler := handlers.EventBridge(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.EventBridgeEvent[order]) error {
+	handler := handlers.EventBridge(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.EventBridgeEvent[order]) error {
 		return idempotent.Permanent(&noStockError{})
 	}, &handlers.EventOptions{OnFailure: quiet})
 	if _, err := deliver(t.Context(), handler, golden(t, "eventbridge.json")); fmt.Sprintf("%T", err) != "*handlers_test.noStockError" {
@@ -82,7 +83,7 @@ func (*noStockError) Error() string { return "no stock" }
 
 // An event of another source must not pass for one that is done.
 func TestEventsWithoutRecords(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	byID := func(handlers.RabbitMQMessage[order]) (idempotent.Key, error) {
 		return idempotent.Key{ID: "k"}, nil
 	}
@@ -113,7 +114,7 @@ func TestEventsWithoutRecords(t *testing.T) {
 }
 
 func TestOptionsThatNothingCouldMakeValid(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	for name, construct := range map[string]func(){
 		"no executor":      func() { handlers.SQS(nil, nil, place[events.SQSMessage](&shop{}), nil) },
 		"no handler":       func() { handlers.SQS[order](x, nil, nil, nil) },

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func postKeyed(h http.Handler) *httptest.ResponseRecorder {
@@ -33,7 +33,7 @@ func TestAnswerThatIsTooLargeIsNotRunAgainByFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
-			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			x := newExecutor(t, memory.New(0), nil)
 			h := handlers.Middleware(x, handlers.NoIdentity(), &handlers.HTTPOptions{MaxResponseBytes: 10})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				runs++
 				w.WriteHeader(http.StatusCreated)
@@ -56,7 +56,7 @@ func TestAnswerThatIsTooLargeIsNotRunAgainByFail(t *testing.T) {
 // What it has written before is dropped, however it ends.
 func TestFailCountsWhereTheHandlerIsBrokenOff(t *testing.T) {
 	h := &hotel{}
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	site := handlers.Middleware(x, handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h.hold(r.Context()); err != nil {
 			handlers.Fail(w, r, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // logged returns what is written to slog.Default while run runs.
@@ -53,7 +54,7 @@ func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
 		long:                          long[:1020] + "?…", // in the middle of a rune
 	} {
 		lines := logged(t, func() {
-			handler := failing(newExecutor(t, idempotent.NewMemory(0), nil), text, nil)
+			handler := failing(newExecutor(t, memory.New(0), nil), text, nil)
 			if _, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "secret"}), message("m1", order{ID: "secret", Panic: true}))); err != nil {
 				t.Fatal(err)
 			}
@@ -92,8 +93,8 @@ func (sealer) Open(_ context.Context, _ idempotent.Place, data []byte) ([]byte, 
 // Where the text is to be hidden, or what is stored is encrypted, the line has
 // types instead.
 func TestFailuresAreLoggedWithoutTheHandlersText(t *testing.T) {
-	plain := newExecutor(t, idempotent.NewMemory(0), nil)
-	sealing := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Sealer: sealer{}})
+	plain := newExecutor(t, memory.New(0), nil)
+	sealing := newExecutor(t, memory.New(0), &idempotent.Config{Sealer: sealer{}})
 	sqs := sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o1", Panic: true}))
 	fails := errors.New("secret")
 	for name, c := range map[string]struct {

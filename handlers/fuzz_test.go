@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // FuzzBatchEvent gives every handler events that are broken in any way. None
@@ -37,7 +38,7 @@ func FuzzBatchEvent(f *testing.F) {
 	f.Add([]byte(`{"Records":[null,null],"records":{"a":[null],"b":null},"messages":[null],"rmqMessagesByQueue":{"q":[null]}}`))
 	f.Add([]byte(`{"Records":[{"messageId":"m","body":"` + strings.Repeat("a", 1<<20) + `"}]}`))
 
-	x := newExecutor(f, idempotent.NewMemory(0), nil)
+	x := newExecutor(f, memory.New(0), nil)
 	byID := func(m handlers.RabbitMQMessage[json.RawMessage]) (idempotent.Key, error) {
 		return handlers.RabbitMQHeader[json.RawMessage]("order-id")(m)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // TestGoldenEvents delivers the event of every source twice. The answers are
@@ -190,7 +191,7 @@ func TestGoldenEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s shop
-			handler := test.handler(newExecutor(t, idempotent.NewMemory(0), nil), &s)
+			handler := test.handler(newExecutor(t, memory.New(0), nil), &s)
 			for range 2 {
 				answer, err := deliver(t.Context(), handler, golden(t, test.event))
 				if test.fails != "" {

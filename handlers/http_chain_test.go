@@ -7,6 +7,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // Any client can send the header, so it means nothing until an API says that
@@ -16,7 +17,7 @@ func TestHTTPContinuesChains(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		for _, continues := range []bool{false, true} {
 			var sent []string
-			s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), &handlers.HTTPOptions{ContinueChains: continues},
+			s := newSite(t, d, newExecutor(t, memory.New(0), nil), &handlers.HTTPOptions{ContinueChains: continues},
 				func(ctx context.Context, _ int, _ string) (httpReply, error) {
 					sent = append(sent, idempotent.ChainKey(ctx, "mail"))
 					return httpReply{status: 201}, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // Lambda runs several invocations in one process. Eight at a time, each key
@@ -21,7 +22,7 @@ func TestHTTPConcurrentInvocations(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				var ran sync.Map
-				s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), config), nil, func(_ context.Context, _ int, body string) (httpReply, error) {
+				s := newSite(t, d, newExecutor(t, memory.New(0), config), nil, func(_ context.Context, _ int, body string) (httpReply, error) {
 					if _, twice := ran.LoadOrStore(body, true); twice {
 						t.Errorf("%s ran twice", body)
 					}

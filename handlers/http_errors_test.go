@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func created(_ context.Context, run int, _ string) (httpReply, error) {
@@ -20,7 +22,7 @@ func created(_ context.Context, run int, _ string) (httpReply, error) {
 func TestHTTPTwinIsRunning(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		running, finish := make(chan struct{}), make(chan struct{})
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
 			close(running)
 			<-finish
 			return created(ctx, run, body)
@@ -55,9 +57,9 @@ func TestHTTPTwinIsRunning(t *testing.T) {
 }
 
 func TestHTTPStoreFails(t *testing.T) {
-	down := fmt.Errorf("down: %w", idempotent.ErrUnavailable)
+	down := fmt.Errorf("down: %w", driver.ErrUnavailable)
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		store := &hooked{Memory: idempotent.NewMemory(0), create: func(idempotent.Record) error { return down }}
+		store := &hooked{Store: memory.New(0), create: func(driver.Record) error { return down }}
 		// The end of a run is retried for as long as its lease lasts.
 		s := newSite(t, d, newExecutor(t, store, &idempotent.Config{Lease: 20 * time.Millisecond, Reserve: time.Millisecond}), nil, created)
 		if r := s.get(k); r.headers.Get("Retry-After") != "1" {
@@ -67,7 +69,7 @@ func TestHTTPStoreFails(t *testing.T) {
 		}
 		s.ran(0)
 		store.create = nil
-		store.change = func(_ idempotent.Fence, c idempotent.Change) error {
+		store.change = func(_ driver.Fence, c driver.Change) error {
 			if c.Status != "" {
 				return down
 			}
@@ -85,8 +87,8 @@ func TestHTTPStoreFails(t *testing.T) {
 // A call that lost its lease answers what the record says, if it says so.
 func TestHTTPLeaseLost(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		store := &hooked{Memory: idempotent.NewMemory(0)}
-		taken := func(r *idempotent.Record) { r.Lease = time.Now().Add(time.Minute).Truncate(time.Millisecond) }
+		store := &hooked{Store: memory.New(0)}
+		taken := func(r *driver.Record) { r.Lease = time.Now().Add(time.Minute).Truncate(time.Millisecond) }
 		status := 201
 		s := newSite(t, d, newExecutor(t, store, nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
 			store.plant(t, taken)
@@ -98,8 +100,8 @@ func TestHTTPLeaseLost(t *testing.T) {
 				t.Errorf("got %v", r.headers)
 			}
 		}
-		taken = func(r *idempotent.Record) {
-			r.Status, r.Lease, r.Data = idempotent.Completed, time.Time{}, []byte(`{"status":202,"headers":{"Location":["/theirs"]},"body":"theirs"}`)
+		taken = func(r *driver.Record) {
+			r.Status, r.Lease, r.Data = driver.Completed, time.Time{}, []byte(`{"status":202,"headers":{"Location":["/theirs"]},"body":"theirs"}`)
 		}
 		for _, status = range []int{201, 503} {
 			r := s.get(keyed("l" + fmt.Sprint(status)))
@@ -118,7 +120,7 @@ func (e *declinedError) Error() string { return "declined " + e.code }
 func TestHTTPHandlerErrors(t *testing.T) {
 	test := func(t *testing.T, d httpDriver) {
 		inner := &idempotent.InProgressError{KeyHash: "of another call"}
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, run int, _ string) (httpReply, error) {
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, run int, _ string) (httpReply, error) {
 			switch run {
 			case 1:
 				return httpReply{}, errors.New("broken")
@@ -155,11 +157,11 @@ func TestHTTPHandlerErrors(t *testing.T) {
 // For a client of net/http a stored failure, which only another program can
 // have written, is a problem.
 func TestMiddlewareMeetsAStoredFailure(t *testing.T) {
-	store := &hooked{Memory: idempotent.NewMemory(0)}
+	store := &hooked{Store: memory.New(0)}
 	s := newSite(t, httpDrivers[5], newExecutor(t, store, nil), nil, created)
 	s.get(k)
-	store.plant(t, func(r *idempotent.Record) {
-		r.Status, r.Lease, r.Data = idempotent.Failed, time.Time{}, []byte(`{"type":"T","message":"m"}`)
+	store.plant(t, func(r *driver.Record) {
+		r.Status, r.Lease, r.Data = driver.Failed, time.Time{}, []byte(`{"type":"T","message":"m"}`)
 	})
 	isProblem(t, s.get(k), 500)
 	s.ran(1)
@@ -168,12 +170,12 @@ func TestMiddlewareMeetsAStoredFailure(t *testing.T) {
 // A client whose request failed is not told that it was carried out, only
 // because its error cannot be read.
 func TestHTTPFailureThatCannotBeGiven(t *testing.T) {
-	for status, carriedOut := range map[idempotent.Status]bool{idempotent.Completed: true, idempotent.Failed: false} {
+	for status, carriedOut := range map[driver.Status]bool{driver.Completed: true, driver.Failed: false} {
 		forEachHTTP(t, func(t *testing.T, d httpDriver) {
-			store := &hooked{Memory: idempotent.NewMemory(0)}
+			store := &hooked{Store: memory.New(0)}
 			s := newSite(t, d, newExecutor(t, store, nil), nil, created)
 			s.get(k)
-			store.plant(t, func(r *idempotent.Record) {
+			store.plant(t, func(r *driver.Record) {
 				r.Status, r.Lease, r.Data, r.Unavailable = status, time.Time{}, nil, "it could not be sealed"
 			})
 			if _, detail := isProblem(t, s.get(k), 500); strings.Contains(detail, "carried out") != carriedOut {
@@ -186,7 +188,7 @@ func TestHTTPFailureThatCannotBeGiven(t *testing.T) {
 
 func TestHTTPPanic(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
 			if run == 1 {
 				panic("a bug")
 			}
@@ -205,10 +207,10 @@ func TestHTTPPanic(t *testing.T) {
 // Fail-open runs the handler, and says nothing to its client.
 func TestHTTPFailOpen(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		down := fmt.Errorf("down: %w", idempotent.ErrUnavailable)
-		store := &hooked{Memory: idempotent.NewMemory(0),
-			create: func(idempotent.Record) error { return down },
-			change: func(idempotent.Fence, idempotent.Change) error { return down }}
+		down := fmt.Errorf("down: %w", driver.ErrUnavailable)
+		store := &hooked{Store: memory.New(0),
+			create: func(driver.Record) error { return down },
+			change: func(driver.Fence, driver.Change) error { return down }}
 		s := newSite(t, d, newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen}), nil, created)
 		for run := 1; run <= 2; run++ {
 			if r := s.get(k); r.status != 201 || r.body != fmt.Sprint("run ", run) || r.headers.Get("Idempotent-Replayed") != "" {
@@ -222,7 +224,7 @@ func TestHTTPFailOpen(t *testing.T) {
 func TestHTTPDisabled(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "1")
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, created)
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, created)
 		for run := 1; run <= 2; run++ {
 			if r := s.get(k); r.status != 201 || r.body != fmt.Sprint("run ", run) || r.headers.Get("Idempotent-Replayed") != "" {
 				t.Errorf("got %+v", r)
@@ -233,9 +235,9 @@ func TestHTTPDisabled(t *testing.T) {
 
 // The client gets the handler's answer, whether or not the key could be released.
 func TestHTTPReleaseFails(t *testing.T) {
-	down := fmt.Errorf("down: %w", idempotent.ErrUnavailable)
+	down := fmt.Errorf("down: %w", driver.ErrUnavailable)
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		store := &hooked{Memory: idempotent.NewMemory(0), change: func(idempotent.Fence, idempotent.Change) error { return down }}
+		store := &hooked{Store: memory.New(0), change: func(driver.Fence, driver.Change) error { return down }}
 		s := newSite(t, d, newExecutor(t, store, nil), nil, func(context.Context, int, string) (httpReply, error) {
 			return httpReply{status: 502, body: "mine"}, nil
 		})
@@ -251,7 +253,7 @@ func TestHTTPReleaseFails(t *testing.T) {
 func TestHTTPObserved(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		var seen []string
-		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) {
+		x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) {
 			seen = append(seen, fmt.Sprintf("%s: %v", e.Outcome, e.Err))
 		})})
 		s := newSite(t, d, x, nil, func(context.Context, int, string) (httpReply, error) { return httpReply{status: 503}, nil })

@@ -11,11 +11,12 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A user of an HTTP API clicks twice.
 func ExampleAPIGatewayV2() {
-	x, err := idempotent.New("create-payment", idempotent.NewMemory(0), nil)
+	x, err := idempotent.New("create-payment", memory.New(0), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -46,7 +47,7 @@ func ExampleAPIGatewayV2() {
 
 // A client of a service on ECS uses one key for two requests.
 func ExampleMiddleware() {
-	x, err := idempotent.New("create-payment", idempotent.NewMemory(0), nil)
+	x, err := idempotent.New("create-payment", memory.New(0), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

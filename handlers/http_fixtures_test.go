@@ -13,11 +13,13 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 
-func newExecutor(t testing.TB, store idempotent.Store, config *idempotent.Config) *idempotent.Executor {
+func newExecutor(t testing.TB, store driver.Store, config *idempotent.Config) *idempotent.Executor {
 	t.Helper()
 	x, err := idempotent.New("create-payment", store, config)
 	if err != nil {
@@ -85,37 +87,37 @@ func isProblem(t testing.TB, r httpReply, status int) (title, detail string) {
 
 // hooked is a store with something in the way of its calls.
 type hooked struct {
-	*idempotent.Memory
-	create func(r idempotent.Record) error
-	change func(f idempotent.Fence, c idempotent.Change) error
+	*memory.Store
+	create func(r driver.Record) error
+	change func(f driver.Fence, c driver.Change) error
 
 	mu   sync.Mutex
-	last idempotent.Record // created
+	last driver.Record // created
 }
 
-func (h *hooked) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+func (h *hooked) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	if h.create != nil {
 		if err := h.create(r); err != nil {
-			return idempotent.Record{}, false, err
+			return driver.Record{}, false, err
 		}
 	}
 	h.mu.Lock()
 	h.last = r
 	h.mu.Unlock()
-	return h.Memory.Create(ctx, r, over, with)
+	return h.Store.Create(ctx, r, over, with)
 }
 
-func (h *hooked) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (h *hooked) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if h.change != nil {
 		if err := h.change(f, c); err != nil {
-			return idempotent.Record{}, false, err
+			return driver.Record{}, false, err
 		}
 	}
-	return h.Memory.Change(ctx, f, c)
+	return h.Store.Change(ctx, f, c)
 }
 
 // plant puts another's record in the place of the one created last.
-func (h *hooked) plant(t testing.TB, change func(r *idempotent.Record)) {
+func (h *hooked) plant(t testing.TB, change func(r *driver.Record)) {
 	t.Helper()
 	h.mu.Lock()
 	r := h.last

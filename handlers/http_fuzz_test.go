@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // Whatever stands in the header is a key or refused, and is the same one in
@@ -25,7 +25,7 @@ func FuzzHTTPKey(f *testing.F) {
 		send := func(value string) int {
 			w := httptest.NewRecorder()
 			r := &http.Request{Method: "POST", URL: httptest.NewRequest("POST", "/", nil).URL, Header: http.Header{"Idempotency-Key": {value}}}
-			handlers.Middleware(newExecutor(t, idempotent.NewMemory(0), nil), handlers.NoIdentity(), o)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			handlers.Middleware(newExecutor(t, memory.New(0), nil), handlers.NoIdentity(), o)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(201)
 			})).ServeHTTP(w, r.WithContext(context.Background()))
 			return w.Code

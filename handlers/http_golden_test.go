@@ -15,6 +15,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // goldenEvents are events as AWS documents them, each with the scope that it
@@ -54,7 +55,7 @@ func TestHTTPGolden(t *testing.T) {
 				other = bytes.Replace(event, []byte("eyJhbW91bnQiOjEyOTks"), []byte("eyJhbW91bnQiOjEzMDAs"), 1)
 			}
 			keyless := bytes.ReplaceAll(bytes.ReplaceAll(event, []byte("idempotency-key"), []byte("x")), []byte("Idempotency-Key"), []byte("x"))
-			store := &hooked{Memory: idempotent.NewMemory(0)}
+			store := &hooked{Store: memory.New(0)}
 			handler := g.handler(newExecutor(t, store, nil))
 			var got bytes.Buffer
 			for _, e := range [][]byte{event, event, other, keyless} {
@@ -147,7 +148,7 @@ func eachKind(t testing.TB, config *idempotent.Config) map[string]lambda.Handler
 	for kind, on := range map[string]func(handlers.Scope) func(*idempotent.Executor) lambda.Handler{
 		"APIGatewayV2": onV2, "APIGateway": onREST, "ALB": onALB, "FunctionURL": onURL,
 	} {
-		kinds[kind] = on(handlers.NoIdentity())(newExecutor(t, idempotent.NewMemory(0), config))
+		kinds[kind] = on(handlers.NoIdentity())(newExecutor(t, memory.New(0), config))
 	}
 	return kinds
 }

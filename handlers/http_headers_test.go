@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // aFullAnswer has fields of every kind.
@@ -30,7 +30,7 @@ func TestHTTPStoredHeaders(t *testing.T) {
 			"by default": {nil, []string{"Content-Type", "Location", "Etag", "Access-Control-Allow-Origin"}, []string{"Set-Cookie", "Last-Modified", "Keep-Alive", "X-Request-Id"}},
 			"if asked":   {&handlers.HTTPOptions{StoreHeaders: everything}, []string{"Content-Type", "Location", "Set-Cookie", "Date", "Last-Modified", "X-Request-Id"}, []string{"Keep-Alive"}},
 		} {
-			s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), c.options, aFullAnswer)
+			s := newSite(t, d, newExecutor(t, memory.New(0), nil), c.options, aFullAnswer)
 			one, two := s.get(k), s.get(k)
 			s.ran(1)
 			if two.status != one.status || two.body != one.body || one.body != "\xff\x00 binary \uFFFD" {
@@ -58,7 +58,7 @@ func TestHTTPStoredHeaders(t *testing.T) {
 func TestHTTPReplayHeader(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		o := &handlers.HTTPOptions{ReplayHeader: "x-replayed", Documentation: "https://docs.example/keys"}
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), o, aFullAnswer)
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), o, aFullAnswer)
 		s.get(k)
 		if two := s.get(k); two.headers.Get("X-Replayed") != "true" || two.headers.Get("Idempotent-Replayed") != "" {
 			t.Errorf("got %v", two.headers)
@@ -73,7 +73,7 @@ func TestHTTPReplayHeader(t *testing.T) {
 // An answer that was stored behind a load balancer without multi-value headers
 // is replayed behind one with them, and the other way round.
 func TestALBModesShareAnswers(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	o := &handlers.HTTPOptions{StoreHeaders: []string{"Set-Cookie"}}
 	single, multi := newSite(t, httpDrivers[2], x, o, aFullAnswer), newSite(t, httpDrivers[3], x, o, aFullAnswer)
 	single.get(k)

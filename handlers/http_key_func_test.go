@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // bodyID is the option for a webhook that has the id of its event in its body.
@@ -86,7 +87,7 @@ func TestKeyOfTheBodyIsNamed(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		o := bodyID()
 		o.Documentation = "https://example.com/keys"
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), o, created)
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), o, created)
 		s.get(webhook(evt1))
 		for text, status := range map[string]int{`{}`: 400, `{"id":"` + key255 + `k"}`: 400, `{"id":"evt_1"}`: 422} {
 			title, detail := isProblem(t, s.get(webhook(text)), status)
@@ -115,7 +116,7 @@ func TestKeyFunctionFails(t *testing.T) {
 		"no error, no ID": {status: 400},
 	} {
 		forEachHTTP(t, func(t *testing.T, d httpDriver) {
-			s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), &handlers.HTTPOptions{
+			s := newSite(t, d, newExecutor(t, memory.New(0), nil), &handlers.HTTPOptions{
 				Key: func(handlers.HTTPRequest) (idempotent.Key, error) { return c.key, c.err },
 			}, created)
 			r, err := s.send(t.Context(), k)
@@ -139,7 +140,7 @@ func TestKeyFunctionFails(t *testing.T) {
 // The handler of a request that passes gets its body, although it was read to
 // find that it has no key.
 func TestMiddlewareWithAKeyOfTheBodyPassesTheBodyOn(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	o := bodyID()
 	o.MaxRequestBytes = 20
 	protected, _ := serveHTTP(t, x, o, func(w http.ResponseWriter, r *http.Request) {

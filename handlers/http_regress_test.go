@@ -16,6 +16,8 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // What hostile readings of the HTTP half found, one test each.
@@ -41,7 +43,7 @@ func callV2(t *testing.T, x *idempotent.Executor, scope handlers.Scope, claims m
 // All users of an identity pool sign as one role, with one session name.
 func TestUsersOfAnIdentityPoolAreNotOne(t *testing.T) {
 	const arn = "arn:aws:sts::123456789012:assumed-role/Cognito_Auth_Role/CognitoIdentityCredentials"
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	for name, test := range map[string]struct {
 		scope handlers.Scope
 		want  int
@@ -66,7 +68,7 @@ func TestUsersOfAnIdentityPoolAreNotOne(t *testing.T) {
 
 // A JWT without the claim has an owner all the same.
 func TestJWTWithoutTheClaimIsRefused(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	scope := handlers.FirstOf(handlers.JWTClaim("sub"), handlers.NoIdentity())
 	if answer := callV2(t, x, scope, map[string]string{"client_id": "acme"}, "acme"); answer.StatusCode != 403 {
 		t.Errorf("acme gets %+v", answer)
@@ -78,7 +80,7 @@ func TestJWTWithoutTheClaimIsRefused(t *testing.T) {
 
 // A subject is its issuer's own.
 func TestJWTSubject(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	for _, issuer := range []string{"a", "b"} {
 		if answer := callV2(t, x, handlers.JWTSubject(), map[string]string{"iss": issuer, "sub": "1"}, issuer); answer.Body != issuer {
 			t.Errorf("%s gets %+v", issuer, answer)
@@ -93,7 +95,7 @@ func TestJWTSubject(t *testing.T) {
 func TestFunctionsOfScopesDoNotMeet(t *testing.T) {
 	tenant := handlers.ScopeFunc(func(_ context.Context, c handlers.Caller) (string, error) { return c.Headers.Get("X-Tenant"), nil })
 	user := handlers.RequestScope(func(r *http.Request) (string, error) { return r.Header.Get("X-User"), nil })
-	protected := handlers.Middleware(newExecutor(t, idempotent.NewMemory(0), nil), handlers.FirstOf(tenant, user), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	protected := handlers.Middleware(newExecutor(t, memory.New(0), nil), handlers.FirstOf(tenant, user), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "for tenant ", r.Header.Get("X-Tenant"), ", user ", r.Header.Get("X-User"))
 	}))
 	for _, name := range []string{"X-Tenant", "X-User"} {
@@ -118,7 +120,7 @@ func TestFunctionsOfScopesDoNotMeet(t *testing.T) {
 func TestErrorsOfAScopeFunc(t *testing.T) {
 	reused := &idempotent.KeyReusedError{KeyHash: "another call's"}
 	scope := handlers.ScopeFunc(func(context.Context, handlers.Caller) (string, error) { return "", reused })
-	handler := handlers.APIGatewayV2(newExecutor(t, idempotent.NewMemory(0), nil), scope, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := handlers.APIGatewayV2(newExecutor(t, memory.New(0), nil), scope, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		t.Error("ran")
 		return events.APIGatewayV2HTTPResponse{}, nil
 	}, nil)
@@ -136,7 +138,7 @@ func TestScopeFuncSeesCookies(t *testing.T) {
 		seen = c.Headers.Get("Cookie")
 		return seen, nil
 	})
-	handler := handlers.APIGatewayV2(newExecutor(t, idempotent.NewMemory(0), nil), scope, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := handlers.APIGatewayV2(newExecutor(t, memory.New(0), nil), scope, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
 	}, nil)
 	e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}, Cookies: []string{"session=a", "b=c"}}
@@ -149,13 +151,13 @@ func TestScopeFuncSeesCookies(t *testing.T) {
 // What a person or another trigger has stored is no answer.
 func TestForeignRecordIsNoAnswer(t *testing.T) {
 	for _, data := range []string{`{"statusCode":201,"body":"{}"}`, `{"id":"p1"}`, `null`, `{"status":99}`, `{"status":150}`, `{"status":600}`, `[]`} {
-		store := &hooked{Memory: idempotent.NewMemory(0)}
+		store := &hooked{Store: memory.New(0)}
 		protected, _ := serveHTTP(t, newExecutor(t, store, &idempotent.Config{MaxAttempts: 1}), nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
 		if _, _, err := post(t, protected, "k", ""); err != nil {
 			t.Fatal(err)
 		}
-		store.plant(t, func(r *idempotent.Record) {
-			r.Status, r.Data, r.Lease, r.Expires = idempotent.Completed, []byte(data), time.Time{}, time.Now().Add(time.Hour)
+		store.plant(t, func(r *driver.Record) {
+			r.Status, r.Data, r.Lease, r.Expires = driver.Completed, []byte(data), time.Time{}, time.Now().Add(time.Hour)
 		})
 		r, text, err := post(t, protected, "k", "")
 		if err != nil {
@@ -174,7 +176,7 @@ func TestCarelessHandlers(t *testing.T) {
 		status int
 	}{{"POST", 0}, {"Post", 201}, {"post", 201}} {
 		runs := 0
-		handler := handlers.APIGatewayV2(newExecutor(t, idempotent.NewMemory(0), nil), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		handler := handlers.APIGatewayV2(newExecutor(t, memory.New(0), nil), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			runs++
 			return events.APIGatewayV2HTTPResponse{StatusCode: test.status}, nil
 		}, nil)
@@ -193,7 +195,7 @@ func TestCarelessHandlers(t *testing.T) {
 
 // Step Functions go by the name that Lambda reports, the first time and again.
 func TestInvokeKeepsErrorTypes(t *testing.T) {
-	bank := newExecutor(t, idempotent.NewMemory(0), nil)
+	bank := newExecutor(t, memory.New(0), nil)
 	charge := func(ctx context.Context) error {
 		_, err := idempotent.Do(ctx, bank, idempotent.Key{ID: "i"}, func(context.Context) (int, error) { return 0, idempotent.Permanent(&declinedError{"51"}) })
 		return err
@@ -210,7 +212,7 @@ func TestInvokeKeepsErrorTypes(t *testing.T) {
 		}, "CardDeclined"},
 		"of a call within": {func(ctx context.Context) error { return idempotent.Permanent(charge(ctx)) }, "declinedError"},
 	} {
-		handler := handlers.Invoke(newExecutor(t, idempotent.NewMemory(0), nil), idempotent.Field(func(s string) string { return s }), func(ctx context.Context, _ string) (string, error) {
+		handler := handlers.Invoke(newExecutor(t, memory.New(0), nil), idempotent.Field(func(s string) string { return s }), func(ctx context.Context, _ string) (string, error) {
 			return "", test.fails(ctx)
 		})
 		for _, which := range []string{"first", "again"} {
@@ -225,7 +227,7 @@ func TestInvokeKeepsErrorTypes(t *testing.T) {
 // A nil pointer in an error is the handler's mistake, and no panic of ours.
 func TestHTTPTypedNil(t *testing.T) {
 	for name, e := range map[string]error{"replayed": (*idempotent.ReplayedError)(nil), "store": (*idempotent.StoreError)(nil), "another": (*url.Error)(nil)} {
-		handler := handlers.APIGatewayV2(newExecutor(t, unreleasable{idempotent.NewMemory(0)}, nil), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		handler := handlers.APIGatewayV2(newExecutor(t, unreleasable{memory.New(0)}, nil), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			return events.APIGatewayV2HTTPResponse{}, e
 		}, nil)
 		request := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
@@ -238,7 +240,7 @@ func TestHTTPTypedNil(t *testing.T) {
 
 // Messages without a key are not one.
 func TestKeylessMessagesAreNoTwins(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	var running atomic.Int64
 	together := make(chan struct{})
 	handler := handlers.SQS(x, func(handlers.SQSMessage[string]) (idempotent.Key, error) { return idempotent.Key{}, nil }, func(ctx context.Context, _ handlers.SQSMessage[string]) error {
@@ -267,7 +269,7 @@ type strict struct{}
 func (*strict) UnmarshalJSON([]byte) error { return &idempotent.MissingKeyError{Part: "id"} }
 
 func TestDecodersErrorIsNoMissingKey(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	handler := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[strict]) error { t.Error("ran"); return nil }, &handlers.SQSOptions{OnFailure: quiet})
 	if answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{}))); err != nil || len(reportedIDs(t, answer)) != 1 {
 		t.Errorf("%s, %v", answer, err)
@@ -276,7 +278,7 @@ func TestDecodersErrorIsNoMissingKey(t *testing.T) {
 
 func TestNullIsNoEnvelope(t *testing.T) {
 	failures := &kept{}
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[*handlers.FromSNS[string]]) error {
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[*handlers.FromSNS[string]]) error {
 		t.Error("ran")
 		return nil
 	}, &handlers.SQSOptions{OnFailure: failures.keep})

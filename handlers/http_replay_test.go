@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A repetition gets the fields that are kept as the first client got them, to
@@ -35,7 +35,7 @@ func TestReplayHasTheHeadersOfTheFirstAnswer(t *testing.T) {
 		}, "Content-Type", []string{"text/html; charset=utf-8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			protected, plain := serveHTTP(t, newExecutor(t, idempotent.NewMemory(0), nil), &handlers.HTTPOptions{StoreHeaders: []string{"X-Name"}}, c.handler)
+			protected, plain := serveHTTP(t, newExecutor(t, memory.New(0), nil), &handlers.HTTPOptions{StoreHeaders: []string{"X-Name"}}, c.handler)
 			r, body, err := post(t, plain, "k", "")
 			if err != nil || !slices.Equal(r.Header[c.field], c.want) {
 				t.Fatalf("net/http itself: %q, %v", r.Header, err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // transactional is a store that takes transactions, of which no test here
@@ -20,13 +22,13 @@ func (transactional) Commit(context.Context, string, any) error { return nil }
 // crashed leaves the record of a crashed attempt where the first record is
 // about to be created.
 func crashed(t testing.TB) transactional {
-	store := transactional{&hooked{Memory: idempotent.NewMemory(0)}}
+	store := transactional{&hooked{Store: memory.New(0)}}
 	var once sync.Once
-	store.create = func(r idempotent.Record) error {
+	store.create = func(r driver.Record) error {
 		once.Do(func() {
 			now := time.Now()
-			if err := store.Put(idempotent.Record{
-				ID: r.ID, Status: idempotent.InProgress, Owner: "crashed", Attempt: 1, Fingerprint: r.Fingerprint,
+			if err := store.Put(driver.Record{
+				ID: r.ID, Status: driver.InProgress, Owner: "crashed", Attempt: 1, Fingerprint: r.Fingerprint,
 				Lease: now.Add(-time.Hour).Truncate(time.Millisecond), Expires: now.Add(time.Hour).Truncate(time.Second),
 			}); err != nil {
 				t.Error(err)
@@ -88,9 +90,9 @@ func TestSecondRunInACallForgetsTheFirstError(t *testing.T) {
 			if run == 1 {
 				return httpReply{}, idempotent.Permanent(&declinedError{"51"})
 			}
-			store.change = func(_ idempotent.Fence, c idempotent.Change) error {
+			store.change = func(_ driver.Fence, c driver.Change) error {
 				if c.Status != "" {
-					return idempotent.ErrUnavailable
+					return driver.ErrUnavailable
 				}
 				return nil
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // httpStep is one request of a rule, and what it gets.
@@ -146,7 +147,7 @@ func TestHTTPRules(t *testing.T) {
 }
 
 func (rule httpRule) check(t *testing.T, d httpDriver) {
-	s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), rule.config), rule.options, func(_ context.Context, run int, _ string) (httpReply, error) {
+	s := newSite(t, d, newExecutor(t, memory.New(0), rule.config), rule.options, func(_ context.Context, run int, _ string) (httpReply, error) {
 		status := 201
 		if len(rule.status) > 0 {
 			status = rule.status[min(run, len(rule.status))-1]
@@ -185,7 +186,7 @@ func TestHTTPStatuses(t *testing.T) {
 	kept := map[int]bool{200: true, 201: true, 202: true, 204: true, 299: true, 301: true, 303: true, 402: true, 404: true, 405: true, 410: true, 413: true, 423: true, 451: true, 499: true,
 		400: false, 401: false, 403: false, 408: false, 409: false, 422: false, 425: false, 429: false, 500: false, 501: false, 502: false, 503: false, 504: false, 599: false}
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, _ int, body string) (httpReply, error) {
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, _ int, body string) (httpReply, error) {
 			status, err := strconv.Atoi(body)
 			if err != nil {
 				t.Error(err)

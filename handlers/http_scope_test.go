@@ -15,6 +15,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // scopeCase is one scope at one adapter: requests of one caller share their
@@ -71,7 +72,7 @@ func named(user string) (string, error) {
 func TestHTTPScopes(t *testing.T) {
 	for _, c := range scopeCases {
 		t.Run(c.name, func(t *testing.T) {
-			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			x := newExecutor(t, memory.New(0), nil)
 			for i, step := range []struct {
 				identity string
 				want     int
@@ -90,7 +91,7 @@ func TestHTTPScopes(t *testing.T) {
 }
 
 func TestHTTPTenant(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	of := func(tenant string) context.Context {
 		return lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: tenant})
 	}
@@ -108,7 +109,7 @@ func TestHTTPNoIdentity(t *testing.T) {
 	for name, send := range map[string]func(*testing.T, *idempotent.Executor, handlers.Scope, context.Context, string) int{
 		"ALB": toALB, "Middleware": toMiddleware,
 	} {
-		x := newExecutor(t, idempotent.NewMemory(0), nil)
+		x := newExecutor(t, memory.New(0), nil)
 		if got := send(t, x, handlers.NoIdentity(), t.Context(), "ada"); got != 201 {
 			t.Errorf("%s: got %d", name, got)
 		}
@@ -123,7 +124,7 @@ func TestHTTPScopeFails(t *testing.T) {
 	down := errors.New("the directory is down")
 	scope := handlers.ScopeFunc(func(context.Context, handlers.Caller) (string, error) { return "", down })
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		send := d.deploy(t, newExecutor(t, idempotent.NewMemory(0), nil), scope, func(context.Context, string) (httpReply, error) {
+		send := d.deploy(t, newExecutor(t, memory.New(0), nil), scope, func(context.Context, string) (httpReply, error) {
 			t.Error("the handler runs")
 			return httpReply{status: 201}, nil
 		}, nil)
@@ -138,7 +139,7 @@ func TestHTTPScopeFails(t *testing.T) {
 }
 
 func TestHTTPMistakesPanic(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	middleware := func(s handlers.Scope, o *handlers.HTTPOptions) func() {
 		return func() { handlers.Middleware(x, s, o) }
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A forgotten status is named at once, and not found out by whoever repeats
@@ -18,7 +18,7 @@ func TestForgottenStatusIsNamedAtTheFirstCall(t *testing.T) {
 		}
 		for _, status := range []int{0, 101, 600, -1} {
 			for _, o := range []*handlers.HTTPOptions{nil, {Store: func(status int) bool { return status == 201 }}} {
-				s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), o, func(context.Context, int, string) (httpReply, error) {
+				s := newSite(t, d, newExecutor(t, memory.New(0), nil), o, func(context.Context, int, string) (httpReply, error) {
 					return httpReply{status: status, body: "secret"}, nil
 				})
 				lines := logged(t, func() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 type withdrawal struct{ ID string }
@@ -17,7 +18,7 @@ type withdrawal struct{ ID string }
 func TestInvoke(t *testing.T) {
 	runs := 0
 	key := idempotent.Field(func(o withdrawal) string { return o.ID })
-	handler := lambda.NewHandler(handlers.Invoke(newExecutor(t, idempotent.NewMemory(0), nil), key, func(_ context.Context, o withdrawal) (string, error) {
+	handler := lambda.NewHandler(handlers.Invoke(newExecutor(t, memory.New(0), nil), key, func(_ context.Context, o withdrawal) (string, error) {
 		if runs++; o.ID == "declined" {
 			return "", idempotent.Permanent(&declinedError{"51"})
 		}

@@ -8,14 +8,14 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // TestMalformedEvents: the invocation, or the option OnFailure, names the
 // record, and its text shows nothing of what is in it.
 func TestMalformedEvents(t *testing.T) {
 	failures := &kept{}
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	sqs := handlers.SQS(x, nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{OnFailure: failures.keep})
 	sns := handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
 	kinesis := handlers.Kinesis(x, nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{OnFailure: failures.keep})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A handler that is started has as much time as the margin says, although the
@@ -22,7 +23,7 @@ func TestMarginCountsFromTheEndOfTheHandlersTime(t *testing.T) {
 	for _, reserve := range []time.Duration{0, time.Second} { // 0 is the default
 		synctest.Test(t, func(t *testing.T) {
 			s, placed := &shop{}, 0
-			handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Reserve: reserve}), nil,
+			handler := handlers.SQS(newExecutor(t, memory.New(0), &idempotent.Config{Reserve: reserve}), nil,
 				func(ctx context.Context, m handlers.SQSMessage[order]) error {
 					if err := s.place(m.Body); err != nil {
 						return err
@@ -56,7 +57,7 @@ func TestMarginCountsFromTheEndOfTheHandlersTime(t *testing.T) {
 // is neither shortened nor passed over.
 func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	s := &shop{}
 	for name, c := range map[string]struct {
 		margin, timeout time.Duration

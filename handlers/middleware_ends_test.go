@@ -16,6 +16,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // What the handler did is done, however it takes it that its answer does not
@@ -54,7 +55,7 @@ func TestMiddlewareAnswerTooLarge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
-			protected, _ := serveHTTP(t, newExecutor(t, idempotent.NewMemory(0), nil), &handlers.HTTPOptions{MaxResponseBytes: limit}, func(w http.ResponseWriter, r *http.Request) {
+			protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), &handlers.HTTPOptions{MaxResponseBytes: limit}, func(w http.ResponseWriter, r *http.Request) {
 				runs++
 				handler(w, r)
 			})
@@ -89,7 +90,7 @@ func TestMiddlewarePanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
-			protected, _ := serveHTTP(t, newExecutor(t, idempotent.NewMemory(0), nil), &handlers.HTTPOptions{MaxResponseBytes: 10}, func(w http.ResponseWriter, _ *http.Request) {
+			protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), &handlers.HTTPOptions{MaxResponseBytes: 10}, func(w http.ResponseWriter, _ *http.Request) {
 				if runs++; runs == 1 {
 					panics(w)
 				}
@@ -108,7 +109,7 @@ func TestMiddlewarePanics(t *testing.T) {
 // A client that goes away while it sends its request claims nothing.
 func TestMiddlewareClientGoneWhileSending(t *testing.T) {
 	outcomes := make(chan idempotent.Event, 1)
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) { outcomes <- e })})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) { outcomes <- e })})
 	protected, _ := serveHTTP(t, x, nil, func(http.ResponseWriter, *http.Request) { t.Error("the handler runs") })
 	conn, err := net.Dial("tcp", protected.Listener.Addr().String())
 	if err != nil {
@@ -128,7 +129,7 @@ func TestMiddlewareClientGoneWhileSending(t *testing.T) {
 // goes on, and its answer is there for the repetition.
 func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
 	started, gone, outcomes := make(chan context.Context, 2), make(chan struct{}), make(chan idempotent.Event, 2)
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) { outcomes <- e })})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) { outcomes <- e })})
 	inner := handlers.Middleware(x, handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-gone
 		if err := r.Context().Err(); err != nil {
@@ -164,7 +165,7 @@ func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
 
 // A deadline that is not the client's holds.
 func TestMiddlewareDeadlineHolds(t *testing.T) {
-	protected := handlers.Middleware(newExecutor(t, idempotent.NewMemory(0), nil), handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	protected := handlers.Middleware(newExecutor(t, memory.New(0), nil), handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > time.Minute {
 			t.Errorf("its deadline is %v, %v", deadline, ok)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // What hostile readings of the middleware found, one test each.
@@ -22,7 +23,7 @@ import (
 func onceBehind(t *testing.T, o *handlers.HTTPOptions, want int, handler http.HandlerFunc) (second *http.Response) {
 	t.Helper()
 	runs := 0
-	protected, _ := serveHTTP(t, newExecutor(t, idempotent.NewMemory(0), nil), o, func(w http.ResponseWriter, r *http.Request) {
+	protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), o, func(w http.ResponseWriter, r *http.Request) {
 		runs++
 		handler(w, r)
 	})
@@ -95,7 +96,7 @@ func TestStoreOptionPanics(t *testing.T) {
 
 // A form that was read outside is not in the body that is compared.
 func TestFormReadEarlier(t *testing.T) {
-	protected := handlers.Middleware(newExecutor(t, idempotent.NewMemory(0), nil), handlers.NoIdentity(), nil)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("ran") }))
+	protected := handlers.Middleware(newExecutor(t, memory.New(0), nil), handlers.NoIdentity(), nil)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("ran") }))
 	r := httptest.NewRequest("POST", "/pay", strings.NewReader("amount=10"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Idempotency-Key", "k")
@@ -110,7 +111,7 @@ func TestFormReadEarlier(t *testing.T) {
 
 // What is around the middleware answers for this request, not for the first.
 func TestFieldsFromAroundAreNotReplayed(t *testing.T) {
-	protected := handlers.Middleware(newExecutor(t, idempotent.NewMemory(0), nil), handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	protected := handlers.Middleware(newExecutor(t, memory.New(0), nil), handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "/1")
 	}))
 	for _, origin := range []string{"https://a", "https://b"} {
@@ -127,7 +128,7 @@ func TestFieldsFromAroundAreNotReplayed(t *testing.T) {
 
 // Without a key nothing is kept, and so nothing is limited.
 func TestUnkeyedRequestsHaveNoLimits(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	protected, _ := serveHTTP(t, x, &handlers.HTTPOptions{MaxResponseBytes: 10, MaxRequestBytes: 10}, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || idempotent.DownstreamKey(r.Context(), "charge") == "" {

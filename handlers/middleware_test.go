@@ -14,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // serveHTTP serves one handler of net/http, protected and not.
@@ -84,7 +85,7 @@ func TestMiddlewareAnswersAsNetHTTP(t *testing.T) {
 		"a form": func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.FormValue("q")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			protected, plain := serveHTTP(t, newExecutor(t, idempotent.NewMemory(0), nil), nil, handler)
+			protected, plain := serveHTTP(t, newExecutor(t, memory.New(0), nil), nil, handler)
 			want, wantBody, err := post(t, plain, "k", "body")
 			if err != nil {
 				t.Fatal(err)
@@ -109,7 +110,7 @@ func TestMiddlewareAnswersAsNetHTTP(t *testing.T) {
 func TestMiddlewareLimitsRequests(t *testing.T) {
 	runs := 0
 	observed := 0
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) {
+	x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) {
 		observed += e.RoundTrips
 	})})
 	protected, _ := serveHTTP(t, x, &handlers.HTTPOptions{MaxRequestBytes: 10}, func(w http.ResponseWriter, r *http.Request) { runs++ })
@@ -130,7 +131,7 @@ func TestMiddlewareLimitsRequests(t *testing.T) {
 // Fields that are set around the middleware are in every answer, and the
 // handler can take them away.
 func TestMiddlewareWithinOthers(t *testing.T) {
-	protect := handlers.Middleware(newExecutor(t, idempotent.NewMemory(0), nil), handlers.NoIdentity(), &handlers.HTTPOptions{MaxResponseBytes: 10})
+	protect := handlers.Middleware(newExecutor(t, memory.New(0), nil), handlers.NoIdentity(), &handlers.HTTPOptions{MaxResponseBytes: 10})
 	inner := protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Del("X-Taken")
 		if r.URL.Path == "/large" {
@@ -169,7 +170,7 @@ func TestMiddlewareWithinOthers(t *testing.T) {
 // What is not protected goes through, streams, upgrades and all.
 func TestMiddlewarePassesOthers(t *testing.T) {
 	goOn := make(chan struct{})
-	protected, _ := serveHTTP(t, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(w http.ResponseWriter, r *http.Request) {
+	protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), nil, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Method", r.Method)
 		fmt.Fprintln(w, "first")
 		if err := http.NewResponseController(w).Flush(); err != nil {
@@ -214,7 +215,7 @@ func TestMiddlewarePassesOthers(t *testing.T) {
 func TestMiddlewareWithoutServer(t *testing.T) {
 	type userKey struct{}
 	scope := handlers.RequestScope(func(r *http.Request) (string, error) { return r.Context().Value(userKey{}).(string), nil })
-	handler := handlers.Middleware(newExecutor(t, idempotent.NewMemory(0), nil), scope, nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := handlers.Middleware(newExecutor(t, memory.New(0), nil), scope, nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := idempotent.FromContext(r.Context()); !ok || idempotent.DownstreamKey(r.Context(), "charge") == "" {
 			t.Error("the handler's context has no claim")
 		}

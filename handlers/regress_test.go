@@ -15,6 +15,8 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // What hostile readings found, one test each.
@@ -28,7 +30,7 @@ func TestTypedNilFailsItsRecordAlone(t *testing.T) {
 		for _, onFailure := range []func(context.Context, *handlers.RecordError){quiet, nil} {
 			for _, concurrency := range []int{1, 4} {
 				s := &shop{}
-				handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
+				handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
 					if m.Body.Fail {
 						return err
 					}
@@ -48,7 +50,7 @@ func TestTypedNilFailsItsRecordAlone(t *testing.T) {
 // events have no sequencer.
 func TestS3EventsWithoutSequencer(t *testing.T) {
 	n := 0
-	handler := handlers.S3(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, events.S3EventRecord) error { n++; return nil }, &handlers.EventOptions{OnFailure: quiet})
+	handler := handlers.S3(newExecutor(t, memory.New(0), nil), nil, func(context.Context, events.S3EventRecord) error { n++; return nil }, &handlers.EventOptions{OnFailure: quiet})
 	tagged := func(request string) []byte {
 		return []byte(`{"Records":[{"eventSource":"aws:s3","eventTime":"2026-08-01T00:00:00.000Z","eventName":"ObjectTagging:Put","responseElements":{` + request + `},"s3":{"bucket":{"name":"b"},"object":{"key":"k","eTag":"e","versionId":"v1"}}}]}`)
 	}
@@ -82,13 +84,13 @@ func TestInnermostIDIsTheKey(t *testing.T) {
 	fanned := func(i int) []byte {
 		return []byte(strings.ReplaceAll(string(golden(t, "sqs-from-sns.json")), "000000a0-0000", fmt.Sprint("000000a0-000", i)))
 	}
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	for name, test := range map[string]struct {
 		handler any
 		event   func(i int) []byte
 	}{
-		"S3 in SNS in SQS": {handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[handlers.FromSNS[handlers.FromS3]]) error { n++; return nil }, nil), queue},
-		"S3 in SNS":        {handlers.SNS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SNSMessage[handlers.FromS3]) error { n++; return nil }, nil), topic},
+		"S3 in SNS in SQS": {handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[handlers.FromSNS[handlers.FromS3]]) error { n++; return nil }, nil), queue},
+		"S3 in SNS":        {handlers.SNS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SNSMessage[handlers.FromS3]) error { n++; return nil }, nil), topic},
 		"by a pointer":     {handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[*handlers.FromSNS[order]]) error { n++; return nil }, nil), fanned},
 	} {
 		n = 0
@@ -105,7 +107,7 @@ func TestInnermostIDIsTheKey(t *testing.T) {
 
 // What is done is acknowledged, whatever its record holds.
 func TestDoneIsDone(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	if _, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "o0"}, func(context.Context) (string, error) { return "receipt", nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -123,11 +125,11 @@ func TestDoneIsDone(t *testing.T) {
 }
 
 // unreleasable is a store that does not release.
-type unreleasable struct{ idempotent.Store }
+type unreleasable struct{ driver.Store }
 
-func (s unreleasable) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (s unreleasable) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if c.Release != 0 {
-		return idempotent.Record{}, false, errors.New("no permission")
+		return driver.Record{}, false, errors.New("no permission")
 	}
 	return s.Store.Change(ctx, f, c)
 }
@@ -135,7 +137,7 @@ func (s unreleasable) Change(ctx context.Context, f idempotent.Fence, c idempote
 // The errors of a handler's own calls, of its key function and of the store
 // may pass. What was marked permanent does not, whatever else it is.
 func TestWhatIsHopeless(t *testing.T) {
-	bank := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{MaxAttempts: 1})
+	bank := newExecutor(t, memory.New(0), &idempotent.Config{MaxAttempts: 1})
 	_, _ = idempotent.Do(t.Context(), bank, idempotent.Key{ID: "charge"}, func(context.Context) (int, error) { return 0, errOutOfStock })
 	charge := func(ctx context.Context) error {
 		_, err := idempotent.Do(ctx, bank, idempotent.Key{ID: "charge"}, func(context.Context) (int, error) { return 0, nil })
@@ -143,14 +145,14 @@ func TestWhatIsHopeless(t *testing.T) {
 	}
 	type key = func(handlers.KinesisRecord[order]) (idempotent.Key, error)
 	for name, test := range map[string]struct {
-		store  idempotent.Store
+		store  driver.Store
 		config *idempotent.Config
 		key    key
 		run    func(context.Context) error
 		want   bool
 	}{
 		"another call's unknown outcome": {run: charge},
-		"the same, and no release":       {store: unreleasable{idempotent.NewMemory(0)}, run: charge},
+		"the same, and no release":       {store: unreleasable{memory.New(0)}, run: charge},
 		"a key function that panics":     {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) { panic("not loaded") }},
 		"a key function out of time": {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) {
 			return idempotent.Key{}, context.DeadlineExceeded
@@ -174,7 +176,7 @@ func TestWhatIsHopeless(t *testing.T) {
 				taken := false
 				store := test.store
 				if store == nil {
-					store = idempotent.NewMemory(0)
+					store = memory.New(0)
 				}
 				handler := handlers.Kinesis(newExecutor(t, store, test.config), test.key, func(ctx context.Context, _ handlers.KinesisRecord[order]) error { return test.run(ctx) },
 					&handlers.KinesisOptions{OnFailure: quiet, Poison: func(context.Context, events.KinesisEventRecord, error) error { taken = true; return nil }})
@@ -193,7 +195,7 @@ func (panicky) MarshalJSON() ([]byte, error) { panic("payload") }
 func TestWaitOfTheBatchCounts(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		store, s := idempotent.NewMemory(0), &shop{}
+		store, s := memory.New(0), &shop{}
 		defer elsewhere(t, store, order{ID: "o0"})()
 		handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Wait: time.Hour}), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{Margin: 10 * time.Second, Wait: 2 * time.Second, OnFailure: quiet})
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -210,7 +212,7 @@ func TestWaitOfTheBatchCounts(t *testing.T) {
 // for starts, and what went by while keys were made counts.
 func TestMarginIsOfTheInvocation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		end := elsewhere(t, store, order{ID: "o0"})
 		time.AfterFunc(100*time.Millisecond, end)
 		byID := func(e handlers.SNSMessage[order]) (idempotent.Key, error) { return idempotent.Key{ID: e.Body.ID}, nil }
@@ -237,7 +239,7 @@ func TestMarginIsOfTheInvocation(t *testing.T) {
 // Only a message that is a test event is nothing to run for.
 func TestTestEventWithinABody(t *testing.T) {
 	n := 0
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[struct {
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[struct {
 		Order        string
 		Notification *handlers.FromS3
 	}]) error {
@@ -256,7 +258,7 @@ func TestTestEventWithinABody(t *testing.T) {
 func TestOneKeyInTwoGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shop{}
-		handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
+		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
 			time.Sleep(10 * time.Second)
 			return s.place(m.Body)
 		}, &handlers.SQSOptions{Concurrency: 2, ContinueGroups: true, OnFailure: quiet})
@@ -273,7 +275,7 @@ func TestOneKeyInTwoGroups(t *testing.T) {
 
 // A Kinesis event has fields that a DynamoDB stream's has.
 func TestEventsOfAnotherSource(t *testing.T) {
-	handler := handlers.DynamoDBStream(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, events.DynamoDBEventRecord) error { t.Error("ran"); return nil }, nil)
+	handler := handlers.DynamoDBStream(newExecutor(t, memory.New(0), nil), nil, func(context.Context, events.DynamoDBEventRecord) error { t.Error("ran"); return nil }, nil)
 	if answer, err := deliver(t.Context(), handler, golden(t, "kinesis.json")); !errors.Is(err, handlers.ErrNoRecords) {
 		t.Errorf("%s, %v", answer, err)
 	}
@@ -283,7 +285,7 @@ func TestEventsOfAnotherSource(t *testing.T) {
 // is joined to it.
 func TestPostponedIsAConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, failures := idempotent.NewMemory(0), &kept{}
+		store, failures := memory.New(0), &kept{}
 		defer elsewhere(t, store, order{ID: "o0"})()
 		handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{
 			OnFailure:  failures.keep,
@@ -300,7 +302,7 @@ func TestPostponedIsAConflict(t *testing.T) {
 
 // The hook gets the record as it came, whatever the handler did to its body.
 func TestPoisonIsAsItCame(t *testing.T) {
-	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, r handlers.KinesisRecord[[]byte]) error {
+	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, r handlers.KinesisRecord[[]byte]) error {
 		clear(r.Body)
 		return idempotent.Permanent(errOutOfStock)
 	}, &handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, r events.KinesisEventRecord, _ error) error {
@@ -318,7 +320,7 @@ func TestPoisonIsAsItCame(t *testing.T) {
 // would leave its charge.
 func TestPoisonIsNotWhatHasToBeUndone(t *testing.T) {
 	refunds := 0
-	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(ctx context.Context, _ handlers.KinesisRecord[order]) error {
+	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, _ handlers.KinesisRecord[order]) error {
 		_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { return "", nil },
 			func(context.Context, string) error {
 				if refunds++; refunds == 1 {

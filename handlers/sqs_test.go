@@ -15,6 +15,8 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func orderID(m handlers.SQSMessage[order]) (idempotent.Key, error) {
@@ -22,7 +24,7 @@ func orderID(m handlers.SQSMessage[order]) (idempotent.Key, error) {
 }
 
 // elsewhere runs an order in another process until the test lets it end.
-func elsewhere(t *testing.T, store idempotent.Store, o order) (end func()) {
+func elsewhere(t *testing.T, store driver.Store, o order) (end func()) {
 	x := newExecutor(t, store, nil)
 	begun, let, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -53,7 +55,7 @@ func TestTenMessages(t *testing.T) {
 						want = append(want, batch[i].MessageId)
 					}
 				}
-				store, s := idempotent.NewMemory(0), &shop{}
+				store, s := memory.New(0), &shop{}
 				defer elsewhere(t, store, order{ID: "o2"})()
 				defer elsewhere(t, store, order{ID: "o5"})()
 				handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{Concurrency: concurrency, OnFailure: quiet})
@@ -85,7 +87,7 @@ func TestMessageWaitsForItsTwin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, s := idempotent.NewMemory(0), &shop{}
+				store, s := memory.New(0), &shop{}
 				end := elsewhere(t, store, order{ID: "o0"})
 				time.AfterFunc(test.twin, end)
 				handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{Wait: test.wait, OnFailure: quiet})
@@ -105,7 +107,7 @@ func TestMessageWaitsForItsTwin(t *testing.T) {
 
 func TestVisibilityOfARunningTwin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, s := idempotent.NewMemory(0), &shop{}
+		store, s := memory.New(0), &shop{}
 		defer elsewhere(t, store, order{ID: "o1"})() // its lease is 1 min
 		moved := map[string]time.Duration{}
 		failures := &kept{}
@@ -137,7 +139,7 @@ func TestOneKeyTwiceInABatch(t *testing.T) {
 	for _, concurrency := range []int{1, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &shop{}
-			handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
+			handler := handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, func(_ context.Context, m handlers.SQSMessage[order]) error {
 				time.Sleep(time.Minute) // longer than the wait for a twin elsewhere
 				return s.place(m.Body)
 			}, &handlers.SQSOptions{Concurrency: concurrency, OnFailure: quiet})
@@ -155,7 +157,7 @@ func TestOneKeyTwiceInABatch(t *testing.T) {
 // run once, and reported each time.
 func TestPoisonRunsOnce(t *testing.T) {
 	s, failures := &shop{}, &kept{}
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.keep})
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.keep})
 	undecodable := message("m1", order{})
 	undecodable.Body = `{"id": 4711000815}`
 	for range 5 {
@@ -177,7 +179,7 @@ func TestPoisonRunsOnce(t *testing.T) {
 func TestBodies(t *testing.T) {
 	type text = handlers.SQSMessage[string]
 	s := &shop{}
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	plain := handlers.SQS(x, nil, func(_ context.Context, m text) error { return s.place(order{ID: m.Body}) }, nil)
 	m := message("m0", order{})
 	m.Body = "not JSON"
@@ -206,7 +208,7 @@ func TestBodies(t *testing.T) {
 
 func TestRawDeliveryIsNoEnvelope(t *testing.T) {
 	failures := &kept{}
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[handlers.FromSNS[order]]) error {
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[handlers.FromSNS[order]]) error {
 		t.Error("ran")
 		return nil
 	}, &handlers.SQSOptions{OnFailure: failures.keep})
@@ -219,7 +221,7 @@ func TestRawDeliveryIsNoEnvelope(t *testing.T) {
 // Without raw delivery, a body is an envelope in which an order has no field.
 func TestEnvelopeIsNoBody(t *testing.T) {
 	failures := &kept{}
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	refused := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[order]) error { t.Error("ran"); return nil }, &handlers.SQSOptions{OnFailure: failures.keep})
 	answer, err := deliver(t.Context(), refused, golden(t, "sqs-from-sns.json"))
 	if err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.failed[0], handlers.ErrDecode) || !strings.Contains(failures.failed[0].Error(), "FromSNS") {
@@ -227,9 +229,9 @@ func TestEnvelopeIsNoBody(t *testing.T) {
 	}
 	runs := 0
 	for name, asked := range map[string]any{
-		"the envelope": handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[events.SNSEntity]) error { runs++; return nil }, nil),
-		"its text":     handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[string]) error { runs++; return nil }, nil),
-		"a map":        handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.SQSMessage[map[string]any]) error { runs++; return nil }, nil),
+		"the envelope": handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[events.SNSEntity]) error { runs++; return nil }, nil),
+		"its text":     handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[string]) error { runs++; return nil }, nil),
+		"a map":        handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[map[string]any]) error { runs++; return nil }, nil),
 	} {
 		if answer, err := deliver(t.Context(), asked, golden(t, "sqs-from-sns.json")); err != nil || len(reportedIDs(t, answer)) != 0 {
 			t.Errorf("%s: %s, %v", name, answer, err)
@@ -243,7 +245,7 @@ func TestEnvelopeIsNoBody(t *testing.T) {
 // SNS that sends twice makes two queue messages with one notification.
 func TestInnerIDIsTheKey(t *testing.T) {
 	s := &shop{}
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[handlers.FromSNS[order]]) error {
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[handlers.FromSNS[order]]) error {
 		return s.place(m.Body.Body)
 	}, nil)
 	text := golden(t, "sqs-from-sns.json")
@@ -260,7 +262,7 @@ func TestInnerIDIsTheKey(t *testing.T) {
 // none of it. The others run all the same, so that the retry has less to do.
 func TestMessageWithoutID(t *testing.T) {
 	s := &shop{}
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
 	for range 2 {
 		answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"}), message("", order{ID: "o1"}), message("m2", order{ID: "o2"})))
 		var batch *handlers.BatchError
@@ -274,7 +276,7 @@ func TestMessageWithoutID(t *testing.T) {
 func TestOutOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, failures := &shop{}, &kept{}
-		handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
+		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
 			time.Sleep(4 * time.Second)
 			return s.place(m.Body)
 		}, &handlers.SQSOptions{Margin: 3 * time.Second, OnFailure: failures.keep})
@@ -298,7 +300,7 @@ func TestOutOfTime(t *testing.T) {
 func TestShortTimeoutsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shop{}
-		handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.SQSMessage](s), nil)
+		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
 		defer cancel()
 		if answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{ID: "o0"}))); err != nil || len(reportedIDs(t, answer)) != 0 {
@@ -311,7 +313,7 @@ func TestShortTimeoutsStart(t *testing.T) {
 func TestPanicFailsItsMessageAlone(t *testing.T) {
 	for _, concurrency := range []int{1, 8} {
 		s, failures := &shop{}, &kept{}
-		handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{Concurrency: concurrency, OnFailure: failures.keep})
+		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{Concurrency: concurrency, OnFailure: failures.keep})
 		for range 2 {
 			answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o1", Panic: true}), message("m2", order{ID: "o2"})))
 			if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1"}) {
@@ -332,7 +334,7 @@ type panicky struct{}
 func (*panicky) UnmarshalJSON([]byte) error { panic("decoder") }
 
 func TestPanicsAroundTheHandler(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	for name, handler := range map[string]any{
 		"key":     handlers.SQS(x, func(handlers.SQSMessage[order]) (idempotent.Key, error) { panic("key") }, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{OnFailure: quiet}),
 		"decoder": handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[panicky]) error { return nil }, &handlers.SQSOptions{OnFailure: quiet}),
@@ -347,7 +349,7 @@ func TestPanicsAroundTheHandler(t *testing.T) {
 // A goroutine that ends itself leaves no error behind. That must not look like
 // success.
 func TestGoexitIsNoSuccess(t *testing.T) {
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
 		if m.Body.Fail {
 			runtime.Goexit()
 		}
@@ -360,7 +362,7 @@ func TestGoexitIsNoSuccess(t *testing.T) {
 }
 
 func TestErrorIfAllFailed(t *testing.T) {
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{ErrorIfAllFailed: true, OnFailure: quiet})
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{ErrorIfAllFailed: true, OnFailure: quiet})
 	bad := []events.SQSMessage{message("m0", order{ID: "o0", Fail: true}), message("m1", order{ID: "o1", Fail: true})}
 	if _, err := deliver(t.Context(), handler, sqsEvent(t, bad...)); !errors.Is(err, errOutOfStock) {
 		t.Errorf("all failed: %v", err)
@@ -374,7 +376,7 @@ func TestErrorIfAllFailed(t *testing.T) {
 // A store that is not there fails every message, and loses none.
 func TestStoreIsDown(t *testing.T) {
 	s := &shop{}
-	handler := handlers.SQS(newExecutor(t, idempotent.NewMemory(1), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
+	handler := handlers.SQS(newExecutor(t, memory.New(1), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
 	answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})))
 	if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1", "m2"}) {
 		t.Errorf("%s, %v", answer, err)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // hotel counts what a saga does.
@@ -69,7 +71,7 @@ func TestStatusErrorUndoesTheSagaAndIsReplayed(t *testing.T) {
 		forEachHTTP(t, func(t *testing.T, d httpDriver) {
 			var h hotel
 			var observed []idempotent.Event
-			store := &hooked{Memory: idempotent.NewMemory(0)}
+			store := &hooked{Store: memory.New(0)}
 			x := newExecutor(t, store, &idempotent.Config{Observer: observer(func(e idempotent.Event) { observed = append(observed, e) })})
 			s := newSite(t, d, x, nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
 				if err := h.hold(ctx); err != nil {
@@ -87,7 +89,7 @@ func TestStatusErrorUndoesTheSagaAndIsReplayed(t *testing.T) {
 			s.ran(1)
 			h.check(t, 1, 1)
 			r, err := store.Get(t.Context(), store.last.ID)
-			if err != nil || r.Status != idempotent.Failed || leaks(string(r.Data), "secret") {
+			if err != nil || r.Status != driver.Failed || leaks(string(r.Data), "secret") {
 				t.Errorf("%s: stored %+v %s, %v", name, r, r.Data, err)
 			}
 			if e := observed[0]; e.ErrorType() != "*handlers.StatusError" || !e.Permanent || !leaks(e.Err.Error(), "secret: 51") {
@@ -103,7 +105,7 @@ func TestStatusErrorThatIsNotStoredReleasesTheKey(t *testing.T) {
 		for status, counts := range map[int]bool{429: false, 400: false, 503: true, 500: true, 0: true, 200: true, 600: true} {
 			for _, attempts := range []int{0, 1} {
 				var h hotel
-				s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{MaxAttempts: attempts}), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
+				s := newSite(t, d, newExecutor(t, memory.New(0), &idempotent.Config{MaxAttempts: attempts}), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
 					if err := h.hold(ctx); err != nil || run > 1 {
 						return httpReply{status: 201}, err
 					}
@@ -131,7 +133,7 @@ func TestStatusErrorThatIsNotStoredReleasesTheKey(t *testing.T) {
 // again.
 func TestPermanentStatusErrorIsStored(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
 			return httpReply{}, idempotent.Permanent(&handlers.StatusError{Status: 503, Detail: "Closed.", RetryAfter: time.Second})
 		})
 		first, again := s.get(k), s.get(k)
@@ -149,7 +151,7 @@ func TestPermanentStatusErrorIsStored(t *testing.T) {
 func TestUnfinishedUndoingIsAnsweredWith503(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		h := hotel{undoes: errors.New("secret: the hotel does not answer")}
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
 			if err := h.hold(ctx); err != nil {
 				return httpReply{}, err
 			}
@@ -172,7 +174,7 @@ func TestUnfinishedUndoingIsAnsweredWith503(t *testing.T) {
 // Such an error of a call within the handler says nothing of this call.
 func TestUnfinishedUndoingOfAnotherCallIsTheHandlersError(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
 			return httpReply{}, &idempotent.CompensationError{Step: "of another call", Err: errors.New("secret")}
 		})
 		r, err := s.send(t.Context(), k)
@@ -189,13 +191,13 @@ func TestUnfinishedUndoingOfAnotherCallIsTheHandlersError(t *testing.T) {
 // A call within the handler that replays a StatusError is answered as the one
 // that has failed with it.
 func TestStatusErrorOfACallWithinIsTheAnswer(t *testing.T) {
-	inner := newExecutor(t, idempotent.NewMemory(0), nil)
+	inner := newExecutor(t, memory.New(0), nil)
 	charge := func(ctx context.Context) (string, error) { return "", idempotent.Permanent(declined()) }
 	if _, err := idempotent.Do(t.Context(), inner, idempotent.Key{ID: "charge"}, charge); err == nil {
 		t.Fatal("charged")
 	}
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
 			_, err := idempotent.Do(ctx, inner, idempotent.Key{ID: "charge"}, charge)
 			return httpReply{}, err
 		})
@@ -212,7 +214,7 @@ func TestStatusErrorOfACallWithinIsTheAnswer(t *testing.T) {
 func TestStatusErrorOfARequestThatIsNotProtected(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		var h hotel
-		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+		x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 		s := newSite(t, d, x, nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
 			if err := h.hold(ctx); err != nil {
 				return httpReply{}, err
@@ -236,7 +238,7 @@ func TestStatusErrorOfAScope(t *testing.T) {
 	})
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		d.scope = func() handlers.Scope { return scope }
-		s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, created)
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, created)
 		r := s.get(k)
 		if _, detail := isProblem(t, r, 401); detail != "Sign in." {
 			t.Errorf("got %+v", r)
@@ -249,7 +251,7 @@ func TestStatusErrorOfAScope(t *testing.T) {
 func TestStatusErrorIsCutForAllAlike(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		for i, text := range []string{strings.Repeat("é", 5000), strings.Repeat("<", 5000), strings.Repeat("a\xff", 5000)} {
-			s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
+			s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
 				return httpReply{}, &handlers.StatusError{Status: 402, Type: text, Title: text, Detail: text}
 			})
 			first, again := s.get(k), s.get(k)
@@ -263,7 +265,7 @@ func TestStatusErrorIsCutForAllAlike(t *testing.T) {
 // A record that had no room for the message has the status.
 func TestStatusErrorWhoseMessageWasShortened(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
-		store := &hooked{Memory: idempotent.NewMemory(0)}
+		store := &hooked{Store: memory.New(0)}
 		s := newSite(t, d, newExecutor(t, store, nil), nil, func(context.Context, int, string) (httpReply, error) {
 			return httpReply{}, declined()
 		})
@@ -272,7 +274,7 @@ func TestStatusErrorWhoseMessageWasShortened(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store.plant(t, func(r *idempotent.Record) { r.Status, r.Lease, r.Data = idempotent.Failed, time.Time{}, data })
+		store.plant(t, func(r *driver.Record) { r.Status, r.Lease, r.Data = driver.Failed, time.Time{}, data })
 		if r := s.get(k); r.status != 402 || r.body != `{"type":"about:blank","title":"Payment Required","status":402}` {
 			t.Errorf("got %+v", r)
 		}
@@ -285,7 +287,7 @@ func TestStoredErrorThatLeavesSagaStepsIsWarnedOfOnce(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		for status, want := range map[int]int{402: 1, 201: 0, 503: 0} {
 			var h hotel
-			s := newSite(t, d, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(ctx context.Context, _ int, body string) (httpReply, error) {
+			s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, _ int, body string) (httpReply, error) {
 				if body != "nothing" {
 					if err := h.hold(ctx); err != nil {
 						return httpReply{}, err
@@ -314,7 +316,7 @@ func TestStoredErrorThatLeavesSagaStepsIsWarnedOfOnce(t *testing.T) {
 }
 
 func TestFailWithoutAnErrorPanics(t *testing.T) {
-	protected, _ := serveHTTP(t, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(w http.ResponseWriter, r *http.Request) { handlers.Fail(w, r, nil) })
+	protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), nil, func(w http.ResponseWriter, r *http.Request) { handlers.Fail(w, r, nil) })
 	if r, _, err := post(t, protected, "k", ""); err == nil {
 		t.Errorf("the connection is not cut: %v", r)
 	}
@@ -323,7 +325,7 @@ func TestFailWithoutAnErrorPanics(t *testing.T) {
 // Of several errors the first counts, and others quote nothing.
 func TestFailWithOtherErrors(t *testing.T) {
 	runs := 0
-	protected, plain := serveHTTP(t, newExecutor(t, idempotent.NewMemory(0), nil), nil, func(w http.ResponseWriter, r *http.Request) {
+	protected, plain := serveHTTP(t, newExecutor(t, memory.New(0), nil), nil, func(w http.ResponseWriter, r *http.Request) {
 		runs++
 		handlers.Fail(w, r, errors.New("secret"))
 		if r.URL.Path != "" && runs != 3 {

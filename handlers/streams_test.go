@@ -18,6 +18,8 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // kinesisEvent has a record for each order, with the partition keys given.
@@ -61,7 +63,7 @@ func TestKinesisPartitionKeys(t *testing.T) {
 		takes := map[string]time.Duration{"a0": 4 * time.Second, "b1": time.Second, "b2": time.Second, "a3": time.Second, "c4": 0, "a5": 0, "b6": 0}
 		var mu sync.Mutex
 		var ran []string
-		handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, r handlers.KinesisRecord[order]) error {
+		handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, r handlers.KinesisRecord[order]) error {
 			time.Sleep(takes[r.Body.ID])
 			mu.Lock()
 			defer mu.Unlock()
@@ -95,7 +97,7 @@ func TestKinesisPartitionKeys(t *testing.T) {
 func TestConcurrencyIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running, most atomic.Int64
-		handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(context.Context, handlers.KinesisRecord[order]) error {
+		handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.KinesisRecord[order]) error {
 			now := running.Add(1)
 			if now > most.Load() {
 				most.Store(now)
@@ -118,7 +120,7 @@ func TestPoisonHook(t *testing.T) {
 	var taken []string
 	var refuse error
 	s := &shop{}
-	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{
+	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{
 		OnFailure: quiet,
 		Poison: func(_ context.Context, r events.KinesisEventRecord, err error) error {
 			taken = append(taken, fmt.Sprintf("%s %T", r.Kinesis.SequenceNumber, err))
@@ -148,7 +150,7 @@ func TestPoisonHook(t *testing.T) {
 }
 
 func TestPoisonHookPanics(t *testing.T) {
-	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
+	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
 		OnFailure: quiet, Concurrency: 8,
 		Poison: func(context.Context, events.KinesisEventRecord, error) error { panic("hook") },
 	})
@@ -161,13 +163,13 @@ func TestPoisonHookPanics(t *testing.T) {
 // What the store is to blame for, or a twin, is not the record's fault.
 func TestPoisonHookIsNotForPassingTroubles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, full := idempotent.NewMemory(0), idempotent.NewMemory(1)
+		store, full := memory.New(0), memory.New(1)
 		defer elsewhere(t, store, order{ID: "o0"})()
 		defer elsewhere(t, full, order{ID: "another"})()
 		byID := func(r handlers.KinesisRecord[order]) (idempotent.Key, error) {
 			return idempotent.Key{ID: r.Body.ID}, nil
 		}
-		for _, store := range []idempotent.Store{store, full} {
+		for _, store := range []driver.Store{store, full} {
 			handler := handlers.Kinesis(newExecutor(t, store, nil), byID, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
 				OnFailure: quiet, Wait: time.Second,
 				Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
@@ -185,7 +187,7 @@ func TestPoisonHookIsNotForPassingTroubles(t *testing.T) {
 
 func TestStreamRecordWithoutSequenceNumber(t *testing.T) {
 	s := &shop{}
-	handler := handlers.Kinesis(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{OnFailure: quiet})
+	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{OnFailure: quiet})
 	event := kinesisEvent(t, "aaa", order{ID: "o0"}, order{ID: "o1", Fail: true}, order{ID: "o2"})
 	event.Records[1].Kinesis.SequenceNumber = ""
 	answer, err := deliver(t.Context(), handler, marshal(t, event))
@@ -199,7 +201,7 @@ func TestDynamoDBStreamItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var ran []string
-		handler := handlers.DynamoDBStream(newExecutor(t, idempotent.NewMemory(0), nil), nil, func(_ context.Context, r events.DynamoDBEventRecord) error {
+		handler := handlers.DynamoDBStream(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, r events.DynamoDBEventRecord) error {
 			if r.EventName == "INSERT" {
 				time.Sleep(time.Second)
 			}
@@ -224,7 +226,7 @@ func kafkaEvent(records map[string][]events.KafkaRecord) events.KafkaEvent {
 }
 
 func TestKafkaTombstones(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	event := marshal(t, kafkaEvent(map[string][]events.KafkaRecord{"orders-0": {kafkaRecord(0, 1, ""), kafkaRecord(0, 2, `{"id":"o2"}`)}}))
 	var got []string
 	handler := handlers.Kafka(x, nil, func(_ context.Context, r handlers.KafkaRecord[*order]) error {
@@ -238,7 +240,7 @@ func TestKafkaTombstones(t *testing.T) {
 	if answer, err := deliver(t.Context(), handler, event); err != nil || answer != streamAnswer("") || !slices.Equal(got, []string{"deleted", "o2"}) {
 		t.Errorf("%s, %v, got %v", answer, err, got)
 	}
-	values := handlers.Kafka(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: quiet})
+	values := handlers.Kafka(newExecutor(t, memory.New(0), nil), nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: quiet})
 	if answer, err := deliver(t.Context(), values, event); err != nil || answer != `{"batchItemFailures":[{"itemIdentifier":{"partition":"orders-0","offset":1}}]}` {
 		t.Errorf("a body that cannot be nil: %s, %v", answer, err)
 	}
@@ -250,7 +252,7 @@ func TestKafkaRecordOutOfPlace(t *testing.T) {
 		"null":            {"orders-0": {{}}},
 		"wrong partition": {"orders-0": {kafkaRecord(1, 5, `{"id":"o","fail":true}`)}},
 	} {
-		handler := handlers.Kafka(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: quiet})
+		handler := handlers.Kafka(newExecutor(t, memory.New(0), nil), nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: quiet})
 		answer, err := deliver(t.Context(), handler, marshal(t, kafkaEvent(records)))
 		if err == nil || !strings.Contains(err.Error(), "kafka record 0: ") {
 			t.Errorf("%s: %s, %v", name, answer, err)
@@ -262,7 +264,7 @@ func TestKafkaRecordOutOfPlace(t *testing.T) {
 // servers in any order.
 func TestKafkaClusters(t *testing.T) {
 	s := &shop{}
-	handler := handlers.Kafka(newExecutor(t, idempotent.NewMemory(0), nil), nil, place[events.KafkaRecord](s), nil)
+	handler := handlers.Kafka(newExecutor(t, memory.New(0), nil), nil, place[events.KafkaRecord](s), nil)
 	records := map[string][]events.KafkaRecord{"orders-0": {kafkaRecord(0, 1, `{"id":"o"}`)}}
 	for _, servers := range []string{"a:9092,b:9092", "b:9092,a:9092", "c:9092"} {
 		event := marshal(t, events.KafkaEvent{BootstrapServers: servers, Records: records})

@@ -8,12 +8,12 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // There is no answer of its that could be given in full.
 func TestHandlerThatReturnsAnUnstoredErrorHasFailed(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	w := postKeyed(handlers.Middleware(x, handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handlers.Fail(w, r, &handlers.UnstoredError{Status: 500})
 	})))

@@ -34,8 +34,8 @@ func (x *Executor) Seals() bool { return x.config.Sealer != nil }
 // it failed for good. It is 0 outside of a call. Adapters use it whose handlers
 // report a failure in what they return.
 func FinishedSagaSteps(ctx context.Context) int {
-	in, ok := ctx.Value(insideKey{}).(*inside)
-	if !ok {
+	in := insideOf(ctx)
+	if in == nil {
 		return 0
 	}
 	return len(in.steps.toUndo())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The deadline that an adapter is told is the one that the handler then has.
@@ -29,7 +30,7 @@ func TestHandlerDeadlineIsTheHandlers(t *testing.T) {
 			t.Setenv("AWS_LAMBDA_FUNCTION_NAME", c.function)
 			t.Setenv("ONCE_DISABLED", c.disabled)
 			synctest.Test(t, func(t *testing.T) {
-				x := newExecutor(t, idempotent.NewMemory(0), &c.config)
+				x := newExecutor(t, memory.New(0), &c.config)
 				ctx, cancel := t.Context(), func() {}
 				if c.invocation > 0 {
 					ctx, cancel = context.WithTimeout(ctx, c.invocation)
@@ -54,10 +55,10 @@ func TestHandlerDeadlineIsTheHandlers(t *testing.T) {
 }
 
 func TestSealsWithASealerAlone(t *testing.T) {
-	if newExecutor(t, idempotent.NewMemory(0), nil).Seals() {
+	if newExecutor(t, memory.New(0), nil).Seals() {
 		t.Error("without a Sealer")
 	}
-	if !newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Sealer: struct{ idempotent.Sealer }{}}).Seals() {
+	if !newExecutor(t, memory.New(0), &idempotent.Config{Sealer: struct{ idempotent.Sealer }{}}).Seals() {
 		t.Error("with a Sealer")
 	}
 }
@@ -66,7 +67,7 @@ func TestFinishedSagaStepsAreCounted(t *testing.T) {
 	if n := idempotent.FinishedSagaSteps(t.Context()); n != 0 {
 		t.Errorf("%d outside of a call", n)
 	}
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"car": errCrash}}
 	for range 2 { // the second attempt is given the steps of the first
 		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
@@ -96,7 +97,7 @@ func (e *publicError) Error() string          { return "declined: " + e.cause.Er
 func (e *publicError) FailureMessage() string { return "declined" }
 
 func TestFailureMessageIsStoredInPlaceOfTheText(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	fails := failsWith(idempotent.Permanent(&publicError{errCrash}))
 	if _, _, err := do(t.Context(), x, fails); err == nil || err.Error() != "declined: "+errCrash.Error() {
 		t.Errorf("the first caller got %v", err)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func panics(t *testing.T, what string, fn func()) {
@@ -43,7 +45,7 @@ func TestAttachNotWithinAStep(t *testing.T) {
 			return "", soldOut()
 		})
 	})
-	if r := stored(t, b); r.Status != idempotent.InProgress {
+	if r := stored(t, b); r.Status != driver.InProgress {
 		t.Errorf("%s, with a refund that was not booked", r.Status)
 	}
 }
@@ -73,8 +75,8 @@ func TestAttachSaysWhatAUnitTestNeeds(t *testing.T) {
 		want string
 		call func()
 	}{
-		"in memory": {"*idempotent.Memory", func() {
-			do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+		"in memory": {"*memory.Store", func() {
+			do(t.Context(), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 				book(ctx, "x")
 				return "", nil
 			})

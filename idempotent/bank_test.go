@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // bank is a store with transactions: what handlers attach is booked together
 // with the record, or neither is.
 type bank struct {
-	*idempotent.Memory
+	*memory.Store
 	mu     sync.Mutex
 	booked []string
 	// The hooks of the writes that carry an attachment. after is called when
@@ -29,17 +30,17 @@ type entry struct {
 	sealed  int
 }
 
-func (e *entry) Seal() (bool, error) { e.sealed++; return e.what == "", e.sealErr }
+func (e *entry) Freeze() (bool, error) { e.sealed++; return e.what == "", e.sealErr }
 
 func book(ctx context.Context, what string) *entry {
-	e := idempotent.Attach(ctx, func() *entry { return &entry{} })
+	e := driver.Attach(ctx, func() *entry { return &entry{} })
 	e.what = what
 	return e
 }
 
-func newBank() *bank { return &bank{Memory: idempotent.NewMemory(0)} }
+func newBank() *bank { return &bank{Store: memory.New(0)} }
 
-func (b *bank) with(with any, write func(over *idempotent.Record) (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+func (b *bank) with(with any, write func(over *driver.Record) (driver.Record, bool, error)) (driver.Record, bool, error) {
 	e, ok := with.(*entry)
 	if !ok {
 		return write(nil)
@@ -48,7 +49,7 @@ func (b *bank) with(with any, write func(over *idempotent.Record) (idempotent.Re
 	defer b.mu.Unlock()
 	if b.before != nil {
 		if err := b.before(e); err != nil {
-			return idempotent.Record{}, false, err
+			return driver.Record{}, false, err
 		}
 	}
 	r, won, err := write(nil)
@@ -61,33 +62,33 @@ func (b *bank) with(with any, write func(over *idempotent.Record) (idempotent.Re
 	return r, won && err == nil, err
 }
 
-func (b *bank) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+func (b *bank) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	if e, ok := with.(*entry); ok && e.refused != nil {
-		if met, err := b.Get(ctx, r.ID); err != nil || !met.Over(over) {
+		if met, err := b.Get(ctx, r.ID); err != nil || !met.Expired(over) {
 			return met, false, err
 		}
-		return idempotent.Record{}, false, &idempotent.Rejected{Err: e.refused}
+		return driver.Record{}, false, &driver.Rejected{Err: e.refused}
 	}
-	return b.with(with, func(*idempotent.Record) (idempotent.Record, bool, error) { return b.Memory.Create(ctx, r, over, nil) })
+	return b.with(with, func(*driver.Record) (driver.Record, bool, error) { return b.Store.Create(ctx, r, over, nil) })
 }
 
-func (b *bank) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (b *bank) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if e, ok := c.With.(*entry); ok && e.refused != nil {
-		if met, err := b.Get(ctx, f.ID); err != nil || met.Owner != f.Owner || met.Status != idempotent.InProgress {
+		if met, err := b.Get(ctx, f.ID); err != nil || met.Owner != f.Owner || met.Status != driver.InProgress {
 			return met, false, err
 		}
-		return idempotent.Record{}, false, &idempotent.Rejected{Err: e.refused}
+		return driver.Record{}, false, &driver.Rejected{Err: e.refused}
 	}
 	with := c.With
 	c.With = nil
-	return b.with(with, func(*idempotent.Record) (idempotent.Record, bool, error) { return b.Memory.Change(ctx, f, c) })
+	return b.with(with, func(*driver.Record) (driver.Record, bool, error) { return b.Store.Change(ctx, f, c) })
 }
 
 func (b *bank) Commit(_ context.Context, _ string, with any) error {
 	if e := with.(*entry); e.refused != nil {
-		return &idempotent.Rejected{Err: e.refused}
+		return &driver.Rejected{Err: e.refused}
 	}
-	_, _, err := b.with(with, func(*idempotent.Record) (idempotent.Record, bool, error) { return idempotent.Record{}, true, nil })
+	_, _, err := b.with(with, func(*driver.Record) (driver.Record, bool, error) { return driver.Record{}, true, nil })
 	return err
 }
 

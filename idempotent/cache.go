@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"container/list"
+	"github.com/lambda-once/once/idempotent/driver"
 	"sync"
 	"time"
 )
@@ -25,26 +26,26 @@ func newCache(entries, bytes int) *cache {
 // get gives a record whose retention lasts beyond ahead: the caller's time
 // plus its clock skew, so that this process never replays what another already
 // counts as gone.
-func (c *cache) get(id string, ahead time.Time) (Record, bool) {
+func (c *cache) get(id string, ahead time.Time) (driver.Record, bool) {
 	if c == nil {
-		return Record{}, false
+		return driver.Record{}, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.byID[id]
 	if !ok {
-		return Record{}, false
+		return driver.Record{}, false
 	}
-	r := e.Value.(Record)
+	r := e.Value.(driver.Record)
 	if !r.Expires.IsZero() && !ahead.Before(r.Expires) {
 		c.remove(e)
-		return Record{}, false
+		return driver.Record{}, false
 	}
 	c.order.MoveToFront(e)
 	return r, true
 }
 
-func (c *cache) put(r Record) {
+func (c *cache) put(r driver.Record) {
 	if c == nil || weight(r) > c.maxBytes {
 		return
 	}
@@ -61,13 +62,13 @@ func (c *cache) put(r Record) {
 }
 
 func (c *cache) remove(e *list.Element) {
-	r := c.order.Remove(e).(Record)
+	r := c.order.Remove(e).(driver.Record)
 	delete(c.byID, r.ID)
 	c.bytes -= weight(r)
 }
 
 // weight is about what an entry takes in memory.
-func weight(r Record) int {
+func weight(r driver.Record) int {
 	const overhead = 400 // the record itself, its list element and map entry
 	return overhead + 2*len(r.ID) + len(r.Data) + len(r.Fingerprint) + len(r.Owner) + len(r.Payload) + len(r.Unavailable)
 }

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func TestCacheReplaysWithoutTheStore(t *testing.T) {
 	for _, end := range []error{nil, idempotent.Permanent(errors.New("final"))} {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{CacheEntries: 10})
 		first, _, firstErr := do(t.Context(), x, func(context.Context) (string, error) {
 			if end != nil {
@@ -47,7 +48,7 @@ func TestCacheReplaysWithoutTheStore(t *testing.T) {
 // earlier by as much.
 func TestCacheDropsBeforeTheStoreDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{CacheEntries: 10, Retention: time.Hour, ClockSkew: 5 * time.Second})
 		if _, _, err := do(t.Context(), x, returns("first")); err != nil {
 			t.Fatal(err)
@@ -73,7 +74,7 @@ func TestCacheIsBounded(t *testing.T) {
 		}
 		return event.Cached
 	}
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{CacheEntries: 2})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{CacheEntries: 2})
 	for _, step := range []struct {
 		key    int
 		cached bool
@@ -82,7 +83,7 @@ func TestCacheIsBounded(t *testing.T) {
 			t.Errorf("entries: key %d cached: %v", step.key, got)
 		}
 	}
-	y := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{CacheEntries: 1000, CacheBytes: 20_000})
+	y := newExecutor(t, memory.New(0), &idempotent.Config{CacheEntries: 1000, CacheBytes: 20_000})
 	for i := range 10 {
 		call(y, i, 5_000)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // call is one call of Do on its way through the protocol.
@@ -18,7 +20,7 @@ type call struct {
 	event Event
 	// finished is the record that answered the call, for the cache and for
 	// those who joined it; nil while there is no answer that others may have.
-	finished *Record
+	finished *driver.Record
 	// claims says that the call has gone for a claim: not twice, if it comes
 	// back to a record in other hands.
 	claims bool
@@ -42,7 +44,7 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	// Deferred, so that a panic of the handler is observed too.
 	var e ending
 	defer func() {
-		outer, _ := ctx.Value(insideKey{}).(*inside)
+		outer := insideOf(ctx)
 		outer.gets(e.err)
 		c.report(ctx, e)
 	}()
@@ -122,7 +124,7 @@ func (c *call) bypass(ctx context.Context) ending {
 		}
 	}()
 	in := c.inside(ctx, nil)
-	with, err := in.sealed(c.openly(ctx, in, c.work.run))
+	with, err := in.frozen(c.openly(ctx, in, c.work.run))
 	if with != nil {
 		refused, e := c.commitAlone(ctx, in, with)
 		if refused == nil {
@@ -151,7 +153,7 @@ func (c *call) openly(ctx context.Context, in *inside, fn func(context.Context) 
 }
 
 // answerFrom gives the caller what a finished record holds.
-func (c *call) answerFrom(ctx context.Context, record Record) ending {
+func (c *call) answerFrom(ctx context.Context, record driver.Record) ending {
 	if record.Fingerprint != "" && c.fingerprint != "" && record.Fingerprint != c.fingerprint {
 		return ending{OutcomeMismatch, &KeyReusedError{KeyHash: c.hash}}
 	}
@@ -160,24 +162,24 @@ func (c *call) answerFrom(ctx context.Context, record Record) ending {
 }
 
 // share keeps a finished record for those who may use it.
-func (c *call) share(record Record) {
+func (c *call) share(record driver.Record) {
 	if c.x.cache != nil || c.x.flights != nil {
 		kept := record
 		c.finished = &kept
 	}
 }
 
-func (c *call) decode(ctx context.Context, record Record) error {
-	if record.Status == Completed && !c.work.hasResult() {
+func (c *call) decode(ctx context.Context, record driver.Record) error {
+	if record.Status == driver.Completed && !c.work.hasResult() {
 		return nil
 	}
 	data, err := c.disclosed(ctx, record)
 	if err != nil {
 		failed := unavailable(c.hash, err)
-		failed.Failed = record.Status == Failed
+		failed.Failed = record.Status == driver.Failed
 		return failed
 	}
-	if record.Status == Failed {
+	if record.Status == driver.Failed {
 		replayed, err := decodeFailure(data)
 		if err != nil {
 			return &ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: "the stored error does not decode", Err: err}
@@ -203,21 +205,21 @@ func (c *call) passOver(err error) {
 
 // The calls to the store, counted from when the clock was last looked at.
 
-func (c *call) create(ctx context.Context, r Record, over time.Time) (Record, bool, error) {
+func (c *call) create(ctx context.Context, r driver.Record, over time.Time) (driver.Record, bool, error) {
 	return c.createWith(ctx, r, over, nil)
 }
 
-func (c *call) createWith(ctx context.Context, r Record, over time.Time, with any) (Record, bool, error) {
+func (c *call) createWith(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	defer c.count()
 	return c.x.store.Create(ctx, r, over, with)
 }
 
-func (c *call) change(ctx context.Context, f Fence, change Change) (Record, bool, error) {
+func (c *call) change(ctx context.Context, f driver.Fence, change driver.Change) (driver.Record, bool, error) {
 	defer c.count()
 	return c.x.store.Change(ctx, f, change)
 }
 
-func (c *call) get(ctx context.Context) (Record, error) {
+func (c *call) get(ctx context.Context) (driver.Record, error) {
 	defer c.count()
 	return c.x.store.Get(ctx, c.id)
 }

@@ -18,8 +18,8 @@ import (
 // It panics outside of a call, and with a name that is empty or has control
 // characters.
 func ChainKey(ctx context.Context, name string) string {
-	in, ok := ctx.Value(insideKey{}).(*inside)
-	if !ok {
+	in := insideOf(ctx)
+	if in == nil {
 		panic("idempotent: ChainKey: the context is not one that Do or a wrapped handler was called with")
 	}
 	if name == "" || checkText("name", name, maxKeyLength, false) != nil {

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // Two messages with one key are one message to whoever gets them.
 func TestChainKeysOfDifferentWaysDiffer(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "true") // so that every handler runs, under one id
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	first := func(name string, steps ...string) (key string) { return chainKey(t, t.Context(), x, name, steps) }
 	then := func(chain, name string, steps ...string) string {
 		return chainKey(t, idempotent.WithChain(t.Context(), chain), x, name, steps)

@@ -5,12 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"github.com/lambda-once/once/idempotent/driver"
 	"time"
 )
 
 // hold is a record that a call owns.
 type hold struct {
-	record     Record
+	record     driver.Record
 	invocation time.Time // end of the Lambda invocation, or zero
 	// open says that the claim failed open: whether the record is stored,
 	// and ours, is not known.
@@ -38,7 +39,7 @@ var errNoTime = fmt.Errorf("the time left is less than Config.Reserve: %w", cont
 func (c *call) claim(ctx context.Context) (*hold, ending) {
 	var (
 		cfg        = &c.x.config
-		met        Record // nothing is known at first: so create it
+		met        driver.Record // nothing is known at first: so create it
 		owner      = rand.Text()
 		lapsed     bool
 		invocation = c.x.invocationEnd(ctx)
@@ -74,19 +75,19 @@ func (c *call) claim(ctx context.Context) (*hold, ending) {
 		case claimAnew:
 			lapsed = false
 			if met, err = c.createAs(ctx, owner, now, invocation); err != nil {
-				return c.claimFailed(ctx, "claim", owner, ReleaseDelete, false, err)
+				return c.claimFailed(ctx, "claim", owner, driver.ReleaseDelete, false, err)
 			}
 		case takeOver:
-			lapsed = !met.Lease.Equal(LeaseEnded)
+			lapsed = !met.Lease.Equal(driver.LeaseEnded)
 			saga := hasSaga(met.Steps)
 			if met, err = c.takeOverAs(ctx, owner, met, now, invocation); err != nil {
-				return c.claimFailed(ctx, "take over", owner, ReleaseRefund, saga, err)
+				return c.claimFailed(ctx, "take over", owner, driver.ReleaseRefund, saga, err)
 			}
 		case awaitOwner:
 			if c.longestWait(ctx) <= 0 {
 				return nil, c.inProgress(met, nil)
 			}
-			again := Record{}
+			again := driver.Record{}
 			if err = c.pause(ctx, &pace, met); err == nil {
 				again, err = c.reread(ctx)
 			}
@@ -104,12 +105,12 @@ func (c *call) claim(ctx context.Context) (*hold, ending) {
 			}
 			// The answer took so long that another may already run. With a
 			// new token: copies of the old claim may still be on their way.
-			how := ReleaseRefund
+			how := driver.ReleaseRefund
 			if met.Attempt == 1 {
-				how = ReleaseDelete
+				how = driver.ReleaseDelete
 			}
 			c.unclaim(ctx, owner, how)
-			met, owner = Record{}, rand.Text()
+			met, owner = driver.Record{}, rand.Text()
 		default:
 			return nil, c.answerWithoutRun(ctx, verdict, met)
 		}
@@ -117,10 +118,10 @@ func (c *call) claim(ctx context.Context) (*hold, ending) {
 }
 
 // createAs answers the record as it then is: ours, or the one that was met.
-func (c *call) createAs(ctx context.Context, owner string, now, invocation time.Time) (met Record, err error) {
+func (c *call) createAs(ctx context.Context, owner string, now, invocation time.Time) (met driver.Record, err error) {
 	lease := c.x.leaseFrom(now, invocation)
-	fresh := Record{
-		ID: c.id, Status: InProgress, Owner: owner, Attempt: 1, Lease: lease,
+	fresh := driver.Record{
+		ID: c.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
 		Expires: c.x.expiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
 	}
 	err = c.bounded(ctx, func(ctx context.Context) error {
@@ -131,10 +132,10 @@ func (c *call) createAs(ctx context.Context, owner string, now, invocation time.
 }
 
 // takeOverAs likewise.
-func (c *call) takeOverAs(ctx context.Context, owner string, lapsed Record, now, invocation time.Time) (met Record, err error) {
+func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Record, now, invocation time.Time) (met driver.Record, err error) {
 	lease := c.x.leaseFrom(now, invocation)
-	fence := Fence{ID: c.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
-	ours := Change{
+	fence := driver.Fence{ID: c.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
+	ours := driver.Change{
 		Owner: owner, Lease: lease,
 		Expires: c.x.expiresInProgress(lapsed.Expires, lease), Fingerprint: c.fingerprint,
 	}
@@ -166,7 +167,7 @@ func (c *call) noTime(ctx context.Context, err error) ending {
 	return ending{OutcomeFailed, &StoreError{Op: "claim", Err: err}}
 }
 
-func (c *call) answerWithoutRun(ctx context.Context, v verdict, met Record) ending {
+func (c *call) answerWithoutRun(ctx context.Context, v verdict, met driver.Record) ending {
 	switch v {
 	case replayRecord:
 		return c.answerFrom(ctx, met)
@@ -193,14 +194,14 @@ func (c *call) bounded(ctx context.Context, try func(context.Context) error) err
 	defer cancel()
 	err := try(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = errors.Join(err, ErrUnavailable)
+		err = errors.Join(err, driver.ErrUnavailable)
 	}
 	return err
 }
 
-func (c *call) inProgress(met Record, err error) ending {
+func (c *call) inProgress(met driver.Record, err error) ending {
 	until := met.Lease
-	if met.Status != InProgress || until.Equal(LeaseEnded) {
+	if met.Status != driver.InProgress || until.Equal(driver.LeaseEnded) {
 		until = time.Time{}
 	}
 	return ending{OutcomeConflict, &InProgressError{KeyHash: c.hash, Until: until, Err: err}}
@@ -210,11 +211,11 @@ func (c *call) inProgress(met Record, err error) ending {
 // kept when it fails open, as the lost answer may have been a yes. It does not
 // over a saga: it would know nothing of the stored steps, and its end could
 // remove them, after which nobody would undo them.
-func (c *call) claimFailed(ctx context.Context, op, owner string, undo Release, saga bool, err error) (*hold, ending) {
-	unavailable := errors.Is(err, ErrUnavailable) && !saga
+func (c *call) claimFailed(ctx context.Context, op, owner string, undo driver.Release, saga bool, err error) (*hold, ending) {
+	unavailable := errors.Is(err, driver.ErrUnavailable) && !saga
 	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
 		c.passOver(&StoreError{Op: op + ", failed open", Executed: true, Err: err})
-		unknown := Record{ID: c.id, Status: InProgress, Owner: owner, Fingerprint: c.fingerprint}
+		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: owner, Fingerprint: c.fingerprint}
 		return &hold{record: unknown, invocation: c.x.invocationEnd(ctx), open: true}, ending{}
 	}
 	c.unclaim(ctx, owner, undo)
@@ -226,12 +227,12 @@ func (c *call) claimFailed(ctx context.Context, op, owner string, undo Release, 
 // record of a first attempt goes: kept, it would stay for as long as its
 // retention, which MaxAttempts makes endless. One try: without it the lease
 // lapses by itself.
-func (c *call) unclaim(ctx context.Context, owner string, how Release) {
+func (c *call) unclaim(ctx context.Context, owner string, how driver.Release) {
 	limit := min(max(c.x.config.Reserve, shortestAttempt), longestAttempt)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	c.look()
-	_, _, err := c.change(ctx, Fence{ID: c.id, Owner: owner}, Change{Release: how})
+	_, _, err := c.change(ctx, driver.Fence{ID: c.id, Owner: owner}, driver.Change{Release: how})
 	if err != nil {
 		c.passOver(&StoreError{Op: "release", Err: err})
 	}

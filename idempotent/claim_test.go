@@ -8,22 +8,24 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 type (
-	createHook = func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error)
-	changeHook = func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error)
+	createHook = func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error)
+	changeHook = func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error)
 )
 
 // The client of a store retries a claim whose answer was lost, and meets the
 // record that its first copy left: it is ours, with the lease that is stored.
 func TestClaimMeetsItsOwnCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		begun := time.Now()
-		x := newExecutor(t, &proxy{Store: store, create: func(ctx context.Context, r idempotent.Record, over time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		x := newExecutor(t, &proxy{Store: store, create: func(ctx context.Context, r driver.Record, over time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if _, _, err := next(); err != nil {
-				return idempotent.Record{}, false, err
+				return driver.Record{}, false, err
 			}
 			time.Sleep(30 * time.Second)
 			r.Lease = time.Now().Add(time.Minute) // as a rebuilt claim would have it
@@ -45,19 +47,19 @@ func TestClaimMeetsItsOwnCopy(t *testing.T) {
 // the lost claim was rebuilt with.
 func TestClaimUsesTheStoredLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, &proxy{
 			Store: store,
-			create: func(_ context.Context, r idempotent.Record, over time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			create: func(_ context.Context, r driver.Record, over time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 				if _, _, err := next(); err != nil {
-					return idempotent.Record{}, false, err
+					return driver.Record{}, false, err
 				}
 				time.Sleep(30 * time.Second)
 				return next()
 			},
-			change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 				if !c.Lease.IsZero() {
-					return idempotent.Record{}, false, errNetwork // no heartbeat gets through
+					return driver.Record{}, false, errNetwork // no heartbeat gets through
 				}
 				return next()
 			},
@@ -79,13 +81,13 @@ func TestClaimUsesTheStoredLease(t *testing.T) {
 // Meeting its own record finished, a claim replays: another copy of this call
 // has run.
 func TestClaimMeetsItsOwnCompletion(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	x := newExecutor(t, &proxy{Store: store, create: func(ctx context.Context, r idempotent.Record, _ time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	store := memory.New(0)
+	x := newExecutor(t, &proxy{Store: store, create: func(ctx context.Context, r driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if _, _, err := next(); err != nil {
-			return idempotent.Record{}, false, err
+			return driver.Record{}, false, err
 		}
-		if _, _, err := store.Change(ctx, idempotent.Fence{ID: r.ID, Owner: r.Owner}, idempotent.Change{Status: idempotent.Completed, Data: []byte(`"done"`), Expires: r.Expires}); err != nil {
-			return idempotent.Record{}, false, err
+		if _, _, err := store.Change(ctx, driver.Fence{ID: r.ID, Owner: r.Owner}, driver.Change{Status: driver.Completed, Data: []byte(`"done"`), Expires: r.Expires}); err != nil {
+			return driver.Record{}, false, err
 		}
 		return next()
 	}}, nil)
@@ -100,9 +102,9 @@ func TestClaimMeetsItsOwnCompletion(t *testing.T) {
 func TestClaimAnsweredTooLate(t *testing.T) {
 	for _, maxAttempts := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			late := true
-			x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ idempotent.Record, _ time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 				record, ok, err := next()
 				if late {
 					late = false
@@ -126,9 +128,9 @@ func TestClaimAnsweredTooLate(t *testing.T) {
 // The attempts before it must still count.
 func TestTakeoverAnsweredTooLateKeepsTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		late := true
-		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			record, ok, err := next()
 			if late && c.Owner != "" {
 				late = false
@@ -150,19 +152,19 @@ func TestTakeoverAnsweredTooLateKeepsTheRecord(t *testing.T) {
 // neither its lease nor its attempt stands in the way of the next call.
 func TestClaimFailedIsGivenBack(t *testing.T) {
 	for _, applied := range []bool{true, false} {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		failing := true
-		x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ idempotent.Record, _ time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if !failing {
 				return next()
 			}
 			failing = false
 			if applied {
 				if _, _, err := next(); err != nil {
-					return idempotent.Record{}, false, err
+					return driver.Record{}, false, err
 				}
 			}
-			return idempotent.Record{}, false, errNetwork
+			return driver.Record{}, false, errNetwork
 		}}, &idempotent.Config{MaxAttempts: 1})
 		_, event, err := do(t.Context(), x, mustNotRun(t))
 		var failed *idempotent.StoreError
@@ -186,7 +188,7 @@ func TestClaimOfAnEndedContext(t *testing.T) {
 
 func TestTakeoverAfterTheSkew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: 10 * time.Second})
 		crash(t, store, x)
 		first := stored(t, store)
@@ -215,10 +217,10 @@ func TestTakeoverAfterTheSkew(t *testing.T) {
 }
 
 // crash leaves a record as a process does that dies while its handler runs.
-func crash(t *testing.T, store idempotent.Store, like *idempotent.Executor) {
+func crash(t *testing.T, store driver.Store, like *idempotent.Executor) {
 	t.Helper()
-	dying := &proxy{Store: store, change: func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		return idempotent.Record{}, false, errors.New("the process is dead")
+	dying := &proxy{Store: store, change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errors.New("the process is dead")
 	}}
 	x := newExecutor(t, dying, &idempotent.Config{Lease: 10 * time.Second, Reserve: time.Millisecond})
 	if _, _, err := do(t.Context(), x, failsWith(errors.New("killed"))); err == nil {
@@ -230,10 +232,10 @@ func crash(t *testing.T, store idempotent.Store, like *idempotent.Executor) {
 // the record of a long first attempt vanish.
 func TestTakeoverKeepsTheLongerRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		id := recordID(t, theKey)
 		far := time.Now().Add(1000 * time.Hour)
-		if err := store.Put(idempotent.Record{ID: id, Status: idempotent.InProgress, Owner: "a", Attempt: 1, Lease: time.Now().Add(-time.Hour), Expires: far}); err != nil {
+		if err := store.Put(driver.Record{ID: id, Status: driver.InProgress, Owner: "a", Attempt: 1, Lease: time.Now().Add(-time.Hour), Expires: far}); err != nil {
 			t.Fatal(err)
 		}
 		_, _, err := do(t.Context(), newExecutor(t, store, nil), func(context.Context) (string, error) {
@@ -251,7 +253,7 @@ func TestTakeoverKeepsTheLongerRetention(t *testing.T) {
 // A record in progress outlives its lease by the retention and the skew.
 func TestExpirationInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute, Retention: time.Hour, ClockSkew: 3 * time.Second})
 		begun := time.Now()
 		if _, _, err := do(t.Context(), x, func(context.Context) (string, error) {
@@ -281,9 +283,9 @@ func TestExpirationInProgress(t *testing.T) {
 func TestClaimGivesUpAfterManyLostRaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		creates := 0
-		x := newExecutor(t, &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		x := newExecutor(t, &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			creates++
-			return idempotent.Record{}, false, nil
+			return driver.Record{}, false, nil
 		}}, nil)
 		if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) || creates < 5 || creates > 20 {
 			t.Errorf("after %d: %v", creates, err)
@@ -292,8 +294,8 @@ func TestClaimGivesUpAfterManyLostRaces(t *testing.T) {
 }
 
 func TestUnknownStatusIsRefused(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	if err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: "PAUSED", Lease: time.UnixMilli(1), Expires: time.Now().Add(time.Hour)}); err != nil {
+	store := memory.New(0)
+	if err := store.Put(driver.Record{ID: recordID(t, theKey), Status: "PAUSED", Lease: time.UnixMilli(1), Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := do(t.Context(), newExecutor(t, store, nil), mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
@@ -303,18 +305,18 @@ func TestUnknownStatusIsRefused(t *testing.T) {
 
 func TestFailOpen(t *testing.T) {
 	open := &idempotent.Config{OnStoreError: idempotent.FailOpen}
-	down := func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		return idempotent.Record{}, false, errNetwork
+	down := func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errNetwork
 	}
-	lost := func(_ context.Context, _ idempotent.Record, _ time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	lost := func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if _, _, err := next(); err != nil {
-			return idempotent.Record{}, false, err
+			return driver.Record{}, false, err
 		}
-		return idempotent.Record{}, false, errNetwork
+		return driver.Record{}, false, errNetwork
 	}
 	for name, create := range map[string]createHook{"the claim was not stored": once(down), "its answer was lost": once(lost)} {
 		t.Run(name+", success", func(t *testing.T) {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			x := newExecutor(t, &proxy{Store: store, create: create}, open)
 			value, event, err := do(t.Context(), x, returns("ran"))
 			if err != nil || value != "ran" || event.Outcome != idempotent.OutcomeBypassed || !errors.Is(event.Err, errNetwork) {
@@ -326,7 +328,7 @@ func TestFailOpen(t *testing.T) {
 		})
 	}
 	t.Run("error", func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, &proxy{Store: store, create: once(lost)}, open)
 		first := errors.New("try again")
 		if _, _, err := do(t.Context(), x, failsWith(first)); err != first {
@@ -337,8 +339,8 @@ func TestFailOpen(t *testing.T) {
 		}
 	})
 	t.Run("the store stays down", func(t *testing.T) {
-		x := newExecutor(t, &proxy{Store: unusable{}, create: down, change: func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-			return idempotent.Record{}, false, errNetwork
+		x := newExecutor(t, &proxy{Store: unusable{}, create: down, change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			return driver.Record{}, false, errNetwork
 		}}, open)
 		value, event, err := do(t.Context(), x, returns("ran"))
 		if err != nil || value != "ran" || event.Outcome != idempotent.OutcomeBypassed || event.RoundTrips != 2 {
@@ -346,15 +348,15 @@ func TestFailOpen(t *testing.T) {
 		}
 	})
 	t.Run("not for what is wrong for good", func(t *testing.T) {
-		x := newExecutor(t, &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-			return idempotent.Record{}, false, errors.New("no such table")
+		x := newExecutor(t, &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			return driver.Record{}, false, errors.New("no such table")
 		}}, open)
 		if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
 			t.Error(err)
 		}
 	})
 	t.Run("another completed meanwhile", func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, &proxy{Store: store, create: once(down)}, open)
 		value, _, err := do(t.Context(), x, func(context.Context) (string, error) {
 			if _, _, err := do(context.Background(), newExecutor(t, store, nil), returns("theirs")); err != nil {
@@ -371,7 +373,7 @@ func TestFailOpen(t *testing.T) {
 // once applies a hook to the first call.
 func once(hook createHook) createHook {
 	first := true
-	return func(ctx context.Context, r idempotent.Record, over time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	return func(ctx context.Context, r driver.Record, over time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if !first {
 			return next()
 		}

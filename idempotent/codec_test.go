@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // replayOf replays a result, and returns what the repetition gets.
 func replayOf[T any](t *testing.T, first T) T {
 	t.Helper()
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	fn := func(context.Context) (T, error) { return first, nil }
 	if _, err := idempotent.Do(t.Context(), x, theKey, fn); err != nil {
 		t.Fatal(err)
@@ -143,7 +144,7 @@ func TestResultWithTrailingDataIsRefused(t *testing.T) {
 
 // A later attempt gets the step's result as the first has seen it.
 func TestReplayedStepHasTheNumbersOfTheFirst(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	var got any
 	for try := range 2 {
 		_, _, _ = do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/lambda-once/once/idempotent/driver"
 	"time"
 )
 
@@ -14,17 +15,17 @@ import (
 //
 // A refusal of the attachment itself is answered for the same rules as an
 // error of the handler.
-func (c *call) commit(ctx context.Context, h *hold, with Attachment) (*Rejected, ending) {
+func (c *call) commit(ctx context.Context, h *hold, with driver.Attachment) (*driver.Rejected, ending) {
 	end := c.committed(ctx, h, with)
 	h.sent = true
 	limited, cancel := c.committing(ctx, h)
 	defer cancel()
 	s := c.x.repeat(limited, write{
 		policy: &committing, own: h.record,
-		wrote: func(met Record) bool { return wrote(met, h, end) },
-		send:  func(ctx context.Context, _ ruling, _ Record) reply { return c.tryChange(ctx, h, end) },
+		wrote: func(met driver.Record) bool { return wrote(met, h, end) },
+		send:  func(ctx context.Context, _ ruling, _ driver.Record) reply { return c.tryChange(ctx, h, end) },
 	})
-	var refused *Rejected
+	var refused *driver.Rejected
 	switch {
 	case s.ruling == rejected && errors.As(s.err, &refused):
 		return refused, ending{}
@@ -49,14 +50,14 @@ func (c *call) committing(ctx context.Context, h *hold) (context.Context, contex
 
 // settleCommit decides a commit whose outcome is not known, with a release that
 // is fenced as it was: one of the two comes too late.
-func (c *call) settleCommit(ctx context.Context, h *hold, end Change, unacknowledged bool) sent {
+func (c *call) settleCommit(ctx context.Context, h *hold, end driver.Change, unacknowledged bool) sent {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
 	s := c.x.repeat(ctx, write{
 		policy: &settling, own: h.record, unacknowledged: unacknowledged,
-		wrote: func(met Record) bool { return wrote(met, h, end) },
-		send: func(ctx context.Context, _ ruling, _ Record) reply {
-			return c.tryChange(ctx, h, Change{Release: ReleaseKeep})
+		wrote: func(met driver.Record) bool { return wrote(met, h, end) },
+		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+			return c.tryChange(ctx, h, driver.Change{Release: driver.ReleaseKeep})
 		},
 	})
 	if s.ok {
@@ -88,7 +89,7 @@ var errRecordGone = errors.New("its record is gone; check what was done before y
 
 func (c *call) nothingCommitted(cause error) ending {
 	if cause == nil {
-		cause = fmt.Errorf("%w: another attempt held the record", ErrUnavailable)
+		cause = fmt.Errorf("%w: another attempt held the record", driver.ErrUnavailable)
 	}
 	return ending{OutcomeReleased, &StoreError{Op: "commit", RolledBack: true, Err: cause}}
 }
@@ -96,14 +97,14 @@ func (c *call) nothingCommitted(cause error) ending {
 // committed is the change that completes the record with an attachment. It is
 // built once: what is sent again must be the same to the last bit. A codec
 // that ends the goroutine leaves nothing done.
-func (c *call) committed(ctx context.Context, h *hold, with Attachment) Change {
-	end := c.encoded(ctx, h, func(Change) { c.abandoned = released(h, c.sendRelease(ctx, h, false)) })
+func (c *call) committed(ctx context.Context, h *hold, with driver.Attachment) driver.Change {
+	end := c.encoded(ctx, h, func(driver.Change) { c.abandoned = released(h, c.sendRelease(ctx, h, false)) })
 	end.Expires, end.With = c.x.expiresFinished(wall(c.look())), with
 	return end
 }
 
 // written is the record that a finishing write has left, as its answer says.
-func (c *call) written(h *hold, end Change, answer Record) Record {
+func (c *call) written(h *hold, end driver.Change, answer driver.Record) driver.Record {
 	r := c.finishedRecord(h, end)
 	if answer.Unavailable != "" {
 		r.Data, r.Payload, r.Unavailable = nil, "", answer.Unavailable
@@ -112,7 +113,7 @@ func (c *call) written(h *hold, end Change, answer Record) Record {
 }
 
 // recorded ends a call whose own result is recorded.
-func (c *call) recorded(h *hold, r Record) ending {
+func (c *call) recorded(h *hold, r driver.Record) ending {
 	c.share(r)
 	if r.Unavailable != "" {
 		c.passOver(&ResultUnavailableError{KeyHash: c.hash, Reason: r.Unavailable})

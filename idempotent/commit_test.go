@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func TestCommitIsOneWriteWithTheCompletion(t *testing.T) {
@@ -49,7 +51,7 @@ func TestCommitRefused(t *testing.T) {
 	if _, event, err := do(t.Context(), x, books("x", errCrash)); err != errCrash || event.Outcome != idempotent.OutcomeReleased {
 		t.Errorf("%v, %+v", err, event)
 	}
-	if r := stored(t, b); r.Status != idempotent.InProgress || r.Owner != "" {
+	if r := stored(t, b); r.Status != driver.InProgress || r.Owner != "" {
 		t.Errorf("a transaction was sent, and the record is not kept: %+v", r)
 	}
 	_, event, err := do(t.Context(), x, books("x", soldOut()))
@@ -124,7 +126,7 @@ func TestCommitThatTheStoreRefusesIsRolledBack(t *testing.T) {
 	if !errors.As(err, &failed) || !failed.RolledBack || failed.Executed || !errors.Is(err, errCrash) || event.Outcome != idempotent.OutcomeReleased {
 		t.Errorf("%v, %+v", err, event)
 	}
-	if r := stored(t, b); r.Owner != "" || r.Status != idempotent.InProgress {
+	if r := stored(t, b); r.Owner != "" || r.Status != driver.InProgress {
 		t.Errorf("%+v", r)
 	}
 	b.before = nil
@@ -150,9 +152,9 @@ type transactionalProxy struct {
 	refuseRelease bool
 }
 
-func (p *transactionalProxy) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (p *transactionalProxy) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if c.Release != 0 && p.refuseRelease {
-		return idempotent.Record{}, false, errCrash
+		return driver.Record{}, false, errCrash
 	}
 	return p.bank.Change(ctx, f, c)
 }
@@ -163,9 +165,9 @@ func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBank()
 			vanish := func(*entry) error {
-				r := idempotent.Record{ID: recordID(t, theKey)}
+				r := driver.Record{ID: recordID(t, theKey)}
 				if replaced {
-					r = idempotent.Record{ID: r.ID, Status: idempotent.InProgress, Owner: "another", Attempt: 1, Lease: time.Now().Add(time.Hour)}
+					r = driver.Record{ID: r.ID, Status: driver.InProgress, Owner: "another", Attempt: 1, Lease: time.Now().Add(time.Hour)}
 				}
 				if err := b.Put(r); err != nil {
 					t.Error(err)
@@ -178,7 +180,7 @@ func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
 			if !errors.As(err, &unknown) || unknown.Err == nil || event.Outcome != idempotent.OutcomeUnknown {
 				t.Errorf("%v, %+v", err, event)
 			}
-			if r := stored(t, b); r.Status == idempotent.Completed {
+			if r := stored(t, b); r.Status == driver.Completed {
 				t.Errorf("recreated: %+v", r)
 			}
 			b.holds(t)
@@ -194,7 +196,7 @@ func TestFailureAfterACommitRecreatesNothing(t *testing.T) {
 	if !errors.Is(err, idempotent.ErrOutcomeUnknown) {
 		t.Error(err)
 	}
-	if r := stored(t, b); r.Status != idempotent.Absent {
+	if r := stored(t, b); r.Status != driver.Absent {
 		t.Errorf("recreated: %+v", r)
 	}
 }
@@ -204,12 +206,12 @@ type refusingThenGone struct {
 	t *testing.T
 }
 
-func (p *refusingThenGone) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (p *refusingThenGone) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if c.With != nil {
-		if err := p.Put(idempotent.Record{ID: f.ID}); err != nil {
+		if err := p.Put(driver.Record{ID: f.ID}); err != nil {
 			p.t.Error(err)
 		}
-		return idempotent.Record{}, false, &idempotent.Rejected{Err: soldOut()}
+		return driver.Record{}, false, &driver.Rejected{Err: soldOut()}
 	}
 	return p.bank.Change(ctx, f, c)
 }
@@ -259,7 +261,7 @@ func TestAttachWhereNothingWouldCommit(t *testing.T) {
 	refused := func(name string, ctx context.Context) { panics(t, name, func() { book(ctx, "x") }) }
 	refused("no call", t.Context())
 	refused("unprotected", idempotent.Unprotected(t.Context()))
-	_, err := idempotent.Do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), theKey, func(ctx context.Context) (int, error) {
+	_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), nil), theKey, func(ctx context.Context) (int, error) {
 		refused("no transactions", ctx)
 		return 0, nil
 	})
@@ -276,15 +278,15 @@ type delayedOnce struct {
 	tries int
 }
 
-func (d *delayedOnce) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (d *delayedOnce) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if c.With == nil {
 		return d.bank.Change(ctx, f, c)
 	}
 	if d.tries++; d.tries == 1 {
 		d.late = func() bool { _, ok, _ := d.bank.Change(context.Background(), f, c); return ok }
-		return idempotent.Record{}, false, errNetwork
+		return driver.Record{}, false, errNetwork
 	}
-	return idempotent.Record{}, false, &idempotent.Rejected{Err: soldOut()}
+	return driver.Record{}, false, &driver.Rejected{Err: soldOut()}
 }
 
 // Otherwise what is undone is committed as well.
@@ -305,7 +307,7 @@ func TestCommitComesTooLateForWhatIsUndone(t *testing.T) {
 	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed || undone != 1 {
 		t.Errorf("%v, %v, undone %d times", err, event.Outcome, undone)
 	}
-	if r := stored(t, d); r.Status != idempotent.Failed || r.Used() != 1 {
+	if r := stored(t, d); r.Status != driver.Failed || r.Used() != 1 {
 		t.Errorf("%+v", r)
 	}
 	d.holds(t)

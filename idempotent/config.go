@@ -137,7 +137,7 @@ const (
 	FailClosed StoreErrorPolicy = iota
 	// FailOpen runs the handler unprotected, and still tries to record its
 	// end. Only for handlers whose effects may happen twice. It covers
-	// errors that wrap [ErrUnavailable], and a store that does not answer a
+	// errors that wrap [driver.ErrUnavailable], and a store that does not answer a
 	// claim within 5 s, or half of the context's time if that is less; a
 	// missing table or permission is refused all the same. So is the claim of
 	// a key whose record holds the steps of a saga: see [SagaStep].

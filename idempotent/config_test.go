@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func TestNewRefusesMistakes(t *testing.T) {
@@ -24,12 +25,12 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Wait":               {Wait: -1},
 		"FailOpen":           {OnStoreError: idempotent.FailOpen, MaxAttempts: 1},
 	} {
-		if _, err := idempotent.New("op", idempotent.NewMemory(0), &config); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := idempotent.New("op", memory.New(0), &config); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
 	for _, operation := range []string{"", "a#b", "a\nb", "a\xff", strings.Repeat("a", 256)} {
-		if _, err := idempotent.New(operation, idempotent.NewMemory(0), nil); err == nil {
+		if _, err := idempotent.New(operation, memory.New(0), nil); err == nil {
 			t.Errorf("the operation %q is accepted", operation)
 		}
 	}
@@ -37,7 +38,7 @@ func TestNewRefusesMistakes(t *testing.T) {
 		t.Error("a nil store is accepted")
 	}
 	t.Setenv("ONCE_DISABLED", "perhaps")
-	if _, err := idempotent.New("op", idempotent.NewMemory(0), nil); err == nil {
+	if _, err := idempotent.New("op", memory.New(0), nil); err == nil {
 		t.Error("ONCE_DISABLED=perhaps is accepted")
 	}
 }
@@ -54,7 +55,7 @@ func TestNewReportsAllMistakes(t *testing.T) {
 
 func TestNewCopiesItsConfig(t *testing.T) {
 	config := &idempotent.Config{MaxAttempts: 1}
-	x := newExecutor(t, idempotent.NewMemory(0), config)
+	x := newExecutor(t, memory.New(0), config)
 	config.MaxAttempts = 0
 	if _, _, err := do(t.Context(), x, failsWith(idempotent.ErrInProgress)); err == nil {
 		t.Fatal("no error")

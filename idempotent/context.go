@@ -8,6 +8,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Claim is what a handler can learn of the call that it runs under.
@@ -31,8 +33,8 @@ func (c Claim) Takeover() bool { return c.takeover }
 // FromContext gives the claim of the innermost call of Do, or wrapped handler,
 // that ctx belongs to.
 func FromContext(ctx context.Context) (Claim, bool) {
-	in, ok := ctx.Value(insideKey{}).(*inside)
-	if !ok {
+	in := insideOf(ctx)
+	if in == nil {
 		return Claim{}, false
 	}
 	return in.claim, true
@@ -48,8 +50,8 @@ func FromContext(ctx context.Context) (Claim, bool) {
 // Do: any key it could give there would either join unrelated requests or
 // protect nothing. See [Unprotected] for tests of a handler by itself.
 func DownstreamKey(ctx context.Context, name string) string {
-	in, ok := ctx.Value(insideKey{}).(*inside)
-	if !ok {
+	in := insideOf(ctx)
+	if in == nil {
 		panic("idempotent: DownstreamKey: the context is not one that Do or a wrapped handler was called with")
 	}
 	if name == "" {
@@ -70,20 +72,18 @@ func DownstreamKey(ctx context.Context, name string) string {
 // context has keys of its own. It is also for tests that call such a handler
 // by itself.
 func Unprotected(ctx context.Context) context.Context {
-	outer, _ := ctx.Value(insideKey{}).(*inside)
+	outer := insideOf(ctx)
 	in := &inside{id: unprotectedID(), outer: outer, chain: chainOf(ctx), shared: &shared{}}
 	if outer != nil {
 		in.invocation = outer.invocation
 	}
-	return context.WithValue(ctx, insideKey{}, in)
+	return driver.WithCall(ctx, in)
 }
 
 // unprotectedID is an id that no record has, and no other call.
 func unprotectedID() string { return unprotectedPrefix + rand.Text() }
 
 const unprotectedPrefix = "unprotected#"
-
-type insideKey struct{}
 
 // inside is what a handler's context carries.
 type inside struct {
@@ -104,13 +104,13 @@ type inside struct {
 // shared is what the contexts of one call have together: the handler's and
 // those of its steps.
 type shared struct {
-	transactional Transactional // nil: nothing can be attached
+	transactional driver.Transactional // nil: nothing can be attached
 	optimistic    bool
 	steps         steps
 
 	mu       sync.Mutex
 	given    []error // by calls within, with marks in them
-	attached Attachment
+	attached driver.Attachment
 	returned bool // the handler has
 }
 
@@ -125,7 +125,7 @@ func (in *inside) mustAllowEffects(helper string) {
 // inside is what the contexts of this call carry; h is nil in a run without the
 // store.
 func (c *call) inside(ctx context.Context, h *hold) *inside {
-	outer, _ := ctx.Value(insideKey{}).(*inside)
+	outer := insideOf(ctx)
 	in := &inside{
 		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash},
 		id:         c.id,
@@ -152,7 +152,7 @@ func (c *call) inside(ctx context.Context, h *hold) *inside {
 
 // enter gives the context of a handler.
 func (c *call) enter(ctx context.Context, in *inside) context.Context {
-	ctx = context.WithValue(ctx, insideKey{}, in)
+	ctx = driver.WithCall(ctx, in)
 	if eventOf(ctx) != nil {
 		// The event is for this call, not for those that its handler makes.
 		ctx = context.WithValue(ctx, eventKey{}, (*Event)(nil))
@@ -162,7 +162,7 @@ func (c *call) enter(ctx context.Context, in *inside) context.Context {
 
 // nestedIn reports whether ctx is inside of a call that holds this very record.
 func nestedIn(ctx context.Context, storeID any, id string) bool {
-	in, _ := ctx.Value(insideKey{}).(*inside)
+	in := insideOf(ctx)
 	for ; in != nil; in = in.outer {
 		if in.id == id && in.storeID == storeID && in.held {
 			return true

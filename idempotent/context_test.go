@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The downstream key is the same in every attempt, process, release and
@@ -27,7 +28,7 @@ func TestDownstreamKey(t *testing.T) {
 		}
 		return got
 	}
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	failed := errors.New("try again")
 	first := ask(x, theKey, failed)
@@ -41,7 +42,7 @@ func TestDownstreamKey(t *testing.T) {
 		if again := ask(x, theKey, nil); again != first {
 			t.Errorf("after a release: %s and %s", first, again)
 		}
-		if elsewhere := ask(newExecutor(t, idempotent.NewMemory(0), nil), theKey, nil); elsewhere != first {
+		if elsewhere := ask(newExecutor(t, memory.New(0), nil), theKey, nil); elsewhere != first {
 			t.Errorf("in another process: %s and %s", first, elsewhere)
 		}
 		t.Setenv("ONCE_DISABLED", "1")
@@ -65,7 +66,7 @@ func TestDownstreamKey(t *testing.T) {
 
 func TestDownstreamKeyPanics(t *testing.T) {
 	panics(t, "outside of a call", func() { idempotent.DownstreamKey(t.Context(), "charge") })
-	_, _, err := do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+	_, _, err := do(t.Context(), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 		panics(t, "without a name", func() { idempotent.DownstreamKey(ctx, "") })
 		return "", nil
 	})
@@ -92,7 +93,7 @@ func TestUnprotected(t *testing.T) {
 		t.Errorf("the claim is %+v, %v", claim, ok)
 	}
 	// It ends neither the outer call's hold on its key nor a Do within.
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 		value, _, err := do(idempotent.Unprotected(ctx), x, mustNotRun(t))
@@ -104,7 +105,7 @@ func TestUnprotected(t *testing.T) {
 }
 
 func TestWrapRefusesNil(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	key := idempotent.Field(func(s string) string { return s })
 	fn := func(context.Context, string) (string, error) { return "", nil }
 	effect := func(context.Context, string) error { return nil }

@@ -1,6 +1,9 @@
 package idempotent
 
-import "time"
+import (
+	"github.com/lambda-once/once/idempotent/driver"
+	"time"
+)
 
 // verdict is what a claim does about the record that it met.
 type verdict uint8
@@ -19,15 +22,15 @@ const (
 // decide holds the rules of the protocol for a claim: what the record met
 // means to the caller that holds the token owner, at a time now of its clock.
 // It is pure; stores only perform the writes that follow from it.
-func decide(met Record, owner, fingerprint string, now time.Time, c *Config) verdict {
+func decide(met driver.Record, owner, fingerprint string, now time.Time, c *Config) verdict {
 	ours := met.Owner != "" && met.Owner == owner
 	switch {
-	case met.Status == Absent:
+	case met.Status == driver.Absent:
 		return claimAnew
-	case met.Status == InProgress && ours:
+	case met.Status == driver.InProgress && ours:
 		// The answer to an earlier copy of our claim was lost.
 		return runHandler
-	case met.Over(now.Add(-c.ClockSkew)):
+	case met.Expired(now.Add(-c.ClockSkew)):
 		// A store may answer a record that is over: one that it read, after
 		// another kind of conflict or for a call that waits.
 		return claimAnew
@@ -35,9 +38,9 @@ func decide(met Record, owner, fingerprint string, now time.Time, c *Config) ver
 		// Whatever the status: a retry of the first payload may be on its
 		// way, and it must not find the second's record.
 		return refuseReuse
-	case met.Status == Completed || met.Status == Failed:
+	case met.Status == driver.Completed || met.Status == driver.Failed:
 		return replayRecord
-	case met.Status != InProgress:
+	case met.Status != driver.InProgress:
 		return refuseUnknown
 	case !met.Lapsed(now.Add(-c.ClockSkew)):
 		// Also without any lease: another library's record is alive until

@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"errors"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // undisclosed says why there is no result, in words that hold nothing of it.
@@ -58,9 +59,9 @@ func (x *Executor) disclose(ctx context.Context, p Place, e enclosed) ([]byte, e
 
 // ended is the change that ends the record with what the handler has left. The
 // error is for the observer.
-func (c *call) ended(ctx context.Context, h *hold, status Status, data []byte) (Change, error) {
-	end := Change{Status: status, Data: data}
-	if c.x.config.Sealer == nil && c.x.config.Payloads == nil || status == Completed && !c.work.hasResult() {
+func (c *call) ended(ctx context.Context, h *hold, status driver.Status, data []byte) (driver.Change, error) {
+	end := driver.Change{Status: status, Data: data}
+	if c.x.config.Sealer == nil && c.x.config.Payloads == nil || status == driver.Completed && !c.work.hasResult() {
 		return end, nil
 	}
 	ctx, cancel := c.finishing(ctx, h)
@@ -71,14 +72,14 @@ func (c *call) ended(ctx context.Context, h *hold, status Status, data []byte) (
 }
 
 // disclosed gives what a finished record holds.
-func (c *call) disclosed(ctx context.Context, record Record) ([]byte, error) {
+func (c *call) disclosed(ctx context.Context, record driver.Record) ([]byte, error) {
 	e := enclosed{data: record.Data, payload: record.Payload, unavailable: record.Unavailable}
 	return c.x.disclose(ctx, c.place(record.Status), e)
 }
 
 // place keeps an error from being passed for a result.
-func (c *call) place(status Status) Place {
-	if status == Failed {
+func (c *call) place(status driver.Status) Place {
+	if status == driver.Failed {
 		return Place{Record: c.id, Slot: failureSlot}
 	}
 	return Place{Record: c.id, Slot: resultSlot}

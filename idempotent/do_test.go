@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func TestDoReplaysTheFirstResult(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	value, event, err := do(t.Context(), x, returns("first"))
 	if err != nil || value != "first" || event.Outcome != idempotent.OutcomeExecuted || event.Attempt != 1 || event.RoundTrips != 2 {
@@ -25,7 +27,7 @@ func TestDoReplaysTheFirstResult(t *testing.T) {
 		t.Fatalf("second: %q, %v, %+v", value, err, event)
 	}
 	r := stored(t, store)
-	if r.Status != idempotent.Completed || string(r.Data) != `"first"` || !r.Lease.IsZero() || r.Owner == "" {
+	if r.Status != driver.Completed || string(r.Data) != `"first"` || !r.Lease.IsZero() || r.Owner == "" {
 		t.Errorf("stored: %+v", r)
 	}
 	if hash := strings.TrimPrefix(r.ID, "op#"); hash == r.ID || hash != event.KeyHash || len(hash) != 64 {
@@ -34,7 +36,7 @@ func TestDoReplaysTheFirstResult(t *testing.T) {
 }
 
 func TestDoRefusesAConflict(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
 		value, event, err := do(context.Background(), x, mustNotRun(t))
 		var running *idempotent.InProgressError
@@ -54,7 +56,7 @@ func TestDoRefusesAConflict(t *testing.T) {
 // A nested call on the key that its own context holds would wait for itself.
 func TestDoRefusesItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Wait: time.Hour})
+		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Hour})
 		begun := time.Now()
 		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 			_, event, err := do(ctx, x, mustNotRun(t))
@@ -70,7 +72,7 @@ func TestDoRefusesItself(t *testing.T) {
 			if _, err := idempotent.Do(ctx, x, other, returns("inner")); err != nil {
 				t.Errorf("another key: %v", err)
 			}
-			elsewhere := newExecutor(t, idempotent.NewMemory(0), nil)
+			elsewhere := newExecutor(t, memory.New(0), nil)
 			if _, err := idempotent.Do(ctx, elsewhere, theKey, returns("inner")); err != nil {
 				t.Errorf("another store: %v", err)
 			}
@@ -83,7 +85,7 @@ func TestDoRefusesItself(t *testing.T) {
 }
 
 func TestDoRefusesAnotherPayload(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	if _, _, err := do(t.Context(), x, returns("first")); err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +105,8 @@ func TestDoRefusesAnotherPayload(t *testing.T) {
 // Another library completes a record without data when its function returns
 // nothing. The zero value would pass for a result.
 func TestRecordWithoutDataHasNoResult(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.Completed, Expires: time.Now().Add(time.Hour)})
+	store := memory.New(0)
+	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.Completed, Expires: time.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func (e *insufficientFundsError) Error() string     { return fmt.Sprintf("%d too
 func (e *insufficientFundsError) ErrorCode() string { return "funds" }
 
 func TestDoReplaysPermanentErrors(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	first := &insufficientFundsError{5}
 	value, event, err := do(t.Context(), x, failsWith(idempotent.Permanent(first)))
@@ -154,13 +156,13 @@ func TestDoReplaysPermanentErrors(t *testing.T) {
 	if !reflect.DeepEqual(*replayed, idempotent.ReplayedError{Type: "insufficientFundsError", Message: "5 too little", Code: "funds"}) {
 		t.Errorf("replayed: %+v", *replayed)
 	}
-	if r := stored(t, store); r.Status != idempotent.Failed {
+	if r := stored(t, store); r.Status != driver.Failed {
 		t.Errorf("stored: %+v", r)
 	}
 }
 
 func TestDoFindsPermanentErrorsThatAreWrapped(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	first := fmt.Errorf("while paying: %w", idempotent.Permanent(errors.New("no")))
 	if _, _, err := do(t.Context(), x, failsWith(first)); err != first {
 		t.Errorf("first: %v", err)
@@ -171,7 +173,7 @@ func TestDoFindsPermanentErrorsThatAreWrapped(t *testing.T) {
 }
 
 func TestDoReleasesPermanentErrorsWhereConfigured(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{ReleasePermanent: true})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{ReleasePermanent: true})
 	first := errors.New("no")
 	if _, event, err := do(t.Context(), x, failsWith(idempotent.Permanent(first))); err != first || event.Outcome != idempotent.OutcomeReleased {
 		t.Errorf("first: %v, %+v", err, event)
@@ -182,14 +184,14 @@ func TestDoReleasesPermanentErrorsWhereConfigured(t *testing.T) {
 }
 
 func TestDoReleasesOtherErrors(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	first := errors.New("try again")
 	value, event, err := do(t.Context(), x, failsWith(first))
 	if err != first || value != "" || event.Outcome != idempotent.OutcomeReleased {
 		t.Fatalf("first: %q, %v, %+v", value, err, event)
 	}
-	if r := stored(t, store); r.Status != idempotent.Absent {
+	if r := stored(t, store); r.Status != driver.Absent {
 		t.Errorf("a first attempt that left no trace is kept: %+v", r)
 	}
 	if value, _, err = do(t.Context(), x, returns("second")); err != nil || value != "second" {
@@ -198,7 +200,7 @@ func TestDoReleasesOtherErrors(t *testing.T) {
 }
 
 func TestDoReleasesAPanicThatGoesOn(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	var seen []idempotent.Event
 	x := newExecutor(t, store, &idempotent.Config{Observer: observe(func(e idempotent.Event) { seen = append(seen, e) })})
 	func() {
@@ -234,7 +236,7 @@ func TestMaxAttempts(t *testing.T) {
 		{"two, one refunded", 2, []error{errors.New("e"), idempotent.Retryable(errors.New("e"))}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			x := newExecutor(t, store, &idempotent.Config{MaxAttempts: test.max})
 			for i, first := range test.first {
 				_, event, err := do(t.Context(), x, failsWith(first))
@@ -274,7 +276,7 @@ func TestMissingKeys(t *testing.T) {
 		{"a missing scope is refused all the same", run, tenant, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			x := newExecutor(t, idempotent.NewMemory(0), test.config)
+			x := newExecutor(t, memory.New(0), test.config)
 			runs, keys := 0, map[string]bool{}
 			handler := idempotent.Wrap(x, test.key, func(ctx context.Context, _ map[string]any) (int, error) {
 				runs++
@@ -305,7 +307,7 @@ func TestMissingKeys(t *testing.T) {
 }
 
 func TestInvalidKeys(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	const secret = "4111-1111"
 	for name, key := range map[string]idempotent.Key{
 		"long id":                 {ID: strings.Repeat(secret, 200)},
@@ -338,7 +340,7 @@ func TestInvalidKeys(t *testing.T) {
 // completes the record that it claimed.
 func TestWrapHandlerMayChangeItsRequest(t *testing.T) {
 	type request struct{ ID, Text string }
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	runs := 0
 	handler := idempotent.Wrap(x, func(r *request) (idempotent.Key, error) {
 		return idempotent.Key{ID: r.ID, Payload: r}, nil
@@ -370,4 +372,4 @@ func TestDisabled(t *testing.T) {
 }
 
 // unusable is a store that panics when it is used.
-type unusable struct{ idempotent.Store }
+type unusable struct{ driver.Store }

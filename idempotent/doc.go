@@ -3,8 +3,8 @@
 // then find the first result instead of doing the work again.
 //
 // [Wrap] protects a Lambda handler, [Do] any function. Both belong to an
-// [Executor], which names the operation and holds its policies, over a [Store]:
-// package dynamo has the one for DynamoDB, [Memory] is for one process.
+// [Executor], which names the operation and holds its policies, over a [driver.Store]:
+// package dynamo has the one for DynamoDB, [memory.Store] is for one process.
 //
 // # The life of a record
 //

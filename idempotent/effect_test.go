@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // refusing is a codec for which no result can be stored.
@@ -15,7 +16,7 @@ func (refusing) Encode(any) ([]byte, error) { return nil, errors.New("no message
 func (refusing) Decode([]byte, any) error   { return errors.New("no message of mine") }
 
 func TestWrapEffect(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	runs := 0
 	keep := func(k idempotent.Key) (idempotent.Key, error) { return k, nil }
 	x := newExecutor(t, store, &idempotent.Config{Codec: refusing{}})
@@ -63,7 +64,7 @@ func TestEventTellsOfPermanentErrors(t *testing.T) {
 		"another":  {nil, errNetwork, false},
 		"none":     {nil, nil, false},
 	} {
-		_, event, _ := do(t.Context(), newExecutor(t, idempotent.NewMemory(0), test.config), func(context.Context) (string, error) { return "", test.err })
+		_, event, _ := do(t.Context(), newExecutor(t, memory.New(0), test.config), func(context.Context) (string, error) { return "", test.err })
 		if event.Permanent != test.want {
 			t.Errorf("%s: %+v", name, event)
 		}

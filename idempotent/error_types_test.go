@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/local/errortypes"
 )
 
@@ -39,16 +41,20 @@ func mustBeNamed(err, own error) {
 
 // A type that no call returns is one that no test has looked at.
 func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
-	walked, err := errortypes.Parse(".")
-	if err != nil {
-		t.Fatal(err)
+	var types []string
+	for _, dir := range []string{".", "driver", "memory"} {
+		walked, err := errortypes.Parse(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types = append(types, walked.Types()...)
 	}
-	call := func(store idempotent.Store, config *idempotent.Config, fn func(context.Context) (string, error)) error {
+	call := func(store driver.Store, config *idempotent.Config, fn func(context.Context) (string, error)) error {
 		_, _, err := do(t.Context(), newExecutor(t, store, config), fn)
 		return err
 	}
 	again := func(config *idempotent.Config, key idempotent.Key, first error) error {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, store, config)
 		_, _ = idempotent.Do(t.Context(), x, theKey, failsWith(first))
 		_, err := idempotent.Do(t.Context(), x, key, returns(""))
@@ -57,17 +63,17 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 	other := theKey
 	other.Payload = 2
 	key := func(key idempotent.Key) error {
-		_, err := idempotent.Do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), key, mustNotRun(t))
+		_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), nil), key, mustNotRun(t))
 		return err
 	}
 	provoked := map[string]func() error{
-		"CompensationError": func() error { return call(idempotent.NewMemory(0), nil, chargeWithoutUndo) },
+		"CompensationError": func() error { return call(memory.New(0), nil, chargeWithoutUndo) },
 		"ConfigError": func() error {
 			_, err := idempotent.New("a#b", nil, &idempotent.Config{MaxAttempts: -1, Wait: -1})
 			return err
 		},
 		"InProgressError": func() (err error) {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			_ = call(store, nil, func(context.Context) (string, error) {
 				err = call(store, nil, mustNotRun(t))
 				return "", nil
@@ -77,28 +83,28 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 		"InvalidKeyError":     func() error { return key(idempotent.Key{ID: "\x00"}) },
 		"InvalidPayloadError": func() error { return key(idempotent.Key{ID: "k", Payload: func() {}}) },
 		"InvalidWriteError": func() error {
-			_, _, err := idempotent.NewMemory(0).Create(t.Context(), idempotent.Record{}, time.Time{}, nil)
+			_, _, err := memory.New(0).Create(t.Context(), driver.Record{}, time.Time{}, nil)
 			return err
 		},
 		"KeyReusedError": func() error { return again(nil, other, idempotent.Permanent(errCrash)) },
 		"LeaseLostError": func() error {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			return call(store, nil, func(context.Context) (string, error) {
 				r := stored(t, store)
 				r.Owner, r.Attempt = "another", 2
 				return "", store.Put(r)
 			})
 		},
-		"MemoryFullError": func() error {
-			full := idempotent.NewMemory(1)
-			r := idempotent.Record{ID: "1", Status: idempotent.InProgress, Owner: "o", Lease: time.Now().Add(time.Hour), Expires: time.Now().Add(time.Hour)}
+		"FullError": func() error {
+			full := memory.New(1)
+			r := driver.Record{ID: "1", Status: driver.InProgress, Owner: "o", Lease: time.Now().Add(time.Hour), Expires: time.Now().Add(time.Hour)}
 			_ = full.Put(r)
 			r.ID = "2"
 			return full.Put(r)
 		},
 		"MissingKeyError": func() error { return key(idempotent.Key{}) },
 		"NestedCallError": func() error {
-			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			x := newExecutor(t, memory.New(0), nil)
 			_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 				_, _, err := do(ctx, x, mustNotRun(t))
 				return "", err
@@ -109,27 +115,27 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 		"Rejected":            func() error { return newBank().Commit(t.Context(), "1", &entry{refused: errCrash}) },
 		"ReplayedError":       func() error { return again(nil, theKey, idempotent.Permanent(errCrash)) },
 		"ResultUnavailableError": func() error {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			_ = call(store, nil, returns("text"))
 			_, err := idempotent.Do(t.Context(), newExecutor(t, store, nil), theKey, func(context.Context) (int, error) { return 0, nil })
 			return err
 		},
 		"StepError": func() error {
-			return call(idempotent.NewMemory(0), nil, func(ctx context.Context) (string, error) { return idempotent.Step(ctx, "", returns("")) })
+			return call(memory.New(0), nil, func(ctx context.Context) (string, error) { return idempotent.Step(ctx, "", returns("")) })
 		},
-		"StoreError": func() error { return call(claimsFail(idempotent.NewMemory(0)), nil, mustNotRun(t)) },
+		"StoreError": func() error { return call(claimsFail(memory.New(0)), nil, mustNotRun(t)) },
 		"TimedOutError": func() (err error) {
-			store := claimsFail(idempotent.NewMemory(0))
-			store.create, store.change = nil, func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			store := claimsFail(memory.New(0))
+			store.create, store.change = nil, func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 				if !c.Lease.IsZero() {
-					return idempotent.Record{}, false, errNetwork
+					return driver.Record{}, false, errNetwork
 				}
 				return next()
 			}
 			return call(store, &idempotent.Config{Lease: 20 * time.Millisecond, Reserve: time.Millisecond}, untilItEnds(context.Cause))
 		},
 	}
-	for _, name := range walked.Types() {
+	for _, name := range types {
 		provoke := provoked[name]
 		if provoke == nil {
 			t.Errorf("%s is in no case of this test", name)
@@ -175,7 +181,7 @@ func TestErrorsOfKeyFunctionsHaveExportedTypes(t *testing.T) {
 		"sort(List)":              {List: []any{1, "a"}},
 		"Missing":                 {},
 	} {
-		_, err := idempotent.Wrap(newExecutor(t, idempotent.NewMemory(0), nil), idempotent.Path[request](expr),
+		_, err := idempotent.Wrap(newExecutor(t, memory.New(0), nil), idempotent.Path[request](expr),
 			func(ctx context.Context, _ request) (string, error) { return mustNotRun(t)(ctx) })(t.Context(), r)
 		switch name := lambdaType(err); name {
 		case "InvalidKeyError", "InvalidPayloadError", "MissingKeyError":
@@ -187,7 +193,7 @@ func TestErrorsOfKeyFunctionsHaveExportedTypes(t *testing.T) {
 		t.Errorf("RecordID: %T", err)
 	}
 	marked := func(string) (idempotent.Key, error) { return idempotent.Key{}, idempotent.Permanent(errors.New("no")) }
-	_, err := idempotent.Wrap(newExecutor(t, idempotent.NewMemory(0), nil), marked,
+	_, err := idempotent.Wrap(newExecutor(t, memory.New(0), nil), marked,
 		func(ctx context.Context, _ string) (string, error) { return mustNotRun(t)(ctx) })(t.Context(), "")
 	if lambdaType(err) == "permanentError" {
 		t.Errorf("the mark leaves: %v", err)

@@ -3,6 +3,7 @@ package idempotent
 import (
 	"errors"
 	"fmt"
+	"github.com/lambda-once/once/idempotent/driver"
 	"time"
 )
 
@@ -235,11 +236,11 @@ func (e *StoreError) Error() string {
 	switch {
 	case e.Executed:
 		state = "the handler runs or ran, and its end may not be recorded"
-	case e.RolledBack && errors.Is(e.Err, ErrUnavailable):
+	case e.RolledBack && errors.Is(e.Err, driver.ErrUnavailable):
 		state = "nothing was committed; retry"
 	case e.RolledBack:
 		state = "nothing was committed"
-	case errors.Is(e.Err, ErrUnavailable):
+	case errors.Is(e.Err, driver.ErrUnavailable):
 		state = "the handler did not run; retry"
 	}
 	return fmt.Sprintf("idempotent: %s: %s: %v", e.Op, state, e.Err)

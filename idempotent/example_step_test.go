@@ -6,11 +6,12 @@ import (
 	"fmt"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A later attempt goes on behind the steps that are finished.
 func ExampleStep() {
-	x, err := idempotent.New("place-order", idempotent.NewMemory(0), nil)
+	x, err := idempotent.New("place-order", memory.New(0), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -45,7 +46,7 @@ func ExampleStep() {
 // What was done is undone when the call fails for good, and all repetitions
 // learn that it failed.
 func ExampleSagaStep() {
-	x, err := idempotent.New("book-trip", idempotent.NewMemory(0), nil)
+	x, err := idempotent.New("book-trip", memory.New(0), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

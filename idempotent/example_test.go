@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A handler that is sent the same payment twice charges once.
@@ -14,7 +15,7 @@ func ExampleWrap() {
 		Customer, ID string
 		Amount       int64
 	}
-	x, err := idempotent.New("create-payment", idempotent.NewMemory(0), nil)
+	x, err := idempotent.New("create-payment", memory.New(0), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -41,7 +42,7 @@ func ExampleWrap() {
 
 // An error that no retry can mend is stored, and every retry gets it back.
 func ExamplePermanent() {
-	x, err := idempotent.New("create-payment", idempotent.NewMemory(0), nil)
+	x, err := idempotent.New("create-payment", memory.New(0), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -77,7 +78,7 @@ func ExamplePath() {
 // The service that performs the effect gets a key that is the same in every
 // attempt, so that it recognises a repetition that we cannot rule out.
 func ExampleDownstreamKey() {
-	x, err := idempotent.New("create-payment", idempotent.NewMemory(0), nil)
+	x, err := idempotent.New("create-payment", memory.New(0), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -100,7 +101,7 @@ func ExampleDownstreamKey() {
 
 // An adapter learns how a call ended, here to mark replays.
 func ExampleWithEvent() {
-	x, err := idempotent.New("create-payment", idempotent.NewMemory(0), nil)
+	x, err := idempotent.New("create-payment", memory.New(0), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,6 +3,7 @@ package idempotent
 import (
 	"errors"
 	"fmt"
+	"github.com/lambda-once/once/idempotent/driver"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -15,14 +16,14 @@ import (
 // is safe for concurrent use, and made once, at the start of the process.
 type Executor struct {
 	operation string
-	store     Store
+	store     driver.Store
 	config    Config
 	disabled  bool
 	onLambda  bool
 	cache     *cache
 	flights   *flights
 	// transactional is the store, if it is that.
-	transactional Transactional
+	transactional driver.Transactional
 	// storeID tells nested calls on the same store from those on others.
 	storeID any
 	// spread makes pauses differ between callers that would otherwise meet
@@ -45,7 +46,7 @@ type Executor struct {
 // and the call is observed as bypassed. All effects of the handler happen, at
 // every call. A transaction is one of them: the store commits it, without a
 // record. It is for unit tests.
-func New(operation string, store Store, config *Config) (*Executor, error) {
+func New(operation string, store driver.Store, config *Config) (*Executor, error) {
 	full := config.withDefaults()
 	disabled, err := disabledByEnvironment()
 	if err := errors.Join(checkOperation(operation), checkStore(store, full.Optimistic), full.validate(), err); err != nil {
@@ -59,7 +60,7 @@ func New(operation string, store Store, config *Config) (*Executor, error) {
 		onLambda:  os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
 		spread:    func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
 	}
-	x.transactional, _ = store.(Transactional)
+	x.transactional, _ = store.(driver.Transactional)
 	x.storeID = x
 	if reflect.ValueOf(store).Comparable() {
 		x.storeID = store
@@ -87,11 +88,11 @@ func checkOperation(operation string) error {
 	return nil
 }
 
-func checkStore(store Store, optimistic bool) error {
+func checkStore(store driver.Store, optimistic bool) error {
 	if store == nil {
 		return errors.New("idempotent: the store is nil")
 	}
-	if _, ok := store.(Transactional); optimistic && !ok {
+	if _, ok := store.(driver.Transactional); optimistic && !ok {
 		return fmt.Errorf("idempotent: Config.Optimistic is for transactions, and a %T has none", store)
 	}
 	return nil

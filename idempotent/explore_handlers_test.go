@@ -7,6 +7,9 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // witness is what happened in the world, whatever records say of it.
@@ -63,7 +66,7 @@ func effects(ctx context.Context, r *run) error {
 // commits is a handler whose effect is a transaction. It is one that could be
 // done once, by itself too: a second is refused for good.
 func commits(ctx context.Context, r *run) error {
-	Attach(ctx, func() *booking { return &booking{r.world, r.value} })
+	driver.Attach(ctx, func() *booking { return &booking{r.world, r.value} })
 	return r.err
 }
 
@@ -155,12 +158,12 @@ type booking struct {
 	value string
 }
 
-func (*booking) Seal() (bool, error) { return false, nil }
+func (*booking) Freeze() (bool, error) { return false, nil }
 
 var errBooked = errors.New("booked already")
 
 // book commits it with a write of the record, whose own condition comes first.
-func book(with any, write func() (Record, bool, error)) (Record, bool, error) {
+func book(with any, write func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 	b, _ := with.(*booking)
 	before := 0
 	if b != nil {
@@ -173,31 +176,31 @@ func book(with any, write func() (Record, bool, error)) (Record, bool, error) {
 		}
 		return r, ok, err
 	}
-	return Record{}, false, &Rejected{Permanent(errBooked)}
+	return driver.Record{}, false, &driver.Rejected{Err: Permanent(errBooked)}
 }
 
 // ledger is a Memory with transactions.
-type ledger struct{ *Memory }
+type ledger struct{ *memory.Store }
 
-func (l ledger) Create(ctx context.Context, r Record, over time.Time, with any) (Record, bool, error) {
-	if met, err := l.Get(ctx, r.ID); err != nil || met.Status != Absent && !met.Over(over) {
+func (l ledger) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+	if met, err := l.Get(ctx, r.ID); err != nil || met.Status != driver.Absent && !met.Expired(over) {
 		return met, false, err
 	}
-	return book(with, func() (Record, bool, error) { return l.Memory.Create(ctx, r, over, nil) })
+	return book(with, func() (driver.Record, bool, error) { return l.Store.Create(ctx, r, over, nil) })
 }
 
-func (l ledger) Change(ctx context.Context, f Fence, c Change) (Record, bool, error) {
+func (l ledger) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	with := c.With
 	c.With = nil
 	met, err := l.Get(ctx, f.ID)
-	if err != nil || met.Status == Absent || !holds(met, f, c) {
+	if err != nil || met.Status == driver.Absent || !f.Holds(met, c) {
 		return met, false, err
 	}
-	return book(with, func() (Record, bool, error) { return l.Memory.Change(ctx, f, c) })
+	return book(with, func() (driver.Record, bool, error) { return l.Store.Change(ctx, f, c) })
 }
 
 func (l ledger) Commit(_ context.Context, _ string, with any) error {
-	_, _, err := book(with, func() (Record, bool, error) { return Record{}, true, nil })
+	_, _, err := book(with, func() (driver.Record, bool, error) { return driver.Record{}, true, nil })
 	return err
 }
 
@@ -246,24 +249,24 @@ func (s *scenario) judgeMore(net *network, results []result, w *witness, value s
 		fail("%v", err)
 	}
 	switch {
-	case final.Status == Completed && len(w.undone) > 0:
+	case final.Status == driver.Completed && len(w.undone) > 0:
 		fail("undone and completed")
 	case w.after > 0:
 		fail("undone, and gone on with")
-	case final.Status == Failed && len(w.undone) == 0 && len(w.effects) > 0 && w.sagas && w.checked == nil:
+	case final.Status == driver.Failed && len(w.undone) == 0 && len(w.effects) > 0 && w.sagas && w.checked == nil:
 		fail("failed and not undone")
-	case final.Status == Completed && late == nil && len(w.commits) == 1 && value != w.commits[0]:
+	case final.Status == driver.Completed && late == nil && len(w.commits) == 1 && value != w.commits[0]:
 		fail("%s is committed, and the answer is %q", w.commits[0], value)
-	case final.Status == Failed && len(w.commits) > 0:
+	case final.Status == driver.Failed && len(w.commits) > 0:
 		fail("%s is committed, and the record failed", w.commits[0])
 	}
 	for name := range net.undoable {
-		if final.Status == Failed && w.undone[name] == 0 {
+		if final.Status == driver.Failed && w.undone[name] == 0 {
 			fail("failed, and step %s is not undone", name)
 		}
 	}
 	for _, e := range w.effects {
-		if attempt := w.checked[value]; attempt > 0 && final.Status == Completed && attempt < e.attempt {
+		if attempt := w.checked[value]; attempt > 0 && final.Status == driver.Completed && attempt < e.attempt {
 			fail("completed by attempt %d, which knew nothing of the step of attempt %d", attempt, e.attempt)
 		}
 	}

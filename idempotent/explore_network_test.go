@@ -5,6 +5,7 @@ package idempotent
 import (
 	"context"
 	"fmt"
+	"github.com/lambda-once/once/idempotent/driver"
 	"slices"
 	"sort"
 	"sync"
@@ -43,12 +44,12 @@ type message struct {
 }
 
 type answer struct {
-	record Record
+	record driver.Record
 	ok     bool
 	err    error
 }
 
-var errLost = fmt.Errorf("the answer was lost: %w", ErrUnavailable)
+var errLost = fmt.Errorf("the answer was lost: %w", driver.ErrUnavailable)
 
 // line is the Store that one caller sees.
 type line struct {
@@ -80,7 +81,7 @@ func (l line) send(ctx context.Context, what string, work bool, apply func() ans
 	}
 }
 
-func (l line) Create(ctx context.Context, r Record, over time.Time, with any) (Record, bool, error) {
+func (l line) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	a := l.send(ctx, "create", false, func() answer {
 		record, ok, err := l.net.store.Create(context.Background(), r, over, with)
 		return answer{record, ok, err}
@@ -88,7 +89,7 @@ func (l line) Create(ctx context.Context, r Record, over time.Time, with any) (R
 	return a.record, a.ok, a.err
 }
 
-func (l line) Change(ctx context.Context, f Fence, c Change) (Record, bool, error) {
+func (l line) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	a := l.send(ctx, describe(f, c), false, func() answer {
 		before, err := l.net.store.Get(context.Background(), f.ID)
 		if err != nil {
@@ -103,7 +104,7 @@ func (l line) Change(ctx context.Context, f Fence, c Change) (Record, bool, erro
 	return a.record, a.ok, a.err
 }
 
-func (l line) Get(ctx context.Context, id string) (Record, error) {
+func (l line) Get(ctx context.Context, id string) (driver.Record, error) {
 	a := l.send(ctx, "get", false, func() answer {
 		record, err := l.net.store.Get(context.Background(), id)
 		return answer{record: record, err: err}
@@ -111,7 +112,7 @@ func (l line) Get(ctx context.Context, id string) (Record, error) {
 	return a.record, a.err
 }
 
-func describe(f Fence, c Change) string {
+func describe(f driver.Fence, c driver.Change) string {
 	switch {
 	case c.Release != 0:
 		return fmt.Sprintf("release %d", c.Release)
@@ -121,9 +122,9 @@ func describe(f Fence, c Change) string {
 		for name := range c.Steps {
 			return "step " + name
 		}
-	case c.Status != Absent && c.Owner != "":
+	case c.Status != driver.Absent && c.Owner != "":
 		return "adopt " + string(c.Status)
-	case c.Status != Absent:
+	case c.Status != driver.Absent:
 		return string(c.Status)
 	case c.Owner != "":
 		return "take over"
@@ -132,7 +133,7 @@ func describe(f Fence, c Change) string {
 }
 
 // check holds a write that was applied against the invariants.
-func (n *network) check(before Record, f Fence, c Change) {
+func (n *network) check(before driver.Record, f driver.Fence, c driver.Change) {
 	now := time.Now()
 	if c.Owner != "" && before.Owner != "" {
 		n.takeovers++
@@ -142,7 +143,7 @@ func (n *network) check(before Record, f Fence, c Change) {
 			n.undoable[name] = true
 		}
 	}
-	if before.Status != InProgress {
+	if before.Status != driver.InProgress {
 		n.broken = append(n.broken, fmt.Sprintf("a %s changed a %s record", describe(f, c), before.Status))
 	}
 	if c.Owner != "" && before.Owner != "" && c.Owner != before.Owner && !before.Lapsed(now) {

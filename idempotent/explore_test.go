@@ -9,6 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"slices"
 	"strings"
 	"testing"
@@ -140,7 +142,7 @@ type result struct {
 }
 
 func (s *scenario) run(t *testing.T, dfs *schedule) {
-	net := &network{store: ledger{NewMemory(10)}, killed: map[int]bool{}, cut: map[int]bool{}, resting: nobody, undoable: map[string]bool{}}
+	net := &network{store: ledger{memory.New(10)}, killed: map[int]bool{}, cut: map[int]bool{}, resting: nobody, undoable: map[string]bool{}}
 	results := make([]result, len(s.callers))
 	var w witness
 	for i, script := range s.callers {
@@ -206,7 +208,7 @@ func (s *scenario) run(t *testing.T, dfs *schedule) {
 // many schedules.
 func (s *scenario) rests() bool { return s.faults == 0 && s.lapses == 1 }
 
-func (s *scenario) executor(t *testing.T, store Store) *Executor {
+func (s *scenario) executor(t *testing.T, store driver.Store) *Executor {
 	config := s.config
 	config.Lease = exploreLease
 	x, err := New("op", store, &config)

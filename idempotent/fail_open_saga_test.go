@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The take-over landed, and its answer was lost.
 func TestFailedOpenCallDoesNotFinishAHalfUndoneSaga(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	charged, refuse, succeed := 0, 1, false
 	run := func(ctx context.Context) (string, error) {
 		for _, name := range []string{"a", "b"} {
@@ -33,10 +35,10 @@ func TestFailedOpenCallDoesNotFinishAHalfUndoneSaga(t *testing.T) {
 	config := &idempotent.Config{OnStoreError: idempotent.FailOpen}
 	for _, fails := range []bool{true, false} {
 		succeed = !fails
-		p := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			r, ok, err := next()
 			if !fails && c.Owner != "" && c.Status == "" {
-				return idempotent.Record{}, false, errNetwork
+				return driver.Record{}, false, errNetwork
 			}
 			return r, ok, err
 		}}
@@ -47,7 +49,7 @@ func TestFailedOpenCallDoesNotFinishAHalfUndoneSaga(t *testing.T) {
 	if _, _, err := do(t.Context(), newExecutor(t, store, config), run); !errors.Is(err, idempotent.ErrReplayed) {
 		t.Error(err)
 	}
-	if r := stored(t, store); charged != 0 || r.Status != idempotent.Failed {
+	if r := stored(t, store); charged != 0 || r.Status != driver.Failed {
 		t.Errorf("charged %d, %s", charged, r.Status)
 	}
 }

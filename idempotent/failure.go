@@ -87,7 +87,7 @@ func (f *failure) describe(err error) {
 }
 
 // Encode is the stored form of the error, for tools that settle a record by
-// hand: the Data of a record whose Status is [Failed].
+// hand: the Data of a record whose Status is [driver.Failed].
 func (e *ReplayedError) Encode() ([]byte, error) {
 	return json.Marshal(failure{
 		Type:    truncate(e.Type, maxFailureName),

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A failure that a tool has stored is replayed as one of a handler's is.
@@ -22,12 +24,12 @@ func TestEncodedFailureIsReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		id, err := idempotent.RecordID("op", theKey)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Put(idempotent.Record{ID: id, Status: idempotent.Failed, Data: data, Expires: time.Now().Add(time.Hour)}); err != nil {
+		if err := store.Put(driver.Record{ID: id, Status: driver.Failed, Data: data, Expires: time.Now().Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = idempotent.Do(t.Context(), newExecutor(t, store, nil), theKey, func(context.Context) (string, error) {

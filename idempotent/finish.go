@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // complete records the result of a handler that succeeded. Nothing is released
 // from here on: the work is done.
 func (c *call) complete(ctx context.Context, h *hold) ending {
-	return c.end(ctx, h, c.encoded(ctx, h, func(withoutResult Change) {
+	return c.end(ctx, h, c.encoded(ctx, h, func(withoutResult driver.Change) {
 		e := c.end(ctx, h, withoutResult)
 		if c.abandoned = e.outcome; e.err != nil {
 			c.passOver(e.err)
@@ -19,7 +20,7 @@ func (c *call) complete(ctx context.Context, h *hold) ending {
 
 // end completes the record, and answers what the caller is to get beside the
 // handler's result.
-func (c *call) end(ctx context.Context, h *hold, end Change) ending {
+func (c *call) end(ctx context.Context, h *hold, end driver.Change) ending {
 	stored, err := c.finish(ctx, h, end)
 	switch {
 	case err != nil:
@@ -33,8 +34,8 @@ func (c *call) end(ctx context.Context, h *hold, end Change) ending {
 
 // encoded is the change that completes the record. If what makes it ends
 // the goroutine (runtime.Goexit), onExit is called on the way out.
-func (c *call) encoded(ctx context.Context, h *hold, onExit func(withoutResult Change)) Change {
-	withoutResult := Change{Status: Completed, Unavailable: "the result could not be encoded"}
+func (c *call) encoded(ctx context.Context, h *hold, onExit func(withoutResult driver.Change)) driver.Change {
+	withoutResult := driver.Change{Status: driver.Completed, Unavailable: "the result could not be encoded"}
 	returned := false
 	defer func() {
 		if !returned {
@@ -44,7 +45,7 @@ func (c *call) encoded(ctx context.Context, h *hold, onExit func(withoutResult C
 	data, err := c.work.encode()
 	end := withoutResult
 	if err == nil {
-		end, err = c.ended(ctx, h, Completed, data)
+		end, err = c.ended(ctx, h, driver.Completed, data)
 	}
 	returned = true
 	if err != nil {
@@ -76,14 +77,14 @@ func (c *call) fail(ctx context.Context, h *hold, cause error, undone []string) 
 }
 
 // failed is the change that stores a permanent error.
-func (c *call) failed(ctx context.Context, h *hold, cause error, undone []string) (Change, error) {
+func (c *call) failed(ctx context.Context, h *hold, cause error, undone []string) (driver.Change, error) {
 	f := describeFailure(cause)
 	f.Compensated = undone
 	data, err := json.Marshal(f)
 	if err != nil {
-		return Change{}, err
+		return driver.Change{}, err
 	}
-	end, err := c.ended(ctx, h, Failed, data)
+	end, err := c.ended(ctx, h, driver.Failed, data)
 	if err != nil {
 		c.passOver(err)
 		c.passOver(&ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: end.Unavailable})
@@ -93,7 +94,7 @@ func (c *call) failed(ctx context.Context, h *hold, cause error, undone []string
 
 // answerLate gives the caller of a run that lost its lease what the record now
 // holds: all callers get one answer.
-func (c *call) answerLate(ctx context.Context, stored Record) ending {
+func (c *call) answerLate(ctx context.Context, stored driver.Record) ending {
 	c.share(stored)
 	return ending{OutcomeLeaseLost, c.decode(ctx, stored)}
 }
@@ -125,7 +126,7 @@ func (c *call) notRecorded(h *hold, op string, err, handler error) ending {
 // wrote reports whether the finished record is this call's own work. One that
 // carries our token is not enough: a writer that knows no fence may have
 // changed its result, and all callers must get the same.
-func wrote(stored Record, h *hold, end Change) bool {
+func wrote(stored driver.Record, h *hold, end driver.Change) bool {
 	return stored.Owner == h.record.Owner && stored.Status == end.Status &&
 		(stored.Unavailable != "" || end.Unavailable == "" && stored.Payload == end.Payload && sameData(stored.Data, end.Data))
 }
@@ -145,7 +146,7 @@ func sameData(a, b []byte) bool {
 }
 
 // finish ends the record, and returns it as it then is.
-func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) {
+func (c *call) finish(ctx context.Context, h *hold, end driver.Change) (driver.Record, error) {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
 	rules := &finishing
@@ -157,18 +158,18 @@ func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) 
 	}
 	s := c.x.repeat(ctx, write{
 		policy: rules, own: h.record,
-		wrote: func(met Record) bool { return wrote(met, h, end) },
-		send: func(ctx context.Context, how ruling, met Record) reply {
+		wrote: func(met driver.Record) bool { return wrote(met, h, end) },
+		send: func(ctx context.Context, how ruling, met driver.Record) reply {
 			now := wall(c.look())
 			end.Expires = c.x.expiresFinished(now)
-			return c.try(ctx, func(ctx context.Context) (Record, bool, error) {
+			return c.try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 				switch how {
 				case adopt:
 					return c.adopt(ctx, h, end, met)
 				case recreate:
 					return c.create(ctx, c.finishedRecord(h, end), now.Add(-c.x.config.ClockSkew))
 				default:
-					return c.change(ctx, Fence{ID: c.id, Owner: h.record.Owner}, end)
+					return c.change(ctx, driver.Fence{ID: c.id, Owner: h.record.Owner}, end)
 				}
 			})
 		},
@@ -182,17 +183,17 @@ func (c *call) finish(ctx context.Context, h *hold, end Change) (Record, error) 
 		c.share(stored)
 		return stored, nil
 	case yield:
-		return Record{}, c.leaseLost(h).err
+		return driver.Record{}, c.leaseLost(h).err
 	case vanished:
-		return Record{}, c.outcomeUnknown(errRecordGone).err
+		return driver.Record{}, c.outcomeUnknown(errRecordGone).err
 	default:
-		return Record{}, s.err
+		return driver.Record{}, s.err
 	}
 }
 
 // try is one of the tries within ctx. It has a part of the time, so that one
 // connection that hangs does not take the time of all the others.
-func (c *call) try(ctx context.Context, write func(context.Context) (Record, bool, error)) reply {
+func (c *call) try(ctx context.Context, write func(context.Context) (driver.Record, bool, error)) reply {
 	ctx, cancel := attemptTime(ctx)
 	defer cancel()
 	met, ok, err := write(ctx)
@@ -200,21 +201,21 @@ func (c *call) try(ctx context.Context, write func(context.Context) (Record, boo
 }
 
 // tryChange is one try of a change that our owner fences.
-func (c *call) tryChange(ctx context.Context, h *hold, change Change) reply {
-	return c.try(ctx, func(ctx context.Context) (Record, bool, error) {
-		return c.change(ctx, Fence{ID: c.id, Owner: h.record.Owner}, change)
+func (c *call) tryChange(ctx context.Context, h *hold, change driver.Change) reply {
+	return c.try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+		return c.change(ctx, driver.Fence{ID: c.id, Owner: h.record.Owner}, change)
 	})
 }
 
 // adopt finishes a record that a successor released.
-func (c *call) adopt(ctx context.Context, h *hold, end Change, met Record) (Record, bool, error) {
+func (c *call) adopt(ctx context.Context, h *hold, end driver.Change, met driver.Record) (driver.Record, bool, error) {
 	end.Owner, end.Fingerprint = h.record.Owner, h.record.Fingerprint
-	return c.change(ctx, Fence{ID: c.id, Attempt: met.Attempt, Lease: met.Lease}, end)
+	return c.change(ctx, driver.Fence{ID: c.id, Attempt: met.Attempt, Lease: met.Lease}, end)
 }
 
 // finishedRecord is the record that a finishing write leaves.
-func (c *call) finishedRecord(h *hold, end Change) Record {
-	return Record{
+func (c *call) finishedRecord(h *hold, end driver.Change) driver.Record {
+	return driver.Record{
 		ID: c.id, Status: end.Status, Owner: h.record.Owner,
 		Attempt: max(h.record.Attempt, 1), Refunds: h.record.Refunds, Fingerprint: h.record.Fingerprint,
 		Expires: end.Expires, Data: end.Data, Payload: end.Payload, Unavailable: end.Unavailable,

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // meanwhile runs a handler, and others while it runs: as if its process had
@@ -22,10 +24,10 @@ func meanwhile(t *testing.T, x *idempotent.Executor, end error, others func()) (
 }
 
 // frozen keeps the heartbeat of a zombie from the store.
-func frozen(store idempotent.Store) *proxy {
-	return &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+func frozen(store driver.Store) *proxy {
+	return &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if !c.Lease.IsZero() && c.Owner == "" {
-			return idempotent.Record{}, false, errNetwork
+			return driver.Record{}, false, errNetwork
 		}
 		return next()
 	}}
@@ -52,7 +54,7 @@ func TestZombies(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := idempotent.NewMemory(0)
+				store := memory.New(0)
 				config := &idempotent.Config{Lease: 10 * time.Second}
 				x := newExecutor(t, frozen(store), config)
 				value, event, err := meanwhile(t, x, test.end, func() {
@@ -78,10 +80,10 @@ func TestZombies(t *testing.T) {
 func TestZombieMeetsALiveOwner(t *testing.T) {
 	for _, end := range []error{nil, errors.New("try again"), idempotent.Permanent(errors.New("final"))} {
 		synctest.Test(t, func(t *testing.T) {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			config := &idempotent.Config{Lease: 10 * time.Second}
 			release, done := make(chan struct{}), make(chan struct{})
-			var before idempotent.Record
+			var before driver.Record
 			value, event, err := meanwhile(t, newExecutor(t, frozen(store), config), end, func() {
 				claimed := make(chan struct{})
 				go func() {
@@ -102,7 +104,7 @@ func TestZombieMeetsALiveOwner(t *testing.T) {
 			if !errors.As(err, &lost) || lost.Attempt != 1 || value != "" || event.Outcome != idempotent.OutcomeLeaseLost {
 				t.Errorf("end %v: got %q, %v, %+v", end, value, err, event)
 			}
-			if after := stored(t, store); after.Owner != before.Owner || after.Attempt != 2 || after.Status != idempotent.InProgress {
+			if after := stored(t, store); after.Owner != before.Owner || after.Attempt != 2 || after.Status != driver.InProgress {
 				t.Errorf("end %v: the owner's record became %+v", end, after)
 			}
 			close(release)
@@ -114,10 +116,10 @@ func TestZombieMeetsALiveOwner(t *testing.T) {
 // The record may have vanished: its retention over, or released by a successor
 // with no trace. The work is done, so it is put back as completed.
 func TestCompleteRecreatesAVanishedRecord(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	value, _, err := do(t.Context(), x, func(context.Context) (string, error) {
-		if err := store.Put(idempotent.Record{ID: recordID(t, theKey)}); err != nil {
+		if err := store.Put(driver.Record{ID: recordID(t, theKey)}); err != nil {
 			t.Error(err)
 		}
 		return "done", nil
@@ -142,21 +144,21 @@ func TestCompleteMeetsItsOwnCopy(t *testing.T) {
 		name  string
 		fault changeHook
 	}{
-		{"not sent", func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-			return idempotent.Record{}, false, errNetwork
+		{"not sent", func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			return driver.Record{}, false, errNetwork
 		}},
-		{"answer lost", func(_ context.Context, _ idempotent.Fence, _ idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		{"answer lost", func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if _, ok, err := next(); !ok || err != nil {
-				return idempotent.Record{}, ok, err
+				return driver.Record{}, ok, err
 			}
-			return idempotent.Record{}, false, errNetwork
+			return driver.Record{}, false, errNetwork
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				faults := 3
-				store := idempotent.NewMemory(0)
-				x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, f idempotent.Fence, change idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+				store := memory.New(0)
+				x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, change driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 					if faults--; faults >= 0 {
 						return c.fault(ctx, f, change, next)
 					}
@@ -174,9 +176,9 @@ func TestCompleteMeetsItsOwnCopy(t *testing.T) {
 // A foreign writer knows no fence. If it has changed the result under our
 // token, what is stored is what every caller gets.
 func TestCompleteGivesWhatIsStored(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	lost := true
-	x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if !lost {
 			return next()
 		}
@@ -189,7 +191,7 @@ func TestCompleteGivesWhatIsStored(t *testing.T) {
 		if err := store.Put(r); err != nil {
 			t.Error(err)
 		}
-		return idempotent.Record{}, false, errNetwork
+		return driver.Record{}, false, errNetwork
 	}}, nil)
 	value, _, err := do(t.Context(), x, returns("ours"))
 	if err != nil || value != "theirs" {
@@ -201,10 +203,10 @@ func TestCompleteGivesWhatIsStored(t *testing.T) {
 // until the lease ends.
 func TestCompleteTriesUntilTheLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var writes []idempotent.Change
-		x := newExecutor(t, &proxy{Store: idempotent.NewMemory(0), change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		var writes []driver.Change
+		x := newExecutor(t, &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, c driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			writes = append(writes, c)
-			return idempotent.Record{}, false, errNetwork
+			return driver.Record{}, false, errNetwork
 		}}, &idempotent.Config{Lease: 10 * time.Second})
 		begun := time.Now()
 		value, event, err := do(t.Context(), x, returns("done"))
@@ -216,7 +218,7 @@ func TestCompleteTriesUntilTheLeaseEnds(t *testing.T) {
 			t.Errorf("%d tries in %v", len(writes), tried)
 		}
 		for _, c := range writes {
-			if c.Release != 0 || c.Status != idempotent.Completed {
+			if c.Release != 0 || c.Status != driver.Completed {
 				t.Errorf("wrote %+v", c)
 			}
 		}
@@ -225,14 +227,14 @@ func TestCompleteTriesUntilTheLeaseEnds(t *testing.T) {
 
 // The client that has gone is no reason to leave the work unrecorded.
 func TestCompleteOutlivesTheCaller(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	value, _, err := do(ctx, x, func(context.Context) (string, error) {
 		cancel()
 		return "done", nil
 	})
-	if err != nil || value != "done" || stored(t, store).Status != idempotent.Completed {
+	if err != nil || value != "done" || stored(t, store).Status != driver.Completed {
 		t.Errorf("got %q, %v, %+v", value, err, stored(t, store))
 	}
 }
@@ -249,7 +251,7 @@ func (u unencodable) MarshalJSON() ([]byte, error) {
 // The work is done: it must not be done again because its result has no form.
 func TestCompleteWithoutAnEncodableResult(t *testing.T) {
 	for _, u := range []unencodable{{panics: false}, {panics: true}} {
-		x := newExecutor(t, idempotent.NewMemory(0), nil)
+		x := newExecutor(t, memory.New(0), nil)
 		ctx, event := idempotent.WithEvent(t.Context())
 		_, err := idempotent.Do(ctx, x, theKey, func(context.Context) (unencodable, error) { return u, nil })
 		if err != nil || event.Outcome != idempotent.OutcomeExecuted || !errors.Is(event.Err, idempotent.ErrResultUnavailable) {
@@ -266,7 +268,7 @@ func TestCompleteWithoutAnEncodableResult(t *testing.T) {
 }
 
 func TestReplayIntoAnotherType(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	if _, _, err := do(t.Context(), x, returns("text")); err != nil {
 		t.Fatal(err)
 	}
@@ -282,12 +284,12 @@ func TestReplayIntoAnotherType(t *testing.T) {
 
 // Finished steps stand in the way of a deletion, and stay for the next owner.
 func TestReleaseKeepsFinishedSteps(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	first := errors.New("try again")
 	_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
 		r := stored(t, store)
-		if _, ok, err := store.Change(t.Context(), idempotent.Fence{ID: r.ID, Owner: r.Owner}, idempotent.Change{Steps: map[string][]byte{"charge": []byte("1")}}); !ok || err != nil {
+		if _, ok, err := store.Change(t.Context(), driver.Fence{ID: r.ID, Owner: r.Owner}, driver.Change{Steps: map[string][]byte{"charge": []byte("1")}}); !ok || err != nil {
 			t.Errorf("step: %v, %v", ok, err)
 		}
 		return "", first
@@ -295,7 +297,7 @@ func TestReleaseKeepsFinishedSteps(t *testing.T) {
 	if err != first {
 		t.Error(err)
 	}
-	if r := stored(t, store); len(r.Steps) != 1 || r.Owner != "" || !r.Lease.Equal(idempotent.LeaseEnded) {
+	if r := stored(t, store); len(r.Steps) != 1 || r.Owner != "" || !r.Lease.Equal(driver.LeaseEnded) {
 		t.Errorf("released: %+v", r)
 	}
 	if value, event, err := do(t.Context(), x, returns("second")); err != nil || value != "second" || event.Attempt != 2 {
@@ -307,8 +309,8 @@ func TestReleaseKeepsFinishedSteps(t *testing.T) {
 // error.
 func TestReleaseThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newExecutor(t, &proxy{Store: idempotent.NewMemory(0), change: func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-			return idempotent.Record{}, false, errNetwork
+		x := newExecutor(t, &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			return driver.Record{}, false, errNetwork
 		}}, nil)
 		first := errors.New("try again")
 		_, event, err := do(t.Context(), x, failsWith(first))

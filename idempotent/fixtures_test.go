@@ -8,36 +8,38 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // errNetwork is what a store says whose answer is lost.
-var errNetwork = fmt.Errorf("connection reset: %w", idempotent.ErrUnavailable)
+var errNetwork = fmt.Errorf("connection reset: %w", driver.ErrUnavailable)
 
 // proxy is a store in front of another: each hook may fail a call, before or
 // after it reaches the store behind.
 type proxy struct {
-	idempotent.Store
-	create func(ctx context.Context, r idempotent.Record, over time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error)
-	change func(ctx context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error)
+	driver.Store
+	create func(ctx context.Context, r driver.Record, over time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error)
+	change func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error)
 }
 
-func (p *proxy) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
-	next := func() (idempotent.Record, bool, error) { return p.Store.Create(ctx, r, over, with) }
+func (p *proxy) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+	next := func() (driver.Record, bool, error) { return p.Store.Create(ctx, r, over, with) }
 	if p.create == nil {
 		return next()
 	}
 	return p.create(ctx, r, over, next)
 }
 
-func (p *proxy) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
-	next := func() (idempotent.Record, bool, error) { return p.Store.Change(ctx, f, c) }
+func (p *proxy) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	next := func() (driver.Record, bool, error) { return p.Store.Change(ctx, f, c) }
 	if p.change == nil {
 		return next()
 	}
 	return p.change(ctx, f, c, next)
 }
 
-func newExecutor(t testing.TB, store idempotent.Store, config *idempotent.Config) *idempotent.Executor {
+func newExecutor(t testing.TB, store driver.Store, config *idempotent.Config) *idempotent.Executor {
 	t.Helper()
 	x, err := idempotent.New("op", store, config)
 	if err != nil {
@@ -49,7 +51,7 @@ func newExecutor(t testing.TB, store idempotent.Store, config *idempotent.Config
 // the record of theKey, as it is stored.
 var theKey = idempotent.Key{Scope: "tenant", ID: "k", Payload: 1}
 
-func stored(t testing.TB, store idempotent.Store) idempotent.Record {
+func stored(t testing.TB, store driver.Store) driver.Record {
 	t.Helper()
 	r, err := store.Get(context.Background(), recordID(t, theKey))
 	if err != nil {
@@ -62,9 +64,9 @@ func stored(t testing.TB, store idempotent.Store) idempotent.Record {
 func recordID(t testing.TB, key idempotent.Key) string {
 	t.Helper()
 	var id string
-	spy := &proxy{Store: idempotent.NewMemory(1), create: func(_ context.Context, r idempotent.Record, _ time.Time, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	spy := &proxy{Store: memory.New(1), create: func(_ context.Context, r driver.Record, _ time.Time, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		id = r.ID
-		return idempotent.Record{}, false, errors.New("only asked")
+		return driver.Record{}, false, errors.New("only asked")
 	}}
 	_, err := idempotent.Do(context.Background(), newExecutor(t, spy, &idempotent.Config{Observer: idempotent.NoObserver{}}), key, func(context.Context) (int, error) { return 0, nil })
 	if !errors.Is(err, idempotent.ErrStore) {

@@ -8,16 +8,18 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // thaws runs a frozen attempt, and what happens while it rests.
 type thaws struct {
-	store *idempotent.Memory
+	store *memory.Store
 	// undone are the steps that were undone, in their order.
 	undone []string
 }
 
-func newThaws() *thaws { return &thaws{store: idempotent.NewMemory(0)} }
+func newThaws() *thaws { return &thaws{store: memory.New(0)} }
 
 func (th *thaws) step(ctx context.Context, name string, refused error) error {
 	_, err := idempotent.SagaStep(ctx, name, returns(name), func(context.Context, string) error {
@@ -71,7 +73,7 @@ func TestFrozenAttemptDoesNotFinishAHalfUndoneSaga(t *testing.T) {
 				if err := th.attempt(t, saga(nil, soldOut(), func() {})); err == nil {
 					t.Error("a later call succeeds")
 				}
-				if r := stored(t, th.store); r.Status != idempotent.Failed {
+				if r := stored(t, th.store); r.Status != driver.Failed {
 					t.Errorf("the record is %s", r.Status)
 				}
 				undone := map[string]bool{}
@@ -105,7 +107,7 @@ func TestFrozenAttemptKeepsItsSuccessorsSteps(t *testing.T) {
 					t.Errorf("the frozen attempt got %v, %s", err, event.Outcome)
 				}
 				r := stored(t, th.store)
-				if r.Status != idempotent.InProgress || len(r.Steps["a"]) == 0 {
+				if r.Status != driver.InProgress || len(r.Steps["a"]) == 0 {
 					t.Errorf("the successor's step is gone: %+v", r)
 				}
 			})
@@ -126,7 +128,7 @@ func TestFrozenAttemptFinishesARecordThatHoldsItsOwnSteps(t *testing.T) {
 			}
 			return "done", nil
 		})
-		if r := stored(t, th.store); err != nil || event.Outcome != idempotent.OutcomeExecuted || r.Status != idempotent.Completed {
+		if r := stored(t, th.store); err != nil || event.Outcome != idempotent.OutcomeExecuted || r.Status != driver.Completed {
 			t.Errorf("%v, %s, %+v", err, event.Outcome, r)
 		}
 	})

@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"github.com/lambda-once/once/idempotent/driver"
 	"time"
 )
 
@@ -126,15 +127,15 @@ func (k *keeper) extend(ctx context.Context, limit time.Duration) beat {
 		k.cancel(k.call.timeEnds(k.hold))
 	}
 	expires := x.expiresInProgress(k.expires, lease)
-	met, ok, err := k.beats.change(ctx, Fence{ID: k.call.id, Owner: owner}, Change{Lease: lease, Expires: expires})
+	met, ok, err := k.beats.change(ctx, driver.Fence{ID: k.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires})
 	switch {
 	case err != nil:
 		return unheard
 	case ok:
 		k.lease, k.expires = lease, expires
-	case met.Owner == owner && met.Status == InProgress && met.Lease.Before(lease):
+	case met.Owner == owner && met.Status == driver.InProgress && met.Lease.Before(lease):
 		return unheard // a conflict with another kind of write: nothing was written
-	case met.Owner == owner && met.Status == InProgress:
+	case met.Owner == owner && met.Status == driver.InProgress:
 		// An earlier copy of this write landed, or a later one did.
 		k.lease, k.expires = met.Lease, met.Expires
 	default:

@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"github.com/lambda-once/once/idempotent/driver"
 	"sync"
 	"time"
 )
@@ -18,7 +19,7 @@ type flights struct {
 type flight struct {
 	fingerprint string
 	landed      chan struct{}
-	record      *Record // set before landed is closed; nil: no answer to share
+	record      *driver.Record // set before landed is closed; nil: no answer to share
 }
 
 func newFlights() *flights { return &flights{byKey: map[string]*flight{}} }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // standing is how a record that a write met stands to the attempt that sent it.
@@ -24,19 +26,19 @@ const (
 // stand reports how met stands to the attempt that owns, or owned, own.
 // own.Steps are all steps that the attempt started with and has sent. A record
 // that expired before cutoff is gone.
-func stand(met, own Record, cutoff time.Time) standing {
+func stand(met, own driver.Record, cutoff time.Time) standing {
 	switch {
-	case met.Status == InProgress && met.Owner == own.Owner:
+	case met.Status == driver.InProgress && met.Owner == own.Owner:
 		return ours
-	case met.Over(cutoff):
+	case met.Expired(cutoff):
 		return gone
 	case met.Fingerprint != "" && own.Fingerprint != "" && met.Fingerprint != own.Fingerprint:
 		// Since our lease ended the key was used for another payload: its
 		// result is not ours, and ours is not its.
 		return reused
-	case met.Status == Completed || met.Status == Failed:
+	case met.Status == driver.Completed || met.Status == driver.Failed:
 		return finished
-	case met.Status == InProgress && isReleased(met):
+	case met.Status == driver.InProgress && isReleased(met):
 		if knowsSteps(own.Steps, met.Steps) {
 			return abandoned
 		}
@@ -47,7 +49,7 @@ func stand(met, own Record, cutoff time.Time) standing {
 	}
 }
 
-func isReleased(r Record) bool { return r.Owner == "" && r.Lease.Equal(LeaseEnded) }
+func isReleased(r driver.Record) bool { return r.Owner == "" && r.Lease.Equal(driver.LeaseEnded) }
 
 // knowsSteps reports whether an attempt that knows some steps may finish a
 // record that holds the stored ones. Finishing removes them. A step that only a
@@ -108,7 +110,7 @@ func (r ruling) sendsAgain() bool { return r < done }
 
 // reply is the answer to one try.
 type reply struct {
-	met Record // as written, or as met
+	met driver.Record // as written, or as met
 	ok  bool
 	err error
 }
@@ -126,7 +128,7 @@ type progress struct {
 // judge rules on the answer to a try of a write under p by the attempt that
 // owns, or owned, own. It is pure. wrote reports whether a finished record is
 // this write's own.
-func (p *policy) judge(r reply, own Record, at progress, wrote bool) ruling {
+func (p *policy) judge(r reply, own driver.Record, at progress, wrote bool) ruling {
 	switch {
 	case r.ok:
 		return done
@@ -155,7 +157,7 @@ func (p *policy) judge(r reply, own Record, at progress, wrote bool) ruling {
 
 // begunAnew reports whether a record that is not ours may have been begun after
 // ours was removed, and not be a successor of ours.
-func begunAnew(met, own Record, at progress) bool {
+func begunAnew(met, own driver.Record, at progress) bool {
 	switch {
 	case isReleased(met):
 		return met.Attempt < own.Attempt
@@ -169,18 +171,18 @@ func begunAnew(met, own Record, at progress) bool {
 }
 
 func (p *policy) judgeError(err error, at progress) ruling {
-	_, isRefused := errors.AsType[*Rejected](err)
+	_, isRefused := errors.AsType[*driver.Rejected](err)
 	doubtful := p.unfenced && at.unacknowledged // nothing fences the earlier try
 	switch {
 	case isRefused && !doubtful:
 		return rejected
 	case isRefused:
 		return unknown
-	case p.fits && errors.Is(err, ErrTooLarge):
+	case p.fits && errors.Is(err, driver.ErrTooLarge):
 		return tooLarge
 	case !at.timeUp && p.triesAfter(err, at):
 		return again
-	case p.unfenced && !doubtful && errors.Is(err, ErrNotWritten):
+	case p.unfenced && !doubtful && errors.Is(err, driver.ErrNotWritten):
 		return notWritten
 	}
 	return unknown
@@ -189,7 +191,7 @@ func (p *policy) judgeError(err error, at progress) ruling {
 // triesAfter reports whether another try may do better.
 func (p *policy) triesAfter(err error, at progress) bool {
 	switch {
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, driver.ErrUnavailable):
 		return p.outages == 0 || at.tries < p.outages
 	case p.refusedFor > 0:
 		return at.elapsed <= p.refusedFor

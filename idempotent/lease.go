@@ -32,7 +32,7 @@ func (x *Executor) leaseFrom(now, invocation time.Time) time.Time {
 // outermost call was given: the handler's own context ends earlier, and the
 // process does not.
 func (x *Executor) invocationEnd(ctx context.Context) time.Time {
-	if in, ok := ctx.Value(insideKey{}).(*inside); ok && !in.invocation.IsZero() {
+	if in := insideOf(ctx); in != nil && !in.invocation.IsZero() {
 		return in.invocation
 	}
 	deadline, ok := ctx.Deadline()

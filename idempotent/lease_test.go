@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // In a Lambda function the lease is the remaining time and the skew, and the
@@ -15,7 +17,7 @@ import (
 func TestLeaseOfAnInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{ClockSkew: 2 * time.Second, Reserve: time.Second})
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -43,7 +45,7 @@ func TestLeaseOfAnInvocation(t *testing.T) {
 // Elsewhere nothing ends at a context's deadline, and only a heartbeat tells.
 func TestLeaseElsewhereIsNoDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -68,7 +70,7 @@ func TestLeaseElsewhereIsNoDeadline(t *testing.T) {
 func TestLeaseConfiguredInAnInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 		defer cancel()
@@ -96,14 +98,14 @@ func TestNothingIsClaimedWithoutTimeToRun(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	for _, config := range []*idempotent.Config{nil, {MaxAttempts: 1}, {Wait: time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 			defer cancel()
 			_, event, err := do(ctx, newExecutor(t, store, config), mustNotRun(t))
 			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, idempotent.ErrStore) || event.Outcome != idempotent.OutcomeFailed {
 				t.Errorf("got %v, %+v", err, event)
 			}
-			if r := stored(t, store); r.Status != idempotent.Absent || event.RoundTrips != 1 {
+			if r := stored(t, store); r.Status != driver.Absent || event.RoundTrips != 1 {
 				t.Errorf("after %d round trips there is %+v", event.RoundTrips, r)
 			}
 		})
@@ -113,7 +115,7 @@ func TestNothingIsClaimedWithoutTimeToRun(t *testing.T) {
 func TestReplayHasTimeWhereARunHasNone(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, store, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 		defer cancel()
@@ -128,7 +130,7 @@ func TestReplayHasTimeWhereARunHasNone(t *testing.T) {
 
 func TestHeartbeatEveryThird(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		begun := time.Now()
 		_, event, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{Lease: 30 * time.Second}), func(ctx context.Context) (string, error) {
 			for range 10 {
@@ -148,17 +150,17 @@ func TestHeartbeatEveryThird(t *testing.T) {
 
 // Whatever the heartbeat hears, the handler's context ends before the lease.
 func TestHandlerEndsBeforeItsLease(t *testing.T) {
-	for name, beat := range map[string]func(ctx context.Context) (idempotent.Record, bool, error){
-		"errors": func(context.Context) (idempotent.Record, bool, error) { return idempotent.Record{}, false, errNetwork },
-		"nothing": func(ctx context.Context) (idempotent.Record, bool, error) {
+	for name, beat := range map[string]func(ctx context.Context) (driver.Record, bool, error){
+		"errors": func(context.Context) (driver.Record, bool, error) { return driver.Record{}, false, errNetwork },
+		"nothing": func(ctx context.Context) (driver.Record, bool, error) {
 			<-ctx.Done()
-			return idempotent.Record{}, false, ctx.Err()
+			return driver.Record{}, false, ctx.Err()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := idempotent.NewMemory(0)
-				x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+				store := memory.New(0)
+				x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 					if !c.Lease.IsZero() {
 						return beat(ctx)
 					}
@@ -190,11 +192,11 @@ func TestHandlerEndsBeforeItsLease(t *testing.T) {
 // lease back if nobody has taken over.
 func TestHeartbeatRevivesALeaseThatNobodyTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		begun := time.Now()
-		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if ctx.Err() != nil || !c.Lease.IsZero() && time.Since(begun) < 35*time.Second {
-				return idempotent.Record{}, false, errNetwork
+				return driver.Record{}, false, errNetwork
 			}
 			return next()
 		}}, &idempotent.Config{Lease: 30 * time.Second})
@@ -214,7 +216,7 @@ func TestHeartbeatRevivesALeaseThatNobodyTook(t *testing.T) {
 // A heartbeat that meets another owner ends the handler with that cause.
 func TestHeartbeatLosesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		begun := time.Now()
 		_, event, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{Lease: 30 * time.Second}), func(ctx context.Context) (string, error) {
 			r := stored(t, store)
@@ -244,8 +246,8 @@ func TestHeartbeatLosesTheLease(t *testing.T) {
 // has set: that is no loss.
 func TestHeartbeatMeetsItsOwnCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
-		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		store := memory.New(0)
+		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if !c.Lease.IsZero() {
 				if _, ok, err := next(); !ok || err != nil {
 					t.Errorf("first copy: %v, %v", ok, err)
@@ -266,9 +268,9 @@ func TestHeartbeatMeetsItsOwnCopy(t *testing.T) {
 // No beat is under way when the record is finished, and none comes after.
 func TestHeartbeatIsJoinedBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		beating, finished := 0, false
-		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if c.Lease.IsZero() {
 				finished = true
 				if beating != 0 {
@@ -282,7 +284,7 @@ func TestHeartbeatIsJoinedBeforeTheEnd(t *testing.T) {
 			beating++
 			<-ctx.Done() // it hangs
 			beating--
-			return idempotent.Record{}, false, ctx.Err()
+			return driver.Record{}, false, ctx.Err()
 		}}, &idempotent.Config{Lease: 30 * time.Second})
 		_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
 			time.Sleep(11 * time.Second)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // commits is a bank whose commits without a record are told what becomes of
@@ -22,7 +24,7 @@ func (c *commits) Commit(ctx context.Context, id string, with any) error {
 	if len(c.errs) > 1 {
 		c.errs = c.errs[1:]
 	}
-	if _, refused := err.(*idempotent.Rejected); refused || errors.Is(err, idempotent.ErrNotWritten) {
+	if _, refused := err.(*driver.Rejected); refused || errors.Is(err, driver.ErrNotWritten) {
 		return err
 	}
 	return errors.Join(c.bank.Commit(ctx, id, with), err)
@@ -38,7 +40,7 @@ func chargesAndBooks(undone *int) func(context.Context) (string, error) {
 }
 
 // bypassed calls without a key.
-func bypassed(ctx context.Context, t *testing.T, store idempotent.Store, fn func(context.Context) (string, error)) error {
+func bypassed(ctx context.Context, t *testing.T, store driver.Store, fn func(context.Context) (string, error)) error {
 	t.Helper()
 	x := newExecutor(t, store, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	_, err := idempotent.Do(ctx, x, idempotent.Key{}, fn)
@@ -48,7 +50,7 @@ func bypassed(ctx context.Context, t *testing.T, store idempotent.Store, fn func
 // The first copy was committed; that the second is refused says nothing of it.
 func TestBypassedSagaIsNotUndoneWhereItMayBeCommitted(t *testing.T) {
 	undone := 0
-	store := &commits{newBank(), []error{errNetwork, &idempotent.Rejected{Err: soldOut()}}}
+	store := &commits{newBank(), []error{errNetwork, &driver.Rejected{Err: soldOut()}}}
 	err := bypassed(t.Context(), t, store, chargesAndBooks(&undone))
 	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || undone != 0 {
 		t.Errorf("undone %d times: %v", undone, err)
@@ -57,7 +59,7 @@ func TestBypassedSagaIsNotUndoneWhereItMayBeCommitted(t *testing.T) {
 }
 
 func TestBypassedCommitThatWroteNothingIsRolledBack(t *testing.T) {
-	store := &commits{newBank(), []error{idempotent.ErrNotWritten}}
+	store := &commits{newBank(), []error{driver.ErrNotWritten}}
 	err := bypassed(t.Context(), t, store, books("x", nil))
 	var failed *idempotent.StoreError
 	if !errors.As(err, &failed) || !failed.RolledBack || failed.Executed {
@@ -69,7 +71,7 @@ func TestBypassedCommitThatWroteNothingIsRolledBack(t *testing.T) {
 // The class of an error within it is that of a refusal, which may have come
 // second.
 func TestUnknownOutcomeIsNoFailureOfTheCallAroundIt(t *testing.T) {
-	outer := idempotent.NewMemory(0)
+	outer := memory.New(0)
 	_, event, err := do(t.Context(), newExecutor(t, outer, nil), func(ctx context.Context) (string, error) {
 		x := newExecutor(t, &refusesSecond{bank: newBank()}, &idempotent.Config{Optimistic: true, ReleasePermanent: true})
 		return idempotent.Do(ctx, x, theKey, books("x", nil))
@@ -77,7 +79,7 @@ func TestUnknownOutcomeIsNoFailureOfTheCallAroundIt(t *testing.T) {
 	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || event.Outcome != idempotent.OutcomeReleased || event.Permanent {
 		t.Errorf("%v, %+v", err, event)
 	}
-	if r := stored(t, outer); r.Status != idempotent.Absent {
+	if r := stored(t, outer); r.Status != driver.Absent {
 		t.Errorf("the outer record is %s", r.Status)
 	}
 }
@@ -89,11 +91,11 @@ type refusesSecond struct {
 	tries int
 }
 
-func (s *refusesSecond) Create(context.Context, idempotent.Record, time.Time, any) (idempotent.Record, bool, error) {
+func (s *refusesSecond) Create(context.Context, driver.Record, time.Time, any) (driver.Record, bool, error) {
 	if s.tries++; s.tries == 1 {
-		return idempotent.Record{}, false, errNetwork
+		return driver.Record{}, false, errNetwork
 	}
-	return idempotent.Record{}, false, &idempotent.Rejected{Err: soldOut()}
+	return driver.Record{}, false, &driver.Rejected{Err: soldOut()}
 }
 
 // The store is away for a while after the last copy of the commit was sent.
@@ -102,7 +104,7 @@ func TestCommitIsSettledForAllTheTimeThereIs(t *testing.T) {
 		b := newBank()
 		b.before = func(*entry) error { return errNetwork }
 		var away time.Time
-		p := &settling{bank: b, change: func(c idempotent.Change) error {
+		p := &settling{bank: b, change: func(c driver.Change) error {
 			if c.Release == 0 {
 				return nil
 			}
@@ -125,22 +127,22 @@ func TestCommitIsSettledForAllTheTimeThereIs(t *testing.T) {
 // settling is a bank whose changes may fail.
 type settling struct {
 	*bank
-	change func(idempotent.Change) error
+	change func(driver.Change) error
 }
 
-func (s *settling) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (s *settling) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if err := s.change(c); err != nil {
-		return idempotent.Record{}, false, err
+		return driver.Record{}, false, err
 	}
 	return s.bank.Change(ctx, f, c)
 }
 
 func TestReleaseEndsWithTheFirstOutageAfterConflicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, tries := idempotent.NewMemory(0), 0
-		p := &proxy{Store: store, change: func(ctx context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		store, tries := memory.New(0), 0
+		p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if tries++; tries > 3 {
-				return idempotent.Record{}, false, errNetwork
+				return driver.Record{}, false, errNetwork
 			}
 			met, err := store.Get(ctx, f.ID)
 			return met, false, err // a conflict of another kind
@@ -169,7 +171,7 @@ func TestUndoingBeginsAlthoughTheAnswerToItsTakeoverIsLost(t *testing.T) {
 			if _, ok := err.(*soldOutError); !ok || undone != 1 || lost != 2 || event.Outcome != idempotent.OutcomeFailed {
 				t.Errorf("undone %d times, lost %d: %v, %+v", undone, lost, err, event)
 			}
-			if r := stored(t, b); r.Status != idempotent.Failed || r.Used() != 1 {
+			if r := stored(t, b); r.Status != driver.Failed || r.Used() != 1 {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -183,26 +185,26 @@ type reclaiming struct {
 	lost   *int
 }
 
-func (s *reclaiming) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
-	if c.Owner == "" || c.Status != idempotent.Absent || *s.lost == 2 {
+func (s *reclaiming) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if c.Owner == "" || c.Status != driver.Absent || *s.lost == 2 {
 		return s.bank.Change(ctx, f, c)
 	}
 	*s.lost++
 	if s.landed {
 		if _, _, err := s.bank.Change(ctx, f, c); err != nil {
-			return idempotent.Record{}, false, err
+			return driver.Record{}, false, err
 		}
 	}
-	return idempotent.Record{}, false, errNetwork
+	return driver.Record{}, false, errNetwork
 }
 
 // The context that bounds what a step calls often ends with it.
 func TestStepIsKeptAfterItsOwnContextHasEnded(t *testing.T) {
-	store, failed := idempotent.NewMemory(0), false
-	p := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	store, failed := memory.New(0), false
+	p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if len(c.Steps) > 0 && !failed {
 			failed = true
-			return idempotent.Record{}, false, errNetwork
+			return driver.Record{}, false, errNetwork
 		}
 		return next()
 	}}
@@ -217,14 +219,14 @@ func TestStepIsKeptAfterItsOwnContextHasEnded(t *testing.T) {
 
 // Such a record was begun anew: this call's own may have been committed before.
 func TestCommitThatMeetsAnotherPayloadIsUnknown(t *testing.T) {
-	for name, met := range map[string]idempotent.Record{
-		"released": {Attempt: 1, Lease: idempotent.LeaseEnded},
+	for name, met := range map[string]driver.Record{
+		"released": {Attempt: 1, Lease: driver.LeaseEnded},
 		"claimed":  {Attempt: 5, Lease: time.Now().Add(time.Hour), Owner: "another"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBank()
 			b.before = func(*entry) error {
-				met.ID, met.Status, met.Fingerprint = recordID(t, theKey), idempotent.InProgress, "another payload's"
+				met.ID, met.Status, met.Fingerprint = recordID(t, theKey), driver.InProgress, "another payload's"
 				return b.Put(met)
 			}
 			_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
@@ -247,7 +249,7 @@ func TestCommitLosesItsLeaseToAnotherLibrary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBank()
 			b.before = func(*entry) error {
-				foreign := idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Lease: time.Now().Add(time.Hour)}
+				foreign := driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Lease: time.Now().Add(time.Hour)}
 				if err := b.Put(foreign); err != nil || !test.lost {
 					return err
 				}
@@ -266,9 +268,9 @@ func TestCommitLosesItsLeaseToAnotherLibrary(t *testing.T) {
 // Steps that the call does not know of turn its delete into a release that
 // keeps the record.
 func TestRefundIsKeptWhereStepsAreMet(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	p := &proxy{Store: store, change: func(ctx context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		if c.Release == idempotent.ReleaseDelete {
+	store := memory.New(0)
+	p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		if c.Release == driver.ReleaseDelete {
 			r := stored(t, store)
 			r.Steps = map[string][]byte{"a": []byte("=1")}
 			if err := store.Put(r); err != nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 const forEver = time.Duration(1<<63 - 1)
@@ -22,7 +24,7 @@ func (o observe) Observe(_ context.Context, e idempotent.Event) { o(e) }
 func TestObserversSeeEveryCallOnce(t *testing.T) {
 	var seen []idempotent.Event
 	o := observe(func(e idempotent.Event) { seen = append(seen, e) })
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: idempotent.Observers{o, o}})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: idempotent.Observers{o, o}})
 	if _, _, err := do(t.Context(), x, returns("")); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func TestObserversSeeEveryCallOnce(t *testing.T) {
 
 // The event is for the call that it was made for, not for those within.
 func TestWithEventIsNotInherited(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 		return idempotent.Do(ctx, x, idempotent.Key{ID: "inner"}, returns(""))
 	})
@@ -63,7 +65,7 @@ func TestLogObserver(t *testing.T) {
 		{idempotent.LogObserver{Logger: logger}, failsWith(idempotent.Permanent(errors.New(secret))), []string{"level=INFO", "outcome=failed"}, false},
 	} {
 		out.Reset()
-		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: test.observer})
+		x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: test.observer})
 		_, err := idempotent.Do(t.Context(), x, key, test.fn)
 		for _, want := range test.want {
 			if !strings.Contains(out.String(), want) {
@@ -79,8 +81,8 @@ func TestLogObserver(t *testing.T) {
 func TestLogObserverNamesStoreErrors(t *testing.T) {
 	var out bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&out, nil))
-	broken := &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		return idempotent.Record{}, false, errors.New("no such table")
+	broken := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errors.New("no such table")
 	}}
 	x := newExecutor(t, broken, &idempotent.Config{Observer: idempotent.LogObserver{Logger: logger}})
 	if _, _, err := do(t.Context(), x, mustNotRun(t)); err == nil {
@@ -99,18 +101,18 @@ func (e *declined) Error() string { return "card " + e.card + " declined" }
 func TestErrorType(t *testing.T) {
 	const secret = "4111-1111"
 	refused := &declined{secret}
-	noRelease := &proxy{Store: idempotent.NewMemory(0), change: func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		return idempotent.Record{}, false, errNetwork
+	noRelease := &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errNetwork
 	}}
 	for want, test := range map[string]struct {
-		store idempotent.Store
+		store driver.Store
 		fn    func(context.Context) (string, error)
 	}{
-		"":                          {idempotent.NewMemory(0), returns(secret)},
-		"*idempotent_test.declined": {idempotent.NewMemory(0), failsWith(fmt.Errorf("%s: %w", secret, fmt.Errorf("%w", refused)))},
-		"*idempotent_test.declined; *errors.errorString":    {idempotent.NewMemory(0), failsWith(fmt.Errorf("%w, %w: %w", refused, errors.New(secret), refused))},
+		"":                          {memory.New(0), returns(secret)},
+		"*idempotent_test.declined": {memory.New(0), failsWith(fmt.Errorf("%s: %w", secret, fmt.Errorf("%w", refused)))},
+		"*idempotent_test.declined; *errors.errorString":    {memory.New(0), failsWith(fmt.Errorf("%w, %w: %w", refused, errors.New(secret), refused))},
 		"*idempotent_test.declined; *idempotent.StoreError": {noRelease, failsWith(refused)},
-		"panic": {idempotent.NewMemory(0), func(context.Context) (string, error) { panic(secret) }},
+		"panic": {memory.New(0), func(context.Context) (string, error) { panic(secret) }},
 	} {
 		ctx, event := idempotent.WithEvent(t.Context())
 		func() {
@@ -138,7 +140,7 @@ func TestObserversSurviveErrorsThatPanic(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			out := logged(t)
-			x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Observer: idempotent.LogObserver{}})
+			x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: idempotent.LogObserver{}})
 			ctx, event := idempotent.WithEvent(t.Context())
 			if _, got := idempotent.Do(ctx, x, theKey, failsWith(err)); got != err {
 				t.Errorf("got %v", got)
@@ -153,7 +155,7 @@ func TestObserversSurviveErrorsThatPanic(t *testing.T) {
 // The outcome is one of the constants, whatever happens.
 func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 	var seen []idempotent.Event
-	broken := &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	broken := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		panic("boom")
 	}}
 	x := newExecutor(t, broken, &idempotent.Config{Observer: observe(func(e idempotent.Event) { seen = append(seen, e) })})
@@ -167,7 +169,7 @@ func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 }
 
 func TestThrottledIsUnavailable(t *testing.T) {
-	if !errors.Is(idempotent.ErrThrottled, idempotent.ErrUnavailable) || errors.Is(idempotent.ErrUnavailable, idempotent.ErrThrottled) {
+	if !errors.Is(driver.ErrThrottled, driver.ErrUnavailable) || errors.Is(driver.ErrUnavailable, driver.ErrThrottled) {
 		t.Error("throttling is one way to be unavailable")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 var optimistic = &idempotent.Config{Optimistic: true}
@@ -63,7 +64,7 @@ func TestOptimisticErrors(t *testing.T) {
 	if _, event, err := do(t.Context(), x, books("x", errCrash)); err != errCrash || event.Outcome != idempotent.OutcomeReleased {
 		t.Errorf("%v, %+v", err, event)
 	}
-	if r := stored(t, b); r.Status != idempotent.Absent {
+	if r := stored(t, b); r.Status != driver.Absent {
 		t.Errorf("%+v", r)
 	}
 	_, event, err := do(t.Context(), x, books("x", soldOut()))
@@ -145,7 +146,7 @@ func TestOptimisticIsSentAgain(t *testing.T) {
 
 func TestOptimisticMeetsAClaim(t *testing.T) {
 	claimed := func(b *bank, lease time.Duration) {
-		err := b.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Owner: "other", Attempt: 1,
+		err := b.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Owner: "other", Attempt: 1,
 			Lease: time.Now().Add(lease), Expires: time.Now().Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
@@ -250,15 +251,15 @@ type lostClaims struct {
 	notSent bool
 }
 
-func (p *lostClaims) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
-	if r.Status != idempotent.InProgress {
+func (p *lostClaims) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+	if r.Status != driver.InProgress {
 		return p.bank.Create(ctx, r, over, with)
 	}
 	if p.notSent {
-		return idempotent.Record{}, false, errNetwork
+		return driver.Record{}, false, errNetwork
 	}
 	_, _, err := p.bank.Create(ctx, r, over, with)
-	return idempotent.Record{}, false, errors.Join(errNetwork, err)
+	return driver.Record{}, false, errors.Join(errNetwork, err)
 }
 
 func TestOptimisticExcludes(t *testing.T) {
@@ -275,17 +276,17 @@ func TestOptimisticExcludes(t *testing.T) {
 // unheardOnce loses the first transaction before it arrives; late sends it.
 type unheardOnce struct {
 	*bank
-	meets idempotent.Record // what stands there then
+	meets driver.Record // what stands there then
 	late  func() bool
 }
 
-func (u *unheardOnce) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+func (u *unheardOnce) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	if with == nil || u.late != nil {
 		return u.bank.Create(ctx, r, over, with)
 	}
 	u.late = func() bool { _, ok, _ := u.bank.Create(context.Background(), r, over, with); return ok }
 	u.meets.ID = r.ID
-	return idempotent.Record{}, false, errors.Join(errNetwork, u.Put(u.meets))
+	return driver.Record{}, false, errors.Join(errNetwork, u.Put(u.meets))
 }
 
 // A late copy writes where no record is: so none is deleted by a call that has
@@ -293,9 +294,9 @@ func (u *unheardOnce) Create(ctx context.Context, r idempotent.Record, over time
 func TestOptimisticLeavesNoRoomForItsLateCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBank()
-		u := &unheardOnce{bank: b, meets: idempotent.Record{Status: idempotent.InProgress, Owner: "other", Attempt: 1,
+		u := &unheardOnce{bank: b, meets: driver.Record{Status: driver.InProgress, Owner: "other", Attempt: 1,
 			Lease: time.Now().Add(20 * time.Second), Expires: time.Now().Add(time.Hour)}}
-		time.AfterFunc(3*time.Second, func() { _ = b.Put(idempotent.Record{ID: u.meets.ID}) }) // it gives up
+		time.AfterFunc(3*time.Second, func() { _ = b.Put(driver.Record{ID: u.meets.ID}) }) // it gives up
 		runs := 0
 		_, event, err := do(t.Context(), newExecutor(t, u, &idempotent.Config{Optimistic: true, Wait: time.Minute}), func(ctx context.Context) (string, error) {
 			if runs++; runs == 2 {

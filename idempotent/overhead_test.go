@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 type payment struct {
@@ -24,7 +25,7 @@ func paymentKey(p payment) (idempotent.Key, error) {
 
 // duplicate gives a wrapped handler whose every call is a duplicate.
 func duplicate(t testing.TB, config *idempotent.Config) func() {
-	x, err := idempotent.New("create-payment", idempotent.NewMemory(0), config)
+	x, err := idempotent.New("create-payment", memory.New(0), config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (c *call) finishing(ctx context.Context, h *hold) (context.Context, context
 		if last := h.invocation.Add(-min(c.x.config.Reserve/5, shortestAttempt)); last.Before(end) {
 			end = last
 		}
-		_, nested := ctx.Value(insideKey{}).(*inside)
+		nested := insideOf(ctx) != nil
 		if deadline, ok := ctx.Deadline(); nested && ok && deadline.Before(end) {
 			end = deadline
 		}

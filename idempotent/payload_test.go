@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // shelf is a PayloadStore in memory. Its hooks, where set, come first.
@@ -67,12 +69,12 @@ func spilling(s *shelf) *idempotent.Config {
 }
 
 func TestLargeResultsAreKeptElsewhere(t *testing.T) {
-	store, payloads := idempotent.NewMemory(0), newShelf()
+	store, payloads := memory.New(0), newShelf()
 	if value, _, err := do(t.Context(), newExecutor(t, store, spilling(payloads)), returns(large)); value != large || err != nil {
 		t.Fatalf("got %q, %v", value, err)
 	}
 	r := stored(t, store)
-	if r.Status != idempotent.Completed || r.Payload == "" || r.Data != nil || r.Unavailable != "" || payloads.puts != 1 {
+	if r.Status != driver.Completed || r.Payload == "" || r.Data != nil || r.Unavailable != "" || payloads.puts != 1 {
 		t.Errorf("stored %+v after %d puts", r, payloads.puts)
 	}
 	value, event, err := do(t.Context(), newExecutor(t, store, spilling(payloads)), mustNotRun(t))
@@ -84,7 +86,7 @@ func TestLargeResultsAreKeptElsewhere(t *testing.T) {
 func TestSmallResultsAndErrorsStayInTheRecord(t *testing.T) {
 	final := idempotent.Permanent(errors.New(large))
 	for name, handler := range map[string]func(context.Context) (string, error){"result": returns("small"), "error": failsWith(final)} {
-		store, payloads := idempotent.NewMemory(0), newShelf()
+		store, payloads := memory.New(0), newShelf()
 		_, _, _ = do(t.Context(), newExecutor(t, store, spilling(payloads)), handler)
 		if r := stored(t, store); r.Data == nil || r.Payload != "" || payloads.puts != 0 {
 			t.Errorf("%s: stored %+v after %d puts", name, r, payloads.puts)
@@ -94,7 +96,7 @@ func TestSmallResultsAndErrorsStayInTheRecord(t *testing.T) {
 
 func TestDefaultPayloadAbove(t *testing.T) {
 	for size, elsewhere := range map[int]bool{256<<10 - 2: false, 256<<10 - 1: true} { // and two quotes
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Payloads: newShelf()})
 		if _, _, err := do(t.Context(), x, returns(strings.Repeat("a", size))); err != nil {
 			t.Fatal(err)
@@ -108,7 +110,7 @@ func TestDefaultPayloadAbove(t *testing.T) {
 // A hiccup of the payload store costs nobody the result.
 func TestPutIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, payloads := idempotent.NewMemory(0), newShelf()
+		store, payloads := memory.New(0), newShelf()
 		payloads.put = func(context.Context) (string, error) {
 			if payloads.puts < 4 {
 				return "", errNetwork
@@ -132,7 +134,7 @@ func TestPutThatFailsToTheEnd(t *testing.T) {
 	for name, put := range map[string]func(context.Context) (string, error){"down": down, "hangs": hangs} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, payloads := idempotent.NewMemory(0), newShelf()
+				store, payloads := memory.New(0), newShelf()
 				payloads.put = put
 				config := spilling(payloads)
 				config.Lease = 30 * time.Second
@@ -147,7 +149,7 @@ func TestPutThatFailsToTheEnd(t *testing.T) {
 				if took := time.Since(began); took < 15*time.Second || took > 20*time.Second || payloads.puts < 3 {
 					t.Errorf("%d tries in %v of 30 s", payloads.puts, took)
 				}
-				if r := stored(t, store); r.Status != idempotent.Completed || r.Unavailable == "" || r.Payload != "" || r.Data != nil {
+				if r := stored(t, store); r.Status != driver.Completed || r.Unavailable == "" || r.Payload != "" || r.Data != nil {
 					t.Errorf("stored %+v", r)
 				}
 				payloads.put = nil
@@ -167,13 +169,13 @@ func TestPutThatNeedNotBeTriedAgain(t *testing.T) {
 		"long reference": func(context.Context) (string, error) { return strings.Repeat("r", 2049), nil },
 		"not UTF-8":      func(context.Context) (string, error) { return "\xff", nil },
 	} {
-		store, payloads := idempotent.NewMemory(0), newShelf()
+		store, payloads := memory.New(0), newShelf()
 		payloads.put = put
 		x := newExecutor(t, store, spilling(payloads))
 		if value, event, err := do(t.Context(), x, returns(large)); value != large || err != nil || event.Err == nil || payloads.puts != 1 {
 			t.Errorf("%s: %.10q, %v, %v after %d puts", name, value, err, event.Err, payloads.puts)
 		}
-		if r := stored(t, store); r.Status != idempotent.Completed || r.Unavailable == "" {
+		if r := stored(t, store); r.Status != driver.Completed || r.Unavailable == "" {
 			t.Errorf("%s: stored %+v", name, r)
 		}
 	}
@@ -181,7 +183,7 @@ func TestPutThatNeedNotBeTriedAgain(t *testing.T) {
 
 // What ends the goroutine leaves a record that says that the work is done.
 func TestPutThatEndsTheGoroutine(t *testing.T) {
-	store, payloads := idempotent.NewMemory(0), newShelf()
+	store, payloads := memory.New(0), newShelf()
 	payloads.put = func(context.Context) (string, error) { runtime.Goexit(); return "", nil }
 	x, ended := newExecutor(t, store, spilling(payloads)), make(chan struct{})
 	go func() {
@@ -189,7 +191,7 @@ func TestPutThatEndsTheGoroutine(t *testing.T) {
 		_, _, _ = do(t.Context(), x, returns(large))
 	}()
 	<-ended
-	if r := stored(t, store); r.Status != idempotent.Completed || r.Unavailable == "" {
+	if r := stored(t, store); r.Status != driver.Completed || r.Unavailable == "" {
 		t.Errorf("stored %+v", r)
 	}
 }
@@ -203,7 +205,7 @@ func TestGetThatFails(t *testing.T) {
 		"panic":     func() error { panic(errMissing.Error()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, payloads := idempotent.NewMemory(0), newShelf()
+			store, payloads := memory.New(0), newShelf()
 			config := spilling(payloads)
 			config.CacheEntries, config.Wait = 10, time.Minute
 			first, second := newExecutor(t, store, config), newExecutor(t, store, config)
@@ -230,7 +232,7 @@ func TestGetThatFails(t *testing.T) {
 }
 
 func TestReferenceWithoutPayloads(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	if _, _, err := do(t.Context(), newExecutor(t, store, spilling(newShelf())), returns(large)); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +244,7 @@ func TestReferenceWithoutPayloads(t *testing.T) {
 
 // One who asks for no result is not told that it is missing.
 func TestEffectsFetchNothing(t *testing.T) {
-	store, payloads := idempotent.NewMemory(0), newShelf()
+	store, payloads := memory.New(0), newShelf()
 	x := newExecutor(t, store, spilling(payloads))
 	if _, _, err := do(t.Context(), x, returns(large)); err != nil {
 		t.Fatal(err)
@@ -261,12 +263,12 @@ func TestEffectsFetchNothing(t *testing.T) {
 // this call's own work.
 func TestLostAnswerWithAReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, payloads, lost := idempotent.NewMemory(0), newShelf(), false
-		flaky := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, _ idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		store, payloads, lost := memory.New(0), newShelf(), false
+		flaky := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			r, ok, err := next()
 			if !lost {
 				lost = true
-				return idempotent.Record{}, false, errNetwork
+				return driver.Record{}, false, errNetwork
 			}
 			return r, ok, err
 		}}
@@ -280,12 +282,12 @@ func TestLostAnswerWithAReference(t *testing.T) {
 // Another writer has replaced the reference under this call's token: all
 // callers get what is stored.
 func TestReferenceOfAnother(t *testing.T) {
-	store, payloads := idempotent.NewMemory(0), newShelf()
+	store, payloads := memory.New(0), newShelf()
 	theirs, err := payloads.Put(t.Context(), []byte(`"theirs"`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, _ idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	foreign := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		r, _, err := next()
 		if err != nil {
 			return r, false, err

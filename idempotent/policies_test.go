@@ -7,20 +7,23 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // metRecords are records of each standing to the attempt that owns ownRecord,
 // where nothing else plays a part.
 var (
-	ownRecord  = Record{Status: InProgress, Owner: "me", Attempt: 2, Fingerprint: "f", Steps: stepsOf("a", "=1"), Lease: time.UnixMilli(2e12), Expires: time.UnixMilli(3e12)}
-	metRecords = [standings]Record{
-		ours:      {Status: InProgress, Owner: "me", Attempt: 2, Lease: time.UnixMilli(2e12)},
+	ownRecord  = driver.Record{Status: driver.InProgress, Owner: "me", Attempt: 2, Fingerprint: "f", Steps: stepsOf("a", "=1"), Lease: time.UnixMilli(2e12), Expires: time.UnixMilli(3e12)}
+	metRecords = [standings]driver.Record{
+		ours:      {Status: driver.InProgress, Owner: "me", Attempt: 2, Lease: time.UnixMilli(2e12)},
 		gone:      {},
-		reused:    {Status: InProgress, Owner: "other", Attempt: 3, Fingerprint: "g", Lease: time.UnixMilli(2e12)},
-		finished:  {Status: Completed, Owner: "other", Attempt: 3},
-		abandoned: {Status: InProgress, Attempt: 3, Lease: LeaseEnded, Steps: stepsOf("a", "=1")},
-		advanced:  {Status: InProgress, Attempt: 3, Lease: LeaseEnded, Steps: stepsOf("b", "=1")},
-		foreign:   {Status: InProgress, Owner: "other", Attempt: 3, Lease: time.UnixMilli(2e12)},
+		reused:    {Status: driver.InProgress, Owner: "other", Attempt: 3, Fingerprint: "g", Lease: time.UnixMilli(2e12)},
+		finished:  {Status: driver.Completed, Owner: "other", Attempt: 3},
+		abandoned: {Status: driver.InProgress, Attempt: 3, Lease: driver.LeaseEnded, Steps: stepsOf("a", "=1")},
+		advanced:  {Status: driver.InProgress, Attempt: 3, Lease: driver.LeaseEnded, Steps: stepsOf("b", "=1")},
+		foreign:   {Status: driver.InProgress, Owner: "other", Attempt: 3, Lease: time.UnixMilli(2e12)},
 	}
 )
 
@@ -99,19 +102,19 @@ func pinOwnRecords(t *testing.T) {
 
 // What has the same attempt, or an earlier one, is no successor's.
 func pinAttempts(t *testing.T) {
-	released := func(attempt int64) Record {
-		return Record{Status: InProgress, Attempt: attempt, Lease: LeaseEnded}
+	released := func(attempt int64) driver.Record {
+		return driver.Record{Status: driver.InProgress, Attempt: attempt, Lease: driver.LeaseEnded}
 	}
-	owned := func(attempt int64) Record {
-		return Record{Status: InProgress, Owner: "other", Attempt: attempt, Lease: time.UnixMilli(2e12)}
+	owned := func(attempt int64) driver.Record {
+		return driver.Record{Status: driver.InProgress, Owner: "other", Attempt: attempt, Lease: time.UnixMilli(2e12)}
 	}
 	lateStep := released(2)
 	lateStep.Steps = stepsOf("b", "=1")
-	library := Record{Status: InProgress, Lease: time.UnixMilli(2e12)}
+	library := driver.Record{Status: driver.InProgress, Lease: time.UnixMilli(2e12)}
 	for _, test := range []struct {
 		name   string
 		policy *policy
-		met    Record
+		met    driver.Record
 		lost   bool
 		want   ruling
 	}{
@@ -132,8 +135,8 @@ func pinAttempts(t *testing.T) {
 		{"a release, another payload's after a lost answer", &releasing, metRecords[reused], true, done},
 		{"a completion, a successor's after a lost answer", &finishing, owned(3), true, yield},
 		{"a step, a successor's after a lost answer", &stepping, owned(3), true, yield},
-		{"a release, with steps", &releasing, Record{Status: InProgress, Owner: "me", Steps: stepsOf("a", "=1")}, false, keepSteps},
-		{"a completion, with steps", &finishing, Record{Status: InProgress, Owner: "me", Steps: stepsOf("a", "=1")}, false, again},
+		{"a release, with steps", &releasing, driver.Record{Status: driver.InProgress, Owner: "me", Steps: stepsOf("a", "=1")}, false, keepSteps},
+		{"a completion, with steps", &finishing, driver.Record{Status: driver.InProgress, Owner: "me", Steps: stepsOf("a", "=1")}, false, again},
 	} {
 		if got := test.policy.judge(reply{met: test.met}, ownRecord, progress{tries: 1, unacknowledged: test.lost}, false); got != test.want {
 			t.Errorf("%s: ruling %d, want %d", test.name, got, test.want)
@@ -142,8 +145,8 @@ func pinAttempts(t *testing.T) {
 }
 
 func pinErrors(t *testing.T) {
-	outage := fmt.Errorf("away: %w", ErrUnavailable)
-	refusal, nothing, condition := errors.New("access denied"), fmt.Errorf("conflict: %w", ErrNotWritten), &Rejected{errors.New("no")}
+	outage := fmt.Errorf("away: %w", driver.ErrUnavailable)
+	refusal, nothing, condition := errors.New("access denied"), fmt.Errorf("conflict: %w", driver.ErrNotWritten), &driver.Rejected{Err: errors.New("no")}
 	for _, row := range policyRows {
 		judge := func(err error, at progress) ruling { return row.policy.judge(reply{err: err}, ownRecord, at, false) }
 		for name, c := range map[string]struct {
@@ -179,7 +182,7 @@ func pinErrors(t *testing.T) {
 		if row.policy == &stepping {
 			want = tooLarge
 		}
-		if got := judge(fmt.Errorf("full: %w", ErrTooLarge), progress{tries: 9, timeUp: true}); got != want {
+		if got := judge(fmt.Errorf("full: %w", driver.ErrTooLarge), progress{tries: 9, timeUp: true}); got != want {
 			t.Errorf("%s, too large: ruling %d, want %d", row.name, got, want)
 		}
 	}
@@ -192,13 +195,13 @@ func pinErrors(t *testing.T) {
 
 // The form of a write changes with a record that was met, and not with an error.
 func TestRepeatKeepsItsFormOverAnOutage(t *testing.T) {
-	x, err := New("op", NewMemory(0), nil)
+	x, err := New("op", memory.New(0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	replies := []reply{{met: metRecords[abandoned]}, {err: errAnswerLost}, {met: metRecords[ours]}, {ok: true}}
 	var forms []string
-	s := x.repeat(t.Context(), write{policy: &finishing, own: ownRecord, send: func(_ context.Context, how ruling, about Record) reply {
+	s := x.repeat(t.Context(), write{policy: &finishing, own: ownRecord, send: func(_ context.Context, how ruling, about driver.Record) reply {
 		r := replies[len(forms)]
 		forms = append(forms, fmt.Sprint(how, about.Attempt))
 		return r
@@ -208,4 +211,4 @@ func TestRepeatKeepsItsFormOverAnOutage(t *testing.T) {
 	}
 }
 
-var errAnswerLost = fmt.Errorf("the answer was lost: %w", ErrUnavailable)
+var errAnswerLost = fmt.Errorf("the answer was lost: %w", driver.ErrUnavailable)

@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"crypto/rand"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // reclaim gives the record a new owner before steps are undone, where a
@@ -13,20 +14,20 @@ func (c *call) reclaim(ctx context.Context, h *hold, in *inside) error {
 	defer cancel()
 	s := c.x.repeat(ctx, write{
 		policy: &reclaimRelease, own: h.record,
-		send: func(ctx context.Context, _ ruling, _ Record) reply {
-			return c.tryChange(ctx, h, Change{Release: ReleaseRefund})
+		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+			return c.tryChange(ctx, h, driver.Change{Release: driver.ReleaseRefund})
 		},
 	})
 	if err := c.reclaimFailed("release", h, s); err != nil {
 		return err
 	}
 	released, own := h.record, h.record
-	released.Owner, released.Lease = "", LeaseEnded
+	released.Owner, released.Lease = "", driver.LeaseEnded
 	own.Owner = rand.Text()
 	s = c.x.repeat(ctx, write{
 		policy: &reclaimTakeover, own: own,
-		send: func(ctx context.Context, _ ruling, _ Record) reply {
-			return c.try(ctx, func(ctx context.Context) (Record, bool, error) {
+		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+			return c.try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 				met, err := c.takeOverAs(ctx, own.Owner, released, wall(c.look()), h.invocation)
 				return met, false, err
 			})

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // Retention + ClockSkew overflows: "for ever" becomes the year 1734.
 func TestHugeRetention(t *testing.T) {
-	x, err := idempotent.New("op", idempotent.NewMemory(0), &idempotent.Config{Retention: math.MaxInt64})
+	x, err := idempotent.New("op", memory.New(0), &idempotent.Config{Retention: math.MaxInt64})
 	if err != nil {
 		return // refusing it would do as well
 	}
@@ -34,14 +36,14 @@ func TestHugeRetention(t *testing.T) {
 // A store may meet a record that is over: dynamo answers a Get after a
 // TransactionConflictException, and a waiting call polls with Get.
 func TestOverRecordIsReplayed(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	id := recordID(t, theKey)
-	if err := store.Put(idempotent.Record{ID: id, Status: idempotent.Completed, Owner: "x", Attempt: 1,
+	if err := store.Put(driver.Record{ID: id, Status: driver.Completed, Owner: "x", Attempt: 1,
 		Expires: time.Now().Add(-48 * time.Hour), Data: []byte(`"of the day before yesterday"`)}); err != nil {
 		t.Fatal(err)
 	}
 	conflict := true
-	p := &proxy{Store: store, create: func(ctx context.Context, _ idempotent.Record, _ time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	p := &proxy{Store: store, create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if conflict { // as dynamo.Store.lost does
 			conflict = false
 			r, err := store.Get(ctx, id)
@@ -58,8 +60,8 @@ func TestOverRecordIsReplayed(t *testing.T) {
 // A waiting call never notices that a foreign record without a lease is over.
 func TestWaitingForARecordThatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
-		if err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Expires: time.Now().Add(10 * time.Second)}); err != nil {
+		store := memory.New(0)
+		if err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Expires: time.Now().Add(10 * time.Second)}); err != nil {
 			t.Fatal(err)
 		}
 		begun := time.Now()
@@ -74,8 +76,8 @@ func TestWaitingForARecordThatIsOver(t *testing.T) {
 // the outer one failed open.
 func TestNestedCallUnderFailOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-			return idempotent.Record{}, false, errNetwork
+		store := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			return driver.Record{}, false, errNetwork
 		}}
 		x := newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen, Wait: time.Hour})
 		_, _, _ = do(t.Context(), x, func(ctx context.Context) (string, error) {
@@ -93,7 +95,7 @@ func TestNestedCallUnderFailOpen(t *testing.T) {
 // an error of no exported type.
 func TestCancelledDuringTheClaim(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &proxy{Store: idempotent.NewMemory(0), create: func(_ context.Context, _ idempotent.Record, _ time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	p := &proxy{Store: memory.New(0), create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		defer cancel()
 		return next()
 	}}
@@ -113,9 +115,9 @@ func TestCancelledDuringTheClaim(t *testing.T) {
 func TestFailOpenOnAHungStore(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		p := &proxy{Store: idempotent.NewMemory(0), create: func(ctx context.Context, _ idempotent.Record, _ time.Time, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		p := &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			<-ctx.Done()
-			return idempotent.Record{}, false, errNetwork
+			return driver.Record{}, false, errNetwork
 		}}
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
@@ -131,7 +133,7 @@ func TestFailOpenOnAHungStore(t *testing.T) {
 func TestRefundedClaimLooksLikeATakeover(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		x := newExecutor(t, idempotent.NewMemory(0), nil)
+		x := newExecutor(t, memory.New(0), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 		defer cancel()
 		_, _, _ = do(ctx, x, mustNotRun(t))
@@ -150,15 +152,15 @@ func TestRefundedClaimLooksLikeATakeover(t *testing.T) {
 // A caller that has gone waits for a refund as long as the Reserve.
 func TestRefundTakesTheReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hang := func(ctx context.Context) (idempotent.Record, bool, error) {
+		hang := func(ctx context.Context) (driver.Record, bool, error) {
 			<-ctx.Done()
-			return idempotent.Record{}, false, errNetwork
+			return driver.Record{}, false, errNetwork
 		}
-		p := &proxy{Store: idempotent.NewMemory(0),
-			create: func(ctx context.Context, _ idempotent.Record, _ time.Time, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		p := &proxy{Store: memory.New(0),
+			create: func(ctx context.Context, _ driver.Record, _ time.Time, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 				return hang(ctx)
 			},
-			change: func(ctx context.Context, _ idempotent.Fence, _ idempotent.Change, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			change: func(ctx context.Context, _ driver.Fence, _ driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 				return hang(ctx)
 			}}
 		begun := time.Now()
@@ -174,7 +176,7 @@ func TestRefundTakesTheReserve(t *testing.T) {
 // "Wait is how long a duplicate … waits".
 func TestWaitOnAHungGet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		done := inBackground(t, newExecutor(t, store, nil), 10*time.Minute, "x", nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
@@ -187,9 +189,9 @@ func TestWaitOnAHungGet(t *testing.T) {
 	})
 }
 
-type hungGet struct{ idempotent.Store }
+type hungGet struct{ driver.Store }
 
-func (h hungGet) Get(ctx context.Context, _ string) (idempotent.Record, error) {
+func (h hungGet) Get(ctx context.Context, _ string) (driver.Record, error) {
 	<-ctx.Done()
-	return idempotent.Record{}, errNetwork
+	return driver.Record{}, errNetwork
 }

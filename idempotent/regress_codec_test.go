@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // plain is a codec for []byte results, as anyone would write it.
@@ -27,7 +28,7 @@ func TestCodecThatDoesNotCopy(t *testing.T) {
 		"cache":  {Codec: plainBytes{}, CacheEntries: 10},
 		"memory": {Codec: plainBytes{}},
 	} {
-		x := newExecutor(t, idempotent.NewMemory(0), config)
+		x := newExecutor(t, memory.New(0), config)
 		call := func() []byte {
 			got, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) ([]byte, error) { return []byte("paid 100"), nil })
 			if err != nil {
@@ -54,7 +55,7 @@ func (p *panicking) Error() string { return *p.inner }
 // again: encode guards the codec against the same.
 func TestPermanentErrorThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newExecutor(t, idempotent.NewMemory(0), nil)
+		x := newExecutor(t, memory.New(0), nil)
 		runs := 0
 		handler := func(context.Context) (string, error) {
 			runs++
@@ -80,7 +81,7 @@ type panicsInDecode struct{ idempotent.JSON }
 func (panicsInDecode) Decode([]byte, any) error { panic("hostile") }
 
 func TestDecodePanics(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Codec: panicsInDecode{}})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{Codec: panicsInDecode{}})
 	_, _, _ = do(t.Context(), x, returns("done"))
 	defer func() {
 		if p := recover(); p != nil {
@@ -100,7 +101,7 @@ func (exitsInEncode) Encode(any) ([]byte, error) { runtime.Goexit(); return nil,
 // done work stays in progress and runs again.
 func TestGoexitInEncode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -117,7 +118,7 @@ func TestGoexitInEncode(t *testing.T) {
 // Goexit in the codec: the event says "executed" without a word of the result.
 func TestGoexitEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		ctx, event := idempotent.WithEvent(context.Background())
 		done := make(chan struct{})
 		go func() {
@@ -131,7 +132,7 @@ func TestGoexitEvent(t *testing.T) {
 	})
 	// and when another has taken over meanwhile
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		ctx, event := idempotent.WithEvent(context.Background())
 		done := make(chan struct{})
 		go func() {

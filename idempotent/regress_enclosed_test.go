@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A payment that failed must not be reported as done because its error cannot
 // be opened now.
 func TestFailureThatCannotBeGivenIsNotCalledDone(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, sealing())
 	if _, _, err := do(t.Context(), x, failsWith(idempotent.Permanent(errors.New("card declined")))); err == nil {
 		t.Fatal("no error")
@@ -25,7 +27,7 @@ func TestFailureThatCannotBeGivenIsNotCalledDone(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 
-	store = idempotent.NewMemory(0)
+	store = memory.New(0)
 	if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), returns("paid")); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func TestFailureThatCannotBeGivenIsNotCalledDone(t *testing.T) {
 
 // Of a step that is done it does not follow that the work is.
 func TestStepThatCannotBeGivenIsNamed(t *testing.T) {
-	store, charged := idempotent.NewMemory(0), 0
+	store, charged := memory.New(0), 0
 	if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), charging(&charged, "receipt")); err == nil {
 		t.Fatal("no error")
 	}
@@ -64,7 +66,7 @@ func (f *failing) Seal(ctx context.Context, p idempotent.Place, data []byte) ([]
 // Nothing is undone before it is kept, readably, what is to be undone: an
 // attempt that ended in the middle could not be gone on from.
 func TestNothingIsUndoneBeforeThatIsKept(t *testing.T) {
-	store, sealer := idempotent.NewMemory(0), &failing{slot: "step::failure"}
+	store, sealer := memory.New(0), &failing{slot: "step::failure"}
 	x := newExecutor(t, store, &idempotent.Config{Sealer: sealer})
 	tr := &trip{fails: map[string]error{"car": soldOut()}}
 	_, _, err := do(t.Context(), x, tr.book)
@@ -86,10 +88,10 @@ func TestNothingIsUndoneBeforeThatIsKept(t *testing.T) {
 // Steps count together against the record's size: one that is small by itself
 // may not fit beside the others, and is kept elsewhere then.
 func TestStepThatDoesNotFitIsKeptElsewhere(t *testing.T) {
-	store, payloads := idempotent.NewMemory(0), newShelf()
-	full := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	store, payloads := memory.New(0), newShelf()
+	full := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if len(c.Steps["charge"]) > 100 {
-			return idempotent.Record{}, false, idempotent.ErrTooLarge
+			return driver.Record{}, false, driver.ErrTooLarge
 		}
 		return next()
 	}}
@@ -109,7 +111,7 @@ func TestStepThatDoesNotFitIsKeptElsewhere(t *testing.T) {
 // What bounds the call of a provider does not bound the keeping of its answer.
 func TestStepWithItsOwnDeadlineIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, payloads := idempotent.NewMemory(0), newShelf()
+		store, payloads := memory.New(0), newShelf()
 		payloads.put = func(ctx context.Context) (string, error) {
 			select {
 			case <-ctx.Done():
@@ -136,7 +138,7 @@ func TestStepWithItsOwnDeadlineIsKept(t *testing.T) {
 // A Reserve that is larger than what is usual is time for a large payload.
 func TestReserveIsTimeToPut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, payloads := idempotent.NewMemory(0), newShelf()
+		store, payloads := memory.New(0), newShelf()
 		payloads.put = func(ctx context.Context) (string, error) {
 			select {
 			case <-ctx.Done():

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func TestEventsOfBadEndings(t *testing.T) {
@@ -20,19 +22,19 @@ func TestEventsOfBadEndings(t *testing.T) {
 		}()
 		return *event
 	}
-	down := &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		return idempotent.Record{}, false, errNetwork
+	down := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errNetwork
 	}}
 	open := newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen})
 	if e := call(open, theKey, panics); e.Outcome != idempotent.OutcomeBypassed || !errors.Is(e.Err, idempotent.ErrStore) {
 		t.Errorf("a panic in a run that failed open: %q, %v", e.Outcome, e.Err)
 	}
-	unprotected := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	unprotected := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	if e := call(unprotected, idempotent.Key{}, panics); e.Err == nil {
 		t.Errorf("a panic in a bypassed run: %q, %v", e.Outcome, e.Err)
 	}
-	noRelease := &proxy{Store: idempotent.NewMemory(0), change: func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		return idempotent.Record{}, false, errNetwork
+	noRelease := &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errNetwork
 	}}
 	if e := call(newExecutor(t, noRelease, nil), theKey, failsWith(errors.New("try again"))); e.Outcome == idempotent.OutcomeReleased {
 		t.Errorf("'released' says that the key is free; nothing was released: %v", e.Err)
@@ -41,12 +43,12 @@ func TestEventsOfBadEndings(t *testing.T) {
 
 // The retry inside one call: what is passed over replaces what was passed over.
 func TestFailOpenHidesWhyItFailedOpen(t *testing.T) {
-	down := claimsFail(idempotent.NewMemory(0))
-	down.change = func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		return idempotent.Record{}, false, errors.New("no permission")
+	down := claimsFail(memory.New(0))
+	down.change = func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errors.New("no permission")
 	}
 	_, event, _ := do(t.Context(), newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), returns("x"))
-	if !errors.Is(event.Err, idempotent.ErrUnavailable) {
+	if !errors.Is(event.Err, driver.ErrUnavailable) {
 		t.Errorf("Err should say why it failed open: %v", event.Err)
 	}
 }

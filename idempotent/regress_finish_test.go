@@ -8,19 +8,21 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A zombie adopts a record that was made for another payload: its result
 // becomes the answer to that payload.
 func TestAdoptsAnotherPayloadsRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		config := &idempotent.Config{Lease: 10 * time.Second, Retention: time.Second}
 		second := theKey
 		second.Payload = 2
-		noRelease := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		noRelease := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if c.Release != 0 {
-				return idempotent.Record{}, false, errNetwork
+				return driver.Record{}, false, errNetwork
 			}
 			return next()
 		}}
@@ -31,7 +33,7 @@ func TestAdoptsAnotherPayloadsRecord(t *testing.T) {
 			_, _ = idempotent.Do(context.Background(), newExecutor(t, noRelease, config), second, fails)
 			time.Sleep(11*time.Second + 5*time.Millisecond)
 			_, _ = idempotent.Do(context.Background(), newExecutor(t, store, config), second, fails)
-			if r := stored(t, store); r.Attempt != 2 || r.Owner != "" || r.Status != idempotent.InProgress {
+			if r := stored(t, store); r.Attempt != 2 || r.Owner != "" || r.Status != driver.InProgress {
 				t.Fatalf("the test is wrong: %+v", r)
 			}
 		})
@@ -46,7 +48,7 @@ func TestAdoptsAnotherPayloadsRecord(t *testing.T) {
 // Likewise a zombie's caller gets another payload's answer.
 func TestAnswersWithAnotherPayloadsResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		config := &idempotent.Config{Lease: 10 * time.Second, Retention: time.Second}
 		second := theKey
 		second.Payload = 2
@@ -64,11 +66,11 @@ func TestAnswersWithAnotherPayloadsResult(t *testing.T) {
 // the tries within some 60 ms, with the work done and 50 s of lease left.
 func TestCompletionGivesUpEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		var since time.Time
-		p := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, _ idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if time.Since(since) < 2*time.Second {
-				return idempotent.Record{}, false, errors.New("get identity: failed to refresh cached credentials")
+				return driver.Record{}, false, errors.New("get identity: failed to refresh cached credentials")
 			}
 			return next()
 		}}
@@ -85,15 +87,15 @@ func TestCompletionGivesUpEarly(t *testing.T) {
 // A release that landed, its answer lost, is not a lease that was lost.
 func TestReleaseWhoseAnswerWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		var successor chan struct{}
-		p := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if c.Release == 0 || successor != nil {
 				return next()
 			}
 			_, _, _ = next()
 			successor = inBackground(t, newExecutor(t, store, nil), time.Minute, "next", nil)
-			return idempotent.Record{}, false, errNetwork
+			return driver.Record{}, false, errNetwork
 		}}
 		declined := errors.New("declined")
 		_, event, err := do(t.Context(), newExecutor(t, p, nil), failsWith(declined))
@@ -108,10 +110,10 @@ func TestReleaseWhoseAnswerWasLost(t *testing.T) {
 // record back: done work is not recorded.
 func TestFullMemoryRefusesDoneWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(1)
+		store := memory.New(1)
 		_, _, err := do(t.Context(), newExecutor(t, store, nil), func(context.Context) (string, error) {
-			_ = store.Put(idempotent.Record{ID: recordID(t, theKey)})
-			_ = store.Put(idempotent.Record{ID: "other", Status: idempotent.Completed, Expires: time.Now().Add(-time.Hour)})
+			_ = store.Put(driver.Record{ID: recordID(t, theKey)})
+			_ = store.Put(driver.Record{ID: "other", Status: driver.Completed, Expires: time.Now().Add(-time.Hour)})
 			return "done", nil
 		})
 		if err != nil {
@@ -121,10 +123,10 @@ func TestFullMemoryRefusesDoneWork(t *testing.T) {
 }
 
 // claimsFail is a store whose claims are not answered: for runs that fail open.
-func claimsFail(store idempotent.Store) *proxy {
-	return &proxy{Store: store, create: func(_ context.Context, r idempotent.Record, _ time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		if r.Status == idempotent.InProgress {
-			return idempotent.Record{}, false, errNetwork
+func claimsFail(store driver.Store) *proxy {
+	return &proxy{Store: store, create: func(_ context.Context, r driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		if r.Status == driver.InProgress {
+			return driver.Record{}, false, errNetwork
 		}
 		return next()
 	}}
@@ -137,7 +139,7 @@ func TestFailOpenMixesPayloads(t *testing.T) {
 	second.Payload = 2
 	open := &idempotent.Config{OnStoreError: idempotent.FailOpen}
 	t.Run("gets the other's result", func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		_, _, _ = do(t.Context(), newExecutor(t, store, nil), returns("first payload's"))
 		got, err := idempotent.Do(t.Context(), newExecutor(t, claimsFail(store), open), second, returns("second payload's"))
 		if err == nil && got != "second payload's" {
@@ -145,7 +147,7 @@ func TestFailOpenMixesPayloads(t *testing.T) {
 		}
 	})
 	t.Run("leaves its result to the other", func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		// The first payload's second attempt was released: the record stays.
 		counting := newExecutor(t, store, &idempotent.Config{MaxAttempts: 5})
 		_, _, _ = do(t.Context(), counting, failsWith(errors.New("try again")))
@@ -160,8 +162,8 @@ func TestFailOpenMixesPayloads(t *testing.T) {
 // A run that failed open gets the result of a record that has been over for
 // two days and that TTL has not deleted yet; its own is not recorded.
 func TestFailOpenMeetsWhatIsOver(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	if err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.Completed, Owner: "x", Attempt: 1,
+	store := memory.New(0)
+	if err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.Completed, Owner: "x", Attempt: 1,
 		Expires: time.Now().Add(-48 * time.Hour), Data: []byte(`"of the day before yesterday"`)}); err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +179,8 @@ func TestFailOpenMeetsWhatIsOver(t *testing.T) {
 // A result that the store could not hold is dropped without a word: the first
 // sign of it is a replay. One that could not be encoded is told to the observer.
 func TestDroppedResultIsNotObserved(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	p := &proxy{Store: store, change: func(ctx context.Context, f idempotent.Fence, c idempotent.Change, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	store := memory.New(0)
+	p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if c.Data != nil {
 			c.Data, c.Unavailable = nil, "too large" // as Change.Data says a store does
 		}
@@ -193,10 +195,10 @@ func TestDroppedResultIsNotObserved(t *testing.T) {
 // An adopted record gets no fingerprint: the cache refuses what the store replays.
 func TestAdoptionWithoutFingerprint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		config := &idempotent.Config{Lease: 10 * time.Second}
 		if _, _, err := meanwhile(t, newExecutor(t, frozen(store), config), nil, func() {
-			_ = store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Attempt: 2, Lease: idempotent.LeaseEnded, Expires: time.Now().Add(time.Hour)})
+			_ = store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Attempt: 2, Lease: driver.LeaseEnded, Expires: time.Now().Add(time.Hour)})
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +214,7 @@ func TestAdoptionWithoutFingerprint(t *testing.T) {
 // "Err is what the caller got, or what was passed over": here neither.
 func TestHandlersErrorIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		mine := errors.New("mine")
 		var done chan struct{}
 		_, event, err := meanwhile(t, newExecutor(t, frozen(store), &idempotent.Config{Lease: 10 * time.Second}), mine, func() {

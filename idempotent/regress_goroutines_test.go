@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // However a call ends, it leaves no goroutine: the bubble would not end.
@@ -20,7 +21,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Wait: time.Minute})
+				x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
 				defer func() {
 					if p := recover(); (p != nil) != (name == "panic") {
 						t.Errorf("recovered %v", p)

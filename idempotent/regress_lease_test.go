@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // stubborn is a handler that does not look at its context.
@@ -24,13 +26,13 @@ func stubborn(d time.Duration, running, most *atomic.Int32) func(context.Context
 	}
 }
 
-func isExtend(c idempotent.Change) bool { return !c.Lease.IsZero() && c.Owner == "" }
+func isExtend(c driver.Change) bool { return !c.Lease.IsZero() && c.Owner == "" }
 
 // A joiner that leads after the first leader failed claims with the clock of
 // the moment it arrived: its lease starts in the past.
 func TestJoinerClaimsWithAStaleClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		config := &idempotent.Config{Lease: time.Minute, Wait: time.Hour}
 		x := newExecutor(t, store, config)
 		first := inBackground(t, x, 50*time.Second, "", errors.New("try again"))
@@ -71,14 +73,14 @@ func TestJoinerClaimsWithAStaleClock(t *testing.T) {
 // One connection that hangs eats the whole lease: the heartbeat tries once.
 func TestOneHungExtendLosesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		config := &idempotent.Config{Lease: 30 * time.Second}
 		hung := false
-		p := &proxy{Store: store, change: func(ctx context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		p := &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if isExtend(c) && !hung {
 				hung = true
 				<-ctx.Done()
-				return idempotent.Record{}, false, errNetwork
+				return driver.Record{}, false, errNetwork
 			}
 			return next()
 		}}
@@ -110,12 +112,12 @@ func TestOneHungExtendLosesTheLease(t *testing.T) {
 // it neither extends the lease that is still its own, nor hears of its loss.
 func TestHeartbeatNeverRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		config := &idempotent.Config{Lease: 30 * time.Second}
 		begun := time.Now()
-		p := &proxy{Store: store, change: func(ctx context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		p := &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if since := time.Since(begun); isExtend(c) && since < 45*time.Second {
-				return idempotent.Record{}, false, errNetwork
+				return driver.Record{}, false, errNetwork
 			}
 			return next()
 		}}
@@ -134,9 +136,9 @@ func TestHeartbeatNeverRecovers(t *testing.T) {
 // heartbeat comes after its end.
 func TestFirstHeartbeatComesTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		config := &idempotent.Config{Lease: time.Minute}
-		p := &proxy{Store: store, create: func(_ context.Context, _ idempotent.Record, _ time.Time, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		p := &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			r, ok, err := next()
 			time.Sleep(45 * time.Second)
 			return r, ok, err
@@ -162,7 +164,7 @@ func TestReserveBeyondTheLease(t *testing.T) {
 		{Reserve: 2 * time.Minute},
 		{Reserve: math.MaxInt64, Lease: time.Hour},
 	} {
-		x, err := idempotent.New("op", idempotent.NewMemory(0), config)
+		x, err := idempotent.New("op", memory.New(0), config)
 		if err == nil {
 			_, _, err = do(t.Context(), x, returns("done"))
 			t.Errorf("Reserve %v, Lease %v: New accepts it, and each call gets %v", config.Reserve, config.Lease, err)
@@ -175,7 +177,7 @@ func TestReserveBeyondTheLease(t *testing.T) {
 func TestShorterDeadlineWithALease(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		config := &idempotent.Config{Lease: time.Minute}
 		invocation, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 		defer cancel()
@@ -196,7 +198,7 @@ func TestShorterDeadlineWithALease(t *testing.T) {
 func TestNestedCallInAnInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		config := &idempotent.Config{Reserve: 5 * time.Second}
 		outer := newExecutor(t, store, config)
 		inner, err := idempotent.New("inner", store, config)
@@ -224,17 +226,17 @@ func TestNestedCallInAnInvocation(t *testing.T) {
 // An overrun handler with a small Reserve: "tried at least once" is not tried.
 func TestTinyReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		config := &idempotent.Config{Lease: 10 * time.Second, Reserve: time.Nanosecond}
-		slow := &proxy{Store: store, change: func(ctx context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		slow := &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if isExtend(c) {
-				return idempotent.Record{}, false, errNetwork
+				return driver.Record{}, false, errNetwork
 			}
 			select { // a round trip
 			case <-time.After(10 * time.Millisecond):
 				return next()
 			case <-ctx.Done():
-				return idempotent.Record{}, false, ctx.Err()
+				return driver.Record{}, false, ctx.Err()
 			}
 		}}
 		_, _, err := do(t.Context(), newExecutor(t, slow, config), func(context.Context) (string, error) {
@@ -251,9 +253,9 @@ func TestTinyReserve(t *testing.T) {
 // with the lease as it was: that is no success.
 func TestConflictIsNoHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		conflicts := 0
-		p := &proxy{Store: store, change: func(ctx context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if isExtend(c) && conflicts < 2 { // as dynamo.Store.lost does
 				conflicts++
 				r, err := store.Get(ctx, f.ID)
@@ -280,9 +282,9 @@ func TestConflictIsNoHeartbeat(t *testing.T) {
 func TestNestedFinishTakesTheReserve(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
-		down := &proxy{Store: idempotent.NewMemory(0), change: func(context.Context, idempotent.Fence, idempotent.Change, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-			return idempotent.Record{}, false, errNetwork
+		store := memory.New(0)
+		down := &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			return driver.Record{}, false, errNetwork
 		}}
 		outer := newExecutor(t, store, nil)
 		inner, err := idempotent.New("inner", down, nil)
@@ -311,8 +313,8 @@ func TestFinishOutlivesTheInvocation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &proxy{Store: idempotent.NewMemory(0), change: func(ctx context.Context, _ idempotent.Fence, _ idempotent.Change, _ func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-					return idempotent.Record{}, false, errors.New("AccessDeniedException: dynamodb:UpdateItem")
+				p := &proxy{Store: memory.New(0), change: func(ctx context.Context, _ driver.Fence, _ driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+					return driver.Record{}, false, errors.New("AccessDeniedException: dynamodb:UpdateItem")
 				}}
 				begun := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The mark of a nested call's error leaks into the outer call: an attempt that
 // charged is given back, and "never run again" runs again.
 func TestRetryableLeaksFromANestedCall(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	outer := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
 	inner, err := idempotent.New("inner", store, nil)
 	if err != nil {
@@ -36,7 +38,7 @@ func TestRetryableLeaksFromANestedCall(t *testing.T) {
 }
 
 func TestPermanentLeaksFromANestedCall(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	outer := newExecutor(t, store, nil)
 	inner, err := idempotent.New("inner", store, nil)
 	if err != nil {
@@ -65,7 +67,7 @@ func TestSentinelMark(t *testing.T) {
 		"wrapped": fmt.Errorf("card: %w", errDeclined),
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			outer := newExecutor(t, store, nil)
 			in, err := idempotent.New("inner", store, nil)
 			if err != nil {
@@ -90,7 +92,7 @@ func TestSentinelMark(t *testing.T) {
 		})
 	}
 	t.Run("retryable", func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		outer := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
 		in, err := idempotent.New("inner", store, nil)
 		if err != nil {
@@ -120,10 +122,10 @@ func TestSentinelMark(t *testing.T) {
 // What an outer handler takes out of a nested call's error is not marked by it
 // either: here the error of the inner handler, within that of a step.
 func TestMarkWithinANestedErrorDoesNotCount(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	_, _, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{MaxAttempts: 1}), func(ctx context.Context) (string, error) {
 		limited, cancel := context.WithCancel(ctx)
-		inner := newExecutor(t, notStepping(idempotent.NewMemory(0), errNetwork), nil)
+		inner := newExecutor(t, notStepping(memory.New(0), errNetwork), nil)
 		_, err := idempotent.Do(limited, inner, idempotent.Key{ID: "inner"}, func(ctx context.Context) (string, error) {
 			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { cancel(); return "", nil })
 			return "", fmt.Errorf("charge: %w", idempotent.Retryable(errors.Join(errCrash, err)))
@@ -148,7 +150,7 @@ func TestUnwrapPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := idempotent.NewMemory(0)
+				store := memory.New(0)
 				x := newExecutor(t, store, nil)
 				runs := 0
 				for range 2 {
@@ -160,7 +162,7 @@ func TestUnwrapPanics(t *testing.T) {
 						}()
 						_, _, _ = do(t.Context(), x, func(context.Context) (string, error) { runs++; return "", end })
 					}()
-					if r := stored(t, store); r.Status == idempotent.InProgress && r.Owner != "" {
+					if r := stored(t, store); r.Status == driver.InProgress && r.Owner != "" {
 						t.Errorf("left in progress after the call has ended: %v", r.Lease)
 					}
 					time.Sleep(2 * time.Minute)

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // A call that fails for good before it has reached its finished steps would
 // leave them done for ever, and say that it has failed.
 func TestSagaFailsForGoodBeforeItsSteps(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	tr := &trip{fails: map[string]error{"hotel": errCrash}}
 	if _, _, err := do(t.Context(), x, tr.book); err != errCrash {
@@ -25,7 +27,7 @@ func TestSagaFailsForGoodBeforeItsSteps(t *testing.T) {
 	if !errors.As(err, &unreached) || unreached.Step != "flight" || !errors.Is(err, idempotent.ErrStep) {
 		t.Errorf("%v", err)
 	}
-	if r := stored(t, store); r.Status != idempotent.InProgress || string(r.Steps["flight"]) != `~="a flight"` {
+	if r := stored(t, store); r.Status != driver.InProgress || string(r.Steps["flight"]) != `~="a flight"` {
 		t.Errorf("%+v", r)
 	}
 	// It is not undoing yet: one that reaches them may also go forward.
@@ -38,7 +40,7 @@ func TestSagaFailsForGoodBeforeItsSteps(t *testing.T) {
 
 // Without a record nobody goes on: what can be undone is undone.
 func TestSagaWithoutClaimUndoesWhatItCan(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
 	_, err := idempotent.Do(t.Context(), x, idempotent.Key{}, tr.book)
 	var failed *idempotent.CompensationError
@@ -50,7 +52,7 @@ func TestSagaWithoutClaimUndoesWhatItCan(t *testing.T) {
 
 // Two calls that one message leads to send with keys of their own.
 func TestChainKeysOfTwoRecordsUnderOneMessage(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	const chain = "root:message"
 	ctx := idempotent.WithChain(t.Context(), chain)
 	seen := map[string]string{}
@@ -86,9 +88,9 @@ func TestChainKeysWithoutRecordAreStable(t *testing.T) {
 // refuses.
 func TestStepThatIsRefusedComesToAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &proxy{Store: idempotent.NewMemory(0), change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+		p := &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if len(c.Steps) > 0 {
-				return idempotent.Record{}, false, errors.New("access denied")
+				return driver.Record{}, false, errors.New("access denied")
 			}
 			return next()
 		}}
@@ -103,7 +105,7 @@ func TestStepThatIsRefusedComesToAnEnd(t *testing.T) {
 	})
 }
 
-var errConflict = fmt.Errorf("TransactionConflict: %w: %w", idempotent.ErrNotWritten, idempotent.ErrUnavailable)
+var errConflict = fmt.Errorf("TransactionConflict: %w: %w", driver.ErrNotWritten, driver.ErrUnavailable)
 
 // A conflict has written nothing, and says so: what follows it is the answer.
 func TestOptimisticRefusedAfterAConflict(t *testing.T) {
@@ -148,7 +150,7 @@ func TestRefusedCommitWhoseReleaseIsNotHeard(t *testing.T) {
 var errAgain = errors.New("again")
 
 func TestOptimisticNeedsTransactions(t *testing.T) {
-	if _, err := idempotent.New("op", idempotent.NewMemory(0), optimistic); err == nil {
+	if _, err := idempotent.New("op", memory.New(0), optimistic); err == nil {
 		t.Error("accepted")
 	}
 }

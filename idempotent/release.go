@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"errors"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // release gives the record up after an error that is worth a retry.
@@ -63,13 +64,13 @@ func (c *call) keepClaimed(unheard *StoreError, cause error) ending {
 func (c *call) sendRelease(ctx context.Context, h *hold, refund bool) sent {
 	ctx, cancel := c.finishing(ctx, h)
 	defer cancel()
-	keep := ReleaseKeep
+	keep := driver.ReleaseKeep
 	if refund {
-		keep = ReleaseRefund
+		keep = driver.ReleaseRefund
 	}
 	how := keep
 	if h.record.Attempt == 1 && c.x.config.MaxAttempts == 0 && !h.open && !h.sent && !h.stepped {
-		how = ReleaseDelete
+		how = driver.ReleaseDelete
 	}
 	rules := &releasing
 	if h.open {
@@ -77,12 +78,12 @@ func (c *call) sendRelease(ctx context.Context, h *hold, refund bool) sent {
 	}
 	s := c.x.repeat(ctx, write{
 		policy: rules, own: h.record, unacknowledged: h.open,
-		send: func(ctx context.Context, ruling ruling, _ Record) reply {
+		send: func(ctx context.Context, ruling ruling, _ driver.Record) reply {
 			if ruling == keepSteps {
 				how = keep // finished steps must not run again
 			}
 			c.look()
-			return c.tryChange(ctx, h, Change{Release: how})
+			return c.tryChange(ctx, h, driver.Change{Release: how})
 		},
 	})
 	if s.ruling == unknown {

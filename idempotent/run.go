@@ -14,7 +14,7 @@ func (c *call) run(ctx context.Context, h *hold) ending {
 	if err := in.steps.readFailure(ctx); err != nil {
 		return c.release(ctx, h, err, true)
 	}
-	with, err := in.sealed(c.underLease(ctx, h, in, c.work.run))
+	with, err := in.frozen(c.underLease(ctx, h, in, c.work.run))
 	if failed := in.steps.failed; failed != nil {
 		// An earlier attempt has failed for good: nothing that this one did
 		// counts.

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // An undo that fails uses the attempt up like any error: with MaxAttempts used
 // up nothing more is undone until an operator gives an attempt back.
 func TestUndoingStopsWithTheLastAttempt(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
 	tr := &trip{fails: map[string]error{"hotel": soldOut(), "not a flight": errCrash}}
 	var unfinished *idempotent.CompensationError
@@ -36,7 +38,7 @@ func TestUndoingStopsWithTheLastAttempt(t *testing.T) {
 		t.Errorf("with an attempt given back: %v", err)
 	}
 	checkDone(t, tr, "not a flight")
-	if r := stored(t, store); r.Status != idempotent.Failed {
+	if r := stored(t, store); r.Status != driver.Failed {
 		t.Errorf("%+v", r)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // paused is a context that lets the handler return where a step looks at it.
@@ -26,7 +27,7 @@ func (p *paused) Err() error {
 
 // A release would let the next attempt do the step again.
 func TestStepThatIsAboutToRunKeepsTheKey(t *testing.T) {
-	store, done := idempotent.NewMemory(0), make(chan error)
+	store, done := memory.New(0), make(chan error)
 	p := &paused{begun: make(chan struct{}), goOn: make(chan struct{})}
 	_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
 		p.Context = context.WithoutCancel(ctx)

@@ -8,15 +8,17 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // What is here must not pass for undone: each is a charge that nobody gives
 // back.
 
-func notStepping(store idempotent.Store, err error) *proxy {
-	return &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+func notStepping(store driver.Store, err error) *proxy {
+	return &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if len(c.Steps) > 0 {
-			return idempotent.Record{}, false, err
+			return driver.Record{}, false, err
 		}
 		return next()
 	}}
@@ -24,7 +26,7 @@ func notStepping(store idempotent.Store, err error) *proxy {
 
 // It may be recorded or not, and was done.
 func TestSagaKeepsAStepWhoseWriteIsNotKnown(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, event, err := do(ctx, newExecutor(t, notStepping(store, errNetwork), nil), func(ctx context.Context) (string, error) {
 		_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { cancel(); return "x", nil },
@@ -36,7 +38,7 @@ func TestSagaKeepsAStepWhoseWriteIsNotKnown(t *testing.T) {
 	if !errors.As(err, &unheard) || !unheard.Executed || !errors.As(err, &cause) || event.Outcome != idempotent.OutcomeUnknown {
 		t.Errorf("%v, %v", err, event.Outcome)
 	}
-	if r := stored(t, store); r.Status != idempotent.InProgress || r.Owner == "" {
+	if r := stored(t, store); r.Status != driver.InProgress || r.Owner == "" {
 		t.Errorf("not kept: %+v", r)
 	}
 }
@@ -49,7 +51,7 @@ func TestSagaIsUndoneAtOnceWhereAResultCannotBeKept(t *testing.T) {
 		"released": func(error) error { return errCrash },
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, undone := idempotent.NewMemory(0), 0
+			store, undone := memory.New(0), 0
 			x := newExecutor(t, store, nil)
 			_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (func(), error) { return func() {}, nil },
@@ -82,8 +84,8 @@ func TestSagaIsUndoneAtOnceWhereAResultCannotBeKept(t *testing.T) {
 
 // Its process ended before that: nothing is left to undo the step with.
 func TestSagaDoesNotPassOverAStepWithoutResult(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Attempt: 1, Lease: idempotent.LeaseEnded,
+	store := memory.New(0)
+	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded,
 		Steps: map[string][]byte{"charge": []byte("~!it was too large")}})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +94,7 @@ func TestSagaDoesNotPassOverAStepWithoutResult(t *testing.T) {
 		_, err := idempotent.SagaStep(ctx, "charge", mustNotRun(t), func(context.Context, string) error { t.Error("undone with nothing"); return nil })
 		return "", idempotent.Permanent(err)
 	})
-	if r := stored(t, store); !errors.Is(err, idempotent.ErrCompensation) || r.Status != idempotent.InProgress {
+	if r := stored(t, store); !errors.Is(err, idempotent.ErrCompensation) || r.Status != driver.InProgress {
 		t.Errorf("%v, %s", err, r.Status)
 	}
 }
@@ -101,7 +103,7 @@ func TestSagaRefusesStepsWithinSteps(t *testing.T) {
 	inner := func(ctx context.Context) (string, error) {
 		return idempotent.SagaStep(ctx, "inner", mustNotRun(t), func(context.Context, string) error { return nil })
 	}
-	_, _, err := do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+	_, _, err := do(t.Context(), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 		return idempotent.Step(ctx, "outer", inner)
 	})
 	if !errors.Is(err, idempotent.ErrStep) {
@@ -112,7 +114,7 @@ func TestSagaRefusesStepsWithinSteps(t *testing.T) {
 // A record without room even for the marker: the step is done, so its key is
 // not released.
 func TestStepWithoutRoomKeepsTheClaim(t *testing.T) {
-	x := newExecutor(t, notStepping(idempotent.NewMemory(0), fmt.Errorf("full: %w", idempotent.ErrTooLarge)), nil)
+	x := newExecutor(t, notStepping(memory.New(0), fmt.Errorf("full: %w", driver.ErrTooLarge)), nil)
 	charges := 0
 	for i, want := range []error{idempotent.ErrStore, idempotent.ErrInProgress} {
 		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
@@ -132,9 +134,9 @@ func TestStepWithoutRoomKeepsTheClaim(t *testing.T) {
 func TestSagaKeepsMarksOfItsUndosToItself(t *testing.T) {
 	for _, disabled := range []string{"", "true"} {
 		t.Setenv("ONCE_DISABLED", "")
-		outer := newExecutor(t, idempotent.NewMemory(0), nil)
+		outer := newExecutor(t, memory.New(0), nil)
 		t.Setenv("ONCE_DISABLED", disabled)
-		x := newExecutor(t, idempotent.NewMemory(0), nil)
+		x := newExecutor(t, memory.New(0), nil)
 		ctx, event := idempotent.WithEvent(t.Context())
 		_, err := idempotent.Do(ctx, outer, idempotent.Key{ID: "outer"}, func(ctx context.Context) (string, error) {
 			value, _, err := do(ctx, x, func(ctx context.Context) (string, error) {
@@ -163,7 +165,7 @@ func TestSagaUndosHaveTheirKeysInEveryRun(t *testing.T) {
 			n++
 			return nil
 		}
-		_, _, err := do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+		_, _, err := do(t.Context(), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 			for _, name := range []string{"a", "b"} {
 				if _, err := idempotent.SagaStep(ctx, name, returns("x"), undo); err != nil {
 					return "", err
@@ -186,7 +188,7 @@ func TestSagaUndosHaveTheirKeysInEveryRun(t *testing.T) {
 // The caller hears why the call failed, also when there is no time to undo.
 func TestSagaThatCannotBeginToUndoTellsWhy(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err := do(ctx, newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+	_, _, err := do(ctx, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 		if _, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(context.Context, string) error { return nil }); err != nil {
 			return "", err
 		}
@@ -206,7 +208,7 @@ func TestSagaThatCannotBeginToUndoTellsWhy(t *testing.T) {
 // claimed: whether the step is done is for the next attempt to see.
 func TestStepThatStillRunsKeepsTheClaim(t *testing.T) {
 	for _, fail := range []error{errCrash, soldOut()} {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		begun, goOn, ended := make(chan bool), make(chan bool), make(chan error)
 		_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
 			go func() {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The result of the step is in memory alone: no other attempt could undo it.
@@ -19,7 +21,7 @@ func TestStoppedCallIsUndoneWhateverItsHandlerDoes(t *testing.T) {
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
-			store, saga := idempotent.NewMemory(0), &largeSaga{size: 2_000_000}
+			store, saga := memory.New(0), &largeSaga{size: 2_000_000}
 			func() {
 				defer func() {
 					if p := recover(); (p != nil) != (name == "panics") {
@@ -34,7 +36,7 @@ func TestStoppedCallIsUndoneWhateverItsHandlerDoes(t *testing.T) {
 					t.Error("it succeeds")
 				}
 			}()
-			if r := stored(t, store); saga.undone != 1 || r.Status != idempotent.Failed {
+			if r := stored(t, store); saga.undone != 1 || r.Status != driver.Failed {
 				t.Errorf("undone %d times, %s", saga.undone, r.Status)
 			}
 		})
@@ -43,12 +45,12 @@ func TestStoppedCallIsUndoneWhateverItsHandlerDoes(t *testing.T) {
 
 // A panic of what undoes such a call releases it as any other.
 func TestStoppedCallWhoseUndoPanicsIsReleased(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	defer func() {
 		if recover() == nil {
 			t.Error("the panic ended")
 		}
-		if r := stored(t, store); r.Status != idempotent.InProgress || r.Owner != "" {
+		if r := stored(t, store); r.Status != driver.InProgress || r.Owner != "" {
 			t.Errorf("%s, owned by %q", r.Status, r.Owner)
 		}
 	}()
@@ -66,7 +68,7 @@ func (e *badError) Unwrap() error { return e.err }
 
 // Steps that run at once may come to their stored results after the stop.
 func TestStoppedCallUndoesTheStepsOfEarlierAttempts(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	hold := charges{refuseAt: -1}
 	large := &largeSaga{size: 2_000_000}
 	for attempt := range 2 {
@@ -81,7 +83,7 @@ func TestStoppedCallUndoesTheStepsOfEarlierAttempts(t *testing.T) {
 			t.Error("it succeeds")
 		}
 	}
-	if r := stored(t, store); hold.done != 1 || hold.undone != 1 || large.undone != 1 || r.Status != idempotent.Failed {
+	if r := stored(t, store); hold.done != 1 || hold.undone != 1 || large.undone != 1 || r.Status != driver.Failed {
 		t.Errorf("undone %d and %d times, %s", hold.undone, large.undone, r.Status)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // trip is a saga that notes what it does.
@@ -53,7 +55,7 @@ func checkDone(t *testing.T, tr *trip, want ...string) {
 }
 
 func TestSagaIsUndoneInReverse(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	tr := &trip{fails: map[string]error{"car": soldOut()}}
 	_, event, err := do(t.Context(), x, tr.book)
@@ -74,7 +76,7 @@ func TestSagaIsUndoneInReverse(t *testing.T) {
 }
 
 func TestSagaThatSucceedsUndoesNothing(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{}
 	if value, _, err := do(t.Context(), x, tr.book); err != nil || value != "booked" {
 		t.Fatal(value, err)
@@ -83,7 +85,7 @@ func TestSagaThatSucceedsUndoesNothing(t *testing.T) {
 }
 
 func TestSagaGoesOnAfterErrorsThatPass(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"hotel": errCrash}}
 	if _, _, err := do(t.Context(), x, tr.book); err != errCrash {
 		t.Fatal(err)
@@ -98,7 +100,7 @@ func TestSagaGoesOnAfterErrorsThatPass(t *testing.T) {
 
 // The handler's own error counts, also behind all steps.
 func TestSagaUndoesWhatTheHandlerRefuses(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"end": soldOut()}}
 	if _, _, err := do(t.Context(), x, tr.book); err == nil {
 		t.Fatal("no error")
@@ -109,7 +111,7 @@ func TestSagaUndoesWhatTheHandlerRefuses(t *testing.T) {
 // Once it has begun to undo, it goes on with that, and never forward: also in
 // a process in which the step that had failed would now succeed.
 func TestSagaResumesUndoing(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a flight": errCrash}}
 	_, event, err := do(t.Context(), x, tr.book)
@@ -133,13 +135,13 @@ func TestSagaResumesUndoing(t *testing.T) {
 		t.Fatalf("%v, %+v", err, event)
 	}
 	checkDone(t, tr, "not a flight")
-	if r := stored(t, store); r.Status != idempotent.Failed {
+	if r := stored(t, store); r.Status != driver.Failed {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestSagaResumesWhateverTheHandlerReturns(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
 	if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrCompensation) {
@@ -164,7 +166,7 @@ func TestSagaResumesWhateverTheHandlerReturns(t *testing.T) {
 
 // Who takes ErrReplayed for final must not take for it what is not undone.
 func TestSagaThatIsNotUndoneIsNotFinal(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
 	for range 3 {
 		_, event, err := do(t.Context(), x, tr.book)
@@ -177,7 +179,7 @@ func TestSagaThatIsNotUndoneIsNotFinal(t *testing.T) {
 // A handler that no longer reaches a step cannot undo it. It says so, and does
 // not pretend.
 func TestSagaThatNoLongerReachesItsSteps(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
 	if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrCompensation) {
@@ -187,13 +189,13 @@ func TestSagaThatNoLongerReachesItsSteps(t *testing.T) {
 	if !errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, idempotent.ErrStep) {
 		t.Error(err)
 	}
-	if r := stored(t, store); r.Status != idempotent.InProgress {
+	if r := stored(t, store); r.Status != driver.InProgress {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestSagaWithoutClaimIsUndoneToo(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	tr := &trip{fails: map[string]error{"car": soldOut()}}
 	_, err := idempotent.Do(t.Context(), x, idempotent.Key{}, tr.book)
 	if _, ok := err.(*soldOutError); !ok {
@@ -203,7 +205,7 @@ func TestSagaWithoutClaimIsUndoneToo(t *testing.T) {
 }
 
 func TestSagaNeedsStoredFailures(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{ReleasePermanent: true})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{ReleasePermanent: true})
 	tr := &trip{}
 	if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrStep) {
 		t.Error(err)

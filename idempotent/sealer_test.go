@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // backwards is a Sealer in name only: it tells places apart, and what it seals
@@ -54,7 +56,7 @@ func TestResultsAndErrorsAreSealed(t *testing.T) {
 	for name, handler := range map[string]func(context.Context) (string, error){
 		"result": returns("secret"), "error": failsWith(idempotent.Permanent(errors.New("secret"))),
 	} {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		first, _, firstErr := do(t.Context(), newExecutor(t, store, sealing()), handler)
 		if r := stored(t, store); !bytes.HasPrefix(r.Data, []byte(idempotent.SealedPrefix)) || bytes.Contains(r.Data, []byte("secret")) {
 			t.Errorf("%s: stored %q", name, r.Data)
@@ -68,7 +70,7 @@ func TestResultsAndErrorsAreSealed(t *testing.T) {
 
 // What goes elsewhere is sealed, and its size is that of the sealed form.
 func TestPayloadsAreSealed(t *testing.T) {
-	store, payloads := idempotent.NewMemory(0), newShelf()
+	store, payloads := memory.New(0), newShelf()
 	config := sealing()
 	config.Payloads, config.PayloadAbove = payloads, 50
 	x := newExecutor(t, store, config)
@@ -88,18 +90,18 @@ func TestPayloadsAreSealed(t *testing.T) {
 // Whoever can write the table cannot have callers take what he has written for
 // a result.
 func TestPlantedResultsAreRefused(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), returns("secret")); err != nil {
 		t.Fatal(err)
 	}
 	genuine := stored(t, store)
 	moved := bytes.Replace(genuine.Data, []byte(genuine.ID), []byte("another record"), 1)
-	for name, plant := range map[string]func(r *idempotent.Record){
-		"plain":                 func(r *idempotent.Record) { r.Data = []byte(`"planted"`) },
-		"no result":             func(r *idempotent.Record) { r.Data = nil },
-		"of another record":     func(r *idempotent.Record) { r.Data = moved },
-		"an error":              func(r *idempotent.Record) { r.Status, r.Data = idempotent.Failed, []byte(`{"type":"E"}`) },
-		"a result for an error": func(r *idempotent.Record) { r.Status = idempotent.Failed },
+	for name, plant := range map[string]func(r *driver.Record){
+		"plain":                 func(r *driver.Record) { r.Data = []byte(`"planted"`) },
+		"no result":             func(r *driver.Record) { r.Data = nil },
+		"of another record":     func(r *driver.Record) { r.Data = moved },
+		"an error":              func(r *driver.Record) { r.Status, r.Data = driver.Failed, []byte(`{"type":"E"}`) },
+		"a result for an error": func(r *driver.Record) { r.Status = driver.Failed },
 	} {
 		r := genuine
 		plant(&r)
@@ -116,7 +118,7 @@ func TestPlantedResultsAreRefused(t *testing.T) {
 
 // A codec that takes any bytes would hand the sealed ones out.
 func TestSealedRecordWithoutSealer(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	handler := func(context.Context) ([]byte, error) { return []byte("secret"), nil }
 	sealed := sealing()
 	sealed.Codec = plainBytes{}
@@ -133,13 +135,13 @@ func TestSealThatFails(t *testing.T) {
 	final := idempotent.Permanent(errors.New("final"))
 	for name, end := range map[string]error{"result": nil, "error": final} {
 		synctest.Test(t, func(t *testing.T) {
-			store, sealer := idempotent.NewMemory(0), &backwards{fail: errNetwork}
+			store, sealer := memory.New(0), &backwards{fail: errNetwork}
 			x := newExecutor(t, store, &idempotent.Config{Sealer: sealer})
 			_, event, err := do(t.Context(), x, func(context.Context) (string, error) { return "secret", end })
 			if !errors.Is(err, errors.Unwrap(end)) || !errors.Is(event.Err, errNetwork) || sealer.seals < 3 {
 				t.Errorf("%s: %v, %+v after %d tries", name, err, event, sealer.seals)
 			}
-			if r := stored(t, store); r.Unavailable == "" || r.Data != nil || (r.Status == idempotent.Failed) != (end != nil) {
+			if r := stored(t, store); r.Unavailable == "" || r.Data != nil || (r.Status == driver.Failed) != (end != nil) {
 				t.Errorf("%s: stored %+v", name, r)
 			}
 			sealer.fail = nil
@@ -158,7 +160,7 @@ func (*idle) Seal(_ context.Context, _ idempotent.Place, data []byte) ([]byte, e
 }
 
 func TestSealerWithoutPrefix(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, &idempotent.Config{Sealer: &idle{}})
 	if _, event, err := do(t.Context(), x, returns("secret")); err != nil || event.Err == nil {
 		t.Errorf("got %v, %v", err, event.Err)
@@ -172,7 +174,7 @@ func TestSealerWithoutPrefix(t *testing.T) {
 func TestEmptyResultIsSealed(t *testing.T) {
 	config := sealing()
 	config.Codec = plainBytes{}
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	handler := func(context.Context) ([]byte, error) { return []byte{}, nil }
 	for range 2 {
 		if value, err := idempotent.Do(t.Context(), newExecutor(t, store, config), theKey, handler); value == nil || err != nil {
@@ -184,7 +186,7 @@ func TestEmptyResultIsSealed(t *testing.T) {
 // An effect has no result, and needs no key to say so.
 func TestEffectsAreNotSealed(t *testing.T) {
 	sealer := &backwards{fail: errNetwork}
-	x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Sealer: sealer})
+	x := newExecutor(t, memory.New(0), &idempotent.Config{Sealer: sealer})
 	effect := idempotent.WrapEffect(x, func(int) (idempotent.Key, error) { return theKey, nil }, func(context.Context, int) error { return nil })
 	for range 2 {
 		if err := effect(t.Context(), 1); err != nil || sealer.seals != 0 {

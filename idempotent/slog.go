@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/lambda-once/once/idempotent/driver"
 	"log/slog"
 	"strings"
 )
@@ -139,7 +140,7 @@ func (o LogObserver) ofCommit(err error) string {
 		}
 		return strings.Join(texts, "; ")
 	}
-	if _, ok := errors.AsType[*Rejected](err); ok {
+	if _, ok := errors.AsType[*driver.Rejected](err); ok {
 		return o.text(err)
 	}
 	return err.Error()

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // logged makes the default logger write to the buffer that it returns.
@@ -23,10 +25,10 @@ func logged(t *testing.T) *bytes.Buffer {
 }
 
 // abandoned is a store with the record of an attempt that crashed.
-func abandoned(t *testing.T) *idempotent.Memory {
+func abandoned(t *testing.T) *memory.Store {
 	t.Helper()
-	store := idempotent.NewMemory(0)
-	err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Owner: "crashed", Attempt: 1,
+	store := memory.New(0)
+	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Owner: "crashed", Attempt: 1,
 		Lease: time.Now().Add(-time.Hour), Expires: time.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +59,7 @@ func chargeWithoutUndo(ctx context.Context) (string, error) {
 func TestProblemsAreLoggedByDefault(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	type run = func(t *testing.T, config *idempotent.Config)
-	call := func(t *testing.T, store idempotent.Store, config *idempotent.Config, fn func(context.Context) (string, error)) {
+	call := func(t *testing.T, store driver.Store, config *idempotent.Config, fn func(context.Context) (string, error)) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		_, _, _ = do(invocation, newExecutor(t, store, config), fn)
@@ -71,7 +73,7 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 			call(t, abandoned(t), c, failsWith(errors.New(handlersText)))
 		}},
 		"lost lease": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			call(t, store, c, func(context.Context) (string, error) {
 				r := stored(t, store)
 				r.Owner, r.Attempt = "another", 2
@@ -79,16 +81,16 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 			})
 		}},
 		"cut off": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
-			call(t, idempotent.NewMemory(0), c, untilItEnds(func(ctx context.Context) error { return errors.Join(errors.New(handlersText), ctx.Err()) }))
+			call(t, memory.New(0), c, untilItEnds(func(ctx context.Context) error { return errors.Join(errors.New(handlersText), ctx.Err()) }))
 		}},
 		"result that does not encode": {"its result cannot be given", func(t *testing.T, c *idempotent.Config) {
-			_, err := idempotent.Do(t.Context(), newExecutor(t, idempotent.NewMemory(0), c), theKey, func(context.Context) (func(), error) { return func() {}, nil })
+			_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), c), theKey, func(context.Context) (func(), error) { return func() {}, nil })
 			if err != nil {
 				t.Error(err)
 			}
 		}},
 		"result of a step that does not encode": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
-			call(t, idempotent.NewMemory(0), c, func(ctx context.Context) (string, error) {
+			call(t, memory.New(0), c, func(ctx context.Context) (string, error) {
 				_, err := idempotent.Step(ctx, "s", func(context.Context) (func(), error) { return func() {}, nil })
 				return "", err
 			})
@@ -96,14 +98,14 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 		"failure that is not sealed": {"its error cannot be given", func(t *testing.T, c *idempotent.Config) {
 			sealed := *c
 			sealed.Sealer = noSealer{}
-			call(t, idempotent.NewMemory(0), &sealed, failsWith(idempotent.Permanent(errors.New(handlersText))))
+			call(t, memory.New(0), &sealed, failsWith(idempotent.Permanent(errors.New(handlersText))))
 		}},
 		"failed open": {"level=ERROR", func(t *testing.T, c *idempotent.Config) {
 			open := *c
 			open.OnStoreError = idempotent.FailOpen
 			call(t, &lostClaims{bank: newBank(), notSent: true}, &open, returns(""))
 		}},
-		"not undone": {"level=WARN", func(t *testing.T, c *idempotent.Config) { call(t, idempotent.NewMemory(0), c, chargeWithoutUndo) }},
+		"not undone": {"level=WARN", func(t *testing.T, c *idempotent.Config) { call(t, memory.New(0), c, chargeWithoutUndo) }},
 		"unknown, with the text of a condition": {"level=ERROR", func(t *testing.T, c *idempotent.Config) {
 			unclaimed := *c
 			unclaimed.Optimistic = true
@@ -139,7 +141,7 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T){
 		"executed and replayed": func(t *testing.T) {
-			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			x := newExecutor(t, memory.New(0), nil)
 			for range 2 {
 				if _, _, err := do(t.Context(), x, returns("")); err != nil {
 					t.Error(err)
@@ -147,38 +149,38 @@ func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
 			}
 		},
 		"failed for good, and replayed": func(t *testing.T) {
-			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			x := newExecutor(t, memory.New(0), nil)
 			for range 2 {
 				_, _, _ = do(t.Context(), x, failsWith(idempotent.Permanent(errors.New(handlersText))))
 			}
 		},
 		"retried after a release": func(t *testing.T) {
-			x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{MaxAttempts: 3})
+			x := newExecutor(t, memory.New(0), &idempotent.Config{MaxAttempts: 3})
 			_, _, _ = do(t.Context(), x, failsWith(errCrash))
 			if _, event, err := do(t.Context(), x, returns("")); err != nil || event.Outcome != idempotent.OutcomeTakeover || event.Lapsed {
 				t.Errorf("%v, %+v", err, event)
 			}
 		},
 		"retried after a step": func(t *testing.T) {
-			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			x := newExecutor(t, memory.New(0), nil)
 			for range 2 {
 				_, _, _ = do(t.Context(), x, chargeAndFail)
 			}
 		},
 		"disabled": func(t *testing.T) {
 			t.Setenv("ONCE_DISABLED", "1")
-			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			x := newExecutor(t, memory.New(0), nil)
 			_, _, _ = do(t.Context(), x, returns(""))
 			_, _, _ = do(t.Context(), x, failsWith(errors.New(handlersText)))
 		},
 		"without a key": func(t *testing.T) {
-			x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+			x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 			for _, fn := range []func(context.Context) (string, error){returns(""), failsWith(errors.New(handlersText))} {
 				_, _ = idempotent.Do(t.Context(), x, idempotent.Key{}, fn)
 			}
 		},
 		"refused": func(t *testing.T) {
-			x := newExecutor(t, idempotent.NewMemory(0), nil)
+			x := newExecutor(t, memory.New(0), nil)
 			_, _, _ = do(t.Context(), x, func(ctx context.Context) (string, error) {
 				_, _, err := do(context.WithoutCancel(t.Context()), x, mustNotRun(t))
 				if !errors.Is(err, idempotent.ErrInProgress) {
@@ -214,7 +216,7 @@ func TestDefaultObserverReadsTheDefaultLoggerAtEachEvent(t *testing.T) {
 func TestReplayAfterALostTakeoverIsNotLapsed(t *testing.T) {
 	store := abandoned(t)
 	raced := false
-	p := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, _ idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if !raced {
 			raced = true
 			if _, _, err := do(context.Background(), newExecutor(t, store, &idempotent.Config{Observer: idempotent.NoObserver{}}), returns("theirs")); err != nil {

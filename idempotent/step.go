@@ -66,8 +66,8 @@ func SagaStep[T any](ctx context.Context, name string, do func(context.Context) 
 }
 
 func runTyped[T any](ctx context.Context, name string, do func(context.Context) (T, error), undo func(context.Context, T) error) (T, error) {
-	in, ok := ctx.Value(insideKey{}).(*inside)
-	if !ok {
+	in := insideOf(ctx)
+	if in == nil {
 		panic("idempotent: Step: the context is not one that Do or a wrapped handler was called with; for tests of a handler alone there is Unprotected")
 	}
 	if do == nil {

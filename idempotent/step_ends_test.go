@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func TestStepThatEndsAfterItsCall(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	begun, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 		go func() {
@@ -38,10 +40,10 @@ func TestStepUnheardKeepsTheClaim(t *testing.T) {
 		"called again": func(err error) error { return idempotent.Retryable(err) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := idempotent.NewMemory(0)
-			x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+			store := memory.New(0)
+			x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 				if len(c.Steps) > 0 {
-					return idempotent.Record{}, false, errNetwork
+					return driver.Record{}, false, errNetwork
 				}
 				return next()
 			}}, nil)
@@ -57,7 +59,7 @@ func TestStepUnheardKeepsTheClaim(t *testing.T) {
 			if !errors.As(err, &failed) || !failed.Executed || failed.Op != "step" || event.Outcome != idempotent.OutcomeUnknown {
 				t.Errorf("%v, %+v", err, event)
 			}
-			if r := stored(t, store); r.Status != idempotent.InProgress || r.Owner == "" {
+			if r := stored(t, store); r.Status != driver.InProgress || r.Owner == "" {
 				t.Errorf("released: %+v", r)
 			}
 		})
@@ -67,10 +69,10 @@ func TestStepUnheardKeepsTheClaim(t *testing.T) {
 func isStoreError(p any) bool { _, ok := p.(*idempotent.StoreError); return ok }
 
 func TestStepUnheardKeepsTheClaimOfAPanic(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	store := memory.New(0)
+	x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if len(c.Steps) > 0 {
-			return idempotent.Record{}, false, errNetwork
+			return driver.Record{}, false, errNetwork
 		}
 		return next()
 	}}, nil)
@@ -90,7 +92,7 @@ func TestStepUnheardKeepsTheClaimOfAPanic(t *testing.T) {
 }
 
 func TestStepOfALostLease(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 		r := stored(t, store)
@@ -113,7 +115,7 @@ func TestStepOfALostLease(t *testing.T) {
 }
 
 func TestStepAfterTheHandlerIsRefused(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	var late context.Context
 	if _, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) { late = ctx; return "", nil }); err != nil {
 		t.Fatal(err)
@@ -124,7 +126,7 @@ func TestStepAfterTheHandlerIsRefused(t *testing.T) {
 }
 
 func TestStepDoesNotBeginWithoutTime(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, _, err := do(ctx, x, func(ctx context.Context) (string, error) {
 		cancel()

@@ -5,10 +5,6 @@ import (
 	"fmt"
 )
 
-// ErrTooLarge marks errors of a [Store] for a step whose result does not fit.
-// The step is then kept without it.
-var ErrTooLarge = errors.New("idempotent: too large for the record")
-
 // The sentinels of the errors below.
 var (
 	ErrCompensation = errors.New("idempotent: compensation failed")

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"maps"
 	"strings"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // roomStep holds bytes that mean nothing: the compensation budget of a large
@@ -93,7 +95,7 @@ func (s *steps) writeFailure(ctx context.Context, f sagaFailure) error {
 	}
 	err := s.tryFailure(ctx, f)
 	for _, limit := range []int{1 << 10, 256, 0} {
-		if !errors.Is(err, ErrTooLarge) {
+		if !errors.Is(err, driver.ErrTooLarge) {
 			break
 		}
 		// Without the note nothing would be undone; a short one says enough.
@@ -132,7 +134,7 @@ func (s *steps) tryFailure(ctx context.Context, f sagaFailure) error {
 func (s *steps) writeUndone(ctx context.Context, full string) error {
 	note := map[string][]byte{full: tagged(enclosed{})}
 	err := s.write(ctx, note)
-	if errors.Is(err, ErrTooLarge) {
+	if errors.Is(err, driver.ErrTooLarge) {
 		// Nothing needs the result of the step any more.
 		note[strings.TrimPrefix(full, undoStep)] = append([]byte{stepUndoable}, tagged(enclosed{unavailable: "it is undone"})...)
 		err = s.write(ctx, note)

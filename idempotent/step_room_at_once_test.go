@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The write of the largest step lands last.
@@ -16,10 +18,10 @@ func TestStepsAtTheSameTimeLeaveRoomForUndoing(t *testing.T) {
 	for _, size := range []int{380_000, 394_000} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, c, large := idempotent.NewMemory(0), charges{refuseAt: -1}, &largeSaga{size: size}
+				store, c, large := memory.New(0), charges{refuseAt: -1}, &largeSaga{size: size}
 				p := limited(t, store)
 				change, free := p.change, make(chan struct{})
-				p.change = func(ctx context.Context, f idempotent.Fence, ch idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+				p.change = func(ctx context.Context, f driver.Fence, ch driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 					if _, is := ch.Steps["charge"]; is {
 						<-free
 					}
@@ -35,7 +37,7 @@ func TestStepsAtTheSameTimeLeaveRoomForUndoing(t *testing.T) {
 					all.Wait()
 					return "", soldOut()
 				})
-				if r := stored(t, store); err == nil || c.done != c.undone || large.undone != 1 || r.Status != idempotent.Failed {
+				if r := stored(t, store); err == nil || c.done != c.undone || large.undone != 1 || r.Status != driver.Failed {
 					t.Errorf("%d done, %d and %d undone, %s: %.200v", c.done, c.undone, large.undone, r.Status, err)
 				}
 			})

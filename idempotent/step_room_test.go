@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // limited is a store whose records have DynamoDB's limit.
-func limited(t *testing.T, store *idempotent.Memory) *proxy {
+func limited(t *testing.T, store *memory.Store) *proxy {
 	const limit, besideSteps = 400 << 10, 500
-	return &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	return &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		size := besideSteps
 		for name, data := range stored(t, store).Steps {
 			if _, replaced := c.Steps[name]; !replaced {
@@ -24,7 +26,7 @@ func limited(t *testing.T, store *idempotent.Memory) *proxy {
 			size += len(name) + len(data) + 1
 		}
 		if len(c.Steps) > 0 && size > limit {
-			return idempotent.Record{}, false, idempotent.ErrTooLarge
+			return driver.Record{}, false, driver.ErrTooLarge
 		}
 		return next()
 	}}
@@ -62,7 +64,7 @@ func TestSagaNearTheLimitIsUndoneOnce(t *testing.T) {
 	for _, size := range []int{1000, 300_000, 403_000, 405_000, 406_000, 406_500} {
 		for _, refuse := range []int{0, 1} {
 			t.Run(fmt.Sprint(size, " bytes, refused ", refuse), func(t *testing.T) {
-				store := idempotent.NewMemory(0)
+				store := memory.New(0)
 				saga := &largeSaga{size: size, refuse: refuse, fail: long}
 				for range 4 {
 					_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run)
@@ -70,7 +72,7 @@ func TestSagaNearTheLimitIsUndoneOnce(t *testing.T) {
 						t.Error("it succeeds")
 					}
 				}
-				if r := stored(t, store); saga.undone != 1 || r.Status != idempotent.Failed {
+				if r := stored(t, store); saga.undone != 1 || r.Status != driver.Failed {
 					t.Errorf("undone %d times, and the record is %s", saga.undone, r.Status)
 				}
 			})
@@ -80,7 +82,7 @@ func TestSagaNearTheLimitIsUndoneOnce(t *testing.T) {
 
 // In a part of the budget, where nothing else has room for it.
 func TestSagaNearTheLimitKeepsItsResult(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	saga := &largeSaga{size: 406_000, fail: errCrash}
 	if _, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run); err != errCrash {
 		t.Errorf("%.100v", err)
@@ -93,18 +95,18 @@ func TestSagaNearTheLimitKeepsItsResult(t *testing.T) {
 // There is no room for the result beside a note that the step is undone.
 func TestSagaThatDoesNotFitIsUndoneAtOnce(t *testing.T) {
 	for _, size := range []int{408_900, 409_300, 2_000_000} {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		saga := &largeSaga{size: size}
 		_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run)
 		var lost *idempotent.ResultUnavailableError
-		if r := stored(t, store); !errors.As(err, &lost) || saga.undone != 1 || r.Status != idempotent.Failed {
+		if r := stored(t, store); !errors.As(err, &lost) || saga.undone != 1 || r.Status != driver.Failed {
 			t.Errorf("%d bytes: undone %d times: %v, %s", size, saga.undone, err, r.Status)
 		}
 	}
 }
 
 func TestSagaResultThatDoesNotFitIsKeptElsewhere(t *testing.T) {
-	store, payloads := idempotent.NewMemory(0), newShelf()
+	store, payloads := memory.New(0), newShelf()
 	config := &idempotent.Config{Payloads: payloads, PayloadAbove: 1 << 20}
 	saga := &largeSaga{size: 409_300, refuse: 1, fail: soldOut()}
 	for range 2 {
@@ -112,7 +114,7 @@ func TestSagaResultThatDoesNotFitIsKeptElsewhere(t *testing.T) {
 			t.Error("it succeeds")
 		}
 	}
-	if r := stored(t, store); saga.undone != 1 || payloads.puts != 1 || r.Status != idempotent.Failed {
+	if r := stored(t, store); saga.undone != 1 || payloads.puts != 1 || r.Status != driver.Failed {
 		t.Errorf("undone %d times after %d puts, %s", saga.undone, payloads.puts, r.Status)
 	}
 }
@@ -154,7 +156,7 @@ func (c *charges) run(ctx context.Context, n, length int) error {
 }
 
 func TestStepsLeaveRoomForUndoing(t *testing.T) {
-	store, c := idempotent.NewMemory(0), charges{refuseAt: 15}
+	store, c := memory.New(0), charges{refuseAt: 15}
 	for range 3 {
 		_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
 			return "", errors.Join(c.run(ctx, 30, 100), fill(ctx), soldOut())
@@ -163,21 +165,21 @@ func TestStepsLeaveRoomForUndoing(t *testing.T) {
 			t.Error("it succeeds")
 		}
 	}
-	if r := stored(t, store); c.done != 30 || c.undone != 30 || r.Status != idempotent.Failed {
+	if r := stored(t, store); c.done != 30 || c.undone != 30 || r.Status != driver.Failed {
 		t.Errorf("%d done, %d undone, %s", c.done, c.undone, r.Status)
 	}
 }
 
 // The last step for whose notes there is room is not the last that is undone.
 func TestSagaInAFullRecordIsUndone(t *testing.T) {
-	store, c := idempotent.NewMemory(0), charges{refuseAt: -1}
+	store, c := memory.New(0), charges{refuseAt: -1}
 	_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
 		if err := fill(ctx); err != nil {
 			t.Error(err)
 		}
 		return "", c.run(ctx, 50, 200)
 	})
-	if r := stored(t, store); !errors.Is(err, idempotent.ErrResultUnavailable) || c.done == 0 || c.done != c.undone || r.Status != idempotent.Failed {
+	if r := stored(t, store); !errors.Is(err, idempotent.ErrResultUnavailable) || c.done == 0 || c.done != c.undone || r.Status != driver.Failed {
 		t.Errorf("%d done, %d undone, %s: %v", c.done, c.undone, r.Status, err)
 	}
 }
@@ -185,9 +187,9 @@ func TestSagaInAFullRecordIsUndone(t *testing.T) {
 // A record of an earlier version has no room: the note of an undone step takes
 // that of its result.
 func TestUndoneStepMakesRoomForItsOwnNote(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	const size = 408_900
-	err := store.Put(idempotent.Record{ID: recordID(t, theKey), Status: idempotent.InProgress, Attempt: 1, Lease: idempotent.LeaseEnded,
+	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded,
 		Steps: map[string][]byte{
 			"charge":   []byte(`~="` + strings.Repeat("x", size) + `"`),
 			":failure": []byte(`={"type":"soldOutError","message":"sold out","steps":["charge"]}` + strings.Repeat(" ", 110)),
@@ -201,7 +203,7 @@ func TestUndoneStepMakesRoomForItsOwnNote(t *testing.T) {
 			t.Error("it succeeds")
 		}
 	}
-	if r := stored(t, store); saga.undone != 1 || r.Status != idempotent.Failed {
+	if r := stored(t, store); saga.undone != 1 || r.Status != driver.Failed {
 		t.Errorf("undone %d times, %s", saga.undone, r.Status)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // crash ends a handler in a way that releases nothing, as a killed process.
@@ -16,8 +18,8 @@ var errCrash = errors.New("crash")
 
 // crashing is a store in whose process nothing is released: what a handler
 // leaves is what a killed one leaves, with its lease over.
-func crashing(store *idempotent.Memory) *proxy {
-	return &proxy{Store: store, change: func(_ context.Context, f idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+func crashing(store *memory.Store) *proxy {
+	return &proxy{Store: store, change: func(_ context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if c.Release == 0 {
 			return next()
 		}
@@ -41,7 +43,7 @@ func charge(count *int, err error) func(context.Context) (string, error) {
 }
 
 func TestStepRunsOnceOverCrashes(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	charges, mails := 0, 0
 	handler := func(fail error) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
@@ -79,7 +81,7 @@ func TestStepRunsOnceOverCrashes(t *testing.T) {
 }
 
 func TestStepCostsOneWrite(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	for _, n := range []int{0, 1, 10} {
 		ctx, event := idempotent.WithEvent(t.Context())
 		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: strings.Repeat("k", n+1)}, func(ctx context.Context) (string, error) {
@@ -97,7 +99,7 @@ func TestStepCostsOneWrite(t *testing.T) {
 }
 
 func TestStepKeepsTheReleasedRecord(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	charges := 0
 	for i := range 3 {
@@ -117,7 +119,7 @@ func TestStepKeepsTheReleasedRecord(t *testing.T) {
 }
 
 func TestStepNames(t *testing.T) {
-	x := newExecutor(t, idempotent.NewMemory(0), nil)
+	x := newExecutor(t, memory.New(0), nil)
 	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 		ok := func(name string) error {
 			_, err := idempotent.Step(ctx, name, returns("done"))
@@ -154,7 +156,7 @@ func TestStepNames(t *testing.T) {
 
 // Wrong code fails the call, also where it passes the step's error over.
 func TestStepTwiceFailsTheCall(t *testing.T) {
-	_, event, err := do(t.Context(), newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+	_, event, err := do(t.Context(), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 		for i := range 2 {
 			if _, err := idempotent.Step(ctx, "charge", returns("done")); errors.Is(err, idempotent.ErrStep) != (i == 1) {
 				t.Errorf("%d: %v", i, err)
@@ -176,7 +178,7 @@ func TestStepsThatNothingWouldKeepOrUndoPanic(t *testing.T) {
 
 // A step whose handler has returned was done; its lease was not lost.
 func TestStepKeysAreTheSameInEveryAttempt(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
 	seen := map[string]bool{}
 	for range 3 {
@@ -199,7 +201,7 @@ func TestStepKeysAreTheSameInEveryAttempt(t *testing.T) {
 // A step whose write is not known to have landed was done: the key stays
 // claimed, for a late copy of the write to land, whatever the handler returns.
 func TestStepsAtOnce(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 		var all sync.WaitGroup
@@ -223,8 +225,8 @@ func TestStepsAtOnce(t *testing.T) {
 
 // Without a claim there is nothing to keep a step in, and no reason not to run.
 func TestStepWithoutClaim(t *testing.T) {
-	down := &proxy{Store: idempotent.NewMemory(0), create: func(context.Context, idempotent.Record, time.Time, func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
-		return idempotent.Record{}, false, errNetwork
+	down := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errNetwork
 	}}
 	step := func(ctx context.Context) (string, error) { return idempotent.Step(ctx, "charge", returns("charged")) }
 	contexts := map[string]func() (string, error){
@@ -248,7 +250,7 @@ func TestStepWithoutClaim(t *testing.T) {
 type cannotBeEncoded struct{ F func() }
 
 func TestStepWhoseResultCannotBeKept(t *testing.T) {
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
 	ran := 0
 	call := func() error {
@@ -273,11 +275,11 @@ func TestStepWhoseResultCannotBeKept(t *testing.T) {
 }
 
 func TestStepTooLargeIsKeptWithoutResult(t *testing.T) {
-	store := idempotent.NewMemory(0)
-	small := &proxy{Store: store, change: func(_ context.Context, _ idempotent.Fence, c idempotent.Change, next func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+	store := memory.New(0)
+	small := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		for _, data := range c.Steps {
 			if len(data) > 100 {
-				return idempotent.Record{}, false, idempotent.ErrTooLarge
+				return driver.Record{}, false, driver.ErrTooLarge
 			}
 		}
 		return next()

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // steps are the steps of one call.
@@ -59,7 +61,7 @@ func (s *steps) close() {
 }
 
 // handOver gives the steps to the record's new owner.
-func (s *steps) handOver(r Record) {
+func (s *steps) handOver(r driver.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owner, s.attempt = r.Owner, r.Attempt
@@ -111,7 +113,7 @@ func (in *inside) runStep(ctx context.Context, full string, s *step) (err error)
 	}()
 	inner := *in
 	inner.path = append(in.path[:len(in.path):len(in.path)], s.name)
-	err = s.run(context.WithValue(ctx, insideKey{}, &inner))
+	err = s.run(driver.WithCall(ctx, &inner))
 	done = err == nil
 	return err
 }

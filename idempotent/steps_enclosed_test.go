@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // charging is a handler of one step and an error after it, so that the step
@@ -30,7 +31,7 @@ func charging(charged *int, value string) func(context.Context) (string, error) 
 
 func TestStepsAreSealedAndKeptElsewhere(t *testing.T) {
 	for name, above := range map[string]int{"sealed": 1 << 20, "sealed and elsewhere": 10} {
-		store, payloads, charged := idempotent.NewMemory(0), newShelf(), 0
+		store, payloads, charged := memory.New(0), newShelf(), 0
 		config := sealing()
 		config.Payloads, config.PayloadAbove = payloads, above
 		if _, _, err := do(t.Context(), newExecutor(t, store, config), charging(&charged, "a secret")); err == nil {
@@ -55,7 +56,7 @@ func TestPlantedStepsAreRefused(t *testing.T) {
 			return bytes.Replace(sealed, []byte("step:charge"), []byte("step:refund"), 1)
 		},
 	} {
-		store, charged := idempotent.NewMemory(0), 0
+		store, charged := memory.New(0), 0
 		if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), charging(&charged, "receipt")); err == nil {
 			t.Fatal("no error")
 		}
@@ -75,7 +76,7 @@ func TestPlantedStepsAreRefused(t *testing.T) {
 
 // A client that has gone is no reason to lose what a step has done.
 func TestStepIsKeptAfterItsCallerHasGone(t *testing.T) {
-	store, payloads := idempotent.NewMemory(0), newShelf()
+	store, payloads := memory.New(0), newShelf()
 	payloads.put = func(ctx context.Context) (string, error) { return "", ctx.Err() }
 	ctx, cancel := context.WithCancel(t.Context())
 	_, _, _ = do(ctx, newExecutor(t, store, spilling(payloads)), func(ctx context.Context) (string, error) {
@@ -95,7 +96,7 @@ func TestStepIsKeptAfterItsCallerHasGone(t *testing.T) {
 func TestStepThatCannotBeKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-		store, payloads := idempotent.NewMemory(0), newShelf()
+		store, payloads := memory.New(0), newShelf()
 		payloads.put = func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // finish keeps the result of a step that was done. It returns the encoded
@@ -28,7 +30,7 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 	}
 	if e.unavailable == "" {
 		err = s.writeResult(ctx, full, st, e)
-		if !errors.Is(err, ErrTooLarge) {
+		if !errors.Is(err, driver.ErrTooLarge) {
 			return data, s.unsettledBy(err)
 		}
 		s.passOver(err)
@@ -47,13 +49,13 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 
 // writeResult writes a result where there is room for it: beside the
 // compensation budget, elsewhere, or, if it may have to be undone, in a part of
-// that budget. It returns ErrTooLarge where there is none.
+// that budget. It returns driver.ErrTooLarge where there is none.
 func (s *steps) writeResult(ctx context.Context, full string, st *step, e enclosed) error {
 	write := func(e enclosed, failureNote int) error {
 		return s.writeWithRoom(ctx, map[string][]byte{full: st.marked(tagged(e))}, failureNote)
 	}
 	err := write(e, comfortableRoom)
-	if errors.Is(err, ErrTooLarge) && e.payload == "" && s.x.config.Payloads != nil {
+	if errors.Is(err, driver.ErrTooLarge) && e.payload == "" && s.x.config.Payloads != nil {
 		// Small by itself, it does not fit beside the other steps.
 		limited, cancel := s.keeping(ctx)
 		defer cancel()
@@ -66,7 +68,7 @@ func (s *steps) writeResult(ctx context.Context, full string, st *step, e enclos
 			err = write(e, comfortableRoom)
 		}
 	}
-	if errors.Is(err, ErrTooLarge) && st.undo != nil {
+	if errors.Is(err, driver.ErrTooLarge) && st.undo != nil {
 		err = write(e, leastRoom)
 	}
 	return err
@@ -93,7 +95,7 @@ func (s *steps) stoppedBy() error {
 
 // unsettledBy notes the error of a write that is not known to have landed.
 func (s *steps) unsettledBy(err error) error {
-	if errors.Is(err, ErrTooLarge) { // there is not even room for a note
+	if errors.Is(err, driver.ErrTooLarge) { // there is not even room for a note
 		err = &StoreError{Op: "step", Executed: true, Err: err}
 	}
 	if unheard, ok := errors.AsType[*StoreError](err); ok {
@@ -127,13 +129,13 @@ func (s *steps) write(ctx context.Context, values map[string][]byte) error {
 // the work is done. before is what the call knew of them.
 func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) error {
 	s.mu.Lock()
-	handler, own, attempt := s.handler, Record{Owner: s.owner}, s.attempt
+	handler, own, attempt := s.handler, driver.Record{Owner: s.owner}, s.attempt
 	s.mu.Unlock()
-	change := Change{Steps: values}
+	change := driver.Change{Steps: values}
 	result := s.x.repeat(handler, write{
 		policy: &stepping, own: own,
-		send: func(handler context.Context, _ ruling, _ Record) reply {
-			return s.send(ctx, handler, Fence{ID: s.id, Owner: own.Owner}, change)
+		send: func(handler context.Context, _ ruling, _ driver.Record) reply {
+			return s.send(ctx, handler, driver.Fence{ID: s.id, Owner: own.Owner}, change)
 		},
 	})
 	switch result.ruling {
@@ -184,7 +186,7 @@ func (s *steps) forget(values, before map[string][]byte) {
 
 // send is one try. It outlives the handler's context, which may end while the
 // step does.
-func (s *steps) send(ctx, handler context.Context, f Fence, change Change) reply {
+func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver.Change) reply {
 	limit := longestAttempt
 	if deadline, ok := handler.Deadline(); ok {
 		limit = max(min(limit, time.Until(deadline)/2), shortestAttempt)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 var errRefusedCard = &declined{"4111"}
@@ -72,7 +74,7 @@ func TestHandlerThatIsCutOffTimesOut(t *testing.T) {
 				if !ok || cut.KeyHash != event.KeyHash || cut.Attempt != event.Attempt || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, idempotent.ErrTimedOut) {
 					t.Errorf("got %T: %v", err, err)
 				}
-				if r := stored(t, store); r.Status != idempotent.Absent {
+				if r := stored(t, store); r.Status != driver.Absent {
 					t.Errorf("it is not released: %+v", r)
 				}
 			})
@@ -88,7 +90,7 @@ func TestHandlerThatPanicsAfterItsTimeTimesOut(t *testing.T) {
 		withEvent, event := idempotent.WithEvent(invocation)
 		func() {
 			defer func() { _ = recover() }()
-			_, _ = idempotent.Do(withEvent, newExecutor(t, idempotent.NewMemory(0), nil), theKey, untilItEnds(func(context.Context) error { panic("boom") }))
+			_, _ = idempotent.Do(withEvent, newExecutor(t, memory.New(0), nil), theKey, untilItEnds(func(context.Context) error { panic("boom") }))
 		}()
 		if event.Outcome != idempotent.OutcomeTimedOut {
 			t.Errorf("%+v", event)
@@ -102,7 +104,7 @@ func TestHandlerThatSucceedsAfterItsTimeIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		_, event, err := do(invocation, newExecutor(t, idempotent.NewMemory(0), nil), untilItEnds(func(context.Context) error { return nil }))
+		_, event, err := do(invocation, newExecutor(t, memory.New(0), nil), untilItEnds(func(context.Context) error { return nil }))
 		if err != nil || event.Outcome != idempotent.OutcomeExecuted {
 			t.Errorf("%v, %+v", err, event)
 		}
@@ -114,14 +116,14 @@ func TestHandlerWhoseCallerLeavesDoesNotTimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errCrash) })
-		_, event, err := do(cancelled, newExecutor(t, idempotent.NewMemory(0), nil), untilItEnds(context.Context.Err))
+		_, event, err := do(cancelled, newExecutor(t, memory.New(0), nil), untilItEnds(context.Context.Err))
 		if err != context.Canceled || event.Outcome != idempotent.OutcomeReleased {
 			t.Errorf("cancelled: %v, %+v", err, event)
 		}
 		// Outside of a Lambda function, the deadline is the caller's own.
 		limited, cancelTimer := context.WithTimeout(t.Context(), time.Second)
 		defer cancelTimer()
-		_, event, err = do(limited, newExecutor(t, idempotent.NewMemory(0), nil), untilItEnds(context.Context.Err))
+		_, event, err = do(limited, newExecutor(t, memory.New(0), nil), untilItEnds(context.Context.Err))
 		if err != context.DeadlineExceeded || event.Outcome != idempotent.OutcomeReleased {
 			t.Errorf("the caller's deadline: %v, %+v", err, event)
 		}
@@ -148,7 +150,7 @@ func TestUndoThatIsCutOffTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		_, event, err := do(invocation, newExecutor(t, idempotent.NewMemory(0), nil), func(ctx context.Context) (string, error) {
+		_, event, err := do(invocation, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 			_, err := idempotent.SagaStep(ctx, "charge", returns("charged"), func(ctx context.Context, _ string) error {
 				<-ctx.Done()
 				return ctx.Err()
@@ -171,7 +173,7 @@ func TestCauseOfAHandlerWhoseTimeEnds(t *testing.T) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		var cause error
-		_, _, err := do(invocation, newExecutor(t, idempotent.NewMemory(0), nil), untilItEnds(func(ctx context.Context) error {
+		_, _, err := do(invocation, newExecutor(t, memory.New(0), nil), untilItEnds(func(ctx context.Context) error {
 			cause = context.Cause(ctx)
 			return cause
 		}))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"github.com/lambda-once/once/idempotent/driver"
 	"time"
 )
 
@@ -14,11 +15,11 @@ func (c *call) runUnclaimed(ctx context.Context) ending {
 		return ending{OutcomeFailed, &StoreError{Op: "run", Err: context.Cause(ctx)}}
 	}
 	h := &hold{
-		record:     Record{ID: c.id, Status: InProgress, Owner: rand.Text(), Fingerprint: c.fingerprint},
+		record:     driver.Record{ID: c.id, Status: driver.InProgress, Owner: rand.Text(), Fingerprint: c.fingerprint},
 		invocation: c.x.invocationEnd(ctx), open: true, optimistic: true,
 	}
 	in := c.inside(ctx, h)
-	with, err := in.sealed(c.underLease(ctx, h, in, c.work.run))
+	with, err := in.frozen(c.underLease(ctx, h, in, c.work.run))
 	if err != nil {
 		return c.settleUnclaimed(ctx, h, in, err)
 	}
@@ -39,8 +40,8 @@ func (c *call) settleUnclaimed(ctx context.Context, h *hold, in *inside, err err
 
 // commitUnclaimed commits what the handler has attached together with a new,
 // completed record.
-func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with Attachment) ending {
-	end := c.encoded(ctx, c.unclaimed(h), func(Change) {})
+func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with driver.Attachment) ending {
+	end := c.encoded(ctx, c.unclaimed(h), func(driver.Change) {})
 	if with != nil {
 		end.With = with // a nil Attachment in an any is not nil
 	}
@@ -64,7 +65,7 @@ func (c *call) commitUnclaimed(ctx context.Context, h *hold, in *inside, with At
 	case notWritten:
 		return c.nothingCommitted(s.err)
 	}
-	var refused *Rejected
+	var refused *driver.Rejected
 	if !errors.As(s.err, &refused) ||
 		// A copy of an earlier try may still arrive; a stored failure stands in
 		// its way.
@@ -97,7 +98,7 @@ func (c *call) failUnclaimed(ctx context.Context, h *hold, cause error) ending {
 
 // answerUnclaimed is for a run that met another's record: nothing of it was
 // written, so the call may begin again, with a claim.
-func (c *call) answerUnclaimed(ctx context.Context, met Record) ending {
+func (c *call) answerUnclaimed(ctx context.Context, met driver.Record) ending {
 	verdict := decide(met, "", c.fingerprint, wall(c.now), &c.x.config)
 	switch {
 	case verdict == replayRecord || verdict == refuseReuse || verdict == refuseUnknown:
@@ -110,7 +111,7 @@ func (c *call) answerUnclaimed(ctx context.Context, met Record) ending {
 
 // put creates the finished record of a run without a claim. What is sent again
 // is the same, so that it is done once.
-func (c *call) put(ctx context.Context, h *hold, end Change) sent {
+func (c *call) put(ctx context.Context, h *hold, end driver.Change) sent {
 	ctx, cancel := c.finishing(ctx, c.unclaimed(h))
 	defer cancel()
 	now := wall(c.look())
@@ -119,9 +120,9 @@ func (c *call) put(ctx context.Context, h *hold, end Change) sent {
 	over := now.Add(-c.x.config.ClockSkew)
 	s := c.x.repeat(ctx, write{
 		policy: &creating, own: h.record, unacknowledged: c.unheard,
-		wrote: func(met Record) bool { return wrote(met, h, end) },
-		send: func(ctx context.Context, _ ruling, _ Record) reply {
-			return c.try(ctx, func(ctx context.Context) (Record, bool, error) {
+		wrote: func(met driver.Record) bool { return wrote(met, h, end) },
+		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+			return c.try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 				return c.createWith(ctx, fresh, over, end.With)
 			})
 		},
@@ -133,24 +134,24 @@ func (c *call) put(ctx context.Context, h *hold, end Change) sent {
 // unclaimed gives the end of a run without a claim the time that it would have
 // with one. The clock was last looked at before the run.
 func (c *call) unclaimed(h *hold) *hold {
-	return &hold{record: Record{Lease: c.x.leaseFrom(wall(time.Now()), h.invocation)}, invocation: h.invocation}
+	return &hold{record: driver.Record{Lease: c.x.leaseFrom(wall(time.Now()), h.invocation)}, invocation: h.invocation}
 }
 
 // commitAlone commits what a handler has attached that runs without a record.
-func (c *call) commitAlone(ctx context.Context, in *inside, with Attachment) (*Rejected, ending) {
+func (c *call) commitAlone(ctx context.Context, in *inside, with driver.Attachment) (*driver.Rejected, ending) {
 	ctx, cancel := c.finishing(ctx, c.unclaimed(&hold{invocation: in.invocation}))
 	defer cancel()
 	s := c.x.repeat(ctx, write{
 		policy: &committingAlone,
-		send: func(ctx context.Context, _ ruling, _ Record) reply {
-			return c.try(ctx, func(ctx context.Context) (Record, bool, error) {
+		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+			return c.try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 				defer c.count()
 				err := c.x.transactional.Commit(ctx, c.id, with)
-				return Record{}, err == nil, err
+				return driver.Record{}, err == nil, err
 			})
 		},
 	})
-	var refused *Rejected
+	var refused *driver.Rejected
 	switch {
 	case s.ruling == done:
 		return nil, ending{OutcomeBypassed, nil}

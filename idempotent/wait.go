@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/lambda-once/once/idempotent/driver"
 	"time"
 )
 
@@ -56,7 +57,7 @@ func (c *call) waitUntil(ctx context.Context) time.Time {
 // pause waits until it is worth looking at the record again: longer each
 // time, with jitter, but not past the time at which its lease can be taken
 // over. An error says that the wait is over.
-func (c *call) pause(ctx context.Context, w *wait, met Record) error {
+func (c *call) pause(ctx context.Context, w *wait, met driver.Record) error {
 	d := c.x.spread(w.next)
 	w.next = min(2*w.next, longestPause)
 	if !met.Lease.IsZero() {
@@ -80,7 +81,7 @@ func (c *call) pause(ctx context.Context, w *wait, met Record) error {
 }
 
 // reread reads the record again, within the wait.
-func (c *call) reread(ctx context.Context) (Record, error) {
+func (c *call) reread(ctx context.Context) (driver.Record, error) {
 	left := time.Until(c.waitUntil(ctx))
 	limited, cancel := context.WithTimeout(ctx, max(left, shortestAttempt))
 	defer cancel()

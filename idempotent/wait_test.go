@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // inBackground runs a call whose handler runs for a while.
@@ -30,7 +31,7 @@ func inBackground(t *testing.T, x *idempotent.Executor, takes time.Duration, val
 
 func TestWaitForTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
 		x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
 		begun := time.Now()
@@ -59,7 +60,7 @@ func TestWaitIsBounded(t *testing.T) {
 		for _, sameProcess := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					store := idempotent.NewMemory(0)
+					store := memory.New(0)
 					x := newExecutor(t, store, &idempotent.Config{Wait: test.wait})
 					other := x
 					if !sameProcess {
@@ -84,7 +85,7 @@ func TestWaitIsBounded(t *testing.T) {
 func TestWaitEndsWithItsContext(t *testing.T) {
 	for _, sameProcess := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			store := idempotent.NewMemory(0)
+			store := memory.New(0)
 			x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
 			other := x
 			if !sameProcess {
@@ -108,7 +109,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 // the skew.
 func TestWaitTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		crash(t, store, newExecutor(t, store, nil))
 		lapse := stored(t, store).Lease.Add(time.Second)
 		x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
@@ -125,7 +126,7 @@ func TestWaitTakesOver(t *testing.T) {
 // Identical calls in one process share one execution.
 func TestJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
 		done := inBackground(t, x, time.Minute, "shared", nil)
 		var group sync.WaitGroup
@@ -145,7 +146,7 @@ func TestJoin(t *testing.T) {
 // Joiners decode for themselves: what one does to its result, no other sees.
 func TestJoinersShareNoMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Wait: forEver})
+		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: forEver})
 		var group sync.WaitGroup
 		for range 10 {
 			group.Go(func() {
@@ -171,7 +172,7 @@ func TestJoinersGoRound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Wait: forEver})
+				x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: forEver})
 				var group sync.WaitGroup
 				group.Go(func() {
 					defer func() {
@@ -209,7 +210,7 @@ func TestJoinersGoRound(t *testing.T) {
 // Another payload is refused in one process as it is across processes.
 func TestJoinComparesPayloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newExecutor(t, idempotent.NewMemory(0), &idempotent.Config{Wait: forEver})
+		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: forEver})
 		done := inBackground(t, x, time.Minute, "first", nil)
 		other := theKey
 		other.Payload = 2
@@ -232,7 +233,7 @@ func TestWithWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := idempotent.NewMemory(0)
+				store := memory.New(0)
 				done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
 				begun := time.Now()
 				x := newExecutor(t, store, &idempotent.Config{Wait: test.config})
@@ -255,7 +256,7 @@ func TestWithWaitEndsAtTheHandler(t *testing.T) {
 
 func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
 		outer, err := idempotent.New("outer", store, nil)
 		if err != nil {

@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"errors"
+	"github.com/lambda-once/once/idempotent/driver"
 	"time"
 )
 
@@ -11,12 +12,12 @@ type write struct {
 	*policy
 	// own is the record as the attempt knows it: what a record that is met is
 	// held against.
-	own Record
+	own driver.Record
 	// send makes one try, in the form that the last ruling asks for. met is
 	// the record that this ruling is about.
-	send func(ctx context.Context, how ruling, met Record) reply
+	send func(ctx context.Context, how ruling, met driver.Record) reply
 	// wrote reports whether a finished record is this write's own; nil: never.
-	wrote func(met Record) bool
+	wrote func(met driver.Record) bool
 	// unacknowledged says that an earlier write of the call may still arrive.
 	unacknowledged bool
 }
@@ -35,7 +36,7 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 	at := progress{unacknowledged: w.unacknowledged}
 	began := time.Now()
 	var lost error
-	how, met := again, Record{}
+	how, met := again, driver.Record{}
 	for {
 		at.tries++
 		at.cutoff = wall(time.Now()).Add(-x.config.ClockSkew)
@@ -43,7 +44,7 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 		at.timeUp, at.elapsed = ctx.Err() != nil, time.Since(began)
 		wrote := w.wrote != nil && r.err == nil && w.wrote(r.met)
 		ruling := w.judge(r, w.own, at, wrote)
-		if r.err != nil && !errors.Is(r.err, ErrNotWritten) && ruling != rejected && ruling != tooLarge {
+		if r.err != nil && !errors.Is(r.err, driver.ErrNotWritten) && ruling != rejected && ruling != tooLarge {
 			at.unacknowledged = true
 		}
 		if !ruling.sendsAgain() {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/providers"
@@ -229,7 +230,7 @@ func TestOutOfStock(t *testing.T) {
 // not refused it: to give up would leave its charge behind.
 func TestAServiceThatIsBusyIsAskedAgain(t *testing.T) {
 	for status, permanent := range map[int]bool{http.StatusConflict: false, http.StatusTooManyRequests: false, http.StatusGone: true, http.StatusPaymentRequired: true} {
-		x, err := idempotent.New("charge", idempotent.NewMemory(0), nil)
+		x, err := idempotent.New("charge", memory.New(0), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

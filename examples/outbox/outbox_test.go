@@ -14,6 +14,7 @@ import (
 	"github.com/lambda-once/once/examples/outbox"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // Every error is its own message's.
@@ -211,7 +212,7 @@ func TestFromTheOutboxToAnEffect(t *testing.T) {
 			t.Fatal(failed, err)
 		}
 	}
-	x, err := idempotent.New("place-order", idempotent.NewMemory(0), nil)
+	x, err := idempotent.New("place-order", memory.New(0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // line is what is written of one call.
@@ -50,7 +51,7 @@ func newLine(now time.Time, d []directive, e idempotent.Event) line {
 	if e.ErrorIs(idempotent.ErrStore) {
 		l.StoreErrors = 1
 		// Not by itself: the handler may have a throttled table of its own.
-		if e.ErrorIs(idempotent.ErrThrottled) {
+		if e.ErrorIs(driver.ErrThrottled) {
 			l.StoreThrottles = 1
 		}
 	}

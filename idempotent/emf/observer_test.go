@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/emf"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 const secret = "4111-1111"
@@ -21,20 +23,20 @@ var theKey = idempotent.Key{Scope: secret, ID: secret, Payload: secret}
 
 // down is a store that fails the calls that have an error.
 type down struct {
-	idempotent.Store
+	driver.Store
 	create, change error
 }
 
-func (d *down) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+func (d *down) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	if d.create != nil {
-		return idempotent.Record{}, false, d.create
+		return driver.Record{}, false, d.create
 	}
 	return d.Store.Create(ctx, r, over, with)
 }
 
-func (d *down) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (d *down) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if d.change != nil {
-		return idempotent.Record{}, false, d.change
+		return driver.Record{}, false, d.change
 	}
 	return d.Store.Change(ctx, f, c)
 }
@@ -49,7 +51,7 @@ func observer(t testing.TB, options *emf.Options) *emf.Observer {
 }
 
 // observed is the line of one call.
-func observed(t *testing.T, store idempotent.Store, config idempotent.Config, fn func(context.Context) (string, error)) map[string]any {
+func observed(t *testing.T, store driver.Store, config idempotent.Config, fn func(context.Context) (string, error)) map[string]any {
 	t.Helper()
 	var out bytes.Buffer
 	config.Observer = observer(t, &emf.Options{Writer: &out})
@@ -67,33 +69,33 @@ func observed(t *testing.T, store idempotent.Store, config idempotent.Config, fn
 func returns(context.Context) (string, error) { return secret, nil }
 
 func TestWhatALineSays(t *testing.T) {
-	throttled := fmt.Errorf("slow down, %s: %w", secret, idempotent.ErrThrottled)
+	throttled := fmt.Errorf("slow down, %s: %w", secret, driver.ErrThrottled)
 	failing := func(err error) func(context.Context) (string, error) {
 		return func(context.Context) (string, error) { return "", err }
 	}
-	done := idempotent.NewMemory(0)
+	done := memory.New(0)
 	observed(t, done, idempotent.Config{}, returns)
 	for name, c := range map[string]struct {
-		store  idempotent.Store
+		store  driver.Store
 		config idempotent.Config
 		fn     func(context.Context) (string, error)
 		want   map[string]any
 	}{
-		"executed": {idempotent.NewMemory(0), idempotent.Config{}, returns,
+		"executed": {memory.New(0), idempotent.Config{}, returns,
 			map[string]any{"outcome": "executed", "RoundTrips": 2., "attempt": 1., "error": nil}},
 		"replayed": {done, idempotent.Config{}, returns,
 			map[string]any{"outcome": "replayed", "RoundTrips": 1., "attempt": 0., "handler_ms": 0., "error": nil}},
-		"released": {idempotent.NewMemory(0), idempotent.Config{}, failing(errors.New(secret)),
+		"released": {memory.New(0), idempotent.Config{}, failing(errors.New(secret)),
 			map[string]any{"outcome": "released", "error": "*errors.errorString"}},
-		"throttled": {&down{idempotent.NewMemory(0), throttled, throttled}, idempotent.Config{}, returns,
+		"throttled": {&down{memory.New(0), throttled, throttled}, idempotent.Config{}, returns,
 			map[string]any{"outcome": "failed", "StoreErrors": 1., "StoreThrottles": 1., "error": "*idempotent.StoreError"}},
-		"unavailable": {&down{idempotent.NewMemory(0), idempotent.ErrUnavailable, nil}, idempotent.Config{}, returns,
+		"unavailable": {&down{memory.New(0), driver.ErrUnavailable, nil}, idempotent.Config{}, returns,
 			map[string]any{"outcome": "failed", "StoreErrors": 1.}},
-		"failed open": {&down{idempotent.NewMemory(0), throttled, nil}, idempotent.Config{OnStoreError: idempotent.FailOpen}, returns,
+		"failed open": {&down{memory.New(0), throttled, nil}, idempotent.Config{OnStoreError: idempotent.FailOpen}, returns,
 			map[string]any{"outcome": "bypassed", "StoreErrors": 1., "StoreThrottles": 1.}},
-		"not released": {&down{idempotent.NewMemory(0), nil, idempotent.ErrUnavailable}, idempotent.Config{}, failing(errors.New(secret)),
+		"not released": {&down{memory.New(0), nil, driver.ErrUnavailable}, idempotent.Config{}, failing(errors.New(secret)),
 			map[string]any{"outcome": "unknown", "StoreErrors": 1.}},
-		"a throttled table of the handler's": {idempotent.NewMemory(0), idempotent.Config{}, failing(throttled),
+		"a throttled table of the handler's": {memory.New(0), idempotent.Config{}, failing(throttled),
 			map[string]any{"outcome": "released"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +126,7 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		x, err := idempotent.New("create-payment", idempotent.NewMemory(0), &idempotent.Config{Observer: observer(t, &emf.Options{Writer: &out})})
+		x, err := idempotent.New("create-payment", memory.New(0), &idempotent.Config{Observer: observer(t, &emf.Options{Writer: &out})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +170,7 @@ func TestMetricsAreThoseOfALine(t *testing.T) {
 		t.Errorf("Metrics: %v", got)
 	}
 	var declared []emf.Metric
-	doc := observed(t, idempotent.NewMemory(0), idempotent.Config{}, returns)
+	doc := observed(t, memory.New(0), idempotent.Config{}, returns)
 	for _, d := range doc["_aws"].(map[string]any)["CloudWatchMetrics"].([]any) {
 		d := d.(map[string]any)
 		if d["Namespace"] != emf.Namespace {

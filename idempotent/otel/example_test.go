@@ -5,12 +5,14 @@ import (
 	"fmt"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/otel"
 )
 
 // Without providers in the options, the program's global ones.
 func Example() {
-	x, err := observed(idempotent.NewMemory(0))
+	x, err := observed(memory.New(0))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -21,7 +23,7 @@ func Example() {
 	// Output: placed <nil>
 }
 
-func observed(store idempotent.Store) (*idempotent.Executor, error) {
+func observed(store driver.Store) (*idempotent.Executor, error) {
 	telemetry, err := otel.New(&otel.Options{Table: "idempotency", Trigger: "pubsub"})
 	if err != nil {
 		return nil, err

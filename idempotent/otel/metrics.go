@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 type metrics struct {
@@ -41,6 +42,6 @@ func (m *metrics) record(ctx context.Context, e idempotent.Event) {
 	m.calls.Add(ctx, 1, byOutcome)
 	m.overhead.Record(ctx, (e.Total - e.Handler).Seconds(), byOutcome)
 	if e.ErrorIs(idempotent.ErrStore) {
-		m.storeErrors.Add(ctx, 1, metric.WithAttributes(operation, throttledKey.Bool(e.ErrorIs(idempotent.ErrThrottled))))
+		m.storeErrors.Add(ctx, 1, metric.WithAttributes(operation, throttledKey.Bool(e.ErrorIs(driver.ErrThrottled))))
 	}
 }

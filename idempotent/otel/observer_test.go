@@ -21,6 +21,8 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/otel"
 )
 
@@ -48,7 +50,7 @@ func observer(t *testing.T, options otel.Options) telemetry {
 	return o
 }
 
-func (o telemetry) executor(t *testing.T, store idempotent.Store, config idempotent.Config) *idempotent.Executor {
+func (o telemetry) executor(t *testing.T, store driver.Store, config idempotent.Config) *idempotent.Executor {
 	t.Helper()
 	config.Observer = o
 	x, err := idempotent.New("place-order", store, &config)
@@ -110,7 +112,7 @@ func TestSpanOfACall(t *testing.T) {
 	ctx, invocation := o.traces.Tracer("").Start(t.Context(), "invocation")
 	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: "r-1", InvokedFunctionArn: "arn:f"})
 	before := time.Now()
-	x := o.executor(t, idempotent.NewMemory(0), idempotent.Config{})
+	x := o.executor(t, memory.New(0), idempotent.Config{})
 	if _, err := idempotent.Do(ctx, x, theKey, returns(nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -138,17 +140,17 @@ func TestSpanOfACall(t *testing.T) {
 
 // down is a store that cannot be claimed from.
 type down struct {
-	idempotent.Store
+	driver.Store
 	err error
 }
 
-func (d down) Create(context.Context, idempotent.Record, time.Time, any) (idempotent.Record, bool, error) {
-	return idempotent.Record{}, false, d.err
+func (d down) Create(context.Context, driver.Record, time.Time, any) (driver.Record, bool, error) {
+	return driver.Record{}, false, d.err
 }
 
 func TestStatusAndMetrics(t *testing.T) {
-	failed := fmt.Errorf("%s: %w", secret, idempotent.ErrThrottled)
-	done, refused, running := idempotent.NewMemory(0), idempotent.NewMemory(0), idempotent.NewMemory(0)
+	failed := fmt.Errorf("%s: %w", secret, driver.ErrThrottled)
+	done, refused, running := memory.New(0), memory.New(0), memory.New(0)
 	quiet, err := idempotent.New("place-order", done, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +160,7 @@ func TestStatusAndMetrics(t *testing.T) {
 	other.Payload = "another"
 	for _, c := range []struct {
 		name               string
-		store              idempotent.Store
+		store              driver.Store
 		config             idempotent.Config
 		key                idempotent.Key
 		fn                 func(context.Context) (string, error)
@@ -166,15 +168,15 @@ func TestStatusAndMetrics(t *testing.T) {
 		status             codes.Code
 		storeErrors        string // the attributes of its point
 	}{
-		{"executed", idempotent.NewMemory(0), idempotent.Config{}, theKey, returns(nil), "executed", "", codes.Unset, ""},
+		{"executed", memory.New(0), idempotent.Config{}, theKey, returns(nil), "executed", "", codes.Unset, ""},
 		{"replayed", done, idempotent.Config{}, theKey, returns(nil), "replayed", "", codes.Unset, ""},
 		{"mismatch", done, idempotent.Config{}, other, returns(nil), "mismatch", "*idempotent.KeyReusedError", codes.Unset, ""},
-		{"released", idempotent.NewMemory(0), idempotent.Config{}, theKey, returns(errors.New(secret)), "released", "*errors.errorString", codes.Error, ""},
+		{"released", memory.New(0), idempotent.Config{}, theKey, returns(errors.New(secret)), "released", "*errors.errorString", codes.Error, ""},
 		{"failed", refused, idempotent.Config{}, theKey, returns(idempotent.Permanent(errors.New(secret))), "failed", "*errors.errorString", codes.Error, ""},
 		{"failed again", refused, idempotent.Config{}, theKey, returns(nil), "replayed", "*idempotent.ReplayedError", codes.Unset, ""},
-		{"throttled", down{idempotent.NewMemory(0), failed}, idempotent.Config{OnStoreError: idempotent.FailOpen}, theKey, returns(nil),
+		{"throttled", down{memory.New(0), failed}, idempotent.Config{OnStoreError: idempotent.FailOpen}, theKey, returns(nil),
 			"bypassed", "*idempotent.StoreError", codes.Error, "once.operation=place-order,once.throttled=true"},
-		{"no table", down{idempotent.NewMemory(0), errors.New(secret)}, idempotent.Config{}, theKey, returns(nil),
+		{"no table", down{memory.New(0), errors.New(secret)}, idempotent.Config{}, theKey, returns(nil),
 			"failed", "*idempotent.StoreError", codes.Error, "once.operation=place-order,once.throttled=false"},
 		{"conflict", running, idempotent.Config{}, theKey, nil, "conflict", "*idempotent.InProgressError", codes.Unset, ""},
 	} {
@@ -212,7 +214,7 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	o := observer(t, otel.Options{})
 	synctest.Test(t, func(t *testing.T) {
-		x := o.executor(t, idempotent.NewMemory(0), idempotent.Config{})
+		x := o.executor(t, memory.New(0), idempotent.Config{})
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		_, _ = idempotent.Do(invocation, x, theKey, func(ctx context.Context) (string, error) {
@@ -232,7 +234,7 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 // A replay that cannot be given is for a person to look at.
 func TestStatusOfAResultThatCannotBeGiven(t *testing.T) {
 	o := observer(t, otel.Options{})
-	x := o.executor(t, idempotent.NewMemory(0), idempotent.Config{})
+	x := o.executor(t, memory.New(0), idempotent.Config{})
 	_, _ = idempotent.Do(t.Context(), x, theKey, returns(nil))
 	_, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (int, error) { return 0, nil })
 	if span := o.spans.Ended()[1]; !errors.Is(err, idempotent.ErrResultUnavailable) || values(span)["once.outcome"] != "replayed" || span.Status().Code != codes.Error {
@@ -264,7 +266,7 @@ func TestOverhead(t *testing.T) {
 
 func TestConcurrentInvocations(t *testing.T) {
 	o := observer(t, otel.Options{})
-	x := o.executor(t, idempotent.NewMemory(0), idempotent.Config{})
+	x := o.executor(t, memory.New(0), idempotent.Config{})
 	var tasks sync.WaitGroup
 	for i := range 8 {
 		tasks.Go(func() {

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/s3payload"
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
 // call is a call of another process: all that it shares is the table and S3.
-func (s *server) call(store idempotent.Store, sealer idempotent.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
+func (s *server) call(store driver.Store, sealer idempotent.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
 	s.Helper()
 	x, err := idempotent.New("render", store, &idempotent.Config{
 		Payloads: s.store(nil), Sealer: sealer, Lease: 1500 * time.Millisecond, Reserve: 100 * time.Millisecond,
@@ -40,7 +42,7 @@ func (s *server) mustNotRun(context.Context) ([]byte, error) {
 // A result of 10 MB, which no item holds, is replayed by another process. When
 // the object cannot be had, calls hear why, and never run the work again.
 func TestLargeResult(t *testing.T) {
-	s, store := newServer(t), idempotent.NewMemory(0)
+	s, store := newServer(t), memory.New(0)
 	result := bytes.Repeat([]byte("0123456789"), 1_000_000)
 	if data, _, err := s.call(store, nil, returns(result)); err != nil || !bytes.Equal(data, result) {
 		t.Fatalf("got %d bytes, %v", len(data), err)
@@ -76,7 +78,7 @@ func TestLargeResult(t *testing.T) {
 
 // S3 is down when the result is ready: it is lost, and the work is not.
 func TestS3DownAtPut(t *testing.T) {
-	s, store := newServer(t), idempotent.NewMemory(0)
+	s, store := newServer(t), memory.New(0)
 	s.refuse(refusal(http.StatusServiceUnavailable, "SlowDown"))
 	result := bytes.Repeat([]byte("x"), 1<<20)
 	data, event, err := s.call(store, nil, returns(result))
@@ -95,7 +97,7 @@ func TestS3DownAtPut(t *testing.T) {
 
 // A result that no try could store is given up at once.
 func TestResultBeyondTheLimit(t *testing.T) {
-	s, store := newServer(t), idempotent.NewMemory(0)
+	s, store := newServer(t), memory.New(0)
 	x, err := idempotent.New("render", store, &idempotent.Config{Payloads: s.store(&s3payload.Options{MaxBytes: 300 << 10})})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +119,7 @@ func TestSealedResult(t *testing.T) {
 	}
 	result := bytes.Repeat([]byte("secret "), 100_000)
 	for range 2 {
-		store := idempotent.NewMemory(0)
+		store := memory.New(0)
 		if _, _, err := s.call(store, seal.New(keys, nil), returns(result)); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
@@ -17,7 +18,7 @@ func ExampleStatic() {
 		fmt.Println(err)
 		return
 	}
-	x, err := idempotent.New("create-payment", idempotent.NewMemory(0), &idempotent.Config{Sealer: seal.New(keys, nil)})
+	x, err := idempotent.New("create-payment", memory.New(0), &idempotent.Config{Sealer: seal.New(keys, nil)})
 	if err != nil {
 		fmt.Println(err)
 		return

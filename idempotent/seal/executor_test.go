@@ -10,27 +10,29 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
 // spy keeps what is written, and lets tests plant.
 type spy struct {
-	*idempotent.Memory
+	*memory.Store
 	mu   sync.Mutex
-	last idempotent.Record
+	last driver.Record
 }
 
-func (s *spy) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
-	r, ok, err := s.Memory.Change(ctx, f, c)
+func (s *spy) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	r, ok, err := s.Store.Change(ctx, f, c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = r
 	return r, ok, err
 }
 
-func newSpy() *spy { return &spy{Memory: idempotent.NewMemory(0)} }
+func newSpy() *spy { return &spy{Store: memory.New(0)} }
 
-func pay(t *testing.T, store idempotent.Store, s idempotent.Sealer, id string, run func() (string, error)) (string, idempotent.Event, error) {
+func pay(t *testing.T, store driver.Store, s idempotent.Sealer, id string, run func() (string, error)) (string, idempotent.Event, error) {
 	t.Helper()
 	x, err := idempotent.New("pay", store, &idempotent.Config{Sealer: s})
 	if err != nil {
@@ -69,7 +71,7 @@ func TestExecutorSeals(t *testing.T) {
 // A result under another record's id is nobody's result.
 func TestExecutorRefusesAMovedResult(t *testing.T) {
 	store, k := newSpy(), &kms{}
-	var records []idempotent.Record
+	var records []driver.Record
 	for _, id := range []string{"cheap", "dear"} {
 		if _, _, err := pay(t, store, dataKeys(t, k, "arn", nil), id, returns(id)); err != nil {
 			t.Fatal(err)
@@ -96,7 +98,7 @@ func TestOutageAtSeal(t *testing.T) {
 		if value != "secret" || err != nil || event.Outcome != idempotent.OutcomeExecuted || !errors.Is(event.Err, errOutage) {
 			t.Errorf("got %q, %v, %+v", value, err, event)
 		}
-		if store.last.Status != idempotent.Completed || store.last.Unavailable == "" || store.last.Data != nil || k.generations < 3 {
+		if store.last.Status != driver.Completed || store.last.Unavailable == "" || store.last.Data != nil || k.generations < 3 {
 			t.Errorf("stored %+v after %d requests", store.last, k.generations)
 		}
 		k.generate = nil

@@ -4,23 +4,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // testAdopt is for one that has done the work, lost the record to a
 // successor and meets it released: it finishes what nobody owns.
 func testAdopt(t *testing.T, h Harness) {
-	adopt := finish(idempotent.Completed, "alice's result")
+	adopt := finish(driver.Completed, "alice's result")
 	adopt.Owner = "alice"
 	// released leaves the record of a successor that has let go.
-	released := func(t *testing.T) (subject, idempotent.Record) {
+	released := func(t *testing.T) (subject, driver.Record) {
 		s := on(t, h)
 		f, c, r := takeOver(withStep(s.claim("alice"), "charge", "1"), "bob")
 		first := withStep(s.claimed("alice"), "charge", "1")
 		s.wins(fenceOf(first), step("charge", "1"), first)
 		s.wins(f, c, r)
-		r = kept(r, idempotent.ReleaseRefund)
-		s.wins(idempotent.Fence{Owner: "bob"}, release(idempotent.ReleaseRefund), r)
+		r = kept(r, driver.ReleaseRefund)
+		s.wins(driver.Fence{Owner: "bob"}, release(driver.ReleaseRefund), r)
 		return s, r
 	}
 	t.Run("completes", func(t *testing.T) {
@@ -30,7 +30,7 @@ func testAdopt(t *testing.T, h Harness) {
 	t.Run("fails", func(t *testing.T) {
 		s, r := released(t)
 		c := adopt
-		c.Status = idempotent.Failed
+		c.Status = driver.Failed
 		s.wins(fenceOf(r), c, finished(r, c))
 	})
 	t.Run("with a marker", func(t *testing.T) {
@@ -68,7 +68,7 @@ func testAdopt(t *testing.T, h Harness) {
 		s, r := released(t)
 		f, c, third := takeOver(r, "carol")
 		s.wins(f, c, third)
-		s.wins(fenceOf(third), release(idempotent.ReleaseKeep), kept(third, idempotent.ReleaseKeep))
+		s.wins(fenceOf(third), release(driver.ReleaseKeep), kept(third, driver.ReleaseKeep))
 		s.loses(fenceOf(r), adopt)
 	})
 	t.Run("not a finished record", func(t *testing.T) {
@@ -80,7 +80,7 @@ func testAdopt(t *testing.T, h Harness) {
 	})
 	t.Run("not an absent record", func(t *testing.T) {
 		s, r := released(t)
-		s.plant(idempotent.Record{})
+		s.plant(driver.Record{})
 		s.loses(fenceOf(r), adopt)
 	})
 	t.Run("not a lease that runs or is absent", func(t *testing.T) {
@@ -98,7 +98,7 @@ func testAdopt(t *testing.T, h Harness) {
 	t.Run("not an owned record", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("bob")
-		r.Lease = idempotent.LeaseEnded
+		r.Lease = driver.LeaseEnded
 		s.plant(r)
 		f := fenceOf(r)
 		f.Owner = ""

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 var answerBreakages = []breakage{
@@ -13,7 +13,7 @@ var answerBreakages = []breakage{
 		create: func(b *broken, c creation) result {
 			res := b.soundCreate(c)
 			if !res.ok {
-				res.r = idempotent.Record{}
+				res.r = driver.Record{}
 			}
 			return res
 		},
@@ -24,7 +24,7 @@ var answerBreakages = []breakage{
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if !res.ok {
-				res.r = idempotent.Record{}
+				res.r = driver.Record{}
 			}
 			return res
 		},
@@ -89,7 +89,7 @@ var answerBreakages = []breakage{
 	{
 		name: "empty data is absent",
 		change: func(b *broken, a alteration) result {
-			if len(a.c.Data) == 0 && a.c.Status != idempotent.Absent {
+			if len(a.c.Data) == 0 && a.c.Status != driver.Absent {
 				a.c.Data = nil
 			}
 			return b.soundChange(a)
@@ -99,7 +99,7 @@ var answerBreakages = []breakage{
 	{
 		name: "the marker is lost",
 		change: func(b *broken, a alteration) result {
-			if a.c.Status != idempotent.Absent && a.c.Data == nil {
+			if a.c.Status != driver.Absent && a.c.Data == nil {
 				a.c.Unavailable = ""
 			}
 			return b.soundChange(a)

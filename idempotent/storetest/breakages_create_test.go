@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 var breakages = slices.Concat(createBreakages, takeOverBreakages, ownBreakages, answerBreakages)
@@ -13,7 +13,7 @@ var createBreakages = []breakage{
 	{
 		name: "a claim ignores the lease",
 		create: func(b *broken, c creation) result {
-			if c.met.Status == idempotent.InProgress && !c.over.IsZero() {
+			if c.met.Status == driver.InProgress && !c.over.IsZero() {
 				c.met.Lease = time.Time{}
 				b.put(c.met)
 			}
@@ -34,7 +34,7 @@ var createBreakages = []breakage{
 	{
 		name: "a record is over a second early",
 		create: func(b *broken, c creation) result {
-			if !c.over.IsZero() && c.met.Status != idempotent.InProgress {
+			if !c.over.IsZero() && c.met.Status != driver.InProgress {
 				c.over = c.over.Add(time.Second)
 			}
 			return b.soundCreate(c)
@@ -54,7 +54,7 @@ var createBreakages = []breakage{
 	{
 		name: "a record without retention is over",
 		create: func(b *broken, c creation) result {
-			if c.met.Expires.IsZero() && c.met.Status != idempotent.Absent && !c.over.IsZero() {
+			if c.met.Expires.IsZero() && c.met.Status != driver.Absent && !c.over.IsZero() {
 				c.met.Expires = time.Unix(1, 0)
 				b.put(c.met)
 			}
@@ -75,7 +75,7 @@ var createBreakages = []breakage{
 	{
 		name: "the next life inherits refunds",
 		create: func(b *broken, c creation) result {
-			return b.spoil(b.soundCreate(c), func(r *idempotent.Record) { r.Refunds = c.met.Refunds })
+			return b.spoil(b.soundCreate(c), func(r *driver.Record) { r.Refunds = c.met.Refunds })
 		},
 		fails: []string{"CreateOver/the_next_life_knows_nothing_of_the_last"},
 	},
@@ -83,7 +83,7 @@ var createBreakages = []breakage{
 		name: "a claim checks, then writes",
 		racy: true,
 		create: func(b *broken, c creation) result {
-			if c.ctx.Err() != nil || c.with != nil || c.met.Status != idempotent.Absent {
+			if c.ctx.Err() != nil || c.with != nil || c.met.Status != driver.Absent {
 				return b.soundCreate(c)
 			}
 			b.untilAnother()

@@ -1,6 +1,8 @@
 package storetest_test
 
-import "github.com/lambda-once/once/idempotent"
+import (
+	"github.com/lambda-once/once/idempotent/driver"
+)
 
 var ownBreakages = []breakage{
 	{
@@ -16,7 +18,7 @@ var ownBreakages = []breakage{
 	{
 		name: "an absent owner is anybody",
 		change: func(b *broken, a alteration) result {
-			if a.met.Status == idempotent.InProgress && a.met.Owner == "" && a.c.Owner == "" {
+			if a.met.Status == driver.InProgress && a.met.Owner == "" && a.c.Owner == "" {
 				a.met.Owner = a.f.Owner
 				b.put(a.met)
 			}
@@ -37,8 +39,8 @@ var ownBreakages = []breakage{
 	{
 		name: "a finished record is finished again",
 		change: func(b *broken, a alteration) result {
-			if a.met.Owner == a.f.Owner && a.c.Status != idempotent.Absent && a.met.Status == idempotent.Completed {
-				a.met.Status = idempotent.InProgress
+			if a.met.Owner == a.f.Owner && a.c.Status != driver.Absent && a.met.Status == driver.Completed {
+				a.met.Status = driver.InProgress
 				b.put(a.met)
 			}
 			return b.soundChange(a)
@@ -62,8 +64,8 @@ var ownBreakages = []breakage{
 	{
 		name: "a change creates",
 		change: func(b *broken, a alteration) result {
-			if a.met.Status == idempotent.Absent && a.c.Validate(a.f) == nil && a.ctx.Err() == nil {
-				b.put(idempotent.Record{ID: a.f.ID, Status: idempotent.InProgress, Owner: a.f.Owner,
+			if a.met.Status == driver.Absent && a.c.Validate(a.f) == nil && a.ctx.Err() == nil {
+				b.put(driver.Record{ID: a.f.ID, Status: driver.InProgress, Owner: a.f.Owner,
 					Attempt: a.f.Attempt, Lease: a.f.Lease.Add(-1e6)})
 			}
 			return b.soundChange(a)
@@ -73,7 +75,7 @@ var ownBreakages = []breakage{
 	{
 		name: "a delete forgets steps",
 		change: func(b *broken, a alteration) result {
-			if a.c.Release == idempotent.ReleaseDelete && a.own() {
+			if a.c.Release == driver.ReleaseDelete && a.own() {
 				a.met.Steps = nil
 				b.put(a.met)
 			}
@@ -84,8 +86,8 @@ var ownBreakages = []breakage{
 	{
 		name: "a refund is forgotten",
 		change: func(b *broken, a alteration) result {
-			if a.c.Release == idempotent.ReleaseRefund {
-				a.c.Release = idempotent.ReleaseKeep
+			if a.c.Release == driver.ReleaseRefund {
+				a.c.Release = driver.ReleaseKeep
 			}
 			return b.soundChange(a)
 		},
@@ -95,8 +97,8 @@ var ownBreakages = []breakage{
 		name: "a refund counts twice",
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
-			if a.c.Release == idempotent.ReleaseRefund {
-				return b.spoil(res, func(r *idempotent.Record) { r.Refunds++ })
+			if a.c.Release == driver.ReleaseRefund {
+				return b.spoil(res, func(r *driver.Record) { r.Refunds++ })
 			}
 			return res
 		},
@@ -105,7 +107,7 @@ var ownBreakages = []breakage{
 	{
 		name: "a refund needs no owner the second time",
 		change: func(b *broken, a alteration) result {
-			if a.c.Release == idempotent.ReleaseRefund && a.met.Status == idempotent.InProgress && a.met.Owner == "" {
+			if a.c.Release == driver.ReleaseRefund && a.met.Status == driver.InProgress && a.met.Owner == "" {
 				a.met.Refunds++
 				b.put(a.met)
 			}
@@ -118,7 +120,7 @@ var ownBreakages = []breakage{
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if a.keeps() {
-				return b.spoil(res, func(r *idempotent.Record) { r.Owner = a.f.Owner })
+				return b.spoil(res, func(r *driver.Record) { r.Owner = a.f.Owner })
 			}
 			return res
 		},
@@ -129,7 +131,7 @@ var ownBreakages = []breakage{
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if a.keeps() {
-				return b.spoil(res, func(r *idempotent.Record) { r.Lease = a.met.Lease })
+				return b.spoil(res, func(r *driver.Record) { r.Lease = a.met.Lease })
 			}
 			return res
 		},
@@ -139,8 +141,8 @@ var ownBreakages = []breakage{
 		name: "a result keeps the steps",
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
-			if a.c.Status != idempotent.Absent {
-				return b.spoil(res, func(r *idempotent.Record) { r.Steps = a.met.Steps })
+			if a.c.Status != driver.Absent {
+				return b.spoil(res, func(r *driver.Record) { r.Steps = a.met.Steps })
 			}
 			return res
 		},
@@ -151,7 +153,7 @@ var ownBreakages = []breakage{
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if len(a.c.Steps) > 0 {
-				return b.spoil(res, func(r *idempotent.Record) { r.Steps = a.c.Steps })
+				return b.spoil(res, func(r *driver.Record) { r.Steps = a.c.Steps })
 			}
 			return res
 		},

@@ -1,13 +1,15 @@
 package storetest_test
 
-import "github.com/lambda-once/once/idempotent"
+import (
+	"github.com/lambda-once/once/idempotent/driver"
+)
 
 var takeOverBreakages = []breakage{
 	{
 		name: "a takeover revives a result",
 		change: func(b *broken, a alteration) result {
-			if a.takesOver() && a.met.Status != idempotent.Absent {
-				a.met.Status = idempotent.InProgress
+			if a.takesOver() && a.met.Status != driver.Absent {
+				a.met.Status = driver.InProgress
 				b.put(a.met)
 			}
 			return b.soundChange(a)
@@ -50,7 +52,7 @@ var takeOverBreakages = []breakage{
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if a.takesOver() && a.met.Attempt == 0 {
-				return b.spoil(res, func(r *idempotent.Record) { r.Attempt = 1 })
+				return b.spoil(res, func(r *driver.Record) { r.Attempt = 1 })
 			}
 			return res
 		},
@@ -61,7 +63,7 @@ var takeOverBreakages = []breakage{
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if a.takesOver() {
-				return b.spoil(res, func(r *idempotent.Record) { r.Attempt = a.met.Attempt })
+				return b.spoil(res, func(r *driver.Record) { r.Attempt = a.met.Attempt })
 			}
 			return res
 		},
@@ -72,7 +74,7 @@ var takeOverBreakages = []breakage{
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if a.takesOver() {
-				return b.spoil(res, func(r *idempotent.Record) { r.Steps = map[string][]byte{} })
+				return b.spoil(res, func(r *driver.Record) { r.Steps = map[string][]byte{} })
 			}
 			return res
 		},
@@ -83,7 +85,7 @@ var takeOverBreakages = []breakage{
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if a.takesOver() {
-				return b.spoil(res, func(r *idempotent.Record) { r.Fingerprint = a.c.Fingerprint })
+				return b.spoil(res, func(r *driver.Record) { r.Fingerprint = a.c.Fingerprint })
 			}
 			return res
 		},
@@ -102,7 +104,7 @@ var takeOverBreakages = []breakage{
 	{
 		name: "adopting takes what another owns",
 		change: func(b *broken, a alteration) result {
-			if a.adopts() && a.met.Status == idempotent.InProgress {
+			if a.adopts() && a.met.Status == driver.InProgress {
 				a.met.Owner = ""
 				b.put(a.met)
 			}

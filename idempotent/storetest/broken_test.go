@@ -7,12 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // broken is a sound store with one thing wrong.
 type broken struct {
-	*idempotent.Memory
+	*memory.Store
 	breakage
 	mu   sync.Mutex
 	last time.Time
@@ -46,27 +47,27 @@ type breakage struct {
 
 type creation struct {
 	ctx  context.Context
-	met  idempotent.Record
-	r    idempotent.Record
+	met  driver.Record
+	r    driver.Record
 	over time.Time
 	with any
 }
 
 type alteration struct {
 	ctx context.Context
-	met idempotent.Record
-	f   idempotent.Fence
-	c   idempotent.Change
+	met driver.Record
+	f   driver.Fence
+	c   driver.Change
 }
 
 type result struct {
-	r   idempotent.Record
+	r   driver.Record
 	ok  bool
 	err error
 }
 
-func (b *broken) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
-	c := creation{ctx, idempotent.Record{}, r, over, with}
+func (b *broken) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+	c := creation{ctx, driver.Record{}, r, over, with}
 	if b.create == nil || r.Validate() != nil {
 		return b.soundCreate(c).split()
 	}
@@ -78,8 +79,8 @@ func (b *broken) Create(ctx context.Context, r idempotent.Record, over time.Time
 	return b.create(b, c).split()
 }
 
-func (b *broken) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
-	a := alteration{ctx, idempotent.Record{}, f, c}
+func (b *broken) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	a := alteration{ctx, driver.Record{}, f, c}
 	if b.change == nil || f.ID == "" {
 		return b.soundChange(a).split()
 	}
@@ -90,17 +91,17 @@ func (b *broken) Change(ctx context.Context, f idempotent.Fence, c idempotent.Ch
 }
 
 func (b *broken) soundCreate(c creation) result {
-	r, ok, err := b.Memory.Create(c.ctx, c.r, c.over, c.with)
+	r, ok, err := b.Store.Create(c.ctx, c.r, c.over, c.with)
 	return result{r, ok, err}
 }
 
 func (b *broken) soundChange(a alteration) result {
-	r, ok, err := b.Memory.Change(a.ctx, a.f, a.c)
+	r, ok, err := b.Store.Change(a.ctx, a.f, a.c)
 	return result{r, ok, err}
 }
 
 // peek reads without the caller's context, which may have ended.
-func (b *broken) peek(id string) idempotent.Record {
+func (b *broken) peek(id string) driver.Record {
 	r, err := b.Get(context.Background(), id)
 	if err != nil {
 		panic(err)
@@ -109,7 +110,7 @@ func (b *broken) peek(id string) idempotent.Record {
 }
 
 // put leaves r behind, whatever is right.
-func (b *broken) put(r idempotent.Record) result {
+func (b *broken) put(r driver.Record) result {
 	if err := b.Put(r); err != nil {
 		return result{err: err}
 	}
@@ -117,23 +118,23 @@ func (b *broken) put(r idempotent.Record) result {
 }
 
 // spoil lets a write that has succeeded leave something else.
-func (b *broken) spoil(res result, how func(r *idempotent.Record)) result {
-	if res.err != nil || !res.ok || res.r.Status == idempotent.Absent {
+func (b *broken) spoil(res result, how func(r *driver.Record)) result {
+	if res.err != nil || !res.ok || res.r.Status == driver.Absent {
 		return res
 	}
 	how(&res.r)
 	return b.put(res.r)
 }
 
-func (r result) split() (idempotent.Record, bool, error) { return r.r, r.ok, r.err }
+func (r result) split() (driver.Record, bool, error) { return r.r, r.ok, r.err }
 
 func (a alteration) own() bool {
-	return a.met.Status == idempotent.InProgress && a.met.Owner != "" && a.met.Owner == a.f.Owner
+	return a.met.Status == driver.InProgress && a.met.Owner != "" && a.met.Owner == a.f.Owner
 }
 
-func (a alteration) takesOver() bool { return a.c.Owner != "" && a.c.Status == idempotent.Absent }
-func (a alteration) adopts() bool    { return a.c.Owner != "" && a.c.Status != idempotent.Absent }
-func (a alteration) keeps() bool     { return a.c.Release >= idempotent.ReleaseKeep }
+func (a alteration) takesOver() bool { return a.c.Owner != "" && a.c.Status == driver.Absent }
+func (a alteration) adopts() bool    { return a.c.Owner != "" && a.c.Status != driver.Absent }
+func (a alteration) keeps() bool     { return a.c.Release >= driver.ReleaseKeep }
 
 func (a alteration) extends() bool {
 	return a.c.Owner == "" && !a.c.Lease.IsZero() && a.c.Validate(a.f) == nil && a.c.With == nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testBytes(t *testing.T, h Harness) {
@@ -28,7 +28,7 @@ func testBytes(t *testing.T, h Harness) {
 			"looks like zst": append([]byte{0x28, 0xb5, 0x2f, 0xfd}, noise(100)...),
 		} {
 			t.Run(name, func(t *testing.T) {
-				for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+				for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 					s := on(t, h)
 					s.id += string(status)
 					r := s.claimed("alice")
@@ -67,9 +67,9 @@ func testBytes(t *testing.T, h Harness) {
 				r := s.claimed("alice")
 				s.meets(s.claim("bob"), now)
 				s.id = key + "x"
-				s.stored(idempotent.Record{})
+				s.stored(driver.Record{})
 				s.id = key
-				s.wins(fenceOf(r), release(idempotent.ReleaseDelete), idempotent.Record{})
+				s.wins(fenceOf(r), release(driver.ReleaseDelete), driver.Record{})
 			})
 		}
 	})
@@ -78,7 +78,7 @@ func testBytes(t *testing.T, h Harness) {
 		r := s.claim("owner\x00 é 💳")
 		r.Fingerprint = "\n" + strings.Repeat("f", 1000)
 		s.creates(r, now)
-		c := finish(idempotent.Failed, "")
+		c := finish(driver.Failed, "")
 		c.Data, c.Unavailable = nil, "line\nline \x00 é "+strings.Repeat("u", 1000)
 		s.wins(fenceOf(r), c, finished(r, c))
 	})
@@ -92,7 +92,7 @@ func testBytes(t *testing.T, h Harness) {
 			"2 KB":         strings.Repeat("p", 2<<10),
 		} {
 			t.Run(name, func(t *testing.T) {
-				for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+				for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 					s := on(t, h)
 					s.id += string(status)
 					r := s.claimed("alice")
@@ -123,8 +123,8 @@ func testAliases(t *testing.T, h Harness) {
 	clear(s.get().Steps)
 	s.stored(r)
 
-	done := finish(idempotent.Completed, "right")
-	after := finished(r, finish(idempotent.Completed, "right"))
+	done := finish(driver.Completed, "right")
+	after := finished(r, finish(driver.Completed, "right"))
 	s.wins(fenceOf(r), done, after)
 	copy(done.Data, "WRONG")
 	s.stored(after)

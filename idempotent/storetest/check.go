@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // subject is one record of a store under test.
@@ -25,7 +25,7 @@ func on(t *testing.T, h Harness) subject {
 	return subject{T: t, Harness: h, id: t.Name()}
 }
 
-func (s subject) get() idempotent.Record {
+func (s subject) get() driver.Record {
 	s.Helper()
 	r, err := s.Store.Get(s.Context(), s.id)
 	if err != nil {
@@ -34,19 +34,19 @@ func (s subject) get() idempotent.Record {
 	return r
 }
 
-func (s subject) stored(want idempotent.Record) {
+func (s subject) stored(want driver.Record) {
 	s.Helper()
 	s.same("Get", want, s.get())
 }
 
-func (s subject) same(what string, want, got idempotent.Record) {
+func (s subject) same(what string, want, got driver.Record) {
 	s.Helper()
 	if d := diff(want, got); d != "" {
 		s.Fatalf("%s: %s", what, d)
 	}
 }
 
-func (s subject) plant(r idempotent.Record) idempotent.Record {
+func (s subject) plant(r driver.Record) driver.Record {
 	s.Helper()
 	r.ID = s.id
 	s.Plant(s.T, r)
@@ -55,7 +55,7 @@ func (s subject) plant(r idempotent.Record) idempotent.Record {
 }
 
 // creates expects that r is written, with an empty set of steps or none.
-func (s subject) creates(r idempotent.Record, over time.Time) {
+func (s subject) creates(r driver.Record, over time.Time) {
 	s.Helper()
 	got, ok, err := s.Store.Create(s.Context(), r, over, nil)
 	if err != nil || !ok {
@@ -66,7 +66,7 @@ func (s subject) creates(r idempotent.Record, over time.Time) {
 }
 
 // meets expects that r is not written and that the answer is what is stored.
-func (s subject) meets(r idempotent.Record, over time.Time) {
+func (s subject) meets(r driver.Record, over time.Time) {
 	s.Helper()
 	before := s.get()
 	got, ok, err := s.Store.Create(s.Context(), r, over, nil)
@@ -78,7 +78,7 @@ func (s subject) meets(r idempotent.Record, over time.Time) {
 }
 
 // wins expects that c is applied and leaves want.
-func (s subject) wins(f idempotent.Fence, c idempotent.Change, want idempotent.Record) {
+func (s subject) wins(f driver.Fence, c driver.Change, want driver.Record) {
 	s.Helper()
 	f.ID = s.id
 	got, ok, err := s.Store.Change(s.Context(), f, c)
@@ -92,7 +92,7 @@ func (s subject) wins(f idempotent.Fence, c idempotent.Change, want idempotent.R
 }
 
 // loses expects that c is not applied and that the answer is what is stored.
-func (s subject) loses(f idempotent.Fence, c idempotent.Change) {
+func (s subject) loses(f driver.Fence, c driver.Change) {
 	s.Helper()
 	f.ID = s.id
 	before := s.get()
@@ -105,7 +105,7 @@ func (s subject) loses(f idempotent.Fence, c idempotent.Change) {
 }
 
 // refuses expects an error and that nothing changes.
-func (s subject) refuses(f idempotent.Fence, c idempotent.Change) {
+func (s subject) refuses(f driver.Fence, c driver.Change) {
 	s.Helper()
 	f.ID = s.id
 	before := s.get()
@@ -117,8 +117,8 @@ func (s subject) refuses(f idempotent.Fence, c idempotent.Change) {
 
 // diffAnswer compares what an answer must hold: the whole record after a
 // takeover, otherwise the fields that the change has set.
-func diffAnswer(c idempotent.Change, want, got idempotent.Record) string {
-	if c.Owner != "" && c.Status == idempotent.Absent {
+func diffAnswer(c driver.Change, want, got driver.Record) string {
+	if c.Owner != "" && c.Status == driver.Absent {
 		return diff(want, got)
 	}
 	part := got
@@ -126,7 +126,7 @@ func diffAnswer(c idempotent.Change, want, got idempotent.Record) string {
 		part.Status, part.Owner, part.Lease = want.Status, want.Owner, want.Lease
 		return diff(part, got)
 	}
-	if c.Status != idempotent.Absent {
+	if c.Status != driver.Absent {
 		part.Status, part.Data, part.Payload, part.Unavailable = want.Status, want.Data, want.Payload, want.Unavailable
 	}
 	if c.Owner != "" {
@@ -147,7 +147,7 @@ func diffAnswer(c idempotent.Change, want, got idempotent.Record) string {
 }
 
 // diff is empty for equal records.
-func diff(want, got idempotent.Record) string {
+func diff(want, got driver.Record) string {
 	if equal(want, got) {
 		return ""
 	}
@@ -156,8 +156,8 @@ func diff(want, got idempotent.Record) string {
 
 // equal takes no steps and an empty set of them for the same: a store need
 // not tell them apart in an answer.
-func equal(want, got idempotent.Record) bool {
-	if want.Status == idempotent.Absent && got.Status == idempotent.Absent {
+func equal(want, got driver.Record) bool {
+	if want.Status == driver.Absent && got.Status == driver.Absent {
 		return true
 	}
 	return want.ID == got.ID && want.Status == got.Status && want.Owner == got.Owner &&
@@ -169,8 +169,8 @@ func equal(want, got idempotent.Record) bool {
 		maps.EqualFunc(want.Steps, got.Steps, bytes.Equal)
 }
 
-func show(r idempotent.Record) string {
-	if r.Status == idempotent.Absent {
+func show(r driver.Record) string {
+	if r.Status == driver.Absent {
 		return "no record"
 	}
 	var b strings.Builder
@@ -187,11 +187,11 @@ func show(r idempotent.Record) string {
 	return b.String()
 }
 
-func showChange(f idempotent.Fence, c idempotent.Change) string {
+func showChange(f driver.Fence, c driver.Change) string {
 	// A change has the fields of a record, and data too large to print whole.
-	set := idempotent.Record{ID: f.ID, Status: "as it is", Owner: c.Owner, Lease: c.Lease, Expires: c.Expires,
+	set := driver.Record{ID: f.ID, Status: "as it is", Owner: c.Owner, Lease: c.Lease, Expires: c.Expires,
 		Fingerprint: c.Fingerprint, Data: c.Data, Payload: c.Payload, Unavailable: c.Unavailable, Steps: c.Steps}
-	if c.Status != idempotent.Absent {
+	if c.Status != driver.Absent {
 		set.Status = c.Status
 	}
 	return fmt.Sprintf("Change under owner %q attempt %d lease %s to\n\t%s release %d\n",

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // testClock moves the callers' time back. No store keeps a time of its own,
@@ -46,12 +46,12 @@ func testClock(t *testing.T, h Harness) {
 	t.Run("a heartbeat with a clock behind", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
-		s.loses(fenceOf(r), idempotent.Change{Lease: now.Add(back + lease), Expires: now.Add(back + retention)})
+		s.loses(fenceOf(r), driver.Change{Lease: now.Add(back + lease), Expires: now.Add(back + retention)})
 	})
 	t.Run("a result with a clock behind", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
-		c := finish(idempotent.Completed, "42")
+		c := finish(driver.Completed, "42")
 		c.Expires = now.Add(back + retention)
 		s.wins(fenceOf(r), c, finished(r, c))
 		s.creates(s.claim("bob"), now)

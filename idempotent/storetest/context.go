@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // testContext calls with a context that has ended. The answer is an error: a
@@ -54,7 +54,7 @@ func testContext(t *testing.T, h Harness) {
 					r := s.claimed("alice")
 					_, ok, err := h.Store.Change(c.ctx, fenceOf(r), w.change)
 					expect(t, ok, err)
-					_, ok, err = h.Store.Change(c.ctx, idempotent.Fence{ID: s.id, Owner: "mallory"}, w.change)
+					_, ok, err = h.Store.Change(c.ctx, driver.Fence{ID: s.id, Owner: "mallory"}, w.change)
 					expect(t, ok, err)
 				})
 			}

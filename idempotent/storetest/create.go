@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testCreate(t *testing.T, h Harness) {
@@ -12,7 +12,7 @@ func testCreate(t *testing.T, h Harness) {
 		on(t, h).claimed("alice")
 	})
 	t.Run("finished at once", func(t *testing.T) {
-		for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+		for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 			t.Run(string(status), func(t *testing.T) {
 				s := on(t, h)
 				r := s.claim("alice")
@@ -23,7 +23,7 @@ func testCreate(t *testing.T, h Harness) {
 	})
 	t.Run("few fields", func(t *testing.T) {
 		s := on(t, h)
-		s.creates(idempotent.Record{ID: s.id, Status: idempotent.Completed}, now)
+		s.creates(driver.Record{ID: s.id, Status: driver.Completed}, now)
 	})
 	t.Run("meets another's claim", func(t *testing.T) {
 		s := on(t, h)
@@ -41,7 +41,7 @@ func testCreate(t *testing.T, h Harness) {
 	t.Run("meets a result", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
-		c := finish(idempotent.Completed, "42")
+		c := finish(driver.Completed, "42")
 		s.wins(fenceOf(r), c, finished(r, c))
 		s.meets(s.claim("bob"), now)
 	})
@@ -70,14 +70,14 @@ func testCreate(t *testing.T, h Harness) {
 		if _, ok, err := h.Store.Create(t.Context(), s.claim("alice"), now, unknown{}); err == nil || ok {
 			t.Errorf("Create: ok %v, error %v; want an error", ok, err)
 		}
-		s.stored(idempotent.Record{})
+		s.stored(driver.Record{})
 	})
 }
 
 // unknown is a With that no store understands.
 type unknown struct{}
 
-func withStep(r idempotent.Record, name, data string) idempotent.Record {
+func withStep(r driver.Record, name, data string) driver.Record {
 	steps := map[string][]byte{name: []byte(data)}
 	for n, d := range r.Steps {
 		if n != name {

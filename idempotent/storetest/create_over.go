@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // testCreateOver goes through every way in which a record can be over or
@@ -30,13 +30,13 @@ func testCreateOver(t *testing.T, h Harness) {
 		past bool
 	}{
 		{"absent", time.Time{}, true},
-		{"ended", idempotent.LeaseEnded, true},
+		{"ended", driver.LeaseEnded, true},
 		{"long past", over.Add(-time.Hour), true},
 		{"one millisecond past", over.Add(-time.Millisecond), true},
 		{"the same millisecond", over, false},
 		{"ahead", over.Add(time.Millisecond), false},
 	}
-	for _, status := range []idempotent.Status{idempotent.InProgress, idempotent.Completed, idempotent.Failed} {
+	for _, status := range []driver.Status{driver.InProgress, driver.Completed, driver.Failed} {
 		for _, end := range ends {
 			for _, l := range leases {
 				t.Run(fmt.Sprintf("%s/expires %s/lease %s", status, end.name, l.name), func(t *testing.T) {
@@ -44,7 +44,7 @@ func testCreateOver(t *testing.T, h Harness) {
 					r := s.claim("alice")
 					r.Status, r.Expires, r.Lease, r.Attempt = status, end.at, l.at, 5
 					s.plant(r)
-					if end.past && (status != idempotent.InProgress || l.past) {
+					if end.past && (status != driver.InProgress || l.past) {
 						s.creates(s.claim("bob"), over)
 					} else {
 						s.meets(s.claim("bob"), over)
@@ -63,12 +63,12 @@ func testCreateOver(t *testing.T, h Harness) {
 		next := s.claim("bob")
 		next.Fingerprint = "other"
 		s.creates(next, now)
-		s.wins(fenceOf(next), release(idempotent.ReleaseDelete), idempotent.Record{})
+		s.wins(fenceOf(next), release(driver.ReleaseDelete), driver.Record{})
 	})
 	t.Run("the next life has no result", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("alice")
-		r.Status, r.Data, r.Lease, r.Expires = idempotent.Completed, []byte("1"), time.Time{}, now.Add(-time.Minute)
+		r.Status, r.Data, r.Lease, r.Expires = driver.Completed, []byte("1"), time.Time{}, now.Add(-time.Minute)
 		s.plant(r)
 		s.creates(s.claim("bob"), now)
 	})

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // testExhaustive plays every schedule of h.Depth moves, from no record and
@@ -25,7 +25,7 @@ func testExhaustive(t *testing.T, h Harness) {
 		counts: make(map[string]uint64)}
 	begin := time.Now()
 	var total uint64
-	for _, item := range []idempotent.Record{{ID: s.id}, s.abandoned()} {
+	for _, item := range []driver.Record{{ID: s.id}, s.abandoned()} {
 		n, err := x.explore(world{id: s.id, item: item, now: now}, h.Depth)
 		if err != nil {
 			t.Fatalf("%v%s", err, story(x.trail))
@@ -112,7 +112,7 @@ func (w *world) key(depth int) []byte {
 	return b
 }
 
-func appendRecord(b []byte, r idempotent.Record) []byte {
+func appendRecord(b []byte, r driver.Record) []byte {
 	b = append(append(b, '|'), r.Status...)
 	b = append(append(b, '|'), r.Owner...)
 	b = strconv.AppendInt(append(b, '|'), r.Attempt, 10)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testExtend(t *testing.T, h Harness) {
@@ -12,7 +12,7 @@ func testExtend(t *testing.T, h Harness) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		for _, by := range []time.Duration{time.Millisecond, time.Second, time.Hour} {
-			c := idempotent.Change{Lease: r.Lease.Add(by), Expires: r.Expires.Add(time.Minute)}
+			c := driver.Change{Lease: r.Lease.Add(by), Expires: r.Expires.Add(time.Minute)}
 			r.Lease, r.Expires = c.Lease, c.Expires
 			s.wins(fenceOf(r), c, r)
 		}
@@ -24,13 +24,13 @@ func testExtend(t *testing.T, h Harness) {
 		r.Attempt = 3
 		s.plant(r)
 		r.Lease, r.Expires = extend().Lease, extend().Expires
-		s.wins(idempotent.Fence{Owner: "alice", Attempt: 1, Lease: now}, extend(), r)
+		s.wins(driver.Fence{Owner: "alice", Attempt: 1, Lease: now}, extend(), r)
 	})
 	t.Run("leaves the retention where none is given", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		r.Lease = extend().Lease
-		s.wins(fenceOf(r), idempotent.Change{Lease: r.Lease}, r)
+		s.wins(fenceOf(r), driver.Change{Lease: r.Lease}, r)
 	})
 	t.Run("keeps steps", func(t *testing.T) {
 		s := on(t, h)
@@ -51,7 +51,7 @@ func testExtend(t *testing.T, h Harness) {
 		t.Run("never "+c.name, func(t *testing.T) {
 			s := on(t, h)
 			r := s.claimed("alice")
-			s.loses(fenceOf(r), idempotent.Change{Lease: c.until, Expires: now.Add(2 * retention)})
+			s.loses(fenceOf(r), driver.Change{Lease: c.until, Expires: now.Add(2 * retention)})
 		})
 	}
 	t.Run("never where no lease is", func(t *testing.T) {
@@ -65,7 +65,7 @@ func testExtend(t *testing.T, h Harness) {
 		// A heartbeat on its way when its owner let go must not revive it.
 		s := on(t, h)
 		r := s.claimed("alice")
-		s.wins(fenceOf(r), release(idempotent.ReleaseKeep), kept(r, idempotent.ReleaseKeep))
+		s.wins(fenceOf(r), release(driver.ReleaseKeep), kept(r, driver.ReleaseKeep))
 		s.loses(fenceOf(r), extend())
 	})
 }

@@ -4,27 +4,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // ownWrites are the writes that only the owner may make.
 func ownWrites() []struct {
 	name   string
-	change idempotent.Change
+	change driver.Change
 } {
 	return []struct {
 		name   string
-		change idempotent.Change
+		change driver.Change
 	}{
 		{"extend", extend()},
-		{"extend far", idempotent.Change{Lease: now.AddDate(10, 0, 0)}},
+		{"extend far", driver.Change{Lease: now.AddDate(10, 0, 0)}},
 		{"step", step("charge", "1")},
-		{"complete", finish(idempotent.Completed, "1")},
-		{"complete elsewhere", elsewhere(idempotent.Completed, "reference")},
-		{"fail", finish(idempotent.Failed, "1")},
-		{"delete", release(idempotent.ReleaseDelete)},
-		{"keep", release(idempotent.ReleaseKeep)},
-		{"refund", release(idempotent.ReleaseRefund)},
+		{"complete", finish(driver.Completed, "1")},
+		{"complete elsewhere", elsewhere(driver.Completed, "reference")},
+		{"fail", finish(driver.Failed, "1")},
+		{"delete", release(driver.ReleaseDelete)},
+		{"keep", release(driver.ReleaseKeep)},
+		{"refund", release(driver.ReleaseRefund)},
 	}
 }
 
@@ -36,7 +36,7 @@ func testFence(t *testing.T, h Harness) {
 				s := on(t, h)
 				s.claimed("alice")
 				for _, owner := range []string{"mallory", "alic", "alice ", "Alice"} {
-					s.loses(idempotent.Fence{Owner: owner, Attempt: 1, Lease: now.Add(lease)}, w.change)
+					s.loses(driver.Fence{Owner: owner, Attempt: 1, Lease: now.Add(lease)}, w.change)
 				}
 			})
 			t.Run("stale owner", func(t *testing.T) {
@@ -52,20 +52,20 @@ func testFence(t *testing.T, h Harness) {
 			t.Run("owner of a life before", func(t *testing.T) {
 				s := on(t, h)
 				r := s.claimed("alice")
-				s.wins(fenceOf(r), release(idempotent.ReleaseDelete), idempotent.Record{})
+				s.wins(fenceOf(r), release(driver.ReleaseDelete), driver.Record{})
 				s.claimed("bob")
 				s.loses(fenceOf(r), w.change)
 			})
 			t.Run("no owner in the record", func(t *testing.T) {
 				s := on(t, h)
 				r := s.claimed("alice")
-				s.wins(fenceOf(r), release(idempotent.ReleaseKeep), kept(r, idempotent.ReleaseKeep))
+				s.wins(fenceOf(r), release(driver.ReleaseKeep), kept(r, driver.ReleaseKeep))
 				s.loses(fenceOf(r), w.change)
 			})
 			t.Run("no owner in the fence", func(t *testing.T) {
 				s := on(t, h)
 				r := s.claimed("alice")
-				s.refuses(idempotent.Fence{Attempt: 1, Lease: r.Lease}, w.change)
+				s.refuses(driver.Fence{Attempt: 1, Lease: r.Lease}, w.change)
 			})
 			t.Run("no owner in either", func(t *testing.T) {
 				s := on(t, h)
@@ -76,9 +76,9 @@ func testFence(t *testing.T, h Harness) {
 			})
 			t.Run("no record", func(t *testing.T) {
 				// A change never creates one.
-				on(t, h).loses(idempotent.Fence{Owner: "alice", Attempt: 1, Lease: now.Add(lease)}, w.change)
+				on(t, h).loses(driver.Fence{Owner: "alice", Attempt: 1, Lease: now.Add(lease)}, w.change)
 			})
-			for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+			for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 				t.Run("finished/"+string(status), func(t *testing.T) {
 					s := on(t, h)
 					r := s.claimed("alice")
@@ -101,7 +101,7 @@ func testFence(t *testing.T, h Harness) {
 		s := on(t, h)
 		f, c, _ := takeOver(s.claim("alice"), "bob")
 		s.loses(f, c)
-		s.loses(idempotent.Fence{}, c)
+		s.loses(driver.Fence{}, c)
 	})
 	t.Run("take over/stale owner", func(t *testing.T) {
 		s := on(t, h)

@@ -4,16 +4,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testFinish(t *testing.T, h Harness) {
-	for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+	for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 		t.Run(string(status), func(t *testing.T) { testFinishAs(t, h, status) })
 	}
 }
 
-func testFinishAs(t *testing.T, h Harness, status idempotent.Status) {
+func testFinishAs(t *testing.T, h Harness, status driver.Status) {
 	c := finish(status, `{"id":"p-1"}`)
 	t.Run("stores the result and drops lease and steps", func(t *testing.T) {
 		s := on(t, h)
@@ -34,12 +34,12 @@ func testFinishAs(t *testing.T, h Harness, status idempotent.Status) {
 		r := s.claim("alice")
 		r.Lease = now.Add(-time.Hour)
 		s.plant(r)
-		s.wins(idempotent.Fence{Owner: "alice", Attempt: 9, Lease: now}, c, finished(r, c))
+		s.wins(driver.Fence{Owner: "alice", Attempt: 9, Lease: now}, c, finished(r, c))
 	})
 	t.Run("leaves the retention where none is given", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
-		c := idempotent.Change{Status: status, Data: []byte("1")}
+		c := driver.Change{Status: status, Data: []byte("1")}
 		after := finished(r, c)
 		after.Expires = r.Expires
 		s.wins(fenceOf(r), c, after)
@@ -77,7 +77,7 @@ func testFinishAs(t *testing.T, h Harness, status idempotent.Status) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		s.wins(fenceOf(r), c, finished(r, c))
-		for _, other := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+		for _, other := range []driver.Status{driver.Completed, driver.Failed} {
 			s.loses(fenceOf(r), finish(other, "second thoughts"))
 		}
 		s.loses(fenceOf(r), step("charge", "1"))

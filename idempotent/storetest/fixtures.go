@@ -3,7 +3,7 @@ package storetest
 import (
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // now is years ahead of any real clock; see the package comment.
@@ -15,10 +15,10 @@ const (
 )
 
 // claim is the record of a first owner.
-func (s subject) claim(owner string) idempotent.Record {
-	return idempotent.Record{
+func (s subject) claim(owner string) driver.Record {
+	return driver.Record{
 		ID:          s.id,
-		Status:      idempotent.InProgress,
+		Status:      driver.InProgress,
 		Owner:       owner,
 		Attempt:     1,
 		Lease:       now.Add(lease),
@@ -28,7 +28,7 @@ func (s subject) claim(owner string) idempotent.Record {
 }
 
 // claimed creates the record of a first owner.
-func (s subject) claimed(owner string) idempotent.Record {
+func (s subject) claimed(owner string) driver.Record {
 	s.Helper()
 	r := s.claim(owner)
 	s.creates(r, now)
@@ -37,8 +37,8 @@ func (s subject) claimed(owner string) idempotent.Record {
 
 // takeOver is the change that takes r over at the end of its lease, and the
 // record that it must leave.
-func takeOver(r idempotent.Record, owner string) (idempotent.Fence, idempotent.Change, idempotent.Record) {
-	c := idempotent.Change{
+func takeOver(r driver.Record, owner string) (driver.Fence, driver.Change, driver.Record) {
+	c := driver.Change{
 		Owner:       owner,
 		Lease:       now.Add(3 * lease),
 		Expires:     now.Add(3*lease + retention),
@@ -54,29 +54,29 @@ func takeOver(r idempotent.Record, owner string) (idempotent.Fence, idempotent.C
 }
 
 // fenceOf compares everything that was read.
-func fenceOf(r idempotent.Record) idempotent.Fence {
-	return idempotent.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease}
+func fenceOf(r driver.Record) driver.Fence {
+	return driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease}
 }
 
-func extend() idempotent.Change {
-	return idempotent.Change{Lease: now.Add(2 * lease), Expires: now.Add(2*lease + retention)}
+func extend() driver.Change {
+	return driver.Change{Lease: now.Add(2 * lease), Expires: now.Add(2*lease + retention)}
 }
 
-func step(name, data string) idempotent.Change {
-	return idempotent.Change{Steps: map[string][]byte{name: []byte(data)}}
+func step(name, data string) driver.Change {
+	return driver.Change{Steps: map[string][]byte{name: []byte(data)}}
 }
 
-func finish(status idempotent.Status, data string) idempotent.Change {
-	return idempotent.Change{Status: status, Data: []byte(data), Expires: now.Add(retention)}
+func finish(status driver.Status, data string) driver.Change {
+	return driver.Change{Status: status, Data: []byte(data), Expires: now.Add(retention)}
 }
 
 // elsewhere is finish with a result that is kept elsewhere.
-func elsewhere(status idempotent.Status, reference string) idempotent.Change {
-	return idempotent.Change{Status: status, Payload: reference, Expires: now.Add(retention)}
+func elsewhere(status driver.Status, reference string) driver.Change {
+	return driver.Change{Status: status, Payload: reference, Expires: now.Add(retention)}
 }
 
 // finished is what a finishing change leaves of r.
-func finished(r idempotent.Record, c idempotent.Change) idempotent.Record {
+func finished(r driver.Record, c driver.Change) driver.Record {
 	r.Status, r.Data, r.Payload, r.Unavailable, r.Expires = c.Status, c.Data, c.Payload, c.Unavailable, c.Expires
 	r.Lease, r.Steps = time.Time{}, nil
 	if c.Owner != "" {
@@ -86,12 +86,12 @@ func finished(r idempotent.Record, c idempotent.Change) idempotent.Record {
 }
 
 // kept is what a release that keeps the record leaves of r.
-func kept(r idempotent.Record, how idempotent.Release) idempotent.Record {
-	r.Owner, r.Lease = "", idempotent.LeaseEnded
-	if how == idempotent.ReleaseRefund {
+func kept(r driver.Record, how driver.Release) driver.Record {
+	r.Owner, r.Lease = "", driver.LeaseEnded
+	if how == driver.ReleaseRefund {
 		r.Refunds++
 	}
 	return r
 }
 
-func release(how idempotent.Release) idempotent.Change { return idempotent.Change{Release: how} }
+func release(how driver.Release) driver.Change { return driver.Change{Release: how} }

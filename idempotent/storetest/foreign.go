@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // foreign is what Powertools for AWS Lambda writes: it knows neither owner
 // nor attempt nor steps.
-func (s subject) foreign() idempotent.Record {
-	return idempotent.Record{
+func (s subject) foreign() driver.Record {
+	return driver.Record{
 		ID:      s.id,
-		Status:  idempotent.InProgress,
+		Status:  driver.InProgress,
 		Lease:   now.Add(lease),
 		Expires: now.Add(time.Hour),
 	}
@@ -43,7 +43,7 @@ func testForeign(t *testing.T, h Harness) {
 	t.Run("completed is met with its data", func(t *testing.T) {
 		s := on(t, h)
 		r := s.foreign()
-		r.Status, r.Data, r.Fingerprint = idempotent.Completed, []byte(`{"message": "hello"}`), "d41d8cd98f00b204e9800998ecf8427e"
+		r.Status, r.Data, r.Fingerprint = driver.Completed, []byte(`{"message": "hello"}`), "d41d8cd98f00b204e9800998ecf8427e"
 		s.plant(r)
 		s.meets(s.claim("bob"), now)
 	})
@@ -51,7 +51,7 @@ func testForeign(t *testing.T, h Harness) {
 		// A function that returns nothing.
 		s := on(t, h)
 		r := s.foreign()
-		r.Status = idempotent.Completed
+		r.Status = driver.Completed
 		s.plant(r)
 		s.meets(s.claim("bob"), now)
 		s.creates(s.claim("bob"), r.Expires.Add(time.Second))
@@ -65,21 +65,21 @@ func testForeign(t *testing.T, h Harness) {
 		s.wins(f, c, after)
 		after = withStep(after, "charge", "1")
 		s.wins(fenceOf(after), step("charge", "1"), after)
-		done := finish(idempotent.Completed, "42")
+		done := finish(driver.Completed, "42")
 		s.wins(fenceOf(after), done, finished(after, done))
 	})
 	t.Run("take over and let go", func(t *testing.T) {
 		s := on(t, h)
 		f, c, after := takeOver(s.plant(s.foreign()), "bob")
 		s.wins(f, c, after)
-		s.wins(fenceOf(after), release(idempotent.ReleaseDelete), idempotent.Record{})
+		s.wins(fenceOf(after), release(driver.ReleaseDelete), driver.Record{})
 	})
 	t.Run("nobody's writes touch it", func(t *testing.T) {
 		for _, w := range ownWrites() {
 			t.Run(w.name, func(t *testing.T) {
 				s := on(t, h)
 				r := s.plant(s.foreign())
-				s.loses(idempotent.Fence{Owner: "alice", Attempt: 1, Lease: r.Lease}, w.change)
+				s.loses(driver.Fence{Owner: "alice", Attempt: 1, Lease: r.Lease}, w.change)
 			})
 		}
 	})

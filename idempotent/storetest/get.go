@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testGet(t *testing.T, h Harness) {
 	t.Run("absent", func(t *testing.T) {
-		on(t, h).stored(idempotent.Record{})
+		on(t, h).stored(driver.Record{})
 	})
 	t.Run("over", func(t *testing.T) {
 		// Whether a record is over is the caller's business.
@@ -23,7 +23,7 @@ func testGet(t *testing.T, h Harness) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		for i := range 20 {
-			c := idempotent.Change{Lease: r.Lease.Add(time.Duration(i+1) * time.Millisecond)}
+			c := driver.Change{Lease: r.Lease.Add(time.Duration(i+1) * time.Millisecond)}
 			r.Lease = c.Lease
 			s.wins(fenceOf(r), c, r)
 		}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // player plays moves on a store and on the model at once.
 type player struct {
 	ctx   context.Context
-	store idempotent.Store
+	store driver.Store
 	// every asks for a Get after every request; else only the end is read.
 	every bool
 	// tally counts per operation how often it held and how often not.
@@ -53,10 +53,10 @@ func (p *player) play(w world, m move) (world, error) {
 }
 
 // apply sends one request and compares answer and record with the model.
-func (p *player) apply(w *world, r write) (idempotent.Record, bool, error) {
+func (p *player) apply(w *world, r write) (driver.Record, bool, error) {
 	before := w.item
 	after, holds := model(before, r)
-	var got idempotent.Record
+	var got driver.Record
 	var ok bool
 	var err error
 	if r.op == opCreate || r.op == opRecreate {

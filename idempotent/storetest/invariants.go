@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // oneOwner is the first invariant: no two callers hold a lease that the store
@@ -22,14 +22,14 @@ func (w *world) oneOwner() error {
 // lawful checks what one write has done to a record. It looks at the records
 // alone and not at conditions, so that a mistake that the model and a store
 // have in common is seen.
-func lawful(before, after idempotent.Record, w write) error {
-	over := before.Status == idempotent.Absent || w.op == opCreate && before.Over(w.over)
+func lawful(before, after driver.Record, w write) error {
+	over := before.Status == driver.Absent || w.op == opCreate && before.Expired(w.over)
 	switch {
 	case equal(before, after):
 		return nil
 	case over:
 		// A new life.
-	case before.Status != idempotent.InProgress:
+	case before.Status != driver.InProgress:
 		return errors.New("a finished record has changed")
 	case w.op == opCreate || w.op == opRecreate:
 		return errors.New("a record was written over a live one")

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // The model is a second reading of the table of expressions: one function
@@ -16,10 +16,10 @@ import (
 type write struct {
 	who    int
 	op     op
-	record idempotent.Record // Create
-	over   time.Time         // Create
-	fence  idempotent.Fence
-	change idempotent.Change
+	record driver.Record // Create
+	over   time.Time     // Create
+	fence  driver.Fence
+	change driver.Change
 }
 
 type op int
@@ -45,10 +45,10 @@ func (o op) String() string {
 }
 
 // model says what w does to item: the item after it, and whether it holds.
-func model(item idempotent.Record, w write) (idempotent.Record, bool) {
+func model(item driver.Record, w write) (driver.Record, bool) {
 	f, c := w.fence, w.change
-	absent := item.Status == idempotent.Absent
-	running := item.Status == idempotent.InProgress
+	absent := item.Status == driver.Absent
+	running := item.Status == driver.InProgress
 	own := running && item.Owner != "" && item.Owner == f.Owner
 	switch w.op {
 	case opCreate:
@@ -97,17 +97,17 @@ func model(item idempotent.Record, w write) (idempotent.Record, bool) {
 			return ended(item, c), true
 		}
 	case opAdopt:
-		if running && item.Owner == "" && item.Lease.Equal(idempotent.LeaseEnded) && item.Attempt == f.Attempt {
+		if running && item.Owner == "" && item.Lease.Equal(driver.LeaseEnded) && item.Attempt == f.Attempt {
 			item.Owner = c.Owner
 			return ended(item, c), true
 		}
 	case opDelete:
 		if own && len(item.Steps) == 0 {
-			return idempotent.Record{}, true
+			return driver.Record{}, true
 		}
 	case opKeep, opRefund:
 		if own {
-			item.Owner, item.Lease = "", idempotent.LeaseEnded
+			item.Owner, item.Lease = "", driver.LeaseEnded
 			if w.op == opRefund {
 				item.Refunds++
 			}
@@ -117,7 +117,7 @@ func model(item idempotent.Record, w write) (idempotent.Record, bool) {
 	return item, false
 }
 
-func ended(item idempotent.Record, c idempotent.Change) idempotent.Record {
+func ended(item driver.Record, c driver.Change) driver.Record {
 	item.Status, item.Data, item.Payload, item.Unavailable, item.Expires = c.Status, c.Data, c.Payload, c.Unavailable, c.Expires
 	item.Steps, item.Lease = nil, time.Time{}
 	return item

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // testNonsense makes writes that no reading of the protocol produces. They
@@ -17,46 +17,46 @@ func testNonsense(t *testing.T, h Harness) {
 	data := []byte("1")
 	changes := []struct {
 		name   string
-		change idempotent.Change
+		change driver.Change
 	}{
-		{"nothing", idempotent.Change{}},
-		{"expires alone", idempotent.Change{Expires: till}},
-		{"fingerprint alone", idempotent.Change{Fingerprint: "f"}},
-		{"empty steps alone", idempotent.Change{Steps: map[string][]byte{}}},
-		{"data without status", idempotent.Change{Data: data}},
-		{"empty data without status", idempotent.Change{Data: []byte{}}},
-		{"marker without status", idempotent.Change{Unavailable: "too large"}},
-		{"reference without status", idempotent.Change{Payload: "p"}},
-		{"extend with data", idempotent.Change{Lease: at, Expires: till, Data: data}},
-		{"extend with steps", idempotent.Change{Lease: at, Expires: till, Steps: steps}},
-		{"take over with steps", idempotent.Change{Owner: "bob", Lease: at, Expires: till, Steps: steps}},
-		{"take over with data", idempotent.Change{Owner: "bob", Lease: at, Expires: till, Data: data}},
-		{"take over without lease", idempotent.Change{Owner: "bob", Expires: till}},
-		{"step without name", idempotent.Change{Steps: map[string][]byte{"": data}}},
-		{"status in progress", idempotent.Change{Status: idempotent.InProgress, Expires: till}},
-		{"status unknown", idempotent.Change{Status: "DONE", Data: data, Expires: till}},
-		{"finish with lease", idempotent.Change{Status: idempotent.Completed, Data: data, Lease: at, Expires: till}},
-		{"finish with steps", idempotent.Change{Status: idempotent.Completed, Data: data, Steps: steps, Expires: till}},
-		{"finish with data and marker", idempotent.Change{Status: idempotent.Completed, Data: data, Unavailable: "u"}},
-		{"finish with data and reference", idempotent.Change{Status: idempotent.Completed, Data: data, Payload: "p"}},
-		{"finish with empty data and reference", idempotent.Change{Status: idempotent.Completed, Data: []byte{}, Payload: "p"}},
-		{"finish with reference and marker", idempotent.Change{Status: idempotent.Completed, Payload: "p", Unavailable: "u"}},
-		{"release unknown", idempotent.Change{Release: idempotent.ReleaseRefund + 1}},
-		{"release with expires", idempotent.Change{Release: idempotent.ReleaseKeep, Expires: till}},
-		{"release with fingerprint", idempotent.Change{Release: idempotent.ReleaseKeep, Fingerprint: "f"}},
-		{"release with owner", idempotent.Change{Release: idempotent.ReleaseKeep, Owner: "bob"}},
-		{"release with lease", idempotent.Change{Release: idempotent.ReleaseDelete, Lease: at}},
-		{"release with steps", idempotent.Change{Release: idempotent.ReleaseKeep, Steps: steps}},
-		{"release with status", idempotent.Change{Release: idempotent.ReleaseDelete, Status: idempotent.Completed}},
-		{"release with data", idempotent.Change{Release: idempotent.ReleaseRefund, Data: data}},
-		{"release with reference", idempotent.Change{Release: idempotent.ReleaseKeep, Payload: "p"}},
-		{"release with marker", idempotent.Change{Release: idempotent.ReleaseRefund, Unavailable: "u"}},
+		{"nothing", driver.Change{}},
+		{"expires alone", driver.Change{Expires: till}},
+		{"fingerprint alone", driver.Change{Fingerprint: "f"}},
+		{"empty steps alone", driver.Change{Steps: map[string][]byte{}}},
+		{"data without status", driver.Change{Data: data}},
+		{"empty data without status", driver.Change{Data: []byte{}}},
+		{"marker without status", driver.Change{Unavailable: "too large"}},
+		{"reference without status", driver.Change{Payload: "p"}},
+		{"extend with data", driver.Change{Lease: at, Expires: till, Data: data}},
+		{"extend with steps", driver.Change{Lease: at, Expires: till, Steps: steps}},
+		{"take over with steps", driver.Change{Owner: "bob", Lease: at, Expires: till, Steps: steps}},
+		{"take over with data", driver.Change{Owner: "bob", Lease: at, Expires: till, Data: data}},
+		{"take over without lease", driver.Change{Owner: "bob", Expires: till}},
+		{"step without name", driver.Change{Steps: map[string][]byte{"": data}}},
+		{"status in progress", driver.Change{Status: driver.InProgress, Expires: till}},
+		{"status unknown", driver.Change{Status: "DONE", Data: data, Expires: till}},
+		{"finish with lease", driver.Change{Status: driver.Completed, Data: data, Lease: at, Expires: till}},
+		{"finish with steps", driver.Change{Status: driver.Completed, Data: data, Steps: steps, Expires: till}},
+		{"finish with data and marker", driver.Change{Status: driver.Completed, Data: data, Unavailable: "u"}},
+		{"finish with data and reference", driver.Change{Status: driver.Completed, Data: data, Payload: "p"}},
+		{"finish with empty data and reference", driver.Change{Status: driver.Completed, Data: []byte{}, Payload: "p"}},
+		{"finish with reference and marker", driver.Change{Status: driver.Completed, Payload: "p", Unavailable: "u"}},
+		{"release unknown", driver.Change{Release: driver.ReleaseRefund + 1}},
+		{"release with expires", driver.Change{Release: driver.ReleaseKeep, Expires: till}},
+		{"release with fingerprint", driver.Change{Release: driver.ReleaseKeep, Fingerprint: "f"}},
+		{"release with owner", driver.Change{Release: driver.ReleaseKeep, Owner: "bob"}},
+		{"release with lease", driver.Change{Release: driver.ReleaseDelete, Lease: at}},
+		{"release with steps", driver.Change{Release: driver.ReleaseKeep, Steps: steps}},
+		{"release with status", driver.Change{Release: driver.ReleaseDelete, Status: driver.Completed}},
+		{"release with data", driver.Change{Release: driver.ReleaseRefund, Data: data}},
+		{"release with reference", driver.Change{Release: driver.ReleaseKeep, Payload: "p"}},
+		{"release with marker", driver.Change{Release: driver.ReleaseRefund, Unavailable: "u"}},
 	}
 	for _, w := range ownWrites() {
 		w.change.With = unknown{}
 		changes = append(changes, struct {
 			name   string
-			change idempotent.Change
+			change driver.Change
 		}{"unknown with/" + w.name, w.change})
 	}
 	for _, c := range changes {
@@ -68,7 +68,7 @@ func testNonsense(t *testing.T, h Harness) {
 	}
 	t.Run("no id", func(t *testing.T) {
 		for _, w := range ownWrites() {
-			if _, ok, err := h.Store.Change(t.Context(), idempotent.Fence{Owner: "alice"}, w.change); err == nil || ok {
+			if _, ok, err := h.Store.Change(t.Context(), driver.Fence{Owner: "alice"}, w.change); err == nil || ok {
 				t.Errorf("%s: ok %v, error %v; want an error", w.name, ok, err)
 			}
 		}
@@ -79,7 +79,7 @@ func testNonsense(t *testing.T, h Harness) {
 		r := s.claimed("alice")
 		for _, c := range changes {
 			_, _, err := h.Store.Change(t.Context(), fenceOf(r), c.change)
-			if errors.Is(err, idempotent.ErrUnavailable) {
+			if errors.Is(err, driver.ErrUnavailable) {
 				t.Errorf("%s: %v wraps ErrUnavailable", c.name, err)
 			}
 		}
@@ -90,20 +90,20 @@ func testNonsense(t *testing.T, h Harness) {
 func testNonsenseCreate(t *testing.T, h Harness) {
 	for _, c := range []struct {
 		name string
-		spot func(r *idempotent.Record)
+		spot func(r *driver.Record)
 	}{
-		{"no id", func(r *idempotent.Record) { r.ID = "" }},
-		{"no status", func(r *idempotent.Record) { r.Status = idempotent.Absent }},
-		{"unknown status", func(r *idempotent.Record) { r.Status = "DONE" }},
-		{"finished steps", func(r *idempotent.Record) { r.Steps = map[string][]byte{"charge": nil} }},
-		{"data and marker", func(r *idempotent.Record) {
-			r.Status, r.Data, r.Unavailable = idempotent.Completed, []byte("1"), "too large"
+		{"no id", func(r *driver.Record) { r.ID = "" }},
+		{"no status", func(r *driver.Record) { r.Status = driver.Absent }},
+		{"unknown status", func(r *driver.Record) { r.Status = "DONE" }},
+		{"finished steps", func(r *driver.Record) { r.Steps = map[string][]byte{"charge": nil} }},
+		{"data and marker", func(r *driver.Record) {
+			r.Status, r.Data, r.Unavailable = driver.Completed, []byte("1"), "too large"
 		}},
-		{"data and reference", func(r *idempotent.Record) {
-			r.Status, r.Data, r.Payload = idempotent.Completed, []byte{}, "p"
+		{"data and reference", func(r *driver.Record) {
+			r.Status, r.Data, r.Payload = driver.Completed, []byte{}, "p"
 		}},
-		{"reference and marker", func(r *idempotent.Record) {
-			r.Status, r.Payload, r.Unavailable = idempotent.Completed, "p", "too large"
+		{"reference and marker", func(r *driver.Record) {
+			r.Status, r.Payload, r.Unavailable = driver.Completed, "p", "too large"
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func testNonsenseCreate(t *testing.T, h Harness) {
 					t.Errorf("Create: ok %v, no error, answer %s; want an error", ok, show(got))
 				}
 			}
-			s.stored(idempotent.Record{})
+			s.stored(driver.Record{})
 		})
 	}
 }

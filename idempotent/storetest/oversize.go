@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // testOversize finishes with a result that DynamoDB cannot hold. The work is
@@ -13,7 +13,7 @@ import (
 // finished in either case.
 func testOversize(t *testing.T, h Harness) {
 	data := noise(500 << 10)
-	check := func(s subject, got, want idempotent.Record) {
+	check := func(s subject, got, want driver.Record) {
 		s.Helper()
 		stored := s.get()
 		if !bytes.Equal(got.Data, stored.Data) || got.Unavailable != stored.Unavailable || got.Status != stored.Status {
@@ -25,7 +25,7 @@ func testOversize(t *testing.T, h Harness) {
 		s.same("record", want, stored)
 		s.meets(s.claim("bob"), now)
 	}
-	for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+	for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 		t.Run("finish/"+string(status), func(t *testing.T) {
 			s := on(t, h)
 			r := s.claimed("alice")
@@ -48,8 +48,8 @@ func testOversize(t *testing.T, h Harness) {
 	}
 	t.Run("adopt", func(t *testing.T) {
 		s := on(t, h)
-		r := s.plant(kept(s.claim("bob"), idempotent.ReleaseKeep))
-		c := finish(idempotent.Completed, string(data))
+		r := s.plant(kept(s.claim("bob"), driver.ReleaseKeep))
+		c := finish(driver.Completed, string(data))
 		c.Owner = "alice"
 		got, ok, err := h.Store.Change(t.Context(), fenceOf(r), c)
 		if err != nil || !ok {
@@ -60,6 +60,6 @@ func testOversize(t *testing.T, h Harness) {
 	t.Run("under a wrong owner", func(t *testing.T) {
 		s := on(t, h)
 		s.claimed("alice")
-		s.loses(idempotent.Fence{Owner: "mallory"}, finish(idempotent.Completed, string(data)))
+		s.loses(driver.Fence{Owner: "mallory"}, finish(driver.Completed, string(data)))
 	})
 }

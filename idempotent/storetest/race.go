@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // answer is what one of many concurrent callers got.
 type answer struct {
-	record idempotent.Record
+	record driver.Record
 	ok     bool
 	err    error
 }
@@ -50,7 +50,7 @@ func (s subject) winner(answers []answer) {
 }
 
 // one expects a winner too, and that all others met what it has written.
-func (s subject) one(answers []answer) idempotent.Record {
+func (s subject) one(answers []answer) driver.Record {
 	s.Helper()
 	s.winner(answers)
 	stored := s.get()
@@ -114,7 +114,7 @@ func testRace(t *testing.T, h Harness) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		for i, a := range together(beats, func(i int) answer {
-			c := idempotent.Change{Lease: r.Lease.Add(time.Duration(i+1) * time.Second)}
+			c := driver.Change{Lease: r.Lease.Add(time.Duration(i+1) * time.Second)}
 			r, ok, err := h.Store.Change(t.Context(), fenceOf(r), c)
 			return answer{r, ok, err}
 		}) {
@@ -129,10 +129,10 @@ func testRace(t *testing.T, h Harness) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		s.winner(together(callers, func(int) answer {
-			r, ok, err := h.Store.Change(t.Context(), fenceOf(r), release(idempotent.ReleaseRefund))
+			r, ok, err := h.Store.Change(t.Context(), fenceOf(r), release(driver.ReleaseRefund))
 			return answer{r, ok, err}
 		}))
-		s.stored(kept(r, idempotent.ReleaseRefund))
+		s.stored(kept(r, driver.ReleaseRefund))
 	})
 }
 
@@ -146,12 +146,12 @@ func testRaceFinish(t *testing.T, h Harness) {
 		s.winner(together(8, func(i int) answer {
 			f, c, _ := takeOver(r, fmt.Sprint("owner-", i))
 			if i%2 == 0 {
-				c = finish(idempotent.Completed, "42")
+				c = finish(driver.Completed, "42")
 			}
 			got, ok, err := h.Store.Change(t.Context(), f, c)
 			return answer{got, ok, err}
 		}))
-		if got := s.get(); got.Status == idempotent.Completed && got.Owner != "alice" {
+		if got := s.get(); got.Status == driver.Completed && got.Owner != "alice" {
 			t.Errorf("finished by another: %s", show(got))
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const randomMoves = 12
@@ -79,7 +79,7 @@ func pick(rnd *rand.Rand, moves []move) move {
 }
 
 // abandoned is a lapsed record of another library.
-func (s subject) abandoned() idempotent.Record {
+func (s subject) abandoned() driver.Record {
 	r := s.foreign()
 	r.Lease = now.Add(-lease)
 	return r

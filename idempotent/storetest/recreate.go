@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // testRecreate is Create with the zero over: a finished record, written only
 // where none is, by one whose record went away under it.
 func testRecreate(t *testing.T, h Harness) {
-	result := func(s subject) idempotent.Record {
-		c := finish(idempotent.Completed, "42")
+	result := func(s subject) driver.Record {
+		c := finish(driver.Completed, "42")
 		return finished(s.claim("alice"), c)
 	}
 	t.Run("absent", func(t *testing.T) {
@@ -21,7 +21,7 @@ func testRecreate(t *testing.T, h Harness) {
 	t.Run("deleted", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
-		s.wins(fenceOf(r), release(idempotent.ReleaseDelete), idempotent.Record{})
+		s.wins(fenceOf(r), release(driver.ReleaseDelete), driver.Record{})
 		s.creates(result(s), time.Time{})
 	})
 	t.Run("twice", func(t *testing.T) {
@@ -42,12 +42,12 @@ func testRecreate(t *testing.T, h Harness) {
 		s.creates(r, time.Time{})
 		s.meets(r, time.Time{})
 	})
-	for _, status := range []idempotent.Status{idempotent.InProgress, idempotent.Completed, idempotent.Failed} {
+	for _, status := range []driver.Status{driver.InProgress, driver.Completed, driver.Failed} {
 		t.Run("meets a record that is over/"+string(status), func(t *testing.T) {
 			s := on(t, h)
 			r := s.claim("bob")
 			r.Status = status
-			r.Lease, r.Expires = idempotent.LeaseEnded, now.AddDate(-20, 0, 0)
+			r.Lease, r.Expires = driver.LeaseEnded, now.AddDate(-20, 0, 0)
 			s.plant(r)
 			s.meets(result(s), time.Time{})
 		})

@@ -4,16 +4,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testKeep(t *testing.T, h Harness) {
 	for _, c := range []struct {
 		name string
-		how  idempotent.Release
+		how  driver.Release
 	}{
-		{"keep", idempotent.ReleaseKeep},
-		{"refund", idempotent.ReleaseRefund},
+		{"keep", driver.ReleaseKeep},
+		{"refund", driver.ReleaseRefund},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Run("ends the lease, removes the owner, keeps the rest", func(t *testing.T) {
@@ -26,7 +26,7 @@ func testKeep(t *testing.T, h Harness) {
 			t.Run("by owner alone", func(t *testing.T) {
 				s := on(t, h)
 				r := s.claimed("alice")
-				s.wins(idempotent.Fence{Owner: "alice", Attempt: 8}, release(c.how), kept(r, c.how))
+				s.wins(driver.Fence{Owner: "alice", Attempt: 8}, release(c.how), kept(r, c.how))
 			})
 			t.Run("without a lease", func(t *testing.T) {
 				s := on(t, h)
@@ -54,8 +54,8 @@ func testKeep(t *testing.T, h Harness) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		for _, owner := range []string{"bob", "carol", "dave"} {
-			s.wins(fenceOf(r), release(idempotent.ReleaseRefund), kept(r, idempotent.ReleaseRefund))
-			f, c, after := takeOver(kept(r, idempotent.ReleaseRefund), owner)
+			s.wins(fenceOf(r), release(driver.ReleaseRefund), kept(r, driver.ReleaseRefund))
+			f, c, after := takeOver(kept(r, driver.ReleaseRefund), owner)
 			s.wins(f, c, after)
 			r = after
 		}

@@ -4,42 +4,42 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // testReplay sends every write a second time, as a client does whose answer
 // was lost. The second copy succeeds again or meets what the first has left;
 // either way it changes nothing.
 func testReplay(t *testing.T, h Harness) {
-	adopt := finish(idempotent.Completed, "1")
+	adopt := finish(driver.Completed, "1")
 	adopt.Owner = "alice"
 	writes := []struct {
 		name   string
-		start  func(s subject) idempotent.Record
-		change func(r idempotent.Record) idempotent.Change
+		start  func(s subject) driver.Record
+		change func(r driver.Record) driver.Change
 	}{
-		{"take over", subject.lapsed, func(r idempotent.Record) idempotent.Change {
+		{"take over", subject.lapsed, func(r driver.Record) driver.Change {
 			_, c, _ := takeOver(r, "bob")
 			return c
 		}},
-		{"take over a foreign record", subject.foreign, func(r idempotent.Record) idempotent.Change {
+		{"take over a foreign record", subject.foreign, func(r driver.Record) driver.Change {
 			_, c, _ := takeOver(r, "bob")
 			return c
 		}},
-		{"adopt", func(s subject) idempotent.Record {
-			return kept(s.claim("bob"), idempotent.ReleaseKeep)
-		}, func(idempotent.Record) idempotent.Change { return adopt }},
+		{"adopt", func(s subject) driver.Record {
+			return kept(s.claim("bob"), driver.ReleaseKeep)
+		}, func(driver.Record) driver.Change { return adopt }},
 	}
 	for _, w := range ownWrites() {
 		writes = append(writes, struct {
 			name   string
-			start  func(s subject) idempotent.Record
-			change func(r idempotent.Record) idempotent.Change
-		}{w.name, func(s subject) idempotent.Record {
+			start  func(s subject) driver.Record
+			change func(r driver.Record) driver.Change
+		}{w.name, func(s subject) driver.Record {
 			r := s.claim("alice")
 			r.Attempt, r.Steps = 2, map[string][]byte{}
 			return r
-		}, func(idempotent.Record) idempotent.Change { return w.change }})
+		}, func(driver.Record) driver.Change { return w.change }})
 	}
 	for _, w := range writes {
 		t.Run(w.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func testReplay(t *testing.T, h Harness) {
 	})
 }
 
-func (s subject) twice(f idempotent.Fence, c idempotent.Change) {
+func (s subject) twice(f driver.Fence, c driver.Change) {
 	s.Helper()
 	f.ID = s.id
 	if met, ok, err := s.Store.Change(s.Context(), f, c); err != nil || !ok {
@@ -85,7 +85,7 @@ func (s subject) twice(f idempotent.Fence, c idempotent.Change) {
 }
 
 // lapsed is the record of an owner that is no more.
-func (s subject) lapsed() idempotent.Record {
+func (s subject) lapsed() driver.Record {
 	r := s.claim("alice")
 	r.Lease = now.Add(-time.Minute)
 	return r

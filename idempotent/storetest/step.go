@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testStep(t *testing.T, h Harness) {
@@ -20,17 +20,17 @@ func testStep(t *testing.T, h Harness) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		r = withStep(withStep(r, "a", "1"), "b", "2")
-		s.wins(fenceOf(r), idempotent.Change{Steps: r.Steps}, r)
-		c := withStep(withStep(idempotent.Record{}, "b", "3"), "c", "4")
+		s.wins(fenceOf(r), driver.Change{Steps: r.Steps}, r)
+		c := withStep(withStep(driver.Record{}, "b", "3"), "c", "4")
 		r = withStep(withStep(r, "b", "3"), "c", "4")
-		s.wins(fenceOf(r), idempotent.Change{Steps: c.Steps}, r)
+		s.wins(fenceOf(r), driver.Change{Steps: c.Steps}, r)
 	})
 	t.Run("empty result", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		r = withStep(withStep(r, "empty", ""), "nil", "")
-		s.wins(fenceOf(r), idempotent.Change{Steps: map[string][]byte{"empty": {}, "nil": nil}}, r)
-		s.loses(fenceOf(r), release(idempotent.ReleaseDelete))
+		s.wins(fenceOf(r), driver.Change{Steps: map[string][]byte{"empty": {}, "nil": nil}}, r)
+		s.loses(fenceOf(r), release(driver.ReleaseDelete))
 	})
 	t.Run("odd names", func(t *testing.T) {
 		s := on(t, h)
@@ -58,16 +58,16 @@ func testStep(t *testing.T, h Harness) {
 		r = withStep(r, "charge", text)
 		s.wins(fenceOf(r), step("charge", text), r)
 		s.meets(s.claim("bob"), now)
-		released := kept(r, idempotent.ReleaseKeep)
-		s.wins(fenceOf(r), release(idempotent.ReleaseKeep), released)
-		s.loses(fenceOf(r), finish(idempotent.Completed, "alice's"))
+		released := kept(r, driver.ReleaseKeep)
+		s.wins(fenceOf(r), release(driver.ReleaseKeep), released)
+		s.loses(fenceOf(r), finish(driver.Completed, "alice's"))
 		f, c, after := takeOver(released, "bob")
 		s.wins(f, c, after)
 	})
 	t.Run("by owner alone", func(t *testing.T) {
 		s := on(t, h)
 		r := withStep(s.claimed("alice"), "charge", "1")
-		s.wins(idempotent.Fence{Owner: "alice", Attempt: 9, Lease: now.Add(time.Hour)}, step("charge", "1"), r)
+		s.wins(driver.Fence{Owner: "alice", Attempt: 9, Lease: now.Add(time.Hour)}, step("charge", "1"), r)
 	})
 	t.Run("of a successor", func(t *testing.T) {
 		s := on(t, h)

@@ -1,13 +1,13 @@
-// Package storetest holds the conformance suite of [idempotent.Store].
+// Package storetest holds the conformance suite of [driver.Store].
 //
 // A store, or a decorator of one, runs it in a test of its own:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) storetest.Harness {
-//			m := idempotent.NewMemory(0)
+//			m := memory.New(0)
 //			return storetest.Harness{
 //				Store: m,
-//				Plant: func(t *testing.T, r idempotent.Record) {
+//				Plant: func(t *testing.T, r driver.Record) {
 //					if err := m.Put(r); err != nil {
 //						t.Fatal(err)
 //					}
@@ -25,13 +25,13 @@ package storetest
 import (
 	"testing"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Harness is a store under test and what the suite needs around it.
 type Harness struct {
 	// Store under test. No other test may use its records meanwhile.
-	Store idempotent.Store
+	Store driver.Store
 
 	// Plant stores a record exactly as it is given, whatever is there,
 	// without the store's conditions: fields with their zero value are
@@ -40,17 +40,17 @@ type Harness struct {
 	// suite plants what other libraries write, and so neither Payload nor
 	// Unavailable.
 	// Required.
-	Plant func(t *testing.T, r idempotent.Record)
+	Plant func(t *testing.T, r driver.Record)
 
 	// Attach makes an attachment for Store, which the suite then seals.
 	// Refused, a condition of its own does not hold. committed counts how
 	// often its writes were made. Required with a Store that is
-	// [idempotent.Transactional].
-	Attach func(t *testing.T, refused bool) (with idempotent.Attachment, committed func() int)
+	// [driver.Transactional].
+	Attach func(t *testing.T, refused bool) (with driver.Attachment, committed func() int)
 
 	// Decorates is the store that Store passes its calls on to, if it is a
 	// decorator. What that is able to do, Store has to be able to do too.
-	Decorates idempotent.Store
+	Decorates driver.Store
 
 	// Depth of the exhaustive search of interleavings. It makes some five
 	// million calls at depth 5, so that only a store in memory can afford
@@ -65,7 +65,7 @@ type Harness struct {
 	Seed uint64
 }
 
-// Run checks that stores keep the contract of [idempotent.Store]. It asks
+// Run checks that stores keep the contract of [driver.Store]. It asks
 // newStore for a new, empty store for each group of tests.
 func Run(t *testing.T, newStore func(t *testing.T) Harness) {
 	for _, group := range groups {

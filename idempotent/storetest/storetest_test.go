@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/storetest"
 )
 
@@ -29,10 +30,10 @@ func TestStore(t *testing.T) {
 		}
 	}
 	storetest.Run(t, func(*testing.T) storetest.Harness {
-		m := idempotent.NewMemory(0)
+		m := memory.New(0)
 		h := storetest.Harness{
 			Store: m,
-			Plant: func(t *testing.T, r idempotent.Record) {
+			Plant: func(t *testing.T, r driver.Record) {
 				if err := m.Put(r); err != nil {
 					t.Fatal(err)
 				}
@@ -40,7 +41,7 @@ func TestStore(t *testing.T) {
 			Depth: 3,
 		}
 		if found != nil {
-			h.Store = &broken{Memory: m, breakage: *found}
+			h.Store = &broken{Store: m, breakage: *found}
 			h.Depth = max(h.Depth, found.depth)
 		}
 		return h

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testTakeOver(t *testing.T, h Harness) {
@@ -18,17 +18,17 @@ func testTakeOver(t *testing.T, h Harness) {
 	t.Run("what is read may be absent", func(t *testing.T) {
 		for _, c := range []struct {
 			name string
-			cut  func(r *idempotent.Record)
+			cut  func(r *driver.Record)
 		}{
-			{"nothing", func(*idempotent.Record) {}},
-			{"owner", func(r *idempotent.Record) { r.Owner = "" }},
-			{"attempt", func(r *idempotent.Record) { r.Attempt = 0 }},
-			{"lease", func(r *idempotent.Record) { r.Lease = time.Time{} }},
-			{"expiration", func(r *idempotent.Record) { r.Expires = time.Time{} }},
-			{"fingerprint", func(r *idempotent.Record) { r.Fingerprint = "" }},
-			{"steps", func(r *idempotent.Record) { r.Steps = nil }},
-			{"all", func(r *idempotent.Record) {
-				*r = idempotent.Record{ID: r.ID, Status: r.Status}
+			{"nothing", func(*driver.Record) {}},
+			{"owner", func(r *driver.Record) { r.Owner = "" }},
+			{"attempt", func(r *driver.Record) { r.Attempt = 0 }},
+			{"lease", func(r *driver.Record) { r.Lease = time.Time{} }},
+			{"expiration", func(r *driver.Record) { r.Expires = time.Time{} }},
+			{"fingerprint", func(r *driver.Record) { r.Fingerprint = "" }},
+			{"steps", func(r *driver.Record) { r.Steps = nil }},
+			{"all", func(r *driver.Record) {
+				*r = driver.Record{ID: r.ID, Status: r.Status}
 			}},
 		} {
 			t.Run(c.name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func testTakeOver(t *testing.T, h Harness) {
 	t.Run("a released record", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
-		s.wins(fenceOf(r), release(idempotent.ReleaseRefund), kept(r, idempotent.ReleaseRefund))
+		s.wins(fenceOf(r), release(driver.ReleaseRefund), kept(r, driver.ReleaseRefund))
 		s.wins(takeOver(s.get(), "bob"))
 	})
 	t.Run("to an earlier lease", func(t *testing.T) {
@@ -65,17 +65,17 @@ func testTakeOver(t *testing.T, h Harness) {
 func testTakeOverStale(t *testing.T, h Harness) {
 	for _, c := range []struct {
 		name string
-		read func(f *idempotent.Fence)
+		read func(f *driver.Fence)
 	}{
-		{"owner", func(f *idempotent.Fence) { f.Owner = "carol" }},
-		{"owner absent", func(f *idempotent.Fence) { f.Owner = "" }},
-		{"attempt", func(f *idempotent.Fence) { f.Attempt++ }},
-		{"attempt before", func(f *idempotent.Fence) { f.Attempt-- }},
-		{"attempt absent", func(f *idempotent.Fence) { f.Attempt = 0 }},
-		{"lease a millisecond earlier", func(f *idempotent.Fence) { f.Lease = f.Lease.Add(-time.Millisecond) }},
-		{"lease a millisecond later", func(f *idempotent.Fence) { f.Lease = f.Lease.Add(time.Millisecond) }},
-		{"lease ended", func(f *idempotent.Fence) { f.Lease = idempotent.LeaseEnded }},
-		{"lease absent", func(f *idempotent.Fence) { f.Lease = time.Time{} }},
+		{"owner", func(f *driver.Fence) { f.Owner = "carol" }},
+		{"owner absent", func(f *driver.Fence) { f.Owner = "" }},
+		{"attempt", func(f *driver.Fence) { f.Attempt++ }},
+		{"attempt before", func(f *driver.Fence) { f.Attempt-- }},
+		{"attempt absent", func(f *driver.Fence) { f.Attempt = 0 }},
+		{"lease a millisecond earlier", func(f *driver.Fence) { f.Lease = f.Lease.Add(-time.Millisecond) }},
+		{"lease a millisecond later", func(f *driver.Fence) { f.Lease = f.Lease.Add(time.Millisecond) }},
+		{"lease ended", func(f *driver.Fence) { f.Lease = driver.LeaseEnded }},
+		{"lease absent", func(f *driver.Fence) { f.Lease = time.Time{} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := on(t, h)
@@ -88,15 +88,15 @@ func testTakeOverStale(t *testing.T, h Harness) {
 	}
 	for _, c := range []struct {
 		name string
-		cut  func(r *idempotent.Record)
+		cut  func(r *driver.Record)
 	}{
-		{"owner gone", func(r *idempotent.Record) { r.Owner = "" }},
-		{"attempt gone", func(r *idempotent.Record) { r.Attempt = 0 }},
-		{"lease gone", func(r *idempotent.Record) { r.Lease = time.Time{} }},
-		{"lease ended since", func(r *idempotent.Record) { r.Lease = idempotent.LeaseEnded }},
-		{"completed", func(r *idempotent.Record) { r.Status = idempotent.Completed }},
-		{"failed", func(r *idempotent.Record) { r.Status = idempotent.Failed }},
-		{"removed", func(r *idempotent.Record) { r.Status = idempotent.Absent }},
+		{"owner gone", func(r *driver.Record) { r.Owner = "" }},
+		{"attempt gone", func(r *driver.Record) { r.Attempt = 0 }},
+		{"lease gone", func(r *driver.Record) { r.Lease = time.Time{} }},
+		{"lease ended since", func(r *driver.Record) { r.Lease = driver.LeaseEnded }},
+		{"completed", func(r *driver.Record) { r.Status = driver.Completed }},
+		{"failed", func(r *driver.Record) { r.Status = driver.Failed }},
+		{"removed", func(r *driver.Record) { r.Status = driver.Absent }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := on(t, h)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // testTransact is for stores that are Transactional: what is attached is
@@ -40,7 +40,7 @@ type attached struct {
 func (s subject) attach(refused bool) attached {
 	s.Helper()
 	with, committed := s.Attach(s.T, refused)
-	if empty, err := with.Seal(); empty || err != nil {
+	if empty, err := with.Freeze(); empty || err != nil {
 		s.Fatalf("Seal: empty %v, error %v; want something to commit", empty, err)
 	}
 	return attached{s, with, committed}
@@ -54,9 +54,9 @@ func (a attached) times(want int) {
 }
 
 // rejected expects that the attachment was refused, and nothing written.
-func (a attached) rejected(before idempotent.Record, ok bool, err error) {
+func (a attached) rejected(before driver.Record, ok bool, err error) {
 	a.Helper()
-	var rejected *idempotent.Rejected
+	var rejected *driver.Rejected
 	if ok || !errors.As(err, &rejected) || rejected.Err == nil {
 		a.Errorf("ok %v, error %v; want a *Rejected with its reason", ok, err)
 	}
@@ -65,14 +65,14 @@ func (a attached) rejected(before idempotent.Record, ok bool, err error) {
 }
 
 // to is c together with the attachment.
-func (a attached) to(c idempotent.Change) idempotent.Change {
+func (a attached) to(c driver.Change) driver.Change {
 	c.With = a.with
 	return c
 }
 
 // again makes a call that has succeeded once more, as one does whose answer was
 // lost. It says that it is done, or meets what it has left.
-func (a attached) again(want idempotent.Record, call func() (idempotent.Record, bool, error)) {
+func (a attached) again(want driver.Record, call func() (driver.Record, bool, error)) {
 	a.Helper()
 	got, ok, err := call()
 	if err != nil || got.Status != want.Status || got.Owner != want.Owner || !bytes.Equal(got.Data, want.Data) {

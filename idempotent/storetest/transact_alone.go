@@ -3,12 +3,12 @@ package storetest
 import (
 	"testing"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testCommit(t *testing.T, h Harness) {
 	commit := func(a attached) error {
-		return a.Store.(idempotent.Transactional).Commit(a.Context(), a.id, a.with)
+		return a.Store.(driver.Transactional).Commit(a.Context(), a.id, a.with)
 	}
 	t.Run("commits", func(t *testing.T) {
 		a := on(t, h).attach(false)
@@ -16,7 +16,7 @@ func testCommit(t *testing.T, h Harness) {
 			t.Fatal(err)
 		}
 		a.times(1)
-		a.stored(idempotent.Record{})
+		a.stored(driver.Record{})
 		if err := commit(a); err != nil {
 			t.Errorf("again: %v", err)
 		}
@@ -24,7 +24,7 @@ func testCommit(t *testing.T, h Harness) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		a := on(t, h).attach(true)
-		a.rejected(idempotent.Record{}, false, commit(a))
+		a.rejected(driver.Record{}, false, commit(a))
 	})
 	t.Run("leaves the record alone", func(t *testing.T) {
 		s := on(t, h)
@@ -38,7 +38,7 @@ func testCommit(t *testing.T, h Harness) {
 	})
 	t.Run("unknown with", func(t *testing.T) {
 		for _, with := range []any{nil, unknown{}} {
-			if err := h.Store.(idempotent.Transactional).Commit(t.Context(), t.Name(), with); err == nil {
+			if err := h.Store.(driver.Transactional).Commit(t.Context(), t.Name(), with); err == nil {
 				t.Errorf("Commit of a %T: no error", with)
 			}
 		}
@@ -48,7 +48,7 @@ func testCommit(t *testing.T, h Harness) {
 // testTransactNonsense attaches to what does not finish a record.
 func testTransactNonsense(t *testing.T, h Harness) {
 	for _, w := range ownWrites() {
-		if w.change.Status != idempotent.Absent {
+		if w.change.Status != driver.Absent {
 			continue
 		}
 		t.Run(w.name, func(t *testing.T) {
@@ -73,6 +73,6 @@ func testTransactNonsense(t *testing.T, h Harness) {
 			t.Errorf("Create: ok %v, error %v; want an error", ok, err)
 		}
 		a.times(0)
-		s.stored(idempotent.Record{})
+		s.stored(driver.Record{})
 	})
 }

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testTransactCreate(t *testing.T, h Harness) {
-	result := func(s subject) idempotent.Record {
-		return finished(s.claim("alice"), finish(idempotent.Completed, "42"))
+	result := func(s subject) driver.Record {
+		return finished(s.claim("alice"), finish(driver.Completed, "42"))
 	}
-	create := func(a attached, r idempotent.Record, over time.Time) (idempotent.Record, bool, error) {
+	create := func(a attached, r driver.Record, over time.Time) (driver.Record, bool, error) {
 		return a.Store.Create(a.Context(), r, over, a.with)
 	}
 	writes := func(a attached, over time.Time) {
@@ -45,7 +45,7 @@ func testTransactCreate(t *testing.T, h Harness) {
 	t.Run("failed", func(t *testing.T) {
 		s := on(t, h)
 		r := result(s)
-		r.Status = idempotent.Failed
+		r.Status = driver.Failed
 		a := s.attach(false)
 		if _, ok, err := create(a, r, now); err != nil || !ok {
 			t.Fatalf("Create: ok %v, error %v", ok, err)
@@ -83,7 +83,7 @@ func testTransactCreate(t *testing.T, h Harness) {
 		})
 		t.Run("meets a result"+name, func(t *testing.T) {
 			s := on(t, h)
-			s.plant(finished(s.claim("bob"), finish(idempotent.Completed, "41")))
+			s.plant(finished(s.claim("bob"), finish(driver.Completed, "41")))
 			meets(s.attach(refused), now)
 		})
 	}
@@ -91,12 +91,12 @@ func testTransactCreate(t *testing.T, h Harness) {
 		s := on(t, h)
 		a := s.attach(true)
 		_, ok, err := create(a, result(s), now)
-		a.rejected(idempotent.Record{}, ok, err)
+		a.rejected(driver.Record{}, ok, err)
 	})
 	t.Run("again", func(t *testing.T) {
 		s := on(t, h)
 		a := s.attach(false)
 		writes(a, now)
-		a.again(result(s), func() (idempotent.Record, bool, error) { return create(a, result(s), now) })
+		a.again(result(s), func() (driver.Record, bool, error) { return create(a, result(s), now) })
 	})
 }

@@ -3,11 +3,11 @@ package storetest
 import (
 	"testing"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func testTransactOwn(t *testing.T, h Harness) {
-	for _, status := range []idempotent.Status{idempotent.Completed, idempotent.Failed} {
+	for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 		c := finish(status, `{"id":"p-1"}`)
 		t.Run(string(status), func(t *testing.T) {
 			s := on(t, h)
@@ -27,13 +27,13 @@ func testTransactOwn(t *testing.T, h Harness) {
 			s.wins(fenceOf(r), c, finished(r, c))
 		})
 	}
-	c := finish(idempotent.Completed, "1")
+	c := finish(driver.Completed, "1")
 	t.Run("again", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		a := s.attach(false)
 		s.wins(fenceOf(r), a.to(c), finished(r, c))
-		a.again(finished(r, c), func() (idempotent.Record, bool, error) {
+		a.again(finished(r, c), func() (driver.Record, bool, error) {
 			return s.Store.Change(t.Context(), fenceOf(r), a.to(c))
 		})
 	})
@@ -41,7 +41,7 @@ func testTransactOwn(t *testing.T, h Harness) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		a := s.attach(false)
-		s.loses(idempotent.Fence{Owner: "mallory"}, a.to(c))
+		s.loses(driver.Fence{Owner: "mallory"}, a.to(c))
 		a.times(0)
 		s.wins(fenceOf(r), a.to(c), finished(r, c))
 		a.times(1)
@@ -51,7 +51,7 @@ func testTransactOwn(t *testing.T, h Harness) {
 		r := s.claimed("alice")
 		a := s.attach(false)
 		s.wins(fenceOf(r), a.to(c), finished(r, c))
-		s.loses(fenceOf(r), a.to(finish(idempotent.Completed, "2")))
+		s.loses(fenceOf(r), a.to(finish(driver.Completed, "2")))
 		a.times(1)
 	})
 	t.Run("lost", func(t *testing.T) {
@@ -60,9 +60,9 @@ func testTransactOwn(t *testing.T, h Harness) {
 			s := on(t, h)
 			s.claimed("alice")
 			a := s.attach(refused)
-			s.loses(idempotent.Fence{Owner: "mallory"}, a.to(c))
+			s.loses(driver.Fence{Owner: "mallory"}, a.to(c))
 			a.times(0)
-			s.plant(idempotent.Record{})
+			s.plant(driver.Record{})
 		}
 	})
 	t.Run("lost against a result", func(t *testing.T) {
@@ -70,20 +70,20 @@ func testTransactOwn(t *testing.T, h Harness) {
 		r := s.claimed("alice")
 		s.wins(fenceOf(r), c, finished(r, c))
 		a := s.attach(true)
-		s.loses(fenceOf(r), a.to(finish(idempotent.Completed, "2")))
+		s.loses(fenceOf(r), a.to(finish(driver.Completed, "2")))
 		a.times(0)
 	})
 	t.Run("lost against no record", func(t *testing.T) {
 		s := on(t, h)
 		a := s.attach(false)
-		s.loses(idempotent.Fence{Owner: "alice"}, a.to(c))
+		s.loses(driver.Fence{Owner: "alice"}, a.to(c))
 		a.times(0)
 	})
 	t.Run("oversize", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		a := s.attach(false)
-		c := finish(idempotent.Completed, string(noise(500<<10)))
+		c := finish(driver.Completed, string(noise(500<<10)))
 		got, ok, err := s.Store.Change(t.Context(), fenceOf(r), a.to(c))
 		if err != nil || !ok {
 			t.Fatalf("Change: ok %v, error %v", ok, err)
@@ -98,11 +98,11 @@ func testTransactOwn(t *testing.T, h Harness) {
 }
 
 func testTransactAdopt(t *testing.T, h Harness) {
-	c := finish(idempotent.Completed, "alice's result")
+	c := finish(driver.Completed, "alice's result")
 	c.Owner = "alice"
-	released := func(t *testing.T) (subject, idempotent.Record) {
+	released := func(t *testing.T) (subject, driver.Record) {
 		s := on(t, h)
-		return s, s.plant(kept(withStep(s.claim("bob"), "charge", "1"), idempotent.ReleaseKeep))
+		return s, s.plant(kept(withStep(s.claim("bob"), "charge", "1"), driver.ReleaseKeep))
 	}
 	t.Run("finishes", func(t *testing.T) {
 		s, r := released(t)

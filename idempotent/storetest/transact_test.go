@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/storetest"
 )
 
@@ -49,15 +50,15 @@ var flaws = map[string]string{
 func TestTransactional(t *testing.T) {
 	flaw := os.Getenv(breakEnv)
 	storetest.Run(t, func(*testing.T) storetest.Harness {
-		l := &ledger{Memory: idempotent.NewMemory(0), flaw: flaw}
+		l := &ledger{Store: memory.New(0), flaw: flaw}
 		h := storetest.Harness{
 			Store: l,
-			Plant: func(t *testing.T, r idempotent.Record) {
+			Plant: func(t *testing.T, r driver.Record) {
 				if err := l.Put(r); err != nil {
 					t.Fatal(err)
 				}
 			},
-			Attach: func(_ *testing.T, refused bool) (idempotent.Attachment, func() int) {
+			Attach: func(_ *testing.T, refused bool) (driver.Attachment, func() int) {
 				e := &entry{refused: refused}
 				return e, func() int { return e.written }
 			},
@@ -65,7 +66,7 @@ func TestTransactional(t *testing.T) {
 		}
 		switch flaw {
 		case hidden:
-			h.Store, h.Decorates, h.Attach = l.Memory, l, nil
+			h.Store, h.Decorates, h.Attach = l.Store, l, nil
 		case unattached:
 			h.Attach = nil
 		}
@@ -103,35 +104,35 @@ type entry struct {
 	answers []result
 }
 
-func (e *entry) Seal() (bool, error) { return false, nil }
+func (e *entry) Freeze() (bool, error) { return false, nil }
 
 // ledger is a Memory with transactions.
 type ledger struct {
-	*idempotent.Memory
+	*memory.Store
 	flaw string
 	mu   sync.Mutex
 }
 
 var errRefused = errors.New("the ledger refuses")
 
-func (l *ledger) Create(ctx context.Context, r idempotent.Record, over time.Time, with any) (idempotent.Record, bool, error) {
+func (l *ledger) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	e, ok := with.(*entry)
-	if !ok || r.Status == idempotent.InProgress {
-		return l.Memory.Create(ctx, r, over, with)
+	if !ok || r.Status == driver.InProgress {
+		return l.Store.Create(ctx, r, over, with)
 	}
-	return l.write(e, r.ID, []any{r, over}, func() (idempotent.Record, bool, error) {
-		return l.Memory.Create(ctx, r, over, nil)
+	return l.write(e, r.ID, []any{r, over}, func() (driver.Record, bool, error) {
+		return l.Store.Create(ctx, r, over, nil)
 	})
 }
 
-func (l *ledger) Change(ctx context.Context, f idempotent.Fence, c idempotent.Change) (idempotent.Record, bool, error) {
+func (l *ledger) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	e, ok := c.With.(*entry)
-	if !ok || c.Status == idempotent.Absent && l.flaw != attachesAny {
-		return l.Memory.Change(ctx, f, c)
+	if !ok || c.Status == driver.Absent && l.flaw != attachesAny {
+		return l.Store.Change(ctx, f, c)
 	}
 	c.With = nil
-	return l.write(e, f.ID, []any{f, c}, func() (idempotent.Record, bool, error) {
-		return l.Memory.Change(ctx, f, c)
+	return l.write(e, f.ID, []any{f, c}, func() (driver.Record, bool, error) {
+		return l.Store.Change(ctx, f, c)
 	})
 }
 
@@ -140,11 +141,11 @@ func (l *ledger) Commit(_ context.Context, id string, with any) error {
 	if !ok {
 		return errors.New("nothing that the ledger knows")
 	}
-	_, _, err := l.write(e, id, nil, func() (idempotent.Record, bool, error) { return idempotent.Record{}, true, nil })
+	_, _, err := l.write(e, id, nil, func() (driver.Record, bool, error) { return driver.Record{}, true, nil })
 	return err
 }
 
-func (l *ledger) write(e *entry, id string, asked []any, record func() (idempotent.Record, bool, error)) (idempotent.Record, bool, error) {
+func (l *ledger) write(e *entry, id string, asked []any, record func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, a := range e.asked {
@@ -158,9 +159,9 @@ func (l *ledger) write(e *entry, id string, asked []any, record func() (idempote
 }
 
 // both writes the record first, and takes that back where the entry is refused.
-func (l *ledger) both(e *entry, id string, record func() (idempotent.Record, bool, error)) result {
+func (l *ledger) both(e *entry, id string, record func() (driver.Record, bool, error)) result {
 	if l.flaw == attachedFirst && e.refused {
-		return result{err: &idempotent.Rejected{Err: errRefused}}
+		return result{err: &driver.Rejected{Err: errRefused}}
 	}
 	if l.flaw == attachesAlone {
 		e.written++
@@ -172,7 +173,7 @@ func (l *ledger) both(e *entry, id string, record func() (idempotent.Record, boo
 	before.ID = id
 	r, ok, err := record()
 	if err != nil || !ok {
-		if l.flaw == forgetsAnswers && r.Owner == "alice" && r.Status == idempotent.Completed {
+		if l.flaw == forgetsAnswers && r.Owner == "alice" && r.Status == driver.Completed {
 			e.written++
 		}
 		return result{r, ok, err}
@@ -184,7 +185,7 @@ func (l *ledger) both(e *entry, id string, record func() (idempotent.Record, boo
 		return result{r, ok, nil}
 	}
 	if l.flaw == refusalWrites {
-		return result{err: &idempotent.Rejected{Err: errRefused}}
+		return result{err: &driver.Rejected{Err: errRefused}}
 	}
 	if err := l.Put(before); err != nil {
 		return result{err: err}
@@ -195,5 +196,5 @@ func (l *ledger) both(e *entry, id string, record func() (idempotent.Record, boo
 	case refusalUnnamed:
 		return result{err: errRefused}
 	}
-	return result{err: &idempotent.Rejected{Err: errRefused}}
+	return result{err: &driver.Rejected{Err: errRefused}}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A world is one record, two callers that follow the protocol, requests that
@@ -12,7 +12,7 @@ import (
 // by dropping one.
 type world struct {
 	id      string
-	item    idempotent.Record // by the model
+	item    driver.Record // by the model
 	now     time.Time
 	callers [2]caller
 	late    []write
@@ -21,10 +21,10 @@ type world struct {
 // caller is what one caller knows.
 type caller struct {
 	phase  phase
-	claims int               // tokens minted
-	met    idempotent.Record // last answer
-	asked  bool              // met is an answer
-	until  time.Time         // lease that the store has confirmed
+	claims int           // tokens minted
+	met    driver.Record // last answer
+	asked  bool          // met is an answer
+	until  time.Time     // lease that the store has confirmed
 }
 
 // phase is how far a caller has come.
@@ -120,7 +120,7 @@ func (w *world) moves() []move {
 // decides on what it knows, which may be long out of date.
 func (w *world) may(who int, o op) bool {
 	c := &w.callers[who]
-	running := c.met.Status == idempotent.InProgress
+	running := c.met.Status == driver.InProgress
 	switch o {
 	case opCreate:
 		// One that is leaving may begin anew, with another token.
@@ -132,9 +132,9 @@ func (w *world) may(who int, o op) bool {
 	case opComplete, opFail, opDelete, opKeep, opRefund:
 		return c.phase != idle
 	case opAdopt:
-		return c.phase == leaving && running && c.met.Owner == "" && c.met.Lease.Equal(idempotent.LeaseEnded)
+		return c.phase == leaving && running && c.met.Owner == "" && c.met.Lease.Equal(driver.LeaseEnded)
 	case opRecreate:
-		return c.phase == leaving && c.asked && c.met.Status == idempotent.Absent
+		return c.phase == leaving && c.asked && c.met.Status == driver.Absent
 	}
 	return false
 }
@@ -153,47 +153,47 @@ func (w *world) request(who int, o op) write {
 		c.phase, c.until = leaving, time.Time{}
 	}
 	out := write{who: who, op: o, over: w.now.Add(-skew)}
-	out.fence = idempotent.Fence{ID: w.id, Owner: token}
+	out.fence = driver.Fence{ID: w.id, Owner: token}
 	until := w.now.Add(lease)
 	switch o {
 	case opCreate:
-		out.record = idempotent.Record{ID: w.id, Status: idempotent.InProgress, Owner: token, Attempt: 1,
+		out.record = driver.Record{ID: w.id, Status: driver.InProgress, Owner: token, Attempt: 1,
 			Lease: until, Expires: until.Add(retention), Fingerprint: "fingerprint"}
 	case opTakeOver:
 		out.fence = fenceOf(c.met)
-		out.change = idempotent.Change{Owner: token, Lease: until, Expires: until.Add(retention), Fingerprint: "fingerprint"}
+		out.change = driver.Change{Owner: token, Lease: until, Expires: until.Add(retention), Fingerprint: "fingerprint"}
 	case opExtend:
 		until = until.Add(lease)
-		out.change = idempotent.Change{Lease: until, Expires: until.Add(retention)}
+		out.change = driver.Change{Lease: until, Expires: until.Add(retention)}
 	case opStep:
 		out.change = step("charge.1", token)
 	case opComplete, opAdopt, opRecreate:
-		out.change = idempotent.Change{Status: idempotent.Completed, Data: []byte(token), Expires: w.now.Add(retention)}
+		out.change = driver.Change{Status: driver.Completed, Data: []byte(token), Expires: w.now.Add(retention)}
 	case opFail:
-		out.change = idempotent.Change{Status: idempotent.Failed, Data: []byte("failed"), Expires: w.now.Add(retention)}
+		out.change = driver.Change{Status: driver.Failed, Data: []byte("failed"), Expires: w.now.Add(retention)}
 	case opDelete:
-		out.change = release(idempotent.ReleaseDelete)
+		out.change = release(driver.ReleaseDelete)
 	case opKeep:
-		out.change = release(idempotent.ReleaseKeep)
+		out.change = release(driver.ReleaseKeep)
 	case opRefund:
-		out.change = release(idempotent.ReleaseRefund)
+		out.change = release(driver.ReleaseRefund)
 	}
 	if o == opAdopt {
 		out.fence, out.change.Owner = fenceOf(c.met), token
 	}
 	if o == opRecreate {
 		out.over = time.Time{}
-		out.record = idempotent.Record{ID: w.id, Status: idempotent.Completed, Owner: token, Attempt: 1,
+		out.record = driver.Record{ID: w.id, Status: driver.Completed, Owner: token, Attempt: 1,
 			Data: out.change.Data, Expires: out.change.Expires}
 	}
 	return out
 }
 
 // learn is what a caller concludes from the answer to its request.
-func (w *world) learn(r write, item idempotent.Record, ok bool) {
+func (w *world) learn(r write, item driver.Record, ok bool) {
 	c := &w.callers[r.who]
 	c.met, c.asked = item, true
-	mine := item.Status == idempotent.InProgress && item.Owner == c.token(r.who)
+	mine := item.Status == driver.InProgress && item.Owner == c.token(r.who)
 	switch r.op {
 	case opCreate, opTakeOver, opExtend, opStep:
 		if mine && (ok || r.op != opStep) {

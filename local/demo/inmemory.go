@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // inMemory is the storm without anything but this process: as many executors
 // as there would be environments, on one in-memory store.
 func inMemory(ctx context.Context, tell *timeline) error {
 	tell.title("A storm: one payment of 12.99, sent %d times at once, in one process", requests)
-	store := idempotent.NewMemory(0)
+	store := memory.New(0)
 	var charges, created, conflicts, other atomic.Int64
 	pay := func(ctx context.Context) (string, error) {
 		charges.Add(1)

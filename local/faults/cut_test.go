@@ -16,6 +16,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -183,8 +184,8 @@ func (l *line) untilDone(t *testing.T, what string, do func() (string, error)) s
 func (l *line) plantLapsed(t *testing.T, id string) {
 	t.Helper()
 	now := time.Now()
-	_, ok, err := l.direct.Create(t.Context(), idempotent.Record{
-		ID: id, Status: idempotent.InProgress, Owner: "dead", Attempt: 1,
+	_, ok, err := l.direct.Create(t.Context(), driver.Record{
+		ID: id, Status: driver.InProgress, Owner: "dead", Attempt: 1,
 		Lease: now.Add(-time.Minute), Expires: now.Add(time.Hour),
 	}, time.Time{}, nil)
 	if err != nil || !ok {

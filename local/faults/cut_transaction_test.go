@@ -17,6 +17,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A transfer between two accounts, whose every request meets the faults in
@@ -120,7 +121,7 @@ func (tr transfer) agrees(what string, key idempotent.Key) {
 		tr.t.Fatal(err)
 	}
 	from, to := tr.balance(tr.from), tr.balance(tr.to)
-	if from != -to || to > 1 || to == 0 && r.Status == idempotent.Completed || to == 1 && r.Status != idempotent.Completed {
+	if from != -to || to > 1 || to == 0 && r.Status == driver.Completed || to == 1 && r.Status != driver.Completed {
 		tr.t.Errorf("%s: balances %d and %d, and the record is %q", what, from, to, r.Status)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A transaction that arrives when its owner has lost the record writes nothing
@@ -25,36 +25,36 @@ func TestLateTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	taken := idempotent.Change{Owner: "successor", Lease: now.Add(time.Hour), Expires: now.Add(2 * time.Hour)}
-	for name, lose := range map[string]idempotent.Change{
+	taken := driver.Change{Owner: "successor", Lease: now.Add(time.Hour), Expires: now.Add(2 * time.Hour)}
+	for name, lose := range map[string]driver.Change{
 		"taken over": taken,
-		"kept":       {Release: idempotent.ReleaseKeep},
-		"refunded":   {Release: idempotent.ReleaseRefund},
-		"deleted":    {Release: idempotent.ReleaseDelete},
-		"completed":  {Status: idempotent.Completed, Data: []byte("1")},
+		"kept":       {Release: driver.ReleaseKeep},
+		"refunded":   {Release: driver.ReleaseRefund},
+		"deleted":    {Release: driver.ReleaseDelete},
+		"completed":  {Status: driver.Completed, Data: []byte("1")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := "late#" + rand.Text()
 			tr := transfer{l, t, "from-" + rand.Text(), "to-" + rand.Text()}
-			fence := idempotent.Fence{ID: id, Owner: "zombie", Attempt: 1, Lease: now.Add(time.Minute)}
-			claim := idempotent.Record{ID: id, Status: idempotent.InProgress, Owner: fence.Owner, Attempt: 1, Lease: fence.Lease, Expires: now.Add(time.Hour)}
+			fence := driver.Fence{ID: id, Owner: "zombie", Attempt: 1, Lease: now.Add(time.Minute)}
+			claim := driver.Record{ID: id, Status: driver.InProgress, Owner: fence.Owner, Attempt: 1, Lease: fence.Lease, Expires: now.Add(time.Hour)}
 			if _, ok, err := l.direct.Create(t.Context(), claim, time.Time{}, nil); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 			tx := new(dynamo.Tx)
 			tx.Update(l.table, map[string]string{"id": tr.to}, expression.Add(expression.Name("balance"), expression.Value(1)))
-			if _, err := tx.Seal(); err != nil {
+			if _, err := tx.Freeze(); err != nil {
 				t.Fatal(err)
 			}
 			type result struct {
-				met idempotent.Record
+				met driver.Record
 				ok  bool
 				err error
 			}
 			late := l.holdNext()
 			done := make(chan result, 1)
 			go func() {
-				met, ok, err := slow.Change(t.Context(), fence, idempotent.Change{Status: idempotent.Completed, Data: []byte("2"), With: tx})
+				met, ok, err := slow.Change(t.Context(), fence, driver.Change{Status: driver.Completed, Data: []byte("2"), With: tx})
 				done <- result{met, ok, err}
 			}()
 			late.await(t)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // The digits in an error text are enough to find the record, with or without
@@ -40,7 +41,7 @@ func TestRecordIsFoundByTheDigitsOfAnError(t *testing.T) {
 	s.refused(codeNoRecord, "no record of operation refund", "inspect", "--operation", "refund", digits[1])
 	s.refused(codeNoRecord, "give its --operation", "inspect", "0123456789ab")
 	s.ok("release", digits[1], "--yes")
-	if r := s.stored(id); !r.Lease.Equal(idempotent.LeaseEnded) || r.Refunds != 1 {
+	if r := s.stored(id); !r.Lease.Equal(driver.LeaseEnded) || r.Refunds != 1 {
 		t.Errorf("released: %+v", r)
 	}
 }

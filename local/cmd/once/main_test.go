@@ -17,6 +17,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -134,8 +135,8 @@ func (s *scene) put(item map[string]types.AttributeValue) {
 // claimed writes the record of a claim by owner, whose lease ends at the time.
 func (s *scene) claimed(id, owner string, lease time.Time) {
 	s.Helper()
-	r := idempotent.Record{
-		ID: id, Status: idempotent.InProgress, Owner: owner, Attempt: 1, Lease: lease,
+	r := driver.Record{
+		ID: id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
 		Expires: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), Fingerprint: "f1",
 	}
 	if _, ok, err := s.store.Create(s.Context(), r, time.Time{}, nil); !ok || err != nil {
@@ -143,7 +144,7 @@ func (s *scene) claimed(id, owner string, lease time.Time) {
 	}
 }
 
-func (s *scene) stored(id string) idempotent.Record {
+func (s *scene) stored(id string) driver.Record {
 	s.Helper()
 	r, err := s.store.Get(s.Context(), id)
 	if err != nil {

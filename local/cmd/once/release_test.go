@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // One release is one more run, and not two.
@@ -80,7 +81,7 @@ func TestReleaseAfterACrash(t *testing.T) {
 	s.claimed("pay#crashed", "dead", time.Now().Add(-time.Hour))
 	s.ok("release", "pay#crashed", "--yes")
 	r := s.stored("pay#crashed")
-	if r.Owner != "" || !r.Lease.Equal(idempotent.LeaseEnded) || r.Attempt != 1 || r.Used() != 0 || r.Fingerprint != "f1" {
+	if r.Owner != "" || !r.Lease.Equal(driver.LeaseEnded) || r.Attempt != 1 || r.Used() != 0 || r.Fingerprint != "f1" {
 		t.Errorf("the record is %+v", r)
 	}
 }
@@ -127,7 +128,7 @@ func TestAResolvedOwnerGetsTheAnswer(t *testing.T) {
 func TestStepsAreKept(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "dead", time.Now().Add(-time.Hour))
-	if _, ok, err := s.store.Change(t.Context(), idempotent.Fence{ID: "pay#1", Owner: "dead"}, idempotent.Change{Steps: map[string][]byte{"reserve": []byte("1")}}); !ok || err != nil {
+	if _, ok, err := s.store.Change(t.Context(), driver.Fence{ID: "pay#1", Owner: "dead"}, driver.Change{Steps: map[string][]byte{"reserve": []byte("1")}}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	s.refused(codeRefused, "1 finished steps", "release", "pay#1", "--delete", "--yes")
@@ -136,7 +137,7 @@ func TestStepsAreKept(t *testing.T) {
 		t.Errorf("the steps are %v", r.Steps)
 	}
 	s.ok("resolve", "pay#1", "--retention", "24h", "--completed", "--no-result", "--yes")
-	if r := s.stored("pay#1"); len(r.Steps) != 0 || r.Status != idempotent.Completed {
+	if r := s.stored("pay#1"); len(r.Steps) != 0 || r.Status != driver.Completed {
 		t.Errorf("the record is %+v", r)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -106,12 +106,12 @@ func TestStoredFormsOfResults(t *testing.T) {
 	s := newScene(t)
 	far := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
 	long := `"` + strings.Repeat("x", 5000) + `"`
-	for id, r := range map[string]idempotent.Record{
+	for id, r := range map[string]driver.Record{
 		"pay#long":   {Data: []byte(long)},
 		"pay#lost":   {Unavailable: "it was too large"},
 		"pay#binary": {Data: []byte{0xff, 1}},
 	} {
-		r.ID, r.Status, r.Expires = id, idempotent.Completed, far
+		r.ID, r.Status, r.Expires = id, driver.Completed, far
 		if _, ok, err := s.store.Create(t.Context(), r, time.Time{}, nil); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -132,12 +132,12 @@ func TestEnclosedResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	far := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
-	for id, r := range map[string]idempotent.Record{
+	for id, r := range map[string]driver.Record{
 		"pay#elsewhere": {Payload: "1:10485760:once/0f3a"},
 		"pay#sealed":    {Data: sealed},
 		"pay#forged":    {Payload: "\x1b[2J"},
 	} {
-		r.ID, r.Status, r.Expires = id, idempotent.Completed, far
+		r.ID, r.Status, r.Expires = id, driver.Completed, far
 		if _, ok, err := s.store.Create(t.Context(), r, time.Time{}, nil); !ok || err != nil {
 			t.Fatal(ok, err)
 		}

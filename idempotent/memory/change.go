@@ -1,66 +1,48 @@
-package idempotent
+package memory
 
 import (
 	"bytes"
 	"context"
 	"maps"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Change implements [Store].
-func (m *Memory) Change(ctx context.Context, f Fence, c Change) (Record, bool, error) {
+// Change implements [driver.Store].
+func (m *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if err := refuse(ctx, c.With); err != nil {
-		return Record{}, false, err
+		return driver.Record{}, false, err
 	}
 	if err := c.Validate(f); err != nil {
-		return Record{}, false, err
+		return driver.Record{}, false, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.records[f.ID]
 	if e == nil {
-		return Record{}, false, nil
+		return driver.Record{}, false, nil
 	}
-	if !holds(e.rec, f, c) {
+	if !f.Holds(e.rec, c) {
 		return lend(e.rec), false, nil
 	}
-	if c.Release == ReleaseDelete {
+	if c.Release == driver.ReleaseDelete {
 		m.remove(f.ID)
-		return Record{}, true, nil
+		return driver.Record{}, true, nil
 	}
 	r := apply(e.rec, c)
 	// There is a record under this id, so room is not asked for.
 	if err := m.put(r, time.Time{}); err != nil {
-		return Record{}, false, err
+		return driver.Record{}, false, err
 	}
 	return lend(r), true, nil
 }
 
-func holds(r Record, f Fence, c Change) bool {
-	if r.Status != InProgress || r.Owner != f.Owner {
-		return false
-	}
-	switch {
-	case c.Owner != "":
-		return r.Attempt == f.Attempt && sameLease(r.Lease, f.Lease)
-	case !c.Lease.IsZero():
-		return !r.Lease.IsZero() && r.Lease.UnixMilli() < c.Lease.UnixMilli()
-	case c.Release == ReleaseDelete:
-		return len(r.Steps) == 0
-	}
-	return true
-}
-
-// sameLease also tells an absent lease from an ended one.
-func sameLease(a, b time.Time) bool {
-	return a.IsZero() == b.IsZero() && a.UnixMilli() == b.UnixMilli()
-}
-
-func apply(r Record, c Change) Record {
+func apply(r driver.Record, c driver.Change) driver.Record {
 	if c.Owner != "" {
 		r.Owner = c.Owner
 	}
-	if c.Owner != "" && c.Status == Absent {
+	if c.Owner != "" && c.Status == driver.Absent {
 		r.Attempt = max(r.Attempt, 1) + 1
 		if r.Steps == nil {
 			r.Steps = map[string][]byte{}
@@ -78,14 +60,14 @@ func apply(r Record, c Change) Record {
 	if len(c.Steps) > 0 {
 		r.Steps = withSteps(r.Steps, c.Steps)
 	}
-	if c.Status != Absent {
+	if c.Status != driver.Absent {
 		r.Status, r.Data, r.Payload, r.Unavailable = c.Status, bytes.Clone(c.Data), c.Payload, c.Unavailable
 		r.Steps, r.Lease = nil, time.Time{}
 	}
 	if c.Release != 0 {
-		r.Owner, r.Lease = "", LeaseEnded
+		r.Owner, r.Lease = "", driver.LeaseEnded
 	}
-	if c.Release == ReleaseRefund {
+	if c.Release == driver.ReleaseRefund {
 		r.Refunds++
 	}
 	return r

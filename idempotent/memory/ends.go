@@ -1,22 +1,26 @@
-package idempotent
+package memory
 
-import "math"
+import (
+	"math"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
 
 // entry is a record and its place in the heap of ends.
 type entry struct {
-	rec Record
+	rec driver.Record
 	end int64
 	pos int
 }
 
 // endOf is the first millisecond at which Record.Over holds.
-func endOf(r Record) int64 {
+func endOf(r driver.Record) int64 {
 	const never = math.MaxInt64
 	if r.Expires.IsZero() || r.Expires.Unix() >= never/1000-1 {
 		return never
 	}
 	end := (r.Expires.Unix() + 1) * 1000
-	if r.Status == InProgress && !r.Lease.IsZero() {
+	if r.Status == driver.InProgress && !r.Lease.IsZero() {
 		end = max(end, r.Lease.UnixMilli()+1)
 	}
 	return end

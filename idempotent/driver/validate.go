@@ -1,10 +1,10 @@
-package idempotent
+package driver
 
 import "fmt"
 
-// Validate reports why r cannot be given to [Store.Create]. Stores call it
-// before they write: a record that no reading of the protocol can produce is
-// a bug of the caller, and DynamoDB would store it without a word.
+// Validate returns an [*InvalidWriteError] if r is not a record that
+// [Store.Create] accepts. Stores call it before they write: DynamoDB would
+// store a wrong record without an error.
 func (r Record) Validate() error {
 	switch r.Status {
 	case InProgress, Completed, Failed:
@@ -22,9 +22,9 @@ func (r Record) Validate() error {
 	return nil
 }
 
-// Validate reports why c cannot be written under f. Stores call it before
-// they write: DynamoDB would refuse some of these (a path that is both set
-// and removed) and quietly carry out others.
+// Validate returns an [*InvalidWriteError] if the protocol does not make the
+// change c under the fence f. Stores call it before they write: DynamoDB would
+// refuse some of these changes and carry out others.
 func (c Change) Validate(f Fence) error {
 	if f.ID == "" {
 		return &InvalidWriteError{Reason: emptyID}
@@ -86,7 +86,7 @@ func (c Change) validateSteps() error {
 	return nil
 }
 
-// results counts the forms in which a record has its result.
+// results returns how many of the three forms of a result are set.
 func results(data []byte, payload, unavailable string) int {
 	n := 0
 	for _, is := range [...]bool{data != nil, payload != "", unavailable != ""} {
@@ -102,8 +102,8 @@ const (
 	manyResults = "a record has either data, or a reference to it, or a reason why it is unavailable"
 )
 
-// InvalidWriteError, for authors of stores, reports a write that the protocol
-// does not make. Nothing was written. The code of the caller has to change.
+// An InvalidWriteError reports a write that the protocol does not make. Nothing
+// was written. The caller has to be corrected.
 type InvalidWriteError struct{ Reason string }
 
 func (e *InvalidWriteError) Error() string { return "idempotent: invalid write: " + e.Reason }

@@ -1,4 +1,4 @@
-package idempotent_test
+package memory_test
 
 import (
 	"errors"
@@ -8,16 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/storetest"
 )
 
 func TestMemory(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.Harness {
-		m := idempotent.NewMemory(0)
+		m := memory.New(0)
 		return storetest.Harness{
 			Store: m,
-			Plant: func(t *testing.T, r idempotent.Record) {
+			Plant: func(t *testing.T, r driver.Record) {
 				if err := m.Put(r); err != nil {
 					t.Fatal(err)
 				}
@@ -30,12 +31,12 @@ func TestMemory(t *testing.T) {
 
 var noon = time.Date(2100, 1, 1, 12, 0, 0, 0, time.UTC)
 
-func held(id string, expires time.Time) idempotent.Record {
-	return idempotent.Record{ID: id, Status: idempotent.InProgress, Owner: "owner of " + id, Attempt: 1,
+func held(id string, expires time.Time) driver.Record {
+	return driver.Record{ID: id, Status: driver.InProgress, Owner: "owner of " + id, Attempt: 1,
 		Lease: noon, Expires: expires}
 }
 
-func create(t *testing.T, m *idempotent.Memory, r idempotent.Record, over time.Time) error {
+func create(t *testing.T, m *memory.Store, r driver.Record, over time.Time) error {
 	t.Helper()
 	met, ok, err := m.Create(t.Context(), r, over, nil)
 	if err == nil && !ok {
@@ -44,7 +45,7 @@ func create(t *testing.T, m *idempotent.Memory, r idempotent.Record, over time.T
 	return err
 }
 
-func status(t *testing.T, m *idempotent.Memory, id string) idempotent.Status {
+func status(t *testing.T, m *memory.Store, id string) driver.Status {
 	t.Helper()
 	r, err := m.Get(t.Context(), id)
 	if err != nil {
@@ -54,15 +55,15 @@ func status(t *testing.T, m *idempotent.Memory, id string) idempotent.Status {
 }
 
 func TestMemoryFull(t *testing.T) {
-	m := idempotent.NewMemory(3)
+	m := memory.New(3)
 	for i, id := range []string{"a", "b", "c"} {
 		if err := create(t, m, held(id, noon.Add(time.Duration(i)*time.Hour)), noon); err != nil {
 			t.Fatal(err)
 		}
 	}
 	err := create(t, m, held("d", noon.Add(time.Hour)), noon)
-	var full *idempotent.MemoryFullError
-	if !errors.As(err, &full) || full.Limit != 3 || !errors.Is(err, idempotent.ErrUnavailable) {
+	var full *memory.FullError
+	if !errors.As(err, &full) || full.Limit != 3 || !errors.Is(err, driver.ErrUnavailable) {
 		t.Fatalf("error %v; want a *MemoryFullError for 3 records that wraps ErrUnavailable", err)
 	}
 	if !strings.Contains(err.Error(), "3") {
@@ -78,10 +79,10 @@ func TestMemoryFull(t *testing.T) {
 }
 
 func TestMemoryDropsOnlyWhatIsOver(t *testing.T) {
-	m := idempotent.NewMemory(3)
+	m := memory.New(3)
 	beating := held("beating", noon.Add(-time.Hour))
 	beating.Lease = noon.Add(time.Hour)
-	for _, r := range []idempotent.Record{
+	for _, r := range []driver.Record{
 		beating,
 		held("live", noon.Add(time.Hour)),
 		held("over", noon.Add(-time.Second)),
@@ -96,8 +97,8 @@ func TestMemoryDropsOnlyWhatIsOver(t *testing.T) {
 	if err := create(t, m, held("new", noon.Add(time.Hour)), noon.Add(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[string]idempotent.Status{
-		"beating": idempotent.InProgress, "live": idempotent.InProgress, "new": idempotent.InProgress, "over": idempotent.Absent,
+	for id, want := range map[string]driver.Status{
+		"beating": driver.InProgress, "live": driver.InProgress, "new": driver.InProgress, "over": driver.Absent,
 	} {
 		if got := status(t, m, id); got != want {
 			t.Errorf("%s is %q; want %q", id, got, want)
@@ -107,17 +108,17 @@ func TestMemoryDropsOnlyWhatIsOver(t *testing.T) {
 
 // A change may move the end of a record in either direction.
 func TestMemoryFollowsChangesOfTheEnd(t *testing.T) {
-	m := idempotent.NewMemory(2)
+	m := memory.New(2)
 	for _, id := range []string{"extended", "finished"} {
 		if err := create(t, m, held(id, noon.Add(time.Hour)), noon); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for id, c := range map[string]idempotent.Change{
+	for id, c := range map[string]driver.Change{
 		"extended": {Lease: noon.Add(4 * time.Hour), Expires: noon.Add(5 * time.Hour)},
-		"finished": {Status: idempotent.Completed, Expires: noon.Add(time.Minute)},
+		"finished": {Status: driver.Completed, Expires: noon.Add(time.Minute)},
 	} {
-		if _, ok, err := m.Change(t.Context(), idempotent.Fence{ID: id, Owner: "owner of " + id}, c); !ok || err != nil {
+		if _, ok, err := m.Change(t.Context(), driver.Fence{ID: id, Owner: "owner of " + id}, c); !ok || err != nil {
 			t.Fatalf("%s: ok %v, error %v", id, ok, err)
 		}
 	}
@@ -125,7 +126,7 @@ func TestMemoryFollowsChangesOfTheEnd(t *testing.T) {
 	if err := create(t, m, held("new", noon.Add(9*time.Hour)), over); err != nil {
 		t.Fatal(err)
 	}
-	if got := status(t, m, "finished"); got != idempotent.Absent {
+	if got := status(t, m, "finished"); got != driver.Absent {
 		t.Errorf("the finished record is %q", got)
 	}
 	if err := create(t, m, held("more", noon.Add(9*time.Hour)), noon.Add(4*time.Hour)); err == nil {
@@ -135,7 +136,7 @@ func TestMemoryFollowsChangesOfTheEnd(t *testing.T) {
 
 func TestMemoryStaysBounded(t *testing.T) {
 	const limit, callers, each = 50, 8, 2000
-	m := idempotent.NewMemory(limit)
+	m := memory.New(limit)
 	var done sync.WaitGroup
 	for caller := range callers {
 		done.Go(func() {
@@ -143,7 +144,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 				at := noon.Add(time.Duration(i) * time.Minute)
 				r := held(fmt.Sprint(caller, "/", i), at)
 				r.Lease = at
-				var full *idempotent.MemoryFullError
+				var full *memory.FullError
 				if _, _, err := m.Create(t.Context(), r, at, nil); err != nil && !errors.As(err, &full) {
 					t.Error(err)
 				}
@@ -154,7 +155,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 	var stored int
 	for caller := range callers {
 		for i := range each {
-			if status(t, m, fmt.Sprint(caller, "/", i)) != idempotent.Absent {
+			if status(t, m, fmt.Sprint(caller, "/", i)) != driver.Absent {
 				stored++
 			}
 		}
@@ -166,10 +167,10 @@ func TestMemoryStaysBounded(t *testing.T) {
 
 // The benchmark of the core is measured against this store.
 func TestMemoryDuplicateAllocatesNothing(t *testing.T) {
-	m := idempotent.NewMemory(0)
+	m := memory.New(0)
 	done := held("a", noon.Add(time.Hour))
-	done.Status, done.Data = idempotent.Completed, []byte(`{"id":1}`)
-	for _, r := range []idempotent.Record{done, held("b", noon.Add(time.Hour))} {
+	done.Status, done.Data = driver.Completed, []byte(`{"id":1}`)
+	for _, r := range []driver.Record{done, held("b", noon.Add(time.Hour))} {
 		if err := create(t, m, r, noon); err != nil {
 			t.Fatal(err)
 		}
@@ -184,9 +185,9 @@ func TestMemoryDuplicateAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkMemoryDuplicate(b *testing.B) {
-	m := idempotent.NewMemory(0)
+	m := memory.New(0)
 	r := held("a", noon.Add(time.Hour))
-	r.Status, r.Data = idempotent.Completed, []byte(`{"id":1}`)
+	r.Status, r.Data = driver.Completed, []byte(`{"id":1}`)
 	if err := m.Put(r); err != nil {
 		b.Fatal(err)
 	}
@@ -200,12 +201,12 @@ func BenchmarkMemoryDuplicate(b *testing.B) {
 
 // A store at its limit makes room in every call.
 func BenchmarkMemoryFull(b *testing.B) {
-	m := idempotent.NewMemory(0)
+	m := memory.New(0)
 	b.ReportAllocs()
 	var i int
 	for b.Loop() {
 		at := noon.Add(time.Duration(i) * time.Second)
-		r := held(fmt.Sprint(i), at.Add(idempotent.DefaultMemoryLimit*time.Second/2))
+		r := held(fmt.Sprint(i), at.Add(memory.DefaultLimit*time.Second/2))
 		i++
 		if _, ok, err := m.Create(b.Context(), r, at, nil); !ok || err != nil {
 			b.Fatal(ok, err)

@@ -1,4 +1,4 @@
-package idempotent
+package memory
 
 import (
 	"bytes"
@@ -8,13 +8,15 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// DefaultMemoryLimit is the number of records that a [Memory] keeps unless
+// DefaultMemoryLimit is the number of records that a [Store] keeps unless
 // it is told otherwise.
-const DefaultMemoryLimit = 100_000
+const DefaultLimit = 100_000
 
-// Memory is a [Store] in the memory of one process. It protects that process
+// Memory is a [driver.Store] in the memory of one process. It protects that process
 // only: another instance of the same function, or this one after a restart,
 // knows nothing of its records. Use it in tests, on a laptop, and where a
 // repetition on another machine does no harm. It has no transactions: a handler
@@ -23,12 +25,12 @@ const DefaultMemoryLimit = 100_000
 // It has no clock: all times are those that callers pass. It holds a bounded
 // number of records, whatever their size. Being full, it drops a record that
 // is over by the caller's time; where there is none it refuses, with a
-// [*MemoryFullError], and never forgets a record that still counts.
+// [*FullError], and never forgets a record that still counts.
 //
 // What is passed in is copied. What is returned shares the bytes of Data and
 // of steps with the store, so that a replay copies nothing: callers must not
 // modify them.
-type Memory struct {
+type Store struct {
 	limit   int
 	mu      sync.Mutex
 	records map[string]*entry
@@ -36,81 +38,81 @@ type Memory struct {
 }
 
 // NewMemory returns an empty store for at most limit records. A limit of 0,
-// or less, stands for [DefaultMemoryLimit].
-func NewMemory(limit int) *Memory {
+// or less, stands for [DefaultLimit].
+func New(limit int) *Store {
 	if limit <= 0 {
-		limit = DefaultMemoryLimit
+		limit = DefaultLimit
 	}
-	return &Memory{limit: limit, records: make(map[string]*entry)}
+	return &Store{limit: limit, records: make(map[string]*entry)}
 }
 
-// MemoryFullError is the error of a [Memory] that has no room for one more
-// record. It wraps [ErrUnavailable].
-type MemoryFullError struct{ Limit int }
+// MemoryFullError is the error of a [Store] that has no room for one more
+// record. It wraps [driver.ErrUnavailable].
+type FullError struct{ Limit int }
 
-func (e *MemoryFullError) Error() string {
+func (e *FullError) Error() string {
 	return fmt.Sprintf("idempotent: the in-memory store is full: %d live records", e.Limit)
 }
 
-// Unwrap gives [ErrUnavailable]: room comes back with time.
-func (e *MemoryFullError) Unwrap() error { return ErrUnavailable }
+// Unwrap gives [driver.ErrUnavailable]: room comes back with time.
+func (e *FullError) Unwrap() error { return driver.ErrUnavailable }
 
-// Create implements [Store].
-func (m *Memory) Create(ctx context.Context, r Record, over time.Time, with any) (Record, bool, error) {
+// Create implements [driver.Store].
+func (m *Store) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	if err := refuse(ctx, with); err != nil {
-		return Record{}, false, err
+		return driver.Record{}, false, err
 	}
 	if err := r.Validate(); err != nil {
-		return Record{}, false, err
+		return driver.Record{}, false, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e := m.records[r.ID]; e != nil && (over.IsZero() || !e.rec.Over(over)) {
+	if e := m.records[r.ID]; e != nil && (over.IsZero() || !e.rec.Expired(over)) {
 		return lend(e.rec), false, nil
 	}
-	if r.Status == InProgress {
+	if r.Status == driver.InProgress {
 		r.Steps = map[string][]byte{}
 	}
 	r = keep(r)
 	if err := m.put(r, over); err != nil {
-		return Record{}, false, err
+		return driver.Record{}, false, err
 	}
 	return lend(r), true, nil
 }
 
-// Get implements [Store].
-func (m *Memory) Get(ctx context.Context, id string) (Record, error) {
+// Get implements [driver.Store].
+func (m *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 	if err := refuse(ctx, nil); err != nil {
-		return Record{}, err
+		return driver.Record{}, err
 	}
 	if id == "" {
-		return Record{}, &InvalidWriteError{Reason: emptyID}
+		return driver.Record{}, &driver.InvalidWriteError{Reason: "a record needs an id"}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e := m.records[id]; e != nil {
 		return lend(e.rec), nil
 	}
-	return Record{}, nil
+	return driver.Record{}, nil
 }
 
-// Put stores r as it is, whatever was there; an [Absent] one removes the
+// Put stores r as it is, whatever was there; an [driver.Absent] one removes the
 // record. No protocol write does that: it is for tests, which plant with it
 // what another library would have written.
-func (m *Memory) Put(r Record) error {
+func (m *Store) Put(r driver.Record) error {
 	if r.ID == "" {
-		return &InvalidWriteError{Reason: emptyID}
+		return &driver.InvalidWriteError{Reason: "a record needs an id"}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r.Status == Absent {
+	if r.Status == driver.Absent {
 		m.remove(r.ID)
 		return nil
 	}
 	return m.put(keep(r), time.Time{})
 }
 
-func (m *Memory) put(r Record, over time.Time) error {
+func (m *Store) put(r driver.Record, over time.Time) error {
 	if e := m.records[r.ID]; e != nil {
 		e.rec, e.end = r, endOf(r)
 		heap.Fix(&m.byEnd, e.pos)
@@ -120,7 +122,7 @@ func (m *Memory) put(r Record, over time.Time) error {
 		// One is enough, and a sweep of all would stall every caller.
 		first := m.byEnd[0]
 		if first.end > over.UnixMilli() {
-			return &MemoryFullError{Limit: m.limit}
+			return &FullError{Limit: m.limit}
 		}
 		m.remove(first.rec.ID)
 	}
@@ -130,7 +132,7 @@ func (m *Memory) put(r Record, over time.Time) error {
 	return nil
 }
 
-func (m *Memory) remove(id string) {
+func (m *Store) remove(id string) {
 	if e := m.records[id]; e != nil {
 		heap.Remove(&m.byEnd, e.pos)
 		delete(m.records, id)
@@ -139,14 +141,14 @@ func (m *Memory) remove(id string) {
 
 func refuse(ctx context.Context, with any) error {
 	if with != nil {
-		return &InvalidWriteError{Reason: fmt.Sprintf("the in-memory store cannot commit a %T together with a record", with)}
+		return &driver.InvalidWriteError{Reason: fmt.Sprintf("the in-memory store cannot commit a %T together with a record", with)}
 	}
 	return ctx.Err()
 }
 
 // keep copies what the caller may go on to modify, and rounds times as the
 // numbers of a DynamoDB item are.
-func keep(r Record) Record {
+func keep(r driver.Record) driver.Record {
 	r.Data = bytes.Clone(r.Data)
 	r.Lease, r.Expires = wholeMillis(r.Lease), wholeSeconds(r.Expires)
 	steps := r.Steps
@@ -161,7 +163,7 @@ func keep(r Record) Record {
 
 // lend gives out a record. No steps and none yet look the same outside, and
 // so a claim that meets a claim allocates nothing.
-func lend(r Record) Record {
+func lend(r driver.Record) driver.Record {
 	if len(r.Steps) == 0 {
 		r.Steps = nil
 		return r

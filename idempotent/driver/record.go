@@ -1,0 +1,85 @@
+package driver
+
+import "time"
+
+// A Status is the state of a record.
+type Status string
+
+// The states of a record. Powertools for AWS Lambda writes INPROGRESS and
+// COMPLETED too; it has no FAILED.
+const (
+	Absent     Status = "" // no record
+	InProgress Status = "INPROGRESS"
+	Completed  Status = "COMPLETED"
+	Failed     Status = "FAILED"
+)
+
+// A Record is what a store keeps for one key.
+type Record struct {
+	ID     string
+	Status Status
+
+	// Owner is the token of the claim that owns the record. Every later write
+	// of that claim is fenced by it. "" is absent: the record was released, or
+	// another library wrote it.
+	Owner string
+	// Attempt is 1 for the first owner and one more at each takeover. 0 is
+	// absent: another library wrote the record.
+	Attempt int64
+	// Refunds is the number of attempts that do not count.
+	Refunds int64
+
+	// Lease is the time until which the owner may run, in whole
+	// milliseconds. The zero time is absent; [LeaseEnded] is ended.
+	Lease time.Time
+	// Expires is the end of the retention, in whole seconds. The zero time
+	// is absent: the record stays for ever.
+	Expires time.Time
+
+	// Fingerprint of the payload; "" is absent.
+	Fingerprint string
+
+	// Data is the encoded result of a completed record, or the encoded error
+	// of a failed one. nil is absent, which differs from empty: for a call with
+	// a result, an absent result is an error.
+	Data []byte
+	// Payload is the reference of data in a payload store. "" is absent.
+	Payload string
+	// Unavailable is the reason why a finished record has neither, although
+	// the work was done: the result was too large, or encoding it failed. A
+	// record has at most one of the three.
+	Unavailable string
+	// Steps holds the encoded results of finished steps.
+	Steps map[string][]byte
+}
+
+// LeaseEnded is the Lease of a record that was released and not deleted.
+var LeaseEnded = time.UnixMilli(0)
+
+// Expired reports whether the retention of the record ended before cutoff and,
+// if the record is in progress, its lease too. The cutoff is the caller's time
+// less its clock skew. A long heartbeat may extend a lease past the retention:
+// a record under a live lease never expires.
+//
+// Retention is compared in whole seconds and leases in whole milliseconds,
+// both strictly, as in a DynamoDB condition on the stored numbers.
+func (r Record) Expired(cutoff time.Time) bool {
+	if r.Status == Absent {
+		return true
+	}
+	if r.Expires.IsZero() || r.Expires.Unix() >= cutoff.Unix() {
+		return false
+	}
+	return r.Status != InProgress || r.Lease.IsZero() || r.Lapsed(cutoff)
+}
+
+// Lapsed reports whether the lease ended before cutoff, the caller's time less
+// its clock skew. A record without a lease never lapses.
+func (r Record) Lapsed(cutoff time.Time) bool {
+	return !r.Lease.IsZero() && r.Lease.UnixMilli() < cutoff.UnixMilli()
+}
+
+// Used returns the number of attempts that count against Config.MaxAttempts.
+func (r Record) Used() int64 {
+	return max(r.Attempt, 1) - r.Refunds
+}

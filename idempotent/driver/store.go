@@ -1,0 +1,122 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Store keeps records. Every method is safe for concurrent use.
+//
+// An error that wraps [ErrUnavailable] reports that the store could not be
+// reached or was too busy, so that another try may succeed. Of these, errors
+// that come from its load alone wrap [ErrThrottled]. Any other error reports
+// that the store refused the write and would refuse it again.
+type Store interface {
+	// Create writes r if there is no record with its ID, or one for which
+	// Record.Expired(cutoff) holds. With a zero cutoff it writes only if there
+	// is none. Create returns the record as written or, with ok false, the
+	// record that it met. An in-progress record is written with an empty set
+	// of steps. The store commits with, if it is not nil, together with r.
+	Create(ctx context.Context, r Record, cutoff time.Time, with any) (_ Record, ok bool, err error)
+
+	// Change applies c to the record named by f if the fence holds. It never
+	// creates a record. A takeover returns the whole record; any other change
+	// at least the fields that it set. With ok false, Change returns the
+	// record that it met, or the zero Record if there is none.
+	Change(ctx context.Context, f Fence, c Change) (_ Record, ok bool, err error)
+
+	// Get returns a record, read with strong consistency, or the zero Record
+	// and a nil error if there is none. It returns expired records too.
+	Get(ctx context.Context, id string) (Record, error)
+}
+
+// A Change is one fenced write. Its fields are applied together; a field with
+// its zero value leaves the stored one unchanged.
+//
+// The protocol uses these combinations, and a store must support them:
+//
+//	take over        Owner, Lease, Expires [, Fingerprint]
+//	extend           Lease, Expires
+//	step             Steps
+//	complete, fail   Status, Data, Payload or Unavailable, Expires
+//	adopt and finish Owner, Status, Data, Payload or Unavailable, Expires [, Fingerprint]
+//	release          Release
+type Change struct {
+	// Owner is the new owner. Without Status, the change is a takeover:
+	// Attempt becomes the stored one (1 if absent) plus 1, absent Steps become
+	// an empty set, and stored steps stay.
+	Owner string
+	// Lease is in whole milliseconds. Without Owner, the change also requires
+	// that the stored lease is earlier: a delayed heartbeat never shortens a
+	// lease.
+	Lease time.Time
+	// Expires is in whole seconds. The store writes it as it is.
+	Expires time.Time
+	// Steps are added to the stored ones, never together with Lease.
+	Steps map[string][]byte
+	// Fingerprint is written if none is stored.
+	Fingerprint string
+	// Status is Completed or Failed: the change finishes the record, and
+	// removes its Steps and Lease.
+	Status Status
+	// Data, Payload and Unavailable are as in Record. A store with no room
+	// for Data writes Unavailable instead, and returns the record so: the work
+	// is done, and must not run again because its result does not fit.
+	Data        []byte
+	Payload     string
+	Unavailable string
+	// Release releases the record without a result.
+	Release Release
+	// With holds writes that only this store understands. They are committed
+	// together with the change. A store returns an error for a type that it
+	// does not know.
+	With any
+}
+
+// A Release is a way to release a record.
+type Release uint8
+
+// The ways to release a record.
+const (
+	// ReleaseDelete deletes the record. Its condition is that there are no
+	// finished steps.
+	ReleaseDelete Release = iota + 1
+	// ReleaseKeep removes the owner and sets the lease to [LeaseEnded]. The
+	// rest stays: attempts still count, and a delayed heartbeat meets no owner.
+	ReleaseKeep
+	// ReleaseRefund is ReleaseKeep, and adds one to Refunds.
+	ReleaseRefund
+)
+
+// A Rejected error reports that a condition of the attachment failed. Nothing
+// was written.
+type Rejected struct{ Err error }
+
+func (e *Rejected) Error() string { return "idempotent: the write was refused: " + e.Err.Error() }
+
+// Unwrap returns the error of the store.
+func (e *Rejected) Unwrap() error { return e.Err }
+
+var (
+	// ErrUnavailable is wrapped by errors that come from the way to a store or
+	// from its load: transport errors, 5xx responses and throttling. The
+	// FailOpen policy of package idempotent covers only these.
+	ErrUnavailable = errors.New("idempotent: store unavailable")
+
+	// ErrThrottled is wrapped by errors with which a store refuses a request
+	// because of its load. It wraps [ErrUnavailable]. Observers count these
+	// errors separately: more capacity helps.
+	ErrThrottled = fmt.Errorf("%w: throttled", ErrUnavailable)
+
+	// ErrNotWritten is wrapped by errors of a [Transactional] store after a
+	// write with an attachment that conflicted with another transaction. This
+	// request wrote nothing, and another try may succeed. An earlier copy of
+	// the request may have been committed all the same.
+	ErrNotWritten = errors.New("idempotent: nothing was written")
+
+	// ErrTooLarge is wrapped by errors for steps that do not fit into the
+	// record. Nothing was written, and the same write would fail again.
+	ErrTooLarge = errors.New("idempotent: too large for the record")
+)
