@@ -69,8 +69,10 @@ bench:
 
 # FUZZTIME for each target.
 fuzz:
-	@for target in FuzzFingerprintEquality FuzzCanonicalIdempotent FuzzPath FuzzPreimage; do \
-		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent || exit 1; done
+	@for target in FuzzCanonicalEquality FuzzCanonicalIdempotent; do \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/canonical || exit 1; done
+	@go test -run '^$$' -fuzz '^FuzzPath$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/keypath
+	@go test -run '^$$' -fuzz '^FuzzPreimage$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent
 	@go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/seal
 	@for target in FuzzBatchEvent FuzzHTTPKey FuzzHTTPEvent FuzzOutbox; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers || exit 1; done

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -34,7 +35,7 @@ func TestReadmeStatusError(t *testing.T) {
 }
 
 func webhookOptions() (body, header *handlers.HTTPOptions) {
-	webhooks := &handlers.HTTPOptions{Key: idempotent.Path[handlers.HTTPRequest]("body.id")}
+	webhooks := &handlers.HTTPOptions{Key: keypath.Path[handlers.HTTPRequest]("body.id")}
 	deliveries := &handlers.HTTPOptions{Key: handlers.HeaderKey("X-GitHub-Delivery")}
 	return webhooks, deliveries
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/emf"
+	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/s3payload"
 	"github.com/lambda-once/once/idempotent/seal"
@@ -71,8 +72,8 @@ func policies(store driver.Store) (*idempotent.Executor, error) {
 
 func scoped() func(json.RawMessage) (idempotent.Key, error) {
 	key := idempotent.WithScope(
-		idempotent.Path[json.RawMessage]("powertools_json(body).order.id"),
-		idempotent.Path[json.RawMessage]("requestContext.authorizer.jwt.claims.sub"),
+		keypath.Path[json.RawMessage]("powertools_json(body).order.id"),
+		keypath.Path[json.RawMessage]("requestContext.authorizer.jwt.claims.sub"),
 	)
 	return key
 }

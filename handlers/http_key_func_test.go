@@ -11,12 +11,13 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // bodyID is the option for a webhook that has the id of its event in its body.
 func bodyID() *handlers.HTTPOptions {
-	return &handlers.HTTPOptions{Key: idempotent.Path[handlers.HTTPRequest]("body.id")}
+	return &handlers.HTTPOptions{Key: keypath.Path[handlers.HTTPRequest]("body.id")}
 }
 
 func webhook(text string) httpCall { return httpCall{user: "ada", body: text} }
@@ -39,9 +40,9 @@ func TestKeyOfTheBody(t *testing.T) {
 		{name: "a body that has no canonical form", options: bodyID(), steps: []httpStep{problem(webhook(`{"id":"a","id":"b"}`), 400, 0)}},
 		{name: "a key that is too long", options: bodyID(), steps: []httpStep{
 			ok(webhook(`{"id":"`+key255+`"}`), 1), problem(webhook(`{"id":"`+key255+`k"}`), 400, 1)}},
-		{name: "a format of the API's own", options: &handlers.HTTPOptions{Key: idempotent.Path[handlers.HTTPRequest]("body.id"), ValidKey: isUUID},
+		{name: "a format of the API's own", options: &handlers.HTTPOptions{Key: keypath.Path[handlers.HTTPRequest]("body.id"), ValidKey: isUUID},
 			steps: []httpStep{problem(webhook(evt1), 400, 0)}},
-		{name: "an expression that does not apply", options: &handlers.HTTPOptions{Key: idempotent.Path[handlers.HTTPRequest]("join(',', body.id)")},
+		{name: "an expression that does not apply", options: &handlers.HTTPOptions{Key: keypath.Path[handlers.HTTPRequest]("join(',', body.id)")},
 			steps: []httpStep{problem(webhook(evt1), 400, 0), ok(webhook(`{"id":["a","b"]}`), 1)}},
 		{name: "no identity", options: bodyID(), steps: []httpStep{problem(httpCall{body: evt1}, 403, 0)}},
 		{name: "two identities", options: bodyID(), steps: []httpStep{ok(webhook(evt1), 1), ok(webhook(evt1).with(func(c *httpCall) { c.user = "eve" }), 2)}},
@@ -55,12 +56,12 @@ func TestKeyOfTheBody(t *testing.T) {
 				return d.lastOnly || strings.HasPrefix(d.name, "APIGatewayV2") || d.name == "FunctionURL"
 			}, // which join them
 			steps: []httpStep{problem(event("a", "a"), 400, 0)}},
-		{name: "the path and the query", options: &handlers.HTTPOptions{Key: idempotent.Path[handlers.HTTPRequest](`[method, path, query.id[0]]`)}, steps: []httpStep{
+		{name: "the path and the query", options: &handlers.HTTPOptions{Key: keypath.Path[handlers.HTTPRequest](`[method, path, query.id[0]]`)}, steps: []httpStep{
 			ok(webhook("").with(query("id=%31&b=2")), 1), again(webhook("").with(query("id=1&b=2")), 1), problem(webhook("").with(query("id=1&b=3")), 422, 1),
 			ok(webhook("").with(query("id=2")), 2)}},
-		{name: "a payload of its own", options: &handlers.HTTPOptions{Key: idempotent.WithPayload(idempotent.Path[handlers.HTTPRequest]("body.id"), func(handlers.HTTPRequest) any { return nil })},
+		{name: "a payload of its own", options: &handlers.HTTPOptions{Key: idempotent.WithPayload(keypath.Path[handlers.HTTPRequest]("body.id"), func(handlers.HTTPRequest) any { return nil })},
 			steps: []httpStep{ok(webhook(evt1), 1), problem(webhook(`{"id":"evt_1","tries":2}`), 422, 1)}},
-		{name: "a payload that is compared in place of the request", options: &handlers.HTTPOptions{Key: idempotent.WithPayload(idempotent.Path[handlers.HTTPRequest]("body.id"),
+		{name: "a payload that is compared in place of the request", options: &handlers.HTTPOptions{Key: idempotent.WithPayload(keypath.Path[handlers.HTTPRequest]("body.id"),
 			func(r handlers.HTTPRequest) any { return strings.Contains(string(r.Body), "9") })},
 			steps: []httpStep{ok(webhook(evt1), 1), again(webhook(`{"id":"evt_1","tries":2}`), 1), problem(webhook(`{"id":"evt_1","tries":9}`), 422, 1)}},
 	} {

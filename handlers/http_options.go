@@ -39,7 +39,7 @@ type HTTPOptions struct {
 	// Key takes the key from another place than Header, as from the body: the
 	// webhook of a payment provider has the id of its event there. [HeaderKey]
 	// takes the key from a header as it is, and
-	// idempotent.Path[HTTPRequest]("body.id") from the body with a JMESPath
+	// keypath.Path[HTTPRequest]("body.id") from the body with a JMESPath
 	// expression.
 	//
 	// The ID is the key; its length and ValidKey are checked. The Scope is the

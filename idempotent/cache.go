@@ -2,9 +2,10 @@ package idempotent
 
 import (
 	"container/list"
-	"github.com/lambda-once/once/idempotent/driver"
 	"sync"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // cache keeps finished records, the least recently used go first. It holds

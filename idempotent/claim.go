@@ -5,8 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"github.com/lambda-once/once/idempotent/driver"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // hold is a record that a call owns.

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"github.com/lambda-once/once/internal/canonical"
 )
 
 // floatsHold reports whether a float64 holds each number of a JSON text. It
@@ -17,7 +19,7 @@ func floatsHold(text []byte) bool {
 		switch b := text[i]; {
 		case b == '"':
 			i = afterString(text, i+1)
-		case b == '-' || isDigit(b):
+		case b == '-' || '0' <= b && b <= '9':
 			end := afterNumber(text, i)
 			if !floatHolds(text[i:end]) {
 				return false
@@ -40,7 +42,7 @@ func afterString(text []byte, i int) int {
 }
 
 func afterNumber(text []byte, i int) int {
-	for i < len(text) && (isDigit(text[i]) || slices.Contains([]byte("+-.eE"), text[i])) {
+	for i < len(text) && ('0' <= text[i] && text[i] <= '9' || slices.Contains([]byte("+-.eE"), text[i])) {
 		i++
 	}
 	return i
@@ -56,11 +58,11 @@ func floatHolds(number []byte) bool {
 	if err != nil {
 		return false
 	}
-	exact, err := appendCanonical(nil, number)
+	exact, err := canonical.Append(nil, number)
 	if err != nil {
 		return false
 	}
-	held, err := appendCanonical(nil, strconv.AppendFloat(nil, f, 'g', -1, 64))
+	held, err := canonical.Append(nil, strconv.AppendFloat(nil, f, 'g', -1, 64))
 	return err == nil && bytes.Equal(exact, held)
 }
 

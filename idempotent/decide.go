@@ -1,8 +1,9 @@
 package idempotent
 
 import (
-	"github.com/lambda-once/once/idempotent/driver"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // verdict is what a claim does about the record that it met.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -261,8 +262,8 @@ func TestMaxAttempts(t *testing.T) {
 func TestMissingKeys(t *testing.T) {
 	refuse, run := &idempotent.Config{}, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey}
 	id := func(id string) (idempotent.Key, error) { return idempotent.Key{ID: id}, nil }
-	byPath := idempotent.Path[map[string]any]("id")
-	tenant := idempotent.WithScope(byPath, idempotent.Path[map[string]any]("tenant"))
+	byPath := keypath.Path[map[string]any]("id")
+	tenant := idempotent.WithScope(byPath, keypath.Path[map[string]any]("tenant"))
 	for _, test := range []struct {
 		name   string
 		config *idempotent.Config

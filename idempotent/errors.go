@@ -3,8 +3,10 @@ package idempotent
 import (
 	"errors"
 	"fmt"
-	"github.com/lambda-once/once/idempotent/driver"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/canonical"
 )
 
 // The sentinels of the errors below, for errors.Is. Every one stands for the
@@ -12,6 +14,7 @@ import (
 var (
 	ErrInProgress        = errors.New("idempotent: in progress")
 	ErrInvalidKey        = errors.New("idempotent: invalid key")
+	ErrInvalidPayload    = errors.New("idempotent: invalid payload")
 	ErrKeyReused         = errors.New("idempotent: key reused")
 	ErrLeaseLost         = errors.New("idempotent: lease lost")
 	ErrMissingKey        = errors.New("idempotent: missing key")
@@ -66,6 +69,40 @@ func (e *InvalidKeyError) Error() string {
 
 // Is reports whether target is ErrInvalidKey.
 func (e *InvalidKeyError) Is(target error) bool { return target == ErrInvalidKey }
+
+// InvalidPayloadError says that a payload has no canonical JSON, and so no
+// fingerprint or key. Its text never quotes the payload; that of Err may.
+type InvalidPayloadError struct {
+	// Offset in bytes from the start of the JSON text, which is the output
+	// of json.Marshal for a payload that had to be marshalled. -1 where
+	// there is no text.
+	Offset int
+	// Reason is what is wrong.
+	Reason string
+	// Err is the cause, where there is one.
+	Err error
+}
+
+func (e *InvalidPayloadError) Error() string {
+	if e.Offset < 0 {
+		return ErrInvalidPayload.Error() + ": " + e.Reason
+	}
+	return fmt.Sprintf("%v: byte %d: %s", ErrInvalidPayload, e.Offset, e.Reason)
+}
+
+// Is reports whether target is [ErrInvalidPayload].
+func (e *InvalidPayloadError) Is(target error) bool { return target == ErrInvalidPayload }
+
+// Unwrap gives the cause, or nil.
+func (e *InvalidPayloadError) Unwrap() error { return e.Err }
+
+// invalidPayload names an error of canonical JSON as users know it.
+func invalidPayload(err error) error {
+	if e, ok := err.(*canonical.Error); ok {
+		return (*InvalidPayloadError)(e)
+	}
+	return err
+}
 
 // KeyReusedError says that the key was used before with another payload.
 // Nothing was run. The client must use a new key for a new request.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -64,8 +65,8 @@ func ExamplePermanent() {
 // from the caller's identity.
 func ExamplePath() {
 	key := idempotent.WithScope(
-		idempotent.Path[map[string]any]("powertools_json(body).order.id"),
-		idempotent.Path[map[string]any]("user.sub"),
+		keypath.Path[map[string]any]("powertools_json(body).order.id"),
+		keypath.Path[map[string]any]("user.sub"),
 	)
 	fmt.Println(key(map[string]any{"body": `{"order":{"id":"o-1"}}`, "user": map[string]any{"sub": "ada"}}))
 	_, err := key(map[string]any{"body": `{"order":{"id":"o-1"}}`})

@@ -3,13 +3,14 @@ package idempotent
 import (
 	"errors"
 	"fmt"
-	"github.com/lambda-once/once/idempotent/driver"
 	"math/rand/v2"
 	"os"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Executor runs handlers of one operation so that each key has one effect. It

@@ -5,12 +5,13 @@ package idempotent
 import (
 	"context"
 	"fmt"
-	"github.com/lambda-once/once/idempotent/driver"
 	"slices"
 	"sort"
 	"sync"
 	"testing/synctest"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // network is a store at the other end of a network that a schedule controls:

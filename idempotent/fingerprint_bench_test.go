@@ -1,8 +1,12 @@
-package idempotent
+package idempotent_test
 
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/keypath"
+	"github.com/lambda-once/once/internal/canonical"
 )
 
 type benchAddress struct {
@@ -69,7 +73,7 @@ func BenchmarkFingerprint(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Fingerprint(payload); err != nil {
+				if _, err := idempotent.Fingerprint(payload); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -88,7 +92,7 @@ func BenchmarkCanonical(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(raw)))
 			for b.Loop() {
-				if _, err := appendCanonical(dst, raw); err != nil {
+				if _, err := canonical.Append(dst, raw); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -97,7 +101,7 @@ func BenchmarkCanonical(b *testing.B) {
 }
 
 func BenchmarkPath(b *testing.B) {
-	key := Path[benchPayment]("id")
+	key := keypath.Path[benchPayment]("id")
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := key(benchValue); err != nil {

@@ -1,11 +1,15 @@
-package idempotent
+package idempotent_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/idempotent"
 )
 
 func TestFingerprint(t *testing.T) {
@@ -34,7 +38,7 @@ func TestFingerprint(t *testing.T) {
 		"the text of an escape": {`\ufffd`, hexDigest([]byte(`"\\ufffd"`))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Fingerprint(test.payload)
+			got, err := idempotent.Fingerprint(test.payload)
 			if err != nil || got != test.want {
 				t.Errorf("got %q, %v; want %q", got, err, test.want)
 			}
@@ -62,7 +66,7 @@ func TestFingerprintOfAnEmptyObject(t *testing.T) {
 		"embedded": struct{ optional }{}, "embeds itself": node{node: &node{}}, "struct{}": struct{}{},
 		"marshals itself": emptyJSON{hidden: 1}, "raw": json.RawMessage("{}"),
 	} {
-		if got, err := Fingerprint(payload); err != nil || got != hexDigest([]byte("{}")) {
+		if got, err := idempotent.Fingerprint(payload); err != nil || got != hexDigest([]byte("{}")) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -94,14 +98,14 @@ func TestFingerprintRefuses(t *testing.T) {
 		}{"p"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Fingerprint(payload)
-			var invalid *InvalidPayloadError
-			if got != "" || !errors.As(err, &invalid) || !errors.Is(err, ErrInvalidPayload) {
+			got, err := idempotent.Fingerprint(payload)
+			var invalid *idempotent.InvalidPayloadError
+			if got != "" || !errors.As(err, &invalid) || !errors.Is(err, idempotent.ErrInvalidPayload) {
 				t.Fatalf("got %q, %v", got, err)
 			}
 		})
 	}
-	_, err := Fingerprint(make(chan int))
+	_, err := idempotent.Fingerprint(make(chan int))
 	if cause := new(json.UnsupportedTypeError); !errors.As(err, &cause) || !strings.Contains(err.Error(), "chan int") {
 		t.Errorf("%v does not name its cause", err)
 	}
@@ -114,11 +118,11 @@ func (equalText) MarshalText() ([]byte, error) { return []byte("k"), nil }
 
 func TestFingerprintTellsLargeIntegersApart(t *testing.T) {
 	type order struct{ Cents int64 }
-	a, err := Fingerprint(order{9007199254740992})
+	a, err := idempotent.Fingerprint(order{9007199254740992})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Fingerprint(order{9007199254740993})
+	b, err := idempotent.Fingerprint(order{9007199254740993})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +139,7 @@ func TestFingerprintAllocations(t *testing.T) {
 		}
 	})
 	got := testing.AllocsPerRun(200, func() {
-		if _, err := Fingerprint(payload); err != nil {
+		if _, err := idempotent.Fingerprint(payload); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -149,7 +153,7 @@ func TestFingerprintIsSafeForConcurrentUse(t *testing.T) {
 	want := make([]string, len(payloads))
 	for i, p := range payloads {
 		var err error
-		if want[i], err = Fingerprint(p); err != nil {
+		if want[i], err = idempotent.Fingerprint(p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -158,7 +162,7 @@ func TestFingerprintIsSafeForConcurrentUse(t *testing.T) {
 		go func() {
 			for i := range 300 {
 				n := (i + w) % len(payloads)
-				if got, err := Fingerprint(payloads[n]); err != nil || got != want[n] {
+				if got, err := idempotent.Fingerprint(payloads[n]); err != nil || got != want[n] {
 					done <- errors.Join(errors.New("another fingerprint"), err)
 					return
 				}
@@ -172,3 +176,5 @@ func TestFingerprintIsSafeForConcurrentUse(t *testing.T) {
 		}
 	}
 }
+
+func hexDigest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }

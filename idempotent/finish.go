@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/canonical"
 )
 
 // complete records the result of a handler that succeeded. Nothing is released
@@ -137,11 +139,11 @@ func sameData(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	one, err := appendCanonical(nil, a)
+	one, err := canonical.Append(nil, a)
 	if err != nil {
 		return false
 	}
-	other, err := appendCanonical(nil, b)
+	other, err := canonical.Append(nil, b)
 	return err == nil && bytes.Equal(one, other)
 }
 

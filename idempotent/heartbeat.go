@@ -2,8 +2,9 @@ package idempotent
 
 import (
 	"context"
-	"github.com/lambda-once/once/idempotent/driver"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // keeper keeps a lease while the handler runs: it extends it every third of

@@ -2,9 +2,10 @@ package idempotent
 
 import (
 	"context"
-	"github.com/lambda-once/once/idempotent/driver"
 	"sync"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // flights are the calls of one Executor that are under way, so that identical

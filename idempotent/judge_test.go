@@ -1,9 +1,10 @@
 package idempotent
 
 import (
-	"github.com/lambda-once/once/idempotent/driver"
 	"testing"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func TestFinishingOfAMetRecord(t *testing.T) {

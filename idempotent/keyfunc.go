@@ -5,7 +5,7 @@ import "errors"
 // Field takes Key.ID from a request with a function. An empty ID is a
 // [*MissingKeyError] with the Part "id".
 //
-// The ID is used as it is. [Path] gives the same one for a string that does
+// The ID is used as it is. [keypath.Path] gives the same one for a string that does
 // not start with [, { or ".
 func Field[Req any](get func(Req) string) func(Req) (Key, error) {
 	return func(req Req) (Key, error) {
@@ -24,7 +24,7 @@ func Field[Req any](get func(Req) string) func(Req) (Key, error) {
 // [*InvalidPayloadError].
 //
 // Whatever differs between two deliveries, as request ids and timestamps do in
-// most events, makes two keys: prefer [Path] or [Field]. Key.Payload stays
+// most events, makes two keys: prefer [keypath.Path] or [Field]. Key.Payload stays
 // nil, since another payload is another key.
 func WholePayload[Req any]() func(Req) (Key, error) {
 	return func(req Req) (Key, error) {

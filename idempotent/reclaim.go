@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"crypto/rand"
+
 	"github.com/lambda-once/once/idempotent/driver"
 )
 

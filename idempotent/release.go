@@ -3,6 +3,7 @@ package idempotent
 import (
 	"context"
 	"errors"
+
 	"github.com/lambda-once/once/idempotent/driver"
 )
 

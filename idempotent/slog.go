@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/lambda-once/once/idempotent/driver"
 	"log/slog"
 	"strings"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // LogObserver writes calls to a logger, each at a level of its own:

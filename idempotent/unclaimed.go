@@ -4,8 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"github.com/lambda-once/once/idempotent/driver"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // runUnclaimed runs the handler without a claim (see Config.Optimistic): what

@@ -3,8 +3,9 @@ package idempotent
 import (
 	"context"
 	"errors"
-	"github.com/lambda-once/once/idempotent/driver"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // write is one write to the store, which is repeated as its policy says.

@@ -19,7 +19,8 @@ const (
 var order = map[string]string{
 	"idempotent/driver":    "",
 	"idempotent/memory":    "idempotent/driver",
-	"idempotent":           "idempotent/driver",
+	"idempotent":           "idempotent/driver internal/canonical",
+	"idempotent/keypath":   "idempotent internal/canonical",
 	"idempotent/emf":       "idempotent idempotent/driver",
 	"idempotent/seal":      "idempotent",
 	"idempotent/storetest": "idempotent/driver",
@@ -35,7 +36,7 @@ var order = map[string]string{
 // anything for tests. Each entry is a part of an import path; one that ends
 // with "..." is its beginning.
 var unlinked = map[string]string{
-	"idempotent":           "aws testing... testify",
+	"idempotent":           "aws testing... testify jmespath",
 	"idempotent/memory":    "aws testing... testify",
 	"idempotent/emf":       "aws testing... testify",
 	"idempotent/seal":      "aws testing... golang.org/x/crypto...",

@@ -1,0 +1,36 @@
+// Package keypath finds the key of a request with a JMESPath expression:
+//
+//	key := keypath.Path[json.RawMessage]("powertools_json(body).order.id")
+//
+// # From a result to a key
+//
+// A string is the key as it is, a number as an exact decimal, a boolean as true
+// or false, a list or an object as canonical JSON. So the number 1 and the
+// string "1" are one key, as are true and "true". A string that starts with
+// [, { or " is quoted as in JSON: no string becomes the key of a list.
+//
+// If a result is null, "", an empty list or object, or contains only such
+// values, the key is missing. A list of one value and one null is a key: select
+// only what every request has.
+//
+// # Numbers
+//
+// Numbers are as exact as the type of the request keeps them: json.RawMessage,
+// []byte, json.Number and integers are exact. A map[string]any that Lambda
+// decoded contains float64s, in which 9007199254740993 equals 9007199254740992.
+//
+// JMESPath libraries cannot compute with exact decimals. Path therefore refuses
+// arithmetic, the comparisons <, <=, > and >=, and the functions abs, avg, ceil,
+// find_first, find_last, floor, max, max_by, min, min_by, sort_by, sum and
+// to_number. It also refuses number literals, except for the counts that
+// functions such as pad_left take. == compares numbers exactly.
+//
+// # Functions
+//
+// powertools_json(s), powertools_base64(s) and powertools_base64_gzip(s) decode a
+// string as in Powertools for AWS Lambda: JSON, base64, and base64 of at most 10
+// MiB compressed with gzip. If their argument is null, the key is missing.
+//
+// The values of an object come in the order of its keys, in values, keys, items
+// and for *, so that equal requests have equal keys.
+package keypath

@@ -1,0 +1,192 @@
+// Package canonical writes JSON in a canonical form: equal values have equal
+// text. The form is that of RFC 8785, except that numbers are exact decimals.
+package canonical
+
+import (
+	"sync"
+)
+
+// A canonicalError reports that a payload has no canonical JSON. Its text is
+// for package idempotent, which gives it the name that users know.
+type Error struct {
+	Offset int // in bytes from the start of the JSON text; -1 if there is none
+	Reason string
+	Err    error // the cause, or nil
+}
+
+func (e *Error) Error() string { return e.Reason }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// maxNesting is the limit of encoding/json.
+const maxNesting = 10000
+
+// Append appends the canonical form of one JSON text to dst: RFC 8785, except
+// that numbers are exact decimals. RFC 8785 converts them to float64, which
+// makes 9007199254740993 equal to ...992.
+//
+// Append accepts what encoding/json accepts, except duplicate keys, invalid
+// UTF-8, lone surrogates, and numbers that no bounded work could compare. Its
+// errors are of type [*Error].
+func Append(dst, raw []byte) ([]byte, error) {
+	return canonicalize(dst, raw, false)
+}
+
+// appendMarshalled is Append for the output of json.Marshal, which
+// writes \ufffd for what was not UTF-8 (and a genuine U+FFFD unescaped): two
+// different values with one text.
+func appendMarshalled(dst, raw []byte) ([]byte, error) {
+	return canonicalize(dst, raw, true)
+}
+
+// canonicalizers are reused: their notes on members cannot live on the stack.
+var canonicalizers = sync.Pool{New: func() any { return new(canonicalizer) }}
+
+func canonicalize(dst, raw []byte, marshalled bool) ([]byte, error) {
+	c := canonicalizers.Get().(*canonicalizer)
+	c.raw, c.dst, c.marshalled = raw, dst, marshalled
+	err := c.document()
+	text := c.dst
+	// What is kept must not pin the payload, nor the memory of a rare large one.
+	*c = canonicalizer{members: c.members[:0], moved: c.moved[:0], unsorted: c.unsorted[:0]}
+	if cap(c.members)+cap(c.moved) < 1<<10 {
+		canonicalizers.Put(c)
+	}
+	if err != nil {
+		return dst, err
+	}
+	return text, nil
+}
+
+// canonicalizer reads raw once and writes dst with keys in the order of raw.
+// Objects whose keys are in another order than the canonical one are noted,
+// and put right by one more pass over dst.
+type canonicalizer struct {
+	raw, dst   []byte
+	pos, depth int
+	marshalled bool
+	members    []member // of the objects that are open, as a stack
+	moved      []member // of the unsorted ones, in canonical order
+	unsorted   []unsortedObject
+}
+
+func (c *canonicalizer) document() error {
+	base := len(c.dst)
+	if err := c.value(); err != nil {
+		return err
+	}
+	c.space()
+	if c.pos < len(c.raw) {
+		return c.fail("data after the end of the value")
+	}
+	if len(c.unsorted) > 0 {
+		c.reorder(base)
+	}
+	return nil
+}
+
+func (c *canonicalizer) value() error {
+	c.space()
+	switch b := c.peek(); b {
+	case '"':
+		return c.text()
+	case '{':
+		return c.object()
+	case '[':
+		return c.array()
+	case 't':
+		return c.literal("true")
+	case 'f':
+		return c.literal("false")
+	case 'n':
+		return c.literal("null")
+	default:
+		if b == '-' || isDigit(b) {
+			return c.number()
+		}
+		return c.fail("expected a value")
+	}
+}
+
+// open and close copy the brackets of an object or array.
+func (c *canonicalizer) open() error {
+	if c.depth++; c.depth > maxNesting {
+		return c.fail("nested too deeply")
+	}
+	c.copyByte()
+	c.space()
+	return nil
+}
+
+func (c *canonicalizer) close() {
+	c.depth--
+	c.copyByte()
+}
+
+func (c *canonicalizer) array() error {
+	if err := c.open(); err != nil {
+		return err
+	}
+	if c.peek() == ']' {
+		c.close()
+		return nil
+	}
+	for {
+		if err := c.value(); err != nil {
+			return err
+		}
+		c.space()
+		switch c.peek() {
+		case ',':
+			c.copyByte()
+		case ']':
+			c.close()
+			return nil
+		default:
+			return c.fail("expected ',' or ']'")
+		}
+	}
+}
+
+func (c *canonicalizer) literal(word string) error {
+	if end := c.pos + len(word); end > len(c.raw) || string(c.raw[c.pos:end]) != word {
+		return c.fail("expected a value")
+	}
+	c.dst = append(c.dst, word...)
+	c.pos += len(word)
+	return nil
+}
+
+func (c *canonicalizer) space() {
+	for c.pos < len(c.raw) {
+		switch c.raw[c.pos] {
+		case ' ', '\t', '\n', '\r':
+			c.pos++
+		default:
+			return
+		}
+	}
+}
+
+// peek gives the next byte, and 0 at the end: no JSON text holds a 0.
+func (c *canonicalizer) peek() byte {
+	if c.pos < len(c.raw) {
+		return c.raw[c.pos]
+	}
+	return 0
+}
+
+func (c *canonicalizer) copyByte() {
+	c.dst = append(c.dst, c.raw[c.pos])
+	c.pos++
+}
+
+func (c *canonicalizer) fail(reason string) error {
+	if c.pos >= len(c.raw) {
+		reason = "unexpected end"
+	}
+	return &Error{Offset: c.pos, Reason: reason}
+}
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }

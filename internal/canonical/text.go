@@ -1,0 +1,138 @@
+package canonical
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// plain holds the bytes that stand for themselves in a string.
+var plain = func() (t [256]bool) {
+	for b := ' '; b < utf8.RuneSelf; b++ {
+		t[b] = b != '"' && b != '\\'
+	}
+	return t
+}()
+
+// text reads a string and writes it with the escapes of RFC 8785, which are
+// those of ECMAScript's JSON.stringify.
+func (c *canonicalizer) text() error {
+	from := c.pos // the start of what can be copied as it is
+	i := from + 1
+	for i < len(c.raw) {
+		b := c.raw[i]
+		switch {
+		case plain[b]:
+			i++
+		case b == '"':
+			c.dst = append(c.dst, c.raw[from:i+1]...)
+			c.pos = i + 1
+			return nil
+		case b == '\\':
+			c.dst = append(c.dst, c.raw[from:i]...)
+			c.pos = i
+			if err := c.escape(); err != nil {
+				return err
+			}
+			i, from = c.pos, c.pos
+		case b < ' ':
+			c.pos = i
+			return c.fail("control character in a string")
+		default:
+			r, n := utf8.DecodeRune(c.raw[i:])
+			if r == utf8.RuneError && n == 1 {
+				c.pos = i
+				return c.fail("invalid UTF-8")
+			}
+			i += n
+		}
+	}
+	c.pos = i
+	return c.fail("unexpected end")
+}
+
+func (c *canonicalizer) escape() error {
+	rest := c.raw[c.pos+1:]
+	if len(rest) == 0 {
+		c.pos = len(c.raw)
+		return c.fail("unexpected end")
+	}
+	switch rest[0] {
+	case '"', '\\', 'b', 'f', 'n', 'r', 't':
+		c.dst = append(c.dst, '\\', rest[0])
+		c.pos += 2
+		return nil
+	case '/':
+		c.dst = append(c.dst, '/')
+		c.pos += 2
+		return nil
+	case 'u':
+		return c.unicodeEscape(rest[1:])
+	default:
+		return c.fail("unknown escape")
+	}
+}
+
+func (c *canonicalizer) unicodeEscape(digits []byte) error {
+	r, ok := hex4(digits)
+	if !ok {
+		return c.fail("incomplete escape")
+	}
+	n := len(`\u0000`)
+	if utf16.IsSurrogate(r) {
+		low, ok := rune(0), false
+		if len(digits) > 5 && digits[4] == '\\' && digits[5] == 'u' {
+			low, ok = hex4(digits[6:])
+		}
+		if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
+			return c.fail("lone surrogate")
+		}
+		n *= 2
+	} else if r == utf8.RuneError && c.marshalled {
+		return c.fail("invalid UTF-8 before it was marshalled")
+	}
+	c.dst = appendEscaped(c.dst, r)
+	c.pos += n
+	return nil
+}
+
+func appendEscaped(dst []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	switch r {
+	case '"', '\\':
+		return append(dst, '\\', byte(r))
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	if r < ' ' {
+		return append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+	}
+	return utf8.AppendRune(dst, r)
+}
+
+func hex4(s []byte) (r rune, ok bool) {
+	if len(s) < 4 {
+		return 0, false
+	}
+	for _, b := range s[:4] {
+		switch {
+		case isDigit(b):
+			b -= '0'
+		case 'a' <= b && b <= 'f':
+			b -= 'a' - 10
+		case 'A' <= b && b <= 'F':
+			b -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(b)
+	}
+	return r, true
+}

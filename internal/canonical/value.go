@@ -1,0 +1,93 @@
+package canonical
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// AppendValue appends the canonical form of v to dst. A json.RawMessage or
+// []byte is JSON text; any other value is marshalled first.
+func AppendValue(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case json.RawMessage:
+		return Append(dst, v)
+	case []byte:
+		return Append(dst, v)
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return dst, marshalError(err)
+	}
+	if string(raw) == "{}" && holdsNothing(v) {
+		return dst, &Error{Offset: -1, Reason: fmt.Sprintf(
+			"type %T has no field that encoding/json writes, so every value of it is {}; export its fields or select a part of it", v)}
+	}
+	return appendMarshalled(dst, raw)
+}
+
+// holdsNothing reports whether v is a struct with fields none of which JSON
+// writes. A struct{} loses nothing.
+func holdsNothing(v any) bool {
+	t := reflect.TypeOf(v)
+	for t.Kind() == reflect.Pointer && !marshalsItself(t) {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct && t.NumField() > 0 && !marshalsItself(t) && !hasJSONField(t, nil)
+}
+
+func marshalsItself(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
+// hasJSONField looks into embedded structs too, whose fields are written as
+// those of the outer one. within holds the types around t, which may embed
+// pointers to themselves.
+func hasJSONField(t reflect.Type, within []reflect.Type) bool {
+	if slices.Contains(within, t) {
+		return false
+	}
+	for f := range t.Fields() {
+		tag := f.Tag.Get("json")
+		embedded := f.Type
+		if embedded.Kind() == reflect.Pointer {
+			embedded = embedded.Elem()
+		}
+		switch {
+		case tag == "-":
+		case f.Anonymous && embedded.Kind() == reflect.Struct && (tag == "" || tag[0] == ','):
+			if hasJSONField(embedded, append(within, t)) {
+				return true
+			}
+		case f.IsExported():
+			return true
+		}
+	}
+	return false
+}
+
+// marshalError hides the text of errors that may quote the payload; that of an
+// unsupported type cannot.
+func marshalError(err error) error {
+	reason := fmt.Sprintf("not marshalled as JSON (%T)", err)
+	if t := new(json.UnsupportedTypeError); errors.As(err, &t) {
+		reason = "type " + t.Type.String() + " has no JSON form"
+	}
+	return &Error{Offset: -1, Reason: reason, Err: err}
+}
+
+// Decode decodes canonical JSON. Numbers become json.Number, and equal numbers
+// are equal strings.
+func Decode(text []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, &Error{Offset: -1, Reason: "not decoded", Err: err}
+	}
+	return v, nil
+}
