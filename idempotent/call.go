@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -21,17 +20,14 @@ type call struct {
 	// finished is the record that answered the call, for the cache and for
 	// those who joined it; nil while there is no answer that others may have.
 	finished *driver.Record
-	// claims says that the call has gone for a claim: not twice, if it comes
-	// back to a record in other hands.
-	claims bool
-	// unheard says that a write without a claim may still be on its way, which
-	// writes where no record is.
-	unheard bool
+	// unacknowledged says that a write without a claim may still arrive, which
+	// writes where there is no record.
+	unacknowledged bool
 	// cutOff says that the handler, or what undoes it, failed after its time.
 	cutOff bool
-	// passedOver is for the observer: an error that the caller does not get,
+	// suppressed is for the observer: an error that the caller does not receive,
 	// because it has its result or a more telling error.
-	passedOver error
+	suppressed error
 	// abandoned is the outcome of a call whose handler panicked.
 	abandoned Outcome
 }
@@ -45,7 +41,7 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	var e ending
 	defer func() {
 		outer := insideOf(ctx)
-		outer.gets(e.err)
+		outer.noteInner(e.err)
 		c.report(ctx, e)
 	}()
 	e = c.answer(ctx, key, keyErr)
@@ -66,11 +62,11 @@ func (c *call) answer(ctx context.Context, key Key, keyErr error) ending {
 	}
 	if nestedIn(ctx, x.storeID, c.id) {
 		// Waiting for it would be waiting for ourselves.
-		return ending{OutcomeFailed, &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
+		return ending{outcome: OutcomeFailed, err: &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
 	}
 	if record, ok := x.cache.get(c.id, wall(c.now).Add(x.config.ClockSkew)); ok {
 		c.event.Cached = true
-		return c.answerFrom(ctx, record)
+		return c.replay(ctx, record)
 	}
 	if x.flights != nil {
 		return c.join(ctx)
@@ -81,24 +77,15 @@ func (c *call) answer(ctx context.Context, key Key, keyErr error) ending {
 // lead goes to the store.
 func (c *call) lead(ctx context.Context) (e ending) {
 	if c.x.config.Optimistic {
-		e = c.runUnclaimed(ctx)
-	} else {
-		e = c.leadClaimed(ctx)
+		e = c.optimistic(ctx)
+	}
+	if !c.x.config.Optimistic || e.claimFirst {
+		e = c.claimed(ctx)
 	}
 	if c.finished != nil {
 		c.x.cache.put(*c.finished)
 	}
 	return e
-}
-
-func (c *call) leadClaimed(ctx context.Context) ending {
-	c.claims = true
-	h, e := c.claim(ctx)
-	if h == nil {
-		return e
-	}
-	h.sent = c.unheard
-	return c.run(ctx, h)
 }
 
 // withoutKey is for a request whose key is missing or wrong. Such requests
@@ -107,7 +94,7 @@ func (c *call) withoutKey(ctx context.Context, err error) ending {
 	// One that is wrapped is another function's, and says nothing of the key.
 	missing, ok := err.(*MissingKeyError)
 	if !ok || missing.Part != "id" || c.x.config.OnMissingKey != RunMissingKey {
-		return ending{OutcomeFailed, unmarked(err)}
+		return ending{outcome: OutcomeFailed, err: bare(err)}
 	}
 	c.id = unprotectedID()
 	return c.bypass(ctx)
@@ -120,7 +107,7 @@ func (c *call) bypass(ctx context.Context) ending {
 		c.event.Handler = time.Since(began)
 		if !returned {
 			c.abandoned = OutcomeBypassed
-			c.passOver(errPanicked)
+			c.suppress(errPanicked)
 		}
 	}()
 	in := c.inside(ctx, nil)
@@ -135,12 +122,12 @@ func (c *call) bypass(ctx context.Context) ending {
 		err = refused.Err
 	}
 	if err != nil {
-		if c.event.Permanent = in.judge(err).permanent; c.event.Permanent {
+		if c.event.Permanent = in.classify(err).permanent; c.event.Permanent {
 			err = c.compensateOpenly(ctx, in, err)
 		}
 	}
 	returned = true
-	return ending{OutcomeBypassed, unmarked(err)}
+	return ending{outcome: OutcomeBypassed, err: bare(err)}
 }
 
 // openly runs a handler, or what undoes it, without a lease.
@@ -152,13 +139,13 @@ func (c *call) openly(ctx context.Context, in *inside, fn func(context.Context) 
 	return fn(c.enter(ctx, in))
 }
 
-// answerFrom gives the caller what a finished record holds.
-func (c *call) answerFrom(ctx context.Context, record driver.Record) ending {
+// replay returns to the caller what a finished record contains.
+func (c *call) replay(ctx context.Context, record driver.Record) ending {
 	if record.Fingerprint != "" && c.fingerprint != "" && record.Fingerprint != c.fingerprint {
-		return ending{OutcomeMismatch, &KeyReusedError{KeyHash: c.hash}}
+		return ending{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
 	}
 	c.share(record)
-	return ending{OutcomeReplayed, c.decode(ctx, record)}
+	return ending{outcome: OutcomeReplayed, err: c.decode(ctx, record)}
 }
 
 // share keeps a finished record for those who may use it.
@@ -173,7 +160,7 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 	if record.Status == driver.Completed && !c.work.hasResult() {
 		return nil
 	}
-	data, err := c.disclosed(ctx, record)
+	data, err := c.storedData(ctx, record)
 	if err != nil {
 		failed := unavailable(c.hash, err)
 		failed.Failed = record.Status == driver.Failed
@@ -187,7 +174,7 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 		return replayed
 	}
 	if err := c.work.decode(data); err != nil {
-		if none, ok := err.(*undisclosed); ok {
+		if none, ok := err.(*unreadable); ok {
 			return unavailable(c.hash, none)
 		}
 		return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored result does not decode into the type asked for", Err: err}
@@ -195,23 +182,11 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 	return nil
 }
 
-// passOver keeps an error for the observer.
-func (c *call) passOver(err error) {
-	if c.passedOver != nil {
-		err = errors.Join(c.passedOver, err)
-	}
-	c.passedOver = err
-}
-
 // The calls to the store, counted from when the clock was last looked at.
 
-func (c *call) create(ctx context.Context, r driver.Record, over time.Time) (driver.Record, bool, error) {
-	return c.createWith(ctx, r, over, nil)
-}
-
-func (c *call) createWith(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+func (c *call) create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	defer c.count()
-	return c.x.store.Create(ctx, r, over, with)
+	return c.x.store.Create(ctx, r, cutoff, with)
 }
 
 func (c *call) change(ctx context.Context, f driver.Fence, change driver.Change) (driver.Record, bool, error) {

@@ -10,34 +10,15 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// hold is a record that a call owns.
-type hold struct {
-	record     driver.Record
-	invocation time.Time // end of the Lambda invocation, or zero
-	// open says that the claim failed open: whether the record is stored,
-	// and ours, is not known.
-	open bool
-	// optimistic says that there was no claim.
-	optimistic bool
-	// sent says that a transaction was sent, by this hold or before it: a
-	// record that is deleted now could be revived by a late copy of the claim,
-	// and the transaction then be committed by a late copy of its own.
-	sent bool
-	// held is why a release is not known to have landed.
-	held error
-	// stepped says that a step may be recorded.
-	stepped bool
-}
-
 // maxRounds bounds the lost races of one claim. Whoever loses so many has met
 // that many winners, so "in progress" is the truth.
 const maxRounds = 10
 
 var errNoTime = fmt.Errorf("the time left is less than Config.Reserve: %w", context.DeadlineExceeded)
 
-// claim makes the call the owner of its record, or answers it without: then
-// the hold is nil.
-func (c *call) claim(ctx context.Context) (*hold, ending) {
+// claim makes the call the owner of its record. If the call ends without a run,
+// claim returns no lease and the ending.
+func (c *call) claim(ctx context.Context) (*lease, ending) {
 	var (
 		cfg        = &c.x.config
 		met        driver.Record // nothing is known at first: so create it
@@ -47,7 +28,7 @@ func (c *call) claim(ctx context.Context) (*hold, ending) {
 		pace       = wait{next: firstPause}
 	)
 	if ctx.Err() != nil {
-		return nil, ending{OutcomeFailed, &StoreError{Op: "claim", Err: context.Cause(ctx)}}
+		return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: context.Cause(ctx)}}
 	}
 	if !c.hasTime(ctx, invocation) {
 		// Read, for a duplicate still has time to get its result.
@@ -67,7 +48,7 @@ func (c *call) claim(ctx context.Context) (*hold, ending) {
 				return nil, c.inProgress(met, nil)
 			}
 			if round > 1 {
-				c.rest(ctx, time.Duration(round)*4*time.Millisecond)
+				c.x.pause(ctx, time.Duration(round)*4*time.Millisecond)
 				now = wall(c.look())
 			}
 		}
@@ -89,20 +70,20 @@ func (c *call) claim(ctx context.Context) (*hold, ending) {
 				return nil, c.inProgress(met, nil)
 			}
 			again := driver.Record{}
-			if err = c.pause(ctx, &pace, met); err == nil {
+			if err = c.await(ctx, &pace, met); err == nil {
 				again, err = c.reread(ctx)
 			}
 			switch {
 			case err == errWaitOver || ctx.Err() != nil:
 				return nil, c.inProgress(met, err)
 			case err != nil:
-				return nil, ending{OutcomeFailed, &StoreError{Op: "wait", Err: err}}
+				return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: "wait", Err: err}}
 			}
 			met = again
 		case runHandler:
 			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
 				c.event.Lapsed = lapsed
-				return &hold{record: met, invocation: invocation}, ending{}
+				return c.leaseOf(ctx, &lease{record: met, invocation: invocation}), ending{}
 			}
 			// The answer took so long that another may already run. With a
 			// new token: copies of the old claim may still be on their way.
@@ -113,12 +94,18 @@ func (c *call) claim(ctx context.Context) (*hold, ending) {
 			c.unclaim(ctx, owner, how)
 			met, owner = driver.Record{}, rand.Text()
 		default:
-			return nil, c.answerWithoutRun(ctx, verdict, met)
+			return nil, c.withoutRun(ctx, verdict, met)
 		}
 	}
 }
 
-// createAs answers the record as it then is: ours, or the one that was met.
+// leaseOf completes a lease with what the handler's context carries.
+func (c *call) leaseOf(ctx context.Context, l *lease) *lease {
+	l.in, c.event.Attempt = c.inside(ctx, l), l.record.Attempt
+	return l
+}
+
+// createAs returns the record as it then is: ours, or the one that was met.
 func (c *call) createAs(ctx context.Context, owner string, now, invocation time.Time) (met driver.Record, err error) {
 	lease := c.x.leaseFrom(now, invocation)
 	fresh := driver.Record{
@@ -126,7 +113,7 @@ func (c *call) createAs(ctx context.Context, owner string, now, invocation time.
 		Expires: c.x.expiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
 	}
 	err = c.bounded(ctx, func(ctx context.Context) error {
-		met, _, err = c.create(ctx, fresh, now.Add(-c.x.config.ClockSkew))
+		met, _, err = c.create(ctx, fresh, now.Add(-c.x.config.ClockSkew), nil)
 		return err
 	})
 	return met, err
@@ -165,19 +152,20 @@ func (c *call) noTime(ctx context.Context, err error) ending {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	return ending{OutcomeFailed, &StoreError{Op: "claim", Err: err}}
+	return ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: err}}
 }
 
-func (c *call) answerWithoutRun(ctx context.Context, v verdict, met driver.Record) ending {
+// withoutRun ends a call whose handler does not run.
+func (c *call) withoutRun(ctx context.Context, v verdict, met driver.Record) ending {
 	switch v {
 	case replayRecord:
-		return c.answerFrom(ctx, met)
+		return c.replay(ctx, met)
 	case refuseReuse:
-		return ending{OutcomeMismatch, &KeyReusedError{KeyHash: c.hash}}
+		return ending{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
 	case outcomeLost:
-		return ending{OutcomeUnknown, &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
+		return ending{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
 	default:
-		return ending{OutcomeFailed, &StoreError{Op: "claim", Err: errors.New("the record's status is none that this version knows; look at the record")}}
+		return ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record's status is none that this version knows; look at the record")}}
 	}
 }
 
@@ -205,36 +193,20 @@ func (c *call) inProgress(met driver.Record, err error) ending {
 	if met.Status != driver.InProgress || until.Equal(driver.LeaseEnded) {
 		until = time.Time{}
 	}
-	return ending{OutcomeConflict, &InProgressError{KeyHash: c.hash, Until: until, Err: err}}
+	return ending{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Until: until, Err: err}}
 }
 
 // claimFailed is for a claim that may have been stored or not. Its token is
 // kept when it fails open, as the lost answer may have been a yes. It does not
 // over a saga: it would know nothing of the stored steps, and its end could
 // remove them, after which nobody would undo them.
-func (c *call) claimFailed(ctx context.Context, op, owner string, undo driver.Release, saga bool, err error) (*hold, ending) {
+func (c *call) claimFailed(ctx context.Context, op, owner string, undo driver.Release, saga bool, err error) (*lease, ending) {
 	unavailable := errors.Is(err, driver.ErrUnavailable) && !saga
 	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
-		c.passOver(&StoreError{Op: op + ", failed open", Executed: true, Err: err})
+		c.suppress(&StoreError{Op: op + ", failed open", Executed: true, Err: err})
 		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: owner, Fingerprint: c.fingerprint}
-		return &hold{record: unknown, invocation: c.x.invocationEnd(ctx), open: true}, ending{}
+		return c.leaseOf(ctx, &lease{record: unknown, invocation: c.x.invocationEnd(ctx), unconfirmed: true}), ending{}
 	}
 	c.unclaim(ctx, owner, undo)
-	return nil, ending{OutcomeFailed, &StoreError{Op: op, Err: err}}
-}
-
-// unclaim removes a claim under which nothing ran, so that the next call need
-// not wait for its lease, and so that it does not count as an attempt. The
-// record of a first attempt goes: kept, it would stay for as long as its
-// retention, which MaxAttempts makes endless. One try: without it the lease
-// lapses by itself.
-func (c *call) unclaim(ctx context.Context, owner string, how driver.Release) {
-	limit := min(max(c.x.config.Reserve, shortestAttempt), longestAttempt)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	defer cancel()
-	c.look()
-	_, _, err := c.change(ctx, driver.Fence{ID: c.id, Owner: owner}, driver.Change{Release: how})
-	if err != nil {
-		c.passOver(&StoreError{Op: "release", Err: err})
-	}
+	return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: op, Err: err}}
 }

@@ -90,7 +90,7 @@ type inside struct {
 	claim      Claim
 	id         string
 	storeID    any
-	held       bool      // by a claim, be it one that failed open
+	claims     bool      // by its lease, be it unconfirmed
 	invocation time.Time // end of the outermost call's invocation, or zero
 	outer      *inside
 
@@ -109,9 +109,10 @@ type shared struct {
 	steps         steps
 
 	mu       sync.Mutex
-	given    []error // by calls within, with marks in them
 	attached driver.Attachment
 	returned bool // the handler has
+	// innerErrors are classified errors that calls within returned.
+	innerErrors []error
 }
 
 // mustAllowEffects panics in a call that may run for nothing.
@@ -122,35 +123,35 @@ func (in *inside) mustAllowEffects(helper string) {
 	}
 }
 
-// inside is what the contexts of this call carry; h is nil in a run without the
-// store.
-func (c *call) inside(ctx context.Context, h *hold) *inside {
+// inside returns what the contexts of this call carry; l is nil in a run without
+// the store.
+func (c *call) inside(ctx context.Context, l *lease) *inside {
 	outer := insideOf(ctx)
 	in := &inside{
 		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash},
 		id:         c.id,
 		storeID:    c.x.storeID,
-		held:       h != nil,
+		claims:     l != nil,
 		invocation: c.x.invocationEnd(ctx),
 		outer:      outer,
 		chain:      chainOf(ctx),
 		shared:     &shared{transactional: c.x.transactional, optimistic: c.x.config.Optimistic},
 	}
 	in.steps.x, in.steps.identity = c.x, c.identity
-	if h != nil {
-		in.claim.Attempt, in.claim.takeover = h.record.Attempt, h.record.Used() > 1
-		in.invocation = h.invocation // ctx ends earlier, by the Reserve
-		if !h.open {
-			in.steps.keeps, in.steps.stored, in.steps.invocation = true, h.record.Steps, h.invocation
-			in.steps.known = maps.Clone(h.record.Steps)
+	if l != nil {
+		in.claim.Attempt, in.claim.takeover = l.record.Attempt, l.record.Used() > 1
+		in.invocation = l.invocation // ctx ends earlier, by the Reserve
+		if !l.unconfirmed {
+			in.steps.keeps, in.steps.stored, in.steps.invocation = true, l.record.Steps, l.invocation
+			in.steps.known = maps.Clone(l.record.Steps)
 			in.steps.roomLock = make(chan struct{}, 1)
-			in.steps.handOver(h.record)
+			in.steps.handOver(l.record)
 		}
 	}
 	return in
 }
 
-// enter gives the context of a handler.
+// enter returns the context of a handler.
 func (c *call) enter(ctx context.Context, in *inside) context.Context {
 	ctx = driver.WithCall(ctx, in)
 	if eventOf(ctx) != nil {
@@ -160,11 +161,11 @@ func (c *call) enter(ctx context.Context, in *inside) context.Context {
 	return withoutChain(withoutWait(ctx))
 }
 
-// nestedIn reports whether ctx is inside of a call that holds this very record.
+// nestedIn reports whether ctx is inside of a call on this very record.
 func nestedIn(ctx context.Context, storeID any, id string) bool {
 	in := insideOf(ctx)
 	for ; in != nil; in = in.outer {
-		if in.id == id && in.storeID == storeID && in.held {
+		if in.id == id && in.storeID == storeID && in.claims {
 			return true
 		}
 	}

@@ -7,21 +7,44 @@ import (
 	"time"
 )
 
-// ending is how a call ends: what its event says, and what its caller gets.
+// ending is how a call ends: what its event says, and what its caller receives.
 type ending struct {
 	outcome Outcome
 	err     error
+	// claimFirst ends an optimistic run of which nothing was written: the call
+	// begins again, with a claim.
+	claimFirst bool
+}
+
+// ran returns the outcome of a call whose handler's result is recorded.
+func (l *lease) ran() Outcome {
+	switch {
+	case l.unconfirmed && !l.optimistic:
+		return OutcomeBypassed
+	case l.record.Used() > 1:
+		return OutcomeTakeover
+	default:
+		return OutcomeExecuted
+	}
 }
 
 // leaseLost ends a call whose record another owns.
-func (c *call) leaseLost(h *hold) ending {
-	return ending{OutcomeLeaseLost, &LeaseLostError{KeyHash: c.hash, Attempt: h.record.Attempt}}
+func (c *call) leaseLost(l *lease) ending {
+	return ending{outcome: OutcomeLeaseLost, err: &LeaseLostError{KeyHash: c.hash, Attempt: l.record.Attempt}}
 }
 
 // outcomeUnknown ends a call of whose transaction nobody knows whether it was
 // committed.
 func (c *call) outcomeUnknown(cause error) ending {
-	return ending{OutcomeUnknown, &OutcomeUnknownError{KeyHash: c.hash, Err: cause}}
+	return ending{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Err: cause}}
+}
+
+// suppress keeps an error for the observer that the caller does not receive.
+func (c *call) suppress(err error) {
+	if c.suppressed != nil {
+		err = errors.Join(c.suppressed, err)
+	}
+	c.suppressed = err
 }
 
 // report makes the event of a call. After a panic its ending is empty.
@@ -33,12 +56,12 @@ func (c *call) report(ctx context.Context, e ending) {
 		c.event.Outcome = OutcomeTimedOut
 	}
 	switch {
-	case c.passedOver == nil:
+	case c.suppressed == nil:
 		c.event.Err = e.err
 	case e.err == nil:
-		c.event.Err = c.passedOver
+		c.event.Err = c.suppressed
 	default:
-		c.event.Err = errors.Join(e.err, c.passedOver)
+		c.event.Err = errors.Join(e.err, c.suppressed)
 	}
 	if event := eventOf(ctx); event != nil {
 		*event = c.event

@@ -33,7 +33,7 @@ func mustBeNamed(err, own error) {
 		return
 	}
 	switch t := lambdaType(err); t {
-	case "errorString", "wrapError", "wrapErrors", "joinError", "permanentError", "retryableError", "undisclosed":
+	case "errorString", "wrapError", "wrapErrors", "joinError", "permanentError", "retryableError", "unreadable":
 		if strings.HasPrefix(err.Error(), "idempotent: ") {
 			panic(fmt.Sprintf("a call returns an error of the type %s: %v", t, err))
 		}

@@ -60,7 +60,7 @@ const (
 
 func describeFailure(err error) failure {
 	// A message that panics is no reason to run the work again.
-	f := failure{Type: typeName(unmarked(err))}
+	f := failure{Type: typeName(bare(err))}
 	f.describe(err)
 	return f
 }
@@ -72,10 +72,10 @@ func (f *failure) describe(err error) {
 		}
 	}()
 	f.Message = truncate(err.Error(), maxFailureMessage)
-	if public, ok := unmarked(err).(interface{ FailureMessage() string }); ok {
+	if public, ok := bare(err).(interface{ FailureMessage() string }); ok {
 		f.Message = truncate(public.FailureMessage(), maxFailureMessage)
 	}
-	if named, ok := unmarked(err).(interface{ ErrorType() string }); ok {
+	if named, ok := bare(err).(interface{ ErrorType() string }); ok {
 		f.Type = truncate(named.ErrorType(), maxFailureName)
 	}
 	if coded, ok := errors.AsType[interface {

@@ -7,86 +7,75 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// keeper keeps a lease while the handler runs: it extends it every third of
-// its length, and ends the handler's context before the lease ends, whatever
-// the heartbeat hears.
-type keeper struct {
+// heartbeat extends a lease while the handler runs, every third of its length.
+// It ends the handler's context before the lease ends, whatever the store
+// returns. On Lambda, a lease without a configured length lasts as long as the
+// process can: then the heartbeat only sets the handler's deadline.
+type heartbeat struct {
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
 	limit  time.Time // the deadline that the handler sees, or zero
 
-	call *call
-	hold *hold // only read while the handler runs
+	call  *call
+	lease *lease // only read while the handler runs
 
-	// Only with a heartbeat, and its own until it is joined.
-	lease, expires time.Time
+	// Only if the lease is extended, and owned by run until it is joined.
+	until, expires time.Time
 	end            *time.Timer
 	quit           context.CancelFunc
 	joined         chan struct{}
-	beats          call // counts what the heartbeat did
+	writes         call // counts what the heartbeat did
 }
 
-// handlerEnd is when a handler's context must end for its result to be
-// recorded in time.
-func (x *Executor) handlerEnd(lease, invocation time.Time) time.Time {
-	end := lease
-	if !invocation.IsZero() && invocation.Before(end) {
-		end = invocation
-	}
-	return end.Add(-x.config.Reserve)
-}
-
-func (c *call) keep(ctx context.Context, h *hold) *keeper {
-	k := &keeper{call: c, hold: h, lease: h.record.Lease, expires: h.record.Expires}
+// heartbeat starts the heartbeat of a lease.
+func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
+	h := &heartbeat{call: c, lease: l, until: l.record.Lease, expires: l.record.Expires}
 	x := c.x
-	if h.open {
-		// Nothing is known to be held; only the invocation's end is.
-		if h.invocation.IsZero() {
-			k.ctx, k.cancel = context.WithCancelCause(ctx)
-			return k
-		}
-		return k.until(ctx, x.handlerEnd(h.invocation, h.invocation))
+	switch {
+	case l.unconfirmed && l.invocation.IsZero():
+		h.ctx, h.cancel = context.WithCancelCause(ctx)
+		return h
+	case l.unconfirmed: // no lease is known; only the invocation's end is
+		return h.withDeadline(ctx, x.handlerEnd(l.invocation, l.invocation))
+	case x.config.Lease == 0 && !l.invocation.IsZero():
+		return h.withDeadline(ctx, x.handlerEnd(l.record.Lease, l.invocation))
 	}
-	if x.config.Lease == 0 && !h.invocation.IsZero() {
-		// The lease lasts as long as the process can.
-		return k.until(ctx, x.handlerEnd(h.record.Lease, h.invocation))
-	}
-	k.ctx, k.cancel = context.WithCancelCause(ctx)
-	left := k.left()
+	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	left := h.left()
 	if left <= 0 {
-		k.cancel(k.call.timeEnds(k.hold)) // the timer would leave it a moment
+		h.cancel(c.timeEnds(l)) // the timer would leave it a moment
 	}
-	k.end = time.AfterFunc(left, func() { k.cancel(k.call.timeEnds(k.hold)) })
-	k.joined = make(chan struct{})
-	k.beats = call{x: x, identity: c.identity}
-	beating, quit := context.WithCancel(context.WithoutCancel(ctx))
-	k.quit = quit
-	go k.run(beating)
-	return k
+	h.end = time.AfterFunc(left, func() { h.cancel(c.timeEnds(l)) })
+	h.joined = make(chan struct{})
+	h.writes = call{x: x, identity: c.identity}
+	running, quit := context.WithCancel(context.WithoutCancel(ctx))
+	h.quit = quit
+	go h.run(running)
+	return h
 }
 
-// until gives the handler a deadline that it can see, for its own calls.
-func (k *keeper) until(ctx context.Context, end time.Time) *keeper {
-	limited, release := context.WithDeadlineCause(ctx, end, k.call.timeEnds(k.hold))
-	k.ctx, k.limit = limited, end
-	k.cancel = func(error) { release() }
-	return k
+// withDeadline sets a deadline that the handler can see, for its own calls.
+func (h *heartbeat) withDeadline(ctx context.Context, end time.Time) *heartbeat {
+	limited, cancel := context.WithDeadlineCause(ctx, end, h.call.timeEnds(h.lease))
+	h.ctx, h.limit = limited, end
+	h.cancel = func(error) { cancel() }
+	return h
 }
 
 // left is the time until the handler must end, by the local clock.
-func (k *keeper) left() time.Duration {
-	return k.call.x.handlerEnd(k.lease, k.hold.invocation).Sub(wall(time.Now()))
+func (h *heartbeat) left() time.Duration {
+	return h.call.x.handlerEnd(h.until, h.lease.invocation).Sub(wall(time.Now()))
 }
 
 // run extends the lease until it is told to quit or the lease is lost. Its
 // context is not the caller's: a handler that ignores a cancelled context
 // still runs, and still needs its lease.
-func (k *keeper) run(ctx context.Context) {
-	defer close(k.joined)
-	lease := k.call.x.config.Lease
+func (h *heartbeat) run(ctx context.Context) {
+	defer close(h.joined)
+	lease := h.call.x.config.Lease
 	orElse(&lease, defaultLease)
 	// A slow answer to the claim may have left less than a third.
-	left := k.lease.Sub(wall(time.Now()))
+	left := h.until.Sub(wall(time.Now()))
 	timer := time.NewTimer(min(lease, left) / 3)
 	defer timer.Stop()
 	for {
@@ -95,10 +84,10 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		switch k.extend(ctx, lease/6) {
-		case kept:
+		switch h.extend(ctx, lease/6) {
+		case extended:
 			timer.Reset(lease / 3)
-		case unheard:
+		case undecided:
 			timer.Reset(lease / 12)
 		case lost:
 			return
@@ -106,57 +95,57 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// beat is what became of one heartbeat.
-type beat uint8
+// extension is the result of one write of the heartbeat.
+type extension uint8
 
 const (
-	kept    beat = iota // the lease is ours, and longer
-	unheard             // an error of the store says nothing of the lease
-	lost                // another owns the record
+	extended  extension = iota // the lease is ours, and longer
+	undecided                  // an error of the store says nothing about the lease
+	lost                       // another owns the record
 )
 
 // extend moves the lease forward, within a time that leaves room for another
 // try. After the lease's end too: as long as nobody has taken over, a handler
 // that still runs gets its lease back.
-func (k *keeper) extend(ctx context.Context, limit time.Duration) beat {
-	x, owner := k.call.x, k.hold.record.Owner
+func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
+	x, owner := h.call.x, h.lease.record.Owner
 	ctx, cancel := context.WithTimeout(ctx, max(min(limit, longestAttempt), shortestAttempt))
 	defer cancel()
-	lease := x.leaseFrom(wall(k.beats.look()), k.hold.invocation)
-	if k.left() <= 0 {
+	lease := x.leaseFrom(wall(h.writes.look()), h.lease.invocation)
+	if h.left() <= 0 {
 		// The timer may come late: it does not run while a sandbox is frozen.
-		k.cancel(k.call.timeEnds(k.hold))
+		h.cancel(h.call.timeEnds(h.lease))
 	}
-	expires := x.expiresInProgress(k.expires, lease)
-	met, ok, err := k.beats.change(ctx, driver.Fence{ID: k.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires})
+	expires := x.expiresInProgress(h.expires, lease)
+	met, ok, err := h.writes.change(ctx, driver.Fence{ID: h.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires})
 	switch {
 	case err != nil:
-		return unheard
+		return undecided
 	case ok:
-		k.lease, k.expires = lease, expires
+		h.until, h.expires = lease, expires
 	case met.Owner == owner && met.Status == driver.InProgress && met.Lease.Before(lease):
-		return unheard // a conflict with another kind of write: nothing was written
+		return undecided // a conflict with another kind of write: nothing was written
 	case met.Owner == owner && met.Status == driver.InProgress:
 		// An earlier copy of this write landed, or a later one did.
-		k.lease, k.expires = met.Lease, met.Expires
+		h.until, h.expires = met.Lease, met.Expires
 	default:
-		k.cancel(&LeaseLostError{KeyHash: k.call.hash, Attempt: k.hold.record.Attempt})
+		h.cancel(&LeaseLostError{KeyHash: h.call.hash, Attempt: h.lease.record.Attempt})
 		return lost
 	}
-	k.end.Reset(k.left())
-	return kept
+	h.end.Reset(h.left())
+	return extended
 }
 
 // stop ends the handler's context and joins the heartbeat: from here on the
 // call's own writes are the only ones with its token.
-func (k *keeper) stop() {
-	if k.joined != nil {
-		k.quit()
-		<-k.joined
-		k.end.Stop()
-		k.hold.record.Lease, k.hold.record.Expires = k.lease, k.expires
-		k.call.event.RoundTrips += k.beats.event.RoundTrips
-		k.call.event.Store += k.beats.event.Store
+func (h *heartbeat) stop() {
+	if h.joined != nil {
+		h.quit()
+		<-h.joined
+		h.end.Stop()
+		h.lease.record.Lease, h.lease.record.Expires = h.until, h.expires
+		h.call.event.RoundTrips += h.writes.event.RoundTrips
+		h.call.event.Store += h.writes.event.Store
 	}
-	k.cancel(nil)
+	h.cancel(nil)
 }

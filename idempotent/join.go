@@ -45,12 +45,12 @@ func (c *call) join(ctx context.Context) ending {
 			// leaves no record. Its joiners go round.
 			if f.record != nil {
 				c.event.Joined = true
-				return c.answerFrom(ctx, *f.record)
+				return c.replay(ctx, *f.record)
 			}
 		case <-left.C:
-			return ending{OutcomeConflict, &InProgressError{KeyHash: c.hash, Err: errWaitOver}}
+			return ending{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Err: errWaitOver}}
 		case <-ctx.Done():
-			return ending{OutcomeConflict, &InProgressError{KeyHash: c.hash, Err: gaveUp(ctx)}}
+			return ending{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Err: gaveUp(ctx)}}
 		}
 	}
 }

@@ -3,7 +3,30 @@ package idempotent
 import (
 	"context"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
+
+// lease is what a call holds of its record: as it is stored, and what the call
+// has sent since.
+type lease struct {
+	record     driver.Record
+	in         *inside
+	invocation time.Time // end of the Lambda invocation, or zero
+	// unconfirmed says that whether a record is stored, and is ours, is not
+	// known: the claim failed open, or there was none.
+	unconfirmed bool
+	// optimistic says that there was no claim.
+	optimistic bool
+	// committed says that a transaction was sent, by this lease or before it:
+	// a record that is deleted now could be revived by a late copy of the
+	// claim, and the transaction then be committed by a late copy of its own.
+	committed bool
+	// stepped says that a step may be recorded.
+	stepped bool
+	// unreleased is why a release is not known to have landed.
+	unreleased error
+}
 
 // farFuture ends the retention of records that wait for a person: "until a
 // person decides" must not mean "until the table's TTL".
@@ -13,7 +36,7 @@ var farFuture = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
 // machines' clocks, and monotonic clocks stop while a sandbox is frozen.
 func wall(t time.Time) time.Time { return t.Round(0) }
 
-// leaseFrom is the end of a lease that starts, or is extended, now. invocation
+// leaseFrom returns the end of a lease that starts, or is extended, now. invocation
 // is the deadline of the Lambda invocation, zero elsewhere. It is the lease if
 // none is configured: the process cannot outlive it.
 func (x *Executor) leaseFrom(now, invocation time.Time) time.Time {
@@ -27,7 +50,7 @@ func (x *Executor) leaseFrom(now, invocation time.Time) time.Time {
 	return end.Truncate(time.Millisecond)
 }
 
-// invocationEnd is the deadline of the Lambda invocation that ctx belongs to;
+// invocationEnd returns the deadline of the Lambda invocation that ctx belongs to;
 // zero where there is none. Within a handler of ours it is the one that the
 // outermost call was given: the handler's own context ends earlier, and the
 // process does not.
@@ -42,7 +65,7 @@ func (x *Executor) invocationEnd(ctx context.Context) time.Time {
 	return wall(deadline)
 }
 
-// expiresInProgress is the end of retention that goes with a lease. It never
+// expiresInProgress returns the end of retention that goes with a lease. It never
 // moves back: the record of a long first attempt must not vanish under the
 // short lease of its successor.
 func (x *Executor) expiresInProgress(stored, lease time.Time) time.Time {
@@ -63,10 +86,49 @@ func (x *Executor) expiresFinished(now time.Time) time.Time {
 	return roundUp(end)
 }
 
-// roundUp gives whole seconds: a retention is never cut short.
+// roundUp returns whole seconds: a retention is never cut short.
 func roundUp(t time.Time) time.Time {
 	if t.Nanosecond() > 0 {
 		return time.Unix(t.Unix()+1, 0)
 	}
 	return time.Unix(t.Unix(), 0)
+}
+
+// handlerEnd returns the time at which a handler's context must end for its
+// result to be recorded in time.
+func (x *Executor) handlerEnd(lease, invocation time.Time) time.Time {
+	end := lease
+	if !invocation.IsZero() && invocation.Before(end) {
+		end = invocation
+	}
+	return end.Add(-x.config.Reserve)
+}
+
+const (
+	shortestAttempt = 200 * time.Millisecond
+	longestAttempt  = 5 * time.Second
+)
+
+// settling returns the context of a write that settles a run. It outlives the
+// handler's: a client that has gone, or a lease that has ended, is no reason to
+// leave the work unrecorded. It ends with the lease, or shortly before the
+// invocation, so that the caller still receives the answer. A nested call does
+// not use up the outer one's Reserve. Each write has time for at least one try,
+// whatever the writes before it took.
+func (c *call) settling(ctx context.Context, l *lease) (context.Context, context.CancelFunc) {
+	end, least := l.record.Lease, max(c.x.config.Reserve, shortestAttempt)
+	switch {
+	case l.unconfirmed:
+		end = time.Time{} // the caller chose to go on without the store
+	case !l.invocation.IsZero():
+		least = shortestAttempt
+		if last := l.invocation.Add(-min(c.x.config.Reserve/5, shortestAttempt)); last.Before(end) {
+			end = last
+		}
+		deadline, ok := ctx.Deadline()
+		if nested := insideOf(ctx) != nil; nested && ok && deadline.Before(end) {
+			end = deadline
+		}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), max(end.Sub(wall(time.Now())), least))
 }

@@ -71,6 +71,13 @@ var (
 	// An attachment alone meets no record.
 	committingAlone = policy{refusals: maxReleases, unfenced: true}
 
+	// A claim under which nothing ran is given back in one try: without it the
+	// lease lapses by itself.
+	unclaiming = policy{
+		outages: 1, refusals: 1,
+		on: [standings]ruling{ours: notWritten, gone: done, reused: done, finished: done, abandoned: done, advanced: done, foreign: done},
+	}
+
 	// To reclaim a record is to release it, and then to take it over with a
 	// new owner.
 	reclaimRelease = policy{

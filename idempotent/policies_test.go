@@ -49,6 +49,7 @@ var policyRows = []struct {
 	{"settling", &settling, [standings]ruling{again, vanished, vanished, takeTheirs, notWritten, notWritten, yield}, unknown, unknown, rejected, rejected, 0, 3},
 	{"creating", &creating, [standings]ruling{landed, another, another, another, another, another, another}, notWritten, unknown, rejected, unknown, 0, 3},
 	{"committing alone", &committingAlone, [standings]ruling{}, notWritten, unknown, rejected, unknown, 0, 3},
+	{"unclaiming", &unclaiming, [standings]ruling{notWritten, done, done, done, done, done, done}, unknown, unknown, rejected, rejected, 1, 1},
 	{"releasing to reclaim", &reclaimRelease, [standings]ruling{again, yield, yield, yield, yield, yield, yield}, unknown, unknown, rejected, rejected, 3, 3},
 	{"taking over to reclaim", &reclaimTakeover, [standings]ruling{done, yield, yield, yield, yield, yield, yield}, unknown, unknown, rejected, rejected, 0, 3},
 	{"stepping", &stepping, [standings]ruling{again, yield, yield, yield, yield, yield, yield}, unknown, unknown, rejected, rejected, 0, 0},

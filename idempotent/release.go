@@ -2,109 +2,180 @@ package idempotent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// release gives the record up after an error that is worth a retry.
-func (c *call) release(ctx context.Context, h *hold, cause error, refund bool) ending {
-	cause = unmarked(cause)
-	s := c.sendRelease(ctx, h, refund)
+// release releases the record after an error that is worth a retry.
+func (c *call) release(ctx context.Context, l *lease, cause error, refund bool) ending {
+	cause = bare(cause)
+	if l.optimistic {
+		return ending{outcome: OutcomeReleased, err: cause} // there is no record
+	}
+	s := c.sendRelease(ctx, l, refund)
 	switch s.ruling {
 	case takeTheirs:
-		c.passOver(cause)
-		return c.answerLate(ctx, s.met)
+		c.suppress(cause)
+		return c.replaySuccessor(ctx, s.met)
 	case yield:
-		c.passOver(cause)
-		return c.leaseLost(h)
+		c.suppress(cause)
+		return c.leaseLost(l)
 	}
-	if h.sent && h.held != nil {
+	if l.committed && l.unreleased != nil {
 		// Under a live lease a late copy of the transaction would be committed.
-		cause = &StoreError{Op: "release", Executed: true, Err: h.held, Handler: cause}
+		cause = &StoreError{Op: "release", Executed: true, Err: l.unreleased, Handler: cause}
 	}
-	return ending{released(h, s), cause}
+	return ending{outcome: released(l, s), err: cause}
+}
+
+// released returns the outcome of a release.
+func released(l *lease, s sent) Outcome {
+	switch {
+	case s.ruling == takeTheirs, s.ruling == yield:
+		return OutcomeLeaseLost
+	case l.unconfirmed:
+		return OutcomeBypassed
+	case s.ruling == unknown:
+		return OutcomeUnknown
+	default:
+		return OutcomeReleased
+	}
 }
 
 var errPanicked = errors.New("idempotent: the handler panicked")
 
-// abandon gives the record up while a panic goes on.
-func (c *call) abandon(ctx context.Context, h *hold, in *inside) {
-	c.passOver(errPanicked)
-	unheard, stopped := in.steps.unheard(), in.steps.stoppedBy()
+// abandon releases the record while a panic goes on.
+func (c *call) abandon(ctx context.Context, l *lease) {
+	c.suppress(errPanicked)
+	unacknowledged, stopped := l.in.steps.unacknowledged(), l.in.steps.stoppedBy()
 	switch {
-	case h.optimistic:
+	case l.optimistic:
 		c.abandoned = OutcomeReleased
-	case unheard != nil:
+	case unacknowledged != nil:
 		c.abandoned = OutcomeUnknown
-		c.passOver(unheard)
-	case stopped != nil && in.steps.failed == nil:
+		c.suppress(unacknowledged)
+	case stopped != nil && l.in.steps.failed == nil:
 		// No later attempt could undo it. A panic of what does comes back here.
-		e := c.failForGood(ctx, h, in, stopped)
+		e := c.failForGood(ctx, l, stopped)
 		if c.abandoned = e.outcome; e.err != nil {
-			c.passOver(e.err)
+			c.suppress(e.err)
 		}
 	default:
-		c.abandoned = released(h, c.sendRelease(ctx, h, false))
+		c.abandoned = released(l, c.sendRelease(ctx, l, false))
 	}
 }
 
 // keepClaimed ends a run with a step that is done and may not be recorded.
 // Nothing is released: the next attempt would do the step again, while the
 // write may still be on its way.
-func (c *call) keepClaimed(unheard *StoreError, cause error) ending {
-	failed := *unheard
-	if cause = unmarked(cause); cause != error(unheard) {
+func (c *call) keepClaimed(unacknowledged *StoreError, cause error) ending {
+	failed := *unacknowledged
+	if cause = bare(cause); cause != error(unacknowledged) {
 		failed.Handler = cause
 	}
-	return ending{OutcomeUnknown, &failed}
+	return ending{outcome: OutcomeUnknown, err: &failed}
 }
 
 // sendRelease releases the record. A first attempt that left no trace is
 // deleted; otherwise the record stays without owner, for its attempts to count.
-func (c *call) sendRelease(ctx context.Context, h *hold, refund bool) sent {
-	ctx, cancel := c.finishing(ctx, h)
+func (c *call) sendRelease(ctx context.Context, l *lease, refund bool) sent {
+	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
 	keep := driver.ReleaseKeep
 	if refund {
 		keep = driver.ReleaseRefund
 	}
 	how := keep
-	if h.record.Attempt == 1 && c.x.config.MaxAttempts == 0 && !h.open && !h.sent && !h.stepped {
+	if l.record.Attempt == 1 && c.x.config.MaxAttempts == 0 && !l.unconfirmed && !l.committed && !l.stepped {
 		how = driver.ReleaseDelete
 	}
 	rules := &releasing
-	if h.open {
+	if l.unconfirmed {
 		rules = rules.once()
 	}
 	s := c.x.repeat(ctx, write{
-		policy: rules, own: h.record, unacknowledged: h.open,
+		policy: rules, own: l.record, unacknowledged: l.unconfirmed,
 		send: func(ctx context.Context, ruling ruling, _ driver.Record) reply {
 			if ruling == keepSteps {
 				how = keep // finished steps must not run again
 			}
 			c.look()
-			return c.tryChange(ctx, h, driver.Change{Release: how})
+			return c.tryChange(ctx, l, driver.Change{Release: how})
 		},
 	})
 	if s.ruling == unknown {
 		// The caller needs the handler's error, the observer both.
-		h.held = &StoreError{Op: "release", Executed: true, Err: s.err}
-		c.passOver(h.held)
+		l.unreleased = &StoreError{Op: "release", Executed: true, Err: s.err}
+		c.suppress(l.unreleased)
 	}
 	return s
 }
 
-// released is the outcome of a release.
-func released(h *hold, s sent) Outcome {
-	switch {
-	case s.ruling == takeTheirs, s.ruling == yield:
-		return OutcomeLeaseLost
-	case h.open:
-		return OutcomeBypassed
-	case s.ruling == unknown:
-		return OutcomeUnknown
+// unclaim removes a claim under which nothing ran, so that the next call need
+// not wait for its lease, and so that it does not count as an attempt. The
+// record of a first attempt goes: kept, it would stay for as long as its
+// retention, which MaxAttempts makes endless.
+func (c *call) unclaim(ctx context.Context, owner string, how driver.Release) {
+	limit := min(max(c.x.config.Reserve, shortestAttempt), longestAttempt)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	s := c.x.repeat(ctx, write{
+		policy: &unclaiming, own: driver.Record{Owner: owner},
+		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+			c.look()
+			met, ok, err := c.change(ctx, driver.Fence{ID: c.id, Owner: owner}, driver.Change{Release: how})
+			return reply{met, ok, err}
+		},
+	})
+	if s.err != nil {
+		c.suppress(&StoreError{Op: "release", Err: s.err})
+	}
+}
+
+// reclaim takes the record again under a new owner before steps are undone,
+// after a transaction was sent: a late copy of it would otherwise be committed
+// while what belongs to it is undone. The attempt is refunded, as it goes on.
+func (c *call) reclaim(ctx context.Context, l *lease) error {
+	ctx, cancel := c.settling(ctx, l)
+	defer cancel()
+	s := c.x.repeat(ctx, write{
+		policy: &reclaimRelease, own: l.record,
+		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+			return c.tryChange(ctx, l, driver.Change{Release: driver.ReleaseRefund})
+		},
+	})
+	if err := c.reclaimFailed("release", l, s); err != nil {
+		return err
+	}
+	free, own := l.record, l.record
+	free.Owner, free.Lease = "", driver.LeaseEnded
+	own.Owner = rand.Text()
+	s = c.x.repeat(ctx, write{
+		policy: &reclaimTakeover, own: own,
+		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+				met, err := c.takeOverAs(ctx, own.Owner, free, wall(c.look()), l.invocation)
+				return met, false, err
+			})
+		},
+	})
+	if err := c.reclaimFailed("take over", l, s); err != nil {
+		return err
+	}
+	l.record, c.event.Attempt = s.met, s.met.Attempt
+	l.in.steps.handOver(s.met)
+	return nil
+}
+
+func (c *call) reclaimFailed(op string, l *lease, s sent) error {
+	switch s.ruling {
+	case done:
+		return nil
+	case yield:
+		return c.leaseLost(l).err
 	default:
-		return OutcomeReleased
+		return &StoreError{Op: op, Executed: true, Err: s.err}
 	}
 }

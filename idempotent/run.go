@@ -4,81 +4,93 @@ import (
 	"cmp"
 	"context"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// run calls the handler under its lease, and settles the record by what the
-// handler did.
-func (c *call) run(ctx context.Context, h *hold) ending {
-	c.event.Attempt = h.record.Attempt
-	in := c.inside(ctx, h)
-	if err := in.steps.readFailure(ctx); err != nil {
-		return c.release(ctx, h, err, true)
+// claimed claims the record, runs the handler, and settles the record.
+func (c *call) claimed(ctx context.Context) ending {
+	l, e := c.claim(ctx)
+	if l == nil {
+		return e
 	}
-	with, err := in.frozen(c.underLease(ctx, h, in, c.work.run))
-	if failed := in.steps.failed; failed != nil {
-		// An earlier attempt has failed for good: nothing that this one did
-		// counts.
-		return c.failForGood(ctx, h, in, failed.err())
+	l.committed = c.unacknowledged
+	if err := l.in.steps.readFailure(ctx); err != nil {
+		// Not an error of the handler: nothing of it is stored as a failure.
+		return c.release(ctx, l, err, true)
 	}
-	if stopped := in.steps.stoppedBy(); stopped != nil {
+	with, err := c.run(ctx, l)
+	return c.settle(ctx, l, with, err)
+}
+
+// run runs the handler under its lease. It returns what the handler attached,
+// or the error that it failed with.
+func (c *call) run(ctx context.Context, l *lease) (driver.Attachment, error) {
+	return l.in.frozen(c.underLease(ctx, l, c.work.run))
+}
+
+// settle records what the handler did, or releases the record.
+func (c *call) settle(ctx context.Context, l *lease, with driver.Attachment, err error) ending {
+	if failed := l.in.steps.failed; failed != nil {
+		// An earlier attempt failed for good: nothing that this one did counts.
+		return c.failForGood(ctx, l, failed.err())
+	}
+	if stopped := l.in.steps.stoppedBy(); stopped != nil {
 		if err != nil && !is(err, stopped) {
-			c.passOver(unmarked(err))
+			c.suppress(bare(err))
 			err = nil
 		}
-		return c.failForGood(ctx, h, in, cmp.Or(err, stopped))
+		return c.failForGood(ctx, l, cmp.Or(err, stopped))
 	}
-	switch {
-	case err != nil:
-	case with == nil:
-		return c.complete(ctx, h)
-	case h.open:
-		return c.commitUnclaimed(ctx, h, in, with)
-	default:
-		refused, e := c.commit(ctx, h, with)
+	if err == nil && with == nil && !l.optimistic {
+		return c.complete(ctx, l)
+	}
+	if err == nil {
+		refused, e := c.commit(ctx, l, with)
 		if refused == nil {
 			return e
 		}
 		err = refused.Err
 	}
-	return c.settle(ctx, h, in, err)
+	return c.settleError(ctx, l, err)
 }
 
-// settle ends a run whose handler, or transaction, failed.
-func (c *call) settle(ctx context.Context, h *hold, in *inside, err error) ending {
-	asks := in.judge(err)
-	c.event.Permanent = asks.permanent
-	switch {
-	case asks.permanent && !c.x.config.ReleasePermanent:
-		return c.failForGood(ctx, h, in, err)
-	case in.steps.unheard() != nil:
-		return c.keepClaimed(in.steps.unheard(), err)
-	case asks.retryable:
+// settleError settles a run whose handler, or transaction, failed.
+func (c *call) settleError(ctx context.Context, l *lease, err error) ending {
+	class := l.in.classify(err)
+	c.event.Permanent = class.permanent
+	switch unacknowledged := l.in.steps.unacknowledged(); {
+	case class.permanent && !c.x.config.ReleasePermanent:
+		return c.failForGood(ctx, l, err)
+	case unacknowledged != nil:
+		return c.keepClaimed(unacknowledged, err)
+	case class.retryable:
 		c.cutOff = false // nothing was done
-		return c.release(ctx, h, err, true)
+		return c.release(ctx, l, err, true)
 	default:
-		return c.release(ctx, h, c.timedOut(h, err), false)
+		return c.release(ctx, l, c.timedOut(l, err), false)
 	}
 }
 
 // underLease calls a handler, or what undoes it. If that panics, the record is
-// given up while the panic goes on: recover would cost it its stack.
+// released while the panic goes on: recover would cost it its stack.
 // runtime.Goexit, which ends a test that failed, takes the same way.
-func (c *call) underLease(ctx context.Context, h *hold, in *inside, fn func(context.Context) error) error {
-	k := c.keep(ctx, h)
+func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context) error) error {
+	h := c.heartbeat(ctx, l)
 	began, returned := time.Now(), false
 	var err error
 	defer func() {
-		c.cutOff = k.cutOff() && (err != nil || !returned)
+		c.cutOff = h.cutOff() && (err != nil || !returned)
 		c.event.Handler += time.Since(began)
-		in.steps.close()
-		k.stop()
-		c.countSteps(h, in)
+		l.in.steps.close()
+		h.stop()
+		c.countSteps(l)
 		if !returned {
-			c.abandon(ctx, h, in)
+			c.abandon(ctx, l)
 		}
 	}()
-	in.steps.open(k.ctx, k.cancel)
-	err = fn(c.enter(k.ctx, in))
+	l.in.steps.open(h.ctx, h.cancel)
+	err = fn(c.enter(h.ctx, l.in))
 	returned = true
 	return err
 }

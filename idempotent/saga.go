@@ -36,7 +36,7 @@ func (s *steps) readFailure(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	data, err := s.x.disclose(ctx, s.place(failureStep), untagged(stored))
+	data, err := s.x.decodeStored(ctx, s.place(failureStep), untagged(stored))
 	f := new(sagaFailure)
 	if err == nil {
 		err = json.Unmarshal(data, f)
@@ -49,18 +49,19 @@ func (s *steps) readFailure(ctx context.Context) error {
 }
 
 // failForGood undoes what there is to undo, and stores the failure.
-func (c *call) failForGood(ctx context.Context, h *hold, in *inside, cause error) ending {
-	undone, err := c.compensate(ctx, h, in, cause)
+func (c *call) failForGood(ctx context.Context, l *lease, cause error) ending {
+	undone, err := c.compensate(ctx, l, cause)
 	c.event.Permanent = err == nil // until all is undone, another attempt has to go on
-	switch {
+	switch unacknowledged := l.in.steps.unacknowledged(); {
 	case err == nil:
-		return c.fail(ctx, h, cause, undone)
-	case in.steps.unheard() != nil:
-		return c.keepClaimed(in.steps.unheard(), cause)
+		return c.fail(ctx, l, cause, undone)
+	case unacknowledged != nil:
+		return c.keepClaimed(unacknowledged, cause)
 	default:
-		// What its undo is marked with is not for a call around this one.
-		in.outer.gets(err)
-		return c.release(ctx, h, err, false)
+		// An error class set by an undo function does not apply to an encodingTime
+		// call.
+		l.in.outer.noteInner(err)
+		return c.release(ctx, l, err, false)
 	}
 }
 
@@ -82,13 +83,13 @@ func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) er
 	for _, u := range undos {
 		err := c.openly(ctx, in, func(ctx context.Context) error { return in.undo(ctx, u.name, undos) })
 		if err != nil {
-			in.outer.gets(err)
-			failed := &CompensationError{KeyHash: c.hash, Step: u.name, Err: err, Cause: unmarked(cause)}
+			in.outer.noteInner(err)
+			failed := &CompensationError{KeyHash: c.hash, Step: u.name, Err: err, Cause: bare(cause)}
 			if first == nil {
 				first = failed
 				continue
 			}
-			c.passOver(failed)
+			c.suppress(failed)
 		}
 	}
 	if first != nil {
@@ -116,20 +117,21 @@ func (s *steps) unreached(undos []undo) string {
 }
 
 // compensate undoes the finished steps of a call that has failed for good, and
-// answers their names.
-func (c *call) compensate(ctx context.Context, h *hold, in *inside, cause error) (names []string, err error) {
+// returns their names.
+func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []string, err error) {
+	in := l.in
 	s := &in.steps
-	unheard := s.unheard() // before what is to undo: a step may be about to add to it
+	unacknowledged := s.unacknowledged() // before what is to undo: a step may be about to add to it
 	undos := s.toUndo()
 	if name := s.unreached(undos); name != "" && s.failed == nil {
-		return nil, &CompensationError{KeyHash: c.hash, Step: name, Err: notReached(name), Cause: unmarked(cause)}
+		return nil, &CompensationError{KeyHash: c.hash, Step: name, Err: notReached(name), Cause: bare(cause)}
 	}
-	if s.failed == nil && len(undos) == 0 && (unheard == nil || unheard.Err != errStillRuns) {
+	if s.failed == nil && len(undos) == 0 && (unacknowledged == nil || unacknowledged.Err != errStillRuns) {
 		return nil, nil
 	}
-	if unheard != nil {
+	if unacknowledged != nil {
 		// Whether there is one more to undo is for the next attempt to see.
-		return nil, unheard
+		return nil, unacknowledged
 	}
 	for _, u := range undos {
 		names = append(names, u.name)
@@ -137,24 +139,24 @@ func (c *call) compensate(ctx context.Context, h *hold, in *inside, cause error)
 	if s.failed != nil {
 		names = s.failed.Steps
 	}
-	if h.sent && !h.open {
-		if err := c.reclaim(ctx, h, in); err != nil {
-			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: unmarked(cause)}
+	if l.committed && !l.unconfirmed {
+		if err := c.reclaim(ctx, l); err != nil {
+			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 		}
 	}
 	begun := s.failed != nil
 	if !begun {
 		s.fail(&sagaFailure{failure: describeFailure(cause), Steps: names})
 	}
-	err = c.underLease(ctx, h, in, func(ctx context.Context) error {
+	err = c.underLease(ctx, l, func(ctx context.Context) error {
 		if !begun {
 			if err := in.beginUndoing(ctx); err != nil {
-				return &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: unmarked(cause)}
+				return &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 			}
 		}
 		for _, name := range names {
 			if err := in.undo(ctx, name, undos); err != nil {
-				return &CompensationError{KeyHash: c.hash, Step: name, Err: err, Cause: unmarked(cause)}
+				return &CompensationError{KeyHash: c.hash, Step: name, Err: err, Cause: bare(cause)}
 			}
 		}
 		return nil

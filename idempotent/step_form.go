@@ -12,7 +12,7 @@ const (
 // fails for good.
 const stepUndoable = '~'
 
-func tagged(e enclosed) []byte {
+func tagged(e storedForm) []byte {
 	switch {
 	case e.unavailable != "":
 		return append([]byte{stepUnavailable}, e.unavailable...)
@@ -23,22 +23,22 @@ func tagged(e enclosed) []byte {
 	}
 }
 
-func untagged(stored []byte) enclosed {
+func untagged(stored []byte) storedForm {
 	if isUndoable(stored) {
 		stored = stored[1:]
 	}
 	if len(stored) == 0 {
-		return enclosed{unavailable: "what is stored is no result of a step"}
+		return storedForm{unavailable: "what is stored is no result of a step"}
 	}
 	switch rest := stored[1:]; stored[0] {
 	case stepData:
-		return enclosed{data: rest}
+		return storedForm{data: rest}
 	case stepPayload:
-		return enclosed{payload: string(rest)}
+		return storedForm{payload: string(rest)}
 	case stepUnavailable:
-		return enclosed{unavailable: "it could not be kept: " + string(rest)}
+		return storedForm{unavailable: "it could not be kept: " + string(rest)}
 	default:
-		return enclosed{unavailable: "what is stored is no result of a step"}
+		return storedForm{unavailable: "what is stored is no result of a step"}
 	}
 }
 

@@ -113,13 +113,13 @@ func (s *steps) tryFailure(ctx context.Context, f sagaFailure) error {
 	}
 	limited, cancel := s.keeping(ctx)
 	defer cancel()
-	e, err := s.x.enclose(limited, s.place(failureStep), data)
+	e, err := s.x.encodeStored(limited, s.place(failureStep), data)
 	if e.unavailable != "" {
 		// It is no work that was done, and of no use without what it says.
-		return &undisclosed{reason: "what is to be undone: " + e.unavailable, err: unmarked(err)}
+		return &unreadable{reason: "what is to be undone: " + e.unavailable, err: bare(err)}
 	}
 	if err != nil {
-		s.passOver(err)
+		s.suppress(err)
 	}
 	note := map[string][]byte{failureStep: tagged(e)}
 	s.mu.Lock()
@@ -132,11 +132,11 @@ func (s *steps) tryFailure(ctx context.Context, f sagaFailure) error {
 
 // writeUndone notes that a step is undone.
 func (s *steps) writeUndone(ctx context.Context, full string) error {
-	note := map[string][]byte{full: tagged(enclosed{})}
+	note := map[string][]byte{full: tagged(storedForm{})}
 	err := s.write(ctx, note)
 	if errors.Is(err, driver.ErrTooLarge) {
 		// Nothing needs the result of the step any more.
-		note[strings.TrimPrefix(full, undoStep)] = append([]byte{stepUndoable}, tagged(enclosed{unavailable: "it is undone"})...)
+		note[strings.TrimPrefix(full, undoStep)] = append([]byte{stepUndoable}, tagged(storedForm{unavailable: "it is undone"})...)
 		err = s.write(ctx, note)
 	}
 	return err

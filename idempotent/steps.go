@@ -38,7 +38,7 @@ type steps struct {
 	written    bool
 	roundTrips int
 	spent      time.Duration
-	passedOver []error
+	suppressed []error
 }
 
 // step is a step on its way.
@@ -172,7 +172,7 @@ func (s *steps) free(full string) {
 
 // replay gives a step what an earlier attempt has stored.
 func (s *steps) replay(ctx context.Context, full string, stored []byte, st *step) error {
-	data, err := s.x.disclose(ctx, s.place(full), untagged(stored))
+	data, err := s.x.decodeStored(ctx, s.place(full), untagged(stored))
 	if err != nil {
 		lost := unavailable(s.hash, err)
 		lost.Step, err = full, lost

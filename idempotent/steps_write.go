@@ -19,22 +19,22 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 		return nil, s.unsettledBy(s.writeUndone(ctx, full))
 	}
 	data, err := st.encode()
-	e := enclosed{unavailable: "it could not be encoded"}
+	e := storedForm{unavailable: "it could not be encoded"}
 	if err == nil {
 		limited, cancel := s.keeping(ctx)
 		defer cancel()
-		e, err = s.x.enclose(limited, s.place(full), data)
+		e, err = s.x.encodeStored(limited, s.place(full), data)
 	}
 	if err != nil {
-		s.passOver(err)
+		s.suppress(err)
 	}
 	if e.unavailable == "" {
 		err = s.writeResult(ctx, full, st, e)
 		if !errors.Is(err, driver.ErrTooLarge) {
 			return data, s.unsettledBy(err)
 		}
-		s.passOver(err)
-		e = enclosed{unavailable: "it was too large"}
+		s.suppress(err)
+		e = storedForm{unavailable: "it was too large"}
 	}
 	room := leastRoom
 	if st.undo != nil {
@@ -50,8 +50,8 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 // writeResult writes a result where there is room for it: beside the
 // compensation budget, elsewhere, or, if it may have to be undone, in a part of
 // that budget. It returns driver.ErrTooLarge where there is none.
-func (s *steps) writeResult(ctx context.Context, full string, st *step, e enclosed) error {
-	write := func(e enclosed, failureNote int) error {
+func (s *steps) writeResult(ctx context.Context, full string, st *step, e storedForm) error {
+	write := func(e storedForm, failureNote int) error {
 		return s.writeWithRoom(ctx, map[string][]byte{full: st.marked(tagged(e))}, failureNote)
 	}
 	err := write(e, comfortableRoom)
@@ -59,10 +59,10 @@ func (s *steps) writeResult(ctx context.Context, full string, st *step, e enclos
 		// Small by itself, it does not fit beside the other steps.
 		limited, cancel := s.keeping(ctx)
 		defer cancel()
-		limited, stop := s.x.enclosing(limited)
+		limited, stop := s.x.encodingTime(limited)
 		defer stop()
 		if elsewhere, failed := s.x.spill(limited, e.data); failed != nil {
-			s.passOver(failed)
+			s.suppress(failed)
 		} else {
 			e = elsewhere
 			err = write(e, comfortableRoom)
@@ -98,10 +98,10 @@ func (s *steps) unsettledBy(err error) error {
 	if errors.Is(err, driver.ErrTooLarge) { // there is not even room for a note
 		err = &StoreError{Op: "step", Executed: true, Err: err}
 	}
-	if unheard, ok := errors.AsType[*StoreError](err); ok {
+	if lost, ok := errors.AsType[*StoreError](err); ok {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.unsettled = unheard
+		s.unsettled = lost
 	}
 	return err
 }
@@ -206,9 +206,9 @@ func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver
 
 var errStillRuns = errors.New("idempotent: the handler returned while a step was running; wait for it")
 
-// unheard is the error of a step whose write is not known to have landed, as
+// unacknowledged returns the error of a step whose write is not known to have landed, as
 // the handler has returned. One that still runs is such a step.
-func (s *steps) unheard() *StoreError {
+func (s *steps) unacknowledged() *StoreError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.unsettled == nil && s.running > 0 {
@@ -224,25 +224,25 @@ func (s *steps) misuse() error {
 	return s.misused
 }
 
-func (s *steps) passOver(err error) {
+func (s *steps) suppress(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.passedOver = append(s.passedOver, err)
+	s.suppressed = append(s.suppressed, err)
 }
 
 // countSteps adds what the steps did to the event, and what they sent to the
 // steps that the call knows.
-func (c *call) countSteps(h *hold, in *inside) {
-	s := &in.steps
+func (c *call) countSteps(l *lease) {
+	s := &l.in.steps
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.written {
-		h.stepped, h.record.Steps = true, maps.Clone(s.known)
+		l.stepped, l.record.Steps = true, maps.Clone(s.known)
 	}
 	c.event.RoundTrips += s.roundTrips
 	c.event.Store += s.spent
-	for _, err := range s.passedOver {
-		c.passOver(err)
+	for _, err := range s.suppressed {
+		c.suppress(err)
 	}
-	s.roundTrips, s.spent, s.passedOver = 0, 0, nil
+	s.roundTrips, s.spent, s.suppressed = 0, 0, nil
 }

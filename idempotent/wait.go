@@ -55,10 +55,10 @@ func (c *call) waitUntil(ctx context.Context) time.Time {
 	return until
 }
 
-// pause waits until it is worth looking at the record again: longer each
+// await waits until it is worth looking at the record again: longer each
 // time, with jitter, but not past the time at which its lease can be taken
 // over. An error says that the wait is over.
-func (c *call) pause(ctx context.Context, w *wait, met driver.Record) error {
+func (c *call) await(ctx context.Context, w *wait, met driver.Record) error {
 	d := c.x.spread(w.next)
 	w.next = min(2*w.next, longestPause)
 	if !met.Lease.IsZero() {

@@ -91,7 +91,7 @@ func noResult[T any]() error {
 	if reflect.TypeFor[T]().Size() == 0 {
 		return nil
 	}
-	return &undisclosed{reason: "the record holds no result; another library completed it without one, or it was completed by hand"}
+	return &unreadable{reason: "the record holds no result; another library completed it without one, or it was completed by hand"}
 }
 
 func (w *typed[T]) run(ctx context.Context) (err error) {

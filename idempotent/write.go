@@ -59,6 +59,40 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 		} else {
 			how, met = ruling, r.met
 		}
-		x.rest(ctx, backoff(at.tries))
+		x.pause(ctx, backoff(at.tries))
 	}
+}
+
+// try makes one of the tries within ctx. It has a part of the time, so that one
+// connection that hangs does not take the time of all the others.
+func try(ctx context.Context, send func(context.Context) (driver.Record, bool, error)) reply {
+	deadline, _ := ctx.Deadline()
+	half := min(time.Until(deadline)/2, longestAttempt)
+	ctx, cancel := context.WithTimeout(ctx, max(half, shortestAttempt))
+	defer cancel()
+	met, ok, err := send(ctx)
+	return reply{met, ok, err}
+}
+
+// tryChange is one try of a change that our owner fences.
+func (c *call) tryChange(ctx context.Context, l *lease, change driver.Change) reply {
+	return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+		return c.change(ctx, driver.Fence{ID: c.id, Owner: l.record.Owner}, change)
+	})
+}
+
+// pause pauses for about d. A done context ends it, for the next call to the
+// store to report.
+func (x *Executor) pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(x.spread(d))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// backoff returns the pause after a try that failed.
+func backoff(try int) time.Duration {
+	return min(time.Duration(try)*20*time.Millisecond, time.Second)
 }

@@ -44,6 +44,8 @@ func instead(value string) (string, bool) {
 	switch value {
 	case "true":
 		return "false", true
+	case "1":
+		return "2", true
 	case "maxReleases":
 		return "maxReleases + 1", true
 	case "30 * time.Second":

@@ -1,0 +1,228 @@
+package idempotent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/canonical"
+)
+
+// complete records the result of a handler that succeeded. Nothing is released
+// from here on: the work is done.
+func (c *call) complete(ctx context.Context, l *lease) ending {
+	return c.completeWith(ctx, l, c.completion(ctx, l, func(withoutResult driver.Change) {
+		e := c.completeWith(ctx, l, withoutResult)
+		if c.abandoned = e.outcome; e.err != nil {
+			c.suppress(e.err)
+		}
+	}))
+}
+
+func (c *call) completeWith(ctx context.Context, l *lease, end driver.Change) ending {
+	stored, err := c.finish(ctx, l, end)
+	switch {
+	case err != nil:
+		return c.notRecorded(l, "complete", err, nil)
+	case wrote(stored, l, end):
+		return c.recorded(l, stored)
+	default:
+		return c.replaySuccessor(ctx, stored)
+	}
+}
+
+// completion returns the change that completes the record. If encoding the
+// result ends the goroutine (runtime.Goexit), onExit is called on the way out.
+func (c *call) completion(ctx context.Context, l *lease, onExit func(withoutResult driver.Change)) driver.Change {
+	withoutResult := driver.Change{Status: driver.Completed, Unavailable: "the result could not be encoded"}
+	returned := false
+	defer func() {
+		if !returned {
+			onExit(withoutResult)
+		}
+	}()
+	data, err := c.work.encode()
+	end := withoutResult
+	if err == nil {
+		end, err = c.finishedWith(ctx, l, driver.Completed, data)
+	}
+	returned = true
+	if err != nil {
+		c.suppress(err)
+	}
+	return end
+}
+
+// fail records a permanent error.
+func (c *call) fail(ctx context.Context, l *lease, cause error, undone []string) ending {
+	if l.optimistic {
+		return c.failOptimistic(ctx, l, cause)
+	}
+	end, err := c.failure(ctx, l, cause, undone)
+	if err != nil {
+		return c.notRecorded(l, "fail", err, bare(cause))
+	}
+	stored, err := c.finish(ctx, l, end)
+	switch {
+	case err != nil:
+		return c.notRecorded(l, "fail", err, bare(cause))
+	case wrote(stored, l, end):
+		outcome := OutcomeFailed
+		if l.unconfirmed {
+			outcome = OutcomeBypassed
+		}
+		return ending{outcome: outcome, err: bare(cause)}
+	default:
+		c.suppress(bare(cause))
+		return c.replaySuccessor(ctx, stored)
+	}
+}
+
+// failure returns the change that stores a permanent error.
+func (c *call) failure(ctx context.Context, l *lease, cause error, undone []string) (driver.Change, error) {
+	f := describeFailure(cause)
+	f.Compensated = undone
+	data, err := json.Marshal(f)
+	if err != nil {
+		return driver.Change{}, err
+	}
+	end, err := c.finishedWith(ctx, l, driver.Failed, data)
+	if err != nil {
+		c.suppress(err)
+		c.suppress(&ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: end.Unavailable})
+	}
+	return end, nil
+}
+
+// recorded ends a call whose own result is recorded.
+func (c *call) recorded(l *lease, r driver.Record) ending {
+	c.share(r)
+	if r.Unavailable != "" {
+		c.suppress(&ResultUnavailableError{KeyHash: c.hash, Reason: r.Unavailable})
+	}
+	return ending{outcome: l.ran()}
+}
+
+// replaySuccessor returns to the caller of a run that lost its lease what the
+// record now contains: all callers receive one result.
+func (c *call) replaySuccessor(ctx context.Context, stored driver.Record) ending {
+	c.share(stored)
+	return ending{outcome: OutcomeLeaseLost, err: c.decode(ctx, stored)}
+}
+
+// notRecorded ends a run whose record could not be finished.
+func (c *call) notRecorded(l *lease, op string, err, handler error) ending {
+	failed := &StoreError{Op: op, Executed: true, Err: err, Handler: handler}
+	outcome := OutcomeUnknown
+	switch err.(type) {
+	case *LeaseLostError:
+		outcome = OutcomeLeaseLost
+	case *OutcomeUnknownError:
+	default:
+		err = nil
+	}
+	switch {
+	case l.unconfirmed:
+		c.suppress(failed)
+		return ending{outcome: OutcomeBypassed, err: handler}
+	case err == nil:
+		return ending{outcome: outcome, err: failed}
+	}
+	if handler != nil {
+		c.suppress(handler)
+	}
+	return ending{outcome: outcome, err: err}
+}
+
+// wrote reports whether the finished record is this call's own work. One that
+// carries our token is not enough: a writer that knows no fence may have
+// changed its result, and all callers must receive the same.
+func wrote(stored driver.Record, l *lease, end driver.Change) bool {
+	return stored.Owner == l.record.Owner && stored.Status == end.Status &&
+		(stored.Unavailable != "" || end.Unavailable == "" && stored.Payload == end.Payload && sameData(stored.Data, end.Data))
+}
+
+// sameData also takes two spellings of one JSON value for the same: a store
+// that keeps values and not their text returns another one.
+func sameData(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	one, err := canonical.Append(nil, a)
+	if err != nil {
+		return false
+	}
+	other, err := canonical.Append(nil, b)
+	return err == nil && bytes.Equal(one, other)
+}
+
+// finish finishes the record, and returns it as it then is.
+func (c *call) finish(ctx context.Context, l *lease, end driver.Change) (driver.Record, error) {
+	ctx, cancel := c.settling(ctx, l)
+	defer cancel()
+	rules := &finishing
+	if l.committed {
+		rules = &finishingAfterCommit
+	}
+	if l.unconfirmed {
+		rules = rules.once()
+	}
+	s := c.x.repeat(ctx, write{
+		policy: rules, own: l.record,
+		wrote: func(met driver.Record) bool { return wrote(met, l, end) },
+		send: func(ctx context.Context, how ruling, met driver.Record) reply {
+			now := wall(c.look())
+			end.Expires = c.x.expiresFinished(now)
+			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+				switch how {
+				case adopt:
+					return c.adopt(ctx, l, end, met)
+				case recreate:
+					return c.create(ctx, c.finishedRecord(l, end), now.Add(-c.x.config.ClockSkew), nil)
+				default:
+					return c.change(ctx, driver.Fence{ID: c.id, Owner: l.record.Owner}, end)
+				}
+			})
+		},
+	})
+	stored := s.met
+	switch s.ruling {
+	case done, takeTheirs:
+		if s.ok {
+			stored = c.written(l, end, s.met)
+		}
+		c.share(stored)
+		return stored, nil
+	case yield:
+		return driver.Record{}, c.leaseLost(l).err
+	case vanished:
+		return driver.Record{}, c.outcomeUnknown(errRecordGone).err
+	default:
+		return driver.Record{}, s.err
+	}
+}
+
+// adopt finishes a record that a successor released.
+func (c *call) adopt(ctx context.Context, l *lease, end driver.Change, met driver.Record) (driver.Record, bool, error) {
+	end.Owner, end.Fingerprint = l.record.Owner, l.record.Fingerprint
+	return c.change(ctx, driver.Fence{ID: c.id, Attempt: met.Attempt, Lease: met.Lease}, end)
+}
+
+// finishedRecord returns the record that a finishing write leaves.
+func (c *call) finishedRecord(l *lease, end driver.Change) driver.Record {
+	return driver.Record{
+		ID: c.id, Status: end.Status, Owner: l.record.Owner,
+		Attempt: max(l.record.Attempt, 1), Refunds: l.record.Refunds, Fingerprint: l.record.Fingerprint,
+		Expires: end.Expires, Data: end.Data, Payload: end.Payload, Unavailable: end.Unavailable,
+	}
+}
+
+// written returns the record that a finishing write left, as its answer says.
+func (c *call) written(l *lease, end driver.Change, answer driver.Record) driver.Record {
+	r := c.finishedRecord(l, end)
+	if answer.Unavailable != "" {
+		r.Data, r.Payload, r.Unavailable = nil, "", answer.Unavailable
+	}
+	return r
+}
