@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // maxRounds bounds the lost races of one claim. Whoever loses so many has met
@@ -39,8 +40,8 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 	}
 	for round := 0; ; {
 		now := wall(c.now)
-		verdict := decide(met, owner, c.fingerprint, now, cfg)
-		if verdict == claimAnew || verdict == takeOver {
+		verdict := protocol.Decide(met, owner, c.fingerprint, now.Add(-cfg.ClockSkew), cfg.MaxAttempts)
+		if verdict == protocol.ClaimAnew || verdict == protocol.TakeOver {
 			if !c.hasTime(ctx, invocation) {
 				return nil, c.noTime(ctx, nil)
 			}
@@ -54,18 +55,18 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 		}
 		var err error
 		switch verdict {
-		case claimAnew:
+		case protocol.ClaimAnew:
 			lapsed = false
 			if met, err = c.createAs(ctx, owner, now, invocation); err != nil {
 				return c.claimFailed(ctx, "claim", owner, driver.ReleaseDelete, false, err)
 			}
-		case takeOver:
+		case protocol.TakeOver:
 			lapsed = !met.Lease.Equal(driver.LeaseEnded)
-			saga := hasSaga(met.Steps)
+			saga := protocol.HasSaga(met.Steps)
 			if met, err = c.takeOverAs(ctx, owner, met, now, invocation); err != nil {
 				return c.claimFailed(ctx, "take over", owner, driver.ReleaseRefund, saga, err)
 			}
-		case awaitOwner:
+		case protocol.AwaitOwner:
 			if c.longestWait(ctx) <= 0 {
 				return nil, c.inProgress(met, nil)
 			}
@@ -80,7 +81,7 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 				return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: "wait", Err: err}}
 			}
 			met = again
-		case runHandler:
+		case protocol.RunHandler:
 			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
 				c.event.Lapsed = lapsed
 				return c.leaseOf(ctx, &lease{record: met, invocation: invocation}), ending{}
@@ -156,13 +157,13 @@ func (c *call) noTime(ctx context.Context, err error) ending {
 }
 
 // withoutRun ends a call whose handler does not run.
-func (c *call) withoutRun(ctx context.Context, v verdict, met driver.Record) ending {
+func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Record) ending {
 	switch v {
-	case replayRecord:
+	case protocol.ReplayRecord:
 		return c.replay(ctx, met)
-	case refuseReuse:
+	case protocol.RefuseReuse:
 		return ending{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
-	case outcomeLost:
+	case protocol.OutcomeLost:
 		return ending{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
 	default:
 		return ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record's status is none that this version knows; look at the record")}}

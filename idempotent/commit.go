@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // commit completes the record together with what the handler attached: success
@@ -25,19 +26,21 @@ func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*d
 	limited, cancel := c.committing(ctx, l)
 	defer cancel()
 	s := c.x.repeat(limited, write{
-		policy: &committing, own: l.record,
+		Policy: &protocol.Committing, own: l.record,
 		wrote: func(met driver.Record) bool { return wrote(met, l, end) },
-		send:  func(ctx context.Context, _ ruling, _ driver.Record) reply { return c.tryChange(ctx, l, end) },
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
+			return c.tryChange(ctx, l, end)
+		},
 	})
 	var refused *driver.Rejected
 	switch {
-	case s.ruling == rejected && errors.As(s.err, &refused):
+	case s.Ruling == protocol.Rejected && errors.As(s.Err, &refused):
 		return refused, ending{}
-	case s.ok:
-		return nil, c.recorded(l, c.written(l, end, s.met))
+	case s.OK:
+		return nil, c.recorded(l, c.written(l, end, s.Met))
 	}
-	cause := s.err
-	if s.ruling == unknown {
+	cause := s.Err
+	if s.Ruling == protocol.Unknown {
 		s = c.settleCommit(ctx, l, end, s.unacknowledged)
 	}
 	return nil, c.endCommit(ctx, l, s, cause)
@@ -58,34 +61,34 @@ func (c *call) settleCommit(ctx context.Context, l *lease, end driver.Change, un
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
 	s := c.x.repeat(ctx, write{
-		policy: &settling, own: l.record, unacknowledged: unacknowledged,
+		Policy: &protocol.Settling, own: l.record, unacknowledged: unacknowledged,
 		wrote: func(met driver.Record) bool { return wrote(met, l, end) },
-		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return c.tryChange(ctx, l, driver.Change{Release: driver.ReleaseKeep})
 		},
 	})
-	if s.ok {
-		s.ruling = notWritten // the release came first
+	if s.OK {
+		s.Ruling = protocol.NotWritten // the release came first
 	}
 	return s
 }
 
 // endCommit ends a commit that its own answer has not decided.
 func (c *call) endCommit(ctx context.Context, l *lease, s sent, cause error) ending {
-	switch s.ruling {
-	case done:
-		return c.recorded(l, s.met)
-	case takeTheirs:
-		return c.replaySuccessor(ctx, s.met)
-	case vanished:
+	switch s.Ruling {
+	case protocol.Done:
+		return c.recorded(l, s.Met)
+	case protocol.TakeTheirs:
+		return c.replaySuccessor(ctx, s.Met)
+	case protocol.Vanished:
 		// It may have been committed, and the record removed since.
 		return c.outcomeUnknown(errors.Join(errRecordGone, cause))
-	case notWritten:
+	case protocol.NotWritten:
 		return c.nothingCommitted(cause)
-	case yield:
+	case protocol.Yield:
 		return c.leaseLost(l)
 	default:
-		return ending{outcome: OutcomeUnknown, err: &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, s.err)}}
+		return ending{outcome: OutcomeUnknown, err: &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, s.Err)}}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 	"github.com/lambda-once/once/internal/canonical"
 )
 
@@ -161,24 +162,24 @@ func sameData(a, b []byte) bool {
 func (c *call) finish(ctx context.Context, l *lease, end driver.Change) (driver.Record, error) {
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
-	rules := &finishing
+	rules := &protocol.Finishing
 	if l.committed {
-		rules = &finishingAfterCommit
+		rules = &protocol.FinishingAfterCommit
 	}
 	if l.unconfirmed {
-		rules = rules.once()
+		rules = rules.Once()
 	}
 	s := c.x.repeat(ctx, write{
-		policy: rules, own: l.record,
+		Policy: rules, own: l.record,
 		wrote: func(met driver.Record) bool { return wrote(met, l, end) },
-		send: func(ctx context.Context, how ruling, met driver.Record) reply {
+		send: func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply {
 			now := wall(c.look())
 			end.Expires = c.x.expiresFinished(now)
 			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 				switch how {
-				case adopt:
+				case protocol.Adopt:
 					return c.adopt(ctx, l, end, met)
-				case recreate:
+				case protocol.Recreate:
 					return c.create(ctx, c.finishedRecord(l, end), now.Add(-c.x.config.ClockSkew), nil)
 				default:
 					return c.change(ctx, driver.Fence{ID: c.id, Owner: l.record.Owner}, end)
@@ -186,20 +187,20 @@ func (c *call) finish(ctx context.Context, l *lease, end driver.Change) (driver.
 			})
 		},
 	})
-	stored := s.met
-	switch s.ruling {
-	case done, takeTheirs:
-		if s.ok {
-			stored = c.written(l, end, s.met)
+	stored := s.Met
+	switch s.Ruling {
+	case protocol.Done, protocol.TakeTheirs:
+		if s.OK {
+			stored = c.written(l, end, s.Met)
 		}
 		c.share(stored)
 		return stored, nil
-	case yield:
+	case protocol.Yield:
 		return driver.Record{}, c.leaseLost(l).err
-	case vanished:
+	case protocol.Vanished:
 		return driver.Record{}, c.outcomeUnknown(errRecordGone).err
 	default:
-		return driver.Record{}, s.err
+		return driver.Record{}, s.Err
 	}
 }
 

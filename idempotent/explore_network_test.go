@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // network is a store at the other end of a network that a schedule controls:
@@ -140,7 +141,7 @@ func (n *network) check(before driver.Record, f driver.Fence, c driver.Change) {
 		n.takeovers++
 	}
 	for name, stored := range c.Steps {
-		if isUndoable(stored) {
+		if protocol.IsUndoable(stored) {
 			n.undoable[name] = true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // optimistic runs the handler without a claim (see Config.Optimistic): what it
@@ -31,23 +32,23 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 		end.With = with // a nil Attachment in an any is not nil
 	}
 	s := c.put(ctx, l, end)
-	switch s.ruling {
-	case done:
+	switch s.Ruling {
+	case protocol.Done:
 		l.record.Attempt = 1
 		c.event.Attempt = 1
-		return nil, c.recorded(l, s.met)
-	case landed:
+		return nil, c.recorded(l, s.Met)
+	case protocol.Landed:
 		// The claim that failed open had landed.
-		l.record, l.unconfirmed = s.met, false
-		c.event.Attempt = s.met.Attempt
+		l.record, l.unconfirmed = s.Met, false
+		c.event.Attempt = s.Met.Attempt
 		return c.commit(ctx, l, with)
-	case another:
-		return nil, c.yieldTo(ctx, l, s.met)
-	case notWritten:
-		return nil, c.nothingCommitted(s.err)
+	case protocol.Another:
+		return nil, c.yieldTo(ctx, l, s.Met)
+	case protocol.NotWritten:
+		return nil, c.nothingCommitted(s.Err)
 	}
-	refused, ok := errors.AsType[*driver.Rejected](s.err)
-	if ok && s.ruling == unknown {
+	refused, ok := errors.AsType[*driver.Rejected](s.Err)
+	if ok && s.Ruling == protocol.Unknown {
 		// A copy of an earlier try may still arrive. Only a stored failure
 		// stands in its way: nothing else fences it.
 		ok = !c.x.config.ReleasePermanent && l.in.classify(refused.Err).permanent
@@ -55,7 +56,7 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 	if ok {
 		return refused, ending{}
 	}
-	return nil, c.outcomeUnknown(s.err)
+	return nil, c.outcomeUnknown(s.Err)
 }
 
 // failOptimistic stores the failure of a run without a claim.
@@ -63,14 +64,14 @@ func (c *call) failOptimistic(ctx context.Context, l *lease, cause error) ending
 	end, err := c.failure(ctx, c.asClaimedNow(l), cause, nil)
 	if err == nil {
 		s := c.put(ctx, l, end)
-		switch err = s.err; s.ruling {
-		case done:
+		switch err = s.Err; s.Ruling {
+		case protocol.Done:
 			c.event.Attempt = 1
-			c.share(s.met)
+			c.share(s.Met)
 			return ending{outcome: OutcomeFailed, err: bare(cause)}
-		case landed, another:
+		case protocol.Landed, protocol.Another:
 			c.suppress(bare(cause))
-			return c.yieldTo(ctx, l, s.met)
+			return c.yieldTo(ctx, l, s.Met)
 		}
 	}
 	return ending{outcome: OutcomeUnknown, err: &StoreError{Op: "fail", Executed: true, Err: err, Handler: bare(cause)}}
@@ -79,11 +80,11 @@ func (c *call) failOptimistic(ctx context.Context, l *lease, cause error) ending
 // yieldTo ends a run that met another's record. Nothing of the run was written,
 // so an optimistic call may begin again, with a claim.
 func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) ending {
-	verdict := decide(met, "", c.fingerprint, wall(c.now), &c.x.config)
+	verdict := protocol.Decide(met, "", c.fingerprint, wall(c.now).Add(-c.x.config.ClockSkew), c.x.config.MaxAttempts)
 	switch {
-	case verdict == replayRecord || verdict == refuseReuse || verdict == refuseUnknown:
+	case verdict == protocol.ReplayRecord || verdict == protocol.RefuseReuse || verdict == protocol.RefuseUnknown:
 		return c.withoutRun(ctx, verdict, met)
-	case !l.optimistic || verdict == awaitOwner && c.longestWait(ctx) <= 0:
+	case !l.optimistic || verdict == protocol.AwaitOwner && c.longestWait(ctx) <= 0:
 		return c.inProgress(met, nil)
 	}
 	return ending{claimFirst: true}
@@ -99,9 +100,9 @@ func (c *call) put(ctx context.Context, l *lease, end driver.Change) sent {
 	fresh := c.finishedRecord(l, end)
 	cutoff := now.Add(-c.x.config.ClockSkew)
 	s := c.x.repeat(ctx, write{
-		policy: &creating, own: l.record, unacknowledged: c.unacknowledged,
+		Policy: &protocol.Creating, own: l.record, unacknowledged: c.unacknowledged,
 		wrote: func(met driver.Record) bool { return wrote(met, l, end) },
-		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 				return c.create(ctx, fresh, cutoff, end.With)
 			})
@@ -122,8 +123,8 @@ func (c *call) commitAlone(ctx context.Context, in *inside, with driver.Attachme
 	ctx, cancel := c.settling(ctx, c.asClaimedNow(&lease{invocation: in.invocation}))
 	defer cancel()
 	s := c.x.repeat(ctx, write{
-		policy: &committingAlone,
-		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+		Policy: &protocol.CommittingAlone,
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 				defer c.count()
 				err := c.x.transactional.Commit(ctx, c.id, with)
@@ -133,13 +134,13 @@ func (c *call) commitAlone(ctx context.Context, in *inside, with driver.Attachme
 	})
 	var refused *driver.Rejected
 	switch {
-	case s.ruling == done:
+	case s.Ruling == protocol.Done:
 		return nil, ending{outcome: OutcomeBypassed}
-	case s.ruling == rejected && errors.As(s.err, &refused):
+	case s.Ruling == protocol.Rejected && errors.As(s.Err, &refused):
 		return refused, ending{}
-	case s.ruling == notWritten:
-		return nil, c.nothingCommitted(s.err)
+	case s.Ruling == protocol.NotWritten:
+		return nil, c.nothingCommitted(s.Err)
 	default:
-		return nil, c.outcomeUnknown(s.err)
+		return nil, c.outcomeUnknown(s.Err)
 	}
 }

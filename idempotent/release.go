@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // release releases the record after an error that is worth a retry.
@@ -15,11 +16,11 @@ func (c *call) release(ctx context.Context, l *lease, cause error, refund bool) 
 		return ending{outcome: OutcomeReleased, err: cause} // there is no record
 	}
 	s := c.sendRelease(ctx, l, refund)
-	switch s.ruling {
-	case takeTheirs:
+	switch s.Ruling {
+	case protocol.TakeTheirs:
 		c.suppress(cause)
-		return c.replaySuccessor(ctx, s.met)
-	case yield:
+		return c.replaySuccessor(ctx, s.Met)
+	case protocol.Yield:
 		c.suppress(cause)
 		return c.leaseLost(l)
 	}
@@ -33,11 +34,11 @@ func (c *call) release(ctx context.Context, l *lease, cause error, refund bool) 
 // released returns the outcome of a release.
 func released(l *lease, s sent) Outcome {
 	switch {
-	case s.ruling == takeTheirs, s.ruling == yield:
+	case s.Ruling == protocol.TakeTheirs, s.Ruling == protocol.Yield:
 		return OutcomeLeaseLost
 	case l.unconfirmed:
 		return OutcomeBypassed
-	case s.ruling == unknown:
+	case s.Ruling == protocol.Unknown:
 		return OutcomeUnknown
 	default:
 		return OutcomeReleased
@@ -91,23 +92,23 @@ func (c *call) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 	if l.record.Attempt == 1 && c.x.config.MaxAttempts == 0 && !l.unconfirmed && !l.committed && !l.stepped {
 		how = driver.ReleaseDelete
 	}
-	rules := &releasing
+	rules := &protocol.Releasing
 	if l.unconfirmed {
-		rules = rules.once()
+		rules = rules.Once()
 	}
 	s := c.x.repeat(ctx, write{
-		policy: rules, own: l.record, unacknowledged: l.unconfirmed,
-		send: func(ctx context.Context, ruling ruling, _ driver.Record) reply {
-			if ruling == keepSteps {
+		Policy: rules, own: l.record, unacknowledged: l.unconfirmed,
+		send: func(ctx context.Context, ruling protocol.Ruling, _ driver.Record) protocol.Reply {
+			if ruling == protocol.KeepSteps {
 				how = keep // finished steps must not run again
 			}
 			c.look()
 			return c.tryChange(ctx, l, driver.Change{Release: how})
 		},
 	})
-	if s.ruling == unknown {
+	if s.Ruling == protocol.Unknown {
 		// The caller needs the handler's error, the observer both.
-		l.unreleased = &StoreError{Op: "release", Executed: true, Err: s.err}
+		l.unreleased = &StoreError{Op: "release", Executed: true, Err: s.Err}
 		c.suppress(l.unreleased)
 	}
 	return s
@@ -122,15 +123,15 @@ func (c *call) unclaim(ctx context.Context, owner string, how driver.Release) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	s := c.x.repeat(ctx, write{
-		policy: &unclaiming, own: driver.Record{Owner: owner},
-		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+		Policy: &protocol.Unclaiming, own: driver.Record{Owner: owner},
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			c.look()
 			met, ok, err := c.change(ctx, driver.Fence{ID: c.id, Owner: owner}, driver.Change{Release: how})
-			return reply{met, ok, err}
+			return protocol.Reply{Met: met, OK: ok, Err: err}
 		},
 	})
-	if s.err != nil {
-		c.suppress(&StoreError{Op: "release", Err: s.err})
+	if s.Err != nil {
+		c.suppress(&StoreError{Op: "release", Err: s.Err})
 	}
 }
 
@@ -141,8 +142,8 @@ func (c *call) reclaim(ctx context.Context, l *lease) error {
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
 	s := c.x.repeat(ctx, write{
-		policy: &reclaimRelease, own: l.record,
-		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+		Policy: &protocol.ReclaimRelease, own: l.record,
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return c.tryChange(ctx, l, driver.Change{Release: driver.ReleaseRefund})
 		},
 	})
@@ -153,8 +154,8 @@ func (c *call) reclaim(ctx context.Context, l *lease) error {
 	free.Owner, free.Lease = "", driver.LeaseEnded
 	own.Owner = rand.Text()
 	s = c.x.repeat(ctx, write{
-		policy: &reclaimTakeover, own: own,
-		send: func(ctx context.Context, _ ruling, _ driver.Record) reply {
+		Policy: &protocol.ReclaimTakeover, own: own,
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 				met, err := c.takeOverAs(ctx, own.Owner, free, wall(c.look()), l.invocation)
 				return met, false, err
@@ -164,18 +165,18 @@ func (c *call) reclaim(ctx context.Context, l *lease) error {
 	if err := c.reclaimFailed("take over", l, s); err != nil {
 		return err
 	}
-	l.record, c.event.Attempt = s.met, s.met.Attempt
-	l.in.steps.handOver(s.met)
+	l.record, c.event.Attempt = s.Met, s.Met.Attempt
+	l.in.steps.handOver(s.Met)
 	return nil
 }
 
 func (c *call) reclaimFailed(op string, l *lease, s sent) error {
-	switch s.ruling {
-	case done:
+	switch s.Ruling {
+	case protocol.Done:
 		return nil
-	case yield:
+	case protocol.Yield:
 		return c.leaseLost(l).err
 	default:
-		return &StoreError{Op: op, Executed: true, Err: s.err}
+		return &StoreError{Op: op, Executed: true, Err: s.Err}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // undo is what is called to undo a finished step.
@@ -12,11 +14,6 @@ type undo struct {
 	data []byte // the step's encoded result
 	fn   func(ctx context.Context, data []byte) error
 }
-
-const (
-	failureStep = internalStep + "failure"
-	undoStep    = internalStep + "undo:"
-)
 
 // sagaFailure is stored before the first step is undone: from then on the call
 // has failed for good, whoever goes on with it.
@@ -32,11 +29,11 @@ func (f *sagaFailure) err() error {
 
 // readFailure finds out whether an earlier attempt has failed for good.
 func (s *steps) readFailure(ctx context.Context) error {
-	stored, ok := s.stored[failureStep]
+	stored, ok := s.stored[protocol.FailureStep]
 	if !ok {
 		return nil
 	}
-	data, err := s.x.decodeStored(ctx, s.place(failureStep), untagged(stored))
+	data, err := s.x.decodeStored(ctx, s.place(protocol.FailureStep), protocol.DecodeStep(stored))
 	f := new(sagaFailure)
 	if err == nil {
 		err = json.Unmarshal(data, f)
@@ -104,9 +101,9 @@ func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) er
 func (s *steps) unreached(undos []undo) string {
 	var missing []string
 	for name, stored := range s.stored {
-		_, undone := s.stored[undoStep+name]
+		_, undone := s.stored[protocol.UndoStep+name]
 		reached := slices.ContainsFunc(undos, func(u undo) bool { return u.name == name })
-		if isUndoable(stored) && !undone && !reached {
+		if protocol.IsUndoable(stored) && !undone && !reached {
 			missing = append(missing, name)
 		}
 	}
@@ -181,14 +178,14 @@ func (in *inside) beginUndoing(ctx context.Context) error {
 
 func (in *inside) undo(ctx context.Context, name string, undos []undo) error {
 	at := slices.IndexFunc(undos, func(u undo) bool { return u.name == name })
-	if _, done := in.steps.stored[undoStep+name]; done {
+	if _, done := in.steps.stored[protocol.UndoStep+name]; done {
 		return nil
 	}
 	if at < 0 {
 		return notReached(name)
 	}
 	run := func(ctx context.Context) error { return undos[at].fn(ctx, undos[at].data) }
-	return in.stepAs(ctx, undoStep+name, &step{name: undoStep + name, work: undoing(run)})
+	return in.stepAs(ctx, protocol.UndoStep+name, &step{name: protocol.UndoStep + name, work: undoing(run)})
 }
 
 func notReached(name string) error {

@@ -9,14 +9,8 @@ import (
 	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
-
-// roomStep holds bytes that mean nothing: the compensation budget of a large
-// record. The failure note overwrites them, so that undoing has room in a
-// store whose records have a limit. Only the store knows what a record takes
-// there, compressed and with attributes of other programs; so the room is
-// taken, and not computed.
-const roomStep = internalStep + "room"
 
 const (
 	// roomAbove is the size of all steps, in bytes, from which on room is
@@ -52,8 +46,8 @@ func (s *steps) writeWithRoom(ctx context.Context, values map[string][]byte, fai
 	}
 	s.mu.Lock()
 	room, _ := s.room(failureNote)
-	values[roomStep] = noise(room)
-	maps.Copy(before, s.know(map[string][]byte{roomStep: values[roomStep]}))
+	values[protocol.RoomStep] = noise(room)
+	maps.Copy(before, s.know(map[string][]byte{protocol.RoomStep: values[protocol.RoomStep]}))
 	s.mu.Unlock()
 	return s.deliver(ctx, values, before)
 }
@@ -64,9 +58,9 @@ func (s *steps) room(failureNote int) (room int, large bool) {
 	total, room := 0, failureNote
 	for name, data := range s.known {
 		total += len(name) + len(data)
-		if isUndoable(data) {
+		if protocol.IsUndoable(data) {
 			// The name stands in the note of the step and in that of the failure.
-			room += len(undoStep) + len(name) + noteBytes + len(quoted(name))
+			room += len(protocol.UndoStep) + len(name) + noteBytes + len(quoted(name))
 		}
 	}
 	return room, total > roomAbove
@@ -84,7 +78,7 @@ func quoted(name string) []byte {
 func noise(n int) []byte {
 	data := make([]byte, n)
 	_, _ = rand.Read(data) // never fails
-	data[0] = stepRoom
+	data[0] = protocol.RoomTag
 	return data
 }
 
@@ -113,18 +107,18 @@ func (s *steps) tryFailure(ctx context.Context, f sagaFailure) error {
 	}
 	limited, cancel := s.keeping(ctx)
 	defer cancel()
-	e, err := s.x.encodeStored(limited, s.place(failureStep), data)
-	if e.unavailable != "" {
+	e, err := s.x.encodeStored(limited, s.place(protocol.FailureStep), data)
+	if e.Unavailable != "" {
 		// It is no work that was done, and of no use without what it says.
-		return &unreadable{reason: "what is to be undone: " + e.unavailable, err: bare(err)}
+		return &unreadable{reason: "what is to be undone: " + e.Unavailable, err: bare(err)}
 	}
 	if err != nil {
 		s.suppress(err)
 	}
-	note := map[string][]byte{failureStep: tagged(e)}
+	note := map[string][]byte{protocol.FailureStep: protocol.EncodeStep(e)}
 	s.mu.Lock()
-	if len(s.known[roomStep]) > 0 {
-		note[roomStep] = []byte{stepRoom}
+	if len(s.known[protocol.RoomStep]) > 0 {
+		note[protocol.RoomStep] = []byte{protocol.RoomTag}
 	}
 	s.mu.Unlock()
 	return s.write(ctx, note)
@@ -132,11 +126,11 @@ func (s *steps) tryFailure(ctx context.Context, f sagaFailure) error {
 
 // writeUndone notes that a step is undone.
 func (s *steps) writeUndone(ctx context.Context, full string) error {
-	note := map[string][]byte{full: tagged(storedForm{})}
+	note := map[string][]byte{full: protocol.EncodeStep(protocol.Stored{})}
 	err := s.write(ctx, note)
 	if errors.Is(err, driver.ErrTooLarge) {
 		// Nothing needs the result of the step any more.
-		note[strings.TrimPrefix(full, undoStep)] = append([]byte{stepUndoable}, tagged(storedForm{unavailable: "it is undone"})...)
+		note[strings.TrimPrefix(full, protocol.UndoStep)] = protocol.Undoable(protocol.EncodeStep(protocol.Stored{Unavailable: "it is undone"}))
 		err = s.write(ctx, note)
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // steps are the steps of one call.
@@ -141,11 +142,11 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 		return refuse("the handler has returned")
 	case undoable && s.x.config.ReleasePermanent:
 		return misuse("with Config.ReleasePermanent nothing says that a failure was undone")
-	case s.stopped != nil && !found && !strings.HasPrefix(full, internalStep):
+	case s.stopped != nil && !found && !strings.HasPrefix(full, protocol.InternalStep):
 		return nil, false, s.stopped
 	case s.begun[full]:
 		return misuse("the name is used twice in one run; in a loop, let the name say which item it is")
-	case s.failed != nil && !found && !strings.HasPrefix(full, internalStep):
+	case s.failed != nil && !found && !strings.HasPrefix(full, protocol.InternalStep):
 		return refuse("the call has failed for good, and is being undone")
 	}
 	if s.begun == nil {
@@ -172,7 +173,7 @@ func (s *steps) free(full string) {
 
 // replay gives a step what an earlier attempt has stored.
 func (s *steps) replay(ctx context.Context, full string, stored []byte, st *step) error {
-	data, err := s.x.decodeStored(ctx, s.place(full), untagged(stored))
+	data, err := s.x.decodeStored(ctx, s.place(full), protocol.DecodeStep(stored))
 	if err != nil {
 		lost := unavailable(s.hash, err)
 		lost.Step, err = full, lost
@@ -197,9 +198,6 @@ func (s *steps) finished(full string, data []byte, st *step) {
 }
 
 func (s *steps) place(full string) Place { return Place{Record: s.id, Slot: "step:" + full} }
-
-// internalStep begins the names of steps that are the protocol's own.
-const internalStep = ":"
 
 func checkStepName(path []string, name string) error {
 	const limit = 255

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // finish keeps the result of a step that was done. It returns the encoded
@@ -19,7 +20,7 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 		return nil, s.unsettledBy(s.writeUndone(ctx, full))
 	}
 	data, err := st.encode()
-	e := storedForm{unavailable: "it could not be encoded"}
+	e := protocol.Stored{Unavailable: "it could not be encoded"}
 	if err == nil {
 		limited, cancel := s.keeping(ctx)
 		defer cancel()
@@ -28,21 +29,21 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 	if err != nil {
 		s.suppress(err)
 	}
-	if e.unavailable == "" {
+	if e.Unavailable == "" {
 		err = s.writeResult(ctx, full, st, e)
 		if !errors.Is(err, driver.ErrTooLarge) {
 			return data, s.unsettledBy(err)
 		}
 		s.suppress(err)
-		e = storedForm{unavailable: "it was too large"}
+		e = protocol.Stored{Unavailable: "it was too large"}
 	}
 	room := leastRoom
 	if st.undo != nil {
 		room = shortestRoom
 	}
-	err = s.writeWithRoom(ctx, map[string][]byte{full: st.marked(tagged(e))}, room)
+	err = s.writeWithRoom(ctx, map[string][]byte{full: st.encoded(e)}, room)
 	if err == nil && st.undo != nil {
-		err = s.stop(full, e.unavailable)
+		err = s.stop(full, e.Unavailable)
 	}
 	return nil, s.unsettledBy(err)
 }
@@ -50,18 +51,18 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 // writeResult writes a result where there is room for it: beside the
 // compensation budget, elsewhere, or, if it may have to be undone, in a part of
 // that budget. It returns driver.ErrTooLarge where there is none.
-func (s *steps) writeResult(ctx context.Context, full string, st *step, e storedForm) error {
-	write := func(e storedForm, failureNote int) error {
-		return s.writeWithRoom(ctx, map[string][]byte{full: st.marked(tagged(e))}, failureNote)
+func (s *steps) writeResult(ctx context.Context, full string, st *step, e protocol.Stored) error {
+	write := func(e protocol.Stored, failureNote int) error {
+		return s.writeWithRoom(ctx, map[string][]byte{full: st.encoded(e)}, failureNote)
 	}
 	err := write(e, comfortableRoom)
-	if errors.Is(err, driver.ErrTooLarge) && e.payload == "" && s.x.config.Payloads != nil {
+	if errors.Is(err, driver.ErrTooLarge) && e.Payload == "" && s.x.config.Payloads != nil {
 		// Small by itself, it does not fit beside the other steps.
 		limited, cancel := s.keeping(ctx)
 		defer cancel()
 		limited, stop := s.x.encodingTime(limited)
 		defer stop()
-		if elsewhere, failed := s.x.spill(limited, e.data); failed != nil {
+		if elsewhere, failed := s.x.spill(limited, e.Data); failed != nil {
 			s.suppress(failed)
 		} else {
 			e = elsewhere
@@ -133,18 +134,18 @@ func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) e
 	s.mu.Unlock()
 	change := driver.Change{Steps: values}
 	result := s.x.repeat(handler, write{
-		policy: &stepping, own: own,
-		send: func(handler context.Context, _ ruling, _ driver.Record) reply {
+		Policy: &protocol.Stepping, own: own,
+		send: func(handler context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return s.send(ctx, handler, driver.Fence{ID: s.id, Owner: own.Owner}, change)
 		},
 	})
-	switch result.ruling {
-	case done:
+	switch result.Ruling {
+	case protocol.Done:
 		return nil
-	case tooLarge:
+	case protocol.TooLarge:
 		s.forget(values, before)
-		return result.err
-	case yield:
+		return result.Err
+	case protocol.Yield:
 		lost := &LeaseLostError{KeyHash: s.hash, Attempt: attempt}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -154,7 +155,7 @@ func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) e
 		s.lose(lost)
 		return lost
 	default:
-		return &StoreError{Op: "step", Executed: true, Err: result.err}
+		return &StoreError{Op: "step", Executed: true, Err: result.Err}
 	}
 }
 
@@ -186,7 +187,7 @@ func (s *steps) forget(values, before map[string][]byte) {
 
 // send is one try. It outlives the handler's context, which may end while the
 // step does.
-func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver.Change) reply {
+func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver.Change) protocol.Reply {
 	limit := longestAttempt
 	if deadline, ok := handler.Deadline(); ok {
 		limit = max(min(limit, time.Until(deadline)/2), shortestAttempt)
@@ -201,7 +202,7 @@ func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver
 	s.written = true
 	s.roundTrips++
 	s.spent += time.Since(began)
-	return reply{met, ok, err}
+	return protocol.Reply{Met: met, OK: ok, Err: err}
 }
 
 var errStillRuns = errors.New("idempotent: the handler returned while a step was running; wait for it")
@@ -245,4 +246,12 @@ func (c *call) countSteps(l *lease) {
 		c.suppress(err)
 	}
 	s.roundTrips, s.spent, s.suppressed = 0, 0, nil
+}
+
+// encoded returns the stored bytes of a finished step.
+func (st *step) encoded(e protocol.Stored) []byte {
+	if st.undo == nil {
+		return protocol.EncodeStep(e)
+	}
+	return protocol.Undoable(protocol.EncodeStep(e))
 }

@@ -9,15 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
-
-// storedForm is an encoded result, error or step as a record holds it. At most
-// one of the three is set.
-type storedForm struct {
-	data        []byte
-	payload     string // the reference of data that is kept elsewhere
-	unavailable string // why there is none
-}
 
 // encodeStored makes what a handler or a step has left ready for its record: seals
 // it, and puts it elsewhere if it is large. The work is done: what cannot be
@@ -26,10 +19,10 @@ type storedForm struct {
 //
 // It goes on when ctx is cancelled. Of the time that ctx has it leaves a third
 // for the write that follows.
-func (x *Executor) encodeStored(ctx context.Context, p Place, data []byte) (storedForm, error) {
+func (x *Executor) encodeStored(ctx context.Context, p Place, data []byte) (protocol.Stored, error) {
 	seals := x.config.Sealer != nil
 	if !seals && !x.spills(p, data) {
-		return storedForm{data: data}, nil
+		return protocol.Stored{Data: data}, nil
 	}
 	ctx, cancel := x.encodingTime(ctx)
 	defer cancel()
@@ -39,26 +32,26 @@ func (x *Executor) encodeStored(ctx context.Context, p Place, data []byte) (stor
 			return err
 		})
 		if err != nil {
-			return storedForm{unavailable: "it could not be sealed"}, fmt.Errorf("idempotent: to seal: %w", err)
+			return protocol.Stored{Unavailable: "it could not be sealed"}, fmt.Errorf("idempotent: to seal: %w", err)
 		}
 		if !x.spills(p, data) {
-			return storedForm{data: data}, nil
+			return protocol.Stored{Data: data}, nil
 		}
 	}
 	return x.spill(ctx, data)
 }
 
 // spill puts data elsewhere, sealed if it has to be.
-func (x *Executor) spill(ctx context.Context, data []byte) (storedForm, error) {
+func (x *Executor) spill(ctx context.Context, data []byte) (protocol.Stored, error) {
 	var reference string
 	err := x.persist(ctx, func(ctx context.Context) (err error) {
 		reference, err = x.put(ctx, data)
 		return err
 	})
 	if err != nil {
-		return storedForm{unavailable: "it could not be put into the payload store"}, fmt.Errorf("idempotent: to put a payload: %w", err)
+		return protocol.Stored{Unavailable: "it could not be put into the payload store"}, fmt.Errorf("idempotent: to put a payload: %w", err)
 	}
-	return storedForm{payload: reference}, nil
+	return protocol.Stored{Payload: reference}, nil
 }
 
 // spills reports whether data goes elsewhere. Stored errors are small.
@@ -164,17 +157,17 @@ func unavailable(hash string, err error) *ResultUnavailableError {
 }
 
 // decodeStored is the way back from encodeStored. Its error says why there is no result.
-func (x *Executor) decodeStored(ctx context.Context, p Place, e storedForm) ([]byte, error) {
-	data := e.data
+func (x *Executor) decodeStored(ctx context.Context, p Place, e protocol.Stored) ([]byte, error) {
+	data := e.Data
 	switch {
-	case e.unavailable != "":
-		return nil, &unreadable{reason: e.unavailable}
-	case e.payload == "":
+	case e.Unavailable != "":
+		return nil, &unreadable{reason: e.Unavailable}
+	case e.Payload == "":
 	case x.config.Payloads == nil:
 		return nil, &unreadable{reason: "it is kept elsewhere, and this Executor has no Config.Payloads"}
 	default:
 		var err error
-		if data, err = x.fetch(ctx, e.payload); err != nil {
+		if data, err = x.fetch(ctx, e.Payload); err != nil {
 			return nil, &unreadable{"it is kept elsewhere and could not be fetched", bare(err)}
 		}
 		if data == nil {
@@ -207,13 +200,13 @@ func (c *call) finishedWith(ctx context.Context, l *lease, status driver.Status,
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
 	e, err := c.x.encodeStored(ctx, c.place(status), data)
-	end.Data, end.Payload, end.Unavailable = e.data, e.payload, e.unavailable
+	end.Data, end.Payload, end.Unavailable = e.Data, e.Payload, e.Unavailable
 	return end, err
 }
 
 // storedData gives what a finished record holds.
 func (c *call) storedData(ctx context.Context, record driver.Record) ([]byte, error) {
-	e := storedForm{data: record.Data, payload: record.Payload, unavailable: record.Unavailable}
+	e := protocol.Stored{Data: record.Data, Payload: record.Payload, Unavailable: record.Unavailable}
 	return c.x.decodeStored(ctx, c.place(record.Status), e)
 }
 

@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // write is one write to the store, which is repeated as its policy says.
 type write struct {
-	*policy
+	*protocol.Policy
 	// own is the record as the attempt knows it: what a record that is met is
 	// held against.
 	own driver.Record
 	// send makes one try, in the form that the last ruling asks for. met is
 	// the record that this ruling is about.
-	send func(ctx context.Context, how ruling, met driver.Record) reply
+	send func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply
 	// wrote reports whether a finished record is this write's own; nil: never.
 	wrote func(met driver.Record) bool
 	// unacknowledged says that an earlier write of the call may still arrive.
@@ -25,8 +26,8 @@ type write struct {
 
 // sent is what became of a write.
 type sent struct {
-	ruling
-	reply
+	protocol.Ruling
+	protocol.Reply
 	// unacknowledged says that the answer to a try was lost.
 	unacknowledged bool
 }
@@ -34,48 +35,48 @@ type sent struct {
 // repeat sends a write until its policy says what became of it, or until ctx
 // is done. It is the only loop around a write.
 func (x *Executor) repeat(ctx context.Context, w write) sent {
-	at := progress{unacknowledged: w.unacknowledged}
+	at := protocol.Progress{Unacknowledged: w.unacknowledged}
 	began := time.Now()
 	var lost error
-	how, met := again, driver.Record{}
+	how, met := protocol.Again, driver.Record{}
 	for {
-		at.tries++
-		at.cutoff = wall(time.Now()).Add(-x.config.ClockSkew)
+		at.Tries++
+		at.Cutoff = wall(time.Now()).Add(-x.config.ClockSkew)
 		r := w.send(ctx, how, met)
-		at.timeUp, at.elapsed = ctx.Err() != nil, time.Since(began)
-		wrote := w.wrote != nil && r.err == nil && w.wrote(r.met)
-		ruling := w.judge(r, w.own, at, wrote)
-		if r.err != nil && !errors.Is(r.err, driver.ErrNotWritten) && ruling != rejected && ruling != tooLarge {
-			at.unacknowledged = true
+		at.TimeUp, at.Elapsed = ctx.Err() != nil, time.Since(began)
+		wrote := w.wrote != nil && r.Err == nil && w.wrote(r.Met)
+		ruling := w.Judge(r, w.own, at, wrote)
+		if r.Err != nil && !errors.Is(r.Err, driver.ErrNotWritten) && ruling != protocol.Rejected && ruling != protocol.TooLarge {
+			at.Unacknowledged = true
 		}
-		if !ruling.sendsAgain() {
-			if ruling == unknown {
-				r.err = errors.Join(r.err, lost, context.Cause(ctx))
+		if !ruling.SendsAgain() {
+			if ruling == protocol.Unknown {
+				r.Err = errors.Join(r.Err, lost, context.Cause(ctx))
 			}
-			return sent{ruling, r, at.unacknowledged}
+			return sent{ruling, r, at.Unacknowledged}
 		}
-		if r.err != nil {
-			lost = r.err
+		if r.Err != nil {
+			lost = r.Err
 		} else {
-			how, met = ruling, r.met
+			how, met = ruling, r.Met
 		}
-		x.pause(ctx, backoff(at.tries))
+		x.pause(ctx, backoff(at.Tries))
 	}
 }
 
 // try makes one of the tries within ctx. It has a part of the time, so that one
 // connection that hangs does not take the time of all the others.
-func try(ctx context.Context, send func(context.Context) (driver.Record, bool, error)) reply {
+func try(ctx context.Context, send func(context.Context) (driver.Record, bool, error)) protocol.Reply {
 	deadline, _ := ctx.Deadline()
 	half := min(time.Until(deadline)/2, longestAttempt)
 	ctx, cancel := context.WithTimeout(ctx, max(half, shortestAttempt))
 	defer cancel()
 	met, ok, err := send(ctx)
-	return reply{met, ok, err}
+	return protocol.Reply{Met: met, OK: ok, Err: err}
 }
 
 // tryChange is one try of a change that our owner fences.
-func (c *call) tryChange(ctx context.Context, l *lease, change driver.Change) reply {
+func (c *call) tryChange(ctx context.Context, l *lease, change driver.Change) protocol.Reply {
 	return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 		return c.change(ctx, driver.Fence{ID: c.id, Owner: l.record.Owner}, change)
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jmespath-community/go-jmespath/pkg/functions"
 	"github.com/jmespath-community/go-jmespath/pkg/interpreter"
+
 	"github.com/lambda-once/once/idempotent"
 )
 

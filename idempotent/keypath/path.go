@@ -8,6 +8,7 @@ import (
 
 	"github.com/jmespath-community/go-jmespath/pkg/interpreter"
 	"github.com/jmespath-community/go-jmespath/pkg/parsing"
+
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/internal/canonical"
 )

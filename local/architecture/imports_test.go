@@ -17,19 +17,20 @@ const (
 // Each line allows a package to import those to its right, and no other
 // package of the project: the order of the packages, from the bottom up.
 var order = map[string]string{
-	"idempotent/driver":    "",
-	"idempotent/memory":    "idempotent/driver",
-	"idempotent":           "idempotent/driver internal/canonical",
-	"idempotent/keypath":   "idempotent internal/canonical",
-	"idempotent/emf":       "idempotent idempotent/driver",
-	"idempotent/seal":      "idempotent",
-	"idempotent/storetest": "idempotent/driver",
-	"idempotent/kmsseal":   "idempotent/seal",
-	"idempotent/otel":      "idempotent idempotent/driver",
-	"idempotent/s3payload": "idempotent",
-	"dynamo":               "idempotent idempotent/driver",
-	"dynamo/dynamoenv":     "dynamo",
-	"handlers":             "idempotent",
+	"idempotent/driver":            "",
+	"idempotent/internal/protocol": "idempotent/driver",
+	"idempotent/memory":            "idempotent/driver",
+	"idempotent":                   "idempotent/driver idempotent/internal/protocol internal/canonical",
+	"idempotent/keypath":           "idempotent internal/canonical",
+	"idempotent/emf":               "idempotent idempotent/driver",
+	"idempotent/seal":              "idempotent",
+	"idempotent/storetest":         "idempotent/driver",
+	"idempotent/kmsseal":           "idempotent/seal",
+	"idempotent/otel":              "idempotent idempotent/driver",
+	"idempotent/s3payload":         "idempotent",
+	"dynamo":                       "idempotent idempotent/driver",
+	"dynamo/dynamoenv":             "dynamo",
+	"handlers":                     "idempotent",
 }
 
 // What a user of a package must not link: clients of other services, and

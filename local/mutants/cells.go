@@ -6,7 +6,7 @@ import (
 )
 
 // Cells makes a mutant of every cell and every flag of the policies in source,
-// the text of idempotent/policies.go: one ruling, flag or limit is replaced.
+// the text of idempotent/internal/protocol/policies.go: one ruling, flag or limit is replaced.
 // A table that no test pins cell by cell is one that a change alters by
 // accident.
 func Cells(source string) []Mutant {
@@ -23,8 +23,8 @@ func Cells(source string) []Mutant {
 			all = append(all, Mutant{
 				Name:    "policy-" + name + "-" + field,
 				Guard:   fmt.Sprintf("%s: %s is %s, and not %s", name, field, value, other),
-				File:    "idempotent/policies.go",
-				Package: "idempotent",
+				File:    "idempotent/internal/protocol/policies.go",
+				Package: "idempotent/internal/protocol",
 				Test:    "TestEveryPolicyIsPinned",
 				Old:     body[:cell[5]],
 				New:     body[:cell[4]] + other,
@@ -35,7 +35,7 @@ func Cells(source string) []Mutant {
 }
 
 var (
-	policy  = regexp.MustCompile(`(?s)\t(\w+) = policy\{.*?\n?\}\n`)
+	policy  = regexp.MustCompile(`(?s)\t(\w+) = Policy\{.*?\n?\}\n`)
 	setting = regexp.MustCompile(`(\w+): (30 \* time\.Second|\w+)`)
 )
 
@@ -50,10 +50,10 @@ func instead(value string) (string, bool) {
 		return "maxReleases + 1", true
 	case "30 * time.Second":
 		return "time.Hour", true
-	case "again", "adopt", "recreate", "landed":
-		return "yield", true
-	case "another", "done", "notWritten", "takeTheirs", "vanished", "yield":
-		return "again", true
+	case "Again", "Adopt", "Recreate", "Landed":
+		return "Yield", true
+	case "Another", "Done", "NotWritten", "TakeTheirs", "Vanished", "Yield":
+		return "Again", true
 	}
 	return "", false
 }

@@ -38,7 +38,7 @@ func run(ctx context.Context, names []string) (err error) {
 	if err != nil {
 		return err
 	}
-	policies, err := os.ReadFile("idempotent/policies.go")
+	policies, err := os.ReadFile("idempotent/internal/protocol/policies.go")
 	if err != nil {
 		return err
 	}

@@ -1,18 +1,18 @@
-package idempotent
+package protocol
 
 import "time"
 
-// policy is how one kind of write is repeated, and what follows from the record
-// that it meets. The policies below are all writes of the protocol but the
-// claim, which has rules of its own: see decide.
-type policy struct {
-	// outages and refusals are how many tries there are while the store cannot
-	// be reached, and while it refuses. 0 is as many as the time allows.
+// A Policy says how one kind of write is repeated, and what follows from the
+// record that it meets. The policies below are all writes of the protocol,
+// except for the claim, which has rules of its own: see [Decide].
+type Policy struct {
+	// outages and refusals are the numbers of tries while the store cannot be
+	// reached, and while it refuses. 0 means as many as the time allows.
 	outages, refusals int
 	// refusedFor is how long a refusal is repeated, in place of refusals.
 	refusedFor time.Duration
 
-	on [standings]ruling
+	on [standings]Ruling
 
 	// atomic writes carry an attachment, or settle one that did.
 	atomic bool
@@ -35,72 +35,72 @@ var (
 	// A completion never stops early: the work is done, and stopping has it
 	// done again. That also goes for refusals, as of credentials that have just
 	// run out. Whatever nobody else owns is finished.
-	finishing = policy{
-		on: [standings]ruling{ours: again, gone: recreate, reused: yield, finished: takeTheirs, abandoned: adopt, advanced: yield, foreign: yield},
+	Finishing = Policy{
+		on: [standings]Ruling{Ours: Again, Gone: Recreate, Reused: Yield, Finished: TakeTheirs, Abandoned: Adopt, Advanced: Yield, Foreign: Yield},
 	}
 
 	// After a transaction was sent nothing is recreated: it may have been
 	// committed, and its record removed since.
-	finishingAfterCommit = policy{
-		on: [standings]ruling{ours: again, gone: vanished, reused: yield, finished: takeTheirs, abandoned: adopt, advanced: yield, foreign: yield},
+	FinishingAfterCommit = Policy{
+		on: [standings]Ruling{Ours: Again, Gone: Vanished, Reused: Yield, Finished: TakeTheirs, Abandoned: Adopt, Advanced: Yield, Foreign: Yield},
 	}
 
 	// A release may be lost: the lease then ends by itself.
-	releasing = policy{
+	Releasing = Policy{
 		outages: maxReleases, refusals: maxReleases, mayBeLost: true, keepsSteps: true,
-		on: [standings]ruling{ours: again, gone: done, reused: yield, finished: takeTheirs, abandoned: done, advanced: done, foreign: yield},
+		on: [standings]Ruling{Ours: Again, Gone: Done, Reused: Yield, Finished: TakeTheirs, Abandoned: Done, Advanced: Done, Foreign: Yield},
 	}
 
 	// A commit leaves a record that is no longer ours to others. Out of tries,
 	// it is settled.
-	committing = policy{
+	Committing = Policy{
 		refusals: maxReleases, atomic: true,
-		on: [standings]ruling{ours: again, gone: vanished, reused: vanished, finished: takeTheirs, abandoned: notWritten, advanced: notWritten, foreign: yield},
+		on: [standings]Ruling{Ours: Again, Gone: Vanished, Reused: Vanished, Finished: TakeTheirs, Abandoned: NotWritten, Advanced: NotWritten, Foreign: Yield},
 	}
 
 	// A commit whose outcome is not known is settled by a release that is
 	// fenced as it was: one of the two comes too late.
-	settling = committing
+	Settling = Committing
 
 	// The finished record of a run without a claim, with its attachment.
-	creating = policy{
+	Creating = Policy{
 		refusals: maxReleases, unfenced: true,
-		on: [standings]ruling{ours: landed, gone: another, reused: another, finished: another, abandoned: another, advanced: another, foreign: another},
+		on: [standings]Ruling{Ours: Landed, Gone: Another, Reused: Another, Finished: Another, Abandoned: Another, Advanced: Another, Foreign: Another},
 	}
 
 	// An attachment alone meets no record.
-	committingAlone = policy{refusals: maxReleases, unfenced: true}
+	CommittingAlone = Policy{refusals: maxReleases, unfenced: true}
 
 	// A claim under which nothing ran is given back in one try: without it the
 	// lease lapses by itself.
-	unclaiming = policy{
+	Unclaiming = Policy{
 		outages: 1, refusals: 1,
-		on: [standings]ruling{ours: notWritten, gone: done, reused: done, finished: done, abandoned: done, advanced: done, foreign: done},
+		on: [standings]Ruling{Ours: NotWritten, Gone: Done, Reused: Done, Finished: Done, Abandoned: Done, Advanced: Done, Foreign: Done},
 	}
 
 	// To reclaim a record is to release it, and then to take it over with a
 	// new owner.
-	reclaimRelease = policy{
+	ReclaimRelease = Policy{
 		outages: maxReleases, refusals: maxReleases, sameAttempt: true,
-		on: [standings]ruling{ours: again, gone: yield, reused: yield, finished: yield, abandoned: done, advanced: done, foreign: yield},
+		on: [standings]Ruling{Ours: Again, Gone: Yield, Reused: Yield, Finished: Yield, Abandoned: Done, Advanced: Done, Foreign: Yield},
 	}
-	reclaimTakeover = policy{
+	ReclaimTakeover = Policy{
 		refusals: maxReleases, sameAttempt: true,
-		on: [standings]ruling{ours: done, gone: yield, reused: yield, finished: yield, abandoned: again, advanced: again, foreign: yield},
+		on: [standings]Ruling{Ours: Done, Gone: Yield, Reused: Yield, Finished: Yield, Abandoned: Again, Advanced: Again, Foreign: Yield},
 	}
 
 	// A step that is refused is repeated for long enough for credentials that
 	// ran out to be renewed. A heartbeat that goes well could keep it going for
 	// ever.
-	stepping = policy{
+	Stepping = Policy{
 		refusedFor: 30 * time.Second, fits: true,
-		on: [standings]ruling{ours: again, gone: yield, reused: yield, finished: yield, abandoned: yield, advanced: yield, foreign: yield},
+		on: [standings]Ruling{Ours: Again, Gone: Yield, Reused: Yield, Finished: Yield, Abandoned: Yield, Advanced: Yield, Foreign: Yield},
 	}
 )
 
-// once is p for a call that failed open: the caller chose to go on without the
-// store, which gets one try.
-func (p policy) once() *policy {
+// Once returns p for a call that failed open. The caller chose to go on without
+// the store, so that there is only one try.
+func (p Policy) Once() *Policy {
 	p.outages, p.refusals = 1, 1
 	return &p
 }

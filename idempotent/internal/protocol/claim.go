@@ -1,0 +1,56 @@
+package protocol
+
+import (
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// Verdict is what a claim does about the record that it met.
+type Verdict uint8
+
+const (
+	ClaimAnew     Verdict = iota // there is no record: create one
+	RunHandler                   // the record is ours
+	ReplayRecord                 // it is finished
+	RefuseReuse                  // it was made for another payload
+	AwaitOwner                   // another owner is running
+	TakeOver                     // another owner's lease has lapsed
+	OutcomeLost                  // it has lapsed, and no attempt is left
+	RefuseUnknown                // its status is none that we know
+)
+
+// Decide returns what a claim does about the record that it met. The claimant
+// has the given owner token and fingerprint. A record that expired before
+// cutoff is gone, and a lease that ended before it has lapsed. After
+// maxAttempts attempts that count, there is no other; 0 is no limit.
+func Decide(met driver.Record, owner, fingerprint string, cutoff time.Time, maxAttempts int) Verdict {
+	ours := met.Owner != "" && met.Owner == owner
+	switch {
+	case met.Status == driver.Absent:
+		return ClaimAnew
+	case met.Status == driver.InProgress && ours:
+		// The answer to an earlier copy of our claim was lost.
+		return RunHandler
+	case met.Expired(cutoff):
+		// A store may answer a record that is over: one that it read, after
+		// another kind of conflict or for a call that waits.
+		return ClaimAnew
+	case met.Fingerprint != "" && fingerprint != "" && met.Fingerprint != fingerprint:
+		// Whatever the status: a retry of the first payload may be on its
+		// way, and it must not find the second's record.
+		return RefuseReuse
+	case met.Status == driver.Completed || met.Status == driver.Failed:
+		return ReplayRecord
+	case met.Status != driver.InProgress:
+		return RefuseUnknown
+	case !met.Lapsed(cutoff):
+		// Also without any lease: another library's record is alive until
+		// its expiration, and then Create replaces it.
+		return AwaitOwner
+	case maxAttempts > 0 && met.Used() >= int64(maxAttempts):
+		return OutcomeLost
+	default:
+		return TakeOver
+	}
+}

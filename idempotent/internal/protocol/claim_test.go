@@ -1,0 +1,83 @@
+package protocol
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+func TestDecide(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	const me, other = "me", "other"
+	const once, always = 1, 0 // attempts
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	running := func(owner string, lease time.Time) driver.Record {
+		return driver.Record{Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease, Fingerprint: "f"}
+	}
+	for _, test := range []struct {
+		name string
+		met  driver.Record
+		max  int
+		want Verdict
+	}{
+		{"no record", driver.Record{}, always, ClaimAnew},
+		{"ours, live", running(me, now.Add(time.Minute)), always, RunHandler},
+		{"ours, lapsed", running(me, ago(time.Hour)), always, RunHandler},
+		{"ours, with no attempt left", running(me, now.Add(time.Minute)), once, RunHandler},
+		{"ours, completed", driver.Record{Status: driver.Completed, Owner: me, Fingerprint: "f"}, always, ReplayRecord},
+		{"ours, failed", driver.Record{Status: driver.Failed, Owner: me, Fingerprint: "f"}, always, ReplayRecord},
+		{"completed", driver.Record{Status: driver.Completed, Owner: other, Fingerprint: "f"}, always, ReplayRecord},
+		{"completed by another library", driver.Record{Status: driver.Completed}, once, ReplayRecord},
+		{"failed", driver.Record{Status: driver.Failed, Owner: other, Fingerprint: "f"}, always, ReplayRecord},
+		{"completed, another payload", driver.Record{Status: driver.Completed, Fingerprint: "g"}, always, RefuseReuse},
+		{"failed, another payload", driver.Record{Status: driver.Failed, Fingerprint: "g"}, always, RefuseReuse},
+		{"running, another payload", driver.Record{Status: driver.InProgress, Owner: other, Lease: now, Fingerprint: "g"}, always, RefuseReuse},
+		{"lapsed, another payload", driver.Record{Status: driver.InProgress, Owner: other, Lease: ago(time.Hour), Fingerprint: "g"}, always, RefuseReuse},
+		{"running", running(other, now.Add(time.Minute)), always, AwaitOwner},
+		{"lapsed by our clock alone", running(other, ago(time.Millisecond)), always, AwaitOwner},
+		{"lapsed by just the skew", running(other, ago(time.Second)), always, AwaitOwner},
+		{"lapsed by more than the skew", running(other, ago(time.Second+time.Millisecond)), always, TakeOver},
+		{"running without a lease", running("", time.Time{}), always, AwaitOwner},
+		{"released", running("", driver.LeaseEnded), always, TakeOver},
+		{"released, no attempt left", running("", driver.LeaseEnded), once, OutcomeLost},
+		{"released and refunded", driver.Record{Status: driver.InProgress, Attempt: 1, Refunds: 1, Lease: driver.LeaseEnded}, once, TakeOver},
+		{"lapsed, no attempt left", running(other, ago(time.Hour)), once, OutcomeLost},
+		{"lapsed, without an attempt", driver.Record{Status: driver.InProgress, Lease: ago(time.Hour)}, once, OutcomeLost},
+		{"running, no attempt left", running(other, now.Add(time.Minute)), once, AwaitOwner},
+		{"second attempt, first refunded", driver.Record{Status: driver.InProgress, Owner: other, Attempt: 2, Refunds: 1, Lease: ago(time.Hour)}, once, OutcomeLost},
+		{"a status of another version", driver.Record{Status: "PAUSED", Lease: ago(time.Hour)}, always, RefuseUnknown},
+		{"completed, and over", driver.Record{Status: driver.Completed, Fingerprint: "g", Expires: ago(time.Hour)}, always, ClaimAnew},
+		{"running without a lease, and over", driver.Record{Status: driver.InProgress, Expires: ago(time.Hour)}, once, ClaimAnew},
+		{"running under a lease, and past its retention", driver.Record{Status: driver.InProgress, Owner: other, Lease: now, Expires: ago(time.Hour)}, always, AwaitOwner},
+	} {
+		if got := Decide(test.met, me, "f", now.Add(-time.Second), test.max); got != test.want {
+			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestDecideComparesFingerprintsThatBothSidesHave(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	for _, test := range []struct {
+		stored, ours string
+		want         Verdict
+	}{
+		{"", "", ReplayRecord}, {"f", "", ReplayRecord}, {"", "f", ReplayRecord}, {"f", "f", ReplayRecord}, {"f", "g", RefuseReuse},
+	} {
+		met := driver.Record{Status: driver.Completed, Fingerprint: test.stored}
+		if got := Decide(met, "me", test.ours, now, 0); got != test.want {
+			t.Errorf("stored %q, ours %q: got %d, want %d", test.stored, test.ours, got, test.want)
+		}
+	}
+}
+
+// An absent owner is nobody's: neither is it ours, however we came to have no
+// token.
+func TestDecideNobodyIsNotUs(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	met := driver.Record{Status: driver.InProgress, Lease: now.Add(time.Minute)}
+	if got := Decide(met, "", "", now, 0); got != AwaitOwner {
+		t.Errorf("got %d, want %d", got, AwaitOwner)
+	}
+}

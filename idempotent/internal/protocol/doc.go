@@ -1,0 +1,11 @@
+// Package protocol contains the rules of the protocol as pure functions: what a
+// claim does about the record that it met, and what follows from the answer to
+// a write. It reads no clock and calls no store. Package idempotent carries out
+// what it rules.
+//
+//   - [Decide] rules on the record that a claim met.
+//   - A [Policy] rules on the answer to any other write. The policies are a
+//     table: ten kinds of writes, and the standing of the record that each may
+//     meet. A test pins every cell.
+//   - Stored is the form in which a record contains results and steps.
+package protocol

@@ -1,0 +1,194 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// metRecords are records of each standing to the attempt that owns ownRecord,
+// where nothing else plays a part.
+var (
+	ownRecord  = driver.Record{Status: driver.InProgress, Owner: "me", Attempt: 2, Fingerprint: "f", Steps: stepsOf("a", "=1"), Lease: time.UnixMilli(2e12), Expires: time.UnixMilli(3e12)}
+	metRecords = [standings]driver.Record{
+		Ours:      {Status: driver.InProgress, Owner: "me", Attempt: 2, Lease: time.UnixMilli(2e12)},
+		Gone:      {},
+		Reused:    {Status: driver.InProgress, Owner: "other", Attempt: 3, Fingerprint: "g", Lease: time.UnixMilli(2e12)},
+		Finished:  {Status: driver.Completed, Owner: "other", Attempt: 3},
+		Abandoned: {Status: driver.InProgress, Attempt: 3, Lease: driver.LeaseEnded, Steps: stepsOf("a", "=1")},
+		Advanced:  {Status: driver.InProgress, Attempt: 3, Lease: driver.LeaseEnded, Steps: stepsOf("b", "=1")},
+		Foreign:   {Status: driver.InProgress, Owner: "other", Attempt: 3, Lease: time.UnixMilli(2e12)},
+	}
+)
+
+// policyRows are all policies, each with the ruling on every standing.
+var policyRows = []struct {
+	name   string
+	policy *Policy
+	on     [standings]Ruling
+	// The rulings on the last error: that nothing was written, and a refusal by
+	// a condition. Each once where no answer was lost before, and once where one
+	// was.
+	out, outAfterLost, condition, conditionAfterLost Ruling
+	// outages, refusals are the tries that there are, 0 for as many as the time
+	// allows.
+	outages, refusals int
+}{
+	{"finishing", &Finishing, [standings]Ruling{Again, Recreate, Yield, TakeTheirs, Adopt, Yield, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 0},
+	{"finishing after a commit", &FinishingAfterCommit, [standings]Ruling{Again, Vanished, Yield, TakeTheirs, Adopt, Yield, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 0},
+	{"finishing, failed open", Finishing.Once(), [standings]Ruling{Again, Recreate, Yield, TakeTheirs, Adopt, Yield, Yield}, Unknown, Unknown, Rejected, Rejected, 1, 1},
+	{"releasing", &Releasing, [standings]Ruling{Again, Done, Yield, TakeTheirs, Done, Done, Yield}, Unknown, Unknown, Rejected, Rejected, 3, 3},
+	{"releasing, failed open", Releasing.Once(), [standings]Ruling{Again, Done, Yield, TakeTheirs, Done, Done, Yield}, Unknown, Unknown, Rejected, Rejected, 1, 1},
+	{"committing", &Committing, [standings]Ruling{Again, Vanished, Vanished, TakeTheirs, NotWritten, NotWritten, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 3},
+	{"settling", &Settling, [standings]Ruling{Again, Vanished, Vanished, TakeTheirs, NotWritten, NotWritten, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 3},
+	{"creating", &Creating, [standings]Ruling{Landed, Another, Another, Another, Another, Another, Another}, NotWritten, Unknown, Rejected, Unknown, 0, 3},
+	{"committing alone", &CommittingAlone, [standings]Ruling{}, NotWritten, Unknown, Rejected, Unknown, 0, 3},
+	{"unclaiming", &Unclaiming, [standings]Ruling{NotWritten, Done, Done, Done, Done, Done, Done}, Unknown, Unknown, Rejected, Rejected, 1, 1},
+	{"releasing to reclaim", &ReclaimRelease, [standings]Ruling{Again, Yield, Yield, Yield, Yield, Yield, Yield}, Unknown, Unknown, Rejected, Rejected, 3, 3},
+	{"taking over to reclaim", &ReclaimTakeover, [standings]Ruling{Done, Yield, Yield, Yield, Yield, Yield, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 3},
+	{"stepping", &Stepping, [standings]Ruling{Again, Yield, Yield, Yield, Yield, Yield, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 0},
+}
+
+// Every mutant of a cell, a flag or a limit of a policy fails here.
+func TestEveryPolicyIsPinned(t *testing.T) {
+	t.Run("records", pinMetRecords)
+	t.Run("own records", pinOwnRecords)
+	t.Run("attempts", pinAttempts)
+	t.Run("errors", pinErrors)
+}
+
+func pinMetRecords(t *testing.T) {
+	for _, row := range policyRows {
+		for s, r := range metRecords {
+			if got := stand(r, ownRecord, time.UnixMilli(1e12)); got != Standing(s) {
+				t.Fatalf("the test is wrong: standing %d is %d", s, got)
+			}
+			if got := row.policy.Judge(Reply{Met: r}, ownRecord, Progress{Tries: 1, Cutoff: time.UnixMilli(1e12)}, false); got != row.on[s] {
+				t.Errorf("%s, standing %d: ruling %d, want %d", row.name, s, got, row.on[s])
+			}
+			// A ruling that sends again has nothing left to send with.
+			want := row.on[s]
+			if want.SendsAgain() && row.policy != &CommittingAlone {
+				want = Unknown
+			}
+			if got := row.policy.Judge(Reply{Met: r}, ownRecord, Progress{Tries: 1, Cutoff: time.UnixMilli(1e12), TimeUp: true}, false); row.policy != &CommittingAlone && got != want {
+				t.Errorf("%s, standing %d, out of time: ruling %d, want %d", row.name, s, got, want)
+			}
+		}
+		if got := row.policy.Judge(Reply{OK: true, Err: errAnswerLost}, ownRecord, Progress{Tries: 1}, false); got != Done {
+			t.Errorf("%s, stored: ruling %d", row.name, got)
+		}
+	}
+}
+
+// A finished record that is this write's own is a success, where a write
+// finishes.
+func pinOwnRecords(t *testing.T) {
+	for _, row := range policyRows {
+		want := row.on[Finished]
+		if want == TakeTheirs || want == Another {
+			want = Done
+		}
+		if got := row.policy.Judge(Reply{Met: metRecords[Finished]}, ownRecord, Progress{Tries: 1}, true); row.policy != &CommittingAlone && got != want {
+			t.Errorf("%s: ruling %d, want %d", row.name, got, want)
+		}
+	}
+}
+
+// What has the same attempt, or an earlier one, is no successor's.
+func pinAttempts(t *testing.T) {
+	released := func(attempt int64) driver.Record {
+		return driver.Record{Status: driver.InProgress, Attempt: attempt, Lease: driver.LeaseEnded}
+	}
+	owned := func(attempt int64) driver.Record {
+		return driver.Record{Status: driver.InProgress, Owner: "other", Attempt: attempt, Lease: time.UnixMilli(2e12)}
+	}
+	lateStep := released(2)
+	lateStep.Steps = stepsOf("b", "=1")
+	library := driver.Record{Status: driver.InProgress, Lease: time.UnixMilli(2e12)}
+	for _, test := range []struct {
+		name   string
+		policy *Policy
+		met    driver.Record
+		lost   bool
+		want   Ruling
+	}{
+		{"a commit, released by us", &Committing, released(2), false, NotWritten},
+		{"a commit, released before us", &Committing, released(1), false, Vanished},
+		{"a commit, owned before us", &Committing, owned(2), false, Vanished},
+		{"a commit, another library's", &Committing, library, false, Yield},
+		{"a commit, another library's, after a lost answer", &Committing, library, true, Vanished},
+		{"settling, released before us", &Settling, released(1), false, Vanished},
+		{"settling, another library's, after a lost answer", &Settling, library, true, Vanished},
+		{"a completion, released before us", &Finishing, released(1), false, Adopt},
+		{"a completion, another library's, after a lost answer", &Finishing, library, true, Yield},
+		{"to reclaim, released by us", &ReclaimRelease, released(2), false, Done},
+		{"to reclaim, still released", &ReclaimTakeover, released(2), false, Again},
+		{"to reclaim, released by us with a late step", &ReclaimRelease, lateStep, false, Done},
+		{"to reclaim, still released with a late step", &ReclaimTakeover, lateStep, false, Again},
+		{"a release, a successor's after a lost answer", &Releasing, owned(3), true, Done},
+		{"a release, another payload's after a lost answer", &Releasing, metRecords[Reused], true, Done},
+		{"a completion, a successor's after a lost answer", &Finishing, owned(3), true, Yield},
+		{"a step, a successor's after a lost answer", &Stepping, owned(3), true, Yield},
+		{"a release, with steps", &Releasing, driver.Record{Status: driver.InProgress, Owner: "me", Steps: stepsOf("a", "=1")}, false, KeepSteps},
+		{"a completion, with steps", &Finishing, driver.Record{Status: driver.InProgress, Owner: "me", Steps: stepsOf("a", "=1")}, false, Again},
+	} {
+		if got := test.policy.Judge(Reply{Met: test.met}, ownRecord, Progress{Tries: 1, Unacknowledged: test.lost}, false); got != test.want {
+			t.Errorf("%s: ruling %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func pinErrors(t *testing.T) {
+	outage := fmt.Errorf("away: %w", driver.ErrUnavailable)
+	refusal, nothing, condition := errors.New("access denied"), fmt.Errorf("conflict: %w", driver.ErrNotWritten), &driver.Rejected{Err: errors.New("no")}
+	for _, row := range policyRows {
+		judge := func(err error, at Progress) Ruling { return row.policy.Judge(Reply{Err: err}, ownRecord, at, false) }
+		for name, c := range map[string]struct {
+			err   error
+			tries int
+		}{"outages": {outage, row.outages}, "refusals": {refusal, row.refusals}} {
+			for _, tries := range []int{1, 2, 3, 4, 1000} {
+				want := Again
+				if c.tries > 0 && tries >= c.tries {
+					want = Unknown
+				}
+				if got := judge(c.err, Progress{Tries: tries}); got != want {
+					t.Errorf("%s, %s, try %d: ruling %d, want %d", row.name, name, tries, got, want)
+				}
+				if got := judge(c.err, Progress{Tries: tries, TimeUp: true}); got != Unknown {
+					t.Errorf("%s, %s, out of time: ruling %d", row.name, name, got)
+				}
+			}
+		}
+		for _, c := range []struct {
+			err  error
+			lost bool
+			want Ruling
+		}{
+			{nothing, false, row.out}, {nothing, true, row.outAfterLost},
+			{condition, false, row.condition}, {condition, true, row.conditionAfterLost},
+		} {
+			if got := judge(c.err, Progress{Tries: 9, TimeUp: true, Unacknowledged: c.lost}); got != c.want {
+				t.Errorf("%s: %v (lost: %v): ruling %d, want %d", row.name, c.err, c.lost, got, c.want)
+			}
+		}
+		want := Unknown
+		if row.policy == &Stepping {
+			want = TooLarge
+		}
+		if got := judge(fmt.Errorf("full: %w", driver.ErrTooLarge), Progress{Tries: 9, TimeUp: true}); got != want {
+			t.Errorf("%s, too large: ruling %d, want %d", row.name, got, want)
+		}
+	}
+	for elapsed, want := range map[time.Duration]Ruling{30 * time.Second: Again, 31 * time.Second: Unknown} {
+		if got := Stepping.Judge(Reply{Err: refusal}, ownRecord, Progress{Tries: 9, Elapsed: elapsed}, false); got != want {
+			t.Errorf("a step that is refused for %v: ruling %d", elapsed, got)
+		}
+	}
+}
+
+var errAnswerLost = fmt.Errorf("the answer was lost: %w", driver.ErrUnavailable)

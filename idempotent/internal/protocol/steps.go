@@ -1,0 +1,95 @@
+package protocol
+
+import "strings"
+
+// Stored is an encoded result, error or step as a record contains it. At
+// most one of the three is set.
+type Stored struct {
+	Data        []byte
+	Payload     string // the reference of data in a payload store
+	Unavailable string // why there is none
+}
+
+// InternalStep begins the names of steps that are the protocol's own.
+const InternalStep = ":"
+
+const (
+	// FailureStep is the failure note. It is stored before the first step is
+	// undone: from then on the call has failed for good.
+	FailureStep = InternalStep + "failure"
+	// UndoStep begins the name of the note that a step is undone.
+	UndoStep = InternalStep + "undo:"
+	// RoomStep is the compensation budget of a large record: bytes that mean
+	// nothing. The failure note overwrites them, so that undoing has room in a
+	// store whose records have a limit. Only the store knows how large a record
+	// is there, compressed and with attributes of other programs. So the room
+	// is taken, and not computed.
+	RoomStep = InternalStep + "room"
+)
+
+// The first byte of a stored step says what follows.
+const (
+	dataTag        = '=' // its result
+	unavailableTag = '!' // why there is none
+	payloadTag     = '@' // the reference of its result
+	RoomTag        = '#' // nothing: see RoomStep
+)
+
+// undoableTag stands before that byte if the call has to undo the step when it
+// fails for good.
+const undoableTag = '~'
+
+// EncodeStep returns the bytes that a record contains of a finished step.
+func EncodeStep(e Stored) []byte {
+	switch {
+	case e.Unavailable != "":
+		return append([]byte{unavailableTag}, e.Unavailable...)
+	case e.Payload != "":
+		return append([]byte{payloadTag}, e.Payload...)
+	default:
+		return append([]byte{dataTag}, e.Data...)
+	}
+}
+
+// DecodeStep returns what the bytes of a stored step mean.
+func DecodeStep(stored []byte) Stored {
+	if IsUndoable(stored) {
+		stored = stored[1:]
+	}
+	if len(stored) == 0 {
+		return Stored{Unavailable: "what is stored is no result of a step"}
+	}
+	switch rest := stored[1:]; stored[0] {
+	case dataTag:
+		return Stored{Data: rest}
+	case payloadTag:
+		return Stored{Payload: string(rest)}
+	case unavailableTag:
+		return Stored{Unavailable: "it could not be kept: " + string(rest)}
+	default:
+		return Stored{Unavailable: "what is stored is no result of a step"}
+	}
+}
+
+// IsUndoable reports whether the call has to undo a stored step when it fails
+// for good.
+func IsUndoable(stored []byte) bool { return len(stored) > 0 && stored[0] == undoableTag }
+
+// Undoable returns the bytes of a stored step that the call has to undo.
+func Undoable(stored []byte) []byte { return append([]byte{undoableTag}, stored...) }
+
+// saysUndoing reports whether a stored step of this name says that undoing has
+// begun.
+func saysUndoing(name string) bool {
+	return name == FailureStep || strings.HasPrefix(name, UndoStep)
+}
+
+// HasSaga reports whether some of the stored steps may have to be undone.
+func HasSaga(stored map[string][]byte) bool {
+	for name, data := range stored {
+		if saysUndoing(name) || IsUndoable(data) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,34 @@
+package idempotent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// The form of a write changes with a record that was met, and not with an error.
+func TestRepeatKeepsItsFormOverAnOutage(t *testing.T) {
+	x, err := New("op", memory.New(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := driver.Record{Status: driver.InProgress, Owner: "me", Attempt: 2, Lease: time.UnixMilli(2e12)}
+	released := driver.Record{Status: driver.InProgress, Attempt: 3, Lease: driver.LeaseEnded}
+	lost := fmt.Errorf("the answer was lost: %w", driver.ErrUnavailable)
+	replies := []protocol.Reply{{Met: released}, {Err: lost}, {Met: own}, {OK: true}}
+	var forms []string
+	s := x.repeat(t.Context(), write{Policy: &protocol.Finishing, own: own, send: func(_ context.Context, how protocol.Ruling, about driver.Record) protocol.Reply {
+		r := replies[len(forms)]
+		forms = append(forms, fmt.Sprint(how, about.Attempt))
+		return r
+	}})
+	if got, want := strings.Join(forms, "; "), fmt.Sprint(protocol.Again, 0, "; ", protocol.Adopt, 3, "; ", protocol.Adopt, 3, "; ", protocol.Again, 2); got != want || s.Ruling != protocol.Done || !s.unacknowledged {
+		t.Errorf("forms %s, want %s; %+v", got, want, s)
+	}
+}
