@@ -3,7 +3,7 @@
 # One DynamoDB Local for all that runs behind it.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/sqslocal local/cmd/once
+MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/sqslocal cmd/once
 FUZZTIME     ?= 2m
 
 # An example as Lambda runs it: $(call compile,<example>,<absolute path of the bootstrap>).
@@ -25,11 +25,11 @@ crash-matrix:
 
 # bin/once
 once:
-	@go build -C local/cmd/once -o $(CURDIR)/bin/once .
+	@go build -C cmd/once -o $(CURDIR)/bin/once .
 
 # The figures of README.md, with a table of 100,000 records. CI has a smaller one.
 once-large:
-	@$(WITH_DYNAMODB) env ONCE_RECORDS=100000 go -C local/cmd/once test -count=1 -run '^TestLargeTable$$' -v .
+	@$(WITH_DYNAMODB) env ONCE_RECORDS=100000 go -C cmd/once test -count=1 -run '^TestLargeTable$$' -v .
 
 # go test has the last word for each module.
 test: check
@@ -50,7 +50,7 @@ test: check
 	@echo "== the queue, and what survives kills behind it: a minute"
 	@$(WITH_DYNAMODB) go -C local/sqslocal test -race ./...
 	@echo "== the operator's command, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go -C local/cmd/once test -race ./...
+	@$(WITH_DYNAMODB) go -C cmd/once test -race ./...
 	@echo "== the deployment, synthesized (needs Node 22 or later)"
 	@go -C infra test -count=1 ./...
 

@@ -22,7 +22,7 @@ func TestDynamoDB(t *testing.T) {
 // payments is the example, compiled.
 func payments(t *testing.T) string {
 	t.Helper()
-	binary, err := lambdaruntime.Build(context.Background(), "../../../examples", "./payments")
+	binary, err := lambdaruntime.Build(context.Background(), "../../examples", "./payments")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestDemo(t *testing.T) {
 
 // Users of the library do not get the command's dependencies.
 func TestTheLibraryDoesNotNeedConfig(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "-C", "../../..", "list", "-m", "all").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "-C", "../..", "list", "-m", "all").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
-module github.com/lambda-once/once/local/cmd/once
+module github.com/lambda-once/once/cmd/once
 
 go 1.26
 
-replace github.com/lambda-once/once => ../../..
+replace github.com/lambda-once/once => ../..
 
 require (
 	github.com/aws/aws-lambda-go v1.55.1
