@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 func noise(n int) []byte {
@@ -177,15 +178,15 @@ func TestResultsTooLarge(t *testing.T) {
 		data []byte
 		fits bool
 	}{
-		"fits":                  {raw, noise(maxItemBytes - 500), true},
-		"just too large":        {raw, noise(maxItemBytes), false},
+		"fits":                  {raw, noise(attribute.MaxItemSize - 500), true},
+		"just too large":        {raw, noise(attribute.MaxItemSize), false},
 		"far too large":         {raw, noise(20 << 20), false},
 		"fits compressed":       {compressed, compressible, true},
 		"too large compressed":  {compressed, noise(1 << 20), false},
 		"too large to read":     {compressed, make([]byte, maxDataBytes+1), false},
-		"native, fits":          {native, []byte(`"` + strings.Repeat("a", maxItemBytes-500) + `"`), true},
-		"native, too large":     {native, []byte(`"` + strings.Repeat("a", maxItemBytes) + `"`), false},
-		"native as text, large": {native, append(noise(maxItemBytes), '{'), false},
+		"native, fits":          {native, []byte(`"` + strings.Repeat("a", attribute.MaxItemSize-500) + `"`), true},
+		"native, too large":     {native, []byte(`"` + strings.Repeat("a", attribute.MaxItemSize) + `"`), false},
+		"native as text, large": {native, append(noise(attribute.MaxItemSize), '{'), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			create(t, c.s, claim(name))

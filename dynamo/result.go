@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // putResult adds the result of a record to its item. The work is done, so
@@ -20,7 +21,7 @@ func (s *Store) putResult(item map[string]types.AttributeValue, r *driver.Record
 		item[s.layout.attr.Data] = elsewhere(r.Payload)
 	case r.Data != nil:
 		item[s.layout.attr.Data] = s.codec.encode(r.Data)
-		if itemBytes(item) > maxItemBytes {
+		if attribute.ItemSize(item) > attribute.MaxItemSize {
 			s.putUnavailable(item, r)
 		}
 	}
@@ -28,7 +29,7 @@ func (s *Store) putResult(item map[string]types.AttributeValue, r *driver.Record
 
 // putUnavailable replaces the result of a record, in its item too.
 func (s *Store) putUnavailable(item map[string]types.AttributeValue, r *driver.Record) {
-	r.Unavailable = fmt.Sprintf("the result of %d bytes does not fit into an item of DynamoDB, which holds %d", len(r.Data), maxItemBytes)
+	r.Unavailable = fmt.Sprintf("the result of %d bytes does not fit into an item of DynamoDB, which holds %d", len(r.Data), attribute.MaxItemSize)
 	r.Data = nil
 	item[s.layout.attr.Data] = unavailable(r.Unavailable)
 }

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // step adds finished steps, each by its own path: writing the whole map would
 // lose a step that finishes at the same time.
 func (s *Store) step(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if valueBytes(s.codec.encodeSteps(c.Steps)) > maxItemBytes {
+	if attribute.Size(s.codec.encodeSteps(c.Steps)) > attribute.MaxItemSize {
 		return driver.Record{}, false, s.fail("UpdateItem", errItemSize)
 	}
 	_, err := s.send(ctx, f.ID, s.stepUpdate(f, c))

@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // DynamoDB's limits of one transaction.
@@ -20,18 +22,18 @@ func (t *Tx) checkLimits() error {
 	total := 0
 	for i, a := range t.items {
 		n := writtenBytes(a.write)
-		if n > maxItemBytes {
+		if n > attribute.MaxItemSize {
 			return &TransactionError{Index: i, Code: CodeTooLarge,
-				Err: fmt.Errorf("it has %d bytes; DynamoDB takes items of %d", n, maxItemBytes)}
+				Err: fmt.Errorf("it has %d bytes; DynamoDB takes items of %d", n, attribute.MaxItemSize)}
 		}
 		total += n
 	}
 	outbox := t.outboxItems("", "")
 	for _, o := range outbox {
 		n := writtenBytes(o)
-		if n > maxItemBytes {
+		if n > attribute.MaxItemSize {
 			return &TransactionError{Index: -1, Code: CodeTooLarge,
-				Err: fmt.Errorf("the messages of one aggregate have %d bytes; they are one item, which holds %d", n, maxItemBytes)}
+				Err: fmt.Errorf("the messages of one aggregate have %d bytes; they are one item, which holds %d", n, attribute.MaxItemSize)}
 		}
 		total += n
 	}
@@ -87,10 +89,10 @@ func keyed(w types.TransactWriteItem) (table string, key map[string]types.Attrib
 func writtenBytes(w types.TransactWriteItem) int {
 	switch {
 	case w.Put != nil:
-		return itemBytes(w.Put.Item)
+		return attribute.ItemSize(w.Put.Item)
 	case w.Update != nil:
-		return itemBytes(w.Update.Key) + itemBytes(w.Update.ExpressionAttributeValues)
+		return attribute.ItemSize(w.Update.Key) + attribute.ItemSize(w.Update.ExpressionAttributeValues)
 	}
 	_, key := keyed(w)
-	return itemBytes(key)
+	return attribute.ItemSize(key)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // request is a transaction as it is sent. It is built once: DynamoDB takes a
@@ -104,7 +105,7 @@ func (r *request) build(t *Tx) error {
 	total := 0
 	if r.own != nil {
 		items = append(items, r.own.write(r.own.item))
-		total = itemBytes(r.own.item)
+		total = attribute.ItemSize(r.own.item)
 	}
 	for _, a := range t.items {
 		items = append(items, a.write)

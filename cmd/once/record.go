@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // record is an item as an operator sees it. Unlike the store it reads what it
@@ -176,7 +177,7 @@ func shape(v types.AttributeValue) string {
 		}
 		return fmt.Sprintf("%s of %d bytes, SHA-256 %.12x", kind[v.Value[0]], len(v.Value)-1, sha256.Sum256(v.Value[1:]))
 	default:
-		return fmt.Sprintf("native of %d bytes", valueBytes(v))
+		return fmt.Sprintf("native of %d bytes", attribute.Size(v))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // shown is a record for --json, which is for programs: times in UTC, and a
@@ -55,7 +57,7 @@ func (r *record) json(before time.Time) shown {
 
 func (r *record) whole(before time.Time) shown {
 	s := r.json(before)
-	s.wholeItem = &wholeItem{Data: shape(r.data), Bytes: itemBytes(r.item)}
+	s.wholeItem = &wholeItem{Data: shape(r.data), Bytes: attribute.ItemSize(r.item)}
 	s.Payload, _ = payload(r.data)
 	s.SealedWith, _ = sealedWith(r.data)
 	return s
@@ -104,7 +106,7 @@ func (r *record) print(w io.Writer, now, before time.Time) {
 		line("step", "%s", s.said())
 	}
 	line("data", "%s", shape(r.data))
-	line("size", "%d bytes", itemBytes(r.item))
+	line("size", "%d bytes", attribute.ItemSize(r.item))
 	for _, p := range r.problems {
 		line("problem", "%s", printable(p))
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 const aboutStats = `
@@ -80,7 +82,7 @@ func (c counts) add(r *record, before time.Time) {
 		s.Other++
 	}
 	s.Again += max(r.attempt, 1) - 1
-	n := itemBytes(r.item)
+	n := attribute.ItemSize(r.item)
 	s.Bytes.Total += n
 	s.Bytes.Largest = max(s.Bytes.Largest, n)
 }

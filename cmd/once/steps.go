@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // The core's own steps begin with ':', which no step of a handler has at its
@@ -64,7 +66,7 @@ func (r *record) readSteps(stored map[string]types.AttributeValue) {
 const undoable = "~"
 
 func newStep(name string, v types.AttributeValue) step {
-	s := step{Name: name, Bytes: valueBytes(v), Kept: keptUnknown}
+	s := step{Name: name, Bytes: attribute.Size(v), Kept: keptUnknown}
 	tag := byte(0)
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
