@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/outboxitem"
 )
 
 // OutboxClient is the part of DynamoDB that an [Outbox] calls. A
@@ -88,12 +90,12 @@ func (o *Outbox) Mark(ctx context.Context, aggregate, id string, created time.Ti
 	_, err := o.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		ConditionExpression: &condition,
 		ExpressionAttributeNames: map[string]string{
-			"#created": outboxCreated, "#expiration": outboxExpiration, "#id": outboxID, "#published": outboxPublished,
+			"#created": outboxitem.Created, "#expiration": outboxitem.Expiration, "#id": outboxitem.ID, "#published": outboxitem.Published,
 		},
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":created": millis(created), ":expiration": seconds(now.Add(o.keep)), ":published": millis(now),
 		},
-		Key:              map[string]types.AttributeValue{outboxAggregate: text(aggregate), outboxID: text(id)},
+		Key:              map[string]types.AttributeValue{outboxitem.Aggregate: text(aggregate), outboxitem.ID: text(id)},
 		TableName:        &o.table,
 		UpdateExpression: &update,
 	}, quiet)

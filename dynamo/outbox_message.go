@@ -2,15 +2,14 @@ package dynamo
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"maps"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/outboxitem"
 )
 
 // Message is one to be published after the transaction that it was added to
@@ -52,75 +51,29 @@ func (m Message) clone() Message {
 	return m
 }
 
-// The attributes of an item of the outbox. Until it is published, an item has
-// neither published nor expiration, so that none expires unsent.
-const (
-	outboxAggregate  = "aggregate"  // S, the partition key
-	outboxID         = "id"         // S, the sort key
-	outboxCreated    = "created"    // N, epoch milliseconds
-	outboxMessages   = "messages"   // L of M
-	outboxPublished  = "published"  // N, epoch milliseconds
-	outboxExpiration = "expiration" // N, epoch seconds; the table's TTL attribute
-)
-
-// outboxItems are the writes for the messages: one item for each aggregate,
-// as a list keeps their order, and items of one transaction have none.
-// Nothing is demanded of what is there: the record fences them.
+// outboxItems returns the writes for the messages: one item for each aggregate,
+// as a list preserves their order, and the items of a transaction have none.
+// The writes have no condition: the record fences them.
 func (t *Tx) outboxItems(table, record string) []types.TransactWriteItem {
-	lists := map[string][]types.AttributeValue{}
-	var order []string
+	var items []*outboxitem.Item
+	of := map[string]*outboxitem.Item{} // by aggregate
 	for _, m := range t.messages {
-		if lists[m.Aggregate] == nil {
-			order = append(order, m.Aggregate)
+		item := of[m.Aggregate]
+		if item == nil {
+			item = &outboxitem.Item{Aggregate: m.Aggregate, ID: outboxitem.NewID(record, m.Aggregate), Created: t.created}
+			items, of[m.Aggregate] = append(items, item), item
 		}
-		id := outboxItemID(record, m.Aggregate) + "-" + strconv.Itoa(len(lists[m.Aggregate]))
-		lists[m.Aggregate] = append(lists[m.Aggregate], m.value(id))
+		item.Messages = append(item.Messages, outboxitem.Message{
+			ID: outboxitem.MessageID(item.ID, len(item.Messages)), Destination: m.Destination, Type: m.Type, Body: m.Body, Attributes: m.Attributes,
+		})
 	}
-	writes := make([]types.TransactWriteItem, 0, len(order))
-	for _, aggregate := range order {
-		writes = append(writes, types.TransactWriteItem{Put: &types.Put{
-			Item: map[string]types.AttributeValue{
-				outboxAggregate: text(aggregate),
-				outboxID:        text(outboxItemID(record, aggregate)),
-				outboxCreated:   millis(t.created),
-				outboxMessages:  &types.AttributeValueMemberL{Value: lists[aggregate]},
-			},
+	writes := make([]types.TransactWriteItem, len(items))
+	for i, item := range items {
+		writes[i] = types.TransactWriteItem{Put: &types.Put{
+			Item:                                attribute.ItemOf(item.Encode()),
 			ReturnValuesOnConditionCheckFailure: allOld,
 			TableName:                           &table,
-		}})
+		}}
 	}
 	return writes
-}
-
-// outboxItemID is the same for every run of one call, so that whatever is
-// published twice can be told by its id.
-func outboxItemID(record, aggregate string) string {
-	var b []byte
-	for _, part := range []string{record, aggregate} {
-		b = binary.BigEndian.AppendUint64(b, uint64(len(part)))
-		b = append(b, part...)
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
-func (m Message) value(id string) types.AttributeValue {
-	body := m.Body
-	if body == nil {
-		body = []byte{}
-	}
-	v := map[string]types.AttributeValue{
-		"id":          text(id),
-		"destination": text(m.Destination),
-		"type":        text(m.Type),
-		"body":        &types.AttributeValueMemberB{Value: body},
-	}
-	if len(m.Attributes) > 0 {
-		attributes := make(map[string]types.AttributeValue, len(m.Attributes))
-		for name, value := range m.Attributes {
-			attributes[name] = text(value)
-		}
-		v["attributes"] = &types.AttributeValueMemberM{Value: attributes}
-	}
-	return &types.AttributeValueMemberM{Value: v}
 }

@@ -2,14 +2,15 @@ package dynamo
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/outboxitem"
 )
 
 // OutboxItem is what one transaction has published for one aggregate.
@@ -35,7 +36,7 @@ func (o *Outbox) Pending(ctx context.Context, before time.Time) iter.Seq2[Outbox
 		filter := "attribute_not_exists(#published) AND #created < :before"
 		in := &dynamodb.ScanInput{
 			ConsistentRead:            aws.Bool(true),
-			ExpressionAttributeNames:  map[string]string{"#created": outboxCreated, "#published": outboxPublished},
+			ExpressionAttributeNames:  map[string]string{"#created": outboxitem.Created, "#published": outboxitem.Published},
 			ExpressionAttributeValues: map[string]types.AttributeValue{":before": millis(before)},
 			FilterExpression:          &filter,
 			TableName:                 &o.table,
@@ -64,66 +65,16 @@ func (o *Outbox) Pending(ctx context.Context, before time.Time) iter.Seq2[Outbox
 	}
 }
 
-func readOutbox(item map[string]types.AttributeValue) (OutboxItem, error) {
-	d := decoder{item: item}
-	found := OutboxItem{
-		Aggregate: d.text(outboxAggregate, false),
-		ID:        d.text(outboxID, false),
-		Created:   time.UnixMilli(d.number(outboxCreated, 0, maxMillis, 0)),
+func readOutbox(stored map[string]types.AttributeValue) (OutboxItem, error) {
+	item, err := outboxitem.Decode(attribute.PlainItem(stored))
+	if err != nil {
+		return OutboxItem{}, err
 	}
-	if d.err != nil {
-		return OutboxItem{}, d.err
-	}
-	list, ok := item[outboxMessages].(*types.AttributeValueMemberL)
-	if !ok {
-		return OutboxItem{}, fmt.Errorf("attribute %q is not of type L", outboxMessages)
-	}
-	for i, v := range list.Value {
-		m, err := readMessage(v)
-		if err != nil {
-			return OutboxItem{}, fmt.Errorf("message %d: %w", i, err)
-		}
-		m.Aggregate = found.Aggregate
-		found.Messages = append(found.Messages, m)
-	}
-	return found, nil
-}
-
-func readMessage(v types.AttributeValue) (OutboxMessage, error) {
-	m, ok := v.(*types.AttributeValueMemberM)
-	if !ok {
-		return OutboxMessage{}, errors.New("it is not of type M")
-	}
-	d := decoder{item: m.Value}
-	found := OutboxMessage{ID: d.text("id", false)}
-	found.Destination = d.text("destination", false)
-	if d.err != nil {
-		return OutboxMessage{}, d.err
-	}
-	kind, ok := m.Value["type"].(*types.AttributeValueMemberS)
-	if !ok {
-		return OutboxMessage{}, errors.New(`attribute "type" is not of type S`)
-	}
-	found.Type = kind.Value
-	body, ok := m.Value["body"].(*types.AttributeValueMemberB)
-	if !ok {
-		return OutboxMessage{}, errors.New(`attribute "body" is not of type B`)
-	}
-	found.Body = body.Value
-	if m.Value["attributes"] == nil {
-		return found, nil
-	}
-	attributes, ok := m.Value["attributes"].(*types.AttributeValueMemberM)
-	if !ok {
-		return OutboxMessage{}, errors.New(`"attributes" is not of type M`)
-	}
-	found.Attributes = make(map[string]string, len(attributes.Value))
-	for name, v := range attributes.Value {
-		value, ok := v.(*types.AttributeValueMemberS)
-		if !ok {
-			return OutboxMessage{}, errors.New("an attribute of the message is not of type S")
-		}
-		found.Attributes[name] = value.Value
+	found := OutboxItem{Aggregate: item.Aggregate, ID: item.ID, Created: item.Created}
+	for _, m := range item.Messages {
+		found.Messages = append(found.Messages, OutboxMessage{ID: m.ID, Message: Message{
+			Aggregate: item.Aggregate, Destination: m.Destination, Type: m.Type, Body: m.Body, Attributes: m.Attributes,
+		}})
 	}
 	return found, nil
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/outboxitem"
 )
 
 // A scan answers a megabyte at a time.
@@ -66,9 +69,10 @@ func TestPendingAmongStrangers(t *testing.T) {
 		return &types.AttributeValueMemberL{Value: []types.AttributeValue{v}}
 	}
 	broken := func(edit func(map[string]types.AttributeValue)) types.AttributeValue {
-		v := Message{Aggregate: "a", Destination: "d", Attributes: map[string]string{"a": "b"}}.value("id").(*types.AttributeValueMemberM)
-		edit(v.Value)
-		return list(v)
+		item := outboxitem.Item{Messages: []outboxitem.Message{{ID: "id", Destination: "d", Attributes: map[string]string{"a": "b"}}}}
+		messages := attribute.ItemOf(item.Encode())["messages"].(*types.AttributeValueMemberL)
+		edit(messages.Value[0].(*types.AttributeValueMemberM).Value)
+		return messages
 	}
 	put("1", nil)
 	put("2", list(text("secret")))

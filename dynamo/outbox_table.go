@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/outboxitem"
 )
 
 // CreateOutboxTable makes a table for [Options.Outbox], billed on demand, and
@@ -33,5 +35,5 @@ func CreateOutboxTable(ctx context.Context, client TableClient, table string) er
 
 // outboxLayout names the keys and the TTL attribute of an outbox.
 func outboxLayout() layout {
-	return layout{attr: Attributes{ID: outboxAggregate, SortKey: outboxID, Expiration: outboxExpiration}}
+	return layout{attr: Attributes{ID: outboxitem.Aggregate, SortKey: outboxitem.ID, Expiration: outboxitem.Expiration}}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/outboxitem"
 )
 
 // newOutbox is an outbox in a table of its own.
@@ -85,7 +86,7 @@ func TestPublish(t *testing.T) {
 	if len(got) != 2 {
 		t.Fatalf("%+v", got)
 	}
-	id, other := outboxItemID("order#1", "order-1"), outboxItemID("order#1", "stock-7")
+	id, other := outboxitem.NewID("order#1", "order-1"), outboxitem.NewID("order#1", "stock-7")
 	want := []OutboxItem{
 		{Aggregate: "order-1", ID: id, Created: got[0].Created, Messages: []OutboxMessage{
 			{ID: id + "-0", Message: Message{Aggregate: "order-1", Destination: "mail", Type: "placed", Body: []byte{0xff}, Attributes: map[string]string{"a": "b"}}},

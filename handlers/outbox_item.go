@@ -2,10 +2,10 @@ package handlers
 
 import (
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/internal/outboxitem"
 )
 
 // outboxItem is one item: what a transaction publishes of one aggregate.
@@ -19,9 +19,9 @@ type outboxItem struct {
 // decode the aggregate is known, if the key is: what follows it has to wait.
 func readOutbox(r events.DynamoDBEventRecord) record[*outboxItem] {
 	item := &outboxItem{event: r.EventID}
-	item.key.Aggregate, _ = stringAttribute(r.Change.Keys["aggregate"])
+	item.key.Aggregate, _ = plain(r.Change.Keys[outboxitem.Aggregate]).(string)
 	image := r.Change.NewImage
-	_, published := image["published"]
+	_, published := image[outboxitem.Published]
 	read := record[*outboxItem]{
 		id: r.Change.SequenceNumber, mark: r.EventSource, delivery: item,
 		skip: r.EventName == string(events.DynamoDBOperationTypeRemove) || published,
@@ -33,95 +33,73 @@ func readOutbox(r events.DynamoDBEventRecord) record[*outboxItem] {
 }
 
 func (item *outboxItem) decode(image map[string]events.DynamoDBAttributeValue) error {
-	if wrong := item.read(image); wrong != "" {
-		return &DecodeError{Type: "an item of an outbox", Err: &ShapeError{wrong + " is missing, or not as Once writes it"}}
+	err := item.read(image)
+	if err != nil {
+		return &DecodeError{Type: "an item of an outbox", Err: &ShapeError{err.Error()}}
 	}
 	return nil
 }
 
-// read returns the attribute that is not where, or of what type, the layout of
-// the outbox has it, "" if there is none.
-func (item *outboxItem) read(image map[string]events.DynamoDBAttributeValue) (wrong string) {
+// read demands more than the format does: the ids of messages deduplicate
+// them, and the aggregate orders them.
+func (item *outboxItem) read(image map[string]events.DynamoDBAttributeValue) error {
 	if len(image) == 0 {
-		return "the new image"
+		return outboxitem.Wrong("the new image")
 	}
-	aggregate, ok := stringAttribute(image["aggregate"])
-	if !ok || aggregate == "" || aggregate != item.key.Aggregate {
-		return "aggregate"
+	stored, err := outboxitem.Decode(plain(events.NewMapAttribute(image)).(map[string]any))
+	switch {
+	case err != nil:
+		return err
+	case stored.Aggregate != item.key.Aggregate:
+		return outboxitem.Wrong(outboxitem.Aggregate)
+	case len(stored.Messages) == 0:
+		return outboxitem.Wrong(outboxitem.Messages)
 	}
-	if item.key.ID, ok = stringAttribute(image["id"]); !ok || item.key.ID == "" {
-		return "id"
-	}
-	if item.key.Created, ok = timeAttribute(image["created"]); !ok {
-		return "created"
-	}
-	list, ok := attribute(image["messages"], events.DataTypeList, events.DynamoDBAttributeValue.List)
-	if !ok || len(list) == 0 {
-		return "messages"
-	}
-	item.messages = make([]OutboxMessage, len(list))
-	for i, value := range list {
-		fields, ok := attribute(value, events.DataTypeMap, events.DynamoDBAttributeValue.Map)
-		if !ok {
-			return fmt.Sprintf("messages[%d]", i)
+	item.key.ID, item.key.Created = stored.ID, stored.Created
+	for i, m := range stored.Messages {
+		if m.ID != outboxitem.MessageID(stored.ID, i) {
+			return outboxitem.Wrong(fmt.Sprintf("%s[%d].id", outboxitem.Messages, i))
 		}
-		if wrong := item.readMessage(i, fields); wrong != "" {
-			return fmt.Sprintf("messages[%d].%s", i, wrong)
+		attributes := map[string]string{ChainAttribute: m.ID}
+		for name, text := range m.Attributes {
+			if name != ChainAttribute || text != "" { // no attribute may be empty
+				attributes[name] = text
+			}
 		}
+		item.messages = append(item.messages, OutboxMessage{
+			ID: m.ID, Aggregate: stored.Aggregate, Destination: m.Destination, Type: m.Type, Body: m.Body, Attributes: attributes,
+		})
 	}
-	return ""
+	return nil
 }
 
-func (item *outboxItem) readMessage(i int, fields map[string]events.DynamoDBAttributeValue) (wrong string) {
-	m, ok := &item.messages[i], false
-	m.Aggregate = item.key.Aggregate
-	if m.ID, ok = stringAttribute(fields["id"]); !ok || m.ID != item.key.ID+"-"+strconv.Itoa(i) {
-		return "id"
+// plain returns a value as package outboxitem takes it. The zero value, which
+// is that of an absent attribute, is nil: it calls itself binary.
+func plain(v events.DynamoDBAttributeValue) any {
+	if v.IsNull() {
+		return nil
 	}
-	if m.Destination, ok = stringAttribute(fields["destination"]); !ok || m.Destination == "" {
-		return "destination"
-	}
-	if m.Type, ok = stringAttribute(fields["type"]); !ok {
-		return "type"
-	}
-	if m.Body, ok = attribute(fields["body"], events.DataTypeBinary, events.DynamoDBAttributeValue.Binary); !ok {
-		return "body"
-	}
-	m.Attributes = map[string]string{ChainAttribute: m.ID}
-	given, has := fields["attributes"]
-	if !has {
-		return ""
-	}
-	attributes, ok := attribute(given, events.DataTypeMap, events.DynamoDBAttributeValue.Map)
-	for name, value := range attributes {
-		text, isText := stringAttribute(value)
-		if name != ChainAttribute || text != "" { // no attribute may be empty
-			m.Attributes[name] = text
+	switch v.DataType() {
+	case events.DataTypeString:
+		return v.String()
+	case events.DataTypeNumber:
+		if n, err := v.Int64(); err == nil {
+			return n
 		}
-		ok = ok && isText
+	case events.DataTypeBinary:
+		return v.Binary()
+	case events.DataTypeList:
+		list := make([]any, len(v.List()))
+		for i, e := range v.List() {
+			list[i] = plain(e)
+		}
+		return list
+	case events.DataTypeMap:
+		m := make(map[string]any, len(v.Map()))
+		for name, e := range v.Map() {
+			m[name] = plain(e)
+		}
+		return m
 	}
-	if !ok {
-		return "attributes"
-	}
-	return ""
-}
-
-func stringAttribute(value events.DynamoDBAttributeValue) (string, bool) {
-	return attribute(value, events.DataTypeString, events.DynamoDBAttributeValue.String)
-}
-
-// timeAttribute reads epoch milliseconds.
-func timeAttribute(value events.DynamoDBAttributeValue) (time.Time, bool) {
-	text, ok := attribute(value, events.DataTypeNumber, events.DynamoDBAttributeValue.Number)
-	n, err := strconv.ParseInt(text, 10, 64)
-	return time.UnixMilli(n).UTC(), ok && err == nil && n >= 0
-}
-
-// attribute reads a value of one type. The zero value, which is that of an
-// absent attribute, calls itself binary.
-func attribute[T any](value events.DynamoDBAttributeValue, want events.DynamoDBDataType, get func(events.DynamoDBAttributeValue) T) (content T, ok bool) {
-	if value.IsNull() || value.DataType() != want {
-		return content, false
-	}
-	return get(value), true
+	return nil
 }

@@ -1,4 +1,3 @@
-// Package attribute measures attribute values of DynamoDB.
 package attribute
 
 import (

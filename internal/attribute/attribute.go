@@ -1,0 +1,26 @@
+// Package attribute makes and measures attribute values of DynamoDB.
+//
+// The SDK's attributevalue package uses reflection, and does not tell absent
+// from empty.
+package attribute
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Text returns a value of type S.
+func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// Number returns a value of type N.
+func Number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+// Seconds returns t as a number of epoch seconds.
+func Seconds(t time.Time) types.AttributeValue { return Number(t.Unix()) }
+
+// Millis returns t as a number of epoch milliseconds.
+func Millis(t time.Time) types.AttributeValue { return Number(t.UnixMilli()) }
