@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -35,7 +36,7 @@ func (s *Store) Create(ctx context.Context, r driver.Record, over time.Time, wit
 		return s.createWith(ctx, t, r, item, over)
 	}
 	_, err = s.put(ctx, item, over)
-	if tooLarge(err) && r.Data != nil {
+	if fault.TooLarge(err) && r.Data != nil {
 		s.putUnavailable(item, &r)
 		_, err = s.put(ctx, item, over)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -29,7 +30,7 @@ func (s *Store) finish(ctx context.Context, f driver.Fence, c driver.Change) (dr
 		return s.finishWith(ctx, t, f, c, r, known)
 	}
 	_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
-	if tooLarge(err) && r.Data != nil {
+	if fault.TooLarge(err) && r.Data != nil {
 		s.putUnavailable(known, &r)
 		_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/fault"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/outboxitem"
 )
 
@@ -99,7 +101,7 @@ func (o *Outbox) Mark(ctx context.Context, aggregate, id string, created time.Ti
 		TableName:        &o.table,
 		UpdateExpression: &update,
 	}, quiet)
-	if conditionFailed(err) {
+	if fault.ConditionFailed(err) {
 		return &Error{Op: "UpdateItem", Table: o.table, Err: errors.Join(ErrNotInOutbox, err),
 			Advice: "it was marked before and has expired since, or was written anew since, which is published by its own event; or it is another table's"}
 	}
@@ -111,12 +113,11 @@ func (o *Outbox) Mark(ctx context.Context, aggregate, id string, created time.Ti
 
 func (o *Outbox) fail(op string, err error) error {
 	l := outboxLayout()
-	failed := &Error{Op: op, Table: o.table, Err: err, Advice: l.advice(err), unavailable: isUnavailable(err)}
-	failed.throttled = failed.unavailable && throttled(err)
-	switch code, _ := apiError(err); {
+	failed := &Error{Op: op, Table: o.table, Err: err, Advice: l.advice(err)}
+	switch code, _ := fault.Code(err); {
 	case code == "AccessDeniedException" || code == "AccessDenied":
 		failed.Advice = "access denied; grant the role dynamodb:" + op + " on the outbox, and the use of its KMS key if it has one"
-	case failed.throttled:
+	case errors.Is(failed, driver.ErrThrottled):
 		failed.Advice = "throttled; raise the capacity of the outbox or use on-demand"
 	}
 	return failed

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/attribute"
 )
@@ -18,7 +18,7 @@ func (s *Store) step(ctx context.Context, f driver.Fence, c driver.Change) (driv
 		return driver.Record{}, false, s.fail("UpdateItem", errItemSize)
 	}
 	_, err := s.send(ctx, f.ID, s.stepUpdate(f, c))
-	if noMap(err) {
+	if fault.NoMap(err) {
 		// A record of another library, which has no map to add to.
 		var made bool
 		if made, err = s.makeMap(ctx, f, c); err == nil && !made {
@@ -62,15 +62,8 @@ func (s *Store) makeMap(ctx context.Context, f driver.Fence, c driver.Change) (b
 	u.fence(f)
 	u.condition += condNoMap
 	_, err := s.send(ctx, f.ID, u)
-	if conditionFailed(err) {
+	if fault.ConditionFailed(err) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// noMap recognises DynamoDB's refusal of a path into an absent map, which has
-// no code of its own.
-func noMap(err error) bool {
-	code, message := apiError(err)
-	return code == "ValidationException" && strings.Contains(message, "document path")
 }

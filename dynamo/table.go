@@ -66,7 +66,7 @@ func createTable(ctx context.Context, client TableClient, table string, l *layou
 }
 
 func tableError(l *layout, op, table string, err error) error {
-	return &Error{Op: op, Table: table, Err: err, Advice: l.advice(err), unavailable: isUnavailable(err)}
+	return &Error{Op: op, Table: table, Err: err, Advice: l.advice(err)}
 }
 
 func (l *layout) schema() (keys []types.KeySchemaElement, attributes []types.AttributeDefinition) {

@@ -8,9 +8,18 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo/internal/fault"
 )
 
 const opTransact = "TransactWriteItems"
+
+// Codes of a [TransactionError] within an [Error], which is unavailable.
+const (
+	codeInProgress = "TransactionInProgress" // of DynamoDB's exception, for the whole transaction
+	codeThrottled  = "ThrottlingError"
+	codeThroughput = "ProvisionedThroughputExceeded"
+)
 
 // failReason is for a cancellation that may be gone at the next try.
 func (s *Store) failReason(r *request, index int, reason types.CancellationReason, err error) error {
@@ -18,10 +27,8 @@ func (s *Store) failReason(r *request, index int, reason types.CancellationReaso
 	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: e, notWritten: true}
 	switch e.Code {
 	case CodeConflict:
-		failed.unavailable = true
 		failed.Advice = "another transaction is writing one of its items; try again"
-	case "ThrottlingError", "ProvisionedThroughputExceeded":
-		failed.unavailable, failed.throttled = true, true
+	case codeThrottled, codeThroughput:
 		failed.Advice = "throttled; raise the capacity of the tables in the transaction or use on-demand"
 	case "ItemCollectionSizeLimitExceeded":
 		failed.Advice = "all records of one partition key exceed 10 GB, which a local secondary index limits them to; remove the index, or use Options.Shards"
@@ -34,18 +41,16 @@ func (s *Store) failTransaction(r *request, err error) error {
 	if busy := (*types.TransactionInProgressException)(nil); errors.As(err, &busy) {
 		// The SDK takes it for throttling, which it is not: an earlier try of
 		// this very request is being committed.
-		return &Error{Op: opTransact, Table: s.table, Tables: r.tables(), unavailable: true,
-			Err:    &TransactionError{Index: -1, Code: "TransactionInProgress", Err: err},
+		return &Error{Op: opTransact, Table: s.table, Tables: r.tables(),
+			Err:    &TransactionError{Index: -1, Code: codeInProgress, Err: err},
 			Advice: "the transaction is being committed; try again to learn its outcome",
 		}
 	}
-	unavailable := isUnavailable(err)
 	advice := transactionAdvice(err)
 	if advice == "" {
 		advice = s.layout.advice(err)
 	}
-	return &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: err, Advice: advice,
-		unavailable: unavailable, throttled: unavailable && throttled(err), notWritten: refusedAsAWhole(err)}
+	return &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: err, Advice: advice, notWritten: refusedAsAWhole(err)}
 }
 
 // refusedAsAWhole reports whether DynamoDB has refused this request without
@@ -53,17 +58,17 @@ func (s *Store) failTransaction(r *request, err error) error {
 // status may be that of something on the way, which has passed the request on.
 // A token that is in use may be that of an earlier request.
 func refusedAsAWhole(err error) bool {
-	switch code, _ := apiError(err); code {
+	switch code, _ := fault.Code(err); code {
 	case "", "UnknownError" /* of the SDK */, "IdempotentParameterMismatchException":
 		return false
 	}
-	return status(err) == http.StatusBadRequest && !serverFault(err)
+	return fault.Status(err) == http.StatusBadRequest && !fault.Server(err)
 }
 
 // transactionAdvice is for errors that mean something else where several
 // tables are written; "" for others.
 func transactionAdvice(err error) string {
-	code, message := apiError(err)
+	code, message := fault.Code(err)
 	switch code {
 	case "AccessDeniedException", "AccessDenied":
 		return deniedAdvice(message)
@@ -73,9 +78,9 @@ func transactionAdvice(err error) string {
 		switch {
 		case strings.Contains(message, "multiple operations on one item"):
 			return "two additions are for one key; make one write of the two, with both conditions"
-		case keySchema(message):
+		case fault.KeySchema(message):
 			return "the key of an addition, or of the records, is not that of its table; check the names and types of key attributes"
-		case tooLarge(err):
+		case fault.TooLarge(err):
 			return "an item would exceed 400 KB"
 		}
 	case "IdempotentParameterMismatchException":

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -87,7 +88,7 @@ func (r *request) resultTooLarge(err error) bool {
 		return false
 	}
 	if reasons, known := reasonsOf(err); known {
-		return len(reasons) > 0 && aws.ToString(reasons[0].Code) == "ValidationError" && tooLargeMessage(aws.ToString(reasons[0].Message))
+		return len(reasons) > 0 && aws.ToString(reasons[0].Code) == "ValidationError" && fault.TooLargeMessage(aws.ToString(reasons[0].Message))
 	}
-	return tooLarge(err)
+	return fault.TooLarge(err)
 }

@@ -1,4 +1,4 @@
-package dynamo
+package fault
 
 import (
 	"context"
@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// advice says what to do about an error of DynamoDB or of the SDK.
-func (l *layout) advice(err error) string {
+// Advice returns what to do about an error of DynamoDB or of the SDK, or "". The
+// table's keys are named as its user expects them; sort is "" for none.
+func Advice(err error, partition, sort string) string {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "the caller's context was cancelled"
@@ -17,7 +18,7 @@ func (l *layout) advice(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer before the deadline; check the way to DynamoDB (in a VPC: its gateway endpoint) and the time that is left for the call"
 	}
-	code, message := apiError(err)
+	code, message := Code(err)
 	switch code {
 	case "":
 		return unansweredAdvice(err)
@@ -26,7 +27,7 @@ func (l *layout) advice(err error) string {
 	case "ResourceInUseException", "TableInUseException":
 		return "the table is still being created or changed; wait until its status is ACTIVE"
 	case "ValidationException":
-		return l.validationAdvice(err, message)
+		return validationAdvice(err, message, partition, sort)
 	case "AccessDeniedException", "AccessDenied":
 		return "access denied; grant the role dynamodb:PutItem, UpdateItem, DeleteItem and GetItem on the table, and the use of its KMS key if it has one"
 	case "ExpiredTokenException", "ExpiredToken", "RequestExpired":
@@ -40,38 +41,38 @@ func (l *layout) advice(err error) string {
 		return "all records of one partition key exceed 10 GB, which a local secondary index limits them to; remove the index, or use Options.Shards"
 	}
 	switch {
-	case throttled(err):
+	case Throttled(err):
 		return "throttled; raise the table's capacity or use on-demand, and with composite keys spread the records by Options.Shards"
-	case serverFault(err):
+	case Server(err):
 		return "DynamoDB could not answer; try again"
 	}
 	return ""
 }
 
-func (l *layout) validationAdvice(err error, message string) string {
+func validationAdvice(err error, message, partition, sort string) string {
 	switch {
-	case keySchema(message):
-		if l.composite() {
-			return fmt.Sprintf("the table's keys are others; the options expect the partition key %q and the sort key %q, both of type S", l.attr.ID, l.attr.SortKey)
+	case KeySchema(message):
+		if sort != "" {
+			return fmt.Sprintf("the table's keys are others; the options expect the partition key %q and the sort key %q, both of type S", partition, sort)
 		}
-		return fmt.Sprintf("the table's keys are others; the options expect the partition key %q of type S and no sort key (for one, set Options.Attributes.SortKey)", l.attr.ID)
-	case tooLarge(err):
+		return fmt.Sprintf("the table's keys are others; the options expect the partition key %q of type S and no sort key (for one, set Options.Attributes.SortKey)", partition)
+	case TooLarge(err):
 		return "the item would exceed 400 KB; the results of steps count together"
-	case noMap(err):
+	case NoMap(err):
 		return "the record's steps are not a map"
 	}
 	return ""
 }
 
-// unansweredAdvice is for errors without an answer of DynamoDB.
+// unansweredAdvice is for errors without a response of DynamoDB.
 func unansweredAdvice(err error) string {
 	message := err.Error()
 	switch {
 	case strings.Contains(message, "Missing Region") || strings.Contains(message, "AWS region is required"):
 		return "no Region; set AWS_REGION"
-	case serverFault(err):
+	case Server(err):
 		return "DynamoDB could not answer; try again"
-	case isUnavailable(err):
+	case Unavailable(err):
 		return "DynamoDB could not be reached; check the network, the Region and AWS_ENDPOINT_URL_DYNAMODB"
 	}
 	return ""

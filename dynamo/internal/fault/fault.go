@@ -1,0 +1,120 @@
+// Package fault tells the errors of calls to DynamoDB apart, and says what to do
+// about them.
+package fault
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// Unavailable reports whether a call did not reach DynamoDB, or found it too
+// busy. A refusal would be the same again.
+func Unavailable(err error) bool {
+	// The caller gave up, or there are no credentials: neither says anything
+	// about the store, whatever the search for credentials met.
+	if errors.Is(err, context.Canceled) || noIdentity(err) {
+		return false
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	if code, _ := Code(err); code != "" {
+		return Throttled(err) || Server(err)
+	}
+	var send *smithyhttp.RequestSendError
+	var network net.Error
+	var quota ratelimit.QuotaExceededError
+	return errors.As(err, &send) || errors.As(err, &network) || errors.As(err, &quota) || Server(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// Throttled reports whether DynamoDB throttled a call.
+func Throttled(err error) bool {
+	if Status(err) == http.StatusTooManyRequests {
+		return true
+	}
+	return retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}.IsErrorThrottle(err).Bool()
+}
+
+// Server reports whether DynamoDB failed to serve a call.
+func Server(err error) bool {
+	if Status(err) >= 500 {
+		return true
+	}
+	switch code, _ := Code(err); code {
+	case "InternalServerError", "InternalFailure", "ServiceUnavailable", "ServiceUnavailableException",
+		"RequestTimeout", "RequestTimeoutException":
+		return true
+	}
+	return false
+}
+
+// Status returns the HTTP status of the response, or 0 if there was none.
+func Status(err error) int {
+	var answer *smithyhttp.ResponseError
+	if errors.As(err, &answer) {
+		return answer.HTTPStatusCode()
+	}
+	return 0
+}
+
+// Code returns the code and message of DynamoDB's response, if there was one.
+func Code(err error) (code, message string) {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode(), api.ErrorMessage()
+	}
+	return "", ""
+}
+
+// noIdentity recognizes the SDK's failure to get credentials, which has no
+// type of its own and may wrap a response of another service.
+func noIdentity(err error) bool { return strings.Contains(err.Error(), "get identity: ") }
+
+// ConditionFailed reports whether the condition of a write failed.
+func ConditionFailed(err error) bool {
+	var failed *types.ConditionalCheckFailedException
+	return errors.As(err, &failed)
+}
+
+// KeySchema reports whether a message refuses a key. Such refusals have no code
+// of their own.
+func KeySchema(message string) bool {
+	for _, part := range []string{"does not match the schema", "Missing the key", "Type mismatch for key", "number of conditions on the keys",
+		"required keys was not given" /* DynamoDB Local */} {
+		if strings.Contains(message, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// TooLarge reports whether DynamoDB refused an item for its size, which has no
+// code of its own. It happens although sizes are estimated before a write:
+// the estimate does not know the attributes that other programs have added.
+func TooLarge(err error) bool {
+	code, message := Code(err)
+	return code == "ValidationException" && TooLargeMessage(message)
+}
+
+// TooLargeMessage reports whether a message refuses an item for its size.
+func TooLargeMessage(message string) bool {
+	return strings.Contains(message, "exceeded the maximum allowed size")
+}
+
+// NoMap reports whether DynamoDB refused a path into an absent map, which has
+// no code of its own.
+func NoMap(err error) bool {
+	code, message := Code(err)
+	return code == "ValidationException" && strings.Contains(message, "document path")
+}
