@@ -53,7 +53,7 @@
 //
 // Messages that must go out if and only if the transaction is committed are
 // written to an outbox with [Tx.Publish], and published from its stream; see
-// [Outbox].
+// package [github.com/lambda-once/once/dynamo/outbox].
 //
 // # Permissions
 //

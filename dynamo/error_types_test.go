@@ -19,7 +19,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		t.Fatal(err)
 	}
 	const (
-		item        = "Store.read or Outbox.Pending makes it an Error"
+		item        = "Store.read makes it an Error"
 		refused     = "Store.refused makes it an Error"
 		table       = "tableError makes it an Error"
 		transaction = "Tx.add or Tx.Publish makes it a TransactionError"
@@ -97,9 +97,6 @@ func TestMistakesInOptionsHaveAnExportedType(t *testing.T) {
 			_, err := New(client, "t", &Options{Attributes: Attributes{SortKey: "sk"}, Partition: strings.Repeat("p", 1<<12)})
 			return err
 		},
-		"an outbox, no client": func() error { _, err := NewOutbox(nil, "t", nil); return err },
-		"an outbox, no table":  func() error { _, err := NewOutbox(client, "", nil); return err },
-		"its retention":        func() error { _, err := NewOutbox(client, "t", &OutboxOptions{Retention: -1}); return err },
 	} {
 		if err := refuse(); err == nil || !isOptionsError(err) {
 			t.Errorf("%s: %T: %v", name, err, err)

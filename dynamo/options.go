@@ -32,7 +32,7 @@ type Options struct {
 	Data DataFormat
 
 	// Outbox is the table, by its name or ARN, that [Tx.Publish] writes
-	// messages to; see [Outbox]. Stores with tables of their own may share it
+	// messages to; see package dynamo/outbox. Stores with tables of their own may share it
 	// as long as no operation has one name in two of them: ids of messages
 	// come from ids of records.
 	//
@@ -185,8 +185,8 @@ func (o *Options) resolvePartition() error {
 	return nil
 }
 
-// OptionsError reports a mistake in the arguments of [New], [NewOutbox] or
-// [CreateTable]. Nothing was sent.
+// OptionsError reports a mistake in the arguments of [New], [CreateTable] or
+// package dynamo/outbox. Nothing was sent.
 type OptionsError struct{ Reason string }
 
 func (e *OptionsError) Error() string { return "dynamo: " + e.Reason }

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TableClient is the part of DynamoDB that [CreateTable] and
-// [CreateOutboxTable] call. A *dynamodb.Client is one.
+// TableClient is the part of DynamoDB that [CreateTable] calls.
+// *dynamodb.Client implements it.
 type TableClient interface {
 	dynamodb.DescribeTableAPIClient
 	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
@@ -36,33 +36,26 @@ func CreateTable(ctx context.Context, client TableClient, table string, options 
 		return err
 	}
 	l := newLayout(o)
-	_, err = createTable(ctx, client, table, &l, nil)
-	return err
-}
-
-// createTable answers the table as it then is.
-func createTable(ctx context.Context, client TableClient, table string, l *layout, stream *types.StreamSpecification) (*types.TableDescription, error) {
 	keys, attributes := l.schema()
-	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+	_, err = client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		AttributeDefinitions: attributes,
 		BillingMode:          types.BillingModePayPerRequest,
 		KeySchema:            keys,
-		StreamSpecification:  stream,
 		TableName:            &table,
 	}, quiet)
 	if exists := (*types.ResourceInUseException)(nil); err != nil && !errors.As(err, &exists) {
-		return nil, tableError(l, "CreateTable", table, err)
+		return tableError(&l, "CreateTable", table, err)
 	}
 	described, err := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
 		o.MinDelay, o.MaxDelay = 100*time.Millisecond, 5*time.Second
 	}).WaitForOutput(ctx, &dynamodb.DescribeTableInput{TableName: &table}, maxTableWait)
 	if err != nil {
-		return nil, tableError(l, "DescribeTable", table, err)
+		return tableError(&l, "DescribeTable", table, err)
 	}
 	if err := checkSchema(described.Table, keys, attributes); err != nil {
-		return nil, tableError(l, "CreateTable", table, err)
+		return tableError(&l, "CreateTable", table, err)
 	}
-	return described.Table, enableTTL(ctx, client, table, l)
+	return enableTTL(ctx, client, table, &l)
 }
 
 func tableError(l *layout, op, table string, err error) error {

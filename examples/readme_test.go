@@ -21,6 +21,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/dynamoenv"
+	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -305,7 +306,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	for _, options := range []any{
 		idempotent.Config{}, dynamo.Options{},
 		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, handlers.HTTPOptions{}, emf.Options{},
-		handlers.OutboxOptions{}, dynamo.OutboxOptions{}, seal.Options{}, seal.DataKeyOptions{}, s3payload.Options{},
+		handlers.OutboxOptions{}, outbox.Options{}, seal.Options{}, seal.DataKeyOptions{}, s3payload.Options{},
 		dynamoenv.Options{},
 	} {
 		for i := range reflect.TypeOf(options).NumField() {

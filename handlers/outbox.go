@@ -57,7 +57,7 @@ type OutboxOptions struct {
 	Margin time.Duration
 
 	// Mark notes in the table that items are published, so that they expire:
-	// dynamo.Outbox.Mark for each, whose dynamo.ErrNotInOutbox is no failure.
+	// outbox.Outbox.Mark for each, whose outbox.ErrNotFound is no failure.
 	// It is called after all messages of an item are out, never before. It must
 	// not mark one that has another time of creation than Created: that was
 	// written over since, and its messages may not be out. An item that it

@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/local/dynamodblocal"
@@ -66,7 +66,7 @@ func deploy(t *testing.T, environments int) *function {
 	client, records := dynamodblocal.NewTable(t)
 	_, orders := dynamodblocal.NewTable(t) // its key is an id too
 	f := &function{client: client, records: records, orders: orders, outbox: "outbox-" + records, services: providers.New()}
-	if err := dynamo.CreateOutboxTable(t.Context(), client, f.outbox); err != nil {
+	if err := outbox.CreateTable(t.Context(), client, f.outbox); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

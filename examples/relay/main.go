@@ -29,7 +29,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/lambda-once/once/dynamo"
+	dynamooutbox "github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/examples/outbox"
 	"github.com/lambda-once/once/handlers"
 )
@@ -57,7 +57,7 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := dynamo.NewOutbox(dynamodb.NewFromConfig(cfg), os.Getenv("OUTBOX_TABLE"), nil)
+	box, err := dynamooutbox.New(dynamodb.NewFromConfig(cfg), os.Getenv("OUTBOX_TABLE"), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +70,11 @@ func setUp(ctx context.Context) (handler, error) {
 // marking lets items expire that are published. One that is gone has been
 // marked before, and one that was written over since comes with an event of its
 // own.
-func marking(box *dynamo.Outbox) func(context.Context, []handlers.OutboxKey) error {
+func marking(box *dynamooutbox.Outbox) func(context.Context, []handlers.OutboxKey) error {
 	return func(ctx context.Context, keys []handlers.OutboxKey) error {
 		var errs []error
 		for _, key := range keys {
-			if err := box.Mark(ctx, key.Aggregate, key.ID, key.Created); !errors.Is(err, dynamo.ErrNotInOutbox) {
+			if err := box.Mark(ctx, key.Aggregate, key.ID, key.Created); !errors.Is(err, dynamooutbox.ErrNotFound) {
 				errs = append(errs, err)
 			}
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
+	dynamooutbox "github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -114,7 +115,7 @@ func deploy(t *testing.T) *function {
 	f := &function{t: t, queue: new(queue)}
 	f.client, f.records = dynamodblocal.NewTable(t)
 	f.outbox = "outbox-" + f.records
-	if err := dynamo.CreateOutboxTable(t.Context(), f.client, f.outbox); err != nil {
+	if err := dynamooutbox.CreateTable(t.Context(), f.client, f.outbox); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(f.queue)

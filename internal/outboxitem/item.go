@@ -2,14 +2,7 @@
 // them in a transaction, package dynamo/outbox scans and marks them, and
 // package handlers reads them from the table's stream.
 //
-// An item holds the messages of one aggregate in one transaction, in order. It
-// has the partition key "aggregate" and the sort key "id", both of type S, and
-//
-//	created     N  epoch milliseconds of the transaction
-//	messages    L  of M: id S, destination S, type S, body B, attributes M of S
-//	               (absent when empty)
-//	published   N  epoch milliseconds; absent until the item is marked
-//	expiration  N  epoch seconds; absent until then, the table's TTL attribute
+// The package comment of dynamo/outbox documents the format.
 //
 // The package links no SDK, as handlers must not. It encodes an item as a plain
 // map: a value is a string (S), an int64 (N), a []byte (B), a []any (L) or a

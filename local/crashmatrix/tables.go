@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/outbox"
 )
 
 func (s *stage) tableName() string {
@@ -37,7 +38,7 @@ func (s *stage) outboxTables(ctx context.Context) (t outboxTables, err error) {
 		return t, err
 	}
 	t.outbox = s.tableName()
-	return t, dynamo.CreateOutboxTable(ctx, s.client, t.outbox)
+	return t, outbox.CreateTable(ctx, s.client, t.outbox)
 }
 
 func (s *stage) items(ctx context.Context, table string) ([]map[string]types.AttributeValue, error) {

@@ -1,0 +1,132 @@
+// Package outbox reads and marks the messages that transactions publish with
+// [dynamo.Tx.Publish]. A relay is built on it, such as handlers.OutboxRelay with
+// [Outbox.Mark], and the search for messages that no relay has published.
+//
+// # Items
+//
+// An item holds the messages of one aggregate in one transaction, in order. It
+// has the partition key "aggregate" and the sort key "id", both of type S, and
+//
+//	created     N  epoch milliseconds of the transaction
+//	messages    L  of M: id S, destination S, type S, body B, attributes M of S
+//	               (absent when empty)
+//	published   N  epoch milliseconds; absent until the item is marked
+//	expiration  N  epoch seconds; absent until then, the table's TTL attribute
+//
+// The id of a message is the same in every run of one call, so that a reader
+// recognizes a message that is published twice. A call that runs once more
+// after its retention, or without its record, writes the same item again, with
+// another creation time. A relay therefore publishes every INSERT, and every
+// MODIFY whose new image has no attribute published.
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/internal/fault"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/outboxitem"
+)
+
+// Client is the part of DynamoDB that an [Outbox] calls. *dynamodb.Client
+// implements it.
+type Client interface {
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+}
+
+// Outbox is a table of messages. It is safe for concurrent use. Make one with
+// [New].
+type Outbox struct {
+	client    Client
+	table     string
+	retention time.Duration
+}
+
+// Options are the options of [New]. The zero value of every field is its
+// default.
+type Options struct {
+	// Retention is how long an item stays after it is marked.
+	//
+	// Default: 24 hours.
+	Retention time.Duration
+}
+
+// New returns the outbox in a table, which is given by its name or ARN. New
+// sends nothing. It returns a [*dynamo.OptionsError] for arguments that are not
+// valid.
+func New(client Client, table string, options *Options) (*Outbox, error) {
+	o := Options{}
+	if options != nil {
+		o = *options
+	}
+	switch {
+	case client == nil:
+		return nil, &dynamo.OptionsError{Reason: "the client of the outbox is nil"}
+	case table == "":
+		return nil, &dynamo.OptionsError{Reason: "the name of the outbox is empty"}
+	case o.Retention < 0:
+		return nil, &dynamo.OptionsError{Reason: fmt.Sprintf("outbox.Options.Retention is %v; it must not be negative", o.Retention)}
+	case o.Retention == 0:
+		o.Retention = 24 * time.Hour
+	}
+	return &Outbox{client: client, table: table, retention: o.Retention}, nil
+}
+
+// ErrNotFound reports that there is no item to be marked, or a later one.
+var ErrNotFound = errors.New("outbox: item not found")
+
+// Mark marks an item as published, so that it expires. Call it when all
+// messages of the item are published. created is the item's creation time, to
+// the millisecond. Marking again extends the item's retention.
+//
+// Mark returns a [*dynamo.Error] that wraps [ErrNotFound] if there is no such
+// item: it has expired since it was marked, or it was rewritten. Nothing is lost
+// in either case. A rewritten item has messages of its own, and its own event in
+// the stream.
+func (o *Outbox) Mark(ctx context.Context, aggregate, id string, created time.Time) error {
+	now := time.Now()
+	update, condition := "SET #published = :published, #expiration = :expiration", "attribute_exists(#id) AND #created = :created"
+	_, err := o.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		ConditionExpression: &condition,
+		ExpressionAttributeNames: map[string]string{
+			"#created": outboxitem.Created, "#expiration": outboxitem.Expiration, "#id": outboxitem.ID, "#published": outboxitem.Published,
+		},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":created": attribute.Millis(created), ":expiration": attribute.Seconds(now.Add(o.retention)), ":published": attribute.Millis(now),
+		},
+		Key:              map[string]types.AttributeValue{outboxitem.Aggregate: attribute.Text(aggregate), outboxitem.ID: attribute.Text(id)},
+		TableName:        &o.table,
+		UpdateExpression: &update,
+	}, quiet)
+	if fault.ConditionFailed(err) {
+		return &dynamo.Error{Op: "UpdateItem", Table: o.table, Err: errors.Join(ErrNotFound, err),
+			Advice: "it has expired since it was marked, or it was rewritten, and the stream has an event for that; or it is another table's"}
+	}
+	if err != nil {
+		return o.fail("UpdateItem", err)
+	}
+	return nil
+}
+
+func (o *Outbox) fail(op string, err error) error {
+	failed := &dynamo.Error{Op: op, Table: o.table, Err: err, Advice: fault.Advice(err, outboxitem.Aggregate, outboxitem.ID)}
+	switch code, _ := fault.Code(err); {
+	case code == "AccessDeniedException" || code == "AccessDenied":
+		failed.Advice = "access denied; grant the role dynamodb:" + op + " on the outbox, and the use of its KMS key if it has one"
+	case errors.Is(failed, driver.ErrThrottled):
+		failed.Advice = "throttled; raise the capacity of the outbox or use on-demand"
+	}
+	return failed
+}
+
+// quiet turns the SDK's response checksums off: see package dynamo.
+func quiet(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true }

@@ -1,0 +1,83 @@
+package outbox
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/outboxitem"
+)
+
+// Item is what one transaction publishes for one aggregate.
+type Item struct {
+	Aggregate, ID string
+	Created       time.Time // in UTC, to the millisecond
+	Messages      []Message // in their order
+}
+
+// Message is a message in an [Item].
+type Message struct {
+	ID string // the same however often the message is published; at most 128 bytes
+	dynamo.Message
+}
+
+// Pending returns an iterator over the items that are not marked and were
+// created before the time before. If that is some minutes ago, these are the
+// items that a relay has lost or given up. The items have no order: Pending
+// scans the whole table, with strong consistency.
+//
+// An item that cannot be read yields a [*dynamo.Error] with the zero Item, and
+// the iteration continues. Any other error ends it.
+func (o *Outbox) Pending(ctx context.Context, before time.Time) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		filter := "attribute_not_exists(#published) AND #created < :before"
+		in := &dynamodb.ScanInput{
+			ConsistentRead:            aws.Bool(true),
+			ExpressionAttributeNames:  map[string]string{"#created": outboxitem.Created, "#published": outboxitem.Published},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":before": attribute.Millis(before)},
+			FilterExpression:          &filter,
+			TableName:                 &o.table,
+		}
+		for {
+			out, err := o.client.Scan(ctx, in, quiet)
+			if err != nil {
+				yield(Item{}, o.fail("Scan", err))
+				return
+			}
+			for _, stored := range out.Items {
+				item, err := read(stored)
+				if err != nil {
+					err = &dynamo.Error{Op: "Scan", Table: o.table, Err: err,
+						Advice: "an item is not one of an outbox; check that no other program writes to the table"}
+				}
+				if !yield(item, err) {
+					return
+				}
+			}
+			if len(out.LastEvaluatedKey) == 0 {
+				return
+			}
+			in.ExclusiveStartKey = out.LastEvaluatedKey
+		}
+	}
+}
+
+func read(stored map[string]types.AttributeValue) (Item, error) {
+	decoded, err := outboxitem.Decode(attribute.PlainItem(stored))
+	if err != nil {
+		return Item{}, err
+	}
+	item := Item{Aggregate: decoded.Aggregate, ID: decoded.ID, Created: decoded.Created}
+	for _, m := range decoded.Messages {
+		item.Messages = append(item.Messages, Message{ID: m.ID, Message: dynamo.Message{
+			Aggregate: item.Aggregate, Destination: m.Destination, Type: m.Type, Body: m.Body, Attributes: m.Attributes,
+		}})
+	}
+	return item, nil
+}

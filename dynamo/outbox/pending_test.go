@@ -1,0 +1,99 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/outbox"
+	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/outboxitem"
+)
+
+// A scan returns a megabyte at a time.
+func TestPendingReadsEveryPage(t *testing.T) {
+	client, _, table, _ := newOutbox(t)
+	for i := range 12 {
+		item := outboxitem.Item{Aggregate: fmt.Sprintf("%02d", i), ID: "id",
+			Messages: []outboxitem.Message{{ID: "id-0", Destination: "d", Body: make([]byte, 300<<10)}}}
+		item.Created = time.UnixMilli(1)
+		put(t, client, table, attribute.ItemOf(item.Encode()))
+	}
+	counted := &scans{Client: client}
+	o, err := outbox.New(counted, table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := pending(t, o, time.Now().Add(time.Hour)); len(got) != 12 || counted.n < 3 || !counted.consistent {
+		t.Errorf("%d items in %d scans, consistent %v", len(got), counted.n, counted.consistent)
+	}
+	for _, err := range o.Pending(t.Context(), time.Now().Add(time.Hour)) {
+		if err != nil {
+			t.Error(err)
+		}
+		break
+	}
+}
+
+type scans struct {
+	outbox.Client
+	n          int
+	consistent bool
+}
+
+func (s *scans) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	s.n++
+	s.consistent = aws.ToBool(in.ConsistentRead)
+	return s.Client.Scan(ctx, in, o...)
+}
+
+func TestPendingContinuesAfterAnItemOfAnotherProgram(t *testing.T) {
+	client, _, table, o := newOutbox(t)
+	add := func(id string, messages types.AttributeValue) {
+		item := map[string]types.AttributeValue{"aggregate": attribute.Text("a"), "id": attribute.Text(id), "created": attribute.Number(1)}
+		if messages != nil {
+			item["messages"] = messages
+		}
+		put(t, client, table, item)
+	}
+	list := func(v types.AttributeValue) types.AttributeValue {
+		return &types.AttributeValueMemberL{Value: []types.AttributeValue{v}}
+	}
+	broken := func(edit func(map[string]types.AttributeValue)) types.AttributeValue {
+		item := outboxitem.Item{Messages: []outboxitem.Message{{ID: "id", Destination: "d", Attributes: map[string]string{"a": "b"}}}}
+		messages := attribute.ItemOf(item.Encode())["messages"].(*types.AttributeValueMemberL)
+		edit(messages.Value[0].(*types.AttributeValueMemberM).Value)
+		return messages
+	}
+	add("1", nil)
+	add("2", list(attribute.Text("secret")))
+	add("3", broken(func(m map[string]types.AttributeValue) { delete(m, "body") }))
+	add("4", broken(func(m map[string]types.AttributeValue) { m["type"] = attribute.Number(1) }))
+	add("5", broken(func(m map[string]types.AttributeValue) { m["attributes"] = attribute.Text("secret") }))
+	add("6", broken(func(m map[string]types.AttributeValue) { delete(m, "destination") }))
+	add("7", broken(func(map[string]types.AttributeValue) {}))
+	errs, good := 0, 0
+	for item, err := range o.Pending(t.Context(), time.Now()) {
+		var failed *dynamo.Error
+		switch {
+		case err == nil:
+			good++
+		case !errors.As(err, &failed) || failed.Op != "Scan" || strings.Contains(err.Error(), "secret") || !reflect.DeepEqual(item, outbox.Item{}):
+			t.Errorf("%+v, %v", item, err)
+		default:
+			errs++
+		}
+	}
+	if errs != 6 || good != 1 {
+		t.Errorf("%d errors, %d items", errs, good)
+	}
+}
