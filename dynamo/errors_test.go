@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -202,6 +203,24 @@ func TestConflictsAreLostRaces(t *testing.T) {
 				t.Errorf("%s, %s, then no answer: %v, %v", name, call, ok, err)
 			}
 		}
+	}
+}
+
+// A claim that collides with a transaction reads the record. TTL may not have
+// deleted it yet although it has expired.
+func TestTransactionConflictDoesNotReplayAnExpiredRecord(t *testing.T) {
+	old := map[string]types.AttributeValue{
+		"id": text("op#1"), "status": text("COMPLETED"), "owner": text("x"), "attempt": number(1),
+		"expiration": seconds(time.Now().Add(-48 * time.Hour)), "data": text(`"of the day before yesterday"`),
+	}
+	s, client := fakeStore(t, nil, result{err: &types.TransactionConflictException{}}, result{item: old})
+	x, err := idempotent.New("op", s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(context.Context) (string, error) { return "today's", nil })
+	if err != nil || got != "today's" {
+		t.Errorf("got %q, %v; sent %d", got, err, len(client.sent))
 	}
 }
 

@@ -1,11 +1,16 @@
 package dynamo
 
 import (
+	"context"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -101,5 +106,53 @@ func TestReadingNative(t *testing.T) {
 	}
 	if _, err := testCodec(t, Text, -1).decode(deep); err == nil {
 		t.Error("200 levels were read")
+	}
+}
+
+// lossy loses the response of the first update.
+type lossy struct {
+	Client
+	lost bool
+}
+
+func (c *lossy) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	out, err := c.Client.UpdateItem(ctx, in, o...)
+	if !c.lost {
+		c.lost = true
+		return nil, errors.New("connection reset")
+	}
+	return out, err
+}
+
+type declinedError struct{ code string }
+
+func (e *declinedError) Error() string { return "declined: " + e.code }
+
+// With Native the stored result comes back with other bytes: sorted names,
+// other escapes.
+func TestNativeCompletionRecognizesItsOwnRecord(t *testing.T) {
+	client, table := newTable(t)
+	run := func(key string, fn func(context.Context) (any, error)) (any, *idempotent.Event, error) {
+		s := newStore(t, &lossy{Client: client}, table, &Options{Data: Native})
+		x, err := idempotent.New("op", s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, event := idempotent.WithEvent(t.Context())
+		got, err := idempotent.Do(ctx, x, idempotent.Key{ID: key}, fn)
+		return got, event, err
+	}
+	type payment struct{ Z, A string }
+	want := payment{Z: "<1>", A: "2"}
+	got, event, err := run("done", func(context.Context) (any, error) { return want, nil })
+	if err != nil || event.Outcome != idempotent.OutcomeExecuted || !reflect.DeepEqual(got, want) {
+		t.Errorf("a success: %+v, %v, outcome %q", got, err, event.Outcome)
+	}
+	_, event, err = run("declined", func(context.Context) (any, error) {
+		return nil, idempotent.Permanent(&declinedError{"51"})
+	})
+	var declined *declinedError
+	if !errors.As(err, &declined) || event.Outcome != idempotent.OutcomeFailed {
+		t.Errorf("the first call's own permanent error became %T %v, outcome %q", err, err, event.Outcome)
 	}
 }
