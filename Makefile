@@ -77,7 +77,7 @@ fuzz:
 	@for target in FuzzBatchEvent FuzzHTTPKey FuzzHTTPEvent FuzzOutbox; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers || exit 1; done
 	@for target in FuzzDecode FuzzResult; do \
-		$(WITH_DYNAMODB) go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./dynamo || exit 1; done
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/recorditem || exit 1; done
 
 # One folder a function: build/<function>/bootstrap.zip, for provided.al2023 on arm64.
 build:

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // Change makes one fenced write, as [driver.Store] says. A result that
@@ -38,10 +39,10 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 // takeOver answers the whole record, as it holds steps of the earlier owners.
 func (s *Store) takeOver(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	u := newUpdate(setTakeOver)
-	u.values[":new_owner"] = text(c.Owner)
-	u.values[":one"] = number(1)
+	u.values[":new_owner"] = attribute.Text(c.Owner)
+	u.values[":one"] = attribute.Number(1)
 	u.values[":empty"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
-	u.values[":lease"] = millis(c.Lease)
+	u.values[":lease"] = attribute.Millis(c.Lease)
 	u.and(c)
 	u.fenceRead(f)
 	u.all = true
@@ -55,7 +56,7 @@ func (s *Store) takeOver(ctx context.Context, f driver.Fence, c driver.Change) (
 
 func (s *Store) extend(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	u := newUpdate(setExtend)
-	u.values[":lease"] = millis(c.Lease)
+	u.values[":lease"] = attribute.Millis(c.Lease)
 	u.and(c)
 	u.fence(f)
 	u.condition += condForward
@@ -72,11 +73,11 @@ func (s *Store) extend(ctx context.Context, f driver.Fence, c driver.Change) (dr
 // number.
 func (s *Store) keep(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	u := newUpdate(setKeep)
-	u.values[":zero"] = number(0)
+	u.values[":zero"] = attribute.Number(0)
 	u.tail = removeKeep
 	if c.Release == driver.ReleaseRefund {
 		u.tail += addRefund
-		u.values[":one"] = number(1)
+		u.values[":one"] = attribute.Number(1)
 	}
 	u.fence(f)
 	if _, err := s.send(ctx, f.ID, u); err != nil {
@@ -89,14 +90,14 @@ func (s *Store) keep(ctx context.Context, f driver.Fence, c driver.Change) (driv
 
 func (s *Store) delete(ctx context.Context, f driver.Fence) (driver.Record, bool, error) {
 	u := newUpdate("")
-	u.values[":zero"] = number(0)
+	u.values[":zero"] = attribute.Number(0)
 	u.fence(f)
 	u.condition += condNoSteps
 	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		ConditionExpression:                 &u.condition,
-		ExpressionAttributeNames:            s.layout.names(nil, u.condition),
+		ExpressionAttributeNames:            s.format.Names(nil, u.condition),
 		ExpressionAttributeValues:           u.values,
-		Key:                                 s.layout.key(f.ID),
+		Key:                                 s.format.Key(f.ID),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		TableName:                           &s.table,
 	}, quiet)

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // What is refused here would be misunderstood by DynamoDB, or by the next
 // reader of the record. No error text holds an id, an owner or data.
 
 func (s *Store) checkCreate(r driver.Record, with any) error {
-	if err := s.layout.checkID(r.ID); err != nil {
+	if err := s.format.CheckID(r.ID); err != nil {
 		return err
 	}
 	if err := r.Validate(); err != nil {
@@ -27,11 +27,11 @@ func (s *Store) checkCreate(r driver.Record, with any) error {
 	if r.Attempt < 0 || r.Refunds < 0 {
 		return errors.New("Create of a record with a negative number of attempts or refunds")
 	}
-	return errors.Join(checkTimes(r.Lease, r.Expires), checkText(r.Owner, r.Fingerprint))
+	return errors.Join(recorditem.CheckTimes(r.Lease, r.Expires), checkText(r.Owner, r.Fingerprint))
 }
 
 func (s *Store) checkChange(f driver.Fence, c driver.Change) error {
-	if err := s.layout.checkID(f.ID); err != nil {
+	if err := s.format.CheckID(f.ID); err != nil {
 		return err
 	}
 	if err := c.Validate(f); err != nil {
@@ -41,7 +41,7 @@ func (s *Store) checkChange(f driver.Fence, c driver.Change) error {
 		return errNotFinishing
 	}
 	names := slices.Collect(maps.Keys(c.Steps))
-	return errors.Join(checkTimes(c.Lease, c.Expires), checkText(f.Owner, c.Owner, c.Fingerprint), checkText(names...))
+	return errors.Join(recorditem.CheckTimes(c.Lease, c.Expires), checkText(f.Owner, c.Owner, c.Fingerprint), checkText(names...))
 }
 
 // transactionOf gives nil for no transaction.
@@ -57,17 +57,6 @@ func transactionOf(with any) (*Tx, error) {
 }
 
 var errNotFinishing = errors.New("a transaction comes only with a write that finishes the record")
-
-// checkTimes keeps to what decode accepts.
-func checkTimes(lease, expires time.Time) error {
-	if !lease.IsZero() && (lease.UnixMilli() < 0 || lease.UnixMilli() > maxMillis) {
-		return errors.New("a lease that is not between the years 1970 and 9999")
-	}
-	if !expires.IsZero() && (expires.Unix() < 0 || expires.Unix() > maxSeconds) {
-		return errors.New("an expiration that is not between the years 1970 and 9999")
-	}
-	return nil
-}
 
 // checkText refuses what the SDK would replace: two fingerprints that differ
 // only in bytes that are not UTF-8 would become equal.

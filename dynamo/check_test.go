@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 func TestRefusedBeforeSending(t *testing.T) {
@@ -33,7 +34,7 @@ func TestRefusedBeforeSending(t *testing.T) {
 		"data and reference":    {nil, record(func(r *driver.Record) { r.Data, r.Payload = []byte{}, "once/1" })},
 		"two results":           {nil, record(func(r *driver.Record) { r.Data, r.Unavailable = []byte{}, "why" })},
 		"lease out of range":    {nil, record(func(r *driver.Record) { r.Lease = time.UnixMilli(-1) })},
-		"expiry out of range":   {nil, record(func(r *driver.Record) { r.Expires = time.Unix(maxSeconds+1, 0) })},
+		"expiry out of range":   {nil, record(func(r *driver.Record) { r.Expires = time.Unix(recorditem.MaxSeconds+1, 0) })},
 		"owner not UTF-8":       {nil, record(func(r *driver.Record) { r.Owner = "\xff" })},
 		"fingerprint not UTF-8": {nil, record(func(r *driver.Record) { r.Fingerprint = "\xff" })},
 		"with, create":          {nil, func(s *Store) error { _, _, err := s.Create(t.Context(), claim("secret"), now, 1); return err }},

@@ -47,18 +47,18 @@ func (s *Store) attach(t *testing.T, refused bool) (driver.Attachment, func() in
 func (s *Store) plant(t *testing.T, r driver.Record) {
 	t.Helper()
 	if r.Status == driver.Absent {
-		_, err := s.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &s.table, Key: s.layout.key(r.ID)})
+		_, err := s.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &s.table, Key: s.format.Key(r.ID)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	item := s.item(r)
+	item := s.format.Item(r)
 	s.putResult(item, &r)
 	if r.Steps == nil {
-		delete(item, s.layout.attr.Steps)
+		delete(item, s.format.Attr.Steps)
 	} else {
-		item[s.layout.attr.Steps] = s.codec.encodeSteps(r.Steps)
+		item[s.format.Attr.Steps] = s.format.Steps(r.Steps)
 	}
 	putItem(t, s, item)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // Create writes r where no record is, or one that is over at the time over;
@@ -30,7 +31,7 @@ func (s *Store) Create(ctx context.Context, r driver.Record, over time.Time, wit
 	if err != nil {
 		return driver.Record{}, false, s.refused("Create", err)
 	}
-	item := s.item(r)
+	item := s.format.Item(r)
 	s.putResult(item, &r)
 	if t != nil {
 		return s.createWith(ctx, t, r, item, over)
@@ -76,48 +77,17 @@ func (s *Store) transactPut(item map[string]types.AttributeValue, over time.Time
 	if !over.IsZero() {
 		condition = condAbsentOrOver
 		values = map[string]types.AttributeValue{
-			":inprogress": text(string(driver.InProgress)),
-			":over_ms":    millis(over),
-			":over_s":     seconds(over),
+			":inprogress": attribute.Text(string(driver.InProgress)),
+			":over_ms":    attribute.Millis(over),
+			":over_s":     attribute.Seconds(over),
 		}
 	}
 	return types.TransactWriteItem{Put: &types.Put{
 		ConditionExpression:                 &condition,
-		ExpressionAttributeNames:            s.layout.names(nil, condition),
+		ExpressionAttributeNames:            s.format.Names(nil, condition),
 		ExpressionAttributeValues:           values,
 		Item:                                item,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		TableName:                           &s.table,
 	}}
-}
-
-// item of a record, without its result. What is absent in the record is
-// absent in the item.
-func (s *Store) item(r driver.Record) map[string]types.AttributeValue {
-	a := &s.layout.attr
-	item := s.layout.key(r.ID)
-	item[a.Status] = text(string(r.Status))
-	if r.Owner != "" {
-		item[a.Owner] = text(r.Owner)
-	}
-	if r.Attempt != 0 {
-		item[a.Attempt] = number(r.Attempt)
-	}
-	if r.Refunds != 0 {
-		item[a.Refunds] = number(r.Refunds)
-	}
-	if r.Fingerprint != "" {
-		item[a.Validation] = text(r.Fingerprint)
-	}
-	if !r.Lease.IsZero() {
-		item[a.Lease] = millis(r.Lease)
-	}
-	if !r.Expires.IsZero() {
-		item[a.Expiration] = seconds(r.Expires)
-	}
-	if r.Status == driver.InProgress {
-		// A step is an update of a path into this map, which needs it.
-		item[a.Steps] = s.codec.encodeSteps(nil)
-	}
-	return item
 }

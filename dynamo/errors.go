@@ -6,6 +6,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // Error is a call to DynamoDB that failed. It is [driver.ErrUnavailable]
@@ -71,7 +72,7 @@ func (s *Store) refused(op string, err error) error {
 }
 
 func (s *Store) fail(op string, err error) error {
-	return &Error{Op: op, Table: s.table, Err: err, Advice: s.layout.advice(err)}
+	return &Error{Op: op, Table: s.table, Err: err, Advice: advice(s.format, err)}
 }
 
 // busy reports whether DynamoDB could not be reached or was too busy, and
@@ -91,4 +92,6 @@ func (e *Error) busy() (unavailable, throttled bool) {
 	return false, false
 }
 
-func (l *layout) advice(err error) string { return fault.Advice(err, l.attr.ID, l.attr.SortKey) }
+func advice(f *recorditem.Format, err error) string {
+	return fault.Advice(err, f.Attr.ID, f.Attr.SortKey)
+}

@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // fakeClient answers calls with the scripted results in turn, and then with
@@ -133,7 +135,7 @@ func showValue(v types.AttributeValue) string {
 		}
 		return "[" + strings.Join(parts, " ") + "]"
 	default:
-		return typeName(v)
+		return attribute.TypeName(v)
 	}
 }
 

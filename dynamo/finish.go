@@ -7,6 +7,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // finish completes or fails a record: the owner its own, and with c.Owner one
@@ -18,8 +19,8 @@ func (s *Store) finish(ctx context.Context, f driver.Fence, c driver.Change) (dr
 		r.Attempt = f.Attempt // as the fence requires
 	}
 	// The item as far as it is known, for its size.
-	known := s.item(r)
-	known[s.layout.attr.Validation] = text(c.Fingerprint)
+	known := s.format.Item(r)
+	known[s.format.Attr.Validation] = attribute.Text(c.Fingerprint)
 	s.putResult(known, &r)
 
 	t, err := transactionOf(c.With)
@@ -29,10 +30,10 @@ func (s *Store) finish(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if t != nil {
 		return s.finishWith(ctx, t, f, c, r, known)
 	}
-	_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
+	_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.format.Attr.Data]))
 	if fault.TooLarge(err) && r.Data != nil {
 		s.putUnavailable(known, &r)
-		_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
+		_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.format.Attr.Data]))
 	}
 	if err != nil {
 		return s.lost(ctx, "UpdateItem", f.ID, err)
@@ -46,13 +47,13 @@ func (s *Store) finishWith(ctx context.Context, t *Tx, f driver.Fence, c driver.
 	asked.change.With, asked.change.Expires = nil, wholeSeconds(c.Expires)
 	return s.commit(ctx, t, asked, &recordWrite{leaves: r, item: known,
 		write: func(known map[string]types.AttributeValue) types.TransactWriteItem {
-			return s.transactUpdate(f.ID, s.finishUpdate(f, c, known[s.layout.attr.Data]))
+			return s.transactUpdate(f.ID, s.finishUpdate(f, c, known[s.format.Attr.Data]))
 		}})
 }
 
 func (s *Store) finishUpdate(f driver.Fence, c driver.Change, data types.AttributeValue) *update {
 	u := newUpdate(setFinish)
-	u.values[":status"] = text(string(c.Status))
+	u.values[":status"] = attribute.Text(string(c.Status))
 	if data != nil {
 		u.set += andData
 		u.values[":data"] = data
@@ -64,7 +65,7 @@ func (s *Store) finishUpdate(f driver.Fence, c driver.Change, data types.Attribu
 		return u
 	}
 	u.set += andOwner
-	u.values[":new_owner"] = text(c.Owner)
+	u.values[":new_owner"] = attribute.Text(c.Owner)
 	u.fenceRead(f)
 	return u
 }

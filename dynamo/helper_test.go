@@ -12,7 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
+
+// Short names for values of items.
+var text, number, seconds, millis = attribute.Text, attribute.Number, attribute.Seconds, attribute.Millis
 
 // newTable makes a table with the default options in DynamoDB Local.
 func newTable(t *testing.T) (*dynamodb.Client, string) {
@@ -122,7 +126,7 @@ func putItem(t *testing.T, s *Store, item map[string]types.AttributeValue) {
 // rawItem reads an item with all attributes.
 func rawItem(t *testing.T, s *Store, id string) map[string]types.AttributeValue {
 	t.Helper()
-	out, err := s.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &s.table, Key: s.layout.key(id), ConsistentRead: aws.Bool(true)})
+	out, err := s.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &s.table, Key: s.format.Key(id), ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,12 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/recorditem"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
-// What a tool writes by Key and Value is what the store reads.
-func TestItemByHand(t *testing.T) {
+// The operator's command writes items by their format.
+func TestStoreReadsItemsOfItsFormat(t *testing.T) {
 	client, table := dynamodblocal.NewTable(t)
 	for name, format := range map[string]dynamo.DataFormat{"text": dynamo.Text, "native": dynamo.Native} {
 		t.Run(name, func(t *testing.T) {
@@ -25,15 +26,15 @@ func TestItemByHand(t *testing.T) {
 			if _, ok, err := store.Create(t.Context(), r, time.Time{}, nil); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
-			item, err := store.Key(id)
+			item, err := recorditem.New(recorditem.Options{Native: format == dynamo.Native})
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: item})
+			out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: item.Key(id)})
 			if err != nil || len(out.Item) == 0 {
 				t.Fatalf("Key finds %v, %v", out, err)
 			}
-			out.Item[store.Attributes().Data] = store.Value([]byte(`{"paid":12}`))
+			out.Item[item.Attr.Data] = item.Result([]byte(`{"paid":12}`))
 			if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: out.Item}); err != nil {
 				t.Fatal(err)
 			}
@@ -41,18 +42,5 @@ func TestItemByHand(t *testing.T) {
 				t.Errorf("the store reads %q, %v", got.Data, err)
 			}
 		})
-	}
-}
-
-func TestKeyOfNoRecord(t *testing.T) {
-	client, table := dynamodblocal.NewTable(t)
-	store, err := dynamo.New(client, table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range []string{"", "\xff"} {
-		if key, err := store.Key(id); err == nil {
-			t.Errorf("Key(%q) is %v", id, key)
-		}
 	}
 }

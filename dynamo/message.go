@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/internal/outboxitem"
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // Message is one to be published after the transaction that it was added to
@@ -30,7 +31,7 @@ func (m Message) validate() error {
 	switch {
 	case m.Aggregate == "":
 		return errors.New("Publish of a message without Aggregate")
-	case len(m.Aggregate) > maxPartitionKeyBytes:
+	case len(m.Aggregate) > recorditem.MaxPartitionKeySize:
 		return errors.New("Publish of a message with an Aggregate of more than 2048 bytes")
 	case m.Destination == "":
 		return errors.New("Publish of a message without Destination")

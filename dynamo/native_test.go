@@ -8,16 +8,16 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 func TestNativeThroughDynamoDB(t *testing.T) {
 	client, table := newTable(t)
 	s := newStore(t, client, table, &Options{Data: Native})
-	deep := strings.Repeat("[", maxNativeDepth) + strings.Repeat("]", maxNativeDepth)
+	deep := strings.Repeat("[", 31) + strings.Repeat("]", 31)
 	for name, c := range map[string]struct{ json, kind, read string }{
 		"object":           {`{"b":[1,true,null,"x"],"a":{}}`, "M", `{"a":{},"b":[1,true,null,"x"]}`},
 		"string":           {`"te\"xt"`, "S", `"te\"xt"`},
@@ -52,7 +52,7 @@ func TestNativeThroughDynamoDB(t *testing.T) {
 			create(t, s, claim(name))
 			_, stored := change(t, s, fence(name), driver.Change{Status: driver.Completed, Data: []byte(c.json)}, true)
 			item := rawItem(t, s, name)
-			if kind := typeName(item["data"]); kind != c.kind {
+			if kind := attribute.TypeName(item["data"]); kind != c.kind {
 				t.Errorf("stored as %s, want %s", kind, c.kind)
 			}
 			want := c.read
@@ -66,46 +66,6 @@ func TestNativeThroughDynamoDB(t *testing.T) {
 				t.Error("read nothing")
 			}
 		})
-	}
-}
-
-// Both formats read what the other library writes, each with its own meaning
-// of a string.
-func TestReadingNative(t *testing.T) {
-	n := func(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
-	for name, c := range map[string]struct {
-		v            types.AttributeValue
-		text, native string // "" is an error
-	}{
-		"string":     {text(`{"a":1}`), `{"a":1}`, `"{\"a\":1}"`},
-		"number":     {n("12.50"), "12.50", "12.50"},
-		"exponent":   {n("1E+3"), "1E+3", "1E+3"},
-		"no number":  {n("NaN"), "", ""},
-		"dot":        {n(".5"), "", ""},
-		"plus":       {n("+1"), "", ""},
-		"space":      {n("1 "), "", ""},
-		"bool":       {&types.AttributeValueMemberBOOL{Value: true}, "true", "true"},
-		"null":       {&types.AttributeValueMemberNULL{Value: true}, "null", "null"},
-		"map":        {&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"b": text("x"), "a": n("1")}}, `{"a":1,"b":"x"}`, `{"a":1,"b":"x"}`},
-		"list":       {&types.AttributeValueMemberL{Value: []types.AttributeValue{text(""), n("1")}}, `["",1]`, `["",1]`},
-		"set":        {&types.AttributeValueMemberSS{Value: []string{"a"}}, "", ""},
-		"inner blob": {&types.AttributeValueMemberL{Value: []types.AttributeValue{tagged(tagRaw, nil)}}, "", ""},
-		"nil inside": {&types.AttributeValueMemberL{Value: []types.AttributeValue{nil}}, "", ""},
-		"not UTF-8":  {&types.AttributeValueMemberL{Value: []types.AttributeValue{text("\xff")}}, "", ""},
-	} {
-		for format, want := range map[DataFormat]string{Text: c.text, Native: c.native} {
-			got, err := testCodec(t, format, -1).decode(c.v)
-			if string(got.data) != want || got.unavailable != "" || (err == nil) != (want != "") {
-				t.Errorf("%s in format %d: %q, %v; want %s", name, format, got, err, want)
-			}
-		}
-	}
-	var deep types.AttributeValue = n("1")
-	for range 200 {
-		deep = &types.AttributeValueMemberL{Value: []types.AttributeValue{deep}}
-	}
-	if _, err := testCodec(t, Text, -1).decode(deep); err == nil {
-		t.Error("200 levels were read")
 	}
 }
 

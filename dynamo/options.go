@@ -2,8 +2,8 @@ package dynamo
 
 import (
 	"fmt"
-	"os"
-	"unicode/utf8"
+
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // Options of [New]. The zero value of every field is its default.
@@ -91,98 +91,22 @@ const (
 	Native
 )
 
-const (
-	defaultCompressAbove = 4 << 10
-	maxNameBytes         = 255 // DynamoDB's limit for the names of keys
-	maxPartitionKeyBytes = 2048
-	maxSortKeyBytes      = 1024
-)
-
-func (a Attributes) withDefaults() Attributes {
-	for _, d := range []struct {
-		name  *string
-		value string
-	}{
-		{&a.Attempt, "attempt"},
-		{&a.Data, "data"},
-		{&a.Expiration, "expiration"},
-		{&a.ID, "id"},
-		{&a.Lease, "in_progress_expiration"},
-		{&a.Owner, "owner"},
-		{&a.Refunds, "refunds"},
-		{&a.Status, "status"},
-		{&a.Steps, "steps"},
-		{&a.Validation, "validation"},
-	} {
-		if *d.name == "" {
-			*d.name = d.value
-		}
-	}
-	return a
-}
-
-func (a Attributes) validate() error {
-	names := []string{a.Attempt, a.Data, a.Expiration, a.ID, a.Lease, a.Owner, a.Refunds, a.Status, a.Steps, a.Validation}
-	if a.SortKey != "" {
-		names = append(names, a.SortKey)
-	}
-	seen := make(map[string]bool, len(names))
-	for _, name := range names {
-		switch {
-		case seen[name]:
-			return &OptionsError{Reason: fmt.Sprintf("Options.Attributes uses the name %q twice", name)}
-		case len(name) > maxNameBytes || !utf8.ValidString(name):
-			return &OptionsError{Reason: fmt.Sprintf("Options.Attributes: %.40q is not UTF-8 text of at most %d bytes", name, maxNameBytes)}
-		}
-		seen[name] = true
-	}
-	return nil
-}
-
-// resolve validates the options and fills the defaults in.
-func (o *Options) resolve() (Options, error) {
+// format returns the format of the items with these options.
+func (o *Options) format() (*recorditem.Format, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	r := *o
-	r.Attributes = r.Attributes.withDefaults()
-	if err := r.Attributes.validate(); err != nil {
-		return r, err
+	if o.Data > Native {
+		return nil, &OptionsError{Reason: fmt.Sprintf("Options.Data is %d; it must be Text or Native", o.Data)}
 	}
-	switch r.Data {
-	case Text:
-		if r.CompressAbove == 0 {
-			r.CompressAbove = defaultCompressAbove
-		}
-	case Native:
-		if r.CompressAbove > 0 {
-			return r, &OptionsError{Reason: "Options.CompressAbove with Native: the other readers of native results cannot decompress; leave it 0"}
-		}
-		r.CompressAbove = -1
-	default:
-		return r, &OptionsError{Reason: fmt.Sprintf("Options.Data is %d; it must be Text or Native", r.Data)}
+	f, err := recorditem.New(recorditem.Options{
+		Attributes: recorditem.Attributes(o.Attributes), CompressAbove: o.CompressAbove, Native: o.Data == Native,
+		Partition: o.Partition, Shards: o.Shards,
+	})
+	if err != nil {
+		return nil, &OptionsError{Reason: err.Error()}
 	}
-	return r, r.resolvePartition()
-}
-
-func (o *Options) resolvePartition() error {
-	if o.Attributes.SortKey == "" {
-		if o.Partition != "" || o.Shards != 0 {
-			return &OptionsError{Reason: "Options.Partition and Shards are for composite keys; set Options.Attributes.SortKey as well"}
-		}
-		return nil
-	}
-	if o.Partition == "" {
-		o.Partition = "idempotency#" + os.Getenv("AWS_LAMBDA_FUNCTION_NAME")
-	}
-	if o.Shards < 0 {
-		return &OptionsError{Reason: fmt.Sprintf("Options.Shards is %d; it must not be negative", o.Shards)}
-	}
-	// 20 bytes are the longest "#" and number.
-	if !utf8.ValidString(o.Partition) || len(o.Partition) > maxPartitionKeyBytes-20 {
-		return &OptionsError{Reason: fmt.Sprintf("Options.Partition must be UTF-8 text of at most %d bytes", maxPartitionKeyBytes-20)}
-	}
-	return nil
+	return f, nil
 }
 
 // OptionsError reports a mistake in the arguments of [New], [CreateTable] or

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // putResult adds the result of a record to its item. The work is done, so
@@ -15,12 +16,12 @@ import (
 func (s *Store) putResult(item map[string]types.AttributeValue, r *driver.Record) {
 	switch {
 	case r.Unavailable != "":
-		r.Unavailable = r.Unavailable[:min(len(r.Unavailable), maxReasonBytes)]
-		item[s.layout.attr.Data] = unavailable(r.Unavailable)
+		r.Unavailable = r.Unavailable[:min(len(r.Unavailable), recorditem.MaxReasonSize)]
+		item[s.format.Attr.Data] = recorditem.Unavailable(r.Unavailable)
 	case r.Payload != "":
-		item[s.layout.attr.Data] = elsewhere(r.Payload)
+		item[s.format.Attr.Data] = recorditem.Elsewhere(r.Payload)
 	case r.Data != nil:
-		item[s.layout.attr.Data] = s.codec.encode(r.Data)
+		item[s.format.Attr.Data] = s.format.Result(r.Data)
 		if attribute.ItemSize(item) > attribute.MaxItemSize {
 			s.putUnavailable(item, r)
 		}
@@ -31,5 +32,5 @@ func (s *Store) putResult(item map[string]types.AttributeValue, r *driver.Record
 func (s *Store) putUnavailable(item map[string]types.AttributeValue, r *driver.Record) {
 	r.Unavailable = fmt.Sprintf("the result of %d bytes does not fit into an item of DynamoDB, which holds %d", len(r.Data), attribute.MaxItemSize)
 	r.Data = nil
-	item[s.layout.attr.Data] = unavailable(r.Unavailable)
+	item[s.format.Attr.Data] = recorditem.Unavailable(r.Unavailable)
 }

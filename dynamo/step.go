@@ -14,7 +14,7 @@ import (
 // step adds finished steps, each by its own path: writing the whole map would
 // lose a step that finishes at the same time.
 func (s *Store) step(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if attribute.Size(s.codec.encodeSteps(c.Steps)) > attribute.MaxItemSize {
+	if attribute.Size(s.format.Steps(c.Steps)) > attribute.MaxItemSize {
 		return driver.Record{}, false, s.fail("UpdateItem", errItemSize)
 	}
 	_, err := s.send(ctx, f.ID, s.stepUpdate(f, c))
@@ -46,7 +46,7 @@ func (s *Store) stepUpdate(f driver.Fence, c driver.Change) *update {
 		// a dot in it, it would be a longer path.
 		u.set += "#steps.#s" + n + " = :s" + n
 		u.names["#s"+n] = name
-		u.values[":s"+n] = s.codec.encodeStep(c.Steps[name])
+		u.values[":s"+n] = s.format.Step(c.Steps[name])
 	}
 	u.and(c)
 	u.fence(f)
@@ -57,7 +57,7 @@ func (s *Store) stepUpdate(f driver.Fence, c driver.Change) *update {
 // the condition fails.
 func (s *Store) makeMap(ctx context.Context, f driver.Fence, c driver.Change) (bool, error) {
 	u := newUpdate(setStepMap)
-	u.values[":steps"] = s.codec.encodeSteps(c.Steps)
+	u.values[":steps"] = s.format.Steps(c.Steps)
 	u.and(c)
 	u.fence(f)
 	u.condition += condNoMap

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // Client is the part of DynamoDB that a [Store] calls. A *dynamodb.Client is
@@ -27,8 +28,7 @@ type Store struct {
 	client Client
 	table  string
 	outbox string // a table
-	codec  *codec
-	layout layout
+	format *recorditem.Format
 }
 
 var _ driver.Transactional = (*Store)(nil)
@@ -42,27 +42,27 @@ func New(client Client, table string, options *Options) (*Store, error) {
 	if table == "" {
 		return nil, &OptionsError{Reason: "the name of the table is empty"}
 	}
-	o, err := options.resolve()
+	f, err := options.format()
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCodec(o.Data, o.CompressAbove)
-	if err != nil {
-		return nil, &OptionsError{Reason: err.Error()}
+	s := &Store{client: client, table: table, format: f}
+	if options != nil {
+		s.outbox = options.Outbox
 	}
-	return &Store{client: client, table: table, outbox: o.Outbox, codec: c, layout: newLayout(o)}, nil
+	return s, nil
 }
 
 // Get reads a record with strong consistency: an older state would let the
 // core decide on a record that has been finished since. Absent, with a nil
 // error, where there is none.
 func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
-	if err := s.layout.checkID(id); err != nil {
+	if err := s.format.CheckID(id); err != nil {
 		return driver.Record{}, s.refused("Get", err)
 	}
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		ConsistentRead: aws.Bool(true),
-		Key:            s.layout.key(id),
+		Key:            s.format.Key(id),
 		TableName:      &s.table,
 	}, quiet)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Store) read(op string, item map[string]types.AttributeValue) (driver.Re
 	if len(item) == 0 {
 		return driver.Record{}, nil
 	}
-	r, err := s.decode(item)
+	r, err := s.format.Record(item)
 	if err != nil {
 		return driver.Record{}, &Error{Op: op, Table: s.table, Err: err,
 			Advice: "a stored item is not a record; check that no other program writes these keys, and that Options.Attributes and Data are those of its writer"}

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // TableClient is the part of DynamoDB that [CreateTable] calls.
@@ -31,12 +33,11 @@ const maxTableWait = 5 * time.Minute
 // It is for tests and tools. In production the table belongs into the
 // deployment, with backups and protection from deletion.
 func CreateTable(ctx context.Context, client TableClient, table string, options *Options) error {
-	o, err := options.resolve()
+	f, err := options.format()
 	if err != nil {
 		return err
 	}
-	l := newLayout(o)
-	keys, attributes := l.schema()
+	keys, attributes := schema(f)
 	_, err = client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		AttributeDefinitions: attributes,
 		BillingMode:          types.BillingModePayPerRequest,
@@ -44,32 +45,32 @@ func CreateTable(ctx context.Context, client TableClient, table string, options 
 		TableName:            &table,
 	}, quiet)
 	if exists := (*types.ResourceInUseException)(nil); err != nil && !errors.As(err, &exists) {
-		return tableError(&l, "CreateTable", table, err)
+		return tableError(f, "CreateTable", table, err)
 	}
 	described, err := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
 		o.MinDelay, o.MaxDelay = 100*time.Millisecond, 5*time.Second
 	}).WaitForOutput(ctx, &dynamodb.DescribeTableInput{TableName: &table}, maxTableWait)
 	if err != nil {
-		return tableError(&l, "DescribeTable", table, err)
+		return tableError(f, "DescribeTable", table, err)
 	}
 	if err := checkSchema(described.Table, keys, attributes); err != nil {
-		return tableError(&l, "CreateTable", table, err)
+		return tableError(f, "CreateTable", table, err)
 	}
-	return enableTTL(ctx, client, table, &l)
+	return enableTTL(ctx, client, table, f)
 }
 
-func tableError(l *layout, op, table string, err error) error {
-	return &Error{Op: op, Table: table, Err: err, Advice: l.advice(err)}
+func tableError(f *recorditem.Format, op, table string, err error) error {
+	return &Error{Op: op, Table: table, Err: err, Advice: advice(f, err)}
 }
 
-func (l *layout) schema() (keys []types.KeySchemaElement, attributes []types.AttributeDefinition) {
+func schema(f *recorditem.Format) (keys []types.KeySchemaElement, attributes []types.AttributeDefinition) {
 	add := func(name string, kind types.KeyType) {
 		keys = append(keys, types.KeySchemaElement{AttributeName: aws.String(name), KeyType: kind})
 		attributes = append(attributes, types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeS})
 	}
-	add(l.attr.ID, types.KeyTypeHash)
-	if l.composite() {
-		add(l.attr.SortKey, types.KeyTypeRange)
+	add(f.Attr.ID, types.KeyTypeHash)
+	if f.Composite() {
+		add(f.Attr.SortKey, types.KeyTypeRange)
 	}
 	return keys, attributes
 }
@@ -95,23 +96,23 @@ func checkSchema(table *types.TableDescription, keys []types.KeySchemaElement, a
 
 // enableTTL asks first: enabling what is enabled is an error without a code
 // of its own.
-func enableTTL(ctx context.Context, client TableClient, table string, l *layout) error {
+func enableTTL(ctx context.Context, client TableClient, table string, f *recorditem.Format) error {
 	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, quiet)
 	if err != nil {
-		return tableError(l, "DescribeTimeToLive", table, err)
+		return tableError(f, "DescribeTimeToLive", table, err)
 	}
 	if d := out.TimeToLiveDescription; d != nil && (d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
-		if name := aws.ToString(d.AttributeName); name != l.attr.Expiration {
-			return tableError(l, "DescribeTimeToLive", table, fmt.Errorf("the table's TTL uses the attribute %q, not %q", name, l.attr.Expiration))
+		if name := aws.ToString(d.AttributeName); name != f.Attr.Expiration {
+			return tableError(f, "DescribeTimeToLive", table, fmt.Errorf("the table's TTL uses the attribute %q, not %q", name, f.Attr.Expiration))
 		}
 		return nil
 	}
 	_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName:               &table,
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &l.attr.Expiration, Enabled: aws.Bool(true)},
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &f.Attr.Expiration, Enabled: aws.Bool(true)},
 	}, quiet)
 	if err != nil {
-		return tableError(l, "UpdateTimeToLive", table, err)
+		return tableError(f, "UpdateTimeToLive", table, err)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func TestCompositeKeysAndRenamedAttributes(t *testing.T) {
 			for i := range 40 {
 				id := fmt.Sprintf("op#%d", i)
 				create(t, s, claim(id))
-				partition := s.layout.key(id)[s.layout.attr.ID].(*types.AttributeValueMemberS).Value
+				partition := s.format.Key(id)[s.format.Attr.ID].(*types.AttributeValueMemberS).Value
 				shards[partition] = true
 				if !strings.HasPrefix(partition, c.partition) || c.o.Shards < 2 && partition != c.partition {
 					t.Fatalf("partition %q", partition)

@@ -46,11 +46,11 @@ func (s *Store) failTransaction(r *request, err error) error {
 			Advice: "the transaction is being committed; try again to learn its outcome",
 		}
 	}
-	advice := transactionAdvice(err)
-	if advice == "" {
-		advice = s.layout.advice(err)
+	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: err, Advice: transactionAdvice(err), notWritten: refusedAsAWhole(err)}
+	if failed.Advice == "" {
+		failed.Advice = advice(s.format, err)
 	}
-	return &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: err, Advice: advice, notWritten: refusedAsAWhole(err)}
+	return failed
 }
 
 // refusedAsAWhole reports whether DynamoDB has refused this request without

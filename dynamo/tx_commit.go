@@ -20,7 +20,7 @@ var errOldToken = errors.New("its token is older than the 9 minutes for which it
 // Commit commits a transaction alone, for a call that runs without a record,
 // as [driver.Transactional] says.
 func (s *Store) Commit(ctx context.Context, id string, with any) error {
-	if err := s.layout.checkID(id); err != nil {
+	if err := s.format.CheckID(id); err != nil {
 		return s.refused("Commit", err)
 	}
 	t, err := transactionOf(with)

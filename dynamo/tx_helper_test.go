@@ -23,7 +23,7 @@ type counter struct {
 
 // counter of no other test, in the table of the records.
 func (s *Store) counter(t *testing.T) counter {
-	return counter{s, t, s.layout.key("counter#" + rand.Text())}
+	return counter{s, t, s.format.Key("counter#" + rand.Text())}
 }
 
 func (c counter) value() int {

@@ -144,13 +144,12 @@ func TestMistakesThatTheStoreSees(t *testing.T) {
 		}, "4194304"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, client := fakeStore(t, nil)
+			s, client := fakeStore(t, &Options{CompressAbove: -1})
 			tx := new(Tx)
 			c.add(tx)
 			sealed(t, tx)
 			change := completion(tx)
 			change.Data = bytes.Repeat([]byte{0xff}, 390<<10)
-			s.codec.compressAbove = -1
 			_, ok, err := s.Change(t.Context(), fence("op#1"), change)
 			var refused *driver.Rejected
 			if ok || !errors.As(err, &refused) || !errors.Is(refused.Err, ErrTransaction) || !strings.Contains(err.Error(), c.text) {

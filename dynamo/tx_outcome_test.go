@@ -209,7 +209,8 @@ func TestTransactionWithoutItsResult(t *testing.T) {
 		})
 	}
 	t.Run("by DynamoDB's own count", func(t *testing.T) {
-		s := localStore(t)
+		client, table := newTable(t)
+		s := newStore(t, client, table, &Options{CompressAbove: -1})
 		create(t, s, claim("op#1"))
 		item := rawItem(t, s, "op#1")
 		item["of another program"] = &types.AttributeValueMemberB{Value: make([]byte, 300<<10)}
@@ -217,7 +218,6 @@ func TestTransactionWithoutItsResult(t *testing.T) {
 		counted := s.counter(t)
 		c := completion(adding(t, counted))
 		c.Data = []byte(`"` + strings.Repeat("a", 200<<10) + `"`)
-		s.codec.compressAbove = -1
 		_, stored := change(t, s, fence("op#1"), c, true)
 		if stored.Unavailable == "" || stored.Status != driver.Completed || counted.value() != 1 {
 			t.Errorf("%+v; counted %d", stored.Unavailable, counted.value())

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // update is one UpdateItem in the making.
@@ -27,24 +28,24 @@ func newUpdate(set string) *update {
 func (u *update) and(c driver.Change) {
 	if !c.Expires.IsZero() {
 		u.set += andExpires
-		u.values[":exp"] = seconds(c.Expires)
+		u.values[":exp"] = attribute.Seconds(c.Expires)
 	}
 	if c.Fingerprint != "" {
 		u.set += andFingerprint
-		u.values[":validation"] = text(c.Fingerprint)
+		u.values[":validation"] = attribute.Text(c.Fingerprint)
 	}
 }
 
 // fence is the condition of an owner's own writes. They must not depend on
 // how far its last heartbeat came.
 func (u *update) fence(f driver.Fence) {
-	u.values[":inprogress"] = text(string(driver.InProgress))
+	u.values[":inprogress"] = attribute.Text(string(driver.InProgress))
 	if f.Owner == "" {
 		u.condition = condOwnless
 		return
 	}
 	u.condition = condOwned
-	u.values[":owner"] = text(f.Owner)
+	u.values[":owner"] = attribute.Text(f.Owner)
 }
 
 // fenceRead is the condition for becoming the owner: everything is as read.
@@ -54,13 +55,13 @@ func (u *update) fenceRead(f driver.Fence) {
 		u.condition += condNoLease
 	} else {
 		u.condition += condLease
-		u.values[":read_lease"] = millis(f.Lease)
+		u.values[":read_lease"] = attribute.Millis(f.Lease)
 	}
 	if f.Attempt == 0 {
 		u.condition += condNoAttempt
 	} else {
 		u.condition += condAttempt
-		u.values[":read_attempt"] = number(f.Attempt)
+		u.values[":read_attempt"] = attribute.Number(f.Attempt)
 	}
 }
 
@@ -69,9 +70,9 @@ func (s *Store) transactUpdate(id string, u *update) types.TransactWriteItem {
 	expression := u.set + u.tail
 	return types.TransactWriteItem{Update: &types.Update{
 		ConditionExpression:                 &u.condition,
-		ExpressionAttributeNames:            s.layout.names(u.names, expression, u.condition),
+		ExpressionAttributeNames:            s.format.Names(u.names, expression, u.condition),
 		ExpressionAttributeValues:           u.values,
-		Key:                                 s.layout.key(id),
+		Key:                                 s.format.Key(id),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		TableName:                           &s.table,
 		UpdateExpression:                    &expression,
@@ -86,9 +87,9 @@ func (s *Store) send(ctx context.Context, id string, u *update) (*dynamodb.Updat
 	}
 	return s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		ConditionExpression:                 &u.condition,
-		ExpressionAttributeNames:            s.layout.names(u.names, expression, u.condition),
+		ExpressionAttributeNames:            s.format.Names(u.names, expression, u.condition),
 		ExpressionAttributeValues:           u.values,
-		Key:                                 s.layout.key(id),
+		Key:                                 s.format.Key(id),
 		ReturnValues:                        returned,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		TableName:                           &s.table,

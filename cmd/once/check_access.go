@@ -12,7 +12,7 @@ import (
 // checkAccess tries what a function does, on the key of no record. Writes have
 // a condition that never holds: permissions are looked at before it is.
 func (t *table) checkAccess(ctx context.Context, id string, found *findings) {
-	key, err := t.store.Key(id)
+	key, err := t.key(id)
 	if err != nil {
 		found.say("permissions", wrong, err.Error(), "see --partition")
 		return

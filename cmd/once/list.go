@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 const aboutList = `
@@ -43,7 +45,7 @@ func list(ctx context.Context, to terminal, args []string) error {
 	q.short = true
 	if older != 0 {
 		lease := q.x.name(t.attr.Lease)
-		q.filter = append(q.filter, fmt.Sprintf("(attribute_not_exists(%s) OR %s < %s)", lease, lease, q.x.value(number(now.Add(-older-o.skew).UnixMilli()))))
+		q.filter = append(q.filter, fmt.Sprintf("(attribute_not_exists(%s) OR %s < %s)", lease, lease, q.x.value(attribute.Millis(now.Add(-older-o.skew)))))
 	}
 	out := bufio.NewWriter(to.out)
 	head := o.json

@@ -18,6 +18,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -29,6 +30,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(dynamodblocal.Main(m))
 }
+
+// Short names for values of items.
+var text, number = attribute.Text, attribute.Number
 
 // scene is a table, and the command on it.
 type scene struct {

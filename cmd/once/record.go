@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/seal"
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // record is an item as an operator sees it. Unlike the store it reads what it
@@ -27,10 +28,6 @@ type record struct {
 	undoing                        bool     // the call has failed for good
 	problems                       []string // what is not as it should be
 }
-
-// maxSeconds is the end of the year 9999, as for the store: beyond it are
-// times in milliseconds, and JSON has no later ones.
-const maxSeconds = 253402300799
 
 func (t *table) record(item map[string]types.AttributeValue) *record {
 	r := &record{item: item, data: item[t.attr.Data]}
@@ -49,11 +46,11 @@ func (t *table) record(item map[string]types.AttributeValue) *record {
 	}
 	r.attempt, _ = r.number(t.attr.Attempt, 1, 1<<62)
 	r.refunds, _ = r.number(t.attr.Refunds, 0, 1<<62)
-	if n, ok := r.number(t.attr.Lease, 0, maxSeconds*1000+999); ok {
+	if n, ok := r.number(t.attr.Lease, 0, recorditem.MaxMillis); ok {
 		at := time.UnixMilli(n).UTC()
 		r.lease = &at
 	}
-	if n, ok := r.number(t.attr.Expiration, 0, maxSeconds); ok {
+	if n, ok := r.number(t.attr.Expiration, 0, recorditem.MaxSeconds); ok {
 		at := time.Unix(n, 0).UTC()
 		r.expires = &at
 	}
@@ -171,7 +168,7 @@ func shape(v types.AttributeValue) string {
 		if key, ok := sealedWith(v); ok {
 			return fmt.Sprintf("sealed with key %q, %d bytes", key, len(v.Value)-1)
 		}
-		kind := map[byte]string{'r': "binary", 'z': "compressed", 'u': "unavailable, the reason"}
+		kind := map[byte]string{recorditem.TagRaw: "binary", recorditem.TagZstd: "compressed", recorditem.TagUnavailable: "unavailable, the reason"}
 		if len(v.Value) == 0 || kind[v.Value[0]] == "" {
 			return fmt.Sprintf("binary of %d bytes, not Once's", len(v.Value))
 		}
@@ -184,7 +181,7 @@ func shape(v types.AttributeValue) string {
 // payload is the reference of a result that is kept elsewhere.
 func payload(v types.AttributeValue) (reference string, ok bool) {
 	b, ok := v.(*types.AttributeValueMemberB)
-	if !ok || len(b.Value) < 2 || b.Value[0] != 'p' {
+	if !ok || len(b.Value) < 2 || b.Value[0] != recorditem.TagPayload {
 		return "", false
 	}
 	return string(b.Value[1:]), true
@@ -193,7 +190,7 @@ func payload(v types.AttributeValue) (reference string, ok bool) {
 // sealedWith is the id of the key that a result says it is sealed with.
 func sealedWith(v types.AttributeValue) (key string, ok bool) {
 	b, ok := v.(*types.AttributeValueMemberB)
-	if !ok || len(b.Value) == 0 || b.Value[0] != 'r' {
+	if !ok || len(b.Value) == 0 || b.Value[0] != recorditem.TagRaw {
 		return "", false
 	}
 	return seal.KeyID(b.Value[1:])

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 const aboutRelease = `
@@ -102,9 +104,9 @@ func againstDeletion(r *record, s state) (all []objection) {
 // then count.
 func (t *table) releaseOf(r *record) (e *edit, left int64) {
 	left = max(r.used()-1, 0)
-	e = &edit{set: map[string]types.AttributeValue{t.attr.Lease: number(0)}}
+	e = &edit{set: map[string]types.AttributeValue{t.attr.Lease: attribute.Number(0)}}
 	if r.used() > 0 {
-		e.set[t.attr.Refunds] = number(r.refunds + 1)
+		e.set[t.attr.Refunds] = attribute.Number(r.refunds + 1)
 	}
 	if r.owner != "" {
 		e.remove = []string{t.attr.Owner}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 const aboutResolve = `
@@ -182,10 +183,10 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 // the token is new, so that a late owner sees that the answer is not its own.
 func (t *table) resolve(r *record, status string, data []byte, expires time.Time) *edit {
 	e := &edit{set: map[string]types.AttributeValue{
-		t.attr.Status:     text(status),
-		t.attr.Owner:      text("operator-" + rand.Text()),
-		t.attr.Expiration: number(expires.Unix()),
-		t.attr.Data:       t.store.Value(data),
+		t.attr.Status:     attribute.Text(status),
+		t.attr.Owner:      attribute.Text("operator-" + rand.Text()),
+		t.attr.Expiration: attribute.Seconds(expires),
+		t.attr.Data:       t.format.Result(data),
 	}}
 	for _, name := range []string{t.attr.Lease, t.attr.Steps} {
 		if _, ok := r.item[name]; ok {

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // scanFlags are those of the commands that read the whole table.
@@ -65,7 +67,7 @@ func (o *scanFlags) query(t *table) *query {
 	if o.status == "" {
 		q.filter = append(q.filter, "attribute_exists("+q.x.name(t.attr.Status)+")")
 	} else {
-		q.filter = append(q.filter, q.x.name(t.attr.Status)+" = "+q.x.value(text(o.status)))
+		q.filter = append(q.filter, q.x.name(t.attr.Status)+" = "+q.x.value(attribute.Text(o.status)))
 	}
 	prefix := o.prefix
 	if o.operation != "" {
@@ -76,7 +78,7 @@ func (o *scanFlags) query(t *table) *query {
 		if t.attr.SortKey != "" {
 			id = t.attr.SortKey
 		}
-		q.filter = append(q.filter, "begins_with("+q.x.name(id)+", "+q.x.value(text(prefix))+")")
+		q.filter = append(q.filter, "begins_with("+q.x.name(id)+", "+q.x.value(attribute.Text(prefix))+")")
 	}
 	return q
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // The core's own steps begin with ':', which no step of a handler has at its
@@ -73,9 +74,9 @@ func newStep(name string, v types.AttributeValue) step {
 		tag = first(strings.TrimPrefix(v.Value, undoable))
 	case *types.AttributeValueMemberB:
 		switch first(v.Value) { // the store's own tags
-		case 'r':
+		case recorditem.TagRaw:
 			tag = first(bytes.TrimPrefix(v.Value[1:], []byte(undoable)))
-		case 'z':
+		case recorditem.TagZstd:
 			s.Kept = keptCompressed
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // tableFlags say where the records are.
@@ -57,7 +58,8 @@ type table struct {
 	name   string
 	client *dynamodb.Client
 	store  *dynamo.Store
-	attr   dynamo.Attributes
+	format *recorditem.Format
+	attr   recorditem.Attributes
 	ahead  time.Duration // of this machine's clock is DynamoDB's
 }
 
@@ -107,12 +109,27 @@ func (o *tableFlags) open(ctx context.Context) (*table, error) {
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
-	return &table{name: o.name, client: client, store: store, attr: store.Attributes()}, nil
+	format, err := recorditem.New(recorditem.Options{
+		Attributes: recorditem.Attributes(options.Attributes), CompressAbove: options.CompressAbove, Native: o.native,
+		Partition: options.Partition, Shards: options.Shards,
+	})
+	if err != nil {
+		return nil, &ending{codeUsage, err}
+	}
+	return &table{name: o.name, client: client, store: store, format: format, attr: format.Attr}, nil
+}
+
+// key returns the primary key of a record's item.
+func (t *table) key(id string) (map[string]types.AttributeValue, error) {
+	if err := t.format.CheckID(id); err != nil {
+		return nil, err
+	}
+	return t.format.Key(id), nil
 }
 
 // get reads an item, whether it is a sound record or not.
 func (t *table) get(ctx context.Context, id string) (*record, error) {
-	key, err := t.store.Key(id)
+	key, err := t.key(id)
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}

@@ -52,7 +52,7 @@ func (t *table) asShown(x *expression, item map[string]types.AttributeValue) str
 // write makes the edit if the record is as shown. Otherwise the error says that
 // the record has changed, and changed is what it is now, nil where it is gone.
 func (t *table) write(ctx context.Context, shown *record, e *edit) (changed *record, err error) {
-	key, err := t.store.Key(shown.id)
+	key, err := t.key(shown.id)
 	if err != nil {
 		return nil, err
 	}

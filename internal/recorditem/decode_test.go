@@ -1,4 +1,4 @@
-package dynamo
+package recorditem
 
 import (
 	"reflect"
@@ -9,14 +9,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
+
+func newFormat(t testing.TB, o Options) *Format {
+	t.Helper()
+	f, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
 
 type item = map[string]types.AttributeValue
 
 func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
 
-func TestDecode(t *testing.T) {
-	s, _ := fakeStore(t, nil)
+func TestRecord(t *testing.T) {
+	f := newFormat(t, Options{})
 	null := &types.AttributeValueMemberNULL{Value: true}
 	base := driver.Record{ID: "op#1", Status: "COMPLETED"}
 	with := func(edit func(*driver.Record)) *driver.Record { r := base; edit(&r); return &r }
@@ -25,28 +35,28 @@ func TestDecode(t *testing.T) {
 		want *driver.Record // nil is an error
 	}{
 		"least":              {nil, &base},
-		"unknown status":     {item{"status": text("EXPIRED")}, with(func(r *driver.Record) { r.Status = "EXPIRED" })},
-		"unknown attribute":  {item{"more": text("x")}, &base},
+		"unknown status":     {item{"status": attribute.Text("EXPIRED")}, with(func(r *driver.Record) { r.Status = "EXPIRED" })},
+		"unknown attribute":  {item{"more": attribute.Text("x")}, &base},
 		"lease":              {item{"in_progress_expiration": num("1700000000123")}, with(func(r *driver.Record) { r.Lease = time.UnixMilli(1700000000123) })},
 		"lease ended":        {item{"in_progress_expiration": num("0")}, with(func(r *driver.Record) { r.Lease = driver.LeaseEnded })},
-		"expiration":         {item{"expiration": num("253402300799")}, with(func(r *driver.Record) { r.Expires = time.Unix(maxSeconds, 0) })},
+		"expiration":         {item{"expiration": num("253402300799")}, with(func(r *driver.Record) { r.Expires = time.Unix(MaxSeconds, 0) })},
 		"no validation":      {item{"validation": null}, &base},
-		"empty validation":   {item{"validation": text("")}, &base},
+		"empty validation":   {item{"validation": attribute.Text("")}, &base},
 		"null data":          {item{"data": null}, with(func(r *driver.Record) { r.Data = []byte("null") })},
-		"empty data":         {item{"data": text("")}, with(func(r *driver.Record) { r.Data = []byte{} })},
+		"empty data":         {item{"data": attribute.Text("")}, with(func(r *driver.Record) { r.Data = []byte{} })},
 		"counts":             {item{"attempt": num("7"), "refunds": num("2")}, with(func(r *driver.Record) { r.Attempt, r.Refunds = 7, 2 })},
 		"empty steps":        {item{"steps": &types.AttributeValueMemberM{}}, &base},
 		"steps":              {item{"steps": &types.AttributeValueMemberM{Value: item{"a": null}}}, with(func(r *driver.Record) { r.Steps = map[string][]byte{"a": nil} })},
 		"no id":              {item{"id": nil}, nil},
 		"no status":          {item{"status": nil}, nil},
-		"empty status":       {item{"status": text("")}, nil},
+		"empty status":       {item{"status": attribute.Text("")}, nil},
 		"status number":      {item{"status": num("1")}, nil},
-		"empty owner":        {item{"owner": text("")}, nil},
+		"empty owner":        {item{"owner": attribute.Text("")}, nil},
 		"owner number":       {item{"owner": num("1")}, nil},
 		"attempt zero":       {item{"attempt": num("0")}, nil},
 		"attempt huge":       {item{"attempt": num("9223372036854775808")}, nil},
 		"attempt near":       {item{"attempt": num("9223372036854775807")}, nil},
-		"attempt text":       {item{"attempt": text("1")}, nil},
+		"attempt text":       {item{"attempt": attribute.Text("1")}, nil},
 		"refunds negative":   {item{"refunds": num("-1")}, nil},
 		"expiration in ms":   {item{"expiration": num("1700000000123")}, nil},
 		"expiration 1e99":    {item{"expiration": num("1e99")}, nil},
@@ -54,20 +64,20 @@ func TestDecode(t *testing.T) {
 		"lease negative":     {item{"in_progress_expiration": num("-1")}, nil},
 		"lease null":         {item{"in_progress_expiration": null}, nil},
 		"validation number":  {item{"validation": num("1")}, nil},
-		"steps text":         {item{"steps": text("{}")}, nil},
+		"steps text":         {item{"steps": attribute.Text("{}")}, nil},
 		"step number":        {item{"steps": &types.AttributeValueMemberM{Value: item{"a": num("1")}}}, nil},
-		"step unavailable":   {item{"steps": &types.AttributeValueMemberM{Value: item{"a": unavailable("why")}}}, nil},
+		"step unavailable":   {item{"steps": &types.AttributeValueMemberM{Value: item{"a": Unavailable("why")}}}, nil},
 		"data set":           {item{"data": &types.AttributeValueMemberNS{Value: []string{"1"}}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stored := item{"id": text("op#1"), "status": text("COMPLETED")}
+			stored := item{"id": attribute.Text("op#1"), "status": attribute.Text("COMPLETED")}
 			for k, v := range c.set {
 				stored[k] = v
 				if v == nil {
 					delete(stored, k)
 				}
 			}
-			got, err := s.decode(stored)
+			got, err := f.Record(stored)
 			if c.want == nil {
 				if err == nil {
 					t.Fatalf("decoded %+v", got)

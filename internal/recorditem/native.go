@@ -1,4 +1,4 @@
-package dynamo
+package recorditem
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // Limits of DynamoDB's documents, each kept with something to spare where its
@@ -21,11 +23,11 @@ const (
 	minNumberExponent = -130
 )
 
-// toNative gives the attribute value of a JSON text, unless DynamoDB cannot
+// toNative returns the attribute value of a JSON text, unless DynamoDB cannot
 // hold it exactly. Numbers keep their tokens: through float64
 // 9007199254740993 would become …992.
 func toNative(data []byte) (types.AttributeValue, bool) {
-	// Valid is asked first, as the decoder's tokens alone allow some
+	// Valid is called first, as the decoder's tokens alone allow some
 	// malformed texts, and quietly replace bytes that are not UTF-8.
 	if !utf8.Valid(data) || !json.Valid(data) {
 		return nil, false
@@ -48,7 +50,7 @@ func nativeValue(d *json.Decoder, token json.Token, depth int) (types.AttributeV
 	case json.Number:
 		return &types.AttributeValueMemberN{Value: t.String()}, fitsNumber(t.String())
 	case string:
-		return text(t), exactString(t)
+		return attribute.Text(t), exactString(t)
 	case json.Delim:
 		switch {
 		case depth >= maxNativeDepth:
@@ -107,7 +109,7 @@ func nativeMap(d *json.Decoder, depth int) (types.AttributeValue, bool) {
 // surrogate is decoded to U+FFFD, which then stands for several strings.
 func exactString(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
-// fitsNumber reports whether DynamoDB keeps a JSON number without rounding or
+// fitsNumber reports whether DynamoDB stores a JSON number without rounding or
 // refusing it. Zeros at the end count as digits, which costs nothing but the
 // native form of some rare numbers.
 func fitsNumber(token string) bool {
@@ -129,7 +131,7 @@ func fitsNumber(token string) bool {
 	return lowest >= minNumberExponent && highest <= maxNumberExponent
 }
 
-// fromNative gives the JSON text of an attribute value.
+// fromNative returns the JSON text of an attribute value.
 func fromNative(v types.AttributeValue) ([]byte, error) {
 	var b bytes.Buffer
 	if err := writeJSON(&b, v, 0); err != nil {

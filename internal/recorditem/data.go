@@ -1,4 +1,4 @@
-package dynamo
+package recorditem
 
 import (
 	"errors"
@@ -7,35 +7,38 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
-// The first byte of a binary result. Binary is what no writer of plain
-// results uses, so that none of these can be taken for a user's result.
+// Tags are the first byte of a binary result. No writer of plain results uses
+// binary, so that a tag cannot be taken for a user's result.
 const (
-	tagRaw         = 'r' // the bytes themselves
-	tagZstd        = 'z' // the bytes compressed
-	tagPayload     = 'p' // the reference of a result that is kept elsewhere
-	tagUnavailable = 'u' // why there is no result
+	TagRaw         = 'r' // the bytes themselves
+	TagZstd        = 'z' // the bytes compressed
+	TagPayload     = 'p' // the reference of a result in a payload store
+	TagUnavailable = 'u' // why there is no result
 )
 
 const (
 	// maxDataBytes bounds what a compressed result may grow to: a few KB of
 	// zstd can decode to gigabytes.
-	maxDataBytes   = 64 << 20
-	maxReasonBytes = 1 << 10
+	maxDataBytes = 64 << 20
+	// MaxReasonSize bounds the text in place of a result, in bytes.
+	MaxReasonSize = 1 << 10
 	// zstdWindow keeps the encoder's memory small in a 128 MB function.
 	zstdWindow = 1 << 20
 )
 
 // codec turns results into attribute values and back.
 type codec struct {
-	format        DataFormat
+	native        bool
 	compressAbove int
 	zip           *zstd.Encoder // both are safe for concurrent use
 	unzip         *zstd.Decoder
 }
 
-func newCodec(format DataFormat, compressAbove int) (*codec, error) {
+func newCodec(native bool, compressAbove int) (*codec, error) {
 	zip, err := zstd.NewWriter(nil, zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(zstdWindow))
 	if err != nil {
 		return nil, err
@@ -44,33 +47,33 @@ func newCodec(format DataFormat, compressAbove int) (*codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &codec{format: format, compressAbove: compressAbove, zip: zip, unzip: unzip}, nil
+	return &codec{native: native, compressAbove: compressAbove, zip: zip, unzip: unzip}, nil
 }
 
-// encode gives the attribute value of a result in the store's format.
+// encode returns the attribute value of a result.
 func (c *codec) encode(data []byte) types.AttributeValue {
-	if c.format == Native {
+	if c.native {
 		if v, ok := toNative(data); ok {
 			return v
 		}
 		// Not as S, which stands for a JSON string in this format.
-		return tagged(tagRaw, data)
+		return tagged(TagRaw, data)
 	}
 	return c.encodeText(data)
 }
 
-// encodeText gives the attribute value of bytes: those that are text as they
+// encodeText returns the attribute value of bytes: those that are text as they
 // are, others tagged. Steps always use it, as only Once reads them.
 func (c *codec) encodeText(data []byte) types.AttributeValue {
 	if c.compressAbove >= 0 && len(data) > c.compressAbove && len(data) <= maxDataBytes {
-		if z := c.zip.EncodeAll(data, []byte{tagZstd}); len(z) < len(data) {
+		if z := c.zip.EncodeAll(data, []byte{TagZstd}); len(z) < len(data) {
 			return &types.AttributeValueMemberB{Value: z}
 		}
 	}
 	if utf8.Valid(data) {
-		return text(string(data))
+		return attribute.Text(string(data))
 	}
-	return tagged(tagRaw, data)
+	return tagged(TagRaw, data)
 }
 
 func tagged(tag byte, data []byte) types.AttributeValue {
@@ -78,25 +81,28 @@ func tagged(tag byte, data []byte) types.AttributeValue {
 	return &types.AttributeValueMemberB{Value: append(append(b, tag), data...)}
 }
 
-func elsewhere(reference string) types.AttributeValue {
-	return tagged(tagPayload, []byte(reference))
+// Elsewhere returns the attribute value of a reference to a result in a payload
+// store.
+func Elsewhere(reference string) types.AttributeValue {
+	return tagged(TagPayload, []byte(reference))
 }
 
-func unavailable(reason string) types.AttributeValue {
-	return tagged(tagUnavailable, []byte(reason))
+// Unavailable returns the attribute value of the reason why there is no result.
+func Unavailable(reason string) types.AttributeValue {
+	return tagged(TagUnavailable, []byte(reason))
 }
 
-// content is what an attribute value holds: one of the three.
+// content is what an attribute value contains: one of the three.
 type content struct {
 	data        []byte
-	payload     string // the reference of data that is kept elsewhere
+	payload     string // the reference of data in a payload store
 	unavailable string // why there is none
 }
 
 func (c *codec) decode(v types.AttributeValue) (content, error) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
-		if c.format == Text {
+		if !c.native {
 			return content{data: []byte(v.Value)}, nil
 		}
 	case *types.AttributeValueMemberB:
@@ -111,20 +117,20 @@ func (c *codec) decodeTagged(b []byte) (content, error) {
 		return content{}, errors.New("an empty binary result")
 	}
 	switch tag, b := b[0], b[1:]; tag {
-	case tagRaw:
+	case TagRaw:
 		return content{data: append([]byte{}, b...)}, nil
-	case tagZstd:
+	case TagZstd:
 		data, err := c.unzip.DecodeAll(b, []byte{})
 		if err != nil {
 			return content{}, fmt.Errorf("a compressed result: %w", err)
 		}
 		return content{data: data}, nil
-	case tagPayload:
+	case TagPayload:
 		if len(b) == 0 {
-			return content{}, errors.New("an empty reference to a result that is kept elsewhere")
+			return content{}, errors.New("an empty reference to a result in a payload store")
 		}
 		return content{payload: string(b)}, nil
-	case tagUnavailable:
+	case TagUnavailable:
 		if len(b) == 0 {
 			return content{unavailable: "no reason was stored"}, nil
 		}
@@ -134,7 +140,7 @@ func (c *codec) decodeTagged(b []byte) (content, error) {
 	}
 }
 
-// encodeStep and decodeStep keep a step's result. NULL is the nil one.
+// encodeStep returns the attribute value of a step's result. NULL is the nil one.
 func (c *codec) encodeStep(data []byte) types.AttributeValue {
 	if data == nil {
 		return &types.AttributeValueMemberNULL{Value: true}
@@ -156,14 +162,6 @@ func (c *codec) decodeStep(v types.AttributeValue) ([]byte, error) {
 		}
 		return r.data, err
 	default:
-		return nil, fmt.Errorf("the result of a step has type %s", typeName(v))
+		return nil, fmt.Errorf("the result of a step has type %s", attribute.TypeName(v))
 	}
-}
-
-func (c *codec) encodeSteps(steps map[string][]byte) *types.AttributeValueMemberM {
-	m := make(map[string]types.AttributeValue, len(steps))
-	for name, data := range steps {
-		m[name] = c.encodeStep(data)
-	}
-	return &types.AttributeValueMemberM{Value: m}
 }

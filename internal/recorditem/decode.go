@@ -1,4 +1,4 @@
-package dynamo
+package recorditem
 
 import (
 	"errors"
@@ -9,24 +9,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // The last times that are accepted: the end of the year 9999. A larger
 // expiration is most likely one in milliseconds, which must not pass for a
 // record that never expires.
 const (
-	maxSeconds = 253402300799
-	maxMillis  = maxSeconds*1000 + 999
+	MaxSeconds = 253402300799
+	MaxMillis  = MaxSeconds*1000 + 999
 )
 
-// decode reads an item as a record. Records of Powertools have no owner,
-// attempt, refunds or steps. What is there must be of the right type and in
-// range: a claim that is guessed from a broken item could run work twice.
-func (s *Store) decode(item map[string]types.AttributeValue) (driver.Record, error) {
-	a := &s.layout.attr
+// Record returns the record in an item. Records of Powertools contain no owner,
+// attempt, refunds or steps. Every attribute that is present must have the right
+// type and be in range: a claim that is guessed from a broken item could run work
+// twice.
+func (f *Format) Record(item map[string]types.AttributeValue) (driver.Record, error) {
+	a := &f.Attr
 	d := decoder{item: item}
 	id := a.ID
-	if s.layout.composite() {
+	if f.Composite() {
 		id = a.SortKey
 	}
 	r := driver.Record{
@@ -38,23 +40,23 @@ func (s *Store) decode(item map[string]types.AttributeValue) (driver.Record, err
 		Fingerprint: d.fingerprint(a.Validation),
 	}
 	const absent = -1
-	if n := d.number(a.Lease, 0, maxMillis, absent); n != absent {
+	if n := d.number(a.Lease, 0, MaxMillis, absent); n != absent {
 		r.Lease = time.UnixMilli(n)
 	}
-	if n := d.number(a.Expiration, 0, maxSeconds, absent); n != absent {
+	if n := d.number(a.Expiration, 0, MaxSeconds, absent); n != absent {
 		r.Expires = time.Unix(n, 0)
 	}
 	if d.err != nil {
 		return driver.Record{}, d.err
 	}
 	if v, ok := item[a.Data]; ok {
-		stored, err := s.codec.decode(v)
+		stored, err := f.codec.decode(v)
 		if err != nil {
 			return driver.Record{}, fmt.Errorf("attribute %q: %w", a.Data, err)
 		}
 		r.Data, r.Payload, r.Unavailable = stored.data, stored.payload, stored.unavailable
 	}
-	steps, err := s.decodeSteps(item[a.Steps])
+	steps, err := f.steps(item[a.Steps])
 	if err != nil {
 		return driver.Record{}, fmt.Errorf("attribute %q: %w", a.Steps, err)
 	}
@@ -62,21 +64,21 @@ func (s *Store) decode(item map[string]types.AttributeValue) (driver.Record, err
 	return r, nil
 }
 
-// decodeSteps answers nil for no steps, whether the map is there or not.
-func (s *Store) decodeSteps(v types.AttributeValue) (map[string][]byte, error) {
+// steps returns nil for no steps, whether the map is present or not.
+func (f *Format) steps(v types.AttributeValue) (map[string][]byte, error) {
 	if v == nil {
 		return nil, nil
 	}
 	m, ok := v.(*types.AttributeValueMemberM)
 	if !ok {
-		return nil, fmt.Errorf("it has type %s, not M", typeName(v))
+		return nil, fmt.Errorf("it has type %s, not M", attribute.TypeName(v))
 	}
 	if len(m.Value) == 0 {
 		return nil, nil
 	}
 	steps := make(map[string][]byte, len(m.Value))
 	for name, v := range m.Value {
-		data, err := s.codec.decodeStep(v)
+		data, err := f.codec.decodeStep(v)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +87,7 @@ func (s *Store) decodeSteps(v types.AttributeValue) (map[string][]byte, error) {
 	return steps, nil
 }
 
-// decoder reads attributes and keeps the first error. Its error texts name
+// decoder reads attributes and records the first error. Its error texts name
 // attributes and types, never values.
 type decoder struct {
 	item map[string]types.AttributeValue
@@ -113,7 +115,7 @@ func (d *decoder) text(name string, optional bool) string {
 		}
 		return v.Value
 	default:
-		d.fail(name, fmt.Errorf("it has type %s, not S", typeName(v)))
+		d.fail(name, fmt.Errorf("it has type %s, not S", attribute.TypeName(v)))
 		return ""
 	}
 }
@@ -126,7 +128,7 @@ func (d *decoder) fingerprint(name string) string {
 	case *types.AttributeValueMemberS:
 		return v.Value
 	default:
-		d.fail(name, fmt.Errorf("it has type %s, not S", typeName(v)))
+		d.fail(name, fmt.Errorf("it has type %s, not S", attribute.TypeName(v)))
 		return ""
 	}
 }
@@ -142,7 +144,7 @@ func (d *decoder) number(name string, low, high, absent int64) int64 {
 		}
 		return n
 	default:
-		d.fail(name, fmt.Errorf("it has type %s, not N", typeName(v)))
+		d.fail(name, fmt.Errorf("it has type %s, not N", attribute.TypeName(v)))
 		return absent
 	}
 }

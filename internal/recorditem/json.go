@@ -1,4 +1,4 @@
-package dynamo
+package recorditem
 
 import (
 	"bytes"
@@ -8,10 +8,12 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // maxReadDepth bounds the recursion over what was stored. DynamoDB allows 32
-// levels, but not every answer need come from DynamoDB.
+// levels, but not every response need come from DynamoDB.
 const maxReadDepth = 100
 
 func writeJSON(b *bytes.Buffer, v types.AttributeValue, depth int) error {
@@ -35,7 +37,7 @@ func writeJSON(b *bytes.Buffer, v types.AttributeValue, depth int) error {
 	case *types.AttributeValueMemberM:
 		return writeMap(b, v.Value, depth)
 	default:
-		return fmt.Errorf("a native result with a value of type %s", typeName(v))
+		return fmt.Errorf("a native result with a value of type %s", attribute.TypeName(v))
 	}
 	return nil
 }
@@ -54,7 +56,7 @@ func writeList(b *bytes.Buffer, list []types.AttributeValue, depth int) error {
 	return nil
 }
 
-// writeMap sorts: a record must give the same bytes each time it is read.
+// writeMap sorts: a record must have the same bytes each time it is read.
 func writeMap(b *bytes.Buffer, m map[string]types.AttributeValue, depth int) error {
 	b.WriteByte('{')
 	for i, name := range slices.Sorted(maps.Keys(m)) {
@@ -71,32 +73,4 @@ func writeMap(b *bytes.Buffer, m map[string]types.AttributeValue, depth int) err
 	}
 	b.WriteByte('}')
 	return nil
-}
-
-// typeName is DynamoDB's name of a value's type, for error texts.
-func typeName(v types.AttributeValue) string {
-	switch v.(type) {
-	case *types.AttributeValueMemberB:
-		return "B"
-	case *types.AttributeValueMemberBOOL:
-		return "BOOL"
-	case *types.AttributeValueMemberBS:
-		return "BS"
-	case *types.AttributeValueMemberL:
-		return "L"
-	case *types.AttributeValueMemberM:
-		return "M"
-	case *types.AttributeValueMemberN:
-		return "N"
-	case *types.AttributeValueMemberNS:
-		return "NS"
-	case *types.AttributeValueMemberNULL:
-		return "NULL"
-	case *types.AttributeValueMemberS:
-		return "S"
-	case *types.AttributeValueMemberSS:
-		return "SS"
-	default:
-		return "unknown"
-	}
 }

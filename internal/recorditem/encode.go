@@ -1,0 +1,68 @@
+package recorditem
+
+import (
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
+)
+
+// Item returns the item of a record, without its result. What is absent in the
+// record is absent in the item.
+func (f *Format) Item(r driver.Record) map[string]types.AttributeValue {
+	item := f.Key(r.ID)
+	item[f.Attr.Status] = attribute.Text(string(r.Status))
+	if r.Owner != "" {
+		item[f.Attr.Owner] = attribute.Text(r.Owner)
+	}
+	if r.Attempt != 0 {
+		item[f.Attr.Attempt] = attribute.Number(r.Attempt)
+	}
+	if r.Refunds != 0 {
+		item[f.Attr.Refunds] = attribute.Number(r.Refunds)
+	}
+	if r.Fingerprint != "" {
+		item[f.Attr.Validation] = attribute.Text(r.Fingerprint)
+	}
+	if !r.Lease.IsZero() {
+		item[f.Attr.Lease] = attribute.Millis(r.Lease)
+	}
+	if !r.Expires.IsZero() {
+		item[f.Attr.Expiration] = attribute.Seconds(r.Expires)
+	}
+	if r.Status == driver.InProgress {
+		// A step is an update of a path into this map, which needs it.
+		item[f.Attr.Steps] = f.Steps(nil)
+	}
+	return item
+}
+
+// Result returns the attribute value of a result. It may exceed an item.
+func (f *Format) Result(data []byte) types.AttributeValue { return f.codec.encode(data) }
+
+// Step returns the attribute value of a step's result.
+func (f *Format) Step(data []byte) types.AttributeValue { return f.codec.encodeStep(data) }
+
+// Steps returns the attribute value of the results of steps by their names.
+func (f *Format) Steps(steps map[string][]byte) *types.AttributeValueMemberM {
+	m := make(map[string]types.AttributeValue, len(steps))
+	for name, data := range steps {
+		m[name] = f.codec.encodeStep(data)
+	}
+	return &types.AttributeValueMemberM{Value: m}
+}
+
+// CheckTimes returns an error for times that Record does not accept. The zero
+// time is absent.
+func CheckTimes(lease, expires time.Time) error {
+	if !lease.IsZero() && (lease.UnixMilli() < 0 || lease.UnixMilli() > MaxMillis) {
+		return errors.New("a lease that is not between the years 1970 and 9999")
+	}
+	if !expires.IsZero() && (expires.Unix() < 0 || expires.Unix() > MaxSeconds) {
+		return errors.New("an expiration that is not between the years 1970 and 9999")
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+// Package recorditem is the format of the items that hold records: their keys,
+// the names and types of their attributes, and the stored forms of a result.
+// Package dynamo writes and reads them, and the operator's command repairs
+// them.
+package recorditem
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/attribute"
+)
+
+// DynamoDB's limits of keys, in bytes.
+const (
+	MaxPartitionKeySize = 2048
+	maxSortKeySize      = 1024
+)
+
+// Format is the format of the items in one table.
+type Format struct {
+	Attr Attributes // without empty names, except for SortKey
+
+	partition    string
+	shards       uint32
+	placeholders map[string]string // of the expressions
+	codec        *codec
+}
+
+// New returns the format with these options. Its error is about an option.
+func New(o Options) (*Format, error) {
+	if err := o.resolve(); err != nil {
+		return nil, err
+	}
+	c, err := newCodec(o.Native, o.CompressAbove)
+	if err != nil {
+		return nil, err
+	}
+	a := o.Attributes
+	return &Format{
+		Attr:      a,
+		partition: o.Partition,
+		shards:    uint32(o.Shards),
+		placeholders: map[string]string{
+			"#attempt": a.Attempt, "#data": a.Data, "#exp": a.Expiration, "#id": a.ID, "#lease": a.Lease, "#owner": a.Owner,
+			"#refunds": a.Refunds, "#status": a.Status, "#steps": a.Steps, "#validation": a.Validation,
+		},
+		codec: c,
+	}, nil
+}
+
+// Composite reports whether the table has composite keys.
+func (f *Format) Composite() bool { return f.Attr.SortKey != "" }
+
+// Key returns the primary key of a record's item. A sum of the whole id picks
+// the shard, as ids of one operation differ only at their ends.
+func (f *Format) Key(id string) map[string]types.AttributeValue {
+	if !f.Composite() {
+		return map[string]types.AttributeValue{f.Attr.ID: attribute.Text(id)}
+	}
+	partition := f.partition
+	if f.shards > 1 {
+		h := fnv.New32a()
+		h.Write([]byte(id))
+		partition += "#" + strconv.FormatUint(uint64(h.Sum32()%f.shards), 10)
+	}
+	return map[string]types.AttributeValue{f.Attr.ID: attribute.Text(partition), f.Attr.SortKey: attribute.Text(id)}
+}
+
+// CheckID returns an error for an id that DynamoDB refuses, or that is not
+// UTF-8: the SDK would replace its bytes, and different ids would become one.
+func (f *Format) CheckID(id string) error {
+	limit := MaxPartitionKeySize
+	if f.Composite() {
+		limit = maxSortKeySize
+	}
+	switch {
+	case id == "":
+		return fmt.Errorf("the id of the record is empty")
+	case len(id) > limit:
+		return fmt.Errorf("the id of the record has %d bytes; the table's key takes %d", len(id), limit)
+	case !utf8.ValidString(id):
+		return fmt.Errorf("the id of the record is not valid UTF-8")
+	}
+	return nil
+}
+
+// Names returns the attribute names that expressions use, and extra. DynamoDB
+// refuses a request that declares more.
+func (f *Format) Names(extra map[string]string, expressions ...string) map[string]string {
+	names := make(map[string]string, 8)
+	for _, e := range expressions {
+		for {
+			_, after, found := strings.Cut(e, "#")
+			if !found {
+				break
+			}
+			end := strings.IndexFunc(after, func(r rune) bool { return r < 'a' || r > 'z' })
+			if end < 0 {
+				end = len(after)
+			}
+			placeholder := "#" + after[:end]
+			if name, ok := f.placeholders[placeholder]; ok {
+				names[placeholder] = name
+			}
+			e = after[end:]
+		}
+	}
+	maps.Copy(names, extra)
+	return names
+}

@@ -1,0 +1,106 @@
+package recorditem
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unicode/utf8"
+)
+
+// Options are the options of package dynamo that the format depends on. They
+// are documented there.
+type Options struct {
+	Attributes    Attributes
+	CompressAbove int
+	Native        bool
+	Partition     string
+	Shards        int
+}
+
+// Attributes converts from and to dynamo.Attributes, which documents it.
+type Attributes struct {
+	Attempt, Data, Expiration, ID, Lease, Owner, Refunds, SortKey, Status, Steps, Validation string
+}
+
+const (
+	defaultCompressAbove = 4 << 10
+	maxNameSize          = 255 // DynamoDB's limit for the names of keys
+)
+
+// resolve validates the options and fills the defaults in. Its errors name the
+// options as package dynamo does.
+func (o *Options) resolve() error {
+	o.Attributes.fill()
+	if err := o.Attributes.validate(); err != nil {
+		return err
+	}
+	switch {
+	case !o.Native && o.CompressAbove == 0:
+		o.CompressAbove = defaultCompressAbove
+	case o.Native && o.CompressAbove > 0:
+		return errors.New("Options.CompressAbove with Native: the other readers of native results cannot decompress; leave it 0")
+	case o.Native:
+		o.CompressAbove = -1
+	}
+	return o.resolvePartition()
+}
+
+func (a *Attributes) fill() {
+	for _, d := range []struct {
+		name  *string
+		value string
+	}{
+		{&a.Attempt, "attempt"},
+		{&a.Data, "data"},
+		{&a.Expiration, "expiration"},
+		{&a.ID, "id"},
+		{&a.Lease, "in_progress_expiration"},
+		{&a.Owner, "owner"},
+		{&a.Refunds, "refunds"},
+		{&a.Status, "status"},
+		{&a.Steps, "steps"},
+		{&a.Validation, "validation"},
+	} {
+		if *d.name == "" {
+			*d.name = d.value
+		}
+	}
+}
+
+func (a *Attributes) validate() error {
+	names := []string{a.Attempt, a.Data, a.Expiration, a.ID, a.Lease, a.Owner, a.Refunds, a.Status, a.Steps, a.Validation}
+	if a.SortKey != "" {
+		names = append(names, a.SortKey)
+	}
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		switch {
+		case seen[name]:
+			return fmt.Errorf("Options.Attributes uses the name %q twice", name)
+		case len(name) > maxNameSize || !utf8.ValidString(name):
+			return fmt.Errorf("Options.Attributes: %.40q is not UTF-8 text of at most %d bytes", name, maxNameSize)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+func (o *Options) resolvePartition() error {
+	if o.Attributes.SortKey == "" {
+		if o.Partition != "" || o.Shards != 0 {
+			return errors.New("Options.Partition and Shards are for composite keys; set Options.Attributes.SortKey as well")
+		}
+		return nil
+	}
+	if o.Partition == "" {
+		o.Partition = "idempotency#" + os.Getenv("AWS_LAMBDA_FUNCTION_NAME")
+	}
+	if o.Shards < 0 {
+		return fmt.Errorf("Options.Shards is %d; it must not be negative", o.Shards)
+	}
+	// 20 bytes are the longest "#" and number.
+	if !utf8.ValidString(o.Partition) || len(o.Partition) > MaxPartitionKeySize-20 {
+		return fmt.Errorf("Options.Partition must be UTF-8 text of at most %d bytes", MaxPartitionKeySize-20)
+	}
+	return nil
+}
