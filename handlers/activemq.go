@@ -8,33 +8,29 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// ActiveMQMessage is a message of an ActiveMQ queue. Its Source has the data
-// in base64, as it comes.
+// ActiveMQMessage is a message of an ActiveMQ queue. The data in its Source is
+// in base64.
 type ActiveMQMessage[T any] = Delivery[events.ActiveMQMessage, T]
 
-// ActiveMQ handles messages of Amazon MQ for ActiveMQ. fn runs once per key. A
-// nil key stands for the broker and the message id, which the broker assigns
-// and keeps in a redelivery. Chain keys are as in [SQS], and come in a
-// property.
+// ActiveMQ handles messages of Amazon MQ for ActiveMQ. fn runs once per key.
+// With a nil key, the key is the broker and the message id, which the broker
+// assigns and keeps in a redelivery. Chain keys are as in [SQS], in a property.
 //
-// There is no answer for single messages: if one fails, all come back, and
-// those that are done are acknowledged without running.
+// ActiveMQ takes no report of single messages: if one fails, Lambda delivers
+// all of them again, and those that are done do not run again.
 func ActiveMQ[T any](x *idempotent.Executor, key func(ActiveMQMessage[T]) (idempotent.Key, error), fn func(context.Context, ActiveMQMessage[T]) error, o *EventOptions) func(context.Context, events.ActiveMQEvent) error {
-	b := newEventBatch(source{name: "activemq", marks: []string{"aws:mq"}}, x, key, fn, o)
+	b := newEventBatch(source{name: "activemq", eventSources: []string{"aws:mq"}}, x, key, fn, o)
 	return func(ctx context.Context, event events.ActiveMQEvent) error {
 		return b.handleAll(ctx, len(event.Messages), func(i int) record[ActiveMQMessage[T]] {
 			m := event.Messages[i]
-			body, held, err := decodeData[T](m.Data)
-			told := held.in(inner{chain: m.Properties[ChainAttribute], text: held.text})
-			return record[ActiveMQMessage[T]]{
-				id: m.MessageID, mark: event.EventSource, delivery: ActiveMQMessage[T]{m, body, told.chain},
-				key: streamKey(event.EventSourceARN, m.MessageID), chain: told.chain, text: told.text, skip: told.skip, err: err,
-			}
+			r := readBase64[T](m, m.Data, message{id: m.MessageID, chain: m.Properties[ChainAttribute]})
+			r.eventSource, r.key = event.EventSource, streamKey(event.EventSourceARN, m.MessageID)
+			return r
 		})
 	}
 }
 
-// ActiveMQProperty is a key function that takes the ID from a property.
+// ActiveMQProperty returns a key function that uses a property as the ID.
 func ActiveMQProperty[T any](name string) func(ActiveMQMessage[T]) (idempotent.Key, error) {
 	return idempotent.Field(func(m ActiveMQMessage[T]) string { return m.Source.Properties[name] })
 }

@@ -8,53 +8,50 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/lambda-once/once/handlers/internal/httpmsg"
 	"github.com/lambda-once/once/idempotent"
 )
 
-// ALB protects a handler behind an Application Load Balancer. Its events hold
-// no identity that was checked: the scope is [NoIdentity], [Tenant], or what a
-// [ScopeFunc] verifies by itself. Our answers have their headers in the map in
-// which the request has its own, as a target group takes them from no other.
-// Otherwise it is as [APIGatewayV2].
+// ALB protects a handler behind an Application Load Balancer. Its events contain
+// no verified identity: the scope is [NoIdentity], [Tenant], or what a
+// [ScopeFunc] verifies itself. Responses of Once have their headers in the map
+// in which the request has its own, because a target group reads no other.
+// Everything else is as in [APIGatewayV2].
 //
-// Without multi-value headers, a load balancer passes on the last one only of
-// repeated headers and parameters: that a request has two keys is not seen.
+// Without multi-value headers, a load balancer passes on only the last of
+// repeated headers and parameters, so ALB cannot see that a request has two
+// keys.
 func ALB(x *idempotent.Executor, scope Scope, fn func(context.Context, events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error), o *HTTPOptions) func(context.Context, events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
 	return httpEvents[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
 		name: "ALB", source: sourceALB,
 		method:   func(e *events.ALBTargetGroupRequest) string { return e.HTTPMethod },
 		request:  requestALB,
 		response: responseALB,
-		answer:   answerALB,
+		respond:  respondALB,
 	}.protect(x, scope, fn, o)
 }
 
 func requestALB(e *events.ALBTargetGroupRequest) *httpRequest {
-	r := &httpRequest{
-		path:  e.Path,
-		query: mapQuery(e.MultiValueQueryStringParameters, e.QueryStringParameters, url.QueryUnescape),
-	}
-	r.caller.Headers = eventHeaders(e.MultiValueHeaders, e.Headers)
-	r.setBody(e.Body, e.IsBase64Encoded)
-	return r
+	query := httpmsg.MapQuery(e.MultiValueQueryStringParameters, e.QueryStringParameters, url.QueryUnescape)
+	return eventRequest(Caller{}, e.Path, query, httpmsg.Headers(e.MultiValueHeaders, e.Headers), e.Body, e.IsBase64Encoded)
 }
 
-func responseALB(e *events.ALBTargetGroupResponse) httpResponse {
-	return httpResponse{
-		Status: e.StatusCode, Headers: eventHeaders(e.MultiValueHeaders, e.Headers), Body: e.Body, Base64: e.IsBase64Encoded,
+func responseALB(e *events.ALBTargetGroupResponse) httpmsg.Response {
+	return httpmsg.Response{
+		Status: e.StatusCode, Headers: httpmsg.Headers(e.MultiValueHeaders, e.Headers), Body: e.Body, Base64: e.IsBase64Encoded,
 	}
 }
 
-func answerALB(e *events.ALBTargetGroupRequest, r httpResponse) events.ALBTargetGroupResponse {
-	answer := events.ALBTargetGroupResponse{
+func respondALB(e *events.ALBTargetGroupRequest, r httpmsg.Response) events.ALBTargetGroupResponse {
+	response := events.ALBTargetGroupResponse{
 		StatusCode:        r.Status,
 		StatusDescription: strconv.Itoa(r.Status) + " " + http.StatusText(r.Status),
 		Body:              r.Body, IsBase64Encoded: r.Base64,
 	}
 	if e.MultiValueHeaders != nil {
-		answer.MultiValueHeaders = r.Headers
+		response.MultiValueHeaders = r.Headers
 	} else {
-		answer.Headers = r.joined()
+		response.Headers = r.Joined()
 	}
-	return answer
+	return response
 }

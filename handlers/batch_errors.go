@@ -3,19 +3,18 @@ package handlers
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/lambda-once/once/handlers/internal/lanes"
 )
 
-// ErrNotStarted marks the errors of records that were not run, because the
-// time was short or a record before them had failed. They come back.
+// ErrNotStarted matches errors of type [*NotStartedError].
 var ErrNotStarted = errors.New("handlers: not started")
 
-// ErrNoRecords is the error of an event that has no records, or another
-// source's: the function is connected to what it was not made for.
-var ErrNoRecords = errors.New("handlers: the event has no records")
-
-// NotStartedError says that a record was not run, and why. It comes back.
+// NotStartedError reports that a record did not run, because too little time
+// was left or a record before it had failed. The source delivers it again.
 type NotStartedError struct{ reason string }
 
 func (e *NotStartedError) Error() string { return ErrNotStarted.Error() + ": " + e.reason }
@@ -24,39 +23,35 @@ func (e *NotStartedError) Error() string { return ErrNotStarted.Error() + ": " +
 func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted }
 
 var (
-	errOutOfTime  = &NotStartedError{"the time left is less than the margin, or the invocation was cancelled"}
-	errAfterOther = &NotStartedError{"a record before it failed"}
-	// errUnfinished stands until a record has ended: whatever ends the
-	// goroutine that runs it, it does not count as done.
-	errUnfinished = &UnfinishedError{}
+	errOutOfTime    = &NotStartedError{"the time left is less than the margin, or the invocation was cancelled"}
+	errAfterFailure = &NotStartedError{"a record before it failed"}
+	errUnfinished   = &UnfinishedError{}
+
+	notRun = lanes.Errors{OutOfTime: errOutOfTime, AfterFailure: errAfterFailure, Unfinished: errUnfinished}
 )
 
-// UnfinishedError says that a handler ended its goroutine, as runtime.Goexit
+// UnfinishedError reports that a handler ended its goroutine, as runtime.Goexit
 // does, and neither returned nor panicked.
 type UnfinishedError struct{}
 
 func (e *UnfinishedError) Error() string { return "handlers: the handler ended its goroutine" }
 
-// NoIDError says that a record has no id to report it by. It was not run, and
-// the invocation fails: all of its event comes back.
+// NoIDError reports that a record has no id by which its failure could be
+// reported. The record did not run, and the invocation fails: the source
+// delivers the whole event again.
 type NoIDError struct{}
 
 func (e *NoIDError) Error() string { return "handlers: the record has no id to report it by" }
 
-// UnreadableError stands for an error that panics when it is looked at, as one
-// does that is a nil pointer. Type is its Go type.
-type UnreadableError struct{ Type string }
+// ErrNoRecords matches errors of type [*NoRecordsError].
+var ErrNoRecords = errors.New("handlers: the event has no records")
 
-func (e *UnreadableError) Error() string {
-	return "handlers: an error of type " + e.Type + " that cannot be read, as a nil pointer cannot"
-}
-
-// NoRecordsError says that an event has no records, or has one of another
-// source. Connect the function to the source that its handler takes.
+// NoRecordsError reports that an event has no records, or a record of another
+// source. Connect the function to the source that its handler is made for.
 type NoRecordsError struct {
-	Source string // that the handler takes, such as "sqs"
-	// Record is the index of the record of another source, -1 if the event has
-	// no records.
+	Source string // the handler's, such as "sqs"
+	// Record is the index of the record of another source, or -1 if the event
+	// has no records.
 	Record int
 }
 
@@ -71,32 +66,32 @@ func (e *NoRecordsError) Error() string {
 // Is reports whether target is ErrNoRecords.
 func (e *NoRecordsError) Is(target error) bool { return target == ErrNoRecords }
 
-// OptionError says that a function of the options failed that was called for a
-// record that had failed: Poison or Visibility.
+// OptionError reports that a record failed, and so did the option that was
+// called for it: Poison or Visibility.
 type OptionError struct {
 	Option string
-	Err    error // of the function
-	Record error // what the record failed with
+	Err    error // of the option
+	Record error // of the record
 }
 
 func (e *OptionError) Error() string {
 	return fmt.Sprintf("%v; and the option %s failed: %v", e.Record, e.Option, e.Err)
 }
 
-// Unwrap returns the record's error and the function's.
+// Unwrap returns the record's error and the option's.
 func (e *OptionError) Unwrap() []error { return []error{e.Record, e.Err} }
 
-// ErrMargin marks errors of type [*MarginError].
+// ErrMargin matches errors of type [*MarginError].
 var ErrMargin = errors.New("handlers: the margin leaves no room")
 
-// MarginError says that no record of an event could be started: when the
+// MarginError reports that no record of an event could start: when the
 // invocation began, its handlers had less time left than the option Margin
-// keeps free. All records come back. Raise the function's timeout, which has
-// to be longer than the Margin and Config.Reserve together.
+// reserves. The source delivers all records again. Raise the function's
+// timeout, which must be longer than the Margin and Config.Reserve together.
 type MarginError struct {
 	Source string        // the event source, such as "sqs"
 	Margin time.Duration // as set, or the default
-	Left   time.Duration // until the handlers had to end; below 0 if they had to before
+	Left   time.Duration // until the handlers' deadline; negative if it had passed
 }
 
 func (e *MarginError) Error() string {
@@ -113,8 +108,8 @@ type RecordError struct {
 	Source string
 	// Index is the place of the record in the event, from 0.
 	Index int
-	// ID is what the source knows the record by, where that is no part of
-	// its content: a message id, a sequence number, a partition and offset.
+	// ID is the source's id of the record, where it is no part of the content:
+	// a message id, a sequence number, a partition and offset.
 	ID  string
 	Err error
 }
@@ -127,12 +122,12 @@ func (e *RecordError) Error() string {
 	return fmt.Sprintf("handlers: %s record %d (%s): %s", e.Source, e.Index, e.ID, cause)
 }
 
-// Unwrap gives what the record failed with.
+// Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// BatchError fails an invocation: records of it failed, and its source takes
-// no report of single ones, or they cannot be named. All records come back;
-// those that are done are not run again.
+// BatchError fails an invocation: some of its records failed, and they cannot
+// be reported one by one. The source delivers all records again. Those that
+// are done do not run again.
 type BatchError struct {
 	Failed []*RecordError
 	// Reason is why the records are not reported one by one.
@@ -155,7 +150,7 @@ func (e *BatchError) Error() string {
 	return text.String()
 }
 
-// Unwrap gives the failed records' errors.
+// Unwrap returns the errors of the failed records.
 func (e *BatchError) Unwrap() []error {
 	errs := make([]error, len(e.Failed))
 	for i, failed := range e.Failed {
@@ -173,8 +168,38 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Unwrap gives the value, if it is an error.
+// Unwrap returns the value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
+	return err
+}
+
+// UnreadableError replaces an error whose Error method panics, as that of a nil
+// pointer may. Type is its Go type.
+type UnreadableError struct{ Type string }
+
+func (e *UnreadableError) Error() string {
+	return "handlers: an error of type " + e.Type + " panics when it is read, as a nil pointer does"
+}
+
+// guarded returns a panic of call as an error.
+func guarded(call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{Value: p, Stack: debug.Stack()}
+		}
+	}()
+	return call()
+}
+
+// readable replaces an error that panics when it is read, as a typed nil does:
+// everybody who receives it would panic too.
+func readable(err error) error {
+	if err == nil {
+		return nil
+	}
+	if guarded(func() error { _ = errors.Is(err, errUnfinished); _ = err.Error(); return nil }) != nil {
+		return &UnreadableError{Type: fmt.Sprintf("%T", err)}
+	}
 	return err
 }

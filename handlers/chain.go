@@ -2,43 +2,122 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
+	"github.com/lambda-once/once/handlers/internal/digest"
+	"github.com/lambda-once/once/handlers/internal/httpkey"
+	"github.com/lambda-once/once/handlers/internal/member"
 	"github.com/lambda-once/once/idempotent"
 )
 
 // ChainAttribute is the name under which an [idempotent.ChainKey] travels: as
 // a message attribute of SQS and SNS, a header of Kafka and RabbitMQ, a
-// property of ActiveMQ, and a member of an EventBridge event's detail. It has
-// no '-', which the names of JMS properties cannot have.
+// property of ActiveMQ, and a member of an EventBridge event's detail. It
+// contains no '-', which names of JMS properties must not contain.
 const ChainAttribute = "once_key"
 
-// ChainHeader is its name in HTTP, where '_' is often dropped.
+// ChainHeader is the name in HTTP, where some servers drop names with '_'.
 const ChainHeader = "Once-Key"
 
-// ChainAttributes gives the attributes of a message that a handler sends,
-// with the [idempotent.ChainKey] of that name: one name for each message. On
-// the other side [SQS] and the like take it for the message's key, so that
-// one that is sent twice has its effects once.
+// ChainAttributes returns the attributes of a message that a handler sends,
+// with the [idempotent.ChainKey] of that name. Use one name for each message.
+// [SQS] and other handlers take it for the message's key, so that a message
+// that is sent twice has its effects once.
 func ChainAttributes(ctx context.Context, name string) map[string]string {
 	return map[string]string{ChainAttribute: idempotent.ChainKey(ctx, name)}
 }
 
-// SetChainHeaders gives a request that a handler sends the
-// [idempotent.ChainKey] of that name, in place of what the two headers had:
-// Idempotency-Key, by which any API protects it, and Once-Key, by which one
-// with [HTTPOptions].ContinueChains goes on with the chain. A key that has
-// characters that headers do not carry safely, or more than the 255 bytes that
-// servers take, is replaced by its digest.
+// SetChainHeaders sets the headers of a request that a handler sends to the
+// [idempotent.ChainKey] of that name: Idempotency-Key, by which any API
+// protects the request, and Once-Key, by which an API with
+// [HTTPOptions].ContinueChains continues the chain. A key with characters that
+// headers do not carry safely, or with more than the 255 bytes that servers
+// accept, is replaced by its digest.
 func SetChainHeaders(ctx context.Context, h http.Header, name string) {
 	key := idempotent.ChainKey(ctx, name)
-	if strings.ContainsFunc(key, notBare) || len(key) > safeKeyBytes {
-		key = digestOf(key)
+	if !httpkey.Bare(key) || len(key) > safeKeyBytes {
+		key = digest.Of(key)
 	}
-	h.Set("Idempotency-Key", `"`+key+`"`) // a string of RFC 8941, as the draft has it
+	h.Set("Idempotency-Key", `"`+key+`"`) // a String of RFC 8941, as in the draft
 	h.Set(ChainHeader, key)
 }
 
 // safeKeyBytes is the default of HTTPOptions.MaxKeyBytes, and Stripe's.
 const safeKeyBytes = 255
+
+// ChainDetail adds the [idempotent.ChainKey] of that name to the detail of an
+// event that a handler puts on a bus. See [DetailWithChain].
+func ChainDetail(ctx context.Context, name string, detail []byte) ([]byte, error) {
+	return DetailWithChain(detail, idempotent.ChainKey(ctx, name))
+}
+
+// ErrDetail matches errors of type [*DetailError].
+var ErrDetail = errors.New("handlers: the detail cannot carry a chain key")
+
+// DetailError reports that the detail of an event cannot carry a chain key. It
+// quotes nothing of the detail.
+type DetailError struct{ reason string }
+
+func (e *DetailError) Error() string { return ErrDetail.Error() + ": " + e.reason }
+
+// Is reports whether target is ErrDetail.
+func (e *DetailError) Is(target error) bool { return target == ErrDetail }
+
+// DetailWithChain adds a chain key to the detail of an event, as its last
+// member [ChainAttribute]. Everything else stays as it is, byte for byte. A
+// detail that already contains this key is returned unchanged. DetailWithChain
+// returns a [*DetailError] if the detail contains another key or is not a JSON
+// object, or if key is empty.
+func DetailWithChain(detail []byte, key string) ([]byte, error) {
+	if key == "" {
+		return nil, &DetailError{"the key is empty"}
+	}
+	added, problem := member.Add(detail, ChainAttribute, key)
+	if problem != member.OK {
+		return nil, &DetailError{detailReasons[problem]}
+	}
+	return added, nil
+}
+
+var detailReasons = map[member.Problem]string{
+	member.NotObject: "it is not a JSON object",
+	member.NotText:   "its member " + ChainAttribute + " is not a text, or occurs twice",
+	member.Different: "its member " + ChainAttribute + " is another key",
+}
+
+// eventChain returns the chain key in the detail of an event. A detail that is
+// no object, as the input of a schedule may be, contains none.
+func eventChain(detail []byte) (string, error) {
+	key, _, problem := member.Find(detail, ChainAttribute)
+	if problem == member.NotText {
+		return "", &ShapeError{detailReasons[problem]}
+	}
+	return key, nil
+}
+
+// chainID returns the key of a message that carries a chain key. It has no
+// scope: a message that is sent twice may arrive by two routes.
+//
+// Bodies are compared. Otherwise a handler that sends several messages under
+// one name, as in a loop, would lose all but the first without a trace.
+func chainID(chain string, text []byte) idempotent.Key {
+	kind, body := digest.Body(text, digest.LooksLikeJSON(text))
+	return idempotent.Key{ID: chain, Fingerprint: digest.Of(kind, body)}
+}
+
+// chain returns the chain key in the headers of a trusted client, or "". A
+// header that cannot be read is refused: the handler would begin a chain of its
+// own, and a repetition might not.
+func (o *HTTPOptions) chain(headers http.Header) (string, error) {
+	values := headers[ChainHeader]
+	if !o.ContinueChains || len(values) == 0 {
+		return "", nil
+	}
+	chain := strings.Trim(values[0], " \t")
+	if len(values) > 1 || chain == "" || len(chain) > httpkey.Longest || !httpkey.Bare(chain) {
+		return "", unreadable("the header "+ChainHeader+" is not one chain key", nil)
+	}
+	return chain, nil
+}

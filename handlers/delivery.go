@@ -2,40 +2,44 @@ package handlers
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/lambda-once/once/idempotent"
 )
 
-// Delivery is one record of an event: the source's own, and its decoded body.
+// Delivery is one record of an event: the source's own record, and its decoded
+// body.
 //
-// The body is JSON, decoded into T with encoding/json. Where T is string or
-// []byte it is the text as it came, and where it is json.RawMessage the JSON
-// text. A body of null is refused, as it would leave the zero value, unless T
-// is a pointer. A T that implements json.Unmarshaler decodes itself: [FromSNS],
-// [FromEventBridge] and [FromS3] do so for what is wrapped in another message.
+// The body is JSON, decoded into T with encoding/json. If T is string or
+// []byte, the body is the text itself; if T is json.RawMessage, it is the JSON
+// text. A body of null would leave the zero value, so it is refused unless T is
+// a pointer. A T that implements json.Unmarshaler decodes itself, as [FromSNS],
+// [FromEventBridge] and [FromS3] do for an event inside another message.
 //
 // Make keys and payloads of the Body. Much of the Source differs between two
-// deliveries of one record. To an idempotent.Path the two are source and body,
+// deliveries of one record. In an keypath.Path the two are source and body,
 // as in "body.orderId".
 type Delivery[E, T any] struct {
 	Source E `json:"source"`
 	Body   T `json:"body"`
-	// Chain is the [idempotent.ChainKey] that the sender gave the message, ""
-	// if none. The keys that the handler derives continue it in any case.
+	// Chain is the [idempotent.ChainKey] that the sender set, or "". The keys
+	// that the handler derives continue it in any case.
 	Chain string `json:"chain,omitempty"`
 }
 
-// ErrDecode marks errors of type [*DecodeError].
+// ErrDecode matches errors of type [*DecodeError].
 var ErrDecode = errors.New("handlers: body does not decode")
 
-// DecodeError says that the body of a record is not what the handler takes.
-// Nothing was run, and no retry can help. Its text never quotes the body; that
-// of Err may.
+// DecodeError reports that the body of a record is not what the handler takes.
+// The handler did not run, and no retry can succeed. The text of a DecodeError
+// never quotes the body; that of Err may.
 type DecodeError struct {
-	Type string // what the body should have been
+	Type string // what the body should be
 	Err  error
 }
 
@@ -47,11 +51,11 @@ func (e *DecodeError) Error() string {
 	var mismatch *json.UnmarshalTypeError
 	switch {
 	case errors.As(e.Err, &inner):
-		text += ", as what it holds: " + strings.TrimPrefix(inner.Error(), "handlers: ")
+		text += ": inside it, " + strings.TrimPrefix(inner.Error(), "handlers: ")
 	case errors.As(e.Err, &shape):
 		text += ": " + shape.Error()
 	case errors.As(e.Err, &syntax):
-		text += fmt.Sprintf(": it is not JSON from byte %d on", syntax.Offset)
+		text += fmt.Sprintf(": invalid JSON at byte %d", syntax.Offset)
 	case errors.As(e.Err, &mismatch):
 		text += fmt.Sprintf(": the JSON value that ends at byte %d is of another type", mismatch.Offset)
 	}
@@ -61,41 +65,66 @@ func (e *DecodeError) Error() string {
 // Is reports whether target is ErrDecode.
 func (e *DecodeError) Is(target error) bool { return target == ErrDecode }
 
-// Unwrap gives the decoder's error.
+// Unwrap returns the decoder's error.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// ShapeError says that a text is JSON, and not of the shape that it should
-// have. It quotes nothing of the text. It is the cause of a [*DecodeError], or
-// what UnmarshalJSON of a type of this package returns.
+// ShapeError reports that a text is JSON, but not of the expected shape. It
+// quotes nothing of the text. It is the cause of a [*DecodeError], or the error
+// of UnmarshalJSON of a type of this package.
 type ShapeError struct{ reason string }
 
 func (e *ShapeError) Error() string { return e.reason }
 
-var errNull = &ShapeError{"null is no value of it"}
+// readRecord decodes the body of a record. outer is what the record itself
+// says: its id, by which it is reported, and its chain key. The record's key is
+// the innermost id.
+func readRecord[T, E any](source E, text []byte, outer message) record[Delivery[E, T]] {
+	body, inner, err := decodeBody[T](text)
+	outer.text = text
+	m := inner.within(outer)
+	return record[Delivery[E, T]]{
+		id: outer.id, delivery: Delivery[E, T]{source, body, m.chain},
+		key: idempotent.Key{ID: m.id}, chain: m.chain, text: m.text, skip: m.skip, err: err,
+	}
+}
 
-func decodeBody[T any](text []byte) (body T, inner inner, err error) {
+// readBase64 is readRecord for a body in base64.
+func readBase64[T, E any](source E, data string, outer message) record[Delivery[E, T]] {
+	text, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return record[Delivery[E, T]]{
+			id: outer.id, delivery: Delivery[E, T]{Source: source, Chain: outer.chain},
+			chain: outer.chain, err: &DecodeError{Type: "base64", Err: err},
+		}
+	}
+	return readRecord[T](source, text, outer)
+}
+
+var errNull = &ShapeError{"it is null"}
+
+func decodeBody[T any](text []byte) (body T, inner message, err error) {
 	switch into := any(&body).(type) {
 	case *string:
 		*into = string(text)
 		return body, inner, nil
 	case *[]byte:
-		*into = bytes.Clone(text) // the handler may change it, and not the source
+		*into = bytes.Clone(text) // the handler may change it, but not the source
 		return body, inner, nil
 	}
 	var none T
 	t := reflect.TypeFor[T]()
-	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) && (t.Kind() != reflect.Pointer || t.Implements(reflect.TypeFor[wrapper]())) {
+	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) && (t.Kind() != reflect.Pointer || t.Implements(reflect.TypeFor[envelope]())) {
 		return none, inner, &DecodeError{Type: t.String(), Err: errNull}
 	}
 	if err := refuseEnvelope(t, text); err != nil {
 		return none, inner, err
 	}
-	// A decoder of T's own may panic, which says nothing of the body.
+	// T's own decoder may panic, which says nothing about the body.
 	err = guarded(func() error {
 		if err := json.Unmarshal(text, &body); err != nil {
 			return &DecodeError{Type: t.String(), Err: err}
 		}
-		inner = within(&body)
+		inner = messageIn(&body)
 		return nil
 	})
 	if err != nil {
@@ -104,7 +133,7 @@ func decodeBody[T any](text []byte) (body T, inner inner, err error) {
 	return body, inner, nil
 }
 
-// isText reports whether T takes a body as it came.
+// isText reports whether T is the text of a body itself.
 func isText[T any]() bool {
 	switch any(*new(T)).(type) {
 	case string, []byte:

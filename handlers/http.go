@@ -8,28 +8,29 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lambda-once/once/handlers/internal/httpmsg"
+	"github.com/lambda-once/once/handlers/internal/problem"
 	"github.com/lambda-once/once/idempotent"
 )
 
-// httpGuard is the one implementation of the rules. The adapters translate
-// requests and answers, and decide nothing.
+// httpGuard is the one implementation of the rules. The adapters convert
+// requests and responses, and decide nothing.
 type httpGuard struct {
 	options HTTPOptions
 	// optional are the methods whose requests are protected if they have a key.
 	optional []string
 	scope    Scope
-	call     func(context.Context, *httpExchange) (httpResponse, error)
-	// keepsSteps warns of the first stored error that leaves a saga as it is.
-	keepsSteps sync.Once
+	call     func(context.Context, *httpExchange) (httpmsg.Response, error)
+	// warnSteps logs the first stored error that leaves a saga's steps.
+	warnSteps sync.Once
 }
 
 // httpExchange is one request on its way through the core.
 type httpExchange struct {
 	key    idempotent.Key
 	keyErr error
-	run    func(context.Context) (httpResponse, error)
-	// Of the last run: what it returned, and what was made of that if it has
-	// a status.
+	run    func(context.Context) (httpmsg.Response, error)
+	// Of the last run: what it returned, and its status if it has one.
 	failed error
 	status *StatusError
 }
@@ -47,18 +48,18 @@ func newHTTPGuard(adapter string, source httpSource, x *idempotent.Executor, sco
 	return g
 }
 
-// httpAnswer is what the client gets: what the handler has just answered, in
-// full and in its own form, or a response.
-type httpAnswer struct {
+// httpResult is what the client receives: the handler's own response, whole and
+// in its own form, or response.
+type httpResult struct {
 	native   bool
-	response httpResponse
+	response httpmsg.Response
 }
 
-// serve answers a request with a protected method. An error is the handler's,
-// or the scope's, or a stored one.
-func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.Context) (httpResponse, error)) (httpAnswer, error) {
+// serve handles a request with a protected method. An error is the handler's,
+// the scope's, or a stored one.
+func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.Context) (httpmsg.Response, error)) (httpResult, error) {
 	e := &httpExchange{run: run}
-	chain, err := g.options.chain(r.caller.Headers)
+	chain, err := g.options.chain(r.Headers)
 	if err != nil && r.err == nil {
 		r.err = err
 	}
@@ -66,64 +67,66 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 		ctx = idempotent.WithChain(ctx, chain)
 	}
 	e.key, e.keyErr = g.key(ctx, r)
-	var of *functionError // of the scope, or of the option Key
-	if errors.As(e.keyErr, &of) {
-		e.keyErr = of.err
+	var user *functionError // of the scope, or of the option Key
+	if errors.As(e.keyErr, &user) {
+		e.keyErr = user.err
 	}
 	ctx, event := idempotent.WithEvent(ctx)
 	response, err := g.call(ctx, e)
 	if err == nil {
 		switch event.Outcome {
 		case idempotent.OutcomeExecuted, idempotent.OutcomeTakeover, idempotent.OutcomeBypassed:
-			return httpAnswer{native: true}, nil
+			return httpResult{native: true}, nil
 		}
-		// Stored by another call: also where this one ran, and lost its lease.
-		if response.isAnswer() {
-			return httpAnswer{response: response.restored().marked(g.options.ReplayHeader)}, nil
+		// Another call has stored it, even if this one ran and lost its lease.
+		if response.Valid() {
+			return httpResult{response: response.Restored().Replayed(g.options.ReplayHeader)}, nil
 		}
-		err = &idempotent.ResultUnavailableError{KeyHash: event.KeyHash, Reason: "what is stored is not the answer to an HTTP request"}
+		err = &idempotent.ResultUnavailableError{KeyHash: event.KeyHash, Reason: "the stored result is not an HTTP response"}
 	}
-	if of != nil { // nothing was run
+	if user != nil { // nothing has run
 		if status, ok := statusOf(err); ok {
-			return httpAnswer{response: status.response()}, nil
+			return httpResult{response: status.response()}, nil
 		}
-		return httpAnswer{}, err
+		return httpResult{}, err
 	}
+	return g.failure(e, event, err)
+}
+
+// failure returns what the client receives for the error of a call.
+func (g *httpGuard) failure(e *httpExchange, event *idempotent.Event, err error) (httpResult, error) {
 	switch own := err.(type) {
 	case *UnstoredError:
-		if e.failed == nil { // and not an error of the handler, which has no answer
-			return httpAnswer{native: true}, nil
+		if e.failed == nil { // else it is an error of the handler, without a response
+			return httpResult{native: true}, nil
 		}
 	case *StatusError:
 		if own == e.status {
-			return httpAnswer{response: own.response()}, nil
+			return httpResult{response: own.response()}, nil
 		}
 	case *idempotent.TimedOutError:
-		// It stands for a status that wraps the end of the context.
+		// It replaces a status that wraps the end of the context.
 		if e.status != nil && own.Err == error(e.status) {
-			return httpAnswer{response: e.status.response()}, nil
+			return httpResult{response: e.status.response()}, nil
 		}
 	case *idempotent.ReplayedError:
 		if status, ok := storedStatus(own); ok {
-			return httpAnswer{response: g.again(status.response(), event)}, nil
+			response := status.response()
+			// OutcomeFailed: this call is the first to return it, after it has
+			// finished the undoing of an earlier one.
+			if event.Outcome != idempotent.OutcomeFailed {
+				response = response.Replayed(g.options.ReplayHeader)
+			}
+			return httpResult{response: response}, nil
 		}
 	}
-	if p, ok := g.options.problem(err); ok && !e.fromHandler(event, err) {
-		return httpAnswer{response: p.response(g.options.Documentation)}, nil
+	if p, ok := problem.Of(err, g.options.keyHeader()); ok && !e.fromHandler(event, err) {
+		return httpResult{response: p.Response(g.options.Documentation)}, nil
 	}
-	return httpAnswer{}, err
+	return httpResult{}, err
 }
 
-// again marks a stored answer, unless this call is the first to return it: then
-// it has finished the undoing of an earlier one.
-func (g *httpGuard) again(r httpResponse, event *idempotent.Event) httpResponse {
-	if event.Outcome == idempotent.OutcomeFailed {
-		return r
-	}
-	return r.marked(g.options.ReplayHeader)
-}
-
-// protection is what a method asks for.
+// protection is what a method requires.
 type protection uint8
 
 const (
@@ -132,8 +135,8 @@ const (
 	needsKey
 )
 
-// protects does not go by the case: a handler that does not look at the method
-// takes "Post" too.
+// protects ignores case: a handler that does not look at the method accepts
+// "Post" too.
 func (g *httpGuard) protects(method string) protection {
 	switch method = strings.ToUpper(method); {
 	case slices.Contains(g.options.Methods, method):
@@ -144,8 +147,8 @@ func (g *httpGuard) protects(method string) protection {
 	return unprotected
 }
 
-// key makes the key of a request. What it is made of is checked first: it
-// needs no look at the caller.
+// key returns the key of a request. It checks the key before the caller, which
+// may take a function of the user's.
 func (g *httpGuard) key(ctx context.Context, r *httpRequest) (idempotent.Key, error) {
 	key, err := g.options.keyOf(r)
 	if err != nil && !errors.Is(err, idempotent.ErrMissingKey) {
@@ -161,35 +164,35 @@ func (g *httpGuard) key(ctx context.Context, r *httpRequest) (idempotent.Key, er
 		return idempotent.Key{}, err
 	}
 	if key.Payload == nil && key.Fingerprint == "" {
-		key.Fingerprint = r.fingerprint()
+		key.Fingerprint = r.Fingerprint()
 	}
 	return key, nil
 }
 
-// run calls the handler, and says what becomes of its answer. A call without a
-// claim may run it a second time, under one: nothing of the first run counts.
-func (g *httpGuard) run(ctx context.Context, e *httpExchange) (httpResponse, error) {
+// run calls the handler and decides whether its response is stored. An
+// optimistic call may run it a second time, under a claim: nothing of the first
+// run counts.
+func (g *httpGuard) run(ctx context.Context, e *httpExchange) (httpmsg.Response, error) {
 	e.failed, e.status = nil, nil
 	response, err := e.run(ctx)
 	switch {
 	case err != nil:
 		e.failed = err
-		return httpResponse{}, g.classified(e, err)
-	case response.done || g.stores(response.Status):
-		if !response.done {
+		return httpmsg.Response{}, g.classify(e, err)
+	case response.Final || g.stores(response.Status):
+		if !response.Final {
 			g.warn(ctx, response.Status)
 		}
-		return response.kept(g.options.StoreHeaders), nil
-	case refusesUndone(response.Status):
-		return httpResponse{}, idempotent.Retryable(&UnstoredError{response.Status})
+		return response.Stored(g.options.StoreHeaders), nil
+	case refusesRequest(response.Status):
+		return httpmsg.Response{}, idempotent.Retryable(&UnstoredError{response.Status})
 	default:
-		return httpResponse{}, &UnstoredError{response.Status}
+		return httpmsg.Response{}, &UnstoredError{response.Status}
 	}
 }
 
-// classified marks an error that has a status as an answer with that status
-// would be treated.
-func (g *httpGuard) classified(e *httpExchange, err error) error {
+// classify classifies an error with a status as a response with that status.
+func (g *httpGuard) classify(e *httpExchange, err error) error {
 	status, ok := statusOf(err)
 	if !ok {
 		return err
@@ -198,14 +201,14 @@ func (g *httpGuard) classified(e *httpExchange, err error) error {
 	switch {
 	case g.stores(status.status()):
 		return idempotent.Permanent(status)
-	case refusesUndone(status.status()):
+	case refusesRequest(status.status()):
 		return idempotent.Retryable(status)
 	}
 	return status
 }
 
-// warn tells once of an error that is stored as a success: nothing of its saga
-// is undone.
+// warn logs once that an error is stored as a success: the finished steps of its
+// saga are not undone.
 func (g *httpGuard) warn(ctx context.Context, status int) {
 	if status < 400 {
 		return
@@ -214,25 +217,25 @@ func (g *httpGuard) warn(ctx context.Context, status int) {
 	if steps == 0 {
 		return
 	}
-	g.keepsSteps.Do(func() {
+	g.warnSteps.Do(func() {
 		claim, _ := idempotent.FromContext(ctx)
 		slog.Default().LogAttrs(ctx, slog.LevelWarn,
-			"an answer with an error status is stored, and the finished saga steps of its request are kept; to have them undone, return a handlers.StatusError or call handlers.Fail",
+			"a response with an error status is stored, and the finished saga steps of its request are not undone; to undo them, return a handlers.StatusError or call handlers.Fail",
 			slog.String("operation", claim.Operation), slog.String("key_hash", claim.KeyHash),
 			slog.Int("status", status), slog.Int("saga_steps", steps))
 	})
 }
 
-// stores asks the option. A panic of it comes after the work, which is not to be
-// done again for that.
+// stores calls the option Store. If it panics, the response is stored: the work
+// is done, and must not run again.
 func (g *httpGuard) stores(status int) (stored bool) {
 	stored = true
 	_ = guarded(func() error { stored = g.options.Store(status); return nil })
 	return stored
 }
 
-// fromHandler tells an error that the handler has returned, which may be one
-// of the core's from a call of its own, from what the core says of this call.
+// fromHandler reports whether the handler returned err, which may be the core's
+// error of another call, and not the core for this call.
 func (e *httpExchange) fromHandler(event *idempotent.Event, err error) bool {
 	if e.failed == nil || event.Outcome == idempotent.OutcomeLeaseLost {
 		return false
@@ -247,8 +250,7 @@ func (e *httpExchange) fromHandler(event *idempotent.Event, err error) bool {
 	return true
 }
 
-// returned reports whether an error is, or is within, what the handler has
-// returned.
+// returned reports whether the handler's error is err or wraps it.
 func (e *httpExchange) returned(err error) (is bool) {
 	_ = guarded(func() error { is = errors.Is(e.failed, err); return nil }) // a typed nil panics
 	return is

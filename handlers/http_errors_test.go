@@ -259,7 +259,7 @@ func TestHTTPObserved(t *testing.T) {
 		s := newSite(t, d, x, nil, func(context.Context, int, string) (httpReply, error) { return httpReply{status: 503}, nil })
 		s.get(keyed("a secret key"))
 		s.get(keyed("secret"))
-		if len(seen) != 2 || !strings.HasPrefix(seen[0], "failed: idempotent: invalid key") || !strings.HasPrefix(seen[1], "released: handlers: an answer with the status 503") {
+		if len(seen) != 2 || !strings.HasPrefix(seen[0], "failed: idempotent: invalid key") || !strings.HasPrefix(seen[1], "released: handlers: a response with the status 503") {
 			t.Errorf("observed %q", seen)
 		}
 		if leaks(strings.Join(seen, " "), "secret", "amount") {

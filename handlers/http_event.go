@@ -2,18 +2,22 @@ package handlers
 
 import (
 	"context"
+	"log/slog"
+	"net/http"
 
+	"github.com/lambda-once/once/handlers/internal/httpmsg"
+	"github.com/lambda-once/once/handlers/internal/problem"
 	"github.com/lambda-once/once/idempotent"
 )
 
-// httpEvents translates one kind of event.
+// httpEvents converts one kind of event.
 type httpEvents[Req, Resp any] struct {
 	name     string
 	source   httpSource
 	method   func(*Req) string
 	request  func(*Req) *httpRequest
-	response func(*Resp) httpResponse
-	answer   func(*Req, httpResponse) Resp
+	response func(*Resp) httpmsg.Response
+	respond  func(*Req, httpmsg.Response) Resp
 }
 
 func (t httpEvents[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn func(context.Context, Req) (Resp, error), o *HTTPOptions) func(context.Context, Req) (Resp, error) {
@@ -30,33 +34,33 @@ func (t httpEvents[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn f
 			return t.pass(ctx, fn, &event)
 		}
 		r := t.request(&event)
-		r.method = method
+		r.Method = method
 		if needs == ifKeyed && !g.options.keyed(r) {
 			return t.pass(ctx, fn, &event)
 		}
 		if method == "" {
-			r.err = unreadable("the event has no HTTP method, as it is not of the kind that this function takes", nil)
+			r.err = unreadable("the event has no HTTP method, so it is not of the kind that this function takes", nil)
 		}
 		var native, none Resp
-		answer, err := g.serve(ctx, r, func(ctx context.Context) (httpResponse, error) {
+		result, err := g.serve(ctx, r, func(ctx context.Context) (httpmsg.Response, error) {
 			var err error
 			if native, err = fn(ctx, event); err != nil {
-				return httpResponse{}, named(err)
+				return httpmsg.Response{}, named(err)
 			}
 			response := t.response(&native)
-			if !response.isAnswer() {
+			if !response.Valid() {
 				response = g.withoutStatus(ctx, t.name, response.Status)
-				native = t.answer(&event, response)
+				native = t.respond(&event, response)
 			}
 			return response, nil
 		})
 		switch {
 		case err != nil:
 			return none, reported(err)
-		case answer.native:
+		case result.native:
 			return native, nil
 		default:
-			return t.answer(&event, answer.response), nil
+			return t.respond(&event, result.response), nil
 		}
 	}
 }
@@ -65,7 +69,30 @@ func (t httpEvents[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn f
 func (t httpEvents[Req, Resp]) pass(ctx context.Context, fn func(context.Context, Req) (Resp, error), event *Req) (Resp, error) {
 	response, err := fn(idempotent.Unprotected(ctx), *event)
 	if status, ok := statusOf(err); ok {
-		return t.answer(event, status.response()), nil
+		return t.respond(event, status.response()), nil
 	}
 	return response, err
+}
+
+// withoutStatus replaces a response whose StatusCode was forgotten, or is none
+// that a response can have. The work is done, so the replacement is stored
+// whatever the option Store says, and all clients receive it.
+func (g *httpGuard) withoutStatus(ctx context.Context, adapter string, status int) httpmsg.Response {
+	claim, _ := idempotent.FromContext(ctx)
+	slog.Default().LogAttrs(ctx, slog.LevelError, "the handler's response has no HTTP status from 200 to 599: set its StatusCode; the request was carried out, and its clients receive a 500",
+		slog.String("handler", adapter), slog.String("operation", claim.Operation), slog.String("key_hash", claim.KeyHash), slog.Int("status", status))
+	response := problem.NoStatus(status).Response(g.options.Documentation)
+	response.Final = true
+	return response
+}
+
+// eventRequest returns the request in an event.
+func eventRequest(caller Caller, path string, query []httpmsg.Parameter, headers http.Header, body string, encoded bool) *httpRequest {
+	r := &httpRequest{Request: httpmsg.Request{Path: path, Query: query, Headers: headers}, caller: caller}
+	r.caller.Headers = headers
+	var err error
+	if r.Body, err = httpmsg.Body(body, encoded); err != nil {
+		r.err = unreadable("the body is not base64", err)
+	}
+	return r
 }

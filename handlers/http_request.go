@@ -1,111 +1,157 @@
 package handlers
 
 import (
-	"encoding/base64"
-	"maps"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/lambda-once/once/handlers/internal/httpkey"
+	"github.com/lambda-once/once/handlers/internal/httpmsg"
 	"github.com/lambda-once/once/idempotent"
 )
 
-// httpRequest is what the rules need of a request, whatever brought it.
+// HTTPRequest is the request that [HTTPOptions].Key receives. The function must
+// not change what it contains.
+//
+// In an keypath.Path it has the members method, path, query, headers and
+// body, as in "body.id" and "headers.\"X-Event-Id\"[0]". The body is a JSON
+// value, a string if it is text but not JSON, or null.
+type HTTPRequest struct {
+	Method  string
+	Path    string              // as it was sent
+	Query   map[string][]string // without escapes
+	Headers http.Header         // of the client, who may send anything
+	Body    []byte
+}
+
+// MarshalJSON returns the form to which an keypath.Path applies.
+func (r HTTPRequest) MarshalJSON() ([]byte, error) {
+	var body any
+	switch {
+	case json.Valid(r.Body):
+		body = json.RawMessage(r.Body)
+	case utf8.Valid(r.Body) && len(r.Body) > 0:
+		body = string(r.Body)
+	}
+	return json.Marshal(struct {
+		Method  string              `json:"method"`
+		Path    string              `json:"path"`
+		Query   map[string][]string `json:"query"`
+		Headers http.Header         `json:"headers"`
+		Body    any                 `json:"body"`
+	}{r.Method, r.Path, r.Query, r.Headers, body})
+}
+
+// HeaderKey returns a function for [HTTPOptions].Key that uses a header such as
+// X-GitHub-Delivery as the key, verbatim. It refuses a request with two such
+// headers. Name a header in the form of an Idempotency-Key in HTTPOptions.Header
+// instead.
+func HeaderKey(name string) func(HTTPRequest) (idempotent.Key, error) {
+	if !httpkey.IsFieldName(name) {
+		panic(fmt.Sprintf("handlers: HeaderKey: %q is not a field name", name))
+	}
+	name = http.CanonicalHeaderKey(name)
+	return func(r HTTPRequest) (idempotent.Key, error) {
+		values := r.Headers[name]
+		if len(values) > 1 {
+			return idempotent.Key{}, httpkey.Invalid("is given more than once")
+		}
+		if len(values) == 0 || strings.Trim(values[0], " \t") == "" {
+			return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id"}
+		}
+		return idempotent.Key{ID: strings.Trim(values[0], " \t")}, nil
+	}
+}
+
+// ErrKeyField matches errors of type [*KeyFieldError].
+var ErrKeyField = errors.New("handlers: HTTPOptions.Key has set Key.Scope or Key.Record")
+
+// KeyFieldError reports that an [HTTPOptions].Key function has set a field of
+// the key that it must not set. The handler did not run. The owner of a key is
+// the Scope of the adapter.
+type KeyFieldError struct{ Field string } // "Scope" or "Record"
+
+func (e *KeyFieldError) Error() string {
+	return "handlers: HTTPOptions.Key has set Key." + e.Field + "; name the owner of a key with the Scope of the adapter"
+}
+
+// Is reports whether target is ErrKeyField.
+func (e *KeyFieldError) Is(target error) bool { return target == ErrKeyField }
+
+// httpRequest is a request that is being served.
 type httpRequest struct {
-	method string
-	path   string // as it was sent
-	query  []httpParameter
-	body   []byte
+	httpmsg.Request
 	caller Caller
 	native *http.Request // of Middleware alone
-	// err says why the request cannot be read. It is answered like any other
-	// refusal, so that it is observed.
+	// err is why the request cannot be read. It is treated like any other
+	// refusal, so that observers receive it.
+	err   error
+	found *foundKey // by keyOf
+}
+
+type foundKey struct {
+	key idempotent.Key
 	err error
-	// found is what keyOf has found.
-	found *foundKey
-}
-
-// httpParameter is one of a query, with its escapes resolved by unescaped.
-type httpParameter struct{ name, value string }
-
-// unescaped resolves escapes, and takes text without valid ones as it is. The
-// first byte tells the two apart: %zz is not what %25zz says.
-func unescaped(text string, unescape func(string) (string, error)) string {
-	if plain, err := unescape(text); err == nil {
-		return "=" + plain
-	}
-	return "%" + text
-}
-
-// verbatim is for text that its sender has unescaped.
-func verbatim(text string) (string, error) { return text, nil }
-
-// rawQuery does not use url.ParseQuery, which drops what it cannot decode: two
-// requests that differ in it would be one.
-func rawQuery(text string) (query []httpParameter) {
-	for pair := range strings.SplitSeq(text, "&") {
-		if pair != "" {
-			name, value, _ := strings.Cut(pair, "=")
-			query = append(query, httpParameter{unescaped(name, url.QueryUnescape), unescaped(value, url.QueryUnescape)})
-		}
-	}
-	return query
-}
-
-// mapQuery is for events that hold a query as maps, of which multi has all
-// values where there is one. Names are taken in order: two that are one when
-// unescaped would otherwise make another fingerprint each time.
-func mapQuery(multi map[string][]string, single map[string]string, unescape func(string) (string, error)) (query []httpParameter) {
-	add := func(name, value string) {
-		query = append(query, httpParameter{unescaped(name, unescape), unescaped(value, unescape)})
-	}
-	for _, name := range slices.Sorted(maps.Keys(multi)) {
-		for _, value := range multi[name] {
-			add(name, value)
-		}
-	}
-	if multi == nil {
-		for _, name := range slices.Sorted(maps.Keys(single)) {
-			add(name, single[name])
-		}
-	}
-	return query
-}
-
-// eventHeaders joins the two maps of an event. A name that multi has is taken
-// from there alone: single then repeats its last value. Two spellings of one
-// name within a map are two values.
-func eventHeaders(multi map[string][]string, single map[string]string) http.Header {
-	joined := make(http.Header, max(len(multi), len(single)))
-	for name, values := range multi {
-		name = http.CanonicalHeaderKey(name)
-		joined[name] = append(joined[name], values...)
-	}
-	taken := make(map[string]bool, len(joined))
-	for name, values := range joined {
-		taken[name] = len(values) > 0
-	}
-	for name, value := range single {
-		if name = http.CanonicalHeaderKey(name); !taken[name] {
-			joined[name] = append(joined[name], value)
-		}
-	}
-	return joined
-}
-
-// setBody takes the body of an event.
-func (r *httpRequest) setBody(text string, encoded bool) {
-	r.body = []byte(text)
-	if encoded {
-		body, err := base64.StdEncoding.DecodeString(text)
-		if err != nil {
-			r.err = unreadable("the body is not base64", err)
-		}
-		r.body = body
-	}
 }
 
 func unreadable(reason string, err error) error {
 	return &idempotent.InvalidPayloadError{Offset: -1, Reason: reason, Err: err}
 }
+
+// keyOf returns the key of a request, without its scope and, in most cases, its
+// fingerprint. It reads the key once.
+func (o *HTTPOptions) keyOf(r *httpRequest) (idempotent.Key, error) {
+	if r.found == nil {
+		r.found = &foundKey{}
+		if o.Key == nil {
+			r.found.key.ID, r.found.err = o.keyRules().Parse(r.Headers[o.Header])
+		} else {
+			r.found.key, r.found.err = o.keyByFunction(r)
+		}
+	}
+	return r.found.key, r.found.err
+}
+
+func (o *HTTPOptions) keyRules() httpkey.Rules {
+	return httpkey.Rules{MaxBytes: o.MaxKeyBytes, Valid: o.ValidKey}
+}
+
+// keyed reports whether a request has a key, valid or not.
+func (o *HTTPOptions) keyed(r *httpRequest) bool {
+	_, err := o.keyOf(r)
+	return !errors.Is(err, idempotent.ErrMissingKey)
+}
+
+func (o *HTTPOptions) keyByFunction(r *httpRequest) (idempotent.Key, error) {
+	if r.err != nil {
+		return idempotent.Key{}, r.err
+	}
+	key, err := o.Key(HTTPRequest{Method: r.Method, Path: r.Path, Query: r.QueryMap(), Headers: r.Headers, Body: r.Body})
+	switch {
+	case errors.Is(err, idempotent.ErrMissingKey), err == nil && key.ID == "" && key.Scope == "" && key.Record == "":
+		return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id"}
+	case err != nil:
+		if invalid, ok := errors.AsType[*idempotent.InvalidKeyError](err); ok {
+			return idempotent.Key{}, httpkey.Invalid(invalid.Reason)
+		}
+		if invalid, ok := errors.AsType[*idempotent.InvalidPayloadError](err); ok {
+			return idempotent.Key{}, invalid
+		}
+		return idempotent.Key{}, &functionError{err}
+	case key.Scope != "":
+		return idempotent.Key{}, &KeyFieldError{Field: "Scope"}
+	case key.Record != "":
+		return idempotent.Key{}, &KeyFieldError{Field: "Record"}
+	}
+	return key, o.keyRules().Check(key.ID)
+}
+
+// functionError tells an error of the user's function from one of ours, until
+// the core receives it.
+type functionError struct{ err error }
+
+func (e *functionError) Error() string { return e.err.Error() }
+func (e *functionError) Unwrap() error { return e.err }

@@ -9,12 +9,12 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// Invoke protects a function that is invoked directly, by Step Functions or an
-// SDK. It is [idempotent.Wrap], except that a stored error is reported to
-// Lambda under the type of the first one: the ErrorEquals of a Step Functions
-// state matches that name, and has to match it in every repetition. So a
-// [*idempotent.ReplayedError] becomes a messages.InvokeResponse_Error, and one
-// of these that the function returns keeps the type it names.
+// Invoke protects a function that Step Functions or an SDK invokes directly. It
+// is [idempotent.Wrap], except that Lambda reports a stored error under the type
+// of the first one: the ErrorEquals of a Step Functions state matches that name,
+// and must match it in every repetition. So a [*idempotent.ReplayedError]
+// becomes a messages.InvokeResponse_Error, and a messages.InvokeResponse_Error
+// that the function returns keeps the type it names.
 func Invoke[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Key, error), fn func(context.Context, Req) (Resp, error)) func(context.Context, Req) (Resp, error) {
 	if fn == nil {
 		panic("handlers: Invoke: the handler is nil")
@@ -29,9 +29,9 @@ func Invoke[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Key
 	}
 }
 
-// NamedError is what an [idempotent.Observer] gets for a handler's
-// messages.InvokeResponse_Error. It carries the type that this names past the
-// core, which would go by its Go type.
+// NamedError is the error that an [idempotent.Observer] receives for a handler's
+// messages.InvokeResponse_Error. It carries the type that this error names
+// through the core, which would otherwise store its Go type.
 type NamedError struct {
 	Err   error // as the handler returned it
 	Named messages.InvokeResponse_Error
@@ -55,8 +55,8 @@ func named(err error) error {
 	return &NamedError{err, e}
 }
 
-// reported is an error in the form in which Lambda reports its type. Only the
-// outermost error's counts there.
+// reported returns an error in the form in which Lambda reports its type. Lambda
+// considers only the outermost error.
 func reported(err error) error {
 	switch e := err.(type) {
 	case *NamedError:

@@ -3,7 +3,6 @@ package handlers
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,11 +10,13 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/lambda-once/once/handlers/internal/digest"
+	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/idempotent"
 )
 
-// KafkaRecord is a record of a topic. Its Source has key and value in base64,
-// as they come; the Body is the decoded value.
+// KafkaRecord is a record of a topic. Key and value in its Source are in
+// base64; the Body is the decoded value.
 type KafkaRecord[T any] = Delivery[events.KafkaRecord, T]
 
 // KafkaEventResponse reports the first failed record of each partition, in the
@@ -29,56 +30,58 @@ type KafkaBatchItemFailure struct {
 	ItemIdentifier KafkaItemIdentifier `json:"itemIdentifier"`
 }
 
-// KafkaItemIdentifier is a place in a topic. Partition is the event's own name
-// of it, such as "orders-3".
+// KafkaItemIdentifier is a place in a topic. Partition is the name that the
+// event uses, such as "orders-3".
 type KafkaItemIdentifier struct {
 	Partition string `json:"partition"`
 	Offset    int64  `json:"offset"`
 }
 
-// KafkaOptions holds the options of [Kafka]: [StreamOptions].
+// KafkaOptions are the options of [Kafka]: [StreamOptions].
 type KafkaOptions = StreamOptions[events.KafkaRecord]
 
-// Kafka handles batches of Amazon MSK and of self-managed Apache Kafka, whose
-// event source mapping has ReportBatchItemFailures: without it, Lambda takes a
-// report of failures for success.
+// Kafka handles batches of Amazon MSK and of self-managed Apache Kafka. The
+// event source mapping must have ReportBatchItemFailures: without it, Lambda
+// takes a report of failures for success.
 //
-// fn runs once per key. A nil key stands for cluster, topic, partition and
-// offset; the cluster is its ARN or, where it has none, the list of its
-// bootstrap servers. A topic that is created anew counts its offsets from 0
-// again: use an id of the business there. A record without a value, which
-// deletes its key from a compacted topic, has the body nil if T is a pointer,
-// is empty if T is string or []byte, and does not decode otherwise. Chain keys
-// are as in [SQS], and come in a header.
+// fn runs once per key. With a nil key, the key is the cluster, topic, partition
+// and offset. The cluster is its ARN or, without one, the list of its bootstrap
+// servers. A topic that is created anew counts its offsets from 0 again: use an
+// id of the business there. Chain keys are as in [SQS], in a header.
 //
-// Records of a partition run in order, and the first that fails ends its
+// A record without a value deletes its key from a compacted topic. Its body is
+// nil if T is a pointer, empty if T is string or []byte, and does not decode
+// otherwise.
+//
+// Records of a partition run in order, and the first that fails stops its
 // partition. Partitions run at the same time, within Concurrency.
 func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.Key, error), fn func(context.Context, KafkaRecord[T]) error, o *KafkaOptions) func(context.Context, events.KafkaEvent) (KafkaEventResponse, error) {
 	b := newStreamBatch(source{"kafka", []string{"aws:kafka", "SelfManagedKafka"}, true}, x, key, fn, o, func(r KafkaRecord[T]) events.KafkaRecord { return r.Source })
 	return func(ctx context.Context, event events.KafkaEvent) (KafkaEventResponse, error) {
 		places, cluster := kafkaPlaces(event), kafkaCluster(event)
 		v, err := b.begin(ctx, len(places), func(i int) record[KafkaRecord[T]] {
-			r, name := places[i].record, places[i].name()
-			body, held, err := decodeKafka[T](r.Value)
-			told := held.in(inner{chain: kafkaHeader(r, ChainAttribute), text: held.text})
-			return record[KafkaRecord[T]]{
-				id: name, mark: event.EventSource, delivery: KafkaRecord[T]{r, body, told.chain},
-				key: streamKey(cluster, name), chain: told.chain, text: told.text, skip: told.skip, err: err,
+			e, name := places[i].record, places[i].name()
+			value := e.Value
+			if value == "" && !isText[T]() {
+				value = "bnVsbA==" // null
 			}
+			r := readBase64[T](e, value, message{id: name, chain: kafkaHeader(e, ChainAttribute)})
+			r.eventSource, r.key = event.EventSource, streamKey(cluster, name)
+			return r
 		})
 		if err != nil {
 			return KafkaEventResponse{}, err
 		}
-		lanes := byLane(len(places), func(i int) string { return places[i].partition })
-		ends := v.handle(ctx, schedule{lanes: lanes, halt: haltLane})
-		if err := v.unnamed(ends); err != nil {
+		partitions := lanes.By(len(places), func(i int) string { return places[i].partition })
+		results := v.handle(ctx, lanes.Schedule{Lanes: partitions, Halt: lanes.HaltLane})
+		if err := v.checkIDs(results); err != nil {
 			return KafkaEventResponse{}, err
 		}
-		failures := []KafkaBatchItemFailure{} // a nil one marshals as null
-		for _, lane := range lanes {
-			at := slices.IndexFunc(lane, func(i int) bool { return ends[i] != nil })
+		failures := []KafkaBatchItemFailure{} // nil marshals as null
+		for _, partition := range partitions {
+			at := slices.IndexFunc(partition, func(i int) bool { return results[i] != nil })
 			if at >= 0 {
-				place := places[lane[at]]
+				place := places[partition[at]]
 				failures = append(failures, KafkaBatchItemFailure{KafkaItemIdentifier{place.partition, place.record.Offset}})
 			}
 		}
@@ -86,13 +89,13 @@ func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.K
 	}
 }
 
-// kafkaPlace is a record where the event has it.
+// kafkaPlace is a record and the partition under which the event lists it.
 type kafkaPlace struct {
 	partition string
 	record    events.KafkaRecord
 }
 
-// name is "" for a record that is not where the event says, as one of null is.
+// name returns "" for a record that names another partition, as null does.
 func (p kafkaPlace) name() string {
 	if p.record.Topic == "" || p.partition != fmt.Sprintf("%s-%d", p.record.Topic, p.record.Partition) {
 		return ""
@@ -110,38 +113,27 @@ func kafkaPlaces(event events.KafkaEvent) []kafkaPlace {
 	return places
 }
 
-// kafkaCluster is the same in whatever order the servers are listed.
+// kafkaCluster returns the same name for every order of the servers.
 func kafkaCluster(event events.KafkaEvent) string {
 	servers := strings.Split(event.BootstrapServers, ",")
 	slices.Sort(servers)
 	if event.BootstrapServers == "" {
 		return event.EventSourceARN
 	}
-	return cmp.Or(event.EventSourceARN, digestOf(servers...))
+	return cmp.Or(event.EventSourceARN, digest.Of(servers...))
 }
 
-func decodeKafka[T any](value string) (body T, held inner, err error) {
-	text, err := decodeBase64(value)
-	if err != nil {
-		return body, held, err
-	}
-	if value == "" && !isText[T]() {
-		text = []byte("null")
-	}
-	body, held, err = decodeBody[T](text)
-	return body, held.in(inner{text: text}), err
-}
-
-func decodeBase64(text string) ([]byte, error) {
-	decoded, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, &DecodeError{Type: "base64", Err: err}
-	}
-	return decoded, nil
-}
-
-// KafkaHeader is a key function that takes the ID from the last header of that
-// name.
+// KafkaHeader returns a key function that uses the last header of that name as
+// the ID.
 func KafkaHeader[T any](name string) func(KafkaRecord[T]) (idempotent.Key, error) {
 	return idempotent.Field(func(r KafkaRecord[T]) string { return kafkaHeader(r.Source, name) })
+}
+
+func kafkaHeader(r events.KafkaRecord, name string) (value string) {
+	for _, header := range r.Headers {
+		if v, ok := header[name]; ok {
+			value = string(v)
+		}
+	}
+	return value
 }

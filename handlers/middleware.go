@@ -5,45 +5,48 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 
+	"github.com/lambda-once/once/handlers/internal/capture"
+	"github.com/lambda-once/once/handlers/internal/httpmsg"
+	"github.com/lambda-once/once/handlers/internal/problem"
 	"github.com/lambda-once/once/idempotent"
 )
 
 // Middleware protects a handler of net/http: on ECS, behind the Lambda Web
-// Adapter, in a proxy of an API. Put what authenticates around it, and nothing
-// that reads the body. The first client gets the handler's answer as it is,
-// and every repetition the stored one.
+// Adapter, in a proxy of an API. Put authentication around it, and nothing that
+// reads the body. The first client receives the handler's response itself, and
+// every repetition the stored one.
 //
-// The body of a protected request is read before anything is looked up: one
-// beyond MaxRequestBytes is answered 413, and a client that goes away while it
-// sends runs nothing. The handler reads it again from the start. A client that
-// goes away later does not end the handler's context, as it does elsewhere: it
-// is the one that is about to repeat the request, and work that is broken off
-// between its effect and its answer would be done again. A deadline of the
-// context holds.
+// Middleware reads the body of a protected request before it looks anything up.
+// It refuses a body of more than MaxRequestBytes with 413, and runs nothing if
+// the client disconnects while sending. The handler reads the body again from
+// the start. A client that disconnects later does not cancel the handler's
+// context: it is about to repeat the request, and work that is cut off between
+// its effect and its response would run again. A deadline of the context applies.
 //
-// A request without a key, where the executor lets it run, goes to the handler
-// as it is, without any of these limits.
+// If the executor accepts requests without a key, they go to the handler
+// unchanged, without any of these limits.
 //
-// The answer is held back until the handler returns, as an answer that has
-// begun could not become a repetition's. So there is no http.Flusher and no
-// http.Hijacker, an http.ResponseController says http.ErrNotSupported,
-// informational answers (1xx) and trailers are dropped, and a body beyond
-// MaxResponseBytes is refused by Write with a [*ResponseTooLargeError]. If the
-// answer was one to store, what the handler did is done by then: instead of
-// it, the client and all repetitions get one problem, with the status 500,
-// that says so. This one is stored. The same holds for an answer to store that
-// is broken off with http.ErrAbortHandler, as by a httputil.ReverseProxy.
+// The response is sent when the handler returns, because a response that has
+// begun cannot be replaced. So there is no http.Flusher and no http.Hijacker, an
+// http.ResponseController returns http.ErrNotSupported, and informational
+// responses (1xx) and trailers are dropped. Write refuses a body of more than
+// MaxResponseBytes with a [*ResponseTooLargeError]. If such a response would be
+// stored, the work is done: the client and all repetitions receive a problem
+// with the status 500 that says so, which is stored instead. The same applies to
+// such a response that the handler aborts with http.ErrAbortHandler, as a
+// httputil.ReverseProxy does.
 //
-// A handler that fails passes its error to [Fail]: a status that it writes by
-// itself counts as a success, and undoes nothing.
+// A handler that fails passes its error to [Fail]: a status that it writes itself
+// counts as a success, and undoes nothing.
 //
-// Another panic releases the key, and goes on to net/http. A
-// http.TimeoutHandler belongs around the middleware: inside, its 503 would
-// release the key while the work goes on.
+// Any other panic releases the key and goes to net/http. Put an
+// http.TimeoutHandler around the middleware: inside, its 503 would release the
+// key while the work continues.
 func Middleware(x *idempotent.Executor, scope Scope, o *HTTPOptions) func(http.Handler) http.Handler {
 	g := newHTTPGuard("Middleware", sourceMiddleware, x, scope, o)
 	return func(next http.Handler) http.Handler {
@@ -62,58 +65,66 @@ func Middleware(x *idempotent.Executor, scope Scope, o *HTTPOptions) func(http.H
 				g.serveUnkeyed(w, request, next)
 				return
 			}
-			var held *heldResponse // the last run's
-			ctx, cancel := outliving(r.Context())
+			var captured *capture.Writer // of the last run
+			ctx, cancel := withoutClient(r.Context())
 			defer cancel()
-			answer, err := g.serve(ctx, request, func(ctx context.Context) (httpResponse, error) {
-				held = newHeldResponse(w.Header(), g.options.MaxResponseBytes)
-				return g.hold(ctx, held, next, request)
+			result, err := g.serve(ctx, request, func(ctx context.Context) (httpmsg.Response, error) {
+				captured = capture.New(w.Header(), g.options.MaxResponseBytes, &ResponseTooLargeError{Limit: g.options.MaxResponseBytes})
+				return g.capture(ctx, captured, next, request)
 			})
 			switch {
 			case err != nil:
-				internal.response(g.options.Documentation).writeTo(w)
-			case answer.native:
-				held.writeTo(w)
+				writeResponse(w, problem.Internal.Response(g.options.Documentation))
+			case result.native:
+				captured.WriteTo(w)
 			default:
-				answer.response.writeTo(w)
+				writeResponse(w, result.response)
 			}
 		})
 	}
 }
 
-// serveUnkeyed holds nothing back, as nothing is kept: either the request is
-// refused, or the handler answers it.
+// ResponseTooLargeError is the error of a handler's Write for a body of more
+// than HTTPOptions.MaxResponseBytes.
+type ResponseTooLargeError struct{ Limit int } // in bytes
+
+func (e *ResponseTooLargeError) Error() string {
+	return fmt.Sprintf("handlers: the response body has more than %d bytes and cannot be stored", e.Limit)
+}
+
+// serveUnkeyed captures nothing, as nothing is stored: either the request is
+// refused, or the handler responds to it.
 func (g *httpGuard) serveUnkeyed(w http.ResponseWriter, request *httpRequest, next http.Handler) {
 	r := request.native
 	failed := &failure{direct: true}
-	answer, err := g.serve(r.Context(), request, func(ctx context.Context) (httpResponse, error) {
+	result, err := g.serve(r.Context(), request, func(ctx context.Context) (httpmsg.Response, error) {
 		next.ServeHTTP(w, r.WithContext(failed.within(ctx)))
-		return httpResponse{done: true}, failed.noted()
+		return httpmsg.Response{Final: true}, failed.err()
 	})
 	switch {
-	case failed.noted() != nil: // and answered
+	case failed.err() != nil: // Fail has written the response
 	case err != nil:
-		internal.response(g.options.Documentation).writeTo(w)
-	case !answer.native:
-		answer.response.writeTo(w)
+		writeResponse(w, problem.Internal.Response(g.options.Documentation))
+	case !result.native:
+		writeResponse(w, result.response)
 	}
 }
 
-// outliving is a context that ends neither with its client nor with the
-// server, but at its deadline.
-func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
-	lasting := context.WithoutCancel(ctx)
+// withoutClient returns a context that ends at its deadline, but not with its
+// client or the server.
+func withoutClient(ctx context.Context) (context.Context, context.CancelFunc) {
+	detached := context.WithoutCancel(ctx)
 	if deadline, ok := ctx.Deadline(); ok {
-		return context.WithDeadline(lasting, deadline)
+		return context.WithDeadline(detached, deadline)
 	}
-	return lasting, func() {}
+	return detached, func() {}
 }
 
-// take reads a request as far as that is needed, and reports whether it has a
-// key. One without, whose body had to be read, is replaced by one that has the
-// body again.
+// take reads as much of a request as it must, and reports whether the request
+// has a key. It replaces a request without one whose body it has read by one
+// with the body again.
 func (g *httpGuard) take(w http.ResponseWriter, r **http.Request) (request *httpRequest, keyed bool) {
-	request = &httpRequest{method: (*r).Method, caller: Caller{Headers: (*r).Header}, native: *r}
+	request = &httpRequest{Request: httpmsg.Request{Method: (*r).Method, Headers: (*r).Header}, caller: Caller{Headers: (*r).Header}, native: *r}
 	if g.options.Key == nil && !g.options.keyed(request) {
 		return request, false
 	}
@@ -122,19 +133,19 @@ func (g *httpGuard) take(w http.ResponseWriter, r **http.Request) (request *http
 		return request, true
 	}
 	again := (*r).WithContext((*r).Context())
-	again.Body = io.NopCloser(bytes.NewReader(request.body))
+	again.Body = io.NopCloser(bytes.NewReader(request.Body))
 	*r, request.native = again, again
 	return request, false
 }
 
-// read takes the whole request, so that it can be compared.
+// read reads the whole request, so that it can be compared.
 func (g *httpGuard) read(w http.ResponseWriter, r *http.Request) *httpRequest {
 	request := &httpRequest{
-		method: r.Method, path: r.URL.EscapedPath(), query: rawQuery(r.URL.RawQuery),
-		caller: Caller{Headers: r.Header}, native: r,
+		Request: httpmsg.Request{Method: r.Method, Path: r.URL.EscapedPath(), Query: httpmsg.RawQuery(r.URL.RawQuery), Headers: r.Header},
+		caller:  Caller{Headers: r.Header}, native: r,
 	}
 	if r.PostForm != nil || r.MultipartForm != nil {
-		// Requests that differ in it would have one fingerprint.
+		// Requests with different forms would have one fingerprint.
 		panic("handlers: Middleware: a handler around it has read the body as a form")
 	}
 	if r.Body == nil { // a request that no server made
@@ -146,57 +157,57 @@ func (g *httpGuard) read(w http.ResponseWriter, r *http.Request) *httpRequest {
 	} else if err != nil {
 		request.err = unreadable("its body ended early", err)
 	}
-	request.body = body
+	request.Body = body
 	return request
 }
 
-// hold runs the handler with the answer held back.
-func (g *httpGuard) hold(ctx context.Context, held *heldResponse, next http.Handler, request *httpRequest) (response httpResponse, err error) {
+// capture runs the handler and captures its response.
+func (g *httpGuard) capture(ctx context.Context, captured *capture.Writer, next http.Handler, request *httpRequest) (response httpmsg.Response, err error) {
 	failed := &failure{}
-	r := request.native.Clone(failed.within(ctx)) // another run gets it as it came
-	r.Body = io.NopCloser(bytes.NewReader(request.body))
-	r.ContentLength, r.TransferEncoding = int64(len(request.body)), nil
+	r := request.native.Clone(failed.within(ctx)) // another run gets it unchanged
+	r.Body = io.NopCloser(bytes.NewReader(request.Body))
+	r.ContentLength, r.TransferEncoding = int64(len(request.Body)), nil
 	returned := false
 	defer func() {
 		if returned {
 			return
 		}
 		if p := recover(); p != nil {
-			noted := failed.noted()
-			if !breaksOff(p) || noted == nil && !g.done(held) {
+			failure := failed.err()
+			if !abortsResponse(p) || failure == nil && !g.done(captured) {
 				panic(p)
 			}
-			response, err = g.ended(held, noted, true)
+			response, err = g.finished(captured, failure, true)
 		}
 	}()
-	next.ServeHTTP(held, r)
+	next.ServeHTTP(captured, r)
 	returned = true
-	return g.ended(held, failed.noted(), held.tooLarge)
+	return g.finished(captured, failed.err(), captured.TooLong())
 }
 
-// ended is what becomes of a run that has passed an error to Fail, or none, and
-// whose answer is broken or whole. An error of Write says nothing of the work,
-// which is done.
-func (g *httpGuard) ended(held *heldResponse, noted error, broken bool) (httpResponse, error) {
-	_, ownStatus := statusOf(noted)
+// finished returns the result of a run that has passed an error to Fail, or
+// none, and whose response is incomplete or whole. An error of Write says
+// nothing about the work, which is done.
+func (g *httpGuard) finished(captured *capture.Writer, failure error, incomplete bool) (httpmsg.Response, error) {
+	_, ownStatus := statusOf(failure)
 	switch {
-	case noted != nil && (ownStatus || !isTooLarge(noted) || !g.done(held)):
-		return httpResponse{}, noted
-	case noted != nil, broken:
-		return g.lost(held), nil
+	case failure != nil && (ownStatus || !isTooLarge(failure) || !g.done(captured)):
+		return httpmsg.Response{}, failure
+	case failure != nil, incomplete:
+		return g.replace(captured), nil
 	}
-	return held.response(), nil
+	return captured.Response(), nil
 }
 
-// done reports whether a handler has begun an answer that is to be stored.
-func (g *httpGuard) done(held *heldResponse) bool {
-	return held.sent != nil && g.stores(held.status)
+// done reports whether a handler has begun a response that will be stored.
+func (g *httpGuard) done(captured *capture.Writer) bool {
+	return captured.Status() != 0 && g.stores(captured.Status())
 }
 
-// breaksOff tells the panics of handlers that cannot write their answer: that
-// of httputil.ReverseProxy, and those with the error that Write gave them.
-// Released for that, the key would have the work done again.
-func breaksOff(p any) bool {
+// abortsResponse reports whether a panic is that of a handler that cannot write
+// its response: httputil.ReverseProxy's, or one with the error of Write. If it
+// released the key, the work would run again.
+func abortsResponse(p any) bool {
 	err, ok := p.(error)
 	if !ok {
 		return false
@@ -209,35 +220,31 @@ func isTooLarge(err error) (is bool) {
 	return is
 }
 
-// lost takes the place of an answer that cannot be given. One that would not
-// have been stored keeps its status, and is not stored either.
-func (g *httpGuard) lost(held *heldResponse) httpResponse {
-	problem := httpProblem{status: held.status, title: answerLost.title, detail: "The answer was too large to be passed on."}
-	stored := g.stores(held.status)
+// replace replaces a response that cannot be sent. If the response would not
+// have been stored, the replacement has its status, and is not stored either.
+func (g *httpGuard) replace(captured *capture.Writer) httpmsg.Response {
+	p := problem.TooLarge(captured.Status())
+	stored := g.stores(captured.Status())
 	if stored {
-		problem = answerLost
+		p = problem.ResponseLost
 	}
-	response := problem.response(g.options.Documentation)
-	response.done = stored
-	held.replace(response)
+	response := p.Response(g.options.Documentation)
+	response.Final = stored
+	captured.Replace(response)
 	return response
 }
 
-// answerLost takes the place of an answer whose work is done.
-var answerLost = httpProblem{status: http.StatusInternalServerError, title: "The answer is lost",
-	detail: "This request was carried out, but its answer was too large to be kept, or was broken off. Do not send it with another key."}
-
-// writeTo answers a client of net/http. Fields that middleware around this one
-// has set stay, unless the answer has them too.
-func (r httpResponse) writeTo(w http.ResponseWriter) {
+// writeResponse sends a response to a client of net/http. Fields that middleware
+// around this one has set stay, unless the response contains them too.
+func writeResponse(w http.ResponseWriter, r httpmsg.Response) {
 	body := []byte(r.Body)
 	if r.Base64 {
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(r.Body); err != nil {
-			r, body = internal.response("about:blank"), nil
+			r, body = problem.Internal.Response(problem.NoType), nil
 		}
 	}
 	maps.Copy(w.Header(), r.Headers)
 	w.WriteHeader(r.Status)
-	_, _ = w.Write(body) // the client has gone, and can ask again
+	_, _ = w.Write(body) // a client that has gone can repeat the request
 }

@@ -83,7 +83,7 @@ func TestOutboxMalformedItems(t *testing.T) {
 				t.Errorf("%s, %v", answer, err)
 			}
 			same(t, "out", p.out, []string{"item0-0", "item3-0"})
-			if len(failures.failed) != 2 || !errors.Is(failures.failed[0], handlers.ErrDecode) || !strings.Contains(failures.failed[0].Error(), "is missing, or not as") ||
+			if len(failures.failed) != 2 || !errors.Is(failures.failed[0], handlers.ErrDecode) || !strings.Contains(failures.failed[0].Error(), "is missing, or not in") ||
 				strings.Contains(fmt.Sprint(failures.failed), "secret") {
 				t.Errorf("told of %v", failures.failed)
 			}

@@ -164,4 +164,4 @@ func read[T any](v map[string]any, name string, to *T) (ok bool) {
 // Wrong is the error that an attribute is missing, or of another form.
 type Wrong string
 
-func (w Wrong) Error() string { return string(w) + " is missing, or not as Once writes it" }
+func (w Wrong) Error() string { return string(w) + " is missing, or not in Once's format" }

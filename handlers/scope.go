@@ -13,22 +13,23 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// Scope says whose a key is: two callers that send the same key never share an
-// answer. It has no default, since the wrong one shows one tenant's answer to
-// another; that all callers share their keys has to be said, with [NoIdentity].
+// Scope identifies the owner of a key: two callers that send the same key never
+// share a response. It has no default, because the wrong one would show one
+// tenant's response to another. [NoIdentity] states that all callers share their
+// keys.
 //
-// A request in which the scope finds nothing is refused with 403, and nothing
-// is run. So is one whose caller has a value that cannot be told from others:
-// the numbers of a Lambda authorizer arrive as float64s, of which only whole
-// ones below 2^53 are exact. Give identities as strings.
+// A request in which the scope finds nothing is refused with 403 before the
+// handler runs. So is a request whose caller is not identified exactly: the
+// numbers of a Lambda authorizer arrive as float64s, and only integers below
+// 2^53 are exact. Use strings as identities.
 //
-// Scopes of different kinds never meet: the Key.Scope starts with the kind, as
-// in claim["sub"]=ada, and is empty for NoIdentity alone.
+// Scopes of different kinds never collide: the Key.Scope begins with the kind,
+// as in claim["sub"]=ada, and is empty for NoIdentity alone.
 //
-// Functions are called by many requests at once.
+// The functions of a scope are called by many requests at once.
 //
-// An adapter panics when it is made with a scope that none of its requests can
-// have, as a JWT claim at a load balancer, and with the zero Scope.
+// An adapter panics when it is made with the zero Scope, or with a scope that
+// none of its requests can have, as a JWT claim at a load balancer.
 type Scope struct {
 	name    string // of its constructor
 	sources httpSource
@@ -49,39 +50,41 @@ const (
 	sourceAny    = sourceLambda | sourceMiddleware
 )
 
-// Caller is what a request tells of its caller. What an adapter does not have
-// is empty.
+// Caller is what a request says about its caller. Fields that an adapter does
+// not support are empty.
 type Caller struct {
-	// Claims of a JWT that API Gateway has checked: authorizer.jwt.claims of
-	// an HTTP API, authorizer.claims (Cognito) of a REST API.
+	// Claims are the claims of a JWT that API Gateway has verified:
+	// authorizer.jwt.claims of an HTTP API, authorizer.claims (Cognito) of a
+	// REST API.
 	Claims map[string]any
-	// Authorizer is the context that a Lambda authorizer gave: authorizer
+	// Authorizer is the context that a Lambda authorizer returned: authorizer
 	// .lambda of an HTTP API, authorizer of a REST API. Numbers are float64s.
 	Authorizer map[string]any
-	// UserARN is whose signature IAM has checked.
+	// UserARN is the user whose signature IAM has verified.
 	UserARN string
-	// CognitoIdentityID is that of an identity pool.
+	// CognitoIdentityID is the caller's id in an identity pool.
 	CognitoIdentityID string
 	// APIKeyID is the id, not the secret, of a REST API's key.
 	APIKeyID string
 	// Headers are the client's, and prove nothing by themselves: the
-	// x-amzn-oidc-data of a load balancer is a JWT whose signature has to be
+	// x-amzn-oidc-data of a load balancer is a JWT whose signature must be
 	// verified. Names are canonical, as in http.Header.
 	Headers http.Header
 }
 
-// NoIdentity states that all callers share their keys, as where there is but
-// one caller. Whoever sends another's key gets the other's answer.
+// NoIdentity states that all callers share their keys, as when there is only one
+// caller. A caller that sends another's key receives the other's response.
 func NoIdentity() Scope {
 	return Scope{"NoIdentity", sourceAny, func(context.Context, *httpRequest) (string, bool, error) { return "", true, nil }}
 }
 
-// JWTClaim is a claim of the JWT that an authorizer of an HTTP API, or the
-// Cognito authorizer of a REST API, has checked, such as "sub". A subject is
-// its issuer's own: where several are trusted, take [JWTSubject].
+// JWTClaim identifies a caller by a claim, such as "sub", of the JWT that an
+// authorizer of an HTTP API, or the Cognito authorizer of a REST API, has
+// verified. A subject is unique to its issuer: if several issuers are trusted,
+// use [JWTSubject].
 //
-// A caller with a JWT that lacks the claim is refused. [FirstOf] passes over
-// it only where there is no JWT at all.
+// A caller with a JWT that lacks the claim is refused: [FirstOf] tries its next
+// scope only for a request without a JWT.
 func JWTClaim(name string) Scope {
 	claim := field("JWTClaim", sourceAPIGatewayV2|sourceAPIGateway, "claim["+strconv.Quote(name)+"]",
 		func(c *Caller) any { return c.Claims[name] })
@@ -96,17 +99,18 @@ func JWTClaim(name string) Scope {
 	return claim
 }
 
-// JWTSubject is the issuer and the subject of a JWT, its claims iss and sub.
+// JWTSubject identifies a caller by issuer and subject of a JWT, its claims iss
+// and sub.
 func JWTSubject() Scope { return AllOf(JWTClaim("iss"), JWTClaim("sub")) }
 
-// AllOf is several scopes as one. A request has to have each.
+// AllOf combines several scopes. A request must have each of them.
 func AllOf(scopes ...Scope) Scope {
 	all := Scope{name: "AllOf", sources: sourceAny}
 	for _, s := range scopes {
 		all.sources &= s.sources
 	}
 	if len(scopes) == 0 || all.sources == 0 {
-		panic("handlers: AllOf: there is no adapter that could have each of the scopes")
+		panic("handlers: AllOf: no adapter supports all of the scopes")
 	}
 	all.find = func(ctx context.Context, r *httpRequest) (string, bool, error) {
 		var parts []string
@@ -115,51 +119,53 @@ func AllOf(scopes ...Scope) Scope {
 			if !ok || err != nil {
 				return "", false, err
 			}
-			parts = append(parts, strconv.Quote(scope)) // or one could end where another begins
+			parts = append(parts, strconv.Quote(scope)) // else "a"+"bc" would be "ab"+"c"
 		}
 		return strings.Join(parts, "+"), true, nil
 	}
 	return all
 }
 
-// AuthorizerField is a field of the context that a Lambda authorizer of an
-// HTTP or REST API gave, such as "tenantId".
+// AuthorizerField identifies a caller by a field, such as "tenantId", of the
+// context that a Lambda authorizer of an HTTP or REST API returned.
 func AuthorizerField(name string) Scope {
 	return field("AuthorizerField", sourceAPIGatewayV2|sourceAPIGateway, "authorizer["+strconv.Quote(name)+"]",
 		func(c *Caller) any { return c.Authorizer[name] })
 }
 
-// IAMUser is the ARN of the user whose signature IAM has checked, at API
-// Gateway or a function URL. That of an assumed role ends with the name of the
-// session: a caller that repeats a request in another session, as another
-// instance of a service does, is another caller. For these, take what they
-// have in common with [ScopeFunc].
+// IAMUser identifies a caller by the ARN of the user whose signature IAM has
+// verified, at API Gateway or a function URL. The ARN of an assumed role ends
+// with the name of the session: a caller that repeats a request in another
+// session, as another instance of a service does, is another caller. For such
+// callers, return what their ARNs have in common from a [ScopeFunc].
 //
 // All users of a Cognito identity pool sign as one role with one session name.
-// They are refused: take [CognitoIdentity].
+// IAMUser refuses them: use [CognitoIdentity].
 func IAMUser() Scope {
 	iam := field("IAMUser", sourceAPIGatewayV2|sourceAPIGateway|sourceFunctionURL, "iam", func(c *Caller) any { return c.UserARN })
 	find := iam.find
 	iam.find = func(ctx context.Context, r *httpRequest) (string, bool, error) {
 		if strings.HasSuffix(r.caller.UserARN, "/CognitoIdentityCredentials") || r.caller.CognitoIdentityID != "" && r.caller.UserARN != "" {
-			return "", false, &idempotent.InvalidKeyError{Part: "Scope", Reason: "is that of all users of an identity pool"}
+			return "", false, &idempotent.InvalidKeyError{Part: "Scope", Reason: "is the same for all users of an identity pool"}
 		}
 		return find(ctx, r)
 	}
 	return iam
 }
 
-// CognitoIdentity is the id that an identity pool gave a caller of API Gateway.
+// CognitoIdentity identifies a caller of API Gateway by its id in an identity
+// pool.
 func CognitoIdentity() Scope {
 	return field("CognitoIdentity", sourceAPIGatewayV2|sourceAPIGateway, "cognito", func(c *Caller) any { return c.CognitoIdentityID })
 }
 
-// APIKey is the id of the key with which a REST API was called.
+// APIKey identifies a caller by the id of the key of a REST API.
 func APIKey() Scope {
 	return field("APIKey", sourceAPIGateway, "apikey", func(c *Caller) any { return c.APIKeyID })
 }
 
-// Tenant is the tenant id of a Lambda function in tenant isolation mode.
+// Tenant identifies a caller by the tenant id of a Lambda function in tenant
+// isolation mode.
 func Tenant() Scope {
 	return Scope{"Tenant", sourceLambda, func(ctx context.Context, _ *httpRequest) (string, bool, error) {
 		if lc, ok := lambdacontext.FromContext(ctx); ok && lc.TenantID != "" {
@@ -169,39 +175,39 @@ func Tenant() Scope {
 	}}
 }
 
-// ScopeFunc finds the caller with a function; "" is none. It is called before
-// the handler, also for requests that turn out to be repetitions. An error is
-// the call's; an idempotent.ErrMissingKey is answered 403.
+// ScopeFunc identifies a caller by the result of find, which is "" for an unknown
+// caller. find is called before the handler, and also for repetitions. Its error
+// is the call's; an idempotent.ErrMissingKey becomes a 403.
 func ScopeFunc(find func(context.Context, Caller) (string, error)) Scope {
 	return function("ScopeFunc", "func", sourceAny, find != nil, func(ctx context.Context, r *httpRequest) (string, error) { return find(ctx, r.caller) })
 }
 
-// RequestScope finds the caller of a request to [Middleware] with a function,
-// as from the context that an authenticating middleware around it has filled.
-// It must not read the body. Otherwise it is as [ScopeFunc].
+// RequestScope identifies the caller of a request to [Middleware] by the result
+// of find, which may read the context that an authenticating middleware around
+// it has set. find must not read the body. Everything else is as in [ScopeFunc].
 func RequestScope(find func(*http.Request) (string, error)) Scope {
 	return function("RequestScope", "request", sourceMiddleware, find != nil, func(_ context.Context, r *httpRequest) (string, error) { return find(r.native) })
 }
 
-// FirstOf is the first of some scopes that a request has. A value that cannot
-// be used is refused, not passed over.
+// FirstOf identifies a caller by the first of several scopes that a request has.
+// It refuses an invalid value, and does not try the next scope.
 func FirstOf(scopes ...Scope) Scope {
 	first := Scope{name: "FirstOf", sources: sourceAny}
 	functions := map[string]bool{}
 	for i, s := range scopes {
 		if s.name == "NoIdentity" && i < len(scopes)-1 {
-			panic("handlers: FirstOf: no request gets to what follows NoIdentity")
+			panic("handlers: FirstOf: no request reaches the scopes after NoIdentity")
 		}
 		if s.name == "ScopeFunc" || s.name == "RequestScope" {
 			if functions[s.name] {
-				panic("handlers: FirstOf: two of " + s.name + " could find the same text for two callers: make one function of them")
+				panic("handlers: FirstOf: two of " + s.name + " could return the same text for two callers: combine them in one function")
 			}
 			functions[s.name] = true
 		}
 		first.sources &= s.sources
 	}
 	if len(scopes) == 0 || first.sources == 0 {
-		panic("handlers: FirstOf: there is no adapter that could have each of the scopes")
+		panic("handlers: FirstOf: no adapter supports all of the scopes")
 	}
 	first.find = func(ctx context.Context, r *httpRequest) (string, bool, error) {
 		for _, s := range scopes {
@@ -237,15 +243,8 @@ func function(name, prefix string, sources httpSource, ok bool, find func(contex
 	}}
 }
 
-// functionError tells an error of the user's function from one of ours, until
-// it is given to the core.
-type functionError struct{ err error }
-
-func (e *functionError) Error() string { return e.err.Error() }
-func (e *functionError) Unwrap() error { return e.err }
-
-// identityText refuses numbers that may have been others before they became
-// float64s.
+// identityText returns the text of an identity. It refuses numbers that may have
+// been others before they became float64s.
 func identityText(value any) (string, error) {
 	const exact = 1<<53 - 1
 	switch v := value.(type) {
@@ -263,17 +262,17 @@ func identityText(value any) (string, error) {
 	return "", &idempotent.InvalidKeyError{Part: "Scope", Reason: "is neither a text nor an exact number"}
 }
 
-// requireFor panics where an adapter could never find the scope.
+// requireFor panics if no request of an adapter can have the scope.
 func (s Scope) requireFor(adapter string, source httpSource) {
 	switch {
 	case s.find == nil:
-		panic("handlers: " + adapter + ": there is no Scope; NoIdentity() says that all callers share their keys")
+		panic("handlers: " + adapter + ": the Scope is missing; NoIdentity() states that all callers share their keys")
 	case s.sources&source == 0:
 		panic("handlers: " + adapter + ": its requests never have the scope " + s.name)
 	}
 }
 
-// of gives the Key.Scope of a request.
+// of returns the Key.Scope of a request.
 func (s Scope) of(ctx context.Context, r *httpRequest) (string, error) {
 	scope, ok, err := s.find(ctx, r)
 	switch {

@@ -1,0 +1,143 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// EventOptions are the options of the sources that take no report of single
+// records: [SNS], [EventBridge], [S3], [RabbitMQ] and [ActiveMQ]. The zero
+// value of every field stands for its default, and a nil *EventOptions for all
+// of them.
+type EventOptions struct {
+	// Concurrency is how many records of an event run at once. Default 1.
+	Concurrency int
+
+	// HideErrorText hides the text of handlers' own errors in the log line that
+	// OnFailure writes by default, which then contains their type instead. Set
+	// it if these texts quote what must not be logged. An executor with a
+	// Config.Sealer hides them in any case. Default false.
+	HideErrorText bool
+
+	// Margin is the time left below which no further record starts. It counts
+	// back from the handlers' deadline, which is Config.Reserve before the
+	// invocation's. Set it longer than the slowest handler takes: a handler that
+	// is cut off after its effect runs again. A Margin that leaves no room to
+	// start fails the invocation with a [*MarginError]. Default 1 s, and at most
+	// half of the time that the handlers have.
+	Margin time.Duration
+
+	// OnFailure receives every record that is not done, when the event has been
+	// handled. It must not panic. Default: a line on [slog.Default] with the
+	// error's text, in one line of at most 1 KiB, and the stack of a panic.
+	OnFailure func(context.Context, *RecordError)
+
+	// Wait is how long a record waits, within the Margin, for a duplicate that
+	// is running. Default: until the end of the invocation.
+	Wait time.Duration
+}
+
+func newEventBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o *EventOptions) *batch[D] {
+	if o == nil {
+		o = &EventOptions{}
+	}
+	return newBatch(s, x, key, fn, newPolicy(s.name, o.Concurrency, o.Margin, o.Wait, wholeInvocation, o.OnFailure, o.HideErrorText))
+}
+
+// handleAll succeeds if all records do. One that fails stops no other, so that
+// fewer remain for the retry.
+func (b *batch[D]) handleAll(ctx context.Context, size int, read func(i int) record[D]) error {
+	v, err := b.begin(ctx, size, read)
+	if err != nil {
+		return err
+	}
+	results := v.handle(ctx, lanes.Schedule{Lanes: lanes.Separate(size)})
+	return v.batchError(results, "the source takes no report of single records")
+}
+
+// StreamOptions are the options of [Kinesis], [DynamoDBStream] and [Kafka],
+// whose own type of a record is E. The zero value of every field stands for
+// its default, and a nil *StreamOptions for all of them.
+type StreamOptions[E any] struct {
+	// Concurrency is how many records run at once. Records of one partition
+	// key, item key or Kafka partition run in order all the same. Default 1.
+	Concurrency int
+
+	// HideErrorText hides the text of handlers' own errors in the log line that
+	// OnFailure writes by default, which then contains their type instead. Set
+	// it if these texts quote what must not be logged. An executor with a
+	// Config.Sealer hides them in any case. Default false.
+	HideErrorText bool
+
+	// Margin is the time left below which no further record starts. It counts
+	// back from the handlers' deadline, which is Config.Reserve before the
+	// invocation's. Set it longer than the slowest handler takes: a handler that
+	// is cut off after its effect runs again. A Margin that leaves no room to
+	// start fails the invocation with a [*MarginError]. Default 1 s, and at most
+	// half of the time that the handlers have.
+	Margin time.Duration
+
+	// OnFailure receives every record that is not done, when the batch has been
+	// handled. It must not panic. Default: a line on [slog.Default] with the
+	// error's text, in one line of at most 1 KiB, and the stack of a panic.
+	OnFailure func(context.Context, *RecordError)
+
+	// Poison receives a record that fails at every delivery: its body does not
+	// decode, it has no valid key, its error was [idempotent.Permanent], its key
+	// was used with another payload, or its outcome is unknown. Send it
+	// somewhere else: with a nil error it is acknowledged. Poison is called for
+	// several records at once, and again for a record that is delivered again
+	// because of an earlier one.
+	//
+	// Default: the record is reported as failed. It blocks its shard or
+	// partition until the mapping has used up its retries, or the record
+	// expires; then it goes to the mapping's OnFailure destination.
+	Poison func(ctx context.Context, r E, err error) error
+
+	// Wait is how long a record waits, within the Margin, for a duplicate that
+	// is running. Default: until the end of the invocation, as what follows has
+	// to wait anyway.
+	Wait time.Duration
+}
+
+// newStreamBatch makes the batch of a stream. of returns the source's record of
+// what the handler takes.
+func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o *StreamOptions[E], of func(D) E) *batch[D] {
+	if o == nil {
+		o = &StreamOptions[E]{}
+	}
+	b := newBatch(s, x, key, fn, newPolicy(s.name, o.Concurrency, o.Margin, o.Wait, wholeInvocation, o.OnFailure, o.HideErrorText))
+	if poison := o.Poison; poison != nil {
+		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
+	}
+	return b
+}
+
+// handleStream returns the id of the record from which the stream must be
+// delivered again, if there is one. Only the first failure counts, so nothing
+// after it is started.
+func (b *batch[D]) handleStream(ctx context.Context, size int, read func(i int) record[D], lane func(i int) string) (ids []string, _ error) {
+	v, err := b.begin(ctx, size, read)
+	if err != nil {
+		return nil, err
+	}
+	order := lanes.InOrder(size)
+	if b.policy.concurrency > 1 {
+		order = lanes.By(size, lane)
+	}
+	return v.firstID(v.handle(ctx, lanes.Schedule{Lanes: order, Halt: lanes.HaltEvent}))
+}
+
+// firstID returns the id of the first record that failed, if there is one.
+func (v *invocation[D]) firstID(results []error) (ids []string, _ error) {
+	if err := v.checkIDs(results); err != nil {
+		return nil, err
+	}
+	if at := failedIndex(results); at >= 0 {
+		ids = append(ids, v.records[at].id)
+	}
+	return ids, nil
+}

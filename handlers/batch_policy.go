@@ -1,0 +1,133 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// policy is what the options of all batches have in common, with the defaults
+// filled in.
+type policy struct {
+	concurrency int
+	margin      time.Duration // 0: the default
+	wait        time.Duration
+	onFailure   func(context.Context, *RecordError) // nil: a line of the log
+	hideText    bool                                // of handlers' own errors, in that line
+}
+
+const (
+	defaultMargin = time.Second
+	// wholeInvocation is longer than any invocation.
+	wholeInvocation = time.Hour
+)
+
+// newPolicy panics if an option is negative.
+func newPolicy(source string, concurrency int, margin, wait, defaultWait time.Duration, onFailure func(context.Context, *RecordError), hideText bool) policy {
+	refuse := func(wrong bool, field string, value any) {
+		if wrong {
+			panic(fmt.Sprintf("handlers: %s: the option %s is %v", source, field, value))
+		}
+	}
+	refuse(concurrency < 0, "Concurrency", concurrency)
+	refuse(margin < 0, "Margin", margin)
+	refuse(wait < 0, "Wait", wait)
+	p := policy{concurrency: max(concurrency, 1), margin: margin, wait: wait, onFailure: onFailure, hideText: hideText}
+	if wait == 0 {
+		p.wait = defaultWait
+	}
+	return p
+}
+
+// lastStart returns the time after which no record is started, for handlers
+// with the given deadline. The zero time sets no limit. Only the default margin
+// is shortened, to half of the time left: nobody has chosen it.
+func (p policy) lastStart(source string, deadline time.Time) (time.Time, error) {
+	if deadline.IsZero() {
+		return time.Time{}, nil
+	}
+	left := time.Until(deadline)
+	margin := p.margin
+	if margin == 0 {
+		margin = min(defaultMargin, left/2)
+	}
+	if left <= margin {
+		return time.Time{}, &MarginError{Source: source, Margin: margin, Left: left}
+	}
+	return deadline.Add(-margin), nil
+}
+
+// recordFailed reports a record that is not done.
+func (p policy) recordFailed(ctx context.Context, e *RecordError) {
+	if p.onFailure != nil {
+		p.onFailure(ctx, e)
+		return
+	}
+	logFailure(ctx, e, p.hideText)
+}
+
+// logFailure is the default of the options OnFailure. Where records are
+// reported one by one, Lambda receives no error: this line is the only trace of
+// a handler's failure, so it contains the handler's own text.
+func logFailure(ctx context.Context, failed *RecordError, hideText bool) {
+	level := slog.LevelWarn
+	switch {
+	case failed.Err == error(errAfterFailure): // the failure has a line
+		level = slog.LevelDebug
+	case errors.Is(failed.Err, ErrNotStarted), errors.Is(failed.Err, idempotent.ErrInProgress):
+		level = slog.LevelInfo
+	}
+	text := safeText(failed.Err)
+	if !hideText {
+		text = oneLine(failed.Err.Error())
+	}
+	attrs := []slog.Attr{
+		slog.String("source", failed.Source), slog.Int("record", failed.Index),
+		slog.String("id", failed.ID), slog.String("error", text),
+	}
+	if panicked, ok := errors.AsType[*PanicError](failed.Err); ok {
+		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
+	}
+	slog.Default().LogAttrs(ctx, level, "record failed", attrs...)
+}
+
+// longestText is the length in bytes of the longest error text that is logged.
+const longestText = 1 << 10
+
+// oneLine returns text without line breaks and other control characters, cut
+// to longestText bytes.
+func oneLine(text string) string {
+	more := ""
+	if len(text) > longestText {
+		more = "…"
+		text = text[:longestText-len(more)]
+	}
+	// Neither replacement is longer than what it replaces.
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?")) + more
+}
+
+// safeText returns the text of an error of Once, which quotes nothing, and the
+// type of any other: the text of a handler's error may quote the message.
+func safeText(err error) string {
+	switch e := err.(type) {
+	case *OptionError:
+		return fmt.Sprintf("%s; and the option %s failed: %s", safeText(e.Record), e.Option, safeText(e.Err))
+	case *DecodeError, *idempotent.InProgressError, *idempotent.InvalidKeyError, *idempotent.InvalidPayloadError,
+		*idempotent.KeyReusedError, *idempotent.LeaseLostError, *idempotent.MissingKeyError, *idempotent.OutcomeUnknownError,
+		*idempotent.NestedCallError, *idempotent.ResultUnavailableError, *idempotent.StepError, *idempotent.StoreError,
+		*NoIDError, *NotStartedError, *PublishError, *UnfinishedError, *UnmarkedError, *UnreadableError:
+		return err.Error()
+	}
+	return fmt.Sprintf("%T", err)
+}

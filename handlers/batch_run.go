@@ -1,0 +1,165 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// handle runs the records and returns the result of each.
+func (v *invocation[D]) handle(ctx context.Context, s lanes.Schedule) []error {
+	runner := lanes.Runner{Concurrency: v.policy.concurrency, LastStart: v.lastStart, Errors: notRun}
+	results := runner.Run(ctx, s, len(v.records), v.one)
+	for i, err := range results {
+		if err != nil {
+			v.policy.recordFailed(ctx, v.recordError(i, err))
+		}
+	}
+	return results
+}
+
+// one confines every failure to its record: the others are no less done.
+func (v *invocation[D]) one(ctx context.Context, i int) error {
+	r := &v.records[i]
+	if r.skip {
+		return nil
+	}
+	leave, ok := v.duplicates.Enter(ctx, identityOf(r.key), v.lastStart)
+	if !ok {
+		return errOutOfTime
+	}
+	defer leave()
+	return guarded(func() error { return v.attempt(ctx, r) })
+}
+
+func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
+	if r.chain != "" {
+		ctx = idempotent.WithChain(ctx, r.chain)
+	}
+	withEvent, event := idempotent.WithEvent(v.withWait(ctx))
+	err := readable(guarded(func() error { return v.run(withEvent, r) }))
+	if err == nil {
+		return nil
+	}
+	var optionErr error
+	option := "Poison"
+	running, conflict := err.(*idempotent.InProgressError)
+	switch {
+	case v.poison != nil && neverSucceeds(err, event):
+		if optionErr = guarded(func() error { return v.poison(ctx, r.delivery, err) }); optionErr == nil {
+			return nil
+		}
+	case v.onConflict != nil && conflict && event.Outcome == idempotent.OutcomeConflict:
+		option = "Visibility"
+		optionErr = guarded(func() error { return v.onConflict(ctx, r.delivery, running) })
+	}
+	if optionErr != nil {
+		return &OptionError{Option: option, Err: readable(optionErr), Record: err}
+	}
+	return err
+}
+
+// withWait returns the context of one record, in which the wait for a duplicate
+// in another invocation ends while other records can still be started.
+func (v *invocation[D]) withWait(ctx context.Context) context.Context {
+	wait := v.policy.wait
+	if !v.lastStart.IsZero() {
+		wait = min(wait, time.Until(v.lastStart))
+	}
+	return idempotent.WithWait(ctx, max(wait, 0))
+}
+
+// neverSucceeds reports whether every further delivery would fail as this one
+// did. The event decides before the error does: a handler may return the error
+// of a call of its own.
+func neverSucceeds(err error, event *idempotent.Event) bool {
+	if _, unfinished := err.(*idempotent.CompensationError); unfinished {
+		return false // the next delivery continues to undo
+	}
+	if event.Permanent {
+		return true
+	}
+	if event.Attempt > 0 { // the handler ran
+		return event.Outcome == idempotent.OutcomeLeaseLost && errors.Is(err, idempotent.ErrReplayed)
+	}
+	switch event.Outcome {
+	case idempotent.OutcomeReplayed, idempotent.OutcomeMismatch:
+		return true
+	case idempotent.OutcomeUnknown:
+		return errors.Is(err, idempotent.ErrOutcomeUnknown)
+	case idempotent.OutcomeFailed:
+		// Refused before it ran. Other errors of a key function, and its
+		// panics, may not occur again.
+		for _, refusal := range []error{ErrDecode, idempotent.ErrMissingKey, idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload} {
+			if errors.Is(err, refusal) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// failedIDs returns the ids of the records that failed. If a record has no id,
+// the whole event must come back: Lambda takes no empty id.
+func (v *invocation[D]) failedIDs(results []error) (ids []string, _ error) {
+	if err := v.checkIDs(results); err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool)
+	for i, err := range results {
+		if id := v.records[i].id; err != nil && !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// checkIDs fails the invocation if a record has no id.
+func (v *invocation[D]) checkIDs(results []error) error {
+	for i := range v.records {
+		if v.records[i].id == "" {
+			return v.batchError(results, "one of them has no id to report it by")
+		}
+	}
+	return nil
+}
+
+// batchError returns the error of an invocation some of whose records failed.
+func (v *invocation[D]) batchError(results []error, reason string) error {
+	e := &BatchError{Reason: reason}
+	for i, err := range results {
+		if err != nil {
+			e.Failed = append(e.Failed, v.recordError(i, err))
+		}
+	}
+	if e.Failed == nil {
+		return nil
+	}
+	return e
+}
+
+func (v *invocation[D]) recordError(i int, err error) *RecordError {
+	return &RecordError{Source: v.source.name, Index: i, ID: v.records[i].id, Err: err}
+}
+
+// failedIndex returns the index of the first record that failed, or -1.
+func failedIndex(results []error) int {
+	return slices.IndexFunc(results, func(err error) bool { return err != nil })
+}
+
+// identifiers returns what Lambda takes as a report of failures. It is never
+// nil, which would marshal as null.
+func identifiers[F ~struct {
+	ItemIdentifier string `json:"itemIdentifier"`
+}](ids []string) []F {
+	failures := make([]F, len(ids))
+	for i, id := range ids {
+		failures[i] = F{ItemIdentifier: id}
+	}
+	return failures
+}
