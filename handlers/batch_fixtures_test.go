@@ -18,8 +18,8 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// deliver hands an event over as Lambda's runtime does, and gives the answer's
-// JSON.
+// deliver invokes a handler as Lambda's runtime does, and returns the JSON of its
+// response.
 func deliver(ctx context.Context, handler any, event []byte) (string, error) {
 	answer, err := lambda.NewHandler(handler).Invoke(ctx, event)
 	return string(bytes.TrimSpace(answer)), err
@@ -38,7 +38,7 @@ func golden(t testing.TB, name string) []byte {
 type order struct {
 	ID    string `json:"id"`
 	Fail  bool   `json:"fail,omitempty"`
-	Never bool   `json:"never,omitempty"` // fails for good
+	Never bool   `json:"never,omitempty"` // fails permanently
 	Panic bool   `json:"panic,omitempty"`
 }
 
@@ -81,7 +81,7 @@ func (s *shop) check(t *testing.T, want map[string]int) {
 	}
 }
 
-// place is for every source whose body is an order.
+// place handles deliveries of every source whose body is an order.
 func place[E any](s *shop) func(context.Context, handlers.Delivery[E, order]) error {
 	return func(_ context.Context, d handlers.Delivery[E, order]) error { return s.place(d.Body) }
 }
@@ -104,7 +104,7 @@ func sqsEvent(t testing.TB, messages ...events.SQSMessage) []byte {
 	return text
 }
 
-// reportedIDs reads the answer that SQS gets.
+// reportedIDs returns the ids in a response to SQS.
 func reportedIDs(t testing.TB, answer string) []string {
 	t.Helper()
 	var response events.SQSEventResponse
@@ -121,17 +121,17 @@ func reportedIDs(t testing.TB, answer string) []string {
 	return ids
 }
 
-// quiet is for tests in which records are meant to fail.
+// quiet ignores failures, in tests whose records fail on purpose.
 func quiet(context.Context, *handlers.RecordError) {}
 
-// kept keeps the failures that the option OnFailure is told of.
-type kept struct {
+// received stores the failures that the option OnFailure receives.
+type received struct {
 	mu     sync.Mutex
 	failed []*handlers.RecordError
 }
 
-func (k *kept) keep(_ context.Context, e *handlers.RecordError) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.failed = append(k.failed, e)
+func (r *received) receive(_ context.Context, e *handlers.RecordError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = append(r.failed, e)
 }

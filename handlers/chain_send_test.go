@@ -42,16 +42,16 @@ func TestDetailWithChain(t *testing.T) {
 	}
 }
 
-// A member that is not a key does not pass for none.
-func TestEventsWhoseChainKeyIsNone(t *testing.T) {
-	failures := &kept{}
+// An invalid member is not the same as no member.
+func TestEventWithAnInvalidChainKeyFails(t *testing.T) {
+	failures := &received{}
 	x := newExecutor(t, memory.New(0), nil)
 	for _, event := range []string{`{"id":"e0","detail":{"id":"o0","once_key":7}}`, `{"id":"e1","detail":{"once_key":""}}`} {
-		bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
+		bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.receive})
 		if _, err := deliver(t.Context(), bridge, []byte(event)); !errors.Is(err, handlers.ErrDecode) || !strings.Contains(err.Error(), "once_key") {
 			t.Errorf("%s: %v", event, err)
 		}
-		queue := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[handlers.FromEventBridge[order]]) error { return nil }, &handlers.SQSOptions{OnFailure: failures.keep})
+		queue := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[handlers.FromEventBridge[order]]) error { return nil }, &handlers.SQSOptions{OnFailure: failures.receive})
 		m := message("m", order{})
 		m.Body = strings.Replace(event, `{`, `{"detail-type":"Placed",`, 1)
 		if answer, err := deliver(t.Context(), queue, sqsEvent(t, m)); err != nil || len(reportedIDs(t, answer)) != 1 {
@@ -59,7 +59,7 @@ func TestEventsWhoseChainKeyIsNone(t *testing.T) {
 		}
 	}
 	if last := failures.failed[len(failures.failed)-1]; !strings.Contains(last.Error(), "once_key") {
-		t.Errorf("told of %v", last)
+		t.Errorf("received %v", last)
 	}
 }
 

@@ -148,8 +148,8 @@ func TestChainKeyIsTheKey(t *testing.T) {
 	}
 }
 
-// A key function of the user's own decides, and the chain goes on.
-func TestChainBesideAKeyOfOnesOwn(t *testing.T) {
+// The user's key function decides, and the chain continues.
+func TestKeyFunctionReplacesTheChainKey(t *testing.T) {
 	runs := 0
 	byBody := func(m handlers.SQSMessage[order]) (idempotent.Key, error) {
 		if m.Chain == "" {
@@ -179,13 +179,13 @@ func TestChainBesideAKeyOfOnesOwn(t *testing.T) {
 
 // One name for two messages is a mistake that has to show: the second is not
 // acknowledged as if it were the first.
-func TestOneChainKeyForTwoBodies(t *testing.T) {
-	failures, s := &kept{}, &shop{}
-	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.keep})
+func TestOneChainKeyWithTwoBodiesIsRefused(t *testing.T) {
+	failures, s := &received{}, &shop{}
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.receive})
 	answer, err := deliver(t.Context(), handler, sqsEvent(t,
 		withAttribute(message("m0", order{ID: "o0"}), "root:item"), withAttribute(message("m1", order{ID: "o1"}), "root:item")))
 	if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1"}) || !errors.Is(failures.failed[0], idempotent.ErrKeyReused) {
-		t.Errorf("%s, %v, told of %v", answer, err, failures.failed)
+		t.Errorf("%s, %v, received %v", answer, err, failures.failed)
 	}
 	s.check(t, map[string]int{"o0": 1})
 }

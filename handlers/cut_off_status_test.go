@@ -16,7 +16,7 @@ import (
 )
 
 // The client gets the status that the handler chose, and not a bare 500.
-func TestStatusOfAHandlerThatWasCutOffIsAnswered(t *testing.T) {
+func TestStatusOfAHandlerThatWasCutOffIsReturned(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "payments")
 	slow := func(ctx context.Context) error {
 		<-ctx.Done()

@@ -26,8 +26,8 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// ownErrors makes each error of the package happen: what an invocation fails
-// with, or what an option or an observer is told.
+// ownErrors causes each error of the package: an invocation fails with it, or an
+// option or an observer receives it.
 var ownErrors = map[string]func(t *testing.T) error{
 	"BatchError":      func(t *testing.T) error { return notified(t, time.Minute, nil, snsEvent(t, order{})) },
 	"RecordError":     func(t *testing.T) error { return notified(t, time.Minute, nil, snsEvent(t, order{})) },
@@ -49,16 +49,16 @@ var ownErrors = map[string]func(t *testing.T) error{
 		return notified(t, time.Second, &handlers.EventOptions{Margin: time.Minute}, snsEvent(t, order{}))
 	},
 	"OptionError": func(t *testing.T) error {
-		var told kept
+		var failures received
 		handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil,
 			func(context.Context, handlers.KinesisRecord[order]) error {
 				return idempotent.Permanent(&declinedError{})
 			},
-			&handlers.KinesisOptions{OnFailure: told.keep, Poison: func(context.Context, events.KinesisEventRecord, error) error { return &declinedError{} }})
+			&handlers.KinesisOptions{OnFailure: failures.receive, Poison: func(context.Context, events.KinesisEventRecord, error) error { return &declinedError{} }})
 		if _, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{}))); err != nil {
 			return err
 		}
-		return told.failed[0]
+		return failures.failed[0]
 	},
 	"PublishError": func(t *testing.T) error {
 		return relayed(t, &handlers.OutboxOptions{}, make([]error, 99))
@@ -100,14 +100,14 @@ func fifo(id string) events.SQSMessage {
 
 // queued is the failure of the last message of a queue.
 func queued(t *testing.T, fn func() error, batch ...events.SQSMessage) error {
-	var told kept
+	var failures received
 	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[order]) error { return fn() },
-		&handlers.SQSOptions{OnFailure: told.keep})
+		&handlers.SQSOptions{OnFailure: failures.receive})
 	_, err := handler(t.Context(), events.SQSEvent{Records: batch})
-	if len(told.failed) == 0 {
+	if len(failures.failed) == 0 {
 		return err
 	}
-	return told.failed[len(told.failed)-1]
+	return failures.failed[len(failures.failed)-1]
 }
 
 // notified is the failure of an invocation by a topic.
@@ -119,17 +119,17 @@ func notified(t *testing.T, timeout time.Duration, o *handlers.EventOptions, eve
 }
 
 func relayed(t *testing.T, o *handlers.OutboxOptions, answer []error) error {
-	var told kept
-	o.OnFailure = told.keep
+	var failures received
+	o.OnFailure = failures.receive
 	handler := handlers.OutboxRelay(func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return answer, nil }, o)
 	if _, err := deliver(t.Context(), handler, golden(t, "outbox.json")); err != nil {
 		return err
 	}
-	return told.failed[0]
+	return failures.failed[0]
 }
 
-// requested is what a request gets whose handler answers with a status, or an
-// error.
+// requested returns the response to a request whose handler returns a status, or
+// an error.
 func requested(t *testing.T, o idempotent.Observer, options *handlers.HTTPOptions, status int, err error) (events.APIGatewayV2HTTPResponse, error) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: o})
 	event := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
@@ -190,7 +190,7 @@ func eachIn(err error, visit func(error)) {
 
 // The walk above misses none: every type of the package that is an error is
 // in it, and nothing makes an error that has no type of its own.
-func TestEveryErrorIsWalked(t *testing.T) {
+func TestEveryErrorTypeIsCovered(t *testing.T) {
 	// taken off before an error leaves
 	inner := []string{"functionError"}
 	files, err := filepath.Glob("*.go")

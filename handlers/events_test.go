@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda/messages"
@@ -28,7 +26,7 @@ func snsEvent(t testing.TB, orders ...order) []byte {
 
 // Where a source takes no report of single records, the retry of all runs
 // those that are left.
-func TestAllOrNothing(t *testing.T) {
+func TestOneFailedRecordFailsTheEvent(t *testing.T) {
 	for _, concurrency := range []int{1, 8} {
 		s := &shop{}
 		handler := handlers.SNS(newExecutor(t, memory.New(0), nil), nil, place[events.SNSEventRecord](s), &handlers.EventOptions{Concurrency: concurrency, OnFailure: quiet})
@@ -41,25 +39,6 @@ func TestAllOrNothing(t *testing.T) {
 		}
 		s.check(t, map[string]int{"o0": 1, "o1": 3, "o2": 1, "o3": 1})
 	}
-}
-
-// A conflict would cost one of Lambda's two retries.
-func TestAsynchronousSourcesWaitForATwin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, s := memory.New(0), &shop{}
-		end := elsewhere(t, store, order{ID: "o0"})
-		time.AfterFunc(9*time.Minute, end)
-		byID := func(e handlers.SNSMessage[order]) (idempotent.Key, error) {
-			return idempotent.Key{ID: e.Body.ID}, nil
-		}
-		handler := handlers.SNS(newExecutor(t, store, nil), byID, place[events.SNSEventRecord](s), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-		defer cancel()
-		if _, err := deliver(ctx, handler, snsEvent(t, order{ID: "o0"})); err != nil {
-			t.Error(err)
-		}
-		s.check(t, nil)
-	})
 }
 
 // Lambda reports an error by its type, and so does a replay.
@@ -82,7 +61,7 @@ type noStockError struct{}
 func (*noStockError) Error() string { return "no stock" }
 
 // An event of another source must not pass for one that is done.
-func TestEventsWithoutRecords(t *testing.T) {
+func TestEventsWithoutRecordsFail(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	byID := func(handlers.RabbitMQMessage[order]) (idempotent.Key, error) {
 		return idempotent.Key{ID: "k"}, nil
@@ -113,7 +92,7 @@ func TestEventsWithoutRecords(t *testing.T) {
 	s.check(t, nil)
 }
 
-func TestOptionsThatNothingCouldMakeValid(t *testing.T) {
+func TestInvalidOptionsPanic(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	for name, construct := range map[string]func(){
 		"no executor":      func() { handlers.SQS(nil, nil, place[events.SQSMessage](&shop{}), nil) },
@@ -135,5 +114,13 @@ func TestOptionsThatNothingCouldMakeValid(t *testing.T) {
 			}()
 			construct()
 		})
+	}
+}
+
+// A Kinesis event has fields that a DynamoDB stream's has.
+func TestEventOfAnotherSourceFails(t *testing.T) {
+	handler := handlers.DynamoDBStream(newExecutor(t, memory.New(0), nil), nil, func(context.Context, events.DynamoDBEventRecord) error { t.Error("ran"); return nil }, nil)
+	if answer, err := deliver(t.Context(), handler, golden(t, "kinesis.json")); !errors.Is(err, handlers.ErrNoRecords) {
+		t.Errorf("%s, %v", answer, err)
 	}
 }

@@ -20,7 +20,7 @@ func postKeyed(h http.Handler) *httptest.ResponseRecorder {
 }
 
 // The work was done by then: a release would have it done again.
-func TestAnswerThatIsTooLargeIsNotRunAgainByFail(t *testing.T) {
+func TestTooLargeResponseDoesNotRunAgainAfterFail(t *testing.T) {
 	for name, end := range map[string]func(w http.ResponseWriter, r *http.Request, err error){
 		"as it is": handlers.Fail,
 		"wrapped": func(w http.ResponseWriter, r *http.Request, err error) {
@@ -53,8 +53,8 @@ func TestAnswerThatIsTooLargeIsNotRunAgainByFail(t *testing.T) {
 	}
 }
 
-// What it has written before is dropped, however it ends.
-func TestFailCountsWhereTheHandlerIsBrokenOff(t *testing.T) {
+// What the handler has written before is dropped, even if it aborts.
+func TestFailCountsIfTheHandlerAborts(t *testing.T) {
 	h := &hotel{}
 	x := newExecutor(t, memory.New(0), nil)
 	site := handlers.Middleware(x, handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,9 +15,9 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// FuzzBatchEvent gives every handler events that are broken in any way. None
-// panics. Orders fail all of the time, so whatever is delivered has to be
-// reported or to fail the invocation, and every reported id is the event's.
+// FuzzBatchEvent sends every handler malformed events. None panics. Orders always
+// fail, so every delivery is reported or fails the invocation, and every reported
+// id is the event's.
 func FuzzBatchEvent(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// TestGoldenEvents delivers the event of every source twice. The answers are
+// TestGoldenEvents delivers the event of every source twice. The responses are
 // compared byte for byte.
 func TestGoldenEvents(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // Lambda runs several invocations in one process. Eight at a time, each key
-// three times: every handler runs once a key, and no answer is another's.
+// three times: every handler runs once a key, and no response is another's.
 func TestHTTPConcurrentInvocations(t *testing.T) {
 	const keys, copies, atOnce = 40, 3, 8
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {

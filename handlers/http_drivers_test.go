@@ -43,7 +43,7 @@ func (c httpCall) with(change func(*httpCall)) httpCall {
 	return c
 }
 
-// httpReply is an answer, on the wire and of a handler.
+// httpReply is a response, on the wire and of a handler.
 type httpReply struct {
 	status  int
 	headers http.Header
@@ -149,7 +149,7 @@ func parseWire(out []byte) (httpReply, error) {
 	return wire(answer)
 }
 
-// wire reads an answer as a gateway does.
+// wire reads a response as a gateway does.
 func wire(answer map[string]any) (httpReply, error) {
 	r := httpReply{headers: http.Header{}}
 	if status, ok := answer["statusCode"].(float64); ok {
@@ -182,7 +182,7 @@ func wire(answer map[string]any) (httpReply, error) {
 	return r, nil
 }
 
-// first gives a handler's headers to the formats that have one value for each.
+// first returns the first value of each of a handler's headers.
 func first(h http.Header) map[string]string {
 	m := map[string]string{}
 	for name, values := range h {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
+	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -19,7 +22,7 @@ func created(_ context.Context, run int, _ string) (httpReply, error) {
 	return httpReply{201, nil, fmt.Sprint("run ", run)}, nil
 }
 
-func TestHTTPTwinIsRunning(t *testing.T) {
+func TestDuplicateOfARunningRequestConflicts(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		running, finish := make(chan struct{}), make(chan struct{})
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, run int, body string) (httpReply, error) {
@@ -36,12 +39,12 @@ func TestHTTPTwinIsRunning(t *testing.T) {
 			first <- r
 		}()
 		<-running
-		twin := s.get(k)
-		if title, _ := isProblem(t, twin, 409); title != "Conflict" {
+		duplicate := s.get(k)
+		if title, _ := isProblem(t, duplicate, 409); title != "Conflict" {
 			t.Errorf("the title is %q", title)
 		}
 		// The lease is a minute: the hint is not.
-		if after := twin.headers.Get("Retry-After"); after != "2" {
+		if after := duplicate.headers.Get("Retry-After"); after != "2" {
 			t.Errorf("Retry-After: %q", after)
 		}
 		isProblem(t, s.get(k.with(body("{}"))), 422)
@@ -84,7 +87,7 @@ func TestHTTPStoreFails(t *testing.T) {
 	})
 }
 
-// A call that lost its lease answers what the record says, if it says so.
+// A call that lost its lease returns what the record contains.
 func TestHTTPLeaseLost(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		store := &hooked{Store: memory.New(0)}
@@ -156,7 +159,7 @@ func TestHTTPHandlerErrors(t *testing.T) {
 
 // For a client of net/http a stored failure, which only another program can
 // have written, is a problem.
-func TestMiddlewareMeetsAStoredFailure(t *testing.T) {
+func TestMiddlewareReturnsAStoredFailure(t *testing.T) {
 	store := &hooked{Store: memory.New(0)}
 	s := newSite(t, httpDrivers[5], newExecutor(t, store, nil), nil, created)
 	s.get(k)
@@ -167,9 +170,9 @@ func TestMiddlewareMeetsAStoredFailure(t *testing.T) {
 	s.ran(1)
 }
 
-// A client whose request failed is not told that it was carried out, only
-// because its error cannot be read.
-func TestHTTPFailureThatCannotBeGiven(t *testing.T) {
+// The response for a request that failed never says that it was carried out, even
+// if its error cannot be read.
+func TestHTTPFailureThatIsNotAvailable(t *testing.T) {
 	for status, carriedOut := range map[driver.Status]bool{driver.Completed: true, driver.Failed: false} {
 		forEachHTTP(t, func(t *testing.T, d httpDriver) {
 			store := &hooked{Store: memory.New(0)}
@@ -233,7 +236,8 @@ func TestHTTPDisabled(t *testing.T) {
 	})
 }
 
-// The client gets the handler's answer, whether or not the key could be released.
+// The client receives the handler's response, whether or not the key could be
+// released.
 func TestHTTPReleaseFails(t *testing.T) {
 	down := fmt.Errorf("down: %w", driver.ErrUnavailable)
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
@@ -249,7 +253,7 @@ func TestHTTPReleaseFails(t *testing.T) {
 	})
 }
 
-// Observers hear of refusals, of answers that are not kept, and no key.
+// Observers receive refusals and responses that are not stored, but no key.
 func TestHTTPObserved(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		var seen []string
@@ -271,3 +275,17 @@ func TestHTTPObserved(t *testing.T) {
 type observer func(idempotent.Event)
 
 func (o observer) Observe(_ context.Context, e idempotent.Event) { o(e) }
+
+// A handler's nil pointer in an error does not make Once panic.
+func TestTypedNilErrorOfAnHTTPHandlerIsReturned(t *testing.T) {
+	for name, e := range map[string]error{"replayed": (*idempotent.ReplayedError)(nil), "store": (*idempotent.StoreError)(nil), "another": (*url.Error)(nil)} {
+		handler := handlers.APIGatewayV2(newExecutor(t, unreleasable{memory.New(0)}, nil), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			return events.APIGatewayV2HTTPResponse{}, e
+		}, nil)
+		request := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
+		request.RequestContext.HTTP.Method = "POST"
+		if _, err := handler(t.Context(), request); err != e {
+			t.Errorf("%s: %T", name, err)
+		}
+	}
+}

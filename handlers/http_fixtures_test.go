@@ -68,7 +68,7 @@ func (s *site) ran(want int) {
 	}
 }
 
-// isProblem checks an answer of ours.
+// isProblem checks a response of Once itself.
 func isProblem(t testing.TB, r httpReply, status int) (title, detail string) {
 	t.Helper()
 	var p struct {
@@ -80,7 +80,7 @@ func isProblem(t testing.TB, r httpReply, status int) (title, detail string) {
 		t.Errorf("got %d %v %s, want a problem with %d", r.status, r.headers, r.body, status)
 	}
 	if r.headers.Get("Idempotent-Replayed") != "" {
-		t.Errorf("a problem is marked as a replay: %v", r.headers)
+		t.Errorf("a problem has the header of a replay: %v", r.headers)
 	}
 	return p.Title, p.Detail
 }

@@ -51,8 +51,8 @@ func FuzzHTTPKey(f *testing.F) {
 	})
 }
 
-// No event makes a handler panic, and a repetition of one that is answered
-// gets an answer with the same status.
+// No event makes a handler panic, and a repetition receives a response with the
+// same status.
 func FuzzHTTPEvent(f *testing.F) {
 	for _, g := range goldenEvents {
 		event, err := os.ReadFile(filepath.Join("testdata", g.name+".json"))

@@ -70,9 +70,9 @@ func TestHTTPReplayHeader(t *testing.T) {
 	})
 }
 
-// An answer that was stored behind a load balancer without multi-value headers
+// A response that was stored behind a load balancer without multi-value headers
 // is replayed behind one with them, and the other way round.
-func TestALBModesShareAnswers(t *testing.T) {
+func TestALBModesShareResponses(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	o := &handlers.HTTPOptions{StoreHeaders: []string{"Set-Cookie"}}
 	single, multi := newSite(t, httpDrivers[2], x, o, aFullAnswer), newSite(t, httpDrivers[3], x, o, aFullAnswer)

@@ -83,8 +83,8 @@ func event(ids ...string) httpCall {
 	return c
 }
 
-// A client is told of a key, and not of a header that means nothing.
-func TestKeyOfTheBodyIsNamed(t *testing.T) {
+// A problem speaks of a key, and not of a header that is ignored.
+func TestProblemNamesAKeyOfTheBody(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		o := bodyID()
 		o.Documentation = "https://example.com/keys"
@@ -99,7 +99,7 @@ func TestKeyOfTheBodyIsNamed(t *testing.T) {
 	})
 }
 
-// Errors of the function itself are the call's, or say how to answer.
+// Errors of the function are the call's, or choose the response.
 func TestKeyFunctionFails(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {

@@ -4,14 +4,17 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// A repetition gets the fields that are kept as the first client got them, to
-// the byte, and gets none that the first did not get.
-func TestReplayHasTheHeadersOfTheFirstAnswer(t *testing.T) {
+// A repetition receives the stored fields as the first client did, to the byte,
+// and no others.
+func TestReplayHasTheHeadersOfTheFirstResponse(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
 		field   string
@@ -50,5 +53,25 @@ func TestReplayHasTheHeadersOfTheFirstAnswer(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A result that a person or another trigger has stored is no response.
+func TestForeignRecordIsNoResponse(t *testing.T) {
+	for _, data := range []string{`{"statusCode":201,"body":"{}"}`, `{"id":"p1"}`, `null`, `{"status":99}`, `{"status":150}`, `{"status":600}`, `[]`} {
+		store := &hooked{Store: memory.New(0)}
+		protected, _ := serveHTTP(t, newExecutor(t, store, &idempotent.Config{MaxAttempts: 1}), nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+		if _, _, err := post(t, protected, "k", ""); err != nil {
+			t.Fatal(err)
+		}
+		store.plant(t, func(r *driver.Record) {
+			r.Status, r.Data, r.Lease, r.Expires = driver.Completed, []byte(data), time.Time{}, time.Now().Add(time.Hour)
+		})
+		r, text, err := post(t, protected, "k", "")
+		if err != nil {
+			t.Errorf("%s: %v", data, err)
+			continue
+		}
+		isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500)
 	}
 }

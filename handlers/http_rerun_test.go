@@ -40,8 +40,8 @@ func crashed(t testing.TB) transactional {
 }
 
 // A handler may run twice in one call: without a claim, and again under one,
-// if the first run met a record. The answer is the second run's alone.
-func TestSecondRunInACallAnswersAlone(t *testing.T) {
+// if the first run met a record. The response is the second run's alone.
+func TestSecondRunInACallRespondsAlone(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		s := newSite(t, d, newExecutor(t, crashed(t), &idempotent.Config{Optimistic: true}), nil, func(_ context.Context, run int, _ string) (httpReply, error) {
 			header := http.Header{"Content-Type": {"application/json"}, "Location": {fmt.Sprint("/runs/", run)}}

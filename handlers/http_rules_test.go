@@ -22,7 +22,7 @@ type httpStep struct {
 	replay bool
 }
 
-// httpRule is a row of the HTTP semantics, that holds behind every adapter.
+// httpRule is a row of the HTTP semantics, which every adapter has.
 type httpRule struct {
 	name    string
 	config  *idempotent.Config
@@ -181,7 +181,7 @@ func (rule httpRule) check(t *testing.T, d httpDriver) {
 	}
 }
 
-// What of an answer is kept, by its status.
+// The status decides whether a response is stored.
 func TestHTTPStatuses(t *testing.T) {
 	kept := map[int]bool{200: true, 201: true, 202: true, 204: true, 299: true, 301: true, 303: true, 402: true, 404: true, 405: true, 410: true, 413: true, 423: true, 451: true, 499: true,
 		400: false, 401: false, 403: false, 408: false, 409: false, 422: false, 425: false, 429: false, 500: false, 501: false, 502: false, 503: false, 504: false, 599: false}
@@ -200,7 +200,7 @@ func TestHTTPStatuses(t *testing.T) {
 			if one.status != status || two.status != status {
 				t.Errorf("got %d and %d, want %d", one.status, two.status, status)
 			}
-			// A status that is not kept is the handler's own answer each time.
+			// A status that is not stored is the handler's own response each time.
 			native := two.headers.Get("X-Native") == "yes"
 			if replayed := two.headers.Get("Idempotent-Replayed") == "true"; replayed != keep || native == keep || s.runs.Load()-before == 1 != keep {
 				t.Errorf("%d: replayed %v after %d runs, want %v", status, replayed, s.runs.Load()-before, keep)

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// A forgotten status is named at once, and not found out by whoever repeats
-// the request. What the handler did is done, and is not done again.
-func TestForgottenStatusIsNamedAtTheFirstCall(t *testing.T) {
+// A forgotten status is reported at once, and not only when a client repeats the
+// request. The handler does not run again.
+func TestForgottenStatusIsReportedAtTheFirstCall(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		if !d.lambda {
 			return // net/http has 200 for it
@@ -38,4 +40,28 @@ func TestForgottenStatusIsNamedAtTheFirstCall(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A forgotten status and a misspelt method do not run the handler twice.
+func TestMissingStatusAndLowerCaseMethodRunOnce(t *testing.T) {
+	for _, test := range []struct {
+		method string
+		status int
+	}{{"POST", 0}, {"Post", 201}, {"post", 201}} {
+		runs := 0
+		handler := handlers.APIGatewayV2(newExecutor(t, memory.New(0), nil), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			runs++
+			return events.APIGatewayV2HTTPResponse{StatusCode: test.status}, nil
+		}, nil)
+		for range 2 {
+			e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
+			e.RequestContext.HTTP.Method = test.method
+			if _, err := handler(t.Context(), e); err != nil {
+				t.Error(err)
+			}
+		}
+		if runs != 1 {
+			t.Errorf("%+v: %d runs", test, runs)
+		}
+	}
 }

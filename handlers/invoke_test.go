@@ -15,7 +15,7 @@ import (
 
 type withdrawal struct{ ID string }
 
-func TestInvoke(t *testing.T) {
+func TestInvokeReplaysResultsAndErrors(t *testing.T) {
 	runs := 0
 	key := idempotent.Field(func(o withdrawal) string { return o.ID })
 	handler := lambda.NewHandler(handlers.Invoke(newExecutor(t, memory.New(0), nil), key, func(_ context.Context, o withdrawal) (string, error) {
@@ -42,5 +42,36 @@ func TestInvoke(t *testing.T) {
 	}
 	if runs != 2 {
 		t.Errorf("%d runs", runs)
+	}
+}
+
+// Step Functions go by the name that Lambda reports, the first time and again.
+func TestInvokeKeepsErrorTypes(t *testing.T) {
+	bank := newExecutor(t, memory.New(0), nil)
+	charge := func(ctx context.Context) error {
+		_, err := idempotent.Do(ctx, bank, idempotent.Key{ID: "i"}, func(context.Context) (int, error) { return 0, idempotent.Permanent(&declinedError{"51"}) })
+		return err
+	}
+	if charge(t.Context()) == nil {
+		t.Fatal("not declined")
+	}
+	for name, test := range map[string]struct {
+		fails func(context.Context) error
+		want  string
+	}{
+		"named by the handler": {func(context.Context) error {
+			return idempotent.Permanent(messages.InvokeResponse_Error{Type: "CardDeclined", Message: "no"})
+		}, "CardDeclined"},
+		"of a call within": {func(ctx context.Context) error { return idempotent.Permanent(charge(ctx)) }, "declinedError"},
+	} {
+		handler := handlers.Invoke(newExecutor(t, memory.New(0), nil), idempotent.Field(func(s string) string { return s }), func(ctx context.Context, _ string) (string, error) {
+			return "", test.fails(ctx)
+		})
+		for _, which := range []string{"first", "again"} {
+			_, err := handler(t.Context(), "k")
+			if e, ok := errors.AsType[messages.InvokeResponse_Error](err); !ok || e.Type != test.want {
+				t.Errorf("%s, %s: %#v", name, which, err)
+			}
+		}
 	}
 }

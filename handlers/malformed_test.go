@@ -14,17 +14,17 @@ import (
 // TestMalformedEvents: the invocation, or the option OnFailure, names the
 // record, and its text shows nothing of what is in it.
 func TestMalformedEvents(t *testing.T) {
-	failures := &kept{}
+	failures := &received{}
 	x := newExecutor(t, memory.New(0), nil)
-	sqs := handlers.SQS(x, nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{OnFailure: failures.keep})
-	sns := handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
-	kinesis := handlers.Kinesis(x, nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{OnFailure: failures.keep})
-	dynamodb := handlers.DynamoDBStream(x, nil, func(context.Context, events.DynamoDBEventRecord) error { return nil }, &handlers.DynamoDBStreamOptions{OnFailure: failures.keep})
-	kafka := handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: failures.keep})
-	rabbitmq := handlers.RabbitMQ(x, handlers.RabbitMQMessageID[order](), place[events.RabbitMQMessage](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
-	activemq := handlers.ActiveMQ(x, nil, place[events.ActiveMQMessage](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
-	s3 := handlers.S3(x, nil, func(context.Context, events.S3EventRecord) error { return nil }, &handlers.EventOptions{OnFailure: failures.keep})
-	bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.keep})
+	sqs := handlers.SQS(x, nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{OnFailure: failures.receive})
+	sns := handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{OnFailure: failures.receive})
+	kinesis := handlers.Kinesis(x, nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{OnFailure: failures.receive})
+	dynamodb := handlers.DynamoDBStream(x, nil, func(context.Context, events.DynamoDBEventRecord) error { return nil }, &handlers.DynamoDBStreamOptions{OnFailure: failures.receive})
+	kafka := handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: failures.receive})
+	rabbitmq := handlers.RabbitMQ(x, handlers.RabbitMQMessageID[order](), place[events.RabbitMQMessage](&shop{}), &handlers.EventOptions{OnFailure: failures.receive})
+	activemq := handlers.ActiveMQ(x, nil, place[events.ActiveMQMessage](&shop{}), &handlers.EventOptions{OnFailure: failures.receive})
+	s3 := handlers.S3(x, nil, func(context.Context, events.S3EventRecord) error { return nil }, &handlers.EventOptions{OnFailure: failures.receive})
+	bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.receive})
 	const fine = `{"messageId":"m","body":"{\"id\":\"o\"}"}`
 	megabyte := strings.Repeat("secret", 1<<20/6)
 
@@ -63,14 +63,14 @@ func TestMalformedEvents(t *testing.T) {
 				t.Fatalf("answers %s", answer)
 			}
 			if len(failures.failed) != 1 {
-				t.Fatalf("told of %v", failures.failed)
+				t.Fatalf("received %v", failures.failed)
 			}
 			texts := failures.failed[0].Error()
 			if err != nil {
 				texts += err.Error()
 			}
 			if !strings.Contains(texts, test.names) || strings.Contains(texts, "secret") || len(texts) > 1000 {
-				t.Errorf("told: %.1000s", texts)
+				t.Errorf("received: %.1000s", texts)
 			}
 		})
 	}

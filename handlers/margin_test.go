@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -53,8 +54,8 @@ func TestMarginCountsFromTheEndOfTheHandlersTime(t *testing.T) {
 	}
 }
 
-// A Margin that nothing can start with is a mistake that has to be seen: it
-// is neither shortened nor passed over.
+// A Margin within which nothing can start is reported: it is neither shortened nor
+// ignored.
 func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	x := newExecutor(t, memory.New(0), nil)
@@ -89,4 +90,86 @@ func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 		})
 	}
 	s.check(t, nil)
+}
+
+// The batch's Wait applies, and not the executor's.
+func TestBatchWaitReplacesTheExecutors(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		store, s := memory.New(0), &shop{}
+		defer elsewhere(t, store, order{ID: "o0"})()
+		handler := handlers.SQS(newExecutor(t, store, &idempotent.Config{Wait: time.Hour}), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{Margin: 10 * time.Second, Wait: 2 * time.Second, OnFailure: quiet})
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		begun := time.Now()
+		answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{ID: "o0"})))
+		if took := time.Since(begun); err != nil || len(reportedIDs(t, answer)) != 1 || took != 2*time.Second {
+			t.Errorf("%s, %v after %v", answer, err, took)
+		}
+	})
+}
+
+// The default margin is at most half of the invocation's time, for waits as well as
+// for starts. The time that key functions take counts.
+func TestMarginLimitsWaitsAndStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		end := elsewhere(t, store, order{ID: "o0"})
+		time.AfterFunc(100*time.Millisecond, end)
+		byID := func(e handlers.SNSMessage[order]) (idempotent.Key, error) { return idempotent.Key{ID: e.Body.ID}, nil }
+		handler := handlers.SNS(newExecutor(t, store, nil), byID, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{OnFailure: quiet})
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := deliver(short, handler, snsEvent(t, order{ID: "o0"})); err != nil {
+			t.Errorf("a duplicate of 100 ms in an invocation of a second: %v", err)
+		}
+
+		slow := handlers.SQS(newExecutor(t, store, nil), func(m handlers.SQSMessage[order]) (idempotent.Key, error) {
+			time.Sleep(25 * time.Second)
+			return idempotent.Key{ID: m.Body.ID}, nil
+		}, func(context.Context, handlers.SQSMessage[order]) error { t.Error("started with 5 s left"); return nil },
+			&handlers.SQSOptions{Margin: 10 * time.Second, OnFailure: quiet})
+		long, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if answer, err := deliver(long, slow, sqsEvent(t, message("m0", order{ID: "o1"}))); err != nil || len(reportedIDs(t, answer)) != 1 {
+			t.Errorf("%s, %v", answer, err)
+		}
+	})
+}
+
+func TestMessagesDoNotStartWithinTheMargin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, failures := &shop{}, &received{}
+		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
+			time.Sleep(4 * time.Second)
+			return s.place(m.Body)
+		}, &handlers.SQSOptions{Margin: 3 * time.Second, OnFailure: failures.receive})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		// They start with 10, 6 and 2 s left.
+		answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"}), message("m3", order{ID: "o3"})))
+		if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m2", "m3"}) {
+			t.Errorf("%s, %v", answer, err)
+		}
+		s.check(t, map[string]int{"o0": 1, "o1": 1})
+		for _, f := range failures.failed {
+			if !errors.Is(f, handlers.ErrNotStarted) {
+				t.Errorf("received %v", f)
+			}
+		}
+	})
+}
+
+// With a timeout shorter than the default margin, nothing would ever start.
+func TestShortTimeoutsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shop{}
+		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
+		defer cancel()
+		if answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{ID: "o0"}))); err != nil || len(reportedIDs(t, answer)) != 0 {
+			t.Errorf("%s, %v", answer, err)
+		}
+		s.check(t, map[string]int{"o0": 1})
+	})
 }

@@ -57,8 +57,8 @@ func millis(at time.Time) events.DynamoDBAttributeValue {
 	return events.NewNumberAttribute(strconv.FormatInt(at.UnixMilli(), 10))
 }
 
-// mailbox is the far side of a relay: it takes what it is given, but for the
-// messages with the ids that fail.
+// mailbox receives what a relay publishes, and refuses messages with the ids in
+// fail.
 type mailbox struct {
 	mu      sync.Mutex
 	fail    map[string]error // by id; the whole call for "call"

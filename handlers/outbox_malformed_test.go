@@ -77,15 +77,15 @@ func TestOutboxMalformedItems(t *testing.T) {
 			event := outboxEvent("b:q", "a:q", "a:q", "b:q")
 			image := event.Records[1].Change.NewImage
 			damage(&event.Records[1], image, image["messages"].List()[0].Map())
-			failures, p := &kept{}, mailbox{}
-			answer, err := deliver(t.Context(), handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{OnFailure: failures.keep}), marshal(t, event))
+			failures, p := &received{}, mailbox{}
+			answer, err := deliver(t.Context(), handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{OnFailure: failures.receive}), marshal(t, event))
 			if err != nil || answer != streamAnswer("seq1") {
 				t.Errorf("%s, %v", answer, err)
 			}
 			same(t, "out", p.out, []string{"item0-0", "item3-0"})
 			if len(failures.failed) != 2 || !errors.Is(failures.failed[0], handlers.ErrDecode) || !strings.Contains(failures.failed[0].Error(), "is missing, or not in") ||
 				strings.Contains(fmt.Sprint(failures.failed), "secret") {
-				t.Errorf("told of %v", failures.failed)
+				t.Errorf("received %v", failures.failed)
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func TestOutboxOtherSources(t *testing.T) {
 	}
 }
 
-// FuzzOutbox gives the relay events that are broken in any way. It does not
+// FuzzOutbox sends the relay malformed events. It does not
 // panic, publishes nothing that it cannot name, and nothing twice.
 func FuzzOutbox(f *testing.F) {
 	f.Add(golden(f, "outbox.json"))

@@ -86,7 +86,7 @@ func TestOutboxOrderAndBatches(t *testing.T) {
 	same(t, "marked", p.marked, []string{"b/item1", "c/item2", "d/item4", "a/item0", "a/item3"})
 }
 
-// What fails holds its aggregate up and no other. The first item that is not
+// A failure stops its aggregate and no other. The first item that is not
 // out is reported, in the order of the stream and not of the failures.
 func TestOutboxFailures(t *testing.T) {
 	p := mailbox{fail: map[string]error{"item1-1": errFull, "item4-0": errFull}}
@@ -145,14 +145,14 @@ func TestOutboxWholeCallsFail(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			failures, p := &kept{}, mailbox{}
-			handler := handlers.OutboxRelay(publish, &handlers.OutboxOptions{Mark: p.mark, OnFailure: failures.keep})
+			failures, p := &received{}, mailbox{}
+			handler := handlers.OutboxRelay(publish, &handlers.OutboxOptions{Mark: p.mark, OnFailure: failures.receive})
 			answer, err := deliver(t.Context(), handler, marshal(t, outboxEvent("a:q", "b:q", "a:q")))
 			if err != nil || answer != streamAnswer("seq0") || len(p.marked) != 0 {
 				t.Errorf("%s, %v, marked %v", answer, err, p.marked)
 			}
 			if len(failures.failed) != 3 || !errors.Is(failures.failed[2], handlers.ErrNotStarted) || !strings.HasPrefix(failures.failed[1].Error(), "handlers: outbox record 1 (seq1): ") {
-				t.Errorf("told of %v", failures.failed)
+				t.Errorf("received %v", failures.failed)
 			}
 		})
 	}
@@ -168,8 +168,8 @@ func TestOutboxMarkFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p mailbox
-			failures := &kept{}
-			handler := handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{Mark: mark, OnFailure: failures.keep})
+			failures := &received{}
+			handler := handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{Mark: mark, OnFailure: failures.receive})
 			answer, err := deliver(t.Context(), handler, marshal(t, outboxEvent("a:q", "b:q,q")))
 			if err != nil || answer != streamAnswer("") {
 				t.Errorf("%s, %v", answer, err)
@@ -178,7 +178,7 @@ func TestOutboxMarkFails(t *testing.T) {
 			var unmarked *handlers.UnmarkedError
 			if len(failures.failed) != 2 || !errors.Is(failures.failed[0], handlers.ErrUnmarked) || !errors.As(failures.failed[1], &unmarked) ||
 				unmarked.Key != (handlers.OutboxKey{Aggregate: "b", ID: "item1", Created: writtenAt(1)}) || strings.Contains(fmt.Sprint(failures.failed), "secret") {
-				t.Errorf("told of %v", failures.failed)
+				t.Errorf("received %v", failures.failed)
 			}
 		})
 	}
@@ -198,7 +198,7 @@ func TestOutboxMarksAfterTheLastMessage(t *testing.T) {
 	same(t, "marked", p.marked, []string{"a/item0"})
 }
 
-// A call that is made once more writes over its item: what is marked is the one
+// A call that is made again writes over its item: what is marked is the one
 // whose messages are out.
 func TestOutboxMarksWhatItHasRead(t *testing.T) {
 	event := outboxEvent("a:q", "a:q")

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -60,7 +62,7 @@ func declined() *handlers.StatusError {
 
 const declinedProblem = `{"type":"https://example.com/problems/declined","title":"Card declined","status":402,"detail":"The bank declined the card."}`
 
-// An error with a status that is kept fails the call for good: its saga is
+// An error with a stored status fails the call permanently: its saga is
 // undone, and every repetition gets the same problem.
 func TestStatusErrorUndoesTheSagaAndIsReplayed(t *testing.T) {
 	for name, fails := range map[string]func() error{
@@ -129,7 +131,7 @@ func TestStatusErrorThatIsNotStoredReleasesTheKey(t *testing.T) {
 	})
 }
 
-// A mark of the handler's own counts too: it may know that nobody should try
+// The handler's own classification counts too: it may know that nobody should try
 // again.
 func TestPermanentStatusErrorIsStored(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
@@ -147,8 +149,8 @@ func TestPermanentStatusErrorIsStored(t *testing.T) {
 	})
 }
 
-// Until all is undone, nobody is told that the request has failed for good.
-func TestUnfinishedUndoingIsAnsweredWith503(t *testing.T) {
+// Until everything is undone, no client learns that the request has failed.
+func TestUnfinishedUndoingReturns503(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		h := hotel{undoes: errors.New("secret: the hotel does not answer")}
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, _ int, _ string) (httpReply, error) {
@@ -162,7 +164,7 @@ func TestUnfinishedUndoingIsAnsweredWith503(t *testing.T) {
 			t.Errorf("got %+v", unfinished)
 		}
 		h.check(t, 1, 0)
-		// The one that finishes it is the first to hear of the failure.
+		// The call that finishes it is the first to return the failure.
 		first, again := s.get(k), s.get(k)
 		if isProblem(t, first, 402); first.body != declinedProblem || again.body != declinedProblem || again.headers.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("got %+v and %+v", first, again)
@@ -188,9 +190,9 @@ func TestUnfinishedUndoingOfAnotherCallIsTheHandlersError(t *testing.T) {
 	})
 }
 
-// A call within the handler that replays a StatusError is answered as the one
+// A call within the handler that replays a StatusError responds as the one
 // that has failed with it.
-func TestStatusErrorOfACallWithinIsTheAnswer(t *testing.T) {
+func TestStatusErrorOfACallWithinIsTheResponse(t *testing.T) {
 	inner := newExecutor(t, memory.New(0), nil)
 	charge := func(ctx context.Context) (string, error) { return "", idempotent.Permanent(declined()) }
 	if _, err := idempotent.Do(t.Context(), inner, idempotent.Key{ID: "charge"}, charge); err == nil {
@@ -222,7 +224,7 @@ func TestStatusErrorOfARequestThatIsNotProtected(t *testing.T) {
 			return httpReply{}, declined()
 		})
 		for _, call := range []httpCall{k.with(method("GET")), keyed()} {
-			// One of net/http is given its answer at once, behind what it has begun.
+			// net/http sends it at once, after what the handler has written.
 			if r := s.get(call); !strings.HasSuffix(r.body, declinedProblem) || d.lambda && r.status != 402 {
 				t.Errorf("%+v: got %+v", call, r)
 			}
@@ -247,7 +249,7 @@ func TestStatusErrorOfAScope(t *testing.T) {
 	})
 }
 
-// What is too long to be stored is not sent either: all get one answer.
+// What is too long to be stored is not sent either: all receive one response.
 func TestStatusErrorIsCutForAllAlike(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		for i, text := range []string{strings.Repeat("é", 5000), strings.Repeat("<", 5000), strings.Repeat("a\xff", 5000)} {
@@ -282,8 +284,8 @@ func TestStatusErrorWhoseMessageWasShortened(t *testing.T) {
 }
 
 // A status that a handler writes is a success, and leaves its saga as it is.
-// That is easily a mistake, so it is told: once.
-func TestStoredErrorThatLeavesSagaStepsIsWarnedOfOnce(t *testing.T) {
+// That is easily a mistake, so it is logged: once.
+func TestStoredErrorThatLeavesSagaStepsIsLoggedOnce(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		for status, want := range map[int]int{402: 1, 201: 0, 503: 0} {
 			var h hotel
@@ -347,5 +349,25 @@ func TestFailWithOtherErrors(t *testing.T) {
 	}
 	if isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500); runs != 3 {
 		t.Errorf("%d runs", runs)
+	}
+}
+
+// The handler has made no response that its client could receive.
+func TestHandlerThatReturnsAnUnstoredErrorHasFailed(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	w := postKeyed(handlers.Middleware(x, handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers.Fail(w, r, &handlers.UnstoredError{Status: 500})
+	})))
+	if w.Code != 500 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	h := handlers.FunctionURL(x, handlers.NoIdentity(), func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+		return events.LambdaFunctionURLResponse{}, &handlers.UnstoredError{Status: 500}
+	}, nil)
+	var event events.LambdaFunctionURLRequest
+	event.Headers = map[string]string{"idempotency-key": "k"}
+	event.RequestContext.HTTP.Method = http.MethodPost
+	if r, err := h(t.Context(), event); err == nil {
+		t.Errorf("%+v", r)
 	}
 }

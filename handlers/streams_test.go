@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,12 +16,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// kinesisEvent has a record for each order, with the partition keys given.
+// kinesisEvent returns a record for each order, with these partition keys.
 func kinesisEvent(t testing.TB, partitions string, orders ...order) events.KinesisEvent {
 	t.Helper()
 	var event events.KinesisEvent
@@ -115,76 +112,6 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	})
 }
 
-// A hook takes over what can never succeed, and nothing else.
-func TestPoisonHook(t *testing.T) {
-	var taken []string
-	var refuse error
-	s := &shop{}
-	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{
-		OnFailure: quiet,
-		Poison: func(_ context.Context, r events.KinesisEventRecord, err error) error {
-			taken = append(taken, fmt.Sprintf("%s %T", r.Kinesis.SequenceNumber, err))
-			return refuse
-		},
-	})
-	event := kinesisEvent(t, "aaaa", order{ID: "o0", Never: true}, order{}, order{ID: "o2"}, order{ID: "o3", Fail: true})
-	event.Records[1].Kinesis.Data = []byte("no JSON")
-
-	refuse = errors.New("the other queue is not there")
-	answer, err := deliver(t.Context(), handler, marshal(t, event))
-	if err != nil || answer != streamAnswer("seq0") {
-		t.Errorf("a hook that fails: %s, %v", answer, err)
-	}
-	refuse, taken = nil, nil
-	for range 2 {
-		answer, err = deliver(t.Context(), handler, marshal(t, event))
-		if err != nil || answer != streamAnswer("seq3") {
-			t.Errorf("%s, %v", answer, err)
-		}
-	}
-	want := []string{"seq0 *idempotent.ReplayedError", "seq1 *handlers.DecodeError"}
-	if !slices.Equal(taken, append(want, want...)) {
-		t.Errorf("taken over: %v", taken)
-	}
-	s.check(t, map[string]int{"o0": 1, "o2": 1, "o3": 2})
-}
-
-func TestPoisonHookPanics(t *testing.T) {
-	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
-		OnFailure: quiet, Concurrency: 8,
-		Poison: func(context.Context, events.KinesisEventRecord, error) error { panic("hook") },
-	})
-	answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "ab", order{ID: "o0"}, order{ID: "o1", Never: true})))
-	if err != nil || answer != streamAnswer("seq1") {
-		t.Errorf("%s, %v", answer, err)
-	}
-}
-
-// What the store is to blame for, or a twin, is not the record's fault.
-func TestPoisonHookIsNotForPassingTroubles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, full := memory.New(0), memory.New(1)
-		defer elsewhere(t, store, order{ID: "o0"})()
-		defer elsewhere(t, full, order{ID: "another"})()
-		byID := func(r handlers.KinesisRecord[order]) (idempotent.Key, error) {
-			return idempotent.Key{ID: r.Body.ID}, nil
-		}
-		for _, store := range []driver.Store{store, full} {
-			handler := handlers.Kinesis(newExecutor(t, store, nil), byID, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
-				OnFailure: quiet, Wait: time.Second,
-				Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
-					t.Errorf("taken over: %v", err)
-					return nil
-				},
-			})
-			answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
-			if err != nil || answer != streamAnswer("seq0") {
-				t.Errorf("%s, %v", answer, err)
-			}
-		}
-	})
-}
-
 func TestStreamRecordWithoutSequenceNumber(t *testing.T) {
 	s := &shop{}
 	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{OnFailure: quiet})
@@ -247,7 +174,7 @@ func TestKafkaTombstones(t *testing.T) {
 }
 
 // A place that Lambda does not know fails the whole batch, and says so.
-func TestKafkaRecordOutOfPlace(t *testing.T) {
+func TestKafkaRecordOfAnotherPartitionFails(t *testing.T) {
 	for name, records := range map[string]map[string][]events.KafkaRecord{
 		"null":            {"orders-0": {{}}},
 		"wrong partition": {"orders-0": {kafkaRecord(1, 5, `{"id":"o","fail":true}`)}},

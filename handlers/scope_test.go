@@ -193,7 +193,7 @@ func TestHTTPMistakesPanic(t *testing.T) {
 	}
 }
 
-// The senders answer 201 for a request that ran, 200 for a replay, and the
+// The senders return 201 for a request that ran, 200 for a replay, and the
 // status of anything else.
 
 func outcome(status int, replayed string) int {

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,9 +20,9 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// What the handler did is done, however it takes it that its answer does not
+// What the handler did is done, however it reacts when its response does not
 // fit: nobody gets it, and nobody runs it again.
-func TestMiddlewareAnswerTooLarge(t *testing.T) {
+func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 	const limit = 10
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 100<<10)) }))
 	defer upstream.Close()
@@ -79,7 +80,7 @@ func TestMiddlewareAnswerTooLarge(t *testing.T) {
 	}
 }
 
-// Another panic in an answer that is too large is a panic.
+// Any other panic in a response that is too large is a panic.
 func TestMiddlewarePanics(t *testing.T) {
 	for name, panics := range map[string]func(http.ResponseWriter){
 		"a bug":                   func(http.ResponseWriter) { panic("a bug") },
@@ -119,14 +120,14 @@ func TestMiddlewareClientGoneWhileSending(t *testing.T) {
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// That its context ends soon is not what keeps it from running.
+	// It would run although its context ends soon.
 	if e := <-outcomes; e.Outcome != idempotent.OutcomeFailed || e.RoundTrips != 0 || !errors.Is(e.Err, idempotent.ErrInvalidPayload) {
 		t.Errorf("observed %+v", e)
 	}
 }
 
 // One that goes away later is the one that repeats the request: what it began
-// goes on, and its answer is there for the repetition.
+// continues, and its response is stored for the repetition.
 func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
 	started, gone, outcomes := make(chan context.Context, 2), make(chan struct{}), make(chan idempotent.Event, 2)
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: observer(func(e idempotent.Event) { outcomes <- e })})
@@ -163,7 +164,7 @@ func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
 	}
 }
 
-// A deadline that is not the client's holds.
+// A deadline that is not the client's applies.
 func TestMiddlewareDeadlineHolds(t *testing.T) {
 	protected := handlers.Middleware(newExecutor(t, memory.New(0), nil), handlers.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > time.Minute {
@@ -175,4 +176,80 @@ func TestMiddlewareDeadlineHolds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 	defer cancel()
 	protected.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
+}
+
+// onceBehind posts twice to a handler behind the middleware, which must then have
+// run want times.
+func onceBehind(t *testing.T, o *handlers.HTTPOptions, want int, handler http.HandlerFunc) (second *http.Response) {
+	t.Helper()
+	runs := 0
+	protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), o, func(w http.ResponseWriter, r *http.Request) {
+		runs++
+		handler(w, r)
+	})
+	for range 2 {
+		r, _, err := post(t, protected, "k", "")
+		if err != nil {
+			t.Errorf("the connection is cut: %v", err)
+		}
+		second = r
+	}
+	if runs != want {
+		t.Errorf("%d runs, want %d", runs, want)
+	}
+	return second
+}
+
+// A refusal that is too large is a refusal: nothing was done.
+func TestRefusalThatIsTooLargeIsNotStored(t *testing.T) {
+	down := true
+	second := onceBehind(t, &handlers.HTTPOptions{MaxResponseBytes: 10}, 2, func(w http.ResponseWriter, _ *http.Request) {
+		if down {
+			down = false
+			w.WriteHeader(503)
+			fmt.Fprint(w, "down for maintenance")
+			return
+		}
+		w.WriteHeader(201)
+	})
+	if second.StatusCode != 201 {
+		t.Errorf("the retry gets %d", second.StatusCode)
+	}
+}
+
+// A handler may panic with the error of Write. Its work is done.
+func TestPanicWithTheErrorOfWriteRunsOnce(t *testing.T) {
+	onceBehind(t, &handlers.HTTPOptions{MaxResponseBytes: 10}, 1, func(w http.ResponseWriter, _ *http.Request) {
+		if err := json.NewEncoder(w).Encode(strings.Repeat("x", 20)); err != nil {
+			panic(fmt.Errorf("answer: %w", err))
+		}
+	})
+}
+
+// An upstream that dies in the middle of its response has done its work.
+func TestProxiedResponseThatIsCutOffRunsOnce(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		w.WriteHeader(201)
+		fmt.Fprint(w, "part")
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Error(err)
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	defer upstream.Close()
+	target, err := url.Parse(upstream.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ErrorLog = silent()
+	if second := onceBehind(t, nil, 1, proxy.ServeHTTP); second.StatusCode != 500 {
+		t.Errorf("the repetition gets %d", second.StatusCode)
+	}
+}
+
+// The option is called when the work is done.
+func TestPanicOfTheStoreOptionRunsOnce(t *testing.T) {
+	onceBehind(t, &handlers.HTTPOptions{Store: func(int) bool { panic("a bug") }}, 1, func(http.ResponseWriter, *http.Request) {})
 }

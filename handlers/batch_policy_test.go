@@ -71,7 +71,7 @@ func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
 				t.Errorf("%d bytes: %q", len(logged), logged)
 			}
 		}
-		if stack, _ := lines[1]["stack"].(string); !strings.Contains(stack, "failure_log_test.go") {
+		if stack, _ := lines[1]["stack"].(string); !strings.Contains(stack, "batch_policy_test.go") {
 			t.Errorf("the stack of the panic: %v", lines[1])
 		}
 		if text := string(marshal(t, lines)); strings.Contains(text, "secret") {

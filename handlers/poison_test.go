@@ -1,0 +1,220 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// A record that is done is acknowledged, whatever its body is.
+func TestDoneRecordIsAcknowledged(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	if _, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "o0"}, func(context.Context) (string, error) { return "receipt", nil }); err != nil {
+		t.Fatal(err)
+	}
+	handler := handlers.Kinesis(x, func(r handlers.KinesisRecord[order]) (idempotent.Key, error) {
+		return idempotent.Key{ID: r.Body.ID}, nil
+	},
+		func(context.Context, handlers.KinesisRecord[order]) error { t.Error("ran"); return nil },
+		&handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
+			t.Errorf("taken over: %v", err)
+			return nil
+		}})
+	if answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"}))); err != nil || answer != streamAnswer("") {
+		t.Errorf("%s, %v", answer, err)
+	}
+}
+
+// unreleasable is a store that does not release.
+type unreleasable struct{ driver.Store }
+
+func (s unreleasable) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if c.Release != 0 {
+		return driver.Record{}, false, errors.New("no permission")
+	}
+	return s.Store.Change(ctx, f, c)
+}
+
+// Errors of a handler's own calls, of its key function and of the store may not
+// occur again. A permanent error does, whatever it wraps.
+func TestPoisonReceivesOnlyWhatNeverSucceeds(t *testing.T) {
+	bank := newExecutor(t, memory.New(0), &idempotent.Config{MaxAttempts: 1})
+	_, _ = idempotent.Do(t.Context(), bank, idempotent.Key{ID: "charge"}, func(context.Context) (int, error) { return 0, errOutOfStock })
+	charge := func(ctx context.Context) error {
+		_, err := idempotent.Do(ctx, bank, idempotent.Key{ID: "charge"}, func(context.Context) (int, error) { return 0, nil })
+		return err
+	}
+	type key = func(handlers.KinesisRecord[order]) (idempotent.Key, error)
+	for name, test := range map[string]struct {
+		store  driver.Store
+		config *idempotent.Config
+		key    key
+		run    func(context.Context) error
+		want   bool
+	}{
+		"another call's unknown outcome": {run: charge},
+		"the same, and no release":       {store: unreleasable{memory.New(0)}, run: charge},
+		"a key function that panics":     {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) { panic("not loaded") }},
+		"a key function out of time": {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) {
+			return idempotent.Key{}, context.DeadlineExceeded
+		}},
+		"no key":    {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) { return idempotent.Key{}, nil }, want: true},
+		"permanent": {run: func(context.Context) error { return idempotent.Permanent(errOutOfStock) }, want: true},
+		"permanent, of another's store": {run: func(context.Context) error {
+			return idempotent.Permanent(&idempotent.StoreError{Op: "claim", Err: errOutOfStock})
+		}, want: true},
+		"permanent, though released": {config: &idempotent.Config{ReleasePermanent: true}, run: func(context.Context) error { return idempotent.Permanent(errOutOfStock) }, want: true},
+		"a payload that panics": {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) {
+			return idempotent.Key{ID: "k", Payload: panicky{}}, nil
+		}},
+		"a payload that is no JSON": {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) {
+			return idempotent.Key{ID: "k", Payload: []any{func() {}}}, nil
+		}, want: true},
+		"any other error": {run: func(context.Context) error { return errOutOfStock }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				taken := false
+				store := test.store
+				if store == nil {
+					store = memory.New(0)
+				}
+				handler := handlers.Kinesis(newExecutor(t, store, test.config), test.key, func(ctx context.Context, _ handlers.KinesisRecord[order]) error { return test.run(ctx) },
+					&handlers.KinesisOptions{OnFailure: quiet, Poison: func(context.Context, events.KinesisEventRecord, error) error { taken = true; return nil }})
+				answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
+				if err != nil || taken != test.want || (answer == streamAnswer("")) != test.want {
+					t.Errorf("taken over: %v, %s, %v", taken, answer, err)
+				}
+			})
+		})
+	}
+}
+
+func (panicky) MarshalJSON() ([]byte, error) { panic("payload") }
+
+// Poison receives the record as it came, whatever the handler did to its body.
+func TestPoisonReceivesTheRecordUnchanged(t *testing.T) {
+	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, r handlers.KinesisRecord[[]byte]) error {
+		clear(r.Body)
+		return idempotent.Permanent(errOutOfStock)
+	}, &handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, r events.KinesisEventRecord, _ error) error {
+		if string(r.Kinesis.Data) != `{"id":"o0"}` {
+			t.Errorf("got %q", r.Kinesis.Data)
+		}
+		return nil
+	}})
+	if _, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"}))); err != nil {
+		t.Error(err)
+	}
+}
+
+// A saga that failed is delivered again until it is undone: Poison would leave its
+// charge.
+func TestPoisonDoesNotReceiveAnUnfinishedSaga(t *testing.T) {
+	refunds := 0
+	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, func(ctx context.Context, _ handlers.KinesisRecord[order]) error {
+		_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { return "", nil },
+			func(context.Context, string) error {
+				if refunds++; refunds == 1 {
+					return errors.New("busy")
+				}
+				return nil
+			})
+		return errors.Join(err, idempotent.Permanent(errors.New("sold out")))
+	}, &handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
+		if errors.Is(err, idempotent.ErrCompensation) {
+			t.Errorf("put aside: %v", err)
+		}
+		return nil
+	}})
+	for delivery, want := range []int{1, 0} {
+		answer, err := handler(t.Context(), kinesisEvent(t, "a", order{ID: "o0"}))
+		if err != nil || len(answer.BatchItemFailures) != want {
+			t.Errorf("delivery %d: %+v, %v", delivery+1, answer, err)
+		}
+	}
+	if refunds != 2 {
+		t.Errorf("refunded %d times", refunds)
+	}
+}
+
+// Poison receives what can never succeed, and nothing else.
+func TestPoisonReceivesAndAcknowledgesRecords(t *testing.T) {
+	var taken []string
+	var refuse error
+	s := &shop{}
+	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{
+		OnFailure: quiet,
+		Poison: func(_ context.Context, r events.KinesisEventRecord, err error) error {
+			taken = append(taken, fmt.Sprintf("%s %T", r.Kinesis.SequenceNumber, err))
+			return refuse
+		},
+	})
+	event := kinesisEvent(t, "aaaa", order{ID: "o0", Never: true}, order{}, order{ID: "o2"}, order{ID: "o3", Fail: true})
+	event.Records[1].Kinesis.Data = []byte("no JSON")
+
+	refuse = errors.New("the other queue is not there")
+	answer, err := deliver(t.Context(), handler, marshal(t, event))
+	if err != nil || answer != streamAnswer("seq0") {
+		t.Errorf("a hook that fails: %s, %v", answer, err)
+	}
+	refuse, taken = nil, nil
+	for range 2 {
+		answer, err = deliver(t.Context(), handler, marshal(t, event))
+		if err != nil || answer != streamAnswer("seq3") {
+			t.Errorf("%s, %v", answer, err)
+		}
+	}
+	want := []string{"seq0 *idempotent.ReplayedError", "seq1 *handlers.DecodeError"}
+	if !slices.Equal(taken, append(want, want...)) {
+		t.Errorf("taken over: %v", taken)
+	}
+	s.check(t, map[string]int{"o0": 1, "o2": 1, "o3": 2})
+}
+
+func TestPanicOfPoisonFailsTheRecord(t *testing.T) {
+	handler := handlers.Kinesis(newExecutor(t, memory.New(0), nil), nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
+		OnFailure: quiet, Concurrency: 8,
+		Poison: func(context.Context, events.KinesisEventRecord, error) error { panic("hook") },
+	})
+	answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "ab", order{ID: "o0"}, order{ID: "o1", Never: true})))
+	if err != nil || answer != streamAnswer("seq1") {
+		t.Errorf("%s, %v", answer, err)
+	}
+}
+
+// A failure of the store, or a running duplicate, does not make a record poison.
+func TestPoisonDoesNotReceiveTransientFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, full := memory.New(0), memory.New(1)
+		defer elsewhere(t, store, order{ID: "o0"})()
+		defer elsewhere(t, full, order{ID: "another"})()
+		byID := func(r handlers.KinesisRecord[order]) (idempotent.Key, error) {
+			return idempotent.Key{ID: r.Body.ID}, nil
+		}
+		for _, store := range []driver.Store{store, full} {
+			handler := handlers.Kinesis(newExecutor(t, store, nil), byID, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{
+				OnFailure: quiet, Wait: time.Second,
+				Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
+					t.Errorf("taken over: %v", err)
+					return nil
+				},
+			})
+			answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
+			if err != nil || answer != streamAnswer("seq0") {
+				t.Errorf("%s, %v", answer, err)
+			}
+		}
+	})
+}
