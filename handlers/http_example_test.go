@@ -2,7 +2,9 @@ package handlers_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,12 +16,12 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// A user of an HTTP API clicks twice.
+// A user of an HTTP API clicks twice. The second click receives the first
+// response.
 func ExampleAPIGatewayV2() {
 	x, err := idempotent.New("create-payment", memory.New(0), nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	payments := 0
 	handler := handlers.APIGatewayV2(x, handlers.JWTClaim("sub"), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
@@ -37,8 +39,8 @@ func ExampleAPIGatewayV2() {
 		JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": "ada"}},
 	}
 	for range 2 {
-		answer, err := handler(context.Background(), event)
-		fmt.Println(answer.StatusCode, answer.Body, answer.Headers["Idempotent-Replayed"], err)
+		response, err := handler(context.Background(), event)
+		fmt.Println(response.StatusCode, response.Body, response.Headers["Idempotent-Replayed"], err)
 	}
 	// Output:
 	// 201 {"payment":1}  <nil>
@@ -49,11 +51,10 @@ func ExampleAPIGatewayV2() {
 func ExampleMiddleware() {
 	x, err := idempotent.New("create-payment", memory.New(0), nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	caller := handlers.RequestScope(func(r *http.Request) (string, error) {
-		user, _, _ := r.BasicAuth() // checked by what is around the middleware
+		user, _, _ := r.BasicAuth() // verified by an outer middleware
 		return user, nil
 	})
 	server := handlers.Middleware(x, caller, nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -70,4 +71,69 @@ func ExampleMiddleware() {
 	// Output:
 	// 201 Created
 	// 422 Unprocessable Entity
+}
+
+// A payment provider repeats a webhook. Its event's id, in the body, is the key.
+func ExampleHTTPOptions() {
+	x, err := idempotent.New("payment-webhook", memory.New(0), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	eventID := func(r handlers.HTTPRequest) (idempotent.Key, error) {
+		var event struct{ ID string }
+		if err := json.Unmarshal(r.Body, &event); err != nil {
+			return idempotent.Key{}, &idempotent.InvalidPayloadError{Offset: -1, Reason: "the body is not JSON", Err: err}
+		}
+		return idempotent.Key{ID: event.ID}, nil
+	}
+	handler := handlers.FunctionURL(x, handlers.NoIdentity(), func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+		fmt.Println("booked")
+		return events.LambdaFunctionURLResponse{StatusCode: 204}, nil
+	}, &handlers.HTTPOptions{Key: eventID})
+
+	event := events.LambdaFunctionURLRequest{Body: `{"id":"evt_1","amount":1299}`}
+	event.RequestContext.HTTP.Method = "POST"
+	for range 2 {
+		response, err := handler(context.Background(), event)
+		fmt.Println(response.StatusCode, err)
+	}
+	event.Body = `{"amount":1299}`
+	response, err := handler(context.Background(), event)
+	fmt.Println(response.StatusCode, err)
+	// Output:
+	// booked
+	// 204 <nil>
+	// 204 <nil>
+	// 400 <nil>
+}
+
+// A reservation fails after the card was charged. The charge is refunded, and
+// every repetition receives the same problem.
+func ExampleStatusError() {
+	x, err := idempotent.New("reserve-seat", memory.New(0), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	protect := handlers.Middleware(x, handlers.NoIdentity(), nil)
+	server := protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := idempotent.SagaStep(r.Context(), "charge",
+			func(context.Context) (string, error) { fmt.Println("charged"); return "ch_1", nil },
+			func(_ context.Context, charge string) error { fmt.Println("refunded", charge); return nil })
+		if err == nil {
+			err = &handlers.StatusError{Status: http.StatusGone, Detail: "The last seat is taken."}
+		}
+		handlers.Fail(w, r, err)
+	}))
+	for range 2 {
+		r := httptest.NewRequest("POST", "/seats", nil)
+		r.Header.Set("Idempotency-Key", "k1")
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, r)
+		fmt.Println(w.Code, w.Body)
+	}
+	// Output:
+	// charged
+	// refunded ch_1
+	// 410 {"type":"about:blank","title":"Gone","status":410,"detail":"The last seat is taken."}
+	// 410 {"type":"about:blank","title":"Gone","status":410,"detail":"The last seat is taken."}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/lambda-once/once/handlers"
 )
 
-// A relay for two destinations. The mail service is down: what comes after it
-// in its aggregate waits, and the stream is delivered again from there. In the
-// folder examples/outbox of the repository are functions that publish to SQS,
-// SNS and EventBridge.
+// A relay publishes to two destinations. The mail service is down: later messages
+// of its aggregate wait, and the stream is delivered again from there. The folder
+// examples/outbox of the repository contains functions that publish to SQS, SNS
+// and EventBridge.
 func ExampleOutboxRelay() {
 	send := map[string]func(handlers.OutboxMessage) error{
 		"orders": func(m handlers.OutboxMessage) error { fmt.Println("order", m.ID); return nil },
@@ -44,8 +44,8 @@ func ExampleOutboxRelay() {
 		fmt.Fprintln(os.Stderr, err)
 		return
 	}
-	answer, err := handler(context.Background(), event)
-	fmt.Println(answer.BatchItemFailures, err)
+	response, err := handler(context.Background(), event)
+	fmt.Println(response.BatchItemFailures, err)
 	// Output:
 	// order 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae-0
 	// order fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9-0
