@@ -22,7 +22,7 @@ import (
 // [FromEventBridge] and [FromS3] do for an event inside another message.
 //
 // Make keys and payloads of the Body. Much of the Source differs between two
-// deliveries of one record. In an keypath.Path the two are source and body,
+// deliveries of one record. In a keypath.Path the two are source and body,
 // as in "body.orderId".
 type Delivery[E, T any] struct {
 	Source E `json:"source"`

@@ -95,7 +95,7 @@ type hooked struct {
 	last driver.Record // created
 }
 
-func (h *hooked) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+func (h *hooked) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	if h.create != nil {
 		if err := h.create(r); err != nil {
 			return driver.Record{}, false, err
@@ -104,7 +104,7 @@ func (h *hooked) Create(ctx context.Context, r driver.Record, over time.Time, wi
 	h.mu.Lock()
 	h.last = r
 	h.mu.Unlock()
-	return h.Store.Create(ctx, r, over, with)
+	return h.Store.Create(ctx, r, cutoff, with)
 }
 
 func (h *hooked) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {

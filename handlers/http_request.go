@@ -16,7 +16,7 @@ import (
 // HTTPRequest is the request that [HTTPOptions].Key receives. The function must
 // not change what it contains.
 //
-// In an keypath.Path it has the members method, path, query, headers and
+// In a keypath.Path it has the members method, path, query, headers and
 // body, as in "body.id" and "headers.\"X-Event-Id\"[0]". The body is a JSON
 // value, a string if it is text but not JSON, or null.
 type HTTPRequest struct {
@@ -27,7 +27,7 @@ type HTTPRequest struct {
 	Body    []byte
 }
 
-// MarshalJSON returns the form to which an keypath.Path applies.
+// MarshalJSON returns the form to which a keypath.Path applies.
 func (r HTTPRequest) MarshalJSON() ([]byte, error) {
 	var body any
 	switch {

@@ -28,7 +28,7 @@ import (
 // of its saga are undone, and every repetition receives the same problem. Until
 // undoing has finished, clients receive 503. With any other status the key is
 // released, and a repetition runs the handler again. A classification of the
-// error ([idempotent.Permanent], [idempotent.Retryable]) takes precedence.
+// error ([idempotent.Permanent], [idempotent.Retryable]) applies as to others.
 //
 // A response with the same status counts as a success instead: it undoes
 // nothing.
