@@ -45,6 +45,28 @@ func (r HTTPRequest) MarshalJSON() ([]byte, error) {
 	}{r.Method, r.Path, r.Query, r.Headers, body})
 }
 
+// Caller is what a request says about its caller. Fields that an adapter does
+// not support are empty.
+type Caller struct {
+	// Claims are the claims of a JWT that API Gateway has verified:
+	// authorizer.jwt.claims of an HTTP API, authorizer.claims (Cognito) of a
+	// REST API.
+	Claims map[string]any
+	// Authorizer is the context that a Lambda authorizer returned: authorizer
+	// .lambda of an HTTP API, authorizer of a REST API. Numbers are float64s.
+	Authorizer map[string]any
+	// UserARN is the user whose signature IAM has verified.
+	UserARN string
+	// CognitoIdentityID is the caller's id in an identity pool.
+	CognitoIdentityID string
+	// APIKeyID is the id, not the secret, of a REST API's key.
+	APIKeyID string
+	// Headers are the client's, and prove nothing by themselves: the
+	// x-amzn-oidc-data of a load balancer is a JWT whose signature must be
+	// verified. Names are canonical, as in http.Header.
+	Headers http.Header
+}
+
 // HeaderKey returns a function for [HTTPOptions].Key that uses a header such as
 // X-GitHub-Delivery as the key, verbatim. It refuses a request with two such
 // headers. Name a header in the form of an Idempotency-Key in HTTPOptions.Header

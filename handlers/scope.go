@@ -50,28 +50,6 @@ const (
 	sourceAny    = sourceLambda | sourceMiddleware
 )
 
-// Caller is what a request says about its caller. Fields that an adapter does
-// not support are empty.
-type Caller struct {
-	// Claims are the claims of a JWT that API Gateway has verified:
-	// authorizer.jwt.claims of an HTTP API, authorizer.claims (Cognito) of a
-	// REST API.
-	Claims map[string]any
-	// Authorizer is the context that a Lambda authorizer returned: authorizer
-	// .lambda of an HTTP API, authorizer of a REST API. Numbers are float64s.
-	Authorizer map[string]any
-	// UserARN is the user whose signature IAM has verified.
-	UserARN string
-	// CognitoIdentityID is the caller's id in an identity pool.
-	CognitoIdentityID string
-	// APIKeyID is the id, not the secret, of a REST API's key.
-	APIKeyID string
-	// Headers are the client's, and prove nothing by themselves: the
-	// x-amzn-oidc-data of a load balancer is a JWT whose signature must be
-	// verified. Names are canonical, as in http.Header.
-	Headers http.Header
-}
-
 // NoIdentity states that all callers share their keys, as when there is only one
 // caller. A caller that sends another's key receives the other's response.
 func NoIdentity() Scope {
@@ -86,17 +64,14 @@ func NoIdentity() Scope {
 // A caller with a JWT that lacks the claim is refused: [FirstOf] tries its next
 // scope only for a request without a JWT.
 func JWTClaim(name string) Scope {
-	claim := field("JWTClaim", sourceAPIGatewayV2|sourceAPIGateway, "claim["+strconv.Quote(name)+"]",
-		func(c *Caller) any { return c.Claims[name] })
-	find := claim.find
-	claim.find = func(ctx context.Context, r *httpRequest) (string, bool, error) {
-		scope, ok, err := find(ctx, r)
-		if !ok && err == nil && len(r.caller.Claims) > 0 {
-			err = &idempotent.MissingKeyError{Part: "scope"}
-		}
-		return scope, ok, err
-	}
-	return claim
+	return field("JWTClaim", sourceAPIGatewayV2|sourceAPIGateway, "claim["+strconv.Quote(name)+"]",
+		func(c *Caller) any { return c.Claims[name] },
+		func(c *Caller, claim string) error {
+			if claim == "" && len(c.Claims) > 0 {
+				return &idempotent.MissingKeyError{Part: "scope"}
+			}
+			return nil
+		})
 }
 
 // JWTSubject identifies a caller by issuer and subject of a JWT, its claims iss
@@ -105,13 +80,7 @@ func JWTSubject() Scope { return AllOf(JWTClaim("iss"), JWTClaim("sub")) }
 
 // AllOf combines several scopes. A request must have each of them.
 func AllOf(scopes ...Scope) Scope {
-	all := Scope{name: "AllOf", sources: sourceAny}
-	for _, s := range scopes {
-		all.sources &= s.sources
-	}
-	if len(scopes) == 0 || all.sources == 0 {
-		panic("handlers: AllOf: no adapter supports all of the scopes")
-	}
+	all := Scope{name: "AllOf", sources: sourcesOf("AllOf", scopes)}
 	all.find = func(ctx context.Context, r *httpRequest) (string, bool, error) {
 		var parts []string
 		for _, s := range scopes {
@@ -130,7 +99,7 @@ func AllOf(scopes ...Scope) Scope {
 // context that a Lambda authorizer of an HTTP or REST API returned.
 func AuthorizerField(name string) Scope {
 	return field("AuthorizerField", sourceAPIGatewayV2|sourceAPIGateway, "authorizer["+strconv.Quote(name)+"]",
-		func(c *Caller) any { return c.Authorizer[name] })
+		func(c *Caller) any { return c.Authorizer[name] }, nil)
 }
 
 // IAMUser identifies a caller by the ARN of the user whose signature IAM has
@@ -142,26 +111,25 @@ func AuthorizerField(name string) Scope {
 // All users of a Cognito identity pool sign as one role with one session name.
 // IAMUser refuses them: use [CognitoIdentity].
 func IAMUser() Scope {
-	iam := field("IAMUser", sourceAPIGatewayV2|sourceAPIGateway|sourceFunctionURL, "iam", func(c *Caller) any { return c.UserARN })
-	find := iam.find
-	iam.find = func(ctx context.Context, r *httpRequest) (string, bool, error) {
-		if strings.HasSuffix(r.caller.UserARN, "/CognitoIdentityCredentials") || r.caller.CognitoIdentityID != "" && r.caller.UserARN != "" {
-			return "", false, &idempotent.InvalidKeyError{Part: "Scope", Reason: "is the same for all users of an identity pool"}
-		}
-		return find(ctx, r)
-	}
-	return iam
+	return field("IAMUser", sourceAPIGatewayV2|sourceAPIGateway|sourceFunctionURL, "iam",
+		func(c *Caller) any { return c.UserARN },
+		func(c *Caller, arn string) error {
+			if strings.HasSuffix(arn, "/CognitoIdentityCredentials") || c.CognitoIdentityID != "" && arn != "" {
+				return &idempotent.InvalidKeyError{Part: "Scope", Reason: "is the same for all users of an identity pool"}
+			}
+			return nil
+		})
 }
 
 // CognitoIdentity identifies a caller of API Gateway by its id in an identity
 // pool.
 func CognitoIdentity() Scope {
-	return field("CognitoIdentity", sourceAPIGatewayV2|sourceAPIGateway, "cognito", func(c *Caller) any { return c.CognitoIdentityID })
+	return field("CognitoIdentity", sourceAPIGatewayV2|sourceAPIGateway, "cognito", func(c *Caller) any { return c.CognitoIdentityID }, nil)
 }
 
 // APIKey identifies a caller by the id of the key of a REST API.
 func APIKey() Scope {
-	return field("APIKey", sourceAPIGateway, "apikey", func(c *Caller) any { return c.APIKeyID })
+	return field("APIKey", sourceAPIGateway, "apikey", func(c *Caller) any { return c.APIKeyID }, nil)
 }
 
 // Tenant identifies a caller by the tenant id of a Lambda function in tenant
@@ -192,7 +160,7 @@ func RequestScope(find func(*http.Request) (string, error)) Scope {
 // FirstOf identifies a caller by the first of several scopes that a request has.
 // It refuses an invalid value, and does not try the next scope.
 func FirstOf(scopes ...Scope) Scope {
-	first := Scope{name: "FirstOf", sources: sourceAny}
+	first := Scope{name: "FirstOf", sources: sourcesOf("FirstOf", scopes)}
 	functions := map[string]bool{}
 	for i, s := range scopes {
 		if s.name == "NoIdentity" && i < len(scopes)-1 {
@@ -204,10 +172,6 @@ func FirstOf(scopes ...Scope) Scope {
 			}
 			functions[s.name] = true
 		}
-		first.sources &= s.sources
-	}
-	if len(scopes) == 0 || first.sources == 0 {
-		panic("handlers: FirstOf: no adapter supports all of the scopes")
 	}
 	first.find = func(ctx context.Context, r *httpRequest) (string, bool, error) {
 		for _, s := range scopes {
@@ -220,9 +184,27 @@ func FirstOf(scopes ...Scope) Scope {
 	return first
 }
 
-func field(name string, sources httpSource, prefix string, get func(*Caller) any) Scope {
+// sourcesOf returns the adapters that support all of the scopes. It panics if
+// there are none.
+func sourcesOf(name string, scopes []Scope) httpSource {
+	sources := sourceAny
+	for _, s := range scopes {
+		sources &= s.sources
+	}
+	if len(scopes) == 0 || sources == 0 {
+		panic("handlers: " + name + ": no adapter supports all of the scopes")
+	}
+	return sources
+}
+
+// field returns a scope of one field of the caller. check, if it is not nil,
+// refuses callers by the text of the field.
+func field(name string, sources httpSource, prefix string, get func(*Caller) any, check func(c *Caller, text string) error) Scope {
 	return Scope{name, sources, func(_ context.Context, r *httpRequest) (string, bool, error) {
 		text, err := identityText(get(&r.caller))
+		if err == nil && check != nil {
+			err = check(&r.caller, text)
+		}
 		return prefix + "=" + text, text != "", err
 	}}
 }
