@@ -32,7 +32,7 @@ type EventOptions struct {
 
 	// OnFailure receives every record that is not done, when the event has been
 	// handled. It must not panic. Default: a line on [slog.Default] with the
-	// error's text, in one line of at most 1 KiB, and the stack of a panic.
+	// error's text, cut to 1 KiB, and the stack of a panic.
 	OnFailure func(context.Context, *RecordError)
 
 	// Wait is how long a record waits, within the Margin, for a duplicate that
@@ -82,7 +82,7 @@ type StreamOptions[E any] struct {
 
 	// OnFailure receives every record that is not done, when the batch has been
 	// handled. It must not panic. Default: a line on [slog.Default] with the
-	// error's text, in one line of at most 1 KiB, and the stack of a panic.
+	// error's text, cut to 1 KiB, and the stack of a panic.
 	OnFailure func(context.Context, *RecordError)
 
 	// Poison receives a record that fails at every delivery: its body does not

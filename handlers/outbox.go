@@ -73,8 +73,8 @@ type OutboxOptions struct {
 
 	// OnFailure receives every record that is not done, when the batch has been
 	// handled, and every item that could not be marked. It must not panic.
-	// Default: a line on [slog.Default] with the error's text, in one line of at
-	// most 1 KiB, and the stack of a panic.
+	// Default: a line on [slog.Default] with the error's text, cut to 1 KiB, and
+	// the stack of a panic.
 	OnFailure func(context.Context, *RecordError)
 }
 

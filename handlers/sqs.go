@@ -48,7 +48,7 @@ type SQSOptions struct {
 
 	// OnFailure receives every message that is not done, when the batch has been
 	// handled. It must not panic. Default: a line on [slog.Default] with the
-	// error's text, in one line of at most 1 KiB, and the stack of a panic.
+	// error's text, cut to 1 KiB, and the stack of a panic.
 	OnFailure func(context.Context, *RecordError)
 
 	// Visibility delays the next delivery of a message whose duplicate is still
