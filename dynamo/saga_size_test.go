@@ -17,16 +17,17 @@ func TestSagaNearTheLimitOfAnItemIsUndoneOnce(t *testing.T) {
 		client, table := newTable(t)
 		store := newStore(t, client, table, &Options{CompressAbove: -1})
 		undone, refuse := 0, size <= 406_500
+		want := strings.Repeat("receipt 1; ", size/11+1)[:size]
 		for range 4 {
 			x, err := idempotent.New("op", store, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
-				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { return strings.Repeat("x", size), nil },
+				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { return want, nil },
 					func(_ context.Context, result string) error {
-						if len(result) != size {
-							t.Errorf("%d bytes: undone with %d", size, len(result))
+						if result != want {
+							t.Errorf("%d bytes: undone with %d bytes %.20q…, want %.20q…", size, len(result), result, want)
 						}
 						if refuse {
 							refuse = false

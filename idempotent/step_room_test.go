@@ -41,9 +41,10 @@ type largeSaga struct {
 }
 
 func (l *largeSaga) run(ctx context.Context) (string, error) {
-	_, err := idempotent.SagaStep(ctx, "charge", returns(strings.Repeat("x", l.size)), func(_ context.Context, result string) error {
-		if len(result) != l.size {
-			return fmt.Errorf("undone with %d bytes of %d", len(result), l.size)
+	want := strings.Repeat("receipt 1; ", l.size/11+1)[:l.size]
+	_, err := idempotent.SagaStep(ctx, "charge", returns(want), func(_ context.Context, result string) error {
+		if result != want {
+			return fmt.Errorf("undone with %d bytes %.20q…, want %d bytes %.20q…", len(result), result, l.size, want)
 		}
 		if l.refuse--; l.refuse >= 0 {
 			return errors.New("not now")
