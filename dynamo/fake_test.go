@@ -134,8 +134,12 @@ func showValue(v types.AttributeValue) string {
 			parts = append(parts, showValue(e))
 		}
 		return "[" + strings.Join(parts, " ") + "]"
+	case *types.AttributeValueMemberBOOL:
+		return fmt.Sprint("BOOL", v.Value)
+	case *types.AttributeValueMemberNULL:
+		return "NULL"
 	default:
-		return attribute.TypeName(v)
+		panic(fmt.Sprintf("values of type %s are not compared yet", typeName(v)))
 	}
 }
 
