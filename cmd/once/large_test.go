@@ -137,9 +137,19 @@ func (s *scene) measured(out io.Writer, binary string, args ...string) string {
 	return stderr.String()
 }
 
+// progressOf demands a line for every 10,000 records or so, in which what is read
+// grows from line to line, and with it the pages and the read units.
 func (s *scene) progressOf(n int, told string) {
 	s.Helper()
-	if lines := strings.Count(told, "\n"); lines < n/20_000 || !strings.HasPrefix(told, "read 1") || !strings.Contains(told, " pages, ") {
-		s.Errorf("told %d lines of progress on %d records:\n%s", lines, n, told)
+	lines, items, pages, units := strings.Split(strings.TrimSuffix(told, "\n"), "\n"), 0, 0, 0
+	for _, line := range lines {
+		var i, p, u int
+		if _, err := fmt.Sscanf(line, "read %d items in %d pages, %d read units", &i, &p, &u); err != nil || i-items < progressItems || i > n || p <= pages || u <= units {
+			s.Errorf("told %q after %d items, %d pages and %d units: %v", line, items, pages, units, err)
+		}
+		items, pages, units = i, p, u
+	}
+	if n-items >= 2*progressItems {
+		s.Errorf("told of %d of %d records:\n%s", items, n, told)
 	}
 }

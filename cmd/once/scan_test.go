@@ -2,12 +2,16 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // sorted has the lines of a table behind its header, which come in the order
@@ -121,4 +125,18 @@ func TestWatchDraws(t *testing.T) {
 		t.Error(err)
 	}
 	golden(t, "watch", strings.ReplaceAll(table, "\x1b", "<ESC>"))
+}
+
+// A line for every 10,000 items or so, of all that was read so far.
+func TestProgressIsOfAllPages(t *testing.T) {
+	var told bytes.Buffer
+	p := &progress{to: &told}
+	for _, units := range []float64{2.6, 3, 4, 5, 6} {
+		p.page(&dynamodb.ScanOutput{Count: 7, ScannedCount: 6000, ConsumedCapacity: &types.ConsumedCapacity{CapacityUnits: &units}})
+	}
+	p.end()
+	want := "read 12000 items in 2 pages, 6 read units\nread 24000 items in 4 pages, 15 read units\n"
+	if told.String() != want {
+		t.Errorf("told\n%swant\n%s", told.String(), want)
+	}
 }
