@@ -139,7 +139,7 @@ func showValue(v types.AttributeValue) string {
 	case *types.AttributeValueMemberNULL:
 		return "NULL"
 	default:
-		panic(fmt.Sprintf("values of type %s are not compared yet", typeName(v)))
+		panic(fmt.Sprintf("values of type %s are not compared yet", attribute.TypeName(v)))
 	}
 }
 

@@ -17,20 +17,26 @@ const (
 // Each line allows a package to import those to its right, and no other
 // package of the project: the order of the packages, from the bottom up.
 var order = map[string]string{
+	"internal/attribute":           "",
+	"internal/canonical":           "",
+	"internal/outboxitem":          "",
 	"idempotent/driver":            "",
+	"internal/recorditem":          "idempotent/driver internal/attribute",
 	"idempotent/internal/protocol": "idempotent/driver",
 	"idempotent/memory":            "idempotent/driver",
-	"idempotent":                   "idempotent/driver idempotent/internal/protocol internal/canonical",
+	"idempotent/storetest":         "idempotent/driver",
+	"idempotent":                   "idempotent/driver internal/canonical",
 	"idempotent/keypath":           "idempotent internal/canonical",
 	"idempotent/emf":               "idempotent idempotent/driver",
-	"idempotent/seal":              "idempotent",
-	"idempotent/storetest":         "idempotent/driver",
-	"idempotent/kmsseal":           "idempotent/seal",
 	"idempotent/otel":              "idempotent idempotent/driver",
+	"idempotent/seal":              "idempotent",
+	"idempotent/kmsseal":           "idempotent/seal",
 	"idempotent/s3payload":         "idempotent",
-	"dynamo":                       "idempotent idempotent/driver",
+	"dynamo":                       "idempotent/driver internal/attribute internal/outboxitem internal/recorditem",
+	"dynamo/outbox":                "dynamo dynamo/internal/fault idempotent/driver internal/attribute internal/outboxitem",
 	"dynamo/dynamoenv":             "dynamo",
 	"handlers":                     "idempotent",
+	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",
 }
 
 // What a user of a package must not link: clients of other services, and
