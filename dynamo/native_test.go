@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/attribute"
 )
@@ -98,7 +99,7 @@ func TestNativeCompletionRecognizesItsOwnRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, event := idempotent.WithEvent(t.Context())
+		ctx, event := adapter.WithEvent(t.Context())
 		got, err := idempotent.Do(ctx, x, idempotent.Key{ID: key}, fn)
 		return got, event, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 )
 
 // heldUp holds the first transaction up, and refuses the second.
@@ -43,7 +44,7 @@ func TestRefusalAfterACopyThatIsHeldUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, event := idempotent.WithEvent(t.Context())
+	ctx, event := adapter.WithEvent(t.Context())
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 		Transaction(ctx).Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()))
 		return "done", nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 )
 
 // handle runs the records and returns the result of each.
@@ -38,9 +39,9 @@ func (v *invocation[D]) one(ctx context.Context, i int) error {
 
 func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 	if r.chain != "" {
-		ctx = idempotent.WithChain(ctx, r.chain)
+		ctx = adapter.WithChain(ctx, r.chain)
 	}
-	withEvent, event := idempotent.WithEvent(v.withWait(ctx))
+	withEvent, event := adapter.WithEvent(v.withWait(ctx))
 	err := readable(guarded(func() error { return v.run(withEvent, r) }))
 	if err == nil {
 		return nil
@@ -70,7 +71,7 @@ func (v *invocation[D]) withWait(ctx context.Context) context.Context {
 	if !v.lastStart.IsZero() {
 		wait = min(wait, time.Until(v.lastStart))
 	}
-	return idempotent.WithWait(ctx, max(wait, 0))
+	return adapter.WithWait(ctx, max(wait, 0))
 }
 
 // neverSucceeds reports whether every further delivery would fail as this one

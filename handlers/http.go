@@ -11,6 +11,7 @@ import (
 	"github.com/lambda-once/once/handlers/internal/httpmsg"
 	"github.com/lambda-once/once/handlers/internal/problem"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 )
 
 // httpGuard is the one implementation of the rules. The adapters convert
@@ -64,14 +65,14 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 		r.err = err
 	}
 	if chain != "" {
-		ctx = idempotent.WithChain(ctx, chain)
+		ctx = adapter.WithChain(ctx, chain)
 	}
 	e.key, e.keyErr = g.key(ctx, r)
 	var user *functionError // of the scope, or of the option Key
 	if errors.As(e.keyErr, &user) {
 		e.keyErr = user.err
 	}
-	ctx, event := idempotent.WithEvent(ctx)
+	ctx, event := adapter.WithEvent(ctx)
 	response, err := g.call(ctx, e)
 	if err == nil {
 		switch event.Outcome {
@@ -213,7 +214,7 @@ func (g *httpGuard) warn(ctx context.Context, status int) {
 	if status < 400 {
 		return
 	}
-	steps := idempotent.FinishedSagaSteps(ctx)
+	steps := adapter.FinishedSagaSteps(ctx)
 	if steps == 0 {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -64,14 +65,14 @@ func TestSealsWithASealerAlone(t *testing.T) {
 }
 
 func TestFinishedSagaStepsAreCounted(t *testing.T) {
-	if n := idempotent.FinishedSagaSteps(t.Context()); n != 0 {
+	if n := adapter.FinishedSagaSteps(t.Context()); n != 0 {
 		t.Errorf("%d outside of a call", n)
 	}
 	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"car": errCrash}}
 	for range 2 { // the second attempt is given the steps of the first
 		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			if n := idempotent.FinishedSagaSteps(ctx); n != 0 {
+			if n := adapter.FinishedSagaSteps(ctx); n != 0 {
 				t.Errorf("%d before the first", n)
 			}
 			_, err := idempotent.Step(ctx, "cannot be undone", func(context.Context) (int, error) { return 0, nil })
@@ -79,7 +80,7 @@ func TestFinishedSagaStepsAreCounted(t *testing.T) {
 				return "", err
 			}
 			value, err := tr.book(ctx)
-			if n := idempotent.FinishedSagaSteps(ctx); n != 2 {
+			if n := adapter.FinishedSagaSteps(ctx); n != 2 {
 				t.Errorf("%d after two, and one that failed", n)
 			}
 			return value, err

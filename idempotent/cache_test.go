@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -29,7 +30,7 @@ func TestCacheReplaysWithoutTheStore(t *testing.T) {
 		}
 		other := theKey
 		other.Payload = 2
-		ctx, event := idempotent.WithEvent(t.Context())
+		ctx, event := adapter.WithEvent(t.Context())
 		if _, err := idempotent.Do(ctx, x, other, mustNotRun(t)); !errors.Is(err, idempotent.ErrKeyReused) || event.RoundTrips != 0 {
 			t.Errorf("another payload: %v, %+v", err, event)
 		}
@@ -67,7 +68,7 @@ func TestCacheDropsBeforeTheStoreDoes(t *testing.T) {
 
 func TestCacheIsBounded(t *testing.T) {
 	call := func(x *idempotent.Executor, i int, size int) bool {
-		ctx, event := idempotent.WithEvent(t.Context())
+		ctx, event := adapter.WithEvent(t.Context())
 		key := idempotent.Key{ID: fmt.Sprint(i)}
 		if _, err := idempotent.Do(ctx, x, key, returns(strings.Repeat("x", size))); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
 // ChainKey derives the idempotency key of one message or request to another
@@ -67,28 +69,12 @@ func chainRoot(of string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-type chainKey struct{}
-
-// WithChain gives the calls under ctx the [ChainKey] that came with their
-// message, for adapters: the keys that their handlers derive then continue it.
-// Only for messages whose senders are trusted: whoever chooses the chain
-// chooses the keys of the messages that follow from it. "" is none.
-func WithChain(ctx context.Context, chain string) context.Context {
-	if checkText("chain", chain, maxKeyLength, false) != nil {
-		chain = chainRoot(chain)
-	}
-	return context.WithValue(ctx, chainKey{}, chain)
-}
-
-// withoutChain lets a call within a handler begin a chain of its own.
-func withoutChain(ctx context.Context) context.Context {
-	if chainOf(ctx) == "" {
-		return ctx
-	}
-	return context.WithValue(ctx, chainKey{}, "")
-}
-
+// chainOf returns the chain key that came with a call, in a form that a key can
+// begin with.
 func chainOf(ctx context.Context) string {
-	chain, _ := ctx.Value(chainKey{}).(string)
+	chain := options.Of(ctx).Chain
+	if checkText("chain", chain, maxKeyLength, false) != nil {
+		return chainRoot(chain)
+	}
 	return chain
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -14,7 +15,7 @@ func TestChainKeysOfDifferentWaysDiffer(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	first := func(name string, steps ...string) (key string) { return chainKey(t, t.Context(), x, name, steps) }
 	then := func(chain, name string, steps ...string) string {
-		return chainKey(t, idempotent.WithChain(t.Context(), chain), x, name, steps)
+		return chainKey(t, adapter.WithChain(t.Context(), chain), x, name, steps)
 	}
 	seen := map[string]int{}
 	for i, key := range []string{

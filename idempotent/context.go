@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
 // Claim is what a handler can learn of the call that it runs under.
@@ -153,12 +154,7 @@ func (c *call) inside(ctx context.Context, l *lease) *inside {
 
 // enter returns the context of a handler.
 func (c *call) enter(ctx context.Context, in *inside) context.Context {
-	ctx = driver.WithCall(ctx, in)
-	if eventOf(ctx) != nil {
-		// The event is for this call, not for those that its handler makes.
-		ctx = context.WithValue(ctx, eventKey{}, (*Event)(nil))
-	}
-	return withoutChain(withoutWait(ctx))
+	return options.Without(driver.WithCall(ctx, in))
 }
 
 // nestedIn reports whether ctx is inside of a call on this very record.

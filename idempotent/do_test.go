@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -92,7 +93,7 @@ func TestDoRefusesAnotherPayload(t *testing.T) {
 	}
 	other := theKey
 	other.Payload = 2
-	ctx, event := idempotent.WithEvent(t.Context())
+	ctx, event := adapter.WithEvent(t.Context())
 	_, err := idempotent.Do(ctx, x, other, mustNotRun(t))
 	if !errors.Is(err, idempotent.ErrKeyReused) || event.Outcome != idempotent.OutcomeMismatch {
 		t.Errorf("got %v, %+v", err, event)

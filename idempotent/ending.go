@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
 // ending is how a call ends: what its event says, and what its caller receives.
@@ -63,7 +65,7 @@ func (c *call) report(ctx context.Context, e ending) {
 	default:
 		c.event.Err = errors.Join(e.err, c.suppressed)
 	}
-	if event := eventOf(ctx); event != nil {
+	if event, ok := options.Of(ctx).Event.(*Event); ok {
 		*event = c.event
 	}
 	c.x.config.Observer.Observe(ctx, c.event)

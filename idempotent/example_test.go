@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -108,7 +109,7 @@ func ExampleWithEvent() {
 		return
 	}
 	for range 2 {
-		ctx, event := idempotent.WithEvent(context.Background())
+		ctx, event := adapter.WithEvent(context.Background())
 		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: "p-1"}, func(context.Context) (string, error) { return "", nil })
 		fmt.Println(event.Outcome, err)
 	}

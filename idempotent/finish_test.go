@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -252,7 +253,7 @@ func (u unencodable) MarshalJSON() ([]byte, error) {
 func TestCompleteWithoutAnEncodableResult(t *testing.T) {
 	for _, u := range []unencodable{{panics: false}, {panics: true}} {
 		x := newExecutor(t, memory.New(0), nil)
-		ctx, event := idempotent.WithEvent(t.Context())
+		ctx, event := adapter.WithEvent(t.Context())
 		_, err := idempotent.Do(ctx, x, theKey, func(context.Context) (unencodable, error) { return u, nil })
 		if err != nil || event.Outcome != idempotent.OutcomeExecuted || !errors.Is(event.Err, idempotent.ErrResultUnavailable) {
 			t.Errorf("first: %v, %+v", err, event)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -93,7 +94,7 @@ func mustNotRun(t testing.TB) func(context.Context) (string, error) {
 
 // do calls with an event, for tests that look at the outcome.
 func do(ctx context.Context, x *idempotent.Executor, fn func(context.Context) (string, error)) (string, *idempotent.Event, error) {
-	ctx, event := idempotent.WithEvent(ctx)
+	ctx, event := adapter.WithEvent(ctx)
 	var own error
 	value, err := idempotent.Do(ctx, x, theKey, func(ctx context.Context) (value string, _ error) {
 		value, own = fn(ctx)

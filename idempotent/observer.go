@@ -151,19 +151,3 @@ func (o Observers) Observe(ctx context.Context, e Event) {
 		observer.Observe(ctx, e)
 	}
 }
-
-type eventKey struct{}
-
-// WithEvent gives a context for one call of Do, or of a wrapped handler, and
-// the Event that the call fills in before it returns: for adapters that mark
-// replays, and for hooks. A context made so is for one call, not for several
-// at once.
-func WithEvent(ctx context.Context) (context.Context, *Event) {
-	e := new(Event)
-	return context.WithValue(ctx, eventKey{}, e), e
-}
-
-func eventOf(ctx context.Context) *Event {
-	e, _ := ctx.Value(eventKey{}).(*Event)
-	return e
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -114,7 +115,7 @@ func TestErrorType(t *testing.T) {
 		"*idempotent_test.declined; *idempotent.StoreError": {noRelease, failsWith(refused)},
 		"panic": {memory.New(0), func(context.Context) (string, error) { panic(secret) }},
 	} {
-		ctx, event := idempotent.WithEvent(t.Context())
+		ctx, event := adapter.WithEvent(t.Context())
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = idempotent.Do(ctx, newExecutor(t, test.store, nil), theKey, test.fn)
@@ -141,7 +142,7 @@ func TestObserversSurviveErrorsThatPanic(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			out := logged(t)
 			x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: idempotent.LogObserver{}})
-			ctx, event := idempotent.WithEvent(t.Context())
+			ctx, event := adapter.WithEvent(t.Context())
 			if _, got := idempotent.Do(ctx, x, theKey, failsWith(err)); got != err {
 				t.Errorf("got %v", got)
 			}

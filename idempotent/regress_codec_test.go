@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -119,7 +120,7 @@ func TestGoexitInEncode(t *testing.T) {
 func TestGoexitEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		ctx, event := idempotent.WithEvent(context.Background())
+		ctx, event := adapter.WithEvent(context.Background())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -133,7 +134,7 @@ func TestGoexitEvent(t *testing.T) {
 	// and when another has taken over meanwhile
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		ctx, event := idempotent.WithEvent(context.Background())
+		ctx, event := adapter.WithEvent(context.Background())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

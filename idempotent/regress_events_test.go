@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -14,7 +15,7 @@ import (
 func TestEventsOfBadEndings(t *testing.T) {
 	panics := func(context.Context) (string, error) { panic("boom") }
 	call := func(x *idempotent.Executor, key idempotent.Key, fn func(context.Context) (string, error)) idempotent.Event {
-		ctx, event := idempotent.WithEvent(t.Context())
+		ctx, event := adapter.WithEvent(t.Context())
 		defer func() { _ = recover() }()
 		func() {
 			defer func() { _ = recover() }()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -213,7 +214,7 @@ func TestNestedCallInAnInvocation(t *testing.T) {
 				time.Sleep(18 * time.Second) // the process lives until 20 s
 				other, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				ctx, event := idempotent.WithEvent(other)
+				ctx, event := adapter.WithEvent(other)
 				if _, err := idempotent.Do(ctx, inner, key, returns("second run")); !errors.Is(err, idempotent.ErrInProgress) {
 					t.Errorf("another invocation got %v, %+v", err, *event)
 				}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -52,7 +53,7 @@ func TestPermanentLeaksFromANestedCall(t *testing.T) {
 	_, first, _ := do(t.Context(), outer, handler)
 	other := theKey
 	other.ID = "another order, same mail"
-	ctx, second := idempotent.WithEvent(t.Context())
+	ctx, second := adapter.WithEvent(t.Context())
 	_, _ = idempotent.Do(ctx, outer, other, handler)
 	if first.Outcome != second.Outcome {
 		t.Errorf("the inner error first made the outer call %q, and replayed %q", first.Outcome, second.Outcome)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -54,7 +55,7 @@ func TestSagaWithoutClaimUndoesWhatItCan(t *testing.T) {
 func TestChainKeysOfTwoRecordsUnderOneMessage(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	const chain = "root:message"
-	ctx := idempotent.WithChain(t.Context(), chain)
+	ctx := adapter.WithChain(t.Context(), chain)
 	seen := map[string]string{}
 	for _, id := range []string{"3", "4", chain} {
 		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: id}, func(ctx context.Context) (string, error) {
@@ -77,7 +78,7 @@ func TestChainKeysOfTwoRecordsUnderOneMessage(t *testing.T) {
 // A call without a record has nothing but the chain that is the same in every
 // attempt.
 func TestChainKeysWithoutRecordAreStable(t *testing.T) {
-	ctx := idempotent.WithChain(t.Context(), "root:message")
+	ctx := adapter.WithChain(t.Context(), "root:message")
 	one, other := idempotent.ChainKey(idempotent.Unprotected(ctx), "x"), idempotent.ChainKey(idempotent.Unprotected(ctx), "x")
 	if one != other {
 		t.Errorf("%q and %q", one, other)

@@ -71,6 +71,10 @@ func (s *steps) toUndo() []undo {
 	return undos
 }
 
+// FinishedSagaSteps returns the number of finished steps that would be undone,
+// for package adapter.
+func (in *inside) FinishedSagaSteps() int { return len(in.steps.toUndo()) }
+
 // compensateOpenly undoes in a run without a record. Nobody goes on from there,
 // so that one that cannot be undone is no reason to leave the others.
 func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) error {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -137,7 +138,7 @@ func TestSagaKeepsMarksOfItsUndosToItself(t *testing.T) {
 		outer := newExecutor(t, memory.New(0), nil)
 		t.Setenv("ONCE_DISABLED", disabled)
 		x := newExecutor(t, memory.New(0), nil)
-		ctx, event := idempotent.WithEvent(t.Context())
+		ctx, event := adapter.WithEvent(t.Context())
 		_, err := idempotent.Do(ctx, outer, idempotent.Key{ID: "outer"}, func(ctx context.Context) (string, error) {
 			value, _, err := do(ctx, x, func(ctx context.Context) (string, error) {
 				_, err := idempotent.SagaStep(ctx, "charge", returns("x"),

@@ -40,8 +40,10 @@ type largeSaga struct {
 	fail   error
 }
 
+func (l *largeSaga) receipt() string { return strings.Repeat("receipt 1; ", l.size/11+1)[:l.size] }
+
 func (l *largeSaga) run(ctx context.Context) (string, error) {
-	want := strings.Repeat("receipt 1; ", l.size/11+1)[:l.size]
+	want := l.receipt()
 	_, err := idempotent.SagaStep(ctx, "charge", returns(want), func(_ context.Context, result string) error {
 		if result != want {
 			return fmt.Errorf("undone with %d bytes %.20q…, want %d bytes %.20q…", len(result), result, l.size, want)
@@ -189,16 +191,15 @@ func TestSagaInAFullRecordIsUndone(t *testing.T) {
 // that of its result.
 func TestUndoneStepMakesRoomForItsOwnNote(t *testing.T) {
 	store := memory.New(0)
-	const size = 408_900
+	saga := &largeSaga{size: 408_900}
 	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded,
 		Steps: map[string][]byte{
-			"charge":   []byte(`~="` + strings.Repeat("x", size) + `"`),
+			"charge":   []byte(`~="` + saga.receipt() + `"`),
 			":failure": []byte(`={"type":"soldOutError","message":"sold out","steps":["charge"]}` + strings.Repeat(" ", 110)),
 		}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	saga := &largeSaga{size: size}
 	for range 4 {
 		if _, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run); err == nil {
 			t.Error("it succeeds")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -83,7 +84,7 @@ func TestStepRunsOnceOverCrashes(t *testing.T) {
 func TestStepCostsOneWrite(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	for _, n := range []int{0, 1, 10} {
-		ctx, event := idempotent.WithEvent(t.Context())
+		ctx, event := adapter.WithEvent(t.Context())
 		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: strings.Repeat("k", n+1)}, func(ctx context.Context) (string, error) {
 			for i := range n {
 				if _, err := idempotent.Step(ctx, strings.Repeat("s", i+1), returns("done")); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -87,7 +88,7 @@ func TestHandlerThatPanicsAfterItsTimeTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		withEvent, event := idempotent.WithEvent(invocation)
+		withEvent, event := adapter.WithEvent(invocation)
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = idempotent.Do(withEvent, newExecutor(t, memory.New(0), nil), theKey, untilItEnds(func(context.Context) error { panic("boom") }))

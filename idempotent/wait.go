@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
 // wait paces a duplicate that waits for the result of a running call.
@@ -19,26 +20,8 @@ const (
 
 var errWaitOver = errors.New("idempotent: the other call runs longer than the wait")
 
-type waitKey struct{}
-
-// WithWait gives the calls under ctx a wait in place of Config.Wait, for
-// adapters that know how long their trigger is better kept waiting than
-// refused. It does not hold for calls that their handlers make. Whether
-// identical calls of one process share an execution is for Config.Wait to say.
-func WithWait(ctx context.Context, wait time.Duration) context.Context {
-	return context.WithValue(ctx, waitKey{}, &wait)
-}
-
-// withoutWait leaves the calls of a handler to their own Config.Wait.
-func withoutWait(ctx context.Context) context.Context {
-	if ctx.Value(waitKey{}) == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, waitKey{}, (*time.Duration)(nil))
-}
-
 func (c *call) longestWait(ctx context.Context) time.Duration {
-	if own, _ := ctx.Value(waitKey{}).(*time.Duration); own != nil {
+	if own := options.Of(ctx).Wait; own != nil {
 		return *own
 	}
 	return c.x.config.Wait

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -237,7 +238,7 @@ func TestWithWait(t *testing.T) {
 				done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
 				begun := time.Now()
 				x := newExecutor(t, store, &idempotent.Config{Wait: test.config})
-				_, _, err := do(idempotent.WithWait(t.Context(), test.own), x, mustNotRun(t))
+				_, _, err := do(adapter.WithWait(t.Context(), test.own), x, mustNotRun(t))
 				if waited := time.Since(begun); !errors.Is(err, idempotent.ErrInProgress) || waited != test.want {
 					t.Errorf("after %v: %v", waited, err)
 				}
@@ -264,7 +265,7 @@ func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 		}
 		begun := time.Now()
 		x := newExecutor(t, store, &idempotent.Config{Wait: config})
-		_, err = idempotent.Do(idempotent.WithWait(t.Context(), time.Hour), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+		_, err = idempotent.Do(adapter.WithWait(t.Context(), time.Hour), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 			value, _, err := do(ctx, x, mustNotRun(t))
 			return value, err
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -51,7 +52,7 @@ func TestRecordIsFoundByTheDigitsOfAnError(t *testing.T) {
 func TestRecordOfAnotherLibraryIsFoundByTheDigits(t *testing.T) {
 	s := newScene(t)
 	x := s.executor(nil)
-	ctx, event := idempotent.WithEvent(t.Context())
+	ctx, event := adapter.WithEvent(t.Context())
 	_, err := idempotent.Do(ctx, x, idempotent.Key{Record: "app.handler#Xa=="}, func(context.Context) (int, error) { return 1, nil })
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/s3payload"
@@ -25,7 +26,7 @@ func (s *server) call(store driver.Store, sealer idempotent.Sealer, handler func
 	if err != nil {
 		s.Fatal(err)
 	}
-	ctx, event := idempotent.WithEvent(s.Context())
+	ctx, event := adapter.WithEvent(s.Context())
 	data, err := idempotent.Do(ctx, x, idempotent.Key{ID: "1"}, handler)
 	return data, event, err
 }
@@ -103,7 +104,7 @@ func TestResultBeyondTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	ctx, event := idempotent.WithEvent(t.Context())
+	ctx, event := adapter.WithEvent(t.Context())
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "1"}, returns(bytes.Repeat([]byte("x"), 300<<10)))
 	if err != nil || !errors.Is(event.Err, s3payload.ErrTooLarge) || time.Since(began) > 5*time.Second {
 		t.Errorf("got %v, %v after %v", err, event.Err, time.Since(began))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/seal"
@@ -38,7 +39,7 @@ func pay(t *testing.T, store driver.Store, s idempotent.Sealer, id string, run f
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, event := idempotent.WithEvent(t.Context())
+	ctx, event := adapter.WithEvent(t.Context())
 	value, err := idempotent.Do(ctx, x, idempotent.Key{ID: id}, func(context.Context) (string, error) { return run() })
 	return value, *event, err
 }

@@ -26,6 +26,7 @@ var order = map[string]string{
 	"idempotent/memory":            "idempotent/driver",
 	"idempotent/storetest":         "idempotent/driver",
 	"idempotent":                   "idempotent/driver internal/canonical",
+	"idempotent/adapter":           "idempotent idempotent/driver idempotent/internal/options",
 	"idempotent/keypath":           "idempotent internal/canonical",
 	"idempotent/emf":               "idempotent idempotent/driver",
 	"idempotent/otel":              "idempotent idempotent/driver",
@@ -35,7 +36,7 @@ var order = map[string]string{
 	"dynamo":                       "idempotent/driver internal/attribute internal/outboxitem internal/recorditem",
 	"dynamo/outbox":                "dynamo dynamo/internal/fault idempotent/driver internal/attribute internal/outboxitem",
 	"dynamo/dynamoenv":             "dynamo",
-	"handlers":                     "idempotent",
+	"handlers":                     "idempotent idempotent/adapter",
 	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",
 }
 

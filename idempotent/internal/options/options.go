@@ -1,0 +1,42 @@
+// Package options carries what an adapter says about one call, from package
+// adapter to package idempotent.
+package options
+
+import (
+	"context"
+	"time"
+)
+
+// Options are what an adapter says about the next call under a context.
+type Options struct {
+	Chain string         // the chain key that came with the message, or ""
+	Event any            // the *idempotent.Event to fill in, or nil
+	Wait  *time.Duration // in place of Config.Wait, or nil
+}
+
+type key struct{}
+
+// Of returns the options of the next call under ctx.
+func Of(ctx context.Context) Options {
+	o, _ := ctx.Value(key{}).(*Options)
+	if o == nil {
+		return Options{}
+	}
+	return *o
+}
+
+// With returns a context with the options of ctx, changed by change.
+func With(ctx context.Context, change func(*Options)) context.Context {
+	o := Of(ctx)
+	change(&o)
+	return context.WithValue(ctx, key{}, &o)
+}
+
+// Without returns a context without options: a call within a handler has none of
+// those of the handler's call.
+func Without(ctx context.Context) context.Context {
+	if o, _ := ctx.Value(key{}).(*Options); o == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, key{}, (*Options)(nil))
+}
