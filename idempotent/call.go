@@ -64,7 +64,7 @@ func (c *call) answer(ctx context.Context, key Key, keyErr error) ending {
 		// Waiting for it would be waiting for ourselves.
 		return ending{outcome: OutcomeFailed, err: &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
 	}
-	if record, ok := x.cache.get(c.id, wall(c.now).Add(x.config.ClockSkew)); ok {
+	if record, ok := x.cache.Get(c.id, wall(c.now).Add(x.config.ClockSkew)); ok {
 		c.event.Cached = true
 		return c.replay(ctx, record)
 	}
@@ -83,7 +83,7 @@ func (c *call) lead(ctx context.Context) (e ending) {
 		e = c.claimed(ctx)
 	}
 	if c.finished != nil {
-		c.x.cache.put(*c.finished)
+		c.x.cache.Put(*c.finished)
 	}
 	return e
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"maps"
-	"sync"
-	"time"
+	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
@@ -86,84 +85,72 @@ func unprotectedID() string { return unprotectedPrefix + rand.Text() }
 
 const unprotectedPrefix = "unprotected#"
 
-// inside is what a handler's context carries.
-type inside struct {
-	claim      Claim
-	id         string
-	storeID    any
-	claims     bool      // by its lease, be it unconfirmed
-	invocation time.Time // end of the outermost call's invocation, or zero
-	outer      *inside
-
-	// path holds the names of the steps that ctx is inside of.
-	path  []string
-	chain string // that came with the request
-
-	*shared
-}
-
-// shared is what the contexts of one call have together: the handler's and
-// those of its steps.
-type shared struct {
-	transactional driver.Transactional // nil: nothing can be attached
-	optimistic    bool
-	steps         steps
-
-	mu       sync.Mutex
-	attached driver.Attachment
-	returned bool // the handler has
-	// innerErrors are classified errors that calls within returned.
-	innerErrors []error
-}
-
-// mustAllowEffects panics in a call that may run for nothing.
-func (in *inside) mustAllowEffects(helper string) {
-	if in.optimistic {
-		panic("idempotent: " + helper + ": under Config.Optimistic a handler has no effects but its transaction: " +
-			"a call that loses to another runs all the same; unset it for this one")
-	}
-}
-
-// inside returns what the contexts of this call carry; l is nil in a run without
-// the store.
-func (c *call) inside(ctx context.Context, l *lease) *inside {
-	outer := insideOf(ctx)
-	in := &inside{
-		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash},
-		id:         c.id,
-		storeID:    c.x.storeID,
-		claims:     l != nil,
-		invocation: c.x.invocationEnd(ctx),
-		outer:      outer,
-		chain:      chainOf(ctx),
-		shared:     &shared{transactional: c.x.transactional, optimistic: c.x.config.Optimistic},
-	}
-	in.steps.x, in.steps.identity = c.x, c.identity
-	if l != nil {
-		in.claim.Attempt, in.claim.takeover = l.record.Attempt, l.record.Used() > 1
-		in.invocation = l.invocation // ctx ends earlier, by the Reserve
-		if !l.unconfirmed {
-			in.steps.keeps, in.steps.stored, in.steps.invocation = true, l.record.Steps, l.invocation
-			in.steps.known = maps.Clone(l.record.Steps)
-			in.steps.roomLock = make(chan struct{}, 1)
-			in.steps.handOver(l.record)
-		}
-	}
-	return in
-}
-
-// enter returns the context of a handler.
-func (c *call) enter(ctx context.Context, in *inside) context.Context {
-	return options.Without(driver.WithCall(ctx, in))
-}
-
-// nestedIn reports whether ctx is inside of a call on this very record.
-func nestedIn(ctx context.Context, storeID any, id string) bool {
+// ChainKey derives the idempotency key of one message or request to another
+// function that is protected too. Like [DownstreamKey] it is the same in every
+// attempt; unlike it, it can be read: root:step:step, where root stands for
+// the record of the chain's first call, and the rest are the names of the
+// steps and messages on the way. A later function adds its operation to the
+// names (and 64 bits of its record, if its key is not the chain key alone), so
+// that two operations that get one message never send with one key.
+//
+// It panics outside of a call, and with a name that is empty or has control
+// characters.
+func ChainKey(ctx context.Context, name string) string {
 	in := insideOf(ctx)
-	for ; in != nil; in = in.outer {
-		if in.id == id && in.storeID == storeID && in.claims {
-			return true
-		}
+	if in == nil {
+		panic("idempotent: ChainKey: the context is not one that Do or a wrapped handler was called with")
 	}
-	return false
+	if name == "" || checkText("name", name, maxKeyLength, false) != nil {
+		panic("idempotent: ChainKey: the name is empty, or no text without control characters")
+	}
+	in.mustAllowEffects("ChainKey")
+	var key strings.Builder
+	operation := ""
+	if in.chain == "" {
+		key.WriteString(chainRoot(in.id))
+	} else {
+		key.WriteString(in.chain)
+		operation = chainEscaper.Replace(in.claim.Operation) + in.chainBranch() + "#"
+	}
+	for i, part := range append(in.path[:len(in.path):len(in.path)], name) {
+		key.WriteString(":")
+		if i == 0 {
+			// Before the steps, and the only '#', so that no step of an earlier
+			// function can pass for one of this.
+			key.WriteString(operation)
+		}
+		chainEscaper.WriteString(&key, part)
+	}
+	if key.Len() > maxKeyLength {
+		return chainRoot(key.String())
+	}
+	return key.String()
+}
+
+// chainBranch tells the records apart that one message leads to: "" for the one
+// whose ID is the chain key itself, and for a call without a record, whose id is
+// another in every attempt.
+func (in *inside) chainBranch() string {
+	if in.id == recordID(in.claim.Operation, "", in.chain) || strings.HasPrefix(in.id, unprotectedPrefix) {
+		return ""
+	}
+	return "~" + chainRoot(in.id)[:16]
+}
+
+var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25", "#", "%23", "~", "%7E")
+
+// chainRoot stands for something long in 128 bits.
+func chainRoot(of string) string {
+	sum := sha256.Sum256(appendPreimage(nil, of))
+	return hex.EncodeToString(sum[:16])
+}
+
+// chainOf returns the chain key that came with a call, in a form that a key can
+// begin with.
+func chainOf(ctx context.Context) string {
+	chain := options.Of(ctx).Chain
+	if checkText("chain", chain, maxKeyLength, false) != nil {
+		return chainRoot(chain)
+	}
+	return chain
 }

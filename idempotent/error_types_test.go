@@ -198,7 +198,7 @@ func TestErrorsOfKeyFunctionsHaveExportedTypes(t *testing.T) {
 			t.Errorf("%s: %s: %v", expr, name, err)
 		}
 	}
-	if _, err := idempotent.RecordID("a#b", theKey); lambdaType(err) != "InvalidKeyError" {
+	if _, err := theKey.RecordID("a#b"); lambdaType(err) != "InvalidKeyError" {
 		t.Errorf("RecordID: %T", err)
 	}
 	marked := func(string) (idempotent.Key, error) { return idempotent.Key{}, idempotent.Permanent(errors.New("no")) }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/cache"
 )
 
 // Executor runs handlers of one operation so that each key has one effect. It
@@ -21,7 +22,7 @@ type Executor struct {
 	config    Config
 	disabled  bool
 	onLambda  bool
-	cache     *cache
+	cache     *cache.Cache
 	flights   *flights
 	// transactional is the store, if it is that.
 	transactional driver.Transactional
@@ -67,7 +68,7 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 		x.storeID = store
 	}
 	if full.CacheEntries > 0 {
-		x.cache = newCache(full.CacheEntries, full.CacheBytes)
+		x.cache = cache.New(full.CacheEntries, full.CacheBytes)
 	}
 	if full.Wait > 0 {
 		x.flights = newFlights()

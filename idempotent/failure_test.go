@@ -25,7 +25,7 @@ func TestEncodedFailureIsReplayed(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := memory.New(0)
-		id, err := idempotent.RecordID("op", theKey)
+		id, err := theKey.RecordID("op")
 		if err != nil {
 			t.Fatal(err)
 		}

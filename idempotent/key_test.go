@@ -33,7 +33,7 @@ func TestRecordIDIsStable(t *testing.T) {
 		{Key{ID: "8e03978e"}, "create-payment#1d6df0fbe4e0963fbd69faba07b7f942d4d8998237bdc2d8168654a643e30d09"},
 		{Key{Record: "charge.handler#9f86"}, "charge.handler#9f86"},
 	} {
-		if got, err := RecordID("create-payment", c.key); err != nil || got != c.want {
+		if got, err := c.key.RecordID("create-payment"); err != nil || got != c.want {
 			t.Errorf("%+v: got %s, %v, want %s", c.key, got, err, c.want)
 		}
 	}
@@ -46,7 +46,7 @@ func TestRecordIDOfNoKey(t *testing.T) {
 		"create-payment": {Scope: "tenant"},
 		"charge":         {ID: "a", Record: "b"},
 	} {
-		if id, err := RecordID(operation, key); err == nil {
+		if id, err := key.RecordID(operation); err == nil {
 			t.Errorf("%q, %+v: %s", operation, key, id)
 		}
 	}

@@ -94,3 +94,32 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 	returned = true
 	return err
 }
+
+// timeEnds is the cause of a handler's context that ends by the call's limit.
+func (c *call) timeEnds(l *lease) *TimedOutError {
+	return &TimedOutError{KeyHash: c.hash, Attempt: l.record.Attempt, Err: context.DeadlineExceeded}
+}
+
+// cutOff reports whether the handler's time has ended. A handler that sees its
+// deadline may return before the context's own timer has fired.
+func (h *heartbeat) cutOff() bool {
+	if ended := h.ctx.Err(); ended != nil {
+		_, ours := context.Cause(h.ctx).(*TimedOutError)
+		return ours
+	}
+	return !h.limit.IsZero() && !time.Now().Before(h.limit)
+}
+
+// timedOut is what the caller receives of a handler that was cut off. An error
+// that only says that a context ended does not say what became of the work, and
+// often has no type that a caller can match.
+func (c *call) timedOut(l *lease, err error) error {
+	if !c.cutOff || !is(err, context.DeadlineExceeded) && !is(err, context.Canceled) {
+		return err
+	}
+	err = bare(err)
+	if _, ok := err.(*TimedOutError); ok {
+		return err
+	}
+	return &TimedOutError{KeyHash: c.hash, Attempt: l.record.Attempt, Err: err}
+}

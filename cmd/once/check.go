@@ -73,7 +73,7 @@ func check(ctx context.Context, to terminal, args []string) error {
 	if _, err := parse(f, args, 0); err != nil {
 		return err
 	}
-	id, err := idempotent.RecordID(cmp.Or(*operation, "check"), idempotent.Key{ID: rand.Text()})
+	id, err := idempotent.Key{ID: rand.Text()}.RecordID(cmp.Or(*operation, "check"))
 	if err != nil {
 		return &ending{codeUsage, err}
 	}

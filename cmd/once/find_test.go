@@ -27,7 +27,7 @@ func TestRecordIsFoundByTheDigitsOfAnError(t *testing.T) {
 	if digits == nil {
 		t.Fatalf("no digits in: %v", err)
 	}
-	id, err := idempotent.RecordID("pay", idempotent.Key{Scope: "ada", ID: "order-1"})
+	id, err := idempotent.Key{Scope: "ada", ID: "order-1"}.RecordID("pay")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestDigitsOfSeveralRecordsAreRefused(t *testing.T) {
 	s := newScene(t)
 	var digits string
 	for _, operation := range []string{"pay", "refund"} {
-		id, err := idempotent.RecordID(operation, idempotent.Key{ID: "order-1"})
+		id, err := idempotent.Key{ID: "order-1"}.RecordID(operation)
 		if err != nil {
 			t.Fatal(err)
 		}

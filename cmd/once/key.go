@@ -53,7 +53,7 @@ func (k *keyFlags) wanted(f *flag.FlagSet, args []string) (wanted, error) {
 	case key == "":
 		return wanted{}, endf(codeUsage, "KEY is missing: give the id of a record, or an idempotency key with its --operation")
 	case k.operation != "":
-		id, err := idempotent.RecordID(k.operation, idempotent.Key{Scope: scope, ID: key})
+		id, err := idempotent.Key{Scope: scope, ID: key}.RecordID(k.operation)
 		if err != nil {
 			return wanted{}, &ending{codeUsage, err}
 		}

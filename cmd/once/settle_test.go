@@ -85,7 +85,7 @@ func TestResolveKeepsTheRetention(t *testing.T) {
 	s.stuck()
 	began := time.Now()
 	s.ok(with("resolve", "--completed", "--no-result", "--retention", "48h", "--yes")...)
-	id, err := idempotent.RecordID("pay", idempotent.Key{Scope: "ada", ID: "order-1"})
+	id, err := idempotent.Key{Scope: "ada", ID: "order-1"}.RecordID("pay")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package idempotent
+package canonical
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-
-	"github.com/lambda-once/once/internal/canonical"
 )
 
 // floatsHold reports whether a float64 holds each number of a JSON text. It
@@ -58,17 +56,25 @@ func floatHolds(number []byte) bool {
 	if err != nil {
 		return false
 	}
-	exact, err := canonical.Append(nil, number)
+	exact, err := Append(nil, number)
 	if err != nil {
 		return false
 	}
-	held, err := canonical.Append(nil, strconv.AppendFloat(nil, f, 'g', -1, 64))
+	held, err := Append(nil, strconv.AppendFloat(nil, f, 'g', -1, 64))
 	return err == nil && bytes.Equal(exact, held)
 }
 
-// decodeNumbers is json.Unmarshal that keeps every digit of the numbers in
-// interfaces.
-func decodeNumbers(data []byte, result any) error {
+// Unmarshal is json.Unmarshal, except that a number within an any decodes as a
+// json.Number if a float64 would change its value.
+func Unmarshal(data []byte, result any) error {
+	if floatsHold(data) {
+		return json.Unmarshal(data, result)
+	}
+	return unmarshalExact(data, result)
+}
+
+// unmarshalExact keeps every digit of the numbers in interfaces.
+func unmarshalExact(data []byte, result any) error {
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
 		return err // a Decoder accepts what follows the value

@@ -2,11 +2,84 @@ package idempotent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 )
+
+// wait paces a duplicate that waits for the result of a running call.
+type wait struct{ next time.Duration }
+
+const (
+	firstPause   = 25 * time.Millisecond
+	longestPause = time.Second
+)
+
+var errWaitOver = errors.New("idempotent: the other call runs longer than the wait")
+
+func (c *call) longestWait(ctx context.Context) time.Duration {
+	if own := options.Of(ctx).Wait; own != nil {
+		return *own
+	}
+	return c.x.config.Wait
+}
+
+// waitUntil leaves the Reserve of an invocation to answer "in progress" in.
+func (c *call) waitUntil(ctx context.Context) time.Time {
+	until := c.began.Add(c.longestWait(ctx))
+	if invocation := c.x.invocationEnd(ctx); !invocation.IsZero() {
+		if last := invocation.Add(-c.x.config.Reserve); last.Before(until) {
+			return last
+		}
+	}
+	return until
+}
+
+// await waits until it is worth looking at the record again: longer each
+// time, with jitter, but not past the time at which its lease can be taken
+// over. An error says that the wait is over.
+func (c *call) await(ctx context.Context, w *wait, met driver.Record) error {
+	d := c.x.spread(w.next)
+	w.next = min(2*w.next, longestPause)
+	if !met.Lease.IsZero() {
+		// A lease lapses strictly after its end and the skew.
+		lapse := met.Lease.Add(c.x.config.ClockSkew + 2*time.Millisecond).Sub(wall(c.now))
+		d = min(d, max(lapse, time.Millisecond))
+	}
+	left := time.Until(c.waitUntil(ctx))
+	if left <= 0 {
+		return errWaitOver
+	}
+	timer := time.NewTimer(min(d, left))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		c.look()
+		return nil
+	case <-ctx.Done():
+		return gaveUp(ctx)
+	}
+}
+
+// reread reads the record again, within the wait.
+func (c *call) reread(ctx context.Context) (driver.Record, error) {
+	left := time.Until(c.waitUntil(ctx))
+	limited, cancel := context.WithTimeout(ctx, max(left, shortestAttempt))
+	defer cancel()
+	met, err := c.get(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return met, errWaitOver
+	}
+	return met, err
+}
+
+func gaveUp(ctx context.Context) error {
+	return fmt.Errorf("idempotent: the wait was given up: %w", context.Cause(ctx))
+}
 
 // flights are the calls of one Executor that are under way, so that identical
 // calls in one process share one claim, one wait and one execution. It is only

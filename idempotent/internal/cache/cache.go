@@ -1,4 +1,5 @@
-package idempotent
+// Package cache keeps finished records in memory.
+package cache
 
 import (
 	"container/list"
@@ -8,10 +9,10 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// cache keeps finished records, the least recently used go first. It holds
-// encoded bytes, so that no two callers share a result that one may change. A
-// nil cache is empty and stays so.
-type cache struct {
+// A Cache keeps finished records, and drops the least recently used first. It
+// contains encoded bytes, so that no two callers share a result that one may
+// change. A nil Cache is empty and stays so.
+type Cache struct {
 	maxEntries, maxBytes int
 
 	mu    sync.Mutex
@@ -20,14 +21,15 @@ type cache struct {
 	bytes int
 }
 
-func newCache(entries, bytes int) *cache {
-	return &cache{maxEntries: entries, maxBytes: bytes, byID: map[string]*list.Element{}, order: list.New()}
+// New returns a cache of at most that many entries and bytes.
+func New(entries, bytes int) *Cache {
+	return &Cache{maxEntries: entries, maxBytes: bytes, byID: map[string]*list.Element{}, order: list.New()}
 }
 
-// get gives a record whose retention lasts beyond ahead: the caller's time
+// Get returns a record whose retention lasts beyond ahead: the caller's time
 // plus its clock skew, so that this process never replays what another already
 // counts as gone.
-func (c *cache) get(id string, ahead time.Time) (driver.Record, bool) {
+func (c *Cache) Get(id string, ahead time.Time) (driver.Record, bool) {
 	if c == nil {
 		return driver.Record{}, false
 	}
@@ -46,7 +48,8 @@ func (c *cache) get(id string, ahead time.Time) (driver.Record, bool) {
 	return r, true
 }
 
-func (c *cache) put(r driver.Record) {
+// Put stores a finished record, unless it is larger than the cache.
+func (c *Cache) Put(r driver.Record) {
 	if c == nil || weight(r) > c.maxBytes {
 		return
 	}
@@ -62,13 +65,13 @@ func (c *cache) put(r driver.Record) {
 	}
 }
 
-func (c *cache) remove(e *list.Element) {
+func (c *Cache) remove(e *list.Element) {
 	r := c.order.Remove(e).(driver.Record)
 	delete(c.byID, r.ID)
 	c.bytes -= weight(r)
 }
 
-// weight is about what an entry takes in memory.
+// weight returns about what an entry takes in memory.
 func weight(r driver.Record) int {
 	const overhead = 400 // the record itself, its list element and map entry
 	return overhead + 2*len(r.ID) + len(r.Data) + len(r.Fingerprint) + len(r.Owner) + len(r.Payload) + len(r.Unavailable)

@@ -1,0 +1,148 @@
+package idempotent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
+)
+
+// inside is what a handler's context carries.
+type inside struct {
+	claim      Claim
+	id         string
+	storeID    any
+	claims     bool      // by its lease, be it unconfirmed
+	invocation time.Time // end of the outermost call's invocation, or zero
+	outer      *inside
+
+	// path holds the names of the steps that ctx is inside of.
+	path  []string
+	chain string // that came with the request
+
+	*shared
+}
+
+// shared is what the contexts of one call have together: the handler's and
+// those of its steps.
+type shared struct {
+	transactional driver.Transactional // nil: nothing can be attached
+	optimistic    bool
+	steps         steps
+
+	mu       sync.Mutex
+	attached driver.Attachment
+	returned bool // the handler has
+	// innerErrors are classified errors that calls within returned.
+	innerErrors []error
+}
+
+// mustAllowEffects panics in a call that may run for nothing.
+func (in *inside) mustAllowEffects(helper string) {
+	if in.optimistic {
+		panic("idempotent: " + helper + ": under Config.Optimistic a handler has no effects but its transaction: " +
+			"a call that loses to another runs all the same; unset it for this one")
+	}
+}
+
+// inside returns what the contexts of this call carry; l is nil in a run without
+// the store.
+func (c *call) inside(ctx context.Context, l *lease) *inside {
+	outer := insideOf(ctx)
+	in := &inside{
+		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash},
+		id:         c.id,
+		storeID:    c.x.storeID,
+		claims:     l != nil,
+		invocation: c.x.invocationEnd(ctx),
+		outer:      outer,
+		chain:      chainOf(ctx),
+		shared:     &shared{transactional: c.x.transactional, optimistic: c.x.config.Optimistic},
+	}
+	in.steps.x, in.steps.identity = c.x, c.identity
+	if l != nil {
+		in.claim.Attempt, in.claim.takeover = l.record.Attempt, l.record.Used() > 1
+		in.invocation = l.invocation // ctx ends earlier, by the Reserve
+		if !l.unconfirmed {
+			in.steps.keeps, in.steps.stored, in.steps.invocation = true, l.record.Steps, l.invocation
+			in.steps.known = maps.Clone(l.record.Steps)
+			in.steps.roomLock = make(chan struct{}, 1)
+			in.steps.handOver(l.record)
+		}
+	}
+	return in
+}
+
+// enter returns the context of a handler.
+func (c *call) enter(ctx context.Context, in *inside) context.Context {
+	return options.Without(driver.WithCall(ctx, in))
+}
+
+// nestedIn reports whether ctx is inside of a call on this very record.
+func nestedIn(ctx context.Context, storeID any, id string) bool {
+	in := insideOf(ctx)
+	for ; in != nil; in = in.outer {
+		if in.id == id && in.storeID == storeID && in.claims {
+			return true
+		}
+	}
+	return false
+}
+
+// Attach returns what the handler has attached, for driver.Attach; the first
+// use creates it.
+func (in *inside) Attach(create func() driver.Attachment) driver.Attachment {
+	switch {
+	case in.steps.x == nil:
+		panic("idempotent: a transaction in a call that nothing protects (idempotent.Unprotected): nothing would commit it; " + inATest)
+	case in.transactional == nil:
+		panic(fmt.Sprintf("idempotent: a transaction in a call whose store, a %T, has none: nothing would commit it; use dynamo.Store; %s", in.steps.x.store, inATest))
+	}
+	if len(in.path) > 0 {
+		panic("idempotent: a transaction within a step, which the attempt that commits may not run again: use it outside of steps")
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.returned {
+		panic("idempotent: a transaction after the handler has returned: nothing would commit it")
+	}
+	if in.attached == nil {
+		in.attached = create()
+	}
+	return in.attached
+}
+
+// inATest is for those who meet a panic of Attach there.
+const inATest = "in a unit test, call the handler through Do or Wrap with a dynamo.Store on a table of DynamoDB Local, which dynamodblocal.NewTable makes"
+
+// frozen returns what the handler has attached, once it has returned, with or
+// without an error; nil if there is nothing to commit.
+func (in *inside) frozen(failed error) (with driver.Attachment, err error) {
+	if failed == nil {
+		failed = in.steps.misuse()
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.returned = true
+	if in.attached == nil {
+		return nil, failed
+	}
+	// Also after an error: what undoes a step must not add to it.
+	empty, err := in.attached.Freeze()
+	if err = cmp.Or(failed, err); err != nil || empty {
+		return nil, err
+	}
+	return in.attached, nil
+}
+
+// insideOf returns what ctx carries of the innermost call that it belongs to,
+// or nil.
+func insideOf(ctx context.Context) *inside {
+	in, _ := driver.CallOf(ctx).(*inside)
+	return in
+}
