@@ -10,12 +10,13 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 )
 
-// Change makes one fenced write, as [driver.Store] says. A result that
-// does not fit into an item becomes Unavailable, as the answer says. It
-// refuses combinations of fields that the protocol does not use.
+// Change makes one fenced write, as [driver.Store] requires. It writes
+// Unavailable in place of a result that does not fit into an item, and returns
+// the record so. It returns an [*Error] for combinations of fields that the
+// protocol does not use.
 //
-// c.With may be a sealed [*Tx], where c finishes the record. A failed condition
-// of its own is an [*driver.Rejected].
+// c.With may be a frozen [*Tx] if c finishes the record. If a condition of the Tx
+// fails, Change returns a [*driver.Rejected].
 func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if err := s.checkChange(f, c); err != nil {
 		return driver.Record{}, false, s.refused("Change", err)
@@ -36,7 +37,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	}
 }
 
-// takeOver answers the whole record, as it holds steps of the earlier owners.
+// takeOver returns the whole record, as it contains steps of earlier owners.
 func (s *Store) takeOver(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	u := newUpdate(setTakeOver)
 	u.values[":new_owner"] = attribute.Text(c.Owner)
@@ -63,14 +64,13 @@ func (s *Store) extend(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if _, err := s.send(ctx, f.ID, u); err != nil {
 		return s.lost(ctx, "UpdateItem", f.ID, err)
 	}
-	r := answer(f, c)
+	r := changed(f, c)
 	r.Lease = wholeMillis(c.Lease)
 	return r, true, nil
 }
 
-// keep ends the lease, and gives the attempt back if it is a refund. The
-// refund is a count of its own: a lower attempt would give two runs one
-// number.
+// keep ends the lease, and counts a refund if c asks for one. The refund is a
+// count of its own: with a lower attempt, two runs would share a number.
 func (s *Store) keep(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	u := newUpdate(setKeep)
 	u.values[":zero"] = attribute.Number(0)
@@ -83,7 +83,7 @@ func (s *Store) keep(ctx context.Context, f driver.Fence, c driver.Change) (driv
 	if _, err := s.send(ctx, f.ID, u); err != nil {
 		return s.lost(ctx, "UpdateItem", f.ID, err)
 	}
-	r := answer(f, c)
+	r := changed(f, c)
 	r.Owner, r.Lease = "", driver.LeaseEnded
 	return r, true, nil
 }
@@ -107,9 +107,9 @@ func (s *Store) delete(ctx context.Context, f driver.Fence) (driver.Record, bool
 	return driver.Record{}, true, nil
 }
 
-// answer is what a successful change by the owner leaves, as far as it is
-// known without reading: a larger answer would be paid for and not be used.
-func answer(f driver.Fence, c driver.Change) driver.Record {
+// changed returns the record that a successful change by the owner leaves, as far
+// as it is known without a read. A larger response would be billed and not used.
+func changed(f driver.Fence, c driver.Change) driver.Record {
 	r := driver.Record{ID: f.ID, Status: driver.InProgress, Owner: f.Owner, Expires: wholeSeconds(c.Expires)}
 	if c.Owner != "" {
 		r.Owner = c.Owner

@@ -11,8 +11,8 @@ import (
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// What is refused here would be misunderstood by DynamoDB, or by the next
-// reader of the record. No error text holds an id, an owner or data.
+// These checks refuse what DynamoDB, or the next reader of the record, would
+// misunderstand. No error text contains an id, an owner or data.
 
 func (s *Store) checkCreate(r driver.Record, with any) error {
 	if err := s.format.CheckID(r.ID); err != nil {
@@ -44,19 +44,19 @@ func (s *Store) checkChange(f driver.Fence, c driver.Change) error {
 	return errors.Join(recorditem.CheckTimes(c.Lease, c.Expires), checkText(f.Owner, c.Owner, c.Fingerprint), checkText(names...))
 }
 
-// transactionOf gives nil for no transaction.
+// transactionOf returns nil for no transaction.
 func transactionOf(with any) (*Tx, error) {
 	if with == nil {
 		return nil, nil
 	}
 	t, ok := with.(*Tx)
 	if !ok || t == nil {
-		return nil, fmt.Errorf("this store does not know writes of type %T; it takes a *dynamo.Tx that is not nil", with)
+		return nil, fmt.Errorf("this store commits a *dynamo.Tx that is not nil, and no %T", with)
 	}
 	return t, nil
 }
 
-var errNotFinishing = errors.New("a transaction comes only with a write that finishes the record")
+var errNotFinishing = errors.New("only a write that finishes the record takes a transaction")
 
 // checkText refuses what the SDK would replace: two fingerprints that differ
 // only in bytes that are not UTF-8 would become equal.

@@ -12,14 +12,14 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 )
 
-// Create writes r where no record is, or one that is over at the time over;
-// with the zero over, only where no record is. A finished record is written
-// without lease and steps, and one whose result does not fit into an item
-// with Unavailable instead, as the answer says.
+// Create writes r if there is no record with its id, or one that expired before
+// cutoff. With a zero cutoff it writes only if there is none. A finished record
+// is written without lease and steps. Create writes Unavailable in place of a
+// result that does not fit into an item, and returns the record so.
 //
-// with may be a sealed [*Tx], with a finished record. A failed condition of
-// its own is an [*driver.Rejected].
-func (s *Store) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+// with may be a frozen [*Tx] if r is finished. If a condition of the Tx fails,
+// Create returns a [*driver.Rejected].
+func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	if err := s.checkCreate(r, with); err != nil {
 		return driver.Record{}, false, s.refused("Create", err)
 	}
@@ -34,34 +34,34 @@ func (s *Store) Create(ctx context.Context, r driver.Record, over time.Time, wit
 	item := s.format.Item(r)
 	s.putResult(item, &r)
 	if t != nil {
-		return s.createWith(ctx, t, r, item, over)
+		return s.createWith(ctx, t, r, item, cutoff)
 	}
-	_, err = s.put(ctx, item, over)
+	_, err = s.put(ctx, item, cutoff)
 	if fault.TooLarge(err) && r.Data != nil {
 		s.putUnavailable(item, &r)
-		_, err = s.put(ctx, item, over)
+		_, err = s.put(ctx, item, cutoff)
 	}
 	if err == nil {
 		return r, true, nil
 	}
 	met, ok, err := s.lost(ctx, "PutItem", r.ID, err)
 	if err == nil && met.Status == driver.Absent {
-		// This condition never fails where no record is: the answer came
-		// without the item (some emulators), or it is gone since.
+		// This condition does not fail without a record: the response lacks the
+		// item (as of some emulators), or the record is deleted since.
 		met, err = s.Get(ctx, r.ID)
 	}
 	return met, ok, err
 }
 
 // createWith creates a record in a transaction.
-func (s *Store) createWith(ctx context.Context, t *Tx, r driver.Record, item map[string]types.AttributeValue, over time.Time) (driver.Record, bool, error) {
-	asked := arguments{store: s, id: r.ID, record: r, over: wholeMillis(over)}
-	return s.commit(ctx, t, asked, &recordWrite{leaves: r, item: item,
-		write: func(item map[string]types.AttributeValue) types.TransactWriteItem { return s.transactPut(item, over) }})
+func (s *Store) createWith(ctx context.Context, t *Tx, r driver.Record, item map[string]types.AttributeValue, cutoff time.Time) (driver.Record, bool, error) {
+	args := arguments{store: s, id: r.ID, record: r, cutoff: wholeMillis(cutoff)}
+	return s.commit(ctx, t, args, &recordWrite{leaves: r, item: item,
+		write: func(item map[string]types.AttributeValue) types.TransactWriteItem { return s.transactPut(item, cutoff) }})
 }
 
-func (s *Store) put(ctx context.Context, item map[string]types.AttributeValue, over time.Time) (*dynamodb.PutItemOutput, error) {
-	p := s.transactPut(item, over).Put
+func (s *Store) put(ctx context.Context, item map[string]types.AttributeValue, cutoff time.Time) (*dynamodb.PutItemOutput, error) {
+	p := s.transactPut(item, cutoff).Put
 	return s.client.PutItem(ctx, &dynamodb.PutItemInput{
 		ConditionExpression:                 p.ConditionExpression,
 		ExpressionAttributeNames:            p.ExpressionAttributeNames,
@@ -72,14 +72,14 @@ func (s *Store) put(ctx context.Context, item map[string]types.AttributeValue, o
 	}, quiet)
 }
 
-func (s *Store) transactPut(item map[string]types.AttributeValue, over time.Time) types.TransactWriteItem {
+func (s *Store) transactPut(item map[string]types.AttributeValue, cutoff time.Time) types.TransactWriteItem {
 	condition, values := condAbsent, map[string]types.AttributeValue(nil)
-	if !over.IsZero() {
+	if !cutoff.IsZero() {
 		condition = condAbsentOrOver
 		values = map[string]types.AttributeValue{
 			":inprogress": attribute.Text(string(driver.InProgress)),
-			":over_ms":    attribute.Millis(over),
-			":over_s":     attribute.Seconds(over),
+			":over_ms":    attribute.Millis(cutoff),
+			":over_s":     attribute.Seconds(cutoff),
 		}
 	}
 	return types.TransactWriteItem{Put: &types.Put{

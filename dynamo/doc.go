@@ -1,38 +1,37 @@
-// Package dynamo keeps the records of package idempotent in a DynamoDB table.
+// Package dynamo stores the records of package idempotent in a DynamoDB table.
 //
 //	store, err := dynamo.New(dynamodb.NewFromConfig(cfg), "idempotency", nil)
 //
-// Package dynamoenv, a module of its own, makes one from the environment of a
-// function.
+// Package dynamoenv, a module of its own, opens a store from the environment of
+// a function.
 //
-// A claim costs one PutItem and a completion one UpdateItem, and a duplicate
-// costs one PutItem: where the condition of a write fails, DynamoDB answers
-// the stored record in the same round trip. Every write is conditional, so
-// that two owners never both succeed, and none needs a read before it.
+// A claim costs one PutItem, a completion one UpdateItem, and a duplicate one
+// PutItem: if the condition of a write fails, DynamoDB returns the stored record
+// in the same round trip. Every write is conditional, so that two owners never
+// both succeed. No write needs a read before it.
 //
-// The items are laid out as those of Powertools for AWS Lambda, so that
-// functions in Python, TypeScript, Java, .NET and Go can share one table; see
-// [Options] for their composite keys, attribute names and native results.
-// Powertools writes without a fence. A record that it writes, too, has no
-// guarantee beyond its live lease: a takeover by Powertools removes the owner,
-// the attempts and the steps, and its late writes replace or delete the record
-// of a successor. Do not share records with steps, transactions or
-// idempotent.Config.MaxAttempts.
+// The items have the layout of Powertools for AWS Lambda, so that functions in
+// Python, TypeScript, Java, .NET and Go can share one table. [Options] describes
+// their composite keys, attribute names and native results. Powertools writes
+// without a fence. A record that it also writes has no guarantee beyond its live
+// lease: a takeover by Powertools removes the owner, the attempts and the steps,
+// and its late writes replace or delete the record of a successor. Do not share
+// records with steps, transactions or idempotent.Config.MaxAttempts.
 //
 // # Results
 //
-// A result that is valid UTF-8 is stored as text as it is. Any other is
-// stored as binary, tagged by its first byte, as are compressed results and
-// the marker of a result that does not fit into an item. No text can be taken
-// for one of these. Powertools does not know them: for TypeScript, its callers
-// receive the bytes, without an error.
+// A result that is valid UTF-8 is stored as it is, as text. Any other result is
+// stored as binary with a tag in its first byte. So are compressed results, and
+// the reason why a result that does not fit into an item is missing. Text cannot
+// be mistaken for one of these. Powertools does not know the tags: callers of
+// Powertools for TypeScript receive the bytes, without an error.
 //
 // # Transactions
 //
-// What a handler writes with [Transaction] is committed together with the
-// completion of its call, in one TransactWriteItems: after a crash at any
-// point, everything is there or nothing. Success is the commit, and not the
-// handler's return.
+// The writes that a handler adds to its [Transaction] are committed together with
+// the completion of its call, in one TransactWriteItems. After a crash at any
+// point, all of them are there or none. The call succeeds with the commit, not
+// with the handler's return.
 //
 //	func transfer(ctx context.Context, t Transfer) (Receipt, error) {
 //		tx := dynamo.Transaction(ctx)
@@ -42,24 +41,24 @@
 //				Else(func(*dynamo.TransactionError) error { return idempotent.Permanent(errFunds) }))
 //		tx.Update("accounts", Key{ID: t.To},
 //			expression.Add(expression.Name("balance"), expression.Value(t.Amount)),
-//			dynamo.If(expression.Name("balance").AttributeExists())) // else it would make an account
+//			dynamo.If(expression.Name("balance").AttributeExists())) // or it would create an account
 //		return Receipt{ID: t.ID}, nil
 //	}
 //
-// The request is built once, and has one ClientRequestToken: sent again after
-// an answer that was lost, it is done once. Every item of it costs twice the
-// write units of a plain write. A handler that has no other effects saves the
-// claim by idempotent.Config.Optimistic.
+// The request is built once, and has one ClientRequestToken: if it is sent again
+// after a lost response, DynamoDB executes it once. Every item costs twice the
+// write units of a plain write. A handler without other effects saves the claim
+// with idempotent.Config.Optimistic.
 //
-// Messages that must go out if and only if the transaction is committed are
-// written to an outbox with [Tx.Publish], and published from its stream; see
-// package [github.com/lambda-once/once/dynamo/outbox].
+// [Tx.Publish] writes messages to an outbox that must be published if and only if
+// the transaction is committed. A relay publishes them from the table's stream;
+// see package [github.com/lambda-once/once/dynamo/outbox].
 //
 // # Permissions
 //
 // The function's role needs dynamodb:PutItem, dynamodb:UpdateItem,
-// dynamodb:DeleteItem and dynamodb:GetItem on the table. A transaction needs no
-// action of its own, but on the tables of its additions what they are:
-// dynamodb:PutItem, UpdateItem, DeleteItem, and ConditionCheckItem for
-// [Tx.Check]; and PutItem on the outbox.
+// dynamodb:DeleteItem and dynamodb:GetItem on the table. A transaction needs the
+// actions of its additions on their tables: dynamodb:PutItem, UpdateItem,
+// DeleteItem, and ConditionCheckItem for [Tx.Check]. It needs PutItem on the
+// outbox.
 package dynamo

@@ -9,24 +9,24 @@ import (
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// Error is a call to DynamoDB that failed. It is [driver.ErrUnavailable]
-// when the call did not reach DynamoDB or found it too busy, and
-// [driver.ErrThrottled] as well when DynamoDB throttled it. It is
-// [driver.ErrTooLarge] when an item would exceed DynamoDB's limit. Its text
-// holds no keys and no data.
+// An Error reports that a call to DynamoDB failed, or was refused before it was
+// sent. It is [driver.ErrUnavailable] if the call did not reach DynamoDB or found
+// it too busy, and [driver.ErrThrottled] as well if DynamoDB throttled it. It is
+// [driver.ErrTooLarge] if an item would exceed DynamoDB's limit. Its text
+// contains no keys and no data.
 type Error struct {
 	Op    string // the call, such as "PutItem"
 	Table string // the store's
-	// Tables are all that a transaction names: those of the record, of the
-	// handler's writes and checks, and the outbox, sorted. nil for other calls.
+	// Tables are the tables of a transaction, sorted: those of the record and of
+	// the handler's writes and checks, and the outbox. It is nil for other calls.
 	Tables []string
-	Advice string // what to do about it; "" where that is not known
-	Err    error  // from the SDK, or about a stored item
+	Advice string // what to do about the error; "" if that is not known
+	Err    error  // of the SDK, or about a stored item
 
 	notWritten bool
 }
 
-var errItemSize = errors.New("an item holds at most 400 KB")
+var errItemSize = errors.New("DynamoDB allows items of at most 400 KB")
 
 func (e *Error) Error() string {
 	on := fmt.Sprintf("table %q", e.Table)
@@ -43,12 +43,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("dynamo: %s on %s: %s: %v", e.Op, on, e.Advice, e.Err)
 }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is [driver.ErrUnavailable] and the store
-// could not be reached or was too busy, or [driver.ErrThrottled] and it
-// was throttled.
+// Is reports whether target is one of [driver.ErrUnavailable],
+// [driver.ErrThrottled], [driver.ErrNotWritten] and [driver.ErrTooLarge] that
+// applies.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case driver.ErrUnavailable:
@@ -65,8 +65,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// refused is the error of a call that was not sent, as the table could not hold
-// what it asks for.
+// refused returns the error of a call that is not sent.
 func (s *Store) refused(op string, err error) error {
 	return &Error{Op: op, Table: s.table, Err: err}
 }

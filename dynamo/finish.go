@@ -10,15 +10,15 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 )
 
-// finish completes or fails a record: the owner its own, and with c.Owner one
-// that nobody owns.
+// finish completes or fails a record of the fence's owner or, with c.Owner, a
+// record that nobody owns.
 func (s *Store) finish(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	r := answer(f, c)
+	r := changed(f, c)
 	r.Status, r.Data, r.Payload, r.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
 	if c.Owner != "" {
 		r.Attempt = f.Attempt // as the fence requires
 	}
-	// The item as far as it is known, for its size.
+	// What is known of the item, for its size.
 	known := s.format.Item(r)
 	known[s.format.Attr.Validation] = attribute.Text(c.Fingerprint)
 	s.putResult(known, &r)
@@ -43,9 +43,9 @@ func (s *Store) finish(ctx context.Context, f driver.Fence, c driver.Change) (dr
 
 // finishWith finishes a record in a transaction.
 func (s *Store) finishWith(ctx context.Context, t *Tx, f driver.Fence, c driver.Change, r driver.Record, known map[string]types.AttributeValue) (driver.Record, bool, error) {
-	asked := arguments{store: s, id: f.ID, fence: f, change: c}
-	asked.change.With, asked.change.Expires = nil, wholeSeconds(c.Expires)
-	return s.commit(ctx, t, asked, &recordWrite{leaves: r, item: known,
+	args := arguments{store: s, id: f.ID, fence: f, change: c}
+	args.change.With, args.change.Expires = nil, wholeSeconds(c.Expires)
+	return s.commit(ctx, t, args, &recordWrite{leaves: r, item: known,
 		write: func(known map[string]types.AttributeValue) types.TransactWriteItem {
 			return s.transactUpdate(f.ID, s.finishUpdate(f, c, known[s.format.Attr.Data]))
 		}})

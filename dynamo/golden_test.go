@@ -101,7 +101,7 @@ func TestGoldenTransactions(t *testing.T) {
 			tx.Publish(Message{Aggregate: "order-1", Destination: "mail", Type: "paid", Body: []byte("1"), Attributes: map[string]string{"a": "b"}})
 			tx.Publish(Message{Aggregate: "order-2", Destination: "mail", Body: []byte("2")})
 			tx.Publish(Message{Aggregate: "order-1", Destination: "stock", Type: "sold"})
-			sealed(t, tx)
+			frozen(t, tx)
 			tx.created = time.UnixMilli(1_700_000_000_000)
 			if err := call(s, tx); err != nil {
 				t.Fatal(err)

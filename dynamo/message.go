@@ -13,16 +13,17 @@ import (
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// Message is one to be published after the transaction that it was added to
-// with [Tx.Publish], and only then.
+// A Message is published if and only if the transaction is committed that it was
+// added to with [Tx.Publish].
 type Message struct {
-	// Aggregate is what the messages of one thing have in common, such as
-	// the id of an order: they go out in order. At most 2048 bytes. Required.
+	// Aggregate identifies what the message is about, such as the id of an
+	// order. Messages with the same Aggregate are published in order. At most
+	// 2048 bytes. Required.
 	Aggregate string
-	// Destination is a name that the relay knows, such as that of a queue.
+	// Destination is a name that the relay knows, such as the name of a queue.
 	// Required.
 	Destination string
-	Type        string // of the message, for its readers; may be empty
+	Type        string // for the readers of the message; may be empty
 	Body        []byte
 	Attributes  map[string]string
 }
@@ -42,7 +43,7 @@ func (m Message) validate() error {
 	}
 	if !valid {
 		// The SDK would replace the bytes, and two aggregates might become one.
-		return errors.New("Publish of a message with text that is not valid UTF-8; only Body may hold any bytes")
+		return errors.New("Publish of a message with text that is not valid UTF-8; only Body may contain any bytes")
 	}
 	return nil
 }

@@ -6,57 +6,56 @@ import (
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// Options of [New]. The zero value of every field is its default.
+// Options are the options of [New]. The zero value of every field is its default.
 type Options struct {
-	// Attributes renames the attributes of the items, and switches composite
-	// keys on by its SortKey. A rename loses the records under the old name.
+	// Attributes renames the attributes of the items. Its SortKey turns on
+	// composite keys. A rename loses the records under the old name.
 	Attributes Attributes
 
 	// CompressAbove is the size in bytes above which a result is compressed
-	// (zstd), if that makes it smaller. Negative: never, which records shared
-	// with Powertools need: it does not decompress them, and Powertools for
-	// TypeScript returns their bytes without an error.
+	// (zstd), if that makes it smaller. A negative value turns compression off.
+	// Records shared with Powertools need that: it does not decompress them, and
+	// Powertools for TypeScript returns their bytes without an error.
 	//
-	// Default: 4096, and never with Native. A write and each of the replays
-	// that follow it are billed by the KB of the whole item; below 4 KB there
-	// is little to save, and small results stay readable in the console.
+	// Default: 4096, and never with Native. A write and each later replay are
+	// billed by the KB of the whole item. Below 4 KB there is little to save, and
+	// small results stay readable in the console.
 	CompressAbove int
 
-	// Data is the form of results in the items. It decides how a stored
-	// string is read, too, so that all writers of a table must agree on it.
-	// Records shared with Powertools for TypeScript need Native: with Text each
-	// result reaches it as a string, and a string of its own does not replay
-	// here, or replays as another value.
+	// Data is the form of results in the items. It also decides how a stored
+	// string is read, so all writers of a table must agree on it. Records shared
+	// with Powertools for TypeScript need Native: with Text it reads each result
+	// as a string, and its own strings do not replay here, or replay as another
+	// value.
 	//
 	// Default: Text.
 	Data DataFormat
 
-	// Outbox is the table, by its name or ARN, that [Tx.Publish] writes
-	// messages to; see package dynamo/outbox. Stores with tables of their own may share it
-	// as long as no operation has one name in two of them: ids of messages
-	// come from ids of records.
+	// Outbox is the name or ARN of the table that [Tx.Publish] writes messages to;
+	// see package dynamo/outbox. Stores with different tables may share an outbox
+	// if their operations have different names: the ids of messages come from the
+	// ids of records.
 	//
 	// Default: none. A transaction with messages fails.
 	Outbox string
 
-	// Partition is the partition key of all records in a table with
-	// composite keys; only with Attributes.SortKey. A changed Partition
-	// loses records.
+	// Partition is the partition key of all records in a table with composite
+	// keys. It requires Attributes.SortKey. A changed Partition loses records.
 	//
-	// Default: "idempotency#" and $AWS_LAMBDA_FUNCTION_NAME, as Powertools.
+	// Default: "idempotency#" and $AWS_LAMBDA_FUNCTION_NAME, as in Powertools.
 	Partition string
 
-	// Shards above 1 spread the records over that many partition keys, by
-	// appending "#" and a number to Partition; only with Attributes.SortKey.
-	// One partition key takes 1,000 writes a second at most. A changed
-	// number of shards loses records; Powertools knows of none.
+	// Shards is the number of partition keys that the records are spread over.
+	// With more than one, "#" and a number are appended to Partition. It requires
+	// Attributes.SortKey. One partition key takes 1,000 writes a second at most. A
+	// changed number of shards loses records; Powertools has no shards.
 	//
 	// Default: 1, which appends nothing.
 	Shards int
 }
 
-// Attributes are the names of the attributes of an item. An empty name is the
-// default one.
+// Attributes are the names of the attributes of an item. An empty name stands for
+// its default.
 type Attributes struct {
 	Attempt    string // default "attempt"
 	Data       string // default "data"
@@ -65,29 +64,29 @@ type Attributes struct {
 	Lease      string // default "in_progress_expiration"
 	Owner      string // default "owner"
 	Refunds    string // default "refunds"
-	// SortKey is the sort key of a table with composite keys. It holds the
-	// id of the record, and ID holds Options.Partition.
+	// SortKey is the sort key of a table with composite keys. It contains the id
+	// of the record, and ID contains Options.Partition.
 	//
-	// Default: none. The table has a partition key only.
+	// Default: none. The table has only a partition key.
 	SortKey    string
 	Status     string // default "status"
 	Steps      string // default "steps"
 	Validation string // default "validation"
 }
 
-// DataFormat is a form of results in the items.
+// A DataFormat is a form of results in the items.
 type DataFormat uint8
 
 // The forms of results.
 const (
-	// Text keeps a result as it is, in a string: JSON text, as Powertools for
-	// Python and .NET. Native results of other writers are read as well.
+	// Text stores a result as it is, in a string: JSON text, as Powertools for
+	// Python and .NET does. Native results of other writers are read as well.
 	Text DataFormat = iota
-	// Native keeps a JSON result as attribute values of DynamoDB, as
-	// Powertools for TypeScript: an object as a map, a string as a string.
-	// What these cannot hold exactly (a number of 40 digits, deep nesting,
-	// repeated names) is stored as binary text, which only Once reads:
-	// Powertools for TypeScript returns the bytes.
+	// Native stores a JSON result as attribute values of DynamoDB, as Powertools
+	// for TypeScript does: an object as a map, a string as a string. A result
+	// that these cannot represent exactly (a number of 40 digits, deep nesting,
+	// repeated names) is stored as binary text, which only Once reads. Powertools
+	// for TypeScript returns its bytes.
 	Native
 )
 
@@ -109,7 +108,7 @@ func (o *Options) format() (*recorditem.Format, error) {
 	return f, nil
 }
 
-// OptionsError reports a mistake in the arguments of [New], [CreateTable] or
+// An OptionsError reports a mistake in the arguments of [New], [CreateTable] or
 // package dynamo/outbox. Nothing was sent.
 type OptionsError struct{ Reason string }
 

@@ -10,9 +10,10 @@ import (
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// putResult adds the result of a record to its item. The work is done, so
-// that a result which does not fit is not an error: without the record, a
-// retry would do the work again.
+// putResult adds the result of a record to its item. A result that does not fit
+// is not an error: the work is done, and without the record a retry would do it
+// again. It is not sent, as DynamoDB refuses requests far above its limit in
+// ways that depend on their size.
 func (s *Store) putResult(item map[string]types.AttributeValue, r *driver.Record) {
 	switch {
 	case r.Unavailable != "":
@@ -28,7 +29,7 @@ func (s *Store) putResult(item map[string]types.AttributeValue, r *driver.Record
 	}
 }
 
-// putUnavailable replaces the result of a record, in its item too.
+// putUnavailable replaces the result of a record and of its item.
 func (s *Store) putUnavailable(item map[string]types.AttributeValue, r *driver.Record) {
 	r.Unavailable = fmt.Sprintf("the result of %d bytes does not fit into an item of DynamoDB, which holds %d", len(r.Data), attribute.MaxItemSize)
 	r.Data = nil

@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 )
 
-// step adds finished steps, each by its own path: writing the whole map would
+// step adds finished steps, each by its own path: a write of the whole map would
 // lose a step that finishes at the same time.
 func (s *Store) step(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if attribute.Size(s.format.Steps(c.Steps)) > attribute.MaxItemSize {
@@ -22,14 +22,14 @@ func (s *Store) step(ctx context.Context, f driver.Fence, c driver.Change) (driv
 		// A record of another library, which has no map to add to.
 		var made bool
 		if made, err = s.makeMap(ctx, f, c); err == nil && !made {
-			// It has one now, or the fence does not hold.
+			// It contains one now, or the fence does not hold.
 			_, err = s.send(ctx, f.ID, s.stepUpdate(f, c))
 		}
 	}
 	if err != nil {
 		return s.lost(ctx, "UpdateItem", f.ID, err)
 	}
-	r := answer(f, c)
+	r := changed(f, c)
 	r.Steps = c.Steps
 	return r, true, nil
 }

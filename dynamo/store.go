@@ -12,8 +12,8 @@ import (
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// Client is the part of DynamoDB that a [Store] calls. A *dynamodb.Client is
-// one.
+// Client is the part of DynamoDB that a [Store] calls. *dynamodb.Client
+// implements it.
 type Client interface {
 	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
@@ -22,8 +22,8 @@ type Client interface {
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 }
 
-// Store keeps records in a DynamoDB table. It is safe for concurrent use.
-// Make one with [New].
+// A Store keeps records in a DynamoDB table. It is safe for concurrent use. Make
+// one with [New].
 type Store struct {
 	client Client
 	table  string
@@ -33,8 +33,9 @@ type Store struct {
 
 var _ driver.Transactional = (*Store)(nil)
 
-// New makes a store of a table, which may be given by its name or ARN. It
-// sends nothing: whether the table fits shows at the first call.
+// New returns a store in a table, which is given by its name or ARN. New sends
+// nothing: the first call shows whether the table fits the options. It returns
+// an [*OptionsError] for arguments that are not valid.
 func New(client Client, table string, options *Options) (*Store, error) {
 	if client == nil {
 		return nil, &OptionsError{Reason: "the client is nil"}
@@ -53,9 +54,9 @@ func New(client Client, table string, options *Options) (*Store, error) {
 	return s, nil
 }
 
-// Get reads a record with strong consistency: an older state would let the
-// core decide on a record that has been finished since. Absent, with a nil
-// error, where there is none.
+// Get returns a record, or the zero Record if there is none. It reads with strong
+// consistency: with an older state, package idempotent would decide on a record
+// that has been finished since.
 func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 	if err := s.format.CheckID(id); err != nil {
 		return driver.Record{}, s.refused("Get", err)
@@ -71,7 +72,7 @@ func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 	return s.read("GetItem", out.Item)
 }
 
-// read decodes an item that DynamoDB answered.
+// read decodes an item that DynamoDB returned.
 func (s *Store) read(op string, item map[string]types.AttributeValue) (driver.Record, error) {
 	if len(item) == 0 {
 		return driver.Record{}, nil
@@ -79,14 +80,14 @@ func (s *Store) read(op string, item map[string]types.AttributeValue) (driver.Re
 	r, err := s.format.Record(item)
 	if err != nil {
 		return driver.Record{}, &Error{Op: op, Table: s.table, Err: err,
-			Advice: "a stored item is not a record; check that no other program writes these keys, and that Options.Attributes and Data are those of its writer"}
+			Advice: "a stored item is not a record; check that no other program writes these keys, and that its writer has the same Options.Attributes and Data"}
 	}
 	return r, nil
 }
 
-// lost answers a write that failed. A failed condition is a lost race, and so
-// is a conflict with a transaction or with a write in another Region: the SDK
-// retries neither, and both mean that somebody else is at this record.
+// lost returns the result of a write that failed. A failed condition is a lost
+// race. So is a conflict with a transaction or with a write in another Region:
+// the SDK retries neither, and both mean that another call writes this record.
 func (s *Store) lost(ctx context.Context, op, id string, err error) (driver.Record, bool, error) {
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
@@ -103,6 +104,6 @@ func (s *Store) lost(ctx context.Context, op, id string, err error) (driver.Reco
 }
 
 // quiet turns the SDK's response checksums off for a call. The SDK (1.73)
-// does not read the body of a refused write to its end before it compares,
-// and so logs a warning for each duplicate; TLS protects the answers anyway.
+// compares before it has read the body of a refused write to its end, and so
+// logs a warning for each duplicate. TLS protects the responses anyway.
 func quiet(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true }

@@ -25,12 +25,12 @@ type TableClient interface {
 // maxTableWait bounds the wait for a new table, which takes some seconds.
 const maxTableWait = 5 * time.Minute
 
-// CreateTable makes a table for a store with these options, billed on demand,
-// and waits until it can be used. A table that exists already must have the
-// right keys, and its TTL the right attribute or be off; it is then turned
-// on.
+// CreateTable creates a table for a store with these options, billed on demand,
+// and waits until it can be used. It turns on the TTL of the table. A table that
+// exists must have the same keys, and its TTL must be off or use the same
+// attribute.
 //
-// It is for tests and tools. In production the table belongs into the
+// CreateTable is for tests and tools. In production the table belongs in the
 // deployment, with backups and protection from deletion.
 func CreateTable(ctx context.Context, client TableClient, table string, options *Options) error {
 	f, err := options.format()
@@ -75,7 +75,8 @@ func schema(f *recorditem.Format) (keys []types.KeySchemaElement, attributes []t
 	return keys, attributes
 }
 
-// checkSchema compares the keys. Other attributes may be defined, for indexes.
+// checkSchema compares the keys. The table may define other attributes, for
+// indexes.
 func checkSchema(table *types.TableDescription, keys []types.KeySchemaElement, attributes []types.AttributeDefinition) error {
 	found := map[string]string{}
 	for _, d := range table.AttributeDefinitions {
@@ -94,8 +95,8 @@ func checkSchema(table *types.TableDescription, keys []types.KeySchemaElement, a
 	return nil
 }
 
-// enableTTL asks first: enabling what is enabled is an error without a code
-// of its own.
+// enableTTL describes the TTL first: to enable it again is an error without a
+// code of its own.
 func enableTTL(ctx context.Context, client TableClient, table string, f *recorditem.Format) error {
 	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, quiet)
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Tx collects writes that are committed together with the completion of a
-// call, in one TransactWriteItems: all of them and the record's, or none. Get
-// it with [Transaction].
+// A Tx collects writes that are committed together with the completion of a call,
+// in one TransactWriteItems: all of them and the record's write, or none.
+// [Transaction] returns the Tx of a call.
 //
-// Nothing is sent before the handler has returned nil, and the call has
-// succeeded when the transaction has. Where a condition of the handler's does
-// not hold, the call fails with the error of [Condition.Else], or with a
-// [*TransactionError], just as if the handler had returned it.
+// Nothing is sent before the handler returns nil. The call succeeds if the
+// transaction does. If a condition does not hold, the call fails with the error
+// of [Condition.Else], or with a [*TransactionError], as if the handler had
+// returned it.
 //
-// A transaction holds at most 100 items, with the record's and one for each
-// aggregate that messages are published for, of 4 MB together. What cannot be
-// sent (that, a value that does not marshal, an item above 400 KB, two
-// additions for one key) fails the call with a [*TransactionError] before
-// anything is sent.
+// A transaction contains at most 100 items of 4 MB together. The record is one of
+// them, and so are the messages for each aggregate. A call fails with a
+// [*TransactionError] before anything is sent if its transaction exceeds these
+// limits, if a value does not marshal, if an item exceeds 400 KB, or if two
+// additions have the same key.
 //
-// A Tx is safe for concurrent use. To use it after the handler has returned
-// panics: what is added then would be lost without a word.
+// A Tx is safe for concurrent use. Its methods panic after the handler has
+// returned: an addition would be lost silently.
 //
 // The zero Tx is for tests of stores, which call Freeze themselves.
 type Tx struct {
@@ -35,59 +35,60 @@ type Tx struct {
 	items    []addition
 	messages []Message
 	mistake  error // the first
-	sealed   bool
-	created  time.Time // of the messages; kept when they are sent again
+	frozen   bool
+	created  time.Time // of the messages; the same when they are sent again
 	requests []*request
 }
 
 var _ driver.Attachment = (*Tx)(nil)
 
-// Transaction gives the transaction of the call that ctx belongs to: the same
-// one each time. It panics outside of a call, under idempotent.Unprotected, and
-// where the call's store is not a [*Store]. So it does within a step and within
-// what undoes one: the attempt that commits may not run the step again. Do not
-// use one there either that was got outside.
+// Transaction returns the transaction of the call that ctx belongs to, the same
+// one each time. It panics outside of a call, under idempotent.Unprotected, and if
+// the call's store is not a [*Store].
+//
+// It also panics within a step or its undo function: the attempt that commits may
+// not run the step again. Do not use a Tx of the handler there either.
 func Transaction(ctx context.Context) *Tx {
 	return driver.Attach(ctx, func() *Tx { return new(Tx) })
 }
 
-// Put writes a whole item, which may be a struct or a map, marshalled by the
-// attributevalue package; a map of attribute values is taken as it is, and must
-// not be changed afterwards.
+// Put writes a whole item. The attributevalue package marshals it; it may be a
+// struct or a map. A map of attribute values is sent as it is, and must not be
+// changed afterwards.
 func (t *Tx) Put(table string, item any, conditions ...Condition) {
 	a, err := put(table, item, conditions)
 	t.add("Put", a, err)
 }
 
-// Update changes an item. The key is given as an item is for Put.
+// Update changes an item. The key is marshalled as an item of Put is.
 func (t *Tx) Update(table string, key any, update expression.UpdateBuilder, conditions ...Condition) {
 	a, err := updateOf(table, key, update, conditions)
 	t.add("Update", a, err)
 }
 
-// Delete removes an item. The key is given as an item is for Put.
+// Delete removes an item. The key is marshalled as an item of Put is.
 func (t *Tx) Delete(table string, key any, conditions ...Condition) {
 	a, err := deletion(table, key, conditions)
 	t.add("Delete", a, err)
 }
 
-// Check demands a condition of an item that the transaction does not write.
-// An item that it writes takes the condition with the write.
+// Check requires a condition of an item that the transaction does not write. For
+// an item that it writes, pass the condition to the write.
 func (t *Tx) Check(table string, key any, condition Condition) {
 	a, err := check(table, key, condition)
 	t.add("Check", a, err)
 }
 
-// Add adds anything that a transaction can hold. What item points to must not
-// be changed afterwards.
+// Add adds any item of a TransactWriteItems. What item points to must not be
+// changed afterwards.
 func (t *Tx) Add(item types.TransactWriteItem) {
 	a, err := raw(item)
 	t.add("Add", a, err)
 }
 
-// Publish adds a message to the outbox of the store, [Options.Outbox], which
-// is written in the same transaction. Messages of one aggregate go out in the
-// order in which they were added.
+// Publish writes a message to the outbox of the store, [Options.Outbox], in the
+// same transaction. Messages of one aggregate are published in the order in which
+// they were added.
 func (t *Tx) Publish(m Message) {
 	err := m.validate()
 	t.mu.Lock()
@@ -100,8 +101,8 @@ func (t *Tx) Publish(m Message) {
 	t.messages = append(t.messages, m.clone())
 }
 
-// add keeps an addition that cannot be sent as well: the others keep their
-// numbers.
+// add records an addition that cannot be sent as well, so that the others have
+// the index that the handler expects.
 func (t *Tx) add(method string, a addition, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,18 +120,18 @@ func (t *Tx) mistaken(err error) {
 }
 
 func (t *Tx) mustBeOpen(method string) {
-	if t.sealed {
-		panic("dynamo: Tx." + method + ": the handler has returned, and nothing would commit what is added now")
+	if t.frozen {
+		panic("dynamo: Tx." + method + ": the handler has returned; nothing would commit this addition")
 	}
 }
 
-// Freeze ends the collecting, as [driver.Attachment] says. It is called for
-// the handler, when that has returned.
+// Freeze ends the collecting, as [driver.Attachment] requires. Package idempotent
+// calls it after the handler has returned.
 func (t *Tx) Freeze() (empty bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.sealed {
-		t.sealed, t.created = true, time.Now()
+	if !t.frozen {
+		t.frozen, t.created = true, time.Now()
 		if t.mistake == nil {
 			t.mistake = t.checkLimits()
 		}

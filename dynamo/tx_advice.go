@@ -21,7 +21,7 @@ const (
 	codeThroughput = "ProvisionedThroughputExceeded"
 )
 
-// failReason is for a cancellation that may be gone at the next try.
+// failReason returns the error of a cancellation that the next try may not meet.
 func (s *Store) failReason(r *request, index int, reason types.CancellationReason, err error) error {
 	e := &TransactionError{Index: index, Code: aws.ToString(reason.Code), Err: err, message: aws.ToString(reason.Message)}
 	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: e, notWritten: true}
@@ -36,11 +36,11 @@ func (s *Store) failReason(r *request, index int, reason types.CancellationReaso
 	return failed
 }
 
-// failTransaction is for an error without reasons.
+// failTransaction returns the error of a call without reasons.
 func (s *Store) failTransaction(r *request, err error) error {
 	if busy := (*types.TransactionInProgressException)(nil); errors.As(err, &busy) {
-		// The SDK takes it for throttling, which it is not: an earlier try of
-		// this very request is being committed.
+		// The SDK treats it as throttling, which it is not: an earlier try of this
+		// request is being committed.
 		return &Error{Op: opTransact, Table: s.table, Tables: r.tables(),
 			Err:    &TransactionError{Index: -1, Code: codeInProgress, Err: err},
 			Advice: "the transaction is being committed; try again to learn its outcome",
@@ -53,10 +53,10 @@ func (s *Store) failTransaction(r *request, err error) error {
 	return failed
 }
 
-// refusedAsAWhole reports whether DynamoDB has refused this request without
-// looking at the items. It says so with the status 400 and a code: another
-// status may be that of something on the way, which has passed the request on.
-// A token that is in use may be that of an earlier request.
+// refusedAsAWhole reports whether DynamoDB refused this request without reading
+// the items. Such a response has the status 400 and a code. Another status may
+// come from something on the way that has passed the request on. A token that is
+// in use may be an earlier request's.
 func refusedAsAWhole(err error) bool {
 	switch code, _ := fault.Code(err); code {
 	case "", "UnknownError" /* of the SDK */, "IdempotentParameterMismatchException":
@@ -65,8 +65,8 @@ func refusedAsAWhole(err error) bool {
 	return fault.Status(err) == http.StatusBadRequest && !fault.Server(err)
 }
 
-// transactionAdvice is for errors that mean something else where several
-// tables are written; "" for others.
+// transactionAdvice returns the advice for errors that mean something else when
+// several tables are written, and "" for others.
 func transactionAdvice(err error) string {
 	code, message := fault.Code(err)
 	switch code {
@@ -77,24 +77,24 @@ func transactionAdvice(err error) string {
 	case "ValidationException":
 		switch {
 		case strings.Contains(message, "multiple operations on one item"):
-			return "two additions are for one key; make one write of the two, with both conditions"
+			return "two additions have the same key; make one write of the two, with both conditions"
 		case fault.KeySchema(message):
 			return "the key of an addition, or of the records, is not that of its table; check the names and types of key attributes"
 		case fault.TooLarge(err):
 			return "an item would exceed 400 KB"
 		}
 	case "IdempotentParameterMismatchException":
-		return "a request was changed under its token; do not change what was given to Tx.Put and Tx.Add"
+		return "a request was changed under its token; do not change the arguments of Tx.Put and Tx.Add"
 	}
 	return ""
 }
 
-// deniedAdvice names the permission that is missing, where DynamoDB does.
+// deniedAdvice names the missing permission if DynamoDB does.
 func deniedAdvice(message string) string {
 	_, after, found := strings.Cut(message, "not authorized to perform: ")
 	action, rest, _ := strings.Cut(after, " ")
 	if !found || !strings.HasPrefix(action, "dynamodb:") {
-		return "access denied; grant the role dynamodb:PutItem, UpdateItem, DeleteItem and ConditionCheckItem on the tables of the transaction, as far as it uses them"
+		return "access denied; grant the role dynamodb:PutItem, UpdateItem, DeleteItem and ConditionCheckItem on the tables of the transaction, whichever of them it uses"
 	}
 	_, resource, found := strings.Cut(rest, ":table/")
 	table, _, _ := strings.Cut(resource, " ")

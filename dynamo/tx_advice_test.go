@@ -53,7 +53,7 @@ func TestBusyTransactionAsksForARetry(t *testing.T) {
 	tx := new(Tx)
 	tx.Put("accounts", account{ID: "a"})
 	tx.Publish(Message{Aggregate: "a", Destination: "d"})
-	_, _, err := busy.Change(t.Context(), fence("op#1"), completion(sealed(t, tx)))
+	_, _, err := busy.Change(t.Context(), fence("op#1"), completion(frozen(t, tx)))
 	rolledBack := &idempotent.StoreError{Op: "commit", RolledBack: true, Err: err}
 	if !strings.Contains(rolledBack.Error(), `tables ["accounts" "outbox" "records"]`) || !strings.Contains(rolledBack.Error(), "; retry") {
 		t.Errorf("%v", rolledBack)

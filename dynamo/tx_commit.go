@@ -10,15 +10,15 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// once leaves it to the core to send a transaction again. Where the SDK does, a
-// refusal hides that an earlier copy may still be on its way, and be committed
-// after the call was told that nothing was.
+// once leaves it to package idempotent to send a transaction again. If the SDK
+// did, a refusal could hide that an earlier copy is still on its way, and is
+// committed after the call has reported that nothing was.
 func once(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
 
-var errOldToken = errors.New("its token is older than the 9 minutes for which it is surely known")
+var errOldToken = errors.New("its token is older than 9 minutes, and DynamoDB may have forgotten it")
 
-// Commit commits a transaction alone, for a call that runs without a record,
-// as [driver.Transactional] says.
+// Commit commits a transaction alone, for a call that runs without a record, as
+// [driver.Transactional] requires.
 func (s *Store) Commit(ctx context.Context, id string, with any) error {
 	if err := s.format.CheckID(id); err != nil {
 		return s.refused("Commit", err)
@@ -45,7 +45,7 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 	}
 	if !r.mayBeSent(t, time.Now()) {
 		return driver.Record{}, false, &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: errOldToken,
-			Advice: "whether it was committed is not known, and sent again now it could be committed twice; look at its items"}
+			Advice: "whether it was committed is not known, and another try could commit it twice; check its items"}
 	}
 	_, err = s.client.TransactWriteItems(ctx, r.input, quiet, once)
 	if r.resultTooLarge(err) {
@@ -62,9 +62,9 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 	}
 	met, ok, err := s.cancelled(t, r, err)
 	if err == nil && met.Status == driver.Absent {
-		// A reason without the item (some emulators) does not mean that there
-		// is none; and with none, the call's outcome could not be known.
-		met, err = s.Get(ctx, r.asked.id)
+		// A reason without the item (as of some emulators) does not mean that
+		// there is none. Without a record the outcome would be unknown.
+		met, err = s.Get(ctx, r.args.id)
 	}
 	return met, ok, err
 }

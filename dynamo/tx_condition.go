@@ -7,33 +7,32 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// Condition is what must hold of an item for the transaction to be committed.
-// Make one with [If].
+// A Condition must hold for the transaction to be committed. Make one with [If].
 type Condition struct {
 	builder expression.ConditionBuilder
 	failed  func(*TransactionError) error
 }
 
-// If makes a condition of an expression.
+// If returns a condition with an expression.
 func If(c expression.ConditionBuilder) Condition { return Condition{builder: c} }
 
-// Else says what the call fails with where the condition does not hold; the
-// default is the [*TransactionError] itself. Its Item is what was stored, so
-// that a balance that is too low can be told from an account that is missing.
-// The error counts as the handler's own: make it permanent with
-// idempotent.Permanent where a retry would meet the same.
+// Else returns a condition that uses failed to choose the error of the call if the
+// condition does not hold. The default is the [*TransactionError] itself. Its Item
+// is the stored one, which tells a low balance from a missing account. The error
+// counts as the handler's own: return idempotent.Permanent if a retry would fail
+// in the same way.
 //
-// DynamoDB does not say which of several conditions of one item failed: the
-// first of them that has an Else speaks for all. It may be called more than
-// once, and must not block.
+// DynamoDB does not report which of several conditions of one item failed. The
+// first one with an Else chooses the error. failed may be called more than once,
+// and must not block.
 func (c Condition) Else(failed func(*TransactionError) error) Condition {
 	c.failed = failed
 	return c
 }
 
-var errZeroCondition = errors.New("a condition is the zero one; make it with dynamo.If")
+var errZeroCondition = errors.New("a condition is the zero Condition; make it with dynamo.If")
 
-// both makes one of several conditions.
+// both returns one condition for several.
 func both(conditions []Condition) (all Condition, err error) {
 	for i, c := range conditions {
 		switch {
@@ -51,8 +50,8 @@ func both(conditions []Condition) (all Condition, err error) {
 	return all, nil
 }
 
-// refusal is what the call fails with. An Else that has no answer must not
-// turn a refusal into a success.
+// refusal returns the error of the call. An Else that returns nil must not turn a
+// refusal into a success.
 func refusal(failed func(*TransactionError) error, e *TransactionError) (err error) {
 	if failed == nil {
 		return e

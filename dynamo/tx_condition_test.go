@@ -42,7 +42,7 @@ func TestElse(t *testing.T) {
 			putItem(t, s, map[string]types.AttributeValue{"id": text("account"), "balance": number(3)})
 			tx := new(Tx)
 			tx.Update(s.table, accountKey("account"), expression.Add(expression.Name("balance"), expression.Value(-5)), c.conditions...)
-			_, ok, err := s.Change(t.Context(), fence("op#1"), completion(sealed(t, tx)))
+			_, ok, err := s.Change(t.Context(), fence("op#1"), completion(frozen(t, tx)))
 			var rejected *driver.Rejected
 			if ok || !errors.As(err, &rejected) {
 				t.Fatalf("%v, %v", ok, err)

@@ -10,34 +10,32 @@ import (
 // ErrTransaction is the sentinel of [*TransactionError], for errors.Is.
 var ErrTransaction = errors.New("dynamo: transaction not committed")
 
-// Codes of a [TransactionError] that handlers may meet. Others are DynamoDB's
-// own.
+// Codes of a [TransactionError] that handlers may meet. Others are DynamoDB's own.
 const (
 	CodeConditionFailed = "ConditionalCheckFailed" // DynamoDB's
-	CodeConflict        = "TransactionConflict"    // DynamoDB's; the call has tried again for as long as it could
+	CodeConflict        = "TransactionConflict"    // DynamoDB's, after as many tries as the call had time for
 
-	// These are found before anything is sent.
+	// The following are found before anything is sent.
 
-	CodeDuplicate = "DuplicateItem" // two additions for one key
+	CodeDuplicate = "DuplicateItem" // two additions with the same key
 	CodeInvalid   = "InvalidItem"   // an addition that DynamoDB could not take
 	CodeTooLarge  = "TooLarge"      // an item above 400 KB, or all together above 4 MB
 	CodeTooMany   = "TooManyItems"  // more than 100 with the record and the outbox
 )
 
-// TransactionError says why a transaction was not committed. Its text holds no
-// keys and no data.
+// A TransactionError reports why a transaction was not committed. Its text
+// contains no keys and no data.
 type TransactionError struct {
-	// Index of what was refused among the handler's additions (Put, Update,
-	// Delete, Check and Add, in their order, from 0). -1 is the transaction as
+	// Index is the number of the refused addition among the handler's calls of
+	// Put, Update, Delete, Check and Add, from 0. It is -1 for the transaction as
 	// a whole, its record, or a message.
 	Index int
-	// Code is DynamoDB's reason or, for what was not sent, one of this
-	// package's.
+	// Code is DynamoDB's reason or, if nothing was sent, one of this package's.
 	Code string
-	// Item as it was stored, where a condition on it failed. Empty, there was
-	// none.
+	// Item is the stored item if a condition on it failed. It is empty if there
+	// was none.
 	Item map[string]types.AttributeValue
-	// Err is the SDK's error, or what is wrong with an addition.
+	// Err is the SDK's error, or reports what is wrong with an addition.
 	Err error
 
 	message string // DynamoDB's
@@ -60,5 +58,5 @@ func (e *TransactionError) Error() string {
 // Is reports whether target is ErrTransaction.
 func (e *TransactionError) Is(target error) bool { return target == ErrTransaction }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *TransactionError) Unwrap() error { return e.Err }

@@ -51,8 +51,8 @@ type account struct {
 
 func accountKey(id string) map[string]string { return map[string]string{"id": id} }
 
-// sealed ends the collecting, and demands that there is something to send.
-func sealed(t *testing.T, tx *Tx) *Tx {
+// frozen freezes a transaction, and demands that there is something to send.
+func frozen(t *testing.T, tx *Tx) *Tx {
 	t.Helper()
 	if empty, err := tx.Freeze(); empty || err != nil {
 		t.Fatalf("Freeze: empty %v, %v", empty, err)
@@ -60,14 +60,14 @@ func sealed(t *testing.T, tx *Tx) *Tx {
 	return tx
 }
 
-// adding is a sealed transaction that adds 1 to counters.
+// adding is a frozen transaction that adds 1 to counters.
 func adding(t *testing.T, counters ...counter) *Tx {
 	t.Helper()
 	tx := new(Tx)
 	for _, c := range counters {
 		tx.Update(c.s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
 	}
-	return sealed(t, tx)
+	return frozen(t, tx)
 }
 
 // completion of a claim, with a transaction.

@@ -15,8 +15,8 @@ type addition struct {
 	failed func(*TransactionError) error
 }
 
-// A failed condition brings the item that it met, always: without it, nobody
-// can tell why it failed.
+// A failed condition always returns the item that it met. Nothing else tells why
+// it failed.
 const allOld = types.ReturnValuesOnConditionCheckFailureAllOld
 
 func put(table string, item any, conditions []Condition) (addition, error) {
@@ -83,7 +83,7 @@ func check(table string, key any, condition Condition) (addition, error) {
 	}}}, nil
 }
 
-// built is what an addition is made of.
+// built contains the parts of an addition.
 type built struct {
 	expression.Expression
 	attributes map[string]types.AttributeValue // an item or a key
@@ -133,7 +133,7 @@ func marshal(attributes any) (map[string]types.AttributeValue, error) {
 	return m, nil
 }
 
-// raw copies what it adds to.
+// raw copies the write that it changes.
 func raw(item types.TransactWriteItem) (addition, error) {
 	var tables []*string
 	if p := item.Put; p != nil {

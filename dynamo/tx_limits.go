@@ -16,15 +16,15 @@ const (
 	maxTransactionBytes = 4 << 20
 )
 
-// checkLimits finds what DynamoDB would refuse, as far as the transaction
-// alone shows it.
+// checkLimits returns an error for what DynamoDB would refuse, as far as the
+// transaction alone shows it.
 func (t *Tx) checkLimits() error {
 	total := 0
 	for i, a := range t.items {
 		n := writtenBytes(a.write)
 		if n > attribute.MaxItemSize {
 			return &TransactionError{Index: i, Code: CodeTooLarge,
-				Err: fmt.Errorf("it has %d bytes; DynamoDB takes items of %d", n, attribute.MaxItemSize)}
+				Err: fmt.Errorf("it has %d bytes; DynamoDB allows items of %d", n, attribute.MaxItemSize)}
 		}
 		total += n
 	}
@@ -33,13 +33,13 @@ func (t *Tx) checkLimits() error {
 		n := writtenBytes(o)
 		if n > attribute.MaxItemSize {
 			return &TransactionError{Index: -1, Code: CodeTooLarge,
-				Err: fmt.Errorf("the messages of one aggregate have %d bytes; they are one item, which holds %d", n, attribute.MaxItemSize)}
+				Err: fmt.Errorf("the messages of one aggregate have %d bytes; they are one item, and DynamoDB allows %d", n, attribute.MaxItemSize)}
 		}
 		total += n
 	}
 	if n := len(t.items) + len(outbox); n > maxTransactionItems-1 {
 		return &TransactionError{Index: -1, Code: CodeTooMany,
-			Err: fmt.Errorf("it has %d items, %d of them for messages; DynamoDB takes %d with the record", n, len(outbox), maxTransactionItems)}
+			Err: fmt.Errorf("it has %d items, %d of them for messages; DynamoDB allows %d with the record", n, len(outbox), maxTransactionItems)}
 	}
 	if total > maxTransactionBytes {
 		return tooLargeTogether(total)
@@ -49,13 +49,13 @@ func (t *Tx) checkLimits() error {
 
 func tooLargeTogether(bytes int) error {
 	return &TransactionError{Index: -1, Code: CodeTooLarge,
-		Err: fmt.Errorf("its items have %d bytes; DynamoDB takes %d", bytes, maxTransactionBytes)}
+		Err: fmt.Errorf("its items have %d bytes; DynamoDB allows %d", bytes, maxTransactionBytes)}
 }
 
-var errTwice = errors.New("an earlier addition is for the same key; make one write of the two, with both conditions")
+var errTwice = errors.New("an earlier addition has the same key; make one write of the two, with both conditions")
 
-// checkTwice compares keys. That of a Put is not known here, as only the table
-// knows which attributes it is made of.
+// checkTwice compares keys. The key of a Put is not known here: only the table
+// knows its attributes.
 func (t *Tx) checkTwice() error {
 	for i, a := range t.items {
 		table, key := keyed(a.write)
@@ -71,7 +71,7 @@ func (t *Tx) checkTwice() error {
 	return nil
 }
 
-// keyed gives the table and key of a write; no key for a Put.
+// keyed returns the table and key of a write. A Put has no key here.
 func keyed(w types.TransactWriteItem) (table string, key map[string]types.AttributeValue) {
 	switch {
 	case w.Update != nil:
@@ -84,8 +84,8 @@ func keyed(w types.TransactWriteItem) (table string, key map[string]types.Attrib
 	return "", nil
 }
 
-// writtenBytes is the size of what a write brings with it. What an update
-// meets in the table counts for DynamoDB as well.
+// writtenBytes returns the size of what a write sends. DynamoDB also counts what
+// an update finds in the table.
 func writtenBytes(w types.TransactWriteItem) int {
 	switch {
 	case w.Put != nil:

@@ -147,7 +147,7 @@ func TestMistakesThatTheStoreSees(t *testing.T) {
 			s, client := fakeStore(t, &Options{CompressAbove: -1})
 			tx := new(Tx)
 			c.add(tx)
-			sealed(t, tx)
+			frozen(t, tx)
 			change := completion(tx)
 			change.Data = bytes.Repeat([]byte{0xff}, 390<<10)
 			_, ok, err := s.Change(t.Context(), fence("op#1"), change)
@@ -191,7 +191,7 @@ func TestTransactionAdvice(t *testing.T) {
 		"twice":           {"ValidationException", "Transaction request cannot include multiple operations on one item", "one write of the two"},
 		"keys":            {"ValidationException", "The provided key element does not match the schema", "key of an addition"},
 		"size":            {"ValidationException", "Item size has exceeded the maximum allowed size", "400 KB"},
-		"token":           {"IdempotentParameterMismatchException", "", "do not change what was given"},
+		"token":           {"IdempotentParameterMismatchException", "", "do not change the arguments"},
 		"others as usual": {"ExpiredTokenException", "expired", "expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestTwoPutsOfOneItem(t *testing.T) {
 	tx := new(Tx)
 	tx.Put(s.table, account{ID: "a"})
 	tx.Put(s.table, account{ID: "a", Balance: 1})
-	err := s.Commit(t.Context(), "op#1", sealed(t, tx))
+	err := s.Commit(t.Context(), "op#1", frozen(t, tx))
 	var failed *Error
 	if !errors.As(err, &failed) || !strings.Contains(failed.Advice, "one write of the two") {
 		t.Errorf("%v", err)

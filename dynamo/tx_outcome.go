@@ -10,9 +10,9 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// cancelled answers a transaction that failed. The record's reason is read
-// first: where the fence does not hold, it does not matter what the handler's
-// items are like, which an earlier request of ours may have written.
+// cancelled returns the result of a transaction that failed. It reads the record's
+// reason first: if the fence does not hold, the handler's items do not matter, as
+// an earlier request of this call may have written them.
 func (s *Store) cancelled(t *Tx, r *request, err error) (driver.Record, bool, error) {
 	reasons, known := reasonsOf(err)
 	if !known || len(reasons) != len(r.input.TransactItems) {
@@ -45,7 +45,7 @@ func (s *Store) cancelled(t *Tx, r *request, err error) (driver.Record, bool, er
 
 const reasonNone = "None"
 
-// reasonsOf gives the reasons of a cancellation, one for each item.
+// reasonsOf returns the reasons of a cancellation, one for each item.
 func reasonsOf(err error) (reasons []types.CancellationReason, known bool) {
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {
@@ -54,8 +54,8 @@ func reasonsOf(err error) (reasons []types.CancellationReason, known bool) {
 	return cancelled.CancellationReasons, true
 }
 
-// refused reports whether a reason is about what was asked for. Any other may
-// be gone at the next try, and leaves open what an earlier one has done.
+// refused reports whether a reason is about the request itself. The next try may
+// not meet any other, which leaves open what an earlier try has done.
 func refused(code string) bool {
 	switch code {
 	case CodeConditionFailed, "ValidationError", "ItemCollectionSizeLimitExceeded":
@@ -64,7 +64,7 @@ func refused(code string) bool {
 	return false
 }
 
-// index of the handler's additions; -1 for what it did not add.
+// index returns the index of a handler's addition, and -1 for any other item.
 func (t *Tx) index(i int) int {
 	if i < 0 || i >= len(t.items) {
 		return -1
@@ -82,7 +82,7 @@ func (t *Tx) refusal(i int, reason types.CancellationReason, err error) error {
 	return refusal(t.items[e.Index].failed, e)
 }
 
-// resultTooLarge recognises DynamoDB's refusal of the record for its size.
+// resultTooLarge reports whether DynamoDB refused the record for its size.
 func (r *request) resultTooLarge(err error) bool {
 	if err == nil || r.own == nil || r.own.leaves.Data == nil {
 		return false

@@ -34,7 +34,7 @@ func twoAccounts(t *testing.T) *Tx {
 	tx := new(Tx)
 	tx.Update("accounts", accountKey("secret-a"), expression.Add(expression.Name("balance"), expression.Value(-5)))
 	tx.Update("accounts", accountKey("secret-b"), expression.Add(expression.Name("balance"), expression.Value(5)))
-	return sealed(t, tx)
+	return frozen(t, tx)
 }
 
 // What each way to cancel a transaction of the record and two additions means.
@@ -140,7 +140,7 @@ func TestCancelledElsewhere(t *testing.T) {
 			tx.Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()).
 				Else(func(*TransactionError) error { return errors.New("the Else") }))
 			tx.Publish(Message{Aggregate: "a", Destination: "d"})
-			_, _, err := s.Change(t.Context(), fence("op#1"), completion(sealed(t, tx)))
+			_, _, err := s.Change(t.Context(), fence("op#1"), completion(frozen(t, tx)))
 			var e *TransactionError
 			if !errors.As(err, &e) || e.Index != c.index {
 				t.Errorf("%v", err)

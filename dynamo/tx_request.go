@@ -16,20 +16,20 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 )
 
-// request is a transaction as it is sent. It is built once: DynamoDB takes a
-// token for the same request only while all of that is the same.
+// request is a transaction as it is sent. It is built once: DynamoDB accepts a
+// token again only with an identical request.
 type request struct {
-	asked arguments // what it was built for
+	args  arguments // what it was built for
 	input *dynamodb.TransactWriteItemsInput
 	own   *recordWrite // nil: without a record
-	first time.Time    // when it was sent first; zero: not yet
+	first time.Time    // when it was sent first; zero before that
 }
 
-// tokenAge is how long a request is sent again that no record fences. DynamoDB
-// knows its token for 10 minutes.
+// tokenAge is how long a request without a record is sent again. DynamoDB knows
+// its token for 10 minutes.
 const tokenAge = 9 * time.Minute
 
-// mayBeSent reports whether DynamoDB would know an earlier copy of it.
+// mayBeSent reports whether DynamoDB would recognize an earlier copy of r.
 func (r *request) mayBeSent(t *Tx, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,37 +39,37 @@ func (r *request) mayBeSent(t *Tx, now time.Time) bool {
 	return r.own != nil || now.Sub(r.first) < tokenAge
 }
 
-// arguments are what a request was built for, as they are stored. Those that
-// differ make another request, with a token of its own.
+// arguments are what a request is built for, as they are stored. Different
+// arguments make another request, with a token of its own.
 type arguments struct {
 	store  *Store
 	id     string
 	record driver.Record // of Create
-	over   time.Time
+	cutoff time.Time
 	fence  driver.Fence // of Change
 	change driver.Change
 }
 
-// recordWrite is the record's own part of a transaction.
+// recordWrite is the record's part of a transaction.
 type recordWrite struct {
-	leaves driver.Record                   // what it leaves
+	leaves driver.Record                   // the record that it leaves
 	item   map[string]types.AttributeValue // the same, as far as it is known
 	write  func(item map[string]types.AttributeValue) types.TransactWriteItem
 }
 
-// request gives what was sent for these arguments before, or builds it.
+// request returns the request that was built for these arguments, or builds it.
 func (t *Tx) request(a arguments, own *recordWrite) (*request, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.sealed {
-		return nil, a.store.refused("Commit", errors.New("the transaction is not sealed; its handler may still add to it"))
+	if !t.frozen {
+		return nil, a.store.refused("Commit", errors.New("the transaction is not frozen; its handler may still add to it"))
 	}
 	for _, r := range t.requests {
-		if reflect.DeepEqual(r.asked, a) {
+		if reflect.DeepEqual(r.args, a) {
 			return r, nil
 		}
 	}
-	r := &request{asked: a, own: own}
+	r := &request{args: a, own: own}
 	if err := r.build(t); err != nil {
 		return nil, err
 	}
@@ -77,12 +77,12 @@ func (t *Tx) request(a arguments, own *recordWrite) (*request, error) {
 	return r, nil
 }
 
-// withoutResult replaces a request whose result DynamoDB did not take.
+// withoutResult replaces a request whose result DynamoDB refused.
 func (t *Tx) withoutResult(r *request) (*request, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	smaller := &request{asked: r.asked, own: &recordWrite{leaves: r.own.leaves, item: maps.Clone(r.own.item), write: r.own.write}}
-	r.asked.store.putUnavailable(smaller.own.item, &smaller.own.leaves)
+	smaller := &request{args: r.args, own: &recordWrite{leaves: r.own.leaves, item: maps.Clone(r.own.item), write: r.own.write}}
+	r.args.store.putUnavailable(smaller.own.item, &smaller.own.leaves)
 	if err := smaller.build(t); err != nil {
 		return nil, err
 	}
@@ -96,10 +96,10 @@ func (t *Tx) withoutResult(r *request) (*request, error) {
 
 // build puts the record's write first.
 func (r *request) build(t *Tx) error {
-	s := r.asked.store
+	s := r.args.store
 	if s.outbox == "" && len(t.messages) > 0 {
 		return &driver.Rejected{Err: &TransactionError{Index: -1, Code: CodeInvalid,
-			Err: errors.New("it publishes messages, and the store has no Options.Outbox")}}
+			Err: errors.New("it publishes messages, but Options.Outbox of the store is not set")}}
 	}
 	var items []types.TransactWriteItem
 	total := 0
@@ -110,7 +110,7 @@ func (r *request) build(t *Tx) error {
 	for _, a := range t.items {
 		items = append(items, a.write)
 	}
-	items = append(items, t.outboxItems(s.outbox, r.asked.id)...)
+	items = append(items, t.outboxItems(s.outbox, r.args.id)...)
 	for _, w := range items[r.offset():] {
 		total += writtenBytes(w)
 	}

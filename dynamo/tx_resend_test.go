@@ -70,7 +70,7 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 	tx := new(Tx)
 	tx.Put("accounts", account{ID: "a"})
 	tx.Publish(Message{Aggregate: "order-1", Destination: "mail"})
-	sealed(t, tx)
+	frozen(t, tx)
 	for range 3 {
 		for _, call := range calls {
 			if err := call(s, tx); err != nil {
@@ -192,7 +192,7 @@ func TestLostAnswerOfATransaction(t *testing.T) {
 				tx := new(Tx)
 				tx.Update(table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
 				tx.Put(table, map[string]any{"id": "item " + id, "a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": map[string]int{"a": 1, "b": 2, "c": 3}})
-				sealed(t, tx)
+				frozen(t, tx)
 				ok, err := call(s, id, tx)
 				for i := 0; i < 5 && err != nil; i++ {
 					if ok || !errors.Is(err, driver.ErrUnavailable) {

@@ -152,7 +152,7 @@ func TestTxIsSafeForConcurrentUse(t *testing.T) {
 		wg.Go(func() { tx.Update(s.table, counters[i].key, expression.Add(expression.Name("n"), expression.Value(1))) })
 	}
 	wg.Wait()
-	sealed(t, tx)
+	frozen(t, tx)
 	for range 4 {
 		wg.Go(func() {
 			// All send one request; those that DynamoDB is still busy with try again.
@@ -177,7 +177,7 @@ func TestTxIsSafeForConcurrentUse(t *testing.T) {
 }
 
 // A Tx that may still grow is not committed.
-func TestUnsealed(t *testing.T) {
+func TestTransactionIsCommittedFrozen(t *testing.T) {
 	s, client := fakeStore(t, nil)
 	tx := new(Tx)
 	tx.Put("accounts", account{ID: "a"})

@@ -10,21 +10,21 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 )
 
-// update is one UpdateItem in the making.
+// update builds an UpdateItem.
 type update struct {
 	set       string // the SET clause
 	tail      string // the clauses after it
 	condition string
 	names     map[string]string // beyond the store's placeholders
 	values    map[string]types.AttributeValue
-	all       bool // answer the whole item
+	all       bool // return the whole item
 }
 
 func newUpdate(set string) *update {
 	return &update{set: set, values: make(map[string]types.AttributeValue, 8)}
 }
 
-// and adds what may come with every kind of update.
+// and adds the fields that may come with every kind of update.
 func (u *update) and(c driver.Change) {
 	if !c.Expires.IsZero() {
 		u.set += andExpires
@@ -36,8 +36,8 @@ func (u *update) and(c driver.Change) {
 	}
 }
 
-// fence is the condition of an owner's own writes. They must not depend on
-// how far its last heartbeat came.
+// fence sets the condition of an owner's own writes. They must not depend on
+// whether its last heartbeat arrived.
 func (u *update) fence(f driver.Fence) {
 	u.values[":inprogress"] = attribute.Text(string(driver.InProgress))
 	if f.Owner == "" {
@@ -48,7 +48,7 @@ func (u *update) fence(f driver.Fence) {
 	u.values[":owner"] = attribute.Text(f.Owner)
 }
 
-// fenceRead is the condition for becoming the owner: everything is as read.
+// fenceRead sets the condition for a new owner: the record is as read.
 func (u *update) fenceRead(f driver.Fence) {
 	u.fence(f)
 	if f.Lease.IsZero() {
@@ -65,7 +65,7 @@ func (u *update) fenceRead(f driver.Fence) {
 	}
 }
 
-// transactUpdate is an update as part of a transaction.
+// transactUpdate returns an update as part of a transaction.
 func (s *Store) transactUpdate(id string, u *update) types.TransactWriteItem {
 	expression := u.set + u.tail
 	return types.TransactWriteItem{Update: &types.Update{

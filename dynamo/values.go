@@ -2,7 +2,7 @@ package dynamo
 
 import "time"
 
-// wholeSeconds and wholeMillis are times as they come back from the table.
+// wholeSeconds and wholeMillis return times as the table stores them.
 
 func wholeSeconds(t time.Time) time.Time {
 	if t.IsZero() {

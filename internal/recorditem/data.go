@@ -26,7 +26,7 @@ const (
 	maxDataBytes = 64 << 20
 	// MaxReasonSize bounds the text in place of a result, in bytes.
 	MaxReasonSize = 1 << 10
-	// zstdWindow keeps the encoder's memory small in a 128 MB function.
+	// zstdWindow limits the encoder's memory in a 128 MB function.
 	zstdWindow = 1 << 20
 )
 

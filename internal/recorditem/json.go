@@ -25,7 +25,7 @@ func writeJSON(b *bytes.Buffer, v types.AttributeValue, depth int) error {
 		return writeString(b, v.Value)
 	case *types.AttributeValueMemberN:
 		if !isNumber(v.Value) {
-			return errors.New("a native result with a number that is none in JSON")
+			return errors.New("a native result with a number that is not valid in JSON")
 		}
 		b.WriteString(v.Value)
 	case *types.AttributeValueMemberBOOL:

@@ -153,7 +153,7 @@ func writeString(b *bytes.Buffer, s string) error {
 	return nil
 }
 
-// isNumber keeps what is no JSON number (NaN, +1, .5) out of a JSON text.
+// isNumber reports whether s is a number in JSON, unlike NaN, +1 and .5.
 func isNumber(s string) bool {
 	if s == "" || (s[0] != '-' && (s[0] < '0' || s[0] > '9')) || strings.TrimSpace(s) != s {
 		return false
