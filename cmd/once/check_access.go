@@ -9,8 +9,8 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// checkAccess tries what a function does, on the key of no record. Writes have
-// a condition that never holds: permissions are looked at before it is.
+// checkAccess tries the calls of a function, on a key without a record. Writes
+// have a condition that never holds: DynamoDB checks permissions first.
 func (t *table) checkAccess(ctx context.Context, id string, found *findings) {
 	key, err := t.key(id)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// checkSettings looks at what DynamoDB says of the table, and reports whether
-// items of it can be tried.
+// checkSettings checks the description of the table, and reports whether its items
+// can be tried.
 func (t *table) checkSettings(ctx context.Context, found *findings) bool {
 	out, err := t.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.name})
 	var missing *types.ResourceNotFoundException
@@ -131,8 +131,8 @@ func checkReplicas(d *types.TableDescription, strong bool, found *findings) {
 	}
 }
 
-// notKnown says why a check could not be made, and reports whether DynamoDB has
-// answered.
+// notKnown records why a check could not be made, and reports whether DynamoDB has
+// responded.
 func (f *findings) notKnown(check string, err error) bool {
 	var api smithy.APIError
 	if !errors.As(err, &api) {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// duration is a flag with units that retentions are given in: 7d and 2w beside
-// those of package time. A day has 24 hours.
+// duration is a flag with the units of retentions: 7d and 2w besides those of
+// package time. A day has 24 hours.
 type duration time.Duration
 
 func durationVar(f *flag.FlagSet, p *time.Duration, name string, value time.Duration, usage string) {
@@ -21,9 +21,9 @@ func durationVar(f *flag.FlagSet, p *time.Duration, name string, value time.Dura
 
 var longUnits = regexp.MustCompile(`^(\d+)(w|d)`)
 
-var errDuration = errors.New("it is no duration such as 90s, 15m, 36h, 7d or 1d12h")
+var errDuration = errors.New("it is not a duration such as 90s, 15m, 36h, 7d or 1d12h")
 
-// Set parses weeks and days, then what package time knows.
+// Set parses weeks and days, then the units of package time.
 func (d *duration) Set(s string) error {
 	rest, negative := strings.CutPrefix(s, "-")
 	var total time.Duration
@@ -52,7 +52,7 @@ func (d *duration) Set(s string) error {
 	return nil
 }
 
-// String leaves out what is zero: 24h and not 24h0m0s.
+// String omits zero units: 24h, not 24h0m0s.
 func (d *duration) String() string {
 	s := time.Duration(*d).String()
 	if strings.HasSuffix(s, "m0s") {

@@ -10,12 +10,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// maxFound bounds the candidates that are listed where digits name several.
+// maxFound bounds the candidates that are listed if digits name several.
 const maxFound = 10
 
-// find reads the record that is meant. Without its id it reads the ids of the
-// whole table, as there is no index of hashes.
-func (t *table) find(ctx context.Context, w wanted, told *progress) (*record, error) {
+// find reads the record that w names. Without its id it reads the ids of the whole
+// table, as there is no index of hashes.
+func (t *table) find(ctx context.Context, w wanted, p *progress) (*record, error) {
 	if w.id != "" {
 		r, err := t.get(ctx, w.id)
 		var end *ending
@@ -29,7 +29,7 @@ func (t *table) find(ctx context.Context, w wanted, told *progress) (*record, er
 	if w.operation != "" && len(w.digits) == 2*sha256.Size {
 		return t.get(ctx, w.operation+"#"+w.digits)
 	}
-	ids, err := t.idsOf(ctx, w, told)
+	ids, err := t.idsOf(ctx, w, p)
 	switch {
 	case err != nil:
 		return nil, err
@@ -46,12 +46,12 @@ func (t *table) find(ctx context.Context, w wanted, told *progress) (*record, er
 	return t.get(ctx, ids[0])
 }
 
-// idsOf reads the ids of the records that the digits may name. The hash of a
-// record with a Key.Record is that of its id.
-func (t *table) idsOf(ctx context.Context, w wanted, told *progress) (ids []string, err error) {
+// idsOf reads the ids of the records that the digits may name. A record with a
+// Key.Record has the hash of its id.
+func (t *table) idsOf(ctx context.Context, w wanted, p *progress) (ids []string, err error) {
 	q := &query{x: expression{names: map[string]string{}, values: map[string]types.AttributeValue{}}, short: true}
 	q.filter = []string{"attribute_exists(" + q.x.name(t.attr.Status) + ")"}
-	err = t.scan(ctx, q, told, func(r *record) error {
+	err = t.scan(ctx, q, p, func(r *record) error {
 		operation, hash, ok := strings.Cut(r.id, "#")
 		sum := sha256.Sum256([]byte(r.id))
 		named := ok && strings.HasPrefix(hash, w.digits) && (w.operation == "" || w.operation == operation)

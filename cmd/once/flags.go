@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// newFlags makes the flags of a command, and its help.
+// newFlags returns the flags of a command, with its help.
 func newFlags(t terminal, name, about string) *flag.FlagSet {
 	f := flag.NewFlagSet("once "+name, flag.ContinueOnError)
 	f.SetOutput(t.err)
@@ -22,8 +22,8 @@ func newFlags(t terminal, name, about string) *flag.FlagSet {
 	return f
 }
 
-// parse takes flags before, between and behind arguments, of which there are
-// up to most: package flag alone would take "KEY --json" for two arguments.
+// parse accepts flags before, between and after arguments, of which there are up
+// to most: package flag alone would read "KEY --json" as two arguments.
 func parse(f *flag.FlagSet, args []string, most int) ([]string, error) {
 	var rest []string
 	for {
@@ -47,7 +47,7 @@ func helpOr(err error) int {
 	return codeUsage
 }
 
-// given says whether a flag was given, be it empty or its default.
+// given reports whether a flag was set, even if empty or to its default.
 func given(f *flag.FlagSet, name string) bool {
 	found := false
 	f.Visit(func(g *flag.Flag) { found = found || g.Name == name })

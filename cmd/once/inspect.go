@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// recordFlags are those of the commands on one record.
+// recordFlags are the flags of the commands on one record.
 type recordFlags struct {
 	keyFlags
 	tableFlags
@@ -23,7 +23,7 @@ func (o *recordFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "write JSON")
 }
 
-// read opens the table and reads the record that is meant.
+// read opens the table and reads the record that w names.
 func (o *recordFlags) read(ctx context.Context, to terminal, w wanted) (*table, *record, error) {
 	if o.skew < 0 {
 		return nil, nil, errSkew
@@ -36,7 +36,7 @@ func (o *recordFlags) read(ctx context.Context, to terminal, w wanted) (*table, 
 	return t, r, err
 }
 
-// A negative skew would have leases end before their time.
+// A negative skew would end leases early.
 var errSkew = endf(codeUsage, "--clock-skew is negative")
 
 func inspect(ctx context.Context, to terminal, args []string) error {
@@ -52,7 +52,7 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	undo := t.saga(ctx, r) // which knows more of the steps
+	undo := t.saga(ctx, r) // which completes the steps
 	now := t.now()
 	s := r.whole(now.Add(-o.skew))
 	if *data && s.Payload == "" && s.SealedWith == "" {
@@ -84,7 +84,7 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	return nil
 }
 
-// advice says what happens to a record next, and what a person can do.
+// advice returns what happens to a record next, and what a person can do.
 func advice(s state, undoing bool) string {
 	switch s {
 	case running:
@@ -106,7 +106,7 @@ func advice(s state, undoing bool) string {
 	}
 }
 
-// result reads what is stored as the functions do.
+// result reads the stored result as the functions do.
 func (t *table) result(ctx context.Context, r *record, into *wholeItem) error {
 	stored, err := t.store.Get(ctx, r.id)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// keyFlags say which record is meant.
+// keyFlags name a record.
 type keyFlags struct {
 	operation, record string
 	scope             scopeFlags

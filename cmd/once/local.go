@@ -16,7 +16,7 @@ import (
 
 func runDynamoDB(_ context.Context, to terminal, args []string) error {
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
-		fmt.Fprintln(to.err, "once dynamodb [-- COMMAND]\n\nRuns a command against DynamoDB Local, which is fetched where it is missing.\nWithout a command, prints the endpoint and runs until it is interrupted.")
+		fmt.Fprintln(to.err, "once dynamodb [-- COMMAND]\n\nRuns a command against DynamoDB Local, which is fetched if it is missing.\nWithout a command, prints the endpoint and runs until it is interrupted.")
 		return nil
 	}
 	code, err := dynamodblocal.Exec(args)
@@ -38,8 +38,8 @@ func runDemo(ctx context.Context, to terminal, args []string) error {
 	return demo.Run(ctx, to.out, root)
 }
 
-// repository is the folder at or above this one that has the function which
-// the demo compiles.
+// repository returns the folder, at or above this one, that contains the function
+// which the demo compiles.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -117,7 +117,7 @@ func invoke(ctx context.Context, to terminal, args []string) (err error) {
 	return nil
 }
 
-// compiled answers the binary of a function, and how to remove it.
+// compiled returns the binary of a function, and how to remove it.
 func compiled(ctx context.Context, function string) (binary string, remove func() error, err error) {
 	info, err := os.Stat(function)
 	if err != nil {
@@ -133,11 +133,11 @@ func compiled(ctx context.Context, function string) (binary string, remove func(
 	return binary, func() error { return os.RemoveAll(filepath.Dir(binary)) }, nil
 }
 
-// environment of the function.
-func environment(asked []string) []string {
+// environment returns the environment of the function.
+func environment(extra []string) []string {
 	var env []string
 	sdk := []string{"AWS_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CA_BUNDLE"}
-	for _, entry := range append(sdk, asked...) {
+	for _, entry := range append(sdk, extra...) {
 		if strings.Contains(entry, "=") {
 			env = append(env, entry)
 		} else if value, ok := os.LookupEnv(entry); ok {

@@ -1,10 +1,10 @@
-// Command once is for whoever operates functions that use Once: it shows the
-// records in a table, and settles those that need a person.
+// Command once shows the records in a table, and settles those that need a
+// person. It is a tool for operators of functions that use Once.
 //
 //	once inspect KEY      one record
 //	once list             records, such as --status INPROGRESS --older-than 15m
 //	once stats            counts and sizes of each operation
-//	once watch            what is in progress, as it changes
+//	once watch            records in progress, as they change
 //	once release KEY      have the next call run again
 //	once resolve KEY      store the result, or the error, that all calls then get
 //	once check            whether the table, and what the caller may do, are right
@@ -12,21 +12,20 @@
 //	once invoke FUNCTION  run a Lambda function on this machine
 //	once demo             the demo
 //
-// KEY is the id of a record, which has a '#'; or the 12 digits of a key's hash
-// that errors show, with which the ids of the whole table are read; or with
-// --operation the idempotency key itself. Whose key it is say --scope, --jwt and
-// the other flags for what package handlers takes for a scope.
+// KEY is the id of a record, which contains a '#'. It may also be the 12 digits
+// of a key's hash that errors show; once then reads the ids of the whole table.
+// With --operation it is the idempotency key itself. --scope, --jwt and the
+// flags for the other scopes of package handlers name the key's owner.
 //
-// Credentials, Region and endpoint are found as by any program with the AWS
-// SDK. The commands that show need dynamodb:GetItem and dynamodb:Scan; release
-// and resolve need GetItem, UpdateItem and DeleteItem. check says which of the
-// actions that a function needs are missing.
+// Credentials, Region and endpoint come from the places that every program with
+// the AWS SDK reads. The commands that show records need dynamodb:GetItem and
+// dynamodb:Scan; release and resolve need GetItem, UpdateItem and DeleteItem.
+// check reports which of the actions that a function needs are missing.
 //
-// What is stored as a result may be personal data, and is only shown by
-// inspect --data.
+// A stored result may be personal data. Only inspect --data shows it.
 //
-// Every write holds only if the record is as it was shown. It asks first,
-// unless --yes.
+// A command writes only if the record is still as it was shown. It asks for
+// confirmation unless --yes is set.
 //
 // It exits with
 //
@@ -36,11 +35,11 @@
 //	3  there is no such record
 //	4  the record has changed since it was shown; nothing was written
 //	5  the state of the record forbids it; nothing was written
-//	6  the answer was not yes; nothing was written
-//	7  no answer to a write was heard: it may have been written, or not
-//	8  the table, or what the caller may do, is not right for functions
+//	6  not confirmed; nothing was written
+//	7  a write is unacknowledged: it may have been written, or not
+//	8  functions cannot use the table as it is, or with the caller's permissions
 //
-// and once dynamodb as its command does.
+// once dynamodb exits with the code of its command.
 package main
 
 import (
@@ -54,14 +53,14 @@ import (
 
 // Codes to exit with.
 const (
-	codeFailed   = 1
-	codeUsage    = 2
-	codeNoRecord = 3
-	codeChanged  = 4
-	codeRefused  = 5
-	codeDeclined = 6
-	codeUnheard  = 7
-	codeNotRight = 8
+	codeFailed         = 1
+	codeUsage          = 2
+	codeNoRecord       = 3
+	codeChanged        = 4
+	codeRefused        = 5
+	codeDeclined       = 6
+	codeUnacknowledged = 7
+	codeNotRight       = 8
 )
 
 // ending is an error with its code.
@@ -77,7 +76,7 @@ func endf(code int, format string, args ...any) error {
 	return &ending{code, fmt.Errorf(format, args...)}
 }
 
-// terminal is where a command talks: results go to out, all else to err.
+// terminal connects a command to its user: results go to out, all else to err.
 type terminal struct {
 	in       io.Reader
 	out, err io.Writer

@@ -61,7 +61,7 @@ func TestReleaseOfPowertools(t *testing.T) {
 func TestResolveOfPowertools(t *testing.T) {
 	s := newScene(t)
 	s.powertools("app.handler#1", time.Now().Add(-time.Hour).UnixMilli())
-	s.refused(codeRefused, "it knows no FAILED", "resolve", "app.handler#1", "--failed", "no", "--yes")
+	s.refused(codeRefused, "which has no FAILED", "resolve", "app.handler#1", "--failed", "no", "--yes")
 	if r := s.typing(`{"n":9007199254740993}`, "resolve", "--retention", "24h", "app.handler#1", "--completed", "--data", "-", "--yes", "--native"); r.code != 0 {
 		t.Fatal(r)
 	}

@@ -257,7 +257,7 @@ func TestAWriteWithoutAnAnswer(t *testing.T) {
 					return nil
 				})
 				r := s.run(append(args, "--yes", "--endpoint", endpoint)...)
-				if r.code != codeUnheard || r.out != "" || !strings.Contains(r.err, "may have been written; inspect it") || strings.Contains(r.err, "nothing was written") {
+				if r.code != codeUnacknowledged || r.out != "" || !strings.Contains(r.err, "may have been written; inspect it") || strings.Contains(r.err, "nothing was written") {
 					t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 				}
 			})
@@ -265,7 +265,7 @@ func TestAWriteWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// Another takes the record between a write that was not heard and the next.
+// Another takes the record between an unacknowledged write and the next.
 func TestAWriteWithoutAnAnswerThatIsOvertaken(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
@@ -280,7 +280,7 @@ func TestAWriteWithoutAnAnswerThatIsOvertaken(t *testing.T) {
 		return nil
 	})
 	r := s.run("release", "pay#1", "--yes", "--endpoint", endpoint)
-	if r.code != codeUnheard || !strings.Contains(r.err, "successor") || strings.Contains(r.err, "nothing was written") {
+	if r.code != codeUnacknowledged || !strings.Contains(r.err, "successor") || strings.Contains(r.err, "nothing was written") {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}
 }

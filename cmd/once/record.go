@@ -14,8 +14,8 @@ import (
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// record is an item as an operator sees it. Unlike the store it reads what it
-// can of a broken one: those are what operators are asked about.
+// record is an item as an operator sees it. Unlike the store, it reads what it can
+// of a broken item: operators are asked about those.
 type record struct {
 	item map[string]types.AttributeValue
 
@@ -94,8 +94,8 @@ func (r *record) number(name string, low, high int64) (int64, bool) {
 	return 0, false
 }
 
-// operation is the first part of the id. Powertools has the names of functions
-// there.
+// operation returns the first part of the id. In records of Powertools it is the
+// name of a function.
 func (r *record) operation() string {
 	operation, _, found := strings.Cut(r.id, "#")
 	if !found {
@@ -104,30 +104,33 @@ func (r *record) operation() string {
 	return operation
 }
 
-// used is the number of attempts that count against Config.MaxAttempts.
+// used returns the number of attempts that count against Config.MaxAttempts.
 func (r *record) used() int64 { return max(r.attempt, 1) - r.refunds }
 
-// neverExpires is what the core writes where MaxAttempts has to be counted.
+// neverExpires reports whether the record stays for ever, as those of operations
+// with MaxAttempts do.
 func (r *record) neverExpires() bool { return r.expires == nil || r.expires.Year() >= 9999 }
 
-// foreign records are not Once's: they have neither owner nor attempt.
+// foreign reports whether another library wrote the record: it has neither owner
+// nor attempt.
 func (r *record) foreign() bool { return r.owner == "" && r.attempt == 0 }
 
-// state is what a call would make of the record.
+// state is how a call would treat the record.
 type state string
 
 const (
 	running   state = "running"   // a lease is live
-	leaseless state = "leaseless" // in progress, but nobody says until when: Powertools'
-	lapsed    state = "lapsed"    // the lease is over, and nobody came
-	released  state = "released"  // given up, and nobody came
+	leaseless state = "leaseless" // in progress without a lease: Powertools'
+	lapsed    state = "lapsed"    // the lease has ended, and no call has taken over
+	released  state = "released"  // released, and no call has claimed it since
 	completed state = "completed"
 	failed    state = "failed"
-	over      state = "over" // retention has ended: as if it were not there
+	over      state = "over" // retention has ended: the next call runs
 	unknown   state = "unknown"
 )
 
-// at judges as the core does: over is a time moved back by the clock skew.
+// at returns the state as package idempotent sees it. before is the current time,
+// moved back by the clock skew.
 func (r *record) at(before time.Time) state {
 	ended := r.lease != nil && r.lease.Before(before)
 	if r.expires != nil && r.expires.Unix() < before.Unix() && (r.status != "INPROGRESS" || r.lease == nil || ended) {
@@ -178,7 +181,7 @@ func shape(v types.AttributeValue) string {
 	}
 }
 
-// payload is the reference of a result that is kept elsewhere.
+// payload returns the reference of a result in a payload store.
 func payload(v types.AttributeValue) (reference string, ok bool) {
 	b, ok := v.(*types.AttributeValueMemberB)
 	if !ok || len(b.Value) < 2 || b.Value[0] != recorditem.TagPayload {
@@ -187,7 +190,7 @@ func payload(v types.AttributeValue) (reference string, ok bool) {
 	return string(b.Value[1:]), true
 }
 
-// sealedWith is the id of the key that a result says it is sealed with.
+// sealedWith returns the id of the key that a result is sealed with.
 func sealedWith(v types.AttributeValue) (key string, ok bool) {
 	b, ok := v.(*types.AttributeValueMemberB)
 	if !ok || len(b.Value) == 0 || b.Value[0] != recorditem.TagRaw {
@@ -196,7 +199,7 @@ func sealedWith(v types.AttributeValue) (key string, ok bool) {
 	return seal.KeyID(b.Value[1:])
 }
 
-// printable keeps ids that others have made from steering the terminal.
+// printable quotes a text that would control the terminal.
 func printable(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(s)

@@ -12,20 +12,19 @@ import (
 const aboutRelease = `
 Has the next call with the key run again.
 
-The record stays: its lease ends, its owner goes, and one attempt is given
-back, so that a key runs once more whose MaxAttempts were just used up.
-Attempts go on counting, and the results of finished steps and the payload's
-fingerprint are kept. A process that still runs records its result all the
-same, if no other call has taken over by then. A delayed copy of its claim
-finds no place.
+The record stays: its lease ends, its owner is removed, and one attempt is
+refunded, so that a key whose MaxAttempts were just used up runs once more.
+Attempts still count, and the results of finished steps and the payload's
+fingerprint stay. A process that still runs can record its result if no other
+call has taken over by then. A delayed copy of its claim writes nothing.
 
---delete removes the item instead, for a finished record, or one that should
-be used with another payload. A delayed copy of a claim can then bring the
-record back. Processes with a cache (CacheEntries) replay a
-finished result until its retention ends, whatever the table says.
+--delete removes the item instead. Use it for a finished record, or for a key
+that is to be used with another payload. A delayed copy of a claim can then
+write the record again. Processes with a cache (CacheEntries) replay a finished
+result until its retention ends.
 
-A record whose lease is live is refused without --force: its owner runs, and
-its effect and that of the next call will both happen.
+release refuses a record whose lease is live, unless --force is set: its owner
+runs, and both its effect and that of the next call will happen.
 `
 
 func release(ctx context.Context, to terminal, args []string) error {
@@ -48,7 +47,7 @@ func release(ctx context.Context, to terminal, args []string) error {
 		return o.settle(ctx, to, t, r, &edit{}, deletion(r), "deleted")
 	}
 	next := "runs it again"
-	if undo := t.saga(ctx, r); undo != nil { // which says it of the steps, too
+	if undo := t.saga(ctx, r); undo != nil { // which also completes the steps
 		next = "goes on undoing its steps, as it has failed for good,"
 	}
 	e, left := t.releaseOf(r)
@@ -72,10 +71,10 @@ func (o *writeFlags) mayRelease(t *table, r *record, remove bool) error {
 	case len(r.problems) > 0 && !remove:
 		return unreadable(r)
 	case s == released && r.used() <= 0 && !remove:
-		// Another attempt given back would be one that was never made.
-		return endf(codeRefused, "it is released already, and no attempt of it counts: the next call runs it; nothing was written")
+		// There is no attempt left to refund.
+		return endf(codeRefused, "it is released already, and none of its attempts counts: the next call runs it; nothing was written")
 	case r.status != "INPROGRESS" && !remove:
-		return endf(codeRefused, "the record is finished (%s): calls get what it holds. To have the work done again, use --delete --force; nothing was written", r.status)
+		return endf(codeRefused, "the record is finished (%s), and calls get its result. To have the work done again, use --delete --force; nothing was written", r.status)
 	}
 	var all []objection
 	if s == running || s == leaseless {
@@ -92,16 +91,16 @@ func againstDeletion(r *record, s state) (all []objection) {
 		all = append(all, objection{fmt.Sprintf("the work of this record is finished (%s), and would be done again", r.status), "--force if that is meant"})
 	}
 	if n := len(r.steps); n > 0 {
-		all = append(all, objection{fmt.Sprintf("the record holds the results of %d finished steps, which would run again", n), "release it without --delete, or with --force"})
+		all = append(all, objection{fmt.Sprintf("the record contains the results of %d finished steps, which would run again", n), "release it without --delete, or with --force"})
 	}
 	if r.status == "INPROGRESS" && s != over && (r.attempt > 1 || r.neverExpires()) {
-		all = append(all, objection{"the record is what limits the attempts of its key, which would count from the first again", "release it without --delete, or with --force"})
+		all = append(all, objection{"the record limits the attempts of its key, which would start at one again", "release it without --delete, or with --force"})
 	}
 	return all
 }
 
-// releaseOf is what the core writes when it gives an attempt back, and how many
-// then count.
+// releaseOf returns what package idempotent writes when it refunds an attempt, and
+// how many attempts then count.
 func (t *table) releaseOf(r *record) (e *edit, left int64) {
 	left = max(r.used()-1, 0)
 	e = &edit{set: map[string]types.AttributeValue{t.attr.Lease: attribute.Number(0)}}

@@ -17,24 +17,24 @@ import (
 )
 
 const aboutResolve = `
-Settles a record in progress whose outcome only a person knows, as that of an
-operation that never runs again. All calls with the key then get what is
-stored here, without running anything.
+Settles a record in progress whose outcome only a person knows, such as one of
+an operation that never runs again. All calls with the key then get what is
+stored here, and run nothing.
 
---completed says that the work was done; --data is its result, as JSON of the
-type that the function returns, and --no-result says that there is none: every
-function then takes the zero value of its type for the result. --failed says
-that it was not, and will not be: calls get a ReplayedError with the message.
+--completed: the work was done. --data is its result, as JSON of the type that
+the function returns. With --no-result there is none, and calls get the zero
+value of their type. --failed: the work was not done, and will not be. Calls get
+a ReplayedError with the message.
 
-A function with a Sealer takes nothing that is not sealed, unless it accepts
-plain data: its calls get a ResultUnavailableError for what is stored here,
-which says as much as that the key is not run again.
+A function with a Sealer reads only sealed results, unless it accepts plain
+data. Its calls get a ResultUnavailableError for what is stored here, and the
+key does not run again.
 
-A record whose lease is live is refused without --force: its owner runs. If it
-ends later, its callers get what is stored here.
+resolve refuses a record whose lease is live, unless --force is set: its owner
+runs. If the owner finishes later, its callers get what is stored here.
 `
 
-// resolution is what the operator says of a record.
+// resolution is the outcome that the operator states.
 type resolution struct {
 	writeFlags
 	completed, noResult    bool
@@ -48,10 +48,10 @@ func (o *resolution) add(f *flag.FlagSet) {
 	f.BoolVar(&o.completed, "completed", false, "the work was done")
 	f.StringVar(&o.data, "data", "", "a `file` with the result's JSON; - is standard input, and then --yes is needed")
 	f.BoolVar(&o.noResult, "no-result", false, "with --completed: there is no result, and calls get the zero value")
-	f.StringVar(&o.message, "failed", "", "the work failed for good: the error's `message`")
+	f.StringVar(&o.message, "failed", "", "the work failed permanently: the error's `message`")
 	f.StringVar(&o.kind, "error-type", "OperatorError", "with --failed, the error's type `name`, on which Step Functions match")
 	f.StringVar(&o.errCode, "error-code", "", "with --failed, the error's `code`")
-	durationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the answer at least, a `duration` such as 7d: never shorter than the record is kept now; needed for one that never expires")
+	durationVar(f, &o.retention, "retention", 24*time.Hour, "how long calls get the result at least, a `duration` such as 7d; never shorter than the record's own retention; required for a record that never expires")
 }
 
 func resolve(ctx context.Context, to terminal, args []string) error {
@@ -95,7 +95,7 @@ func resolve(ctx context.Context, to terminal, args []string) error {
 func (o *resolution) check(f *flag.FlagSet) error {
 	switch {
 	case o.completed == given(f, "failed"):
-		return endf(codeUsage, "what is the outcome? Give either --completed or --failed MESSAGE")
+		return endf(codeUsage, "set either --completed or --failed MESSAGE")
 	case !o.completed && o.message == "":
 		return endf(codeUsage, "--failed has an empty message; is a variable unset?")
 	case (given(f, "data") || o.noResult) && !o.completed:
@@ -103,9 +103,9 @@ func (o *resolution) check(f *flag.FlagSet) error {
 	case given(f, "data") && o.data == "":
 		return endf(codeUsage, "--data names no file; is a variable unset?")
 	case o.completed && o.noResult == given(f, "data"):
-		return endf(codeUsage, "what is the result? Give either --data FILE or --no-result: what is stored once is what all calls get")
+		return endf(codeUsage, "set either --data FILE or --no-result: all calls get the result that is stored")
 	case o.data == "-" && !o.yes:
-		return endf(codeUsage, "--data - takes standard input, so that nobody can be asked: give --yes, too")
+		return endf(codeUsage, "--data - reads standard input, so that nothing can be confirmed: set --yes as well")
 	case o.retention < time.Second:
 		return endf(codeUsage, "--retention is less than a second")
 	}
@@ -120,30 +120,30 @@ func (o *resolution) mayResolve(t *table, r *record) error {
 	case len(r.problems) > 0:
 		return unreadable(r)
 	case r.status != "INPROGRESS":
-		return endf(codeRefused, "the record is finished (%s): some callers may have its answer already, and all must get the same; nothing was written", r.status)
+		return endf(codeRefused, "the record is finished (%s): some callers may have its result already, and all must get the same; nothing was written", r.status)
 	}
 	var all []objection
 	if s == running || s == leaseless {
 		all = append(all, alive(r))
 	}
 	if r.undoing {
-		all = append(all, objection{"it has failed for good, and its steps are being undone: those that are not would stay done", "--force if that is seen to"})
+		all = append(all, objection{"it has failed permanently, and its steps are being undone: the others would stay done", "--force if you have undone them"})
 	}
 	if r.foreign() && !o.completed {
-		all = append(all, objection{"it is another library's record, such as Powertools': it knows no FAILED, and Python raises on it", "--force if only Once reads it"})
+		all = append(all, objection{"it is a record of another library, such as Powertools, which has no FAILED: Python raises on it", "--force if only Once reads it"})
 	}
 	return o.weigh(all)
 }
 
-// expires is never before the stored time: duplicates that come until then
-// would run. A record that never expires, as with MaxAttempts, has no such
-// time, and only the operator knows how long duplicates come.
+// expires returns a time that is never before the stored one: duplicates that
+// arrive until then would run. A record that never expires, as with MaxAttempts,
+// has no such time, and only the operator knows how long duplicates may arrive.
 func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, error) {
 	at := now.Add(o.retention + o.skew + time.Second).UTC().Truncate(time.Second)
 	switch {
 	case r.neverExpires():
 		if !given {
-			return at, endf(codeUsage, "the record never expires, so that nothing says how long calls may still come: give --retention, after which the key runs again; nothing was written")
+			return at, endf(codeUsage, "the record never expires, so that once cannot know how long calls may still arrive: set --retention, after which the key runs again; nothing was written")
 		}
 	case r.expires.After(at):
 		return *r.expires, nil
@@ -151,9 +151,9 @@ func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, e
 	return at, nil
 }
 
-// outcome is the result, or the error, as the core stores it. No result is null,
-// which every type decodes as its zero value: a call refuses a record that
-// holds nothing.
+// outcome returns the result, or the error, as package idempotent stores it. No
+// result is null, which every type decodes as its zero value: a call refuses a
+// record without data.
 func (o *resolution) outcome(in io.Reader) ([]byte, error) {
 	if !o.completed {
 		failed := &idempotent.ReplayedError{Type: o.kind, Message: o.message, Code: o.errCode}
@@ -179,8 +179,9 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// resolve is what the core writes when it finishes a record that nobody owns:
-// the token is new, so that a late owner sees that the answer is not its own.
+// resolve returns what package idempotent writes when it finishes a record that
+// nobody owns. The token is new, so that a late owner sees that the result is not
+// its own.
 func (t *table) resolve(r *record, status string, data []byte, expires time.Time) *edit {
 	e := &edit{set: map[string]types.AttributeValue{
 		t.attr.Status:     attribute.Text(status),

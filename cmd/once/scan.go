@@ -16,7 +16,7 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 )
 
-// scanFlags are those of the commands that read the whole table.
+// scanFlags are the flags of the commands that read the whole table.
 type scanFlags struct {
 	tableFlags
 	operation, status, prefix string
@@ -53,15 +53,15 @@ func (o *scanFlags) openAll(ctx context.Context, f *flag.FlagSet, args []string)
 	return o.open(ctx)
 }
 
-// query says what a scan reads.
+// query is what a scan reads.
 type query struct {
 	filter []string
 	x      expression
 	short  bool // without results and steps, which are most of a record
 }
 
-// query of the flags. What has no status is no record, as in a table that
-// holds other things as well.
+// query returns the query of the flags. An item without a status is not a record:
+// the table may contain other items.
 func (o *scanFlags) query(t *table) *query {
 	q := &query{x: expression{names: map[string]string{}, values: map[string]types.AttributeValue{}}}
 	if o.status == "" {
@@ -106,11 +106,11 @@ func (q *query) input(t *table) *dynamodb.ScanInput {
 	return in
 }
 
-// scan reads the table page by page, of which DynamoDB bounds each to 1 MB, and
-// keeps none.
-func (t *table) scan(ctx context.Context, q *query, told *progress, each func(*record) error) error {
+// scan reads the table page by page, and stores none. DynamoDB bounds a page to
+// 1 MB.
+func (t *table) scan(ctx context.Context, q *query, p *progress, each func(*record) error) error {
 	pages := dynamodb.NewScanPaginator(t.client, q.input(t))
-	defer told.end()
+	defer p.end()
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -121,12 +121,12 @@ func (t *table) scan(ctx context.Context, q *query, told *progress, each func(*r
 				return err
 			}
 		}
-		told.page(page)
+		p.page(page)
 	}
 	return nil
 }
 
-// progress is told to a person who waits for a long scan.
+// progress is shown to a person who waits for a long scan.
 type progress struct {
 	to       io.Writer
 	redraw   bool
@@ -174,7 +174,7 @@ func (p *progress) String() string {
 	return fmt.Sprintf("read %d items in %d pages, %.0f read units", p.items, p.pages, p.units)
 }
 
-// isTerminal is good enough for a choice of looks.
+// isTerminal reports whether f is a terminal, well enough to choose a layout.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -10,15 +10,15 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// sent looks at each time that the SDK sends a write: the last answer says
-// nothing of one before it that was not heard.
-type sent struct{ unheard bool }
+// sent records whether a try of the SDK to send a write was unacknowledged: the
+// last response says nothing about the tries before it.
+type sent struct{ unacknowledged bool }
 
 func (s *sent) options(o *dynamodb.Options) {
 	look := middleware.DeserializeMiddlewareFunc("Sent", func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
 		out, m, err := next.HandleDeserialize(ctx, in)
 		if err != nil && !refused(err) {
-			s.unheard = true
+			s.unacknowledged = true
 		}
 		return out, m, err
 	})
@@ -27,8 +27,8 @@ func (s *sent) options(o *dynamodb.Options) {
 	})
 }
 
-// refused says that DynamoDB has answered, and not written. After an answer of
-// 500 and more it may have.
+// refused reports whether DynamoDB has responded that it did not write. With a
+// status of 500 and more it may have written.
 func refused(err error) bool {
 	var r *smithyhttp.ResponseError
 	if !errors.As(err, &r) {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// writeFlags are those of the commands that write.
+// writeFlags are the flags of the commands that write.
 type writeFlags struct {
 	recordFlags
 	yes, force bool
@@ -25,8 +25,8 @@ func (o *writeFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "do it although the record's state speaks against it")
 }
 
-// state judges the status first: an item of something else that has ended is
-// still nothing to write to.
+// state looks at the status first: an expired item that is not a record must not
+// be written either.
 func (o *writeFlags) state(t *table, r *record) state {
 	switch r.status {
 	case "INPROGRESS", "COMPLETED", "FAILED":
@@ -36,7 +36,7 @@ func (o *writeFlags) state(t *table, r *record) state {
 	}
 }
 
-// objection is what speaks against a write, unless --force.
+// objection is a reason against a write, which --force overrides.
 type objection struct{ reason, instead string }
 
 func alive(r *record) objection {
@@ -46,8 +46,8 @@ func alive(r *record) objection {
 	return objection{"somebody runs it until " + stamp(r.lease), "wait, or --force if you know that nobody does"}
 }
 
-// weigh refuses for the first objection. Those that --force overrides are
-// repeated in the question: it may be the reflex of somebody who was refused.
+// weigh returns an error for the first objection. settle repeats the objections
+// that --force overrides, as it may be the reflex of a person who was refused.
 func (o *writeFlags) weigh(all []objection) error {
 	if len(all) > 0 && !o.force {
 		return endf(codeRefused, "%s; %s; nothing was written", all[0].reason, all[0].instead)
@@ -56,12 +56,13 @@ func (o *writeFlags) weigh(all []objection) error {
 	return nil
 }
 
-// unreadable refuses what would leave a record that calls cannot read.
+// unreadable is the error for a write that would leave a record that calls cannot
+// read.
 func unreadable(r *record) error {
-	return endf(codeRefused, "calls cannot read the record, and could not afterwards: %s; correct the item by hand, or release it with --delete; nothing was written", strings.Join(r.problems, ", "))
+	return endf(codeRefused, "calls cannot read the record, and could not read it afterwards: %s; correct the item by hand, or release it with --delete; nothing was written", strings.Join(r.problems, ", "))
 }
 
-// settle shows the record, asks, writes, and tells what it did.
+// settle shows the record, asks for confirmation, writes, and prints what it did.
 func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *record, e *edit, what, done string) error {
 	now := t.now()
 	before := now.Add(-o.skew)
@@ -76,7 +77,7 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *recor
 			return endf(codeDeclined, "not confirmed; nothing was written")
 		}
 	}
-	// Before the write, as what fails behind it looks as if nothing was done.
+	// Before the write: a failure after it would look as if nothing was done.
 	said, err := o.said(t, r, e, before, done)
 	if err != nil {
 		return err
@@ -97,8 +98,8 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *recor
 	return err
 }
 
-// confirmed reads a yes. An interrupt ends the wait for it, though not the
-// read, which ends with the process.
+// confirmed reads a yes. An interrupt ends the wait for it, but not the read,
+// which ends with the process.
 func confirmed(ctx context.Context, in io.Reader) bool {
 	answers := make(chan string, 1)
 	go func() {
@@ -116,7 +117,7 @@ func confirmed(ctx context.Context, in io.Reader) bool {
 	}
 }
 
-// said is what the command answers when the edit is made.
+// said returns what the command prints after the write.
 func (o *writeFlags) said(t *table, r *record, e *edit, before time.Time, done string) ([]byte, error) {
 	if !o.json {
 		return fmt.Appendf(nil, "%s: %s\n", done, printable(r.id)), nil

@@ -114,7 +114,7 @@ func TestResolveNeverShortensTheRetention(t *testing.T) {
 func TestResolveOfWhatNeverExpiresNeedsARetention(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
-	s.refused(codeUsage, "give --retention", "resolve", "pay#1", "--failed", "no", "--yes")
+	s.refused(codeUsage, "set --retention", "resolve", "pay#1", "--failed", "no", "--yes")
 	began := time.Now()
 	s.ok("resolve", "pay#1", "--failed", "no", "--retention", "1h", "--yes")
 	if left := s.stored("pay#1").Expires.Sub(began); left < time.Hour || left > time.Hour+time.Minute {

@@ -10,8 +10,8 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 )
 
-// shown is a record for --json, which is for programs: times in UTC, and a
-// field is absent where the attribute is.
+// shown is a record for --json. Times are in UTC, and a field is absent if its
+// attribute is.
 type shown struct {
 	Record      string     `json:"record"`
 	Operation   string     `json:"operation,omitempty"`
@@ -29,11 +29,12 @@ type shown struct {
 	*wholeItem
 }
 
-// wholeItem is what is only known when all attributes were read.
+// wholeItem is known only if all attributes were read.
 type wholeItem struct {
 	Data  string `json:"data"`
 	Bytes int    `json:"bytes"`
-	// Where the result is kept, if not here, and what it is sealed with.
+	// The reference of a result in a payload store, and the key that it is sealed
+	// with.
 	Payload    string `json:"payload,omitempty"`
 	SealedWith string `json:"sealed_with,omitempty"`
 	// Of inspect --data. Results that are not JSON are in base64.
@@ -119,8 +120,8 @@ func stamp(t *time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// relative is a time as a person would say it, coarse where it is far. Not by
-// Sub, as a Duration ends at 292 years and records say the year 9999.
+// relative returns a time as a person would say it, coarser if it is far. It does
+// not use Sub: a Duration ends at 292 years, and records contain the year 9999.
 func relative(t, now time.Time) string {
 	seconds := now.Unix() - t.Unix()
 	if seconds < 0 {

@@ -23,7 +23,7 @@ they write nothing: an Observer counts them. OLDEST is the earliest end of a
 lease of those in progress, and STUCK are those without a live one.
 `
 
-// operationStats is what is known of an operation.
+// operationStats are the counts and sizes of an operation.
 type operationStats struct {
 	Operation  string    `json:"operation"`
 	InProgress int       `json:"in_progress"`
@@ -48,8 +48,8 @@ type byteStats struct {
 	Largest int `json:"largest"`
 }
 
-// maxOperations bounds the memory where ids have been chosen so that their
-// first parts are many.
+// maxOperations bounds the memory if ids are chosen to have many different first
+// parts.
 const (
 	maxOperations = 1000
 	otherwise     = "(others)"
@@ -114,8 +114,8 @@ func stats(ctx context.Context, to terminal, args []string) error {
 	}
 	before := time.Now().Add(-o.skew)
 	c := counts{}
-	told := o.progress(to)
-	if err := t.scan(ctx, o.query(t), told, func(r *record) error { c.add(r, before); return nil }); err != nil {
+	p := o.progress(to)
+	if err := t.scan(ctx, o.query(t), p, func(r *record) error { c.add(r, before); return nil }); err != nil {
 		return err
 	}
 	if o.json {
@@ -123,7 +123,7 @@ func stats(ctx context.Context, to terminal, args []string) error {
 			Operations []*operationStats `json:"operations"`
 			Items      int               `json:"items"`
 			ReadUnits  float64           `json:"read_units"`
-		}{c.sorted(), told.items, told.units})
+		}{c.sorted(), p.items, p.units})
 	}
 	return c.print(to.out)
 }

@@ -16,12 +16,11 @@ import (
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// The core's own steps begin with ':', which no step of a handler has at its
-// beginning.
+// Steps of package idempotent begin with ':', which no step of a handler does.
 const (
-	failureStep = ":failure" // it has failed for good, and is being undone
-	undoStep    = ":undo:"   // and the name of the step that is undone
-	roomStep    = ":room"    // bytes that mean nothing, kept free for the two above
+	failureStep = ":failure" // the call has failed permanently, and is being undone
+	undoStep    = ":undo:"   // followed by the name of the step that is undone
+	roomStep    = ":room"    // the compensation budget
 )
 
 // step is a finished step of a handler.
@@ -32,10 +31,10 @@ type step struct {
 	Undo  string `json:"undo,omitempty"`
 }
 
-// What is kept of a step, and whether it is undone.
+// What is stored of a step, and whether it is undone.
 const (
 	keptResult     = "result"
-	keptNothing    = "nothing" // it could not be kept; why is in its place
+	keptNothing    = "nothing" // the reason why the result could not be stored
 	keptElsewhere  = "elsewhere"
 	keptCompressed = "compressed" // one of these
 	keptUnknown    = "unknown"    // it is not as Once stores it
@@ -43,7 +42,8 @@ const (
 	undoPending    = "pending"
 )
 
-// readSteps says of the core's own steps what they mean for the others.
+// readSteps reads the steps, with what those of package idempotent mean for the
+// others.
 func (r *record) readSteps(stored map[string]types.AttributeValue) {
 	for _, name := range slices.Sorted(maps.Keys(stored)) {
 		switch undone, isUndo := strings.CutPrefix(name, undoStep); {
@@ -63,7 +63,7 @@ func (r *record) readSteps(stored map[string]types.AttributeValue) {
 	}
 }
 
-// undoable stands before a step that is undone if its call fails for good.
+// undoable precedes a step that is undone if its call fails permanently.
 const undoable = "~"
 
 func newStep(name string, v types.AttributeValue) step {
@@ -98,18 +98,18 @@ func first[T string | []byte](text T) byte {
 	return text[0]
 }
 
-// saga is what is known of a failure with steps that are undone after it.
+// saga describes a failure with steps that are undone after it.
 type saga struct {
 	Type string `json:"type,omitempty"` // of the error
-	// Undo are the steps to undo, in that order, of a call that has failed for
-	// good and is not finished.
+	// Undo are the steps to undo, in that order, of a call that has failed
+	// permanently and is not finished.
 	Undo []string `json:"undo,omitempty"`
-	// Undone are those that were undone, of a call that is finished.
+	// Undone are the steps that were undone, of a call that is finished.
 	Undone []string `json:"undone,omitempty"`
 }
 
-// saga reads the failure as the functions do. Nil is none; what cannot be read,
-// because it is sealed or broken, leaves its fields empty.
+// saga reads the failure as the functions do, and returns nil if there is none. A
+// failure that is sealed or broken leaves its fields empty.
 func (t *table) saga(ctx context.Context, r *record) *saga {
 	if !r.undoing && r.status != "FAILED" {
 		return nil
@@ -143,7 +143,7 @@ func (t *table) saga(ctx context.Context, r *record) *saga {
 	return &saga{Type: f.Type, Undo: f.Steps, Undone: f.Compensated}
 }
 
-// said is a step for a person.
+// said returns a step as text for a person.
 func (s step) said() string {
 	kept := map[string]string{
 		keptNothing: ", no result", keptElsewhere: ", its result elsewhere", keptCompressed: ", compressed", keptUnknown: ", not Once's",
@@ -152,7 +152,7 @@ func (s step) said() string {
 	return fmt.Sprintf("%s, %d bytes%s%s", printable(s.Name), s.Bytes, kept[s.Kept], undo[s.Undo])
 }
 
-// print says it for a person, below the steps.
+// print writes the saga below the steps.
 func (s *saga) print(w io.Writer) {
 	if s == nil {
 		return

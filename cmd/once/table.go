@@ -20,7 +20,7 @@ import (
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// tableFlags say where the records are.
+// tableFlags name the table of the records.
 type tableFlags struct {
 	name, endpoint, region, profile string
 	options                         dynamo.Options
@@ -63,12 +63,12 @@ type table struct {
 	ahead  time.Duration // of this machine's clock is DynamoDB's
 }
 
-// now is the time by DynamoDB's clock, in whole seconds as it tells it, as soon
-// as it has answered: a laptop whose clock is ahead would take a live lease for
-// one that has lapsed.
+// now returns the time by DynamoDB's clock, in whole seconds, once DynamoDB has
+// responded: a laptop whose clock is ahead would take a live lease for a lapsed
+// one.
 func (t *table) now() time.Time { return time.Now().Add(t.ahead) }
 
-func (t *table) heard(m middleware.Metadata) {
+func (t *table) observed(m middleware.Metadata) {
 	if at, ok := awsmiddleware.GetServerTime(m); ok {
 		t.ahead = time.Until(at)
 	}
@@ -76,7 +76,7 @@ func (t *table) heard(m middleware.Metadata) {
 
 func (o *tableFlags) open(ctx context.Context) (*table, error) {
 	if o.name == "" {
-		return nil, endf(codeUsage, "which table? Give --table or set IDEMPOTENCY_TABLE")
+		return nil, endf(codeUsage, "set --table or IDEMPOTENCY_TABLE")
 	}
 	if o.options.Attributes.SortKey == "" && (o.options.Partition != "" || o.options.Shards != 0) {
 		return nil, endf(codeUsage, "--partition and --shards need the --sort-key")
@@ -96,14 +96,14 @@ func (o *tableFlags) open(ctx context.Context) (*table, error) {
 		if o.endpoint != "" {
 			d.BaseEndpoint = &o.endpoint
 		}
-		// See dynamo's own calls: refused writes would log a warning.
+		// Refused writes would log a warning: see package dynamo.
 		d.DisableValidateResponseChecksum = true
 	})
 	options := o.options
 	if o.native {
 		options.Data = dynamo.Native
 	} else {
-		options.CompressAbove = -1 // what is written here is for all readers
+		options.CompressAbove = -1 // Powertools may read what once writes
 	}
 	store, err := dynamo.New(client, o.name, &options)
 	if err != nil {
@@ -137,14 +137,14 @@ func (t *table) get(ctx context.Context, id string) (*record, error) {
 	if err != nil {
 		return nil, t.failed(err)
 	}
-	t.heard(out.ResultMetadata)
+	t.observed(out.ResultMetadata)
 	if len(out.Item) == 0 {
 		return nil, endf(codeNoRecord, "no record %s in table %s", printable(id), t.name)
 	}
 	return t.record(out.Item), nil
 }
 
-// failed says where a call failed, and what to do where that is plain.
+// failed returns the error of a call, with the table and advice.
 func (t *table) failed(err error) error {
 	var missing *types.ResourceNotFoundException
 	if errors.As(err, &missing) {

@@ -17,7 +17,7 @@ line for each record that comes, changes or goes. Each look reads the whole
 table, and costs as "once list" does.
 `
 
-// maxWatched bounds the memory, and what a person can follow.
+// maxWatched bounds the memory, and the rows that a person can follow.
 const maxWatched = 10_000
 
 type watcher struct {
@@ -49,7 +49,7 @@ func watch(ctx context.Context, to terminal, args []string) error {
 		err := o.look(ctx, to.out, t, isTerminal(to.out) && !o.json)
 		switch {
 		case ctx.Err() != nil:
-			return nil // interrupted, as is the way to end it
+			return nil // interrupted, which is how to end it
 		case err != nil:
 			return err
 		case n == o.looks:
@@ -94,7 +94,7 @@ func (o *watcher) look(ctx context.Context, w io.Writer, t *table, draw bool) er
 	return out.Flush()
 }
 
-// draw writes over what stands there: clearing first would flicker.
+// draw overwrites the screen: clearing it first would flicker.
 func (o *watcher) draw(w io.Writer, now map[string]*record, left int, before time.Time) {
 	var table strings.Builder
 	total := map[state]int{}
@@ -119,7 +119,7 @@ func (o *watcher) draw(w io.Writer, now map[string]*record, left int, before tim
 	fmt.Fprintf(w, "\x1b[H%s\x1b[J", strings.ReplaceAll(table.String(), "\n", "\x1b[K\n"))
 }
 
-// changes writes a line for each record that is not as it was.
+// changes writes a line for each record that has changed.
 func (o *watcher) changes(w io.Writer, now map[string]*record, left int, before time.Time) error {
 	for _, r := range sortedByLease(now) {
 		was := o.seen[r.id]
@@ -130,7 +130,7 @@ func (o *watcher) changes(w io.Writer, now map[string]*record, left int, before 
 		}
 	}
 	for _, r := range sortedByLease(o.seen) {
-		// Beyond the bound, a record that is not there may be left out.
+		// Beyond the bound, a missing record may be omitted.
 		if now[r.id] == nil && left == 0 {
 			if err := o.line(w, r, before, "gone"); err != nil {
 				return err
@@ -152,7 +152,7 @@ func (o *watcher) line(w io.Writer, r *record, before time.Time, instead state) 
 	return err
 }
 
-// sortedByLease has the oldest first: those are what a person looks for.
+// sortedByLease returns the oldest first: a person looks for those.
 func sortedByLease(records map[string]*record) []*record {
 	all := make([]*record, 0, len(records))
 	for _, r := range records {

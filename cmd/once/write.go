@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// edit is a write in the making. An empty one deletes the item.
+// edit is a change of an item. The empty edit deletes it.
 type edit struct {
 	set    map[string]types.AttributeValue
 	remove []string
@@ -20,7 +20,7 @@ type edit struct {
 
 func (e *edit) deletes() bool { return len(e.set) == 0 && len(e.remove) == 0 }
 
-// apply answers the item that the edit leaves.
+// apply returns the item that the edit leaves.
 func (e *edit) apply(item map[string]types.AttributeValue) map[string]types.AttributeValue {
 	if e.deletes() {
 		return nil
@@ -33,9 +33,9 @@ func (e *edit) apply(item map[string]types.AttributeValue) map[string]types.Attr
 	return after
 }
 
-// asShown is the condition of every write: what the item says of the record is
-// what the operator has seen. Owner and lease alone would not do: Powertools
-// writes no owner, and a lease only where it knows one.
+// asShown returns the condition of every write: the record is as the operator has
+// seen it. Owner and lease alone are not enough: Powertools writes no owner, and a
+// lease only if it knows one.
 func (t *table) asShown(x *expression, item map[string]types.AttributeValue) string {
 	a := &t.attr
 	var all []string
@@ -49,8 +49,8 @@ func (t *table) asShown(x *expression, item map[string]types.AttributeValue) str
 	return strings.Join(all, " AND ")
 }
 
-// write makes the edit if the record is as shown. Otherwise the error says that
-// the record has changed, and changed is what it is now, nil where it is gone.
+// write makes the edit if the record is as shown. Otherwise it returns an error,
+// and the record as it is now, or nil if it is gone.
 func (t *table) write(ctx context.Context, shown *record, e *edit) (changed *record, err error) {
 	key, err := t.key(shown.id)
 	if err != nil {
@@ -85,27 +85,27 @@ func (t *table) write(ctx context.Context, shown *record, e *edit) (changed *rec
 	want := e.apply(shown.item)
 	met, lost, err := t.lost(ctx, shown.id, err)
 	switch {
-	case err != nil && calls.unheard:
-		return nil, endf(codeUnheard, "the record may have been written; inspect it before you repeat this: %w", err)
+	case err != nil && calls.unacknowledged:
+		return nil, endf(codeUnacknowledged, "the record may have been written; inspect it before you repeat the command: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("nothing was written: %w", err)
 	case lost && !t.same(met, want):
 		if len(met) > 0 {
 			changed = t.record(met)
 		}
-		if calls.unheard {
-			return changed, endf(codeUnheard, "the record has changed since it was shown, and may have been written in between; inspect it before you repeat this")
+		if calls.unacknowledged {
+			return changed, endf(codeUnacknowledged, "the record has changed since it was shown, and may have been written in between; inspect it before you repeat the command")
 		}
 		return changed, endf(codeChanged, "the record has changed since it was shown; nothing was written")
 	default:
-		// Not lost, or met as wanted: the SDK has sent the write again, as
-		// its first answer did not arrive.
+		// Not lost, or the record is as wanted: the SDK has sent the write again,
+		// as its first response did not arrive.
 		return nil, nil
 	}
 }
 
-// same compares all but the result, as numbers in it may come back in another
-// form. The operator's token, or what a release leaves, says enough.
+// same compares all but the result, as DynamoDB may return its numbers in another
+// form. The operator's token, or what a release leaves, is enough.
 func (t *table) same(met, want map[string]types.AttributeValue) bool {
 	if len(met) == 0 || len(want) == 0 {
 		return len(met) == len(want)
@@ -116,7 +116,7 @@ func (t *table) same(met, want map[string]types.AttributeValue) bool {
 	return reflect.DeepEqual(met, want)
 }
 
-// lost tells a lost race, and what was met, from a call that failed.
+// lost tells a lost race, and the item that it met, from a call that failed.
 func (t *table) lost(ctx context.Context, id string, err error) (met map[string]types.AttributeValue, lost bool, _ error) {
 	var failed *types.ConditionalCheckFailedException
 	var inTransaction *types.TransactionConflictException
