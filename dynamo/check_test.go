@@ -68,7 +68,7 @@ func TestRefusedBeforeSending(t *testing.T) {
 	}
 }
 
-func TestLongestIDs(t *testing.T) {
+func TestIDsUpToTheLimitOfTheKeyAreAccepted(t *testing.T) {
 	s := localStore(t)
 	id := strings.Repeat("ü", 1024)
 	create(t, s, claim(id))

@@ -46,7 +46,7 @@ func failing(err error) roundTripper {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-func TestErrors(t *testing.T) {
+func TestErrorsSayWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer      roundTripper
 		unavailable bool
@@ -116,7 +116,7 @@ func changeOnly(t *testing.T, s *Store, c driver.Change) (bool, error) {
 	return ok, err
 }
 
-func TestEveryThrottleCode(t *testing.T) {
+func TestEveryThrottleCodeIsThrottling(t *testing.T) {
 	for code := range retry.DefaultThrottleErrorCodes {
 		s := newStore(t, wireClient(refusing(400, code, "slow")), "records", nil)
 		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, driver.ErrUnavailable) || !errors.Is(err, driver.ErrThrottled) {
@@ -125,7 +125,7 @@ func TestEveryThrottleCode(t *testing.T) {
 	}
 }
 
-func TestErrorsBeforeTheRequest(t *testing.T) {
+func TestMissingCredentialsAndRegionAreNotUnavailability(t *testing.T) {
 	none := func(o *dynamodb.Options) {
 		o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{}, &net.OpError{Op: "dial", Err: errors.New("no metadata service")}
@@ -143,7 +143,7 @@ func TestErrorsBeforeTheRequest(t *testing.T) {
 }
 
 // The SDK's retry quota ends the retries of an outage; the outage remains.
-func TestRetriesExhausted(t *testing.T) {
+func TestOutageRemainsOneWithoutRetryQuota(t *testing.T) {
 	n := 0
 	answer := refusing(503, "ServiceUnavailable", "oops")
 	s := newStore(t, wireClient(func(r *http.Request) (*http.Response, error) { n++; return answer(r) }, func(o *dynamodb.Options) {
@@ -162,7 +162,7 @@ func TestRetriesExhausted(t *testing.T) {
 }
 
 // So does the throttling.
-func TestRetriesOfThrottlingExhausted(t *testing.T) {
+func TestThrottlingRemainsOneWithoutRetryQuota(t *testing.T) {
 	s := newStore(t, wireClient(refusing(400, "ThrottlingException", "slow"), func(o *dynamodb.Options) {
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
@@ -224,7 +224,7 @@ func TestTransactionConflictDoesNotReplayAnExpiredRecord(t *testing.T) {
 	}
 }
 
-func TestMeetingWhatIsNoRecord(t *testing.T) {
+func TestCreateReturnsAnErrorForAnItemThatIsNoRecord(t *testing.T) {
 	s, _ := fakeStore(t, nil, result{err: &types.ConditionalCheckFailedException{Item: map[string]types.AttributeValue{"id": text("secret-id")}}})
 	_, ok, err := s.Create(t.Context(), claim("secret-id"), now, nil)
 	if ok || err == nil || errors.Is(err, driver.ErrUnavailable) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "status") {
@@ -233,7 +233,7 @@ func TestMeetingWhatIsNoRecord(t *testing.T) {
 }
 
 // An answer without the item does not mean that there is none.
-func TestCreateRefusedWithoutItem(t *testing.T) {
+func TestCreateReadsTheRecordThatARefusalOmits(t *testing.T) {
 	stored := map[string]types.AttributeValue{"id": text("op#1"), "status": text("COMPLETED")}
 	s, client := fakeStore(t, nil, result{err: &types.ConditionalCheckFailedException{}}, result{item: stored})
 	r, ok, err := s.Create(t.Context(), claim("op#1"), now, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-func TestCreateAndMeet(t *testing.T) {
+func TestCreateReturnsTheRecordItMeets(t *testing.T) {
 	s := localStore(t)
 	r := claim("op#1")
 	written, ok, err := s.Create(t.Context(), r, now, nil)
@@ -33,7 +33,7 @@ func TestCreateAndMeet(t *testing.T) {
 	}
 }
 
-func TestCreateOver(t *testing.T) {
+func TestCreateReplacesOnlyExpiredRecords(t *testing.T) {
 	end := now.Truncate(time.Second)
 	for _, c := range []struct {
 		name    string
@@ -82,7 +82,7 @@ func TestCreateOver(t *testing.T) {
 	}
 }
 
-func TestTakeOver(t *testing.T) {
+func TestTakeOverNeedsTheRecordAsRead(t *testing.T) {
 	s := localStore(t)
 	create(t, s, claim("op#1"))
 	change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
@@ -114,7 +114,7 @@ func TestTakeOver(t *testing.T) {
 	change(t, s, f, c, false) // once only
 }
 
-func TestTakeOverForeign(t *testing.T) {
+func TestTakeOverKeepsAttributesOfOtherPrograms(t *testing.T) {
 	s := localStore(t)
 	putItem(t, s, map[string]types.AttributeValue{
 		"id": text("f#1"), "status": text("INPROGRESS"), "expiration": seconds(now.Add(time.Hour)), "in_progress_expiration": millis(now), "mine": text("stays"),
@@ -130,7 +130,7 @@ func TestTakeOverForeign(t *testing.T) {
 	}
 }
 
-func TestExtendOnlyForward(t *testing.T) {
+func TestExtendOnlyMovesForward(t *testing.T) {
 	s := localStore(t)
 	create(t, s, claim("op#1"))
 	later := now.Add(2 * time.Minute)
@@ -145,7 +145,7 @@ func TestExtendOnlyForward(t *testing.T) {
 	}
 }
 
-func TestFinish(t *testing.T) {
+func TestOnlyTheOwnerFinishes(t *testing.T) {
 	for _, status := range []driver.Status{driver.Completed, driver.Failed} {
 		t.Run(string(status), func(t *testing.T) {
 			s := localStore(t)
@@ -169,7 +169,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-func TestAdoptAndFinish(t *testing.T) {
+func TestAdoptionNeedsAReleasedRecord(t *testing.T) {
 	s := localStore(t)
 	create(t, s, claim("op#1"))
 	c := driver.Change{Owner: rival, Status: driver.Completed, Data: []byte("1")}
@@ -185,7 +185,7 @@ func TestAdoptAndFinish(t *testing.T) {
 	}
 }
 
-func TestRelease(t *testing.T) {
+func TestReleaseDeletesOrKeeps(t *testing.T) {
 	t.Run("delete", func(t *testing.T) {
 		s := localStore(t)
 		create(t, s, claim("op#1"))
@@ -230,7 +230,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-func TestSteps(t *testing.T) {
+func TestStepsAreAddedOneByOne(t *testing.T) {
 	steps := map[string][]byte{"a": []byte("1"), "b.c#d": {0xff, 0}, "e": nil, "f": {}, " ü": []byte("text")}
 	s := localStore(t)
 	create(t, s, claim("op#1"))
@@ -246,7 +246,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-func TestStepsWithoutMap(t *testing.T) {
+func TestStepMakesAMissingMap(t *testing.T) {
 	s := localStore(t)
 	putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner)})
 	one := driver.Change{Steps: map[string][]byte{"a": []byte("1")}}

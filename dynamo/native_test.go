@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 )
 
-func TestNativeThroughDynamoDB(t *testing.T) {
+func TestNativeStoresWhatDynamoDBRepresentsExactly(t *testing.T) {
 	client, table := newTable(t)
 	s := newStore(t, client, table, &Options{Data: Native})
 	deep := strings.Repeat("[", 31) + strings.Repeat("]", 31)

@@ -69,7 +69,7 @@ func completed(t *testing.T, s *Store, id string, data []byte) driver.Record {
 	return r
 }
 
-func TestResultsTooLarge(t *testing.T) {
+func TestResultTooLargeBecomesUnavailable(t *testing.T) {
 	client, table := newTable(t)
 	raw, compressed := newStore(t, client, table, &Options{CompressAbove: -1}), newStore(t, client, table, nil)
 	native := newStore(t, client, table, &Options{Data: Native})
@@ -117,7 +117,7 @@ func checkFits(t *testing.T, r driver.Record, data []byte, fits bool) {
 
 // The estimate cannot know what other programs have added to the item: then
 // DynamoDB's own refusal must not make the work run again.
-func TestTooLargeByDynamoDBsOwnCount(t *testing.T) {
+func TestItemTooLargeForDynamoDBBecomesUnavailable(t *testing.T) {
 	client, table := newTable(t)
 	s := newStore(t, client, table, &Options{CompressAbove: -1})
 	putItem(t, s, map[string]types.AttributeValue{"id": text("op#1"), "status": text("INPROGRESS"), "owner": text(owner), "extra": text(string(noise(300_000)))})
@@ -127,7 +127,7 @@ func TestTooLargeByDynamoDBsOwnCount(t *testing.T) {
 	checkFits(t, stored, data, false)
 }
 
-func TestStepTooLarge(t *testing.T) {
+func TestStepTooLargeIsRefused(t *testing.T) {
 	client, table := newTable(t)
 	s := newStore(t, client, table, &Options{CompressAbove: -1})
 	create(t, s, claim("op#1"))

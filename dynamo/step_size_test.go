@@ -57,7 +57,7 @@ func (d *drawer) Get(context.Context, string) ([]byte, error) { return bytes.Clo
 
 // Of two steps that fit into an item each, but not together, the second is
 // kept elsewhere, where there is an elsewhere.
-func TestStepThatDoesNotFitBesideAnother(t *testing.T) {
+func TestStepThatDoesNotFitBesideAnotherIsRefused(t *testing.T) {
 	x, err := idempotent.New("op", localStore(t), &idempotent.Config{Payloads: &drawer{}, PayloadAbove: 1 << 20})
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestCreateTable(t *testing.T) {
 }
 
 // The advice on a table with other keys, from DynamoDB's real refusals.
-func TestOtherKeys(t *testing.T) {
+func TestTableWithOtherKeysIsExplained(t *testing.T) {
 	client, table := newTable(t)
 	for name, a := range map[string]Attributes{"other name": {ID: "pk"}, "sort key": {SortKey: "sk"}} {
 		s := newStore(t, client, table, &Options{Attributes: a})
@@ -64,7 +64,7 @@ func TestOtherKeys(t *testing.T) {
 	}
 }
 
-func TestCompositeKeysAndRenamedAttributes(t *testing.T) {
+func TestCompositeKeysAndRenamedAttributesWork(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "pay")
 	client := newClient(t)
 	all := Attributes{

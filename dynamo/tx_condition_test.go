@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-func TestElse(t *testing.T) {
+func TestElseChoosesTheError(t *testing.T) {
 	errFunds, errClosed := errors.New("insufficient funds"), errors.New("closed")
 	enough := If(expression.Name("balance").GreaterThanEqual(expression.Value(5)))
 	open := If(expression.Name("open").Equal(expression.Value(true)))

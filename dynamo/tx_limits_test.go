@@ -25,7 +25,7 @@ func (unmarshallable) MarshalDynamoDBAttributeValue() (types.AttributeValue, err
 
 // What DynamoDB would refuse is an error of the handler's, before anything is
 // sent.
-func TestMistakes(t *testing.T) {
+func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 	one := expression.Add(expression.Name("n"), expression.Value(1))
 	exists := If(expression.Name("id").AttributeExists())
 	large := bytes.Repeat([]byte{1}, 410<<10)
@@ -131,7 +131,7 @@ func account2(id string) any {
 }
 
 // What only the store knows is refused without sending as well.
-func TestMistakesThatTheStoreSees(t *testing.T) {
+func TestStoreRefusesTransactionsThatDoNotFit(t *testing.T) {
 	for name, c := range map[string]struct {
 		add  func(*Tx)
 		text string
@@ -180,7 +180,7 @@ func TestMistakeFailsTheCall(t *testing.T) {
 
 // Advice on what DynamoDB refuses as a whole names the cause in the
 // transaction, and not in the records' table.
-func TestTransactionAdvice(t *testing.T) {
+func TestTransactionErrorsSayWhatToDo(t *testing.T) {
 	denied := "User: arn:aws:sts::1:assumed-role/r is not authorized to perform: dynamodb:ConditionCheckItem on resource: " +
 		"arn:aws:dynamodb:eu-central-1:1:table/accounts because no identity-based policy allows the dynamodb:ConditionCheckItem action"
 	for name, c := range map[string]struct{ code, message, advice string }{
@@ -206,7 +206,7 @@ func TestTransactionAdvice(t *testing.T) {
 }
 
 // One is met on the real thing as well.
-func TestTwoPutsOfOneItem(t *testing.T) {
+func TestTwoPutsOfOneItemAreRefused(t *testing.T) {
 	s := localStore(t)
 	tx := new(Tx)
 	tx.Put(s.table, account{ID: "a"})

@@ -30,7 +30,7 @@ func (h *heldUp) Do(*http.Request) (*http.Response, error) {
 
 // A refusal of the second says nothing of the first, which may still arrive:
 // so the SDK must not send it by itself.
-func TestRefusalAfterACopyThatIsHeldUp(t *testing.T) {
+func TestRefusalLeavesADelayedCopyOpen(t *testing.T) {
 	wire := &heldUp{}
 	client := dynamodb.New(dynamodb.Options{HTTPClient: wire, Region: "eu-central-1", BaseEndpoint: aws.String("http://localhost"),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

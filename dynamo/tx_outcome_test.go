@@ -40,7 +40,7 @@ func twoAccounts(t *testing.T) *Tx {
 // What each way to cancel a transaction of the record and two additions means.
 // Only a refusal of what was asked for is one: any other leaves open what an
 // earlier try, whose answer was lost, has done.
-func TestCancellations(t *testing.T) {
+func TestCancellationsBecomeErrorsWithTheirReason(t *testing.T) {
 	failed, conflict, none := reason(CodeConditionFailed), reason(CodeConflict), reason("None")
 	for name, c := range map[string]struct {
 		answer    roundTripper
@@ -124,7 +124,7 @@ func TestCancellations(t *testing.T) {
 
 // What is refused of the messages is no addition of the handler's, and only a
 // condition that does not hold asks its Else.
-func TestCancelledElsewhere(t *testing.T) {
+func TestOnlyAFailedConditionChoosesItsElse(t *testing.T) {
 	none := reason("None")
 	for name, c := range map[string]struct {
 		answer roundTripper
@@ -150,7 +150,7 @@ func TestCancelledElsewhere(t *testing.T) {
 }
 
 // What was met is read where the reason does not bring it.
-func TestTransactionMeetsARecordWithoutItem(t *testing.T) {
+func TestTransactionReadsTheRecordThatARefusalOmits(t *testing.T) {
 	bare := &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{
 		{Code: ptr(CodeConditionFailed)}, {Code: ptr("None")}, {Code: ptr("None")},
 	}}
@@ -175,7 +175,7 @@ func TestTransactionMeetsARecordWithoutItem(t *testing.T) {
 
 func ptr(s string) *string { return &s }
 
-func TestTransactionMeetsNoRecord(t *testing.T) {
+func TestTransactionReportsAMissingRecord(t *testing.T) {
 	s := localStore(t)
 	c := s.counter(t)
 	met, ok, err := s.Change(t.Context(), fence("op#1"), completion(adding(t, c)))
@@ -186,7 +186,7 @@ func TestTransactionMeetsNoRecord(t *testing.T) {
 
 // A refusal of the result for its size is not one of the work: it is committed
 // with a marker, under a token of its own.
-func TestTransactionWithoutItsResult(t *testing.T) {
+func TestTransactionCommitsWithoutAResultTooLarge(t *testing.T) {
 	large := `{"Code":"ValidationError","Message":"Item size to update has exceeded the maximum allowed size"}`
 	for name, first := range map[string]error{
 		"as the record's reason": canceledAs(t, large, reason("None"), reason("None")),

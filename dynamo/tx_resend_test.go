@@ -103,7 +103,7 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 
 // What all of this rests on, as DynamoDB has it: a token that was committed is
 // a success without a write, and refuses another request.
-func TestTokens(t *testing.T) {
+func TestDynamoDBExecutesATokenOnce(t *testing.T) {
 	s := localStore(t)
 	c := s.counter(t)
 	send := func(token string, n int) error {
@@ -157,7 +157,7 @@ func (f *forgetful) Do(req *http.Request) (*http.Response, error) {
 // A transaction whose answer is lost is made once, by whoever sends it again.
 // Nothing but its token tells one without a record, and an item of many
 // attributes comes in another order each time.
-func TestLostAnswerOfATransaction(t *testing.T) {
+func TestTransactionIsExecutedOnceAfterALostResponse(t *testing.T) {
 	_, table := newTable(t)
 	for name, retryer := range map[string]aws.Retryer{
 		"sent again by the SDK": retry.NewStandard(func(o *retry.StandardOptions) {

@@ -99,7 +99,7 @@ func TestCallFailsAsItsTransactionDoes(t *testing.T) {
 	}
 }
 
-func TestTransactionOutsideOfACall(t *testing.T) {
+func TestTransactionPanicsOutsideOfACall(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"no call": t.Context(), "unprotected": idempotent.Unprotected(t.Context())} {
 		mustPanic(t, name, func() { Transaction(ctx) })
 	}
@@ -117,7 +117,7 @@ func mustPanic(t *testing.T, what string, f func()) {
 	f()
 }
 
-func TestUseAfterTheHandler(t *testing.T) {
+func TestUseAfterTheHandlerPanics(t *testing.T) {
 	tx := new(Tx)
 	if empty, err := tx.Freeze(); !empty || err != nil {
 		t.Fatal(empty, err)
@@ -192,7 +192,7 @@ func TestTransactionIsCommittedFrozen(t *testing.T) {
 }
 
 // The record's form is no concern of the transaction.
-func TestTransactionsInEveryLayout(t *testing.T) {
+func TestTransactionsWorkInEveryLayout(t *testing.T) {
 	renamed := Attributes{Attempt: "a", Data: "d", Expiration: "e", ID: "pk", SortKey: "sk", Lease: "l", Owner: "o", Refunds: "r", Status: "s", Steps: "st", Validation: "v"}
 	for name, o := range map[string]*Options{
 		"default": nil, "native": {Data: Native}, "renamed": {Attributes: renamed, Partition: "p", Shards: 5},

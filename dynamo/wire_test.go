@@ -39,7 +39,7 @@ func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-func TestRequestsOnTheWire(t *testing.T) {
+func TestEveryOperationIsOneRequest(t *testing.T) {
 	_, table := newTable(t)
 	wire := &recorder{}
 	s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
@@ -74,7 +74,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 	}
 }
 
-func TestClaimAsJSON(t *testing.T) {
+func TestClaimIsSentWithAnEmptyMapOfSteps(t *testing.T) {
 	_, table := newTable(t)
 	wire := &recorder{}
 	s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)

@@ -92,7 +92,7 @@ func (s *scene) verdicts(want int, args ...string) map[string]finding {
 	return byName
 }
 
-func TestCheckOfATableThatIsRight(t *testing.T) {
+func TestCheckAcceptsATableThatIsRight(t *testing.T) {
 	s := newScene(t)
 	got := s.verdicts(0, "--strict", "--endpoint", s.endpoint(answers{"DescribeContinuousBackups": backedUp}, protected))
 	for _, name := range []string{

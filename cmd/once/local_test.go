@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-func TestDynamoDB(t *testing.T) {
+func TestDynamoDBRunsACommand(t *testing.T) {
 	s := newScene(t)
 	r := s.run("dynamodb", "--", "sh", "-c", `echo "$AWS_ENDPOINT_URL_DYNAMODB"; exit 7`)
 	if r.code != 7 || r.out != os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")+"\n" {
@@ -39,7 +39,7 @@ const paymentEvent = `{"version":"2.0","routeKey":"POST /payments","rawPath":"/p
 "requestContext":{"http":{"method":"POST","path":"/payments"}},
 "body":"{\"amount\":12,\"currency\":\"EUR\",\"source\":\"card_1\"}"}`
 
-func TestInvoke(t *testing.T) {
+func TestInvokeRunsAFunction(t *testing.T) {
 	s := newScene(t)
 	args := []string{"invoke", payments(t), "--event", "-", "--times", "2", "--timeout", "10s",
 		"--env", "IDEMPOTENCY_TABLE", "--env", "PAYMENTS_TABLE=" + s.table}
@@ -58,7 +58,7 @@ func TestInvoke(t *testing.T) {
 }
 
 // With neither Java nor Docker the demo is short; its own tests run it whole.
-func TestDemo(t *testing.T) {
+func TestDemoRunsOnce(t *testing.T) {
 	s := newScene(t)
 	cmd := s.command("demo")
 	cmd.Env = append(cmd.Env, "PATH=", "JAVA_HOME=", "AWS_ENDPOINT_URL_DYNAMODB=")

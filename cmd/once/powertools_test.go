@@ -40,7 +40,7 @@ func (s *scene) powertoolsClaims(id string) bool {
 	return err == nil
 }
 
-func TestReleaseOfPowertools(t *testing.T) {
+func TestReleasedRecordOfPowertoolsRunsAgain(t *testing.T) {
 	s := newScene(t)
 	s.powertools("app.handler#1", time.Now().Add(-time.Hour).UnixMilli())
 	s.ok("release", "app.handler#1", "--yes")
@@ -58,7 +58,7 @@ func TestReleaseOfPowertools(t *testing.T) {
 	}
 }
 
-func TestResolveOfPowertools(t *testing.T) {
+func TestResolvedRecordOfPowertoolsIsReplayed(t *testing.T) {
 	s := newScene(t)
 	s.powertools("app.handler#1", time.Now().Add(-time.Hour).UnixMilli())
 	s.refused(codeRefused, "which has no FAILED", "resolve", "app.handler#1", "--failed", "no", "--yes")

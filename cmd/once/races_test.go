@@ -20,7 +20,7 @@ import (
 )
 
 // Whatever changes while a person reads, the write does not hold.
-func TestChangedSinceShown(t *testing.T) {
+func TestRecordChangedSinceItWasShownIsNotWritten(t *testing.T) {
 	set := func(name string, v types.AttributeValue) func(map[string]types.AttributeValue) {
 		return func(item map[string]types.AttributeValue) { item[name] = v }
 	}
@@ -141,7 +141,7 @@ func (s *scene) between(args []string, do func()) ran {
 }
 
 // An owner that finishes while a person reads wins.
-func TestTheOwnerFinishesMeanwhile(t *testing.T) {
+func TestRecordFinishedMeanwhileIsNotWritten(t *testing.T) {
 	s := newScene(t)
 	x := s.stuck()
 	r := s.between(with("resolve", "--retention", "24h", "--failed", "lost"), func() {
@@ -159,7 +159,7 @@ func TestTheOwnerFinishesMeanwhile(t *testing.T) {
 }
 
 // Two operators do not release one record twice.
-func TestTwoOperators(t *testing.T) {
+func TestOneOfTwoOperatorsWrites(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "dead", time.Now().Add(-time.Hour))
 	r := s.between([]string{"resolve", "pay#1", "--retention", "24h", "--completed", "--no-result"}, func() {
@@ -172,7 +172,7 @@ func TestTwoOperators(t *testing.T) {
 
 // The SDK sends a write again whose answer was lost, and its condition then
 // fails because of the write itself.
-func TestAWriteWhoseAnswerIsLost(t *testing.T) {
+func TestWriteWithALostResponseIsRecognized(t *testing.T) {
 	for name, args := range map[string][]string{
 		"release": {"release", "pay#1"},
 		"delete":  {"release", "pay#1", "--delete", "--force"},
@@ -218,7 +218,7 @@ func (s *scene) through(change func(*http.Response) error) string {
 }
 
 // Whether a lease is live is not for the clock of the operator's machine.
-func TestTheTimeIsDynamoDBs(t *testing.T) {
+func TestTimeIsDynamoDBs(t *testing.T) {
 	s := newScene(t)
 	dated := func(by time.Duration) string {
 		return s.through(func(r *http.Response) error {
@@ -233,7 +233,7 @@ func TestTheTimeIsDynamoDBs(t *testing.T) {
 }
 
 // What was sent and not answered may have been written.
-func TestAWriteWithoutAnAnswer(t *testing.T) {
+func TestUnacknowledgedWriteHasItsOwnCode(t *testing.T) {
 	isWrite := func(r *http.Response) bool {
 		return !strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".GetItem")
 	}
@@ -266,7 +266,7 @@ func TestAWriteWithoutAnAnswer(t *testing.T) {
 }
 
 // Another takes the record between an unacknowledged write and the next.
-func TestAWriteWithoutAnAnswerThatIsOvertaken(t *testing.T) {
+func TestUnacknowledgedWriteThatIsOvertakenHasItsOwnCode(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
 	var writes atomic.Int64
@@ -285,7 +285,7 @@ func TestAWriteWithoutAnAnswerThatIsOvertaken(t *testing.T) {
 	}
 }
 
-func TestAWriteThatIsRefused(t *testing.T) {
+func TestRefusedWriteWritesNothing(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
 	endpoint := s.through(func(r *http.Response) error {
@@ -302,7 +302,7 @@ func TestAWriteThatIsRefused(t *testing.T) {
 }
 
 // Ctrl-C at the question is a no.
-func TestInterruptedQuestion(t *testing.T) {
+func TestInterruptedQuestionWritesNothing(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
 	cmd := s.command("release", "pay#1")

@@ -10,7 +10,7 @@ import (
 )
 
 // What README.md shows of the command is what it says.
-func TestReadme(t *testing.T) {
+func TestReadmeShowsWhatTheCommandPrints(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

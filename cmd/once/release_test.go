@@ -29,7 +29,7 @@ func TestReleaseRunsOnceMore(t *testing.T) {
 	}
 }
 
-func TestReleaseByDeleting(t *testing.T) {
+func TestReleaseWithDeleteRemovesTheItem(t *testing.T) {
 	s := newScene(t)
 	x := s.stuck()
 	s.refused(codeRefused, "limits the attempts", with("release", "--delete", "--yes")...)
@@ -63,7 +63,7 @@ func TestDeletionIsExplained(t *testing.T) {
 }
 
 // An owner that is late records its result in a record that was released.
-func TestAReleasedOwnerFinishes(t *testing.T) {
+func TestReleasedOwnerFinishes(t *testing.T) {
 	s := newScene(t)
 	x := s.executor(nil)
 	got, err := idempotent.Do(t.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1", Payload: 12}, func(context.Context) (receipt, error) {
@@ -76,7 +76,7 @@ func TestAReleasedOwnerFinishes(t *testing.T) {
 }
 
 // A crash leaves a lease that has lapsed, and an owner.
-func TestReleaseAfterACrash(t *testing.T) {
+func TestReleaseAfterACrashRunsAgain(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#crashed", "dead", time.Now().Add(-time.Hour))
 	s.ok("release", "pay#crashed", "--yes")
@@ -86,7 +86,7 @@ func TestReleaseAfterACrash(t *testing.T) {
 	}
 }
 
-func TestALiveLeaseNeedsForce(t *testing.T) {
+func TestLiveLeaseNeedsForce(t *testing.T) {
 	for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--retention", "24h", "--completed", "--no-result"}, {"resolve", "--retention", "24h", "--failed", "no"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			s := newScene(t)
@@ -102,7 +102,7 @@ func TestALiveLeaseNeedsForce(t *testing.T) {
 }
 
 // The lease is live for the skew of the clocks, too.
-func TestALeaseWithinTheSkew(t *testing.T) {
+func TestLeaseWithinTheSkewIsLive(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "alive", time.Now().Add(-30*time.Second))
 	s.refused(codeRefused, "somebody runs it until", "release", "pay#1", "--yes", "--clock-skew", "1m")
@@ -110,7 +110,7 @@ func TestALeaseWithinTheSkew(t *testing.T) {
 }
 
 // All callers get one answer, that of the operator, even the one who runs.
-func TestAResolvedOwnerGetsTheAnswer(t *testing.T) {
+func TestOwnerOfAResolvedRecordGetsItsResult(t *testing.T) {
 	s := newScene(t)
 	x := s.executor(nil)
 	got, err := idempotent.Do(t.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1", Payload: 12}, func(context.Context) (receipt, error) {

@@ -22,7 +22,7 @@ func sorted(out string) string {
 	return strings.Join(lines, "")
 }
 
-func TestList(t *testing.T) {
+func TestListShowsRecordsByTheirFlags(t *testing.T) {
 	s := newScene(t)
 	s.samples()
 	golden(t, "list", sorted(s.ok("list")))
@@ -32,7 +32,7 @@ func TestList(t *testing.T) {
 	golden(t, "list-operation", sorted(s.ok("list", "--operation", "pay", "--status", "completed")))
 }
 
-func TestListOlderThan(t *testing.T) {
+func TestListOlderThanComparesLeases(t *testing.T) {
 	s := newScene(t)
 	now := time.Now()
 	s.claimed("pay#20m", "a", now.Add(-20*time.Minute))
@@ -43,7 +43,7 @@ func TestListOlderThan(t *testing.T) {
 	}
 }
 
-func TestStats(t *testing.T) {
+func TestStatsCountsEachOperation(t *testing.T) {
 	s := newScene(t)
 	s.samples()
 	golden(t, "stats", s.ok("stats"))
@@ -66,7 +66,7 @@ func TestStatsBoundsOperations(t *testing.T) {
 }
 
 // watch tells each change as it comes.
-func TestWatch(t *testing.T) {
+func TestWatchWritesChanges(t *testing.T) {
 	s := newScene(t)
 	// It ends by itself if it does not say what is waited for.
 	cmd := s.command("watch", "--interval", "20ms", "--looks", "1000")
@@ -107,7 +107,7 @@ func TestWatch(t *testing.T) {
 }
 
 // On a terminal the oldest records stand in a table of so many rows.
-func TestWatchDraws(t *testing.T) {
+func TestWatchDrawsATable(t *testing.T) {
 	s := newScene(t)
 	s.samples()
 	to, err := (&tableFlags{name: s.table}).open(t.Context())

@@ -40,7 +40,7 @@ func (s *scene) isStuck(x *idempotent.Executor) {
 	}
 }
 
-func TestResolveCompleted(t *testing.T) {
+func TestResolvedResultIsReplayed(t *testing.T) {
 	for name, args := range map[string][]string{
 		"text":   nil,
 		"native": {"--native"},
@@ -69,7 +69,7 @@ func TestResolveCompleted(t *testing.T) {
 	}
 }
 
-func TestResolveFromStandardInput(t *testing.T) {
+func TestResolveReadsStandardInput(t *testing.T) {
 	s := newScene(t)
 	x := s.stuck()
 	if r := s.typing(`{"id":"p-7"}`, with("resolve", "--retention", "24h", "--completed", "--data", "-", "--yes")...); r.code != 0 {
@@ -134,7 +134,7 @@ func TestResolveWithoutAResult(t *testing.T) {
 }
 
 // Data of an unfinished record is nobody's result.
-func TestNoResultIsNone(t *testing.T) {
+func TestNoResultIsTheZeroValue(t *testing.T) {
 	s := newScene(t)
 	item := s.claimItem()
 	item["data"] = text(`"stale"`)
@@ -145,7 +145,7 @@ func TestNoResultIsNone(t *testing.T) {
 	}
 }
 
-func TestResolveFailed(t *testing.T) {
+func TestResolvedFailureIsReplayed(t *testing.T) {
 	s := newScene(t)
 	x := s.stuck()
 	s.ok(with("resolve", "--retention", "24h", "--failed", "the card is stolen", "--error-type", "CardDeclined", "--error-code", "stolen", "--yes")...)

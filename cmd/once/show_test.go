@@ -60,7 +60,7 @@ func (s *scene) samples() {
 	}
 }
 
-func TestInspect(t *testing.T) {
+func TestInspectShowsRecordsOfAllKinds(t *testing.T) {
 	s := newScene(t)
 	s.samples()
 	for _, id := range []string{"pay#running", "pay#lapsed", "pay#released", "pay#completed", "pay#failed", "pay#over", "app.charge#py", "app.charge#ts"} {
@@ -102,7 +102,7 @@ func TestResultsAreShownOnDemandOnly(t *testing.T) {
 
 // What the store has compressed, or could not keep, is shown as functions get
 // it.
-func TestStoredFormsOfResults(t *testing.T) {
+func TestInspectShowsEveryStoredForm(t *testing.T) {
 	s := newScene(t)
 	far := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
 	long := `"` + strings.Repeat("x", 5000) + `"`
@@ -125,7 +125,7 @@ func TestStoredFormsOfResults(t *testing.T) {
 }
 
 // What is not here, or not for everybody, is named and not shown.
-func TestEnclosedResults(t *testing.T) {
+func TestInspectShowsWhereAResultIs(t *testing.T) {
 	s := newScene(t)
 	sealed, err := hex.DecodeString("ff7365616c65643a0104323032360000a0a1a2a3a4a5a6a7a8a9aaab9d3a154967f120cf4f54a5ae52070a8e7d62efa926629ef7207241a5")
 	if err != nil {
@@ -156,7 +156,7 @@ func TestEnclosedResults(t *testing.T) {
 }
 
 // An expiration in milliseconds is a usual mistake of a hand.
-func TestTimesOutOfRange(t *testing.T) {
+func TestTimesOutOfRangeAreProblems(t *testing.T) {
 	const say = "expiration is not a whole number from 0 to 253402300799"
 	s := newScene(t)
 	s.samples()
@@ -178,7 +178,7 @@ func TestTimesOutOfRange(t *testing.T) {
 	}
 }
 
-func TestWritesAsJSON(t *testing.T) {
+func TestWritesAreShownAsJSON(t *testing.T) {
 	s := newScene(t)
 	s.samples()
 	golden(t, "release-json", s.ok("release", "pay#lapsed", "--yes", "--json"))
@@ -192,7 +192,7 @@ func TestReleaseIsExplained(t *testing.T) {
 	golden(t, "release", r.err+"---\n"+r.out)
 }
 
-func TestRenamedAndCompositeTable(t *testing.T) {
+func TestRenamedAndCompositeTableIsRead(t *testing.T) {
 	client, table := dynamodblocal.NewTable(t)
 	table += "-composite"
 	options := &dynamo.Options{
@@ -221,7 +221,7 @@ func TestRenamedAndCompositeTable(t *testing.T) {
 	}
 }
 
-func TestRelative(t *testing.T) {
+func TestRelativeTimesAreCoarseWhenFar(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for want, at := range map[string]time.Time{
 		"0s ago":         now,

@@ -38,7 +38,7 @@ func (s *scene) order(x *idempotent.Executor, refusals *int) error {
 
 // A saga that could not be undone at once, and the same when it is: what the
 // core writes is what is read here.
-func TestInspectSagas(t *testing.T) {
+func TestInspectShowsSagas(t *testing.T) {
 	s := newScene(t)
 	x := s.executor(nil)
 	refusals := 1
@@ -78,7 +78,7 @@ func TestInspectSagas(t *testing.T) {
 }
 
 // How the results of steps are kept shows, and nothing of them.
-func TestInspectSteps(t *testing.T) {
+func TestInspectShowsSteps(t *testing.T) {
 	s := newScene(t)
 	item := s.claimItem()
 	b := func(text string) types.AttributeValue { return &types.AttributeValueMemberB{Value: []byte(text)} }
@@ -120,7 +120,7 @@ func TestInspectShowsNoRoomForUndoing(t *testing.T) {
 }
 
 // A failure that is sealed, or broken, is one all the same.
-func TestInspectAFailureThatCannotBeRead(t *testing.T) {
+func TestInspectShowsAFailureThatCannotBeRead(t *testing.T) {
 	s := newScene(t)
 	item := s.claimItem()
 	item["steps"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"charge": text("=1"), ":failure": text("=sealed")}}
@@ -133,7 +133,7 @@ func TestInspectAFailureThatCannotBeRead(t *testing.T) {
 }
 
 // What the functions cannot read at all is shown as far as it can be.
-func TestInspectABrokenFailure(t *testing.T) {
+func TestInspectShowsABrokenFailure(t *testing.T) {
 	s := newScene(t)
 	item := s.claimItem()
 	item["status"], item["attempt"] = text("FAILED"), text("one")

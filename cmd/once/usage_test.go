@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestUsage(t *testing.T) {
+func TestMisuseHasItsOwnCode(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "a", time.Now().Add(time.Hour))
 	for say, args := range map[string][]string{
@@ -47,14 +47,14 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestNoRecord(t *testing.T) {
+func TestMissingRecordHasItsOwnCode(t *testing.T) {
 	s := newScene(t)
 	for _, command := range [][]string{{"inspect"}, {"release"}, {"resolve", "--completed", "--no-result"}} {
 		s.refused(codeNoRecord, "no record pay#1 in table", append(command, "pay#1")...)
 	}
 }
 
-func TestNoTable(t *testing.T) {
+func TestMissingTableIsAnError(t *testing.T) {
 	s := newScene(t)
 	s.refused(codeFailed, "there is no table nowhere", "list", "--table", "nowhere")
 }
@@ -84,7 +84,7 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 	}
 }
 
-func TestHelp(t *testing.T) {
+func TestHelpNamesEveryCommand(t *testing.T) {
 	s := newScene(t)
 	for name := range commands() {
 		if r := s.run(name, "--help"); r.code != 0 || !strings.HasPrefix(r.err, "once "+name) {

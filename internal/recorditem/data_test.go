@@ -68,7 +68,7 @@ func TestTagsCannotCollide(t *testing.T) {
 
 // A step has no tags but those of its bytes: what else it may be, the core
 // writes into them.
-func TestStepsAreData(t *testing.T) {
+func TestStepsHaveOnlyTagsOfData(t *testing.T) {
 	c := testCodec(t, false, 1)
 	for name, v := range map[string]types.AttributeValue{"marker": Unavailable("why"), "reference": Elsewhere("once/1")} {
 		if data, err := c.decodeStep(v); err == nil {
@@ -77,7 +77,7 @@ func TestStepsAreData(t *testing.T) {
 	}
 }
 
-func TestBrokenBinaryResults(t *testing.T) {
+func TestBrokenBinaryResultsAreErrors(t *testing.T) {
 	c := testCodec(t, false, 1)
 	for name, b := range map[string][]byte{"empty": {}, "empty reference": []byte("p"), "unknown tag": []byte("xabc"), "not zstd": []byte("zabc"), "cut zstd": []byte("z\x28\xb5\x2f\xfd")} {
 		if got, err := c.decode(&types.AttributeValueMemberB{Value: b}); err == nil {

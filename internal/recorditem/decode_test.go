@@ -25,7 +25,7 @@ type item = map[string]types.AttributeValue
 
 func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
 
-func TestRecord(t *testing.T) {
+func TestRecordAcceptsOnlySoundItems(t *testing.T) {
 	f := newFormat(t, Options{})
 	null := &types.AttributeValueMemberNULL{Value: true}
 	base := driver.Record{ID: "op#1", Status: "COMPLETED"}

@@ -10,7 +10,7 @@ import (
 
 // Both formats read what the other library writes, each with its own meaning
 // of a string.
-func TestReadingNative(t *testing.T) {
+func TestNativeResultsBecomeJSON(t *testing.T) {
 	n := func(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
 	for name, c := range map[string]struct {
 		v            types.AttributeValue
