@@ -142,7 +142,7 @@ func TestMissingCredentialsAndRegionAreNotUnavailability(t *testing.T) {
 	}
 }
 
-// The SDK's retry quota ends the retries of an outage; the outage remains.
+// The SDK's retry quota ends the retries of an outage.
 func TestOutageRemainsOneWithoutRetryQuota(t *testing.T) {
 	n := 0
 	answer := refusing(503, "ServiceUnavailable", "oops")

@@ -15,8 +15,8 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 )
 
-// fakeClient answers calls with the scripted results in turn, and then with
-// empty successes. It keeps what it was sent in DynamoDB's own words.
+// fakeClient returns the scripted results in turn, and then empty successes. It
+// records the requests in DynamoDB's own words.
 type fakeClient struct {
 	results []result
 	sent    []string

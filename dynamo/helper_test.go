@@ -95,7 +95,7 @@ func create(t *testing.T, s *Store, r driver.Record) {
 	}
 }
 
-// change applies c and demands success or not; it answers what is then stored.
+// change applies c, requires success or not, and returns what is then stored.
 func change(t *testing.T, s *Store, f driver.Fence, c driver.Change, want bool) (answer, stored driver.Record) {
 	t.Helper()
 	answer, ok, err := s.Change(t.Context(), f, c)

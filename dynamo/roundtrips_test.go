@@ -47,7 +47,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 	plain, cached := executor(nil), executor(&idempotent.Config{CacheEntries: 10})
 
-	// run answers the number of requests and of runs of one call.
+	// run returns the number of requests and of runs of one call.
 	run := func(x *idempotent.Executor, id string, end error) (requests int64, runs int, err error) {
 		before := wire.sent.Load()
 		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: id, Payload: "p"}, func(context.Context) (string, error) {

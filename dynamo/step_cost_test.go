@@ -52,7 +52,7 @@ func (m *metered) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, 
 	return out, err
 }
 
-// spent answers the calls and units since it was asked last.
+// spent returns the calls and units since its last call.
 func (m *metered) spent() (calls int, units float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -99,7 +99,7 @@ func TestCancellationsBecomeErrorsWithTheirReason(t *testing.T) {
 			if errors.Is(err, driver.ErrUnavailable) != c.busy || errors.Is(err, driver.ErrThrottled) != c.throttled {
 				t.Errorf("unavailable is not %v, or throttled not %v: %v", c.busy, c.throttled, err)
 			}
-			// Most answers say that this request has written nothing.
+			// Most responses say that this request has written nothing.
 			notWritten := !c.rejected && !c.open
 			if errors.Is(err, driver.ErrNotWritten) != notWritten {
 				t.Errorf("not written is not %v: %v", notWritten, err)

@@ -101,8 +101,8 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 	}
 }
 
-// What all of this rests on, as DynamoDB has it: a token that was committed is
-// a success without a write, and refuses another request.
+// Resending relies on this: a request with a committed token succeeds without a
+// write, and another request with the token is refused.
 func TestDynamoDBExecutesATokenOnce(t *testing.T) {
 	s := localStore(t)
 	c := s.counter(t)
@@ -125,7 +125,7 @@ func TestDynamoDBExecutesATokenOnce(t *testing.T) {
 	}
 }
 
-// forgetful loses the answers of the first transactions.
+// forgetful loses the responses to the first transactions.
 type forgetful struct {
 	mu     sync.Mutex
 	lose   int

@@ -62,7 +62,7 @@ func TestTransactionRoundTrips(t *testing.T) {
 	}
 }
 
-// The handler has succeeded; what it asked for was refused.
+// The handler has succeeded, but its transaction was refused.
 func TestCallFailsAsItsTransactionDoes(t *testing.T) {
 	s := localStore(t)
 	x, err := idempotent.New("op", s, nil)

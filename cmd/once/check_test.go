@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// answers stand in for DynamoDB Local, by the name of a call: what the account
+// answers replace those of DynamoDB Local, by the name of a call: what the account
 // says that it has no settings or permissions for.
 type answers map[string]string
 

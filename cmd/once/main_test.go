@@ -173,7 +173,7 @@ type receipt struct {
 
 var errCrash = errors.New("something went wrong")
 
-// pay runs the operation, whose handler answers fresh or fails with it.
+// pay runs the operation, whose handler returns fresh or fails with it.
 func (s *scene) pay(x *idempotent.Executor, fresh any) (receipt, error) {
 	return idempotent.Do(s.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1", Payload: 12}, func(context.Context) (receipt, error) {
 		if err, failed := fresh.(error); failed {

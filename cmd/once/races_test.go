@@ -203,7 +203,7 @@ func TestWriteWithALostResponseIsRecognized(t *testing.T) {
 	}
 }
 
-// through is DynamoDB with something done to its answers.
+// through is DynamoDB with changed responses.
 func (s *scene) through(change func(*http.Response) error) string {
 	s.Helper()
 	target, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))

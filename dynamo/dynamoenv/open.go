@@ -1,11 +1,11 @@
-// Package dynamoenv makes the store of a function from its environment: the
-// variables that constructs of package infra and template.yaml set.
+// Package dynamoenv opens the store of a function from its environment: the
+// variables that the constructs of package infra and template.yaml set.
 //
 //	store, err := dynamoenv.Open(ctx, nil)
 //
 // It is a module of its own, because it needs the SDK's config loader with its
-// sources of credentials. Users of package dynamo alone neither link nor
-// require those.
+// sources of credentials. Users of package dynamo alone neither link nor require
+// them.
 package dynamoenv
 
 import (
@@ -26,23 +26,24 @@ const (
 	OutboxVariable = "OUTBOX_TABLE"      // the table of the outbox; optional
 )
 
-// Options of [Open]. The zero value of every field is its default.
+// Options are the options of [Open]. The zero value of every field is its default.
 type Options struct {
-	// Client is the client of the store. Set it where the function has tables
-	// of its own, so that both share connections and credentials.
+	// Client is the client of the store. Set it if the function has tables of its
+	// own, so that both share connections and credentials.
 	//
 	// Default: a new [Client].
 	Client dynamo.Client
 
-	// Store are the options of the store. Where its Outbox is empty, that is
+	// Store are the options of the store. If its Outbox is empty, Open uses
 	// $OUTBOX_TABLE.
 	//
 	// Default: those of [dynamo.New].
 	Store *dynamo.Options
 }
 
-// Open makes the store of $IDEMPOTENCY_TABLE. It sends nothing to DynamoDB:
-// whether the table fits shows at the first call, or with once check.
+// Open returns a store in the table $IDEMPOTENCY_TABLE. Open sends nothing to
+// DynamoDB: the first call, or the command once check, shows whether the table
+// fits.
 //
 // It returns a [*NotSetError] if IDEMPOTENCY_TABLE is not set, and the errors
 // of [Client] and [dynamo.New].
@@ -72,7 +73,7 @@ func Open(ctx context.Context, options *Options) (*dynamo.Store, error) {
 	return dynamo.New(o.Client, table, &s)
 }
 
-// Client makes a client of DynamoDB from the SDK's default configuration: its
+// Client returns a client of DynamoDB with the SDK's default configuration: its
 // environment variables, its files and the role of the function. It returns a
 // [*NotSetError] if none of them names a Region or an endpoint.
 func Client(ctx context.Context) (*dynamodb.Client, error) {

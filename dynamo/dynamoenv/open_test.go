@@ -115,7 +115,7 @@ func TestOpenNamesWhatIsNotSet(t *testing.T) {
 	}
 }
 
-// counting is a client that keeps what it was asked for.
+// counting is a client that records its calls.
 type counting struct {
 	dynamo.Client
 	table, key, outbox string
