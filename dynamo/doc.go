@@ -31,19 +31,8 @@
 // The writes that a handler adds to its [Transaction] are committed together with
 // the completion of its call, in one TransactWriteItems. After a crash at any
 // point, all of them are there or none. The call succeeds with the commit, not
-// with the handler's return.
-//
-//	func transfer(ctx context.Context, t Transfer) (Receipt, error) {
-//		tx := dynamo.Transaction(ctx)
-//		tx.Update("accounts", Key{ID: t.From},
-//			expression.Add(expression.Name("balance"), expression.Value(-t.Amount)),
-//			dynamo.If(expression.Name("balance").GreaterThanEqual(expression.Value(t.Amount))).
-//				Else(func(*dynamo.TransactionError) error { return idempotent.Permanent(errFunds) }))
-//		tx.Update("accounts", Key{ID: t.To},
-//			expression.Add(expression.Name("balance"), expression.Value(t.Amount)),
-//			dynamo.If(expression.Name("balance").AttributeExists())) // or it would create an account
-//		return Receipt{ID: t.ID}, nil
-//	}
+// with the handler's return. The example of [Transaction] moves money between two
+// accounts.
 //
 // The request is built once, and has one ClientRequestToken: if it is sent again
 // after a lost response, DynamoDB executes it once. Every item costs twice the
