@@ -42,17 +42,11 @@ func New(o Options) (*Format, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := o.Attributes
-	return &Format{
-		Attr:      a,
-		partition: o.Partition,
-		shards:    uint32(o.Shards),
-		placeholders: map[string]string{
-			"#attempt": a.Attempt, "#data": a.Data, "#exp": a.Expiration, "#id": a.ID, "#lease": a.Lease, "#owner": a.Owner,
-			"#refunds": a.Refunds, "#status": a.Status, "#steps": a.Steps, "#validation": a.Validation,
-		},
-		codec: c,
-	}, nil
+	f := &Format{Attr: o.Attributes, partition: o.Partition, shards: uint32(o.Shards), placeholders: map[string]string{}, codec: c}
+	for _, field := range f.Attr.fields() {
+		f.placeholders[field.placeholder] = *field.name
+	}
+	return f, nil
 }
 
 // Composite reports whether the table has composite keys.

@@ -1,6 +1,7 @@
 package recorditem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -30,8 +31,7 @@ const (
 // resolve validates the options and fills the defaults in. Its errors name the
 // options as package dynamo does.
 func (o *Options) resolve() error {
-	o.Attributes.fill()
-	if err := o.Attributes.validate(); err != nil {
+	if err := o.Attributes.resolve(); err != nil {
 		return err
 	}
 	switch {
@@ -45,35 +45,32 @@ func (o *Options) resolve() error {
 	return o.resolvePartition()
 }
 
-func (a *Attributes) fill() {
-	for _, d := range []struct {
-		name  *string
-		value string
-	}{
-		{&a.Attempt, "attempt"},
-		{&a.Data, "data"},
-		{&a.Expiration, "expiration"},
-		{&a.ID, "id"},
-		{&a.Lease, "in_progress_expiration"},
-		{&a.Owner, "owner"},
-		{&a.Refunds, "refunds"},
-		{&a.Status, "status"},
-		{&a.Steps, "steps"},
-		{&a.Validation, "validation"},
-	} {
-		if *d.name == "" {
-			*d.name = d.value
-		}
+// field is the name of an attribute, its default, and its placeholder in
+// expressions.
+type field struct {
+	name                   *string
+	otherwise, placeholder string
+}
+
+func (a *Attributes) fields() []field {
+	return []field{
+		{&a.Attempt, "attempt", "#attempt"},
+		{&a.Data, "data", "#data"},
+		{&a.Expiration, "expiration", "#exp"},
+		{&a.ID, "id", "#id"},
+		{&a.Lease, "in_progress_expiration", "#lease"},
+		{&a.Owner, "owner", "#owner"},
+		{&a.Refunds, "refunds", "#refunds"},
+		{&a.Status, "status", "#status"},
+		{&a.Steps, "steps", "#steps"},
+		{&a.Validation, "validation", "#validation"},
 	}
 }
 
-func (a *Attributes) validate() error {
-	names := []string{a.Attempt, a.Data, a.Expiration, a.ID, a.Lease, a.Owner, a.Refunds, a.Status, a.Steps, a.Validation}
-	if a.SortKey != "" {
-		names = append(names, a.SortKey)
-	}
-	seen := make(map[string]bool, len(names))
-	for _, name := range names {
+// resolve fills the defaults in. The sort key has none.
+func (a *Attributes) resolve() error {
+	seen := map[string]bool{}
+	check := func(name string) error {
 		switch {
 		case seen[name]:
 			return fmt.Errorf("Options.Attributes uses the name %q twice", name)
@@ -81,8 +78,18 @@ func (a *Attributes) validate() error {
 			return fmt.Errorf("Options.Attributes: %.40q is not UTF-8 text of at most %d bytes", name, maxNameSize)
 		}
 		seen[name] = true
+		return nil
 	}
-	return nil
+	for _, f := range a.fields() {
+		*f.name = cmp.Or(*f.name, f.otherwise)
+		if err := check(*f.name); err != nil {
+			return err
+		}
+	}
+	if a.SortKey == "" {
+		return nil
+	}
+	return check(a.SortKey)
 }
 
 func (o *Options) resolvePartition() error {
