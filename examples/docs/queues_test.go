@@ -1,4 +1,4 @@
-package examples_test
+package docs_test
 
 import (
 	"context"
@@ -22,12 +22,12 @@ type Order struct {
 	Quantity int    `json:"quantity"`
 }
 
-func placeOrder(ctx context.Context, m handlers.SQSMessage[Order]) error {
-	return nil
-}
-
 func orderID(m handlers.SQSMessage[Order]) (idempotent.Key, error) {
 	return idempotent.Key{ID: m.Body.OrderID, Payload: m.Body}, nil
+}
+
+func placeOrder(ctx context.Context, m handlers.SQSMessage[Order]) error {
+	return nil
 }
 
 func serveQueue(store driver.Store) error {

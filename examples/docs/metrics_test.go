@@ -1,4 +1,4 @@
-package examples_test
+package docs_test
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func measured(store driver.Store) (*idempotent.Executor, error) {
 // Every metric is in the README with its unit and its dimensions, and no other
 // is.
 func TestReadmeMetrics(t *testing.T) {
-	_, section, _ := strings.Cut(read(t, "../README.md"), "\n## Metrics\n")
+	_, section, _ := strings.Cut(read(t, "README.md"), "\n## Metrics\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	dimensions, rows := map[string][]string{}, map[string]string{}
 	for _, m := range emf.Metrics() {
@@ -58,7 +58,7 @@ func TestReadmeLine(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &members); err != nil {
 		t.Fatal(err)
 	}
-	readme := read(t, "../README.md")
+	readme := read(t, "README.md")
 	for name := range members {
 		if name != "_aws" && !strings.Contains(readme, "`"+name+"`") {
 			t.Errorf("%s is not in the README", name)

@@ -1,4 +1,4 @@
-package examples_test
+package docs_test
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -32,8 +30,7 @@ import (
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
-// The code of README.md. It is compiled here, in readme_*_test.go, and in the
-// CDK app of module infra, and compared.
+// The code of README.md.
 
 type Payment struct {
 	Customer, ID string
@@ -159,7 +156,7 @@ func TestReadmeHTTP(t *testing.T) {
 // What the first paragraph of the README says of a second click that comes
 // while the first still runs.
 func TestReadmeSecondClick(t *testing.T) {
-	intro, _, _ := strings.Cut(read(t, "../README.md"), "\n```go")
+	intro, _, _ := strings.Cut(read(t, "README.md"), "\n```go")
 	for _, said := range []string{"refused as *in progress*", "`Config.Wait`"} {
 		if !strings.Contains(intro, said) {
 			t.Errorf("the first paragraph does not say %q", said)
@@ -198,9 +195,9 @@ func TestReadmeSecondClick(t *testing.T) {
 // The HTTP snippet of the README and the routes of its CDK app do not fit
 // together, and it says so: without an authorizer nobody is a caller.
 func TestReadmeScopeNeedsAnAuthorizer(t *testing.T) {
-	_, http, _ := strings.Cut(read(t, "../README.md"), "\n## HTTP\n")
+	_, http, _ := strings.Cut(read(t, "README.md"), "\n## HTTP\n")
 	http, _, _ = strings.Cut(http, "\n## ")
-	_, deploy, _ := strings.Cut(read(t, "../README.md"), "\n## Deploy\n")
+	_, deploy, _ := strings.Cut(read(t, "README.md"), "\n## Deploy\n")
 	if !strings.Contains(deploy, "Public: true") || !strings.Contains(http, "`FirstOf(JWTClaim(\"sub\"), NoIdentity())`") {
 		t.Error("the section on HTTP does not say which scope the CDK app's public routes need")
 	}
@@ -266,43 +263,9 @@ func TestReadmeKeysAreExact(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// Every block of Go in the README stands in these files, but for indentation.
-// The CDK app and the examples that are quoted are among them as a whole.
-func TestReadmeCodeCompiles(t *testing.T) {
-	flat := func(s string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(s, " ") }
-	files, err := filepath.Glob("readme*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source := ""
-	for _, file := range append(files, "../infra/cmd/examples/main.go", "../infra/cmd/examples/checkout.go", "checkout/checkout.go", "relay/main.go") {
-		source += flat(read(t, file))
-	}
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "../README.md"), -1)
-	if len(blocks) < 3 {
-		t.Fatalf("%d blocks of Go in the README", len(blocks))
-	}
-	for _, block := range blocks {
-		for _, part := range strings.Split(strings.TrimSpace(block[1]), "\n\n") {
-			if !strings.Contains(source, flat(part)) {
-				t.Errorf("not compiled:\n%s", part)
-			}
-		}
-	}
-}
-
-// Every option is in the README.
-func TestReadmeNamesEveryOption(t *testing.T) {
-	readme := read(t, "../README.md")
+// Every option is in a table of some page.
+func TestPagesNameEveryOption(t *testing.T) {
+	all := text(t)
 	for _, options := range []any{
 		idempotent.Config{}, dynamo.Options{},
 		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, handlers.HTTPOptions{}, emf.Options{},
@@ -311,23 +274,23 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	} {
 		for i := range reflect.TypeOf(options).NumField() {
 			name := reflect.TypeOf(options).Field(i).Name
-			if !strings.Contains(readme, "| `"+name+"` |") {
-				t.Errorf("%T.%s is not in the README", options, name)
+			if !strings.Contains(all, "| `"+name+"` |") {
+				t.Errorf("no page has %T.%s", options, name)
 			}
 		}
 	}
 }
 
-// Every command of the Makefile is in the README.
-func TestReadmeNamesEveryCommand(t *testing.T) {
-	readme := read(t, "../README.md")
-	targets := regexp.MustCompile(`(?m)^\.PHONY: (.*)$`).FindStringSubmatch(read(t, "../Makefile"))
+// Every command of the Makefile is in some page.
+func TestPagesNameEveryCommand(t *testing.T) {
+	all := text(t)
+	targets := regexp.MustCompile(`(?m)^\.PHONY: (.*)$`).FindStringSubmatch(read(t, "Makefile"))
 	if targets == nil {
 		t.Fatal("no targets")
 	}
 	for _, target := range strings.Fields(targets[1]) {
-		if !strings.Contains(readme, "`make "+target+"`") {
-			t.Errorf("make %s is not in the README", target)
+		if !strings.Contains(all, "`make "+target+"`") {
+			t.Errorf("no page has make %s", target)
 		}
 	}
 }

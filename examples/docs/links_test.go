@@ -1,0 +1,130 @@
+package docs_test
+
+import (
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var (
+	code      = regexp.MustCompile("`[^`]*`")
+	link      = regexp.MustCompile(`\]\(([^()\s]*)\)`)
+	reference = regexp.MustCompile(`\]\[|^\s*\[[^\]]*\]:`)
+	heading   = regexp.MustCompile(`^#{1,6} +(.*)$`)
+)
+
+// Every link of a page leads to a file or folder of the repository, and to a
+// heading where it has an anchor. Those to other hosts are left alone.
+func TestEveryLinkResolves(t *testing.T) {
+	anchors, n := map[string]map[string]bool{}, 0
+	for _, p := range pages(t) {
+		anchors[p.path] = p.anchors()
+	}
+	for _, p := range pages(t) {
+		for i, line := range p.prose {
+			line = code.ReplaceAllString(line, "")
+			if reference.MatchString(line) || strings.Count(line, "](") != len(link.FindAllString(line, -1)) {
+				t.Errorf("%s:%d: write links as [text](target)", p.path, i+1)
+			}
+			for _, m := range link.FindAllStringSubmatch(line, -1) {
+				n++
+				if why := unresolved(p.path, m[1], anchors); why != "" {
+					t.Errorf("%s:%d: %s: %s", p.path, i+1, m[1], why)
+				}
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d links: does the test find them?", n)
+	}
+}
+
+// unresolved says what is wrong with a link in the page from, if anything is.
+func unresolved(from, target string, anchors map[string]map[string]bool) string {
+	u, err := url.Parse(target)
+	switch {
+	case err != nil:
+		return err.Error()
+	case u.Scheme == "https" && u.Host != "":
+		return ""
+	case u.Scheme != "" || u.Host != "" || u.RawQuery != "" || strings.HasPrefix(u.Path, "/"):
+		return "not relative"
+	case u.Path == "" && u.Fragment == "":
+		return "empty"
+	}
+	to := from
+	if u.Path != "" {
+		to = path.Join(path.Dir(from), u.Path)
+	}
+	if to == ".." || strings.HasPrefix(to, "../") {
+		return "outside of the repository"
+	}
+	if _, err := os.Stat(filepath.Join(root, to)); err != nil {
+		return "no such file"
+	}
+	if u.Fragment != "" && !anchors[to][u.Fragment] {
+		return "no such heading"
+	}
+	return ""
+}
+
+// anchors returns the anchors of a page's headings, as GitHub makes them.
+func (p page) anchors() map[string]bool {
+	all := map[string]bool{}
+	for _, line := range p.prose {
+		if m := heading.FindStringSubmatch(line); m != nil {
+			all[anchor(m[1])] = true
+		}
+	}
+	return all
+}
+
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, strings.TrimSpace(heading))
+}
+
+// No two headings of a page have one anchor: GitHub would number them.
+func TestHeadingsOfAPageDiffer(t *testing.T) {
+	for _, p := range pages(t) {
+		seen := map[string]bool{}
+		for i, line := range p.prose {
+			if m := heading.FindStringSubmatch(line); m != nil {
+				if seen[anchor(m[1])] {
+					t.Errorf("%s:%d: another heading is %q, too", p.path, i+1, m[1])
+				}
+				seen[anchor(m[1])] = true
+			}
+		}
+	}
+}
+
+func TestUnresolvedLinks(t *testing.T) {
+	anchors := map[string]map[string]bool{"README.md": {"deploy": true}}
+	for target, resolves := range map[string]bool{
+		"https://example.com/x": true, "README.md": true, "#deploy": true, "examples/docs": true, "README.md#deploy": true,
+		"": false, "#": false, "#operate": false, "missing.md": false, "LICENSE#deploy": false, "../x": false, "/README.md": false,
+		"http://example.com": false, "examples/../..": false,
+	} {
+		if why := unresolved("README.md", target, anchors); (why == "") != resolves {
+			t.Errorf("%q: %q", target, why)
+		}
+	}
+	for text, want := range map[string]string{"Queues, streams and topics": "queues-streams-and-topics", "`once`: operate": "once-operate", "A `Step`'s cost": "a-steps-cost"} {
+		if got := anchor(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the repository.
+const root = "../.."
+
+// A page is a file of Markdown, split into its fenced blocks and the rest.
+type page struct {
+	path   string // from the root, with slashes
+	text   string
+	prose  []string // its lines; those of blocks are empty
+	blocks []block
+}
+
+// A block is what stands between two fences.
+type block struct {
+	language string
+	line     int // of the opening fence
+	lines    []string
+}
+
+// languages are those that blocks may have. A block of Go with another one
+// would escape the test that it compiles.
+var languages = []string{"go", "json", "mermaid", "sh", "text", "yaml"}
+
+// pages returns README.md, the other pages at the root, and those of docs/.
+func pages(t *testing.T) []page {
+	t.Helper()
+	paths := []string{"README.md"}
+	for _, pattern := range []string{"CONTRIBUTING.md", "SECURITY.md", "docs/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range found {
+			path, err := filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			paths = append(paths, filepath.ToSlash(path))
+		}
+	}
+	var all []page
+	for _, path := range paths {
+		p, err := parsePage(path, read(t, path))
+		if err != nil {
+			t.Error(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// parsePage finds the blocks of a page. It refuses other spellings of a fence,
+// which a test of the blocks would miss.
+func parsePage(path, text string) (page, error) {
+	p := page{path: path, text: text}
+	open := false
+	for i, line := range strings.Split(text, "\n") {
+		fence := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(fence, "~~~") || strings.HasPrefix(fence, "````"):
+			return p, fmt.Errorf("%s:%d: fence a block with ```", path, i+1)
+		case !open && strings.HasPrefix(fence, "```"):
+			b := block{language: fence[3:], line: i + 1}
+			if !slices.Contains(languages, b.language) {
+				return p, fmt.Errorf("%s:%d: a block of language %q, want one of %q", path, i+1, b.language, languages)
+			}
+			if fence != line {
+				return p, fmt.Errorf("%s:%d: the fence is indented", path, i+1)
+			}
+			p.blocks, open = append(p.blocks, b), true
+			line = ""
+		case open && fence == "```":
+			open, line = false, ""
+		case open:
+			b := &p.blocks[len(p.blocks)-1]
+			b.lines = append(b.lines, line)
+			line = ""
+		}
+		p.prose = append(p.prose, line)
+	}
+	if open {
+		return p, fmt.Errorf("%s:%d: the block does not end", path, p.blocks[len(p.blocks)-1].line)
+	}
+	return p, nil
+}
+
+// text returns all pages, one after the other.
+func text(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, p := range pages(t) {
+		all.WriteString(p.text + "\n")
+	}
+	return all.String()
+}
+
+// read returns the text of a file, whose path is from the root.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestParsePageRefusesBlocksThatTestsWouldMiss(t *testing.T) {
+	for _, text := range []string{"```golang\n```", "```\n```", "~~~go\n~~~", "````go\n````", "- x\n  ```go\n  ```", "```go\nx"} {
+		if p, err := parsePage("p", text); err == nil {
+			t.Errorf("%q: no error, %+v", text, p)
+		}
+	}
+}
