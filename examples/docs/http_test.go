@@ -2,10 +2,16 @@ package docs_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
@@ -13,12 +19,98 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
+// The code of docs/http.md.
+
+func pay(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	var p Payment
+	if err := json.Unmarshal([]byte(event.Body), &p); err != nil {
+		return events.APIGatewayV2HTTPResponse{}, &handlers.StatusError{Status: 400, Detail: "The body is not JSON.", Err: err}
+	}
+	receipt, err := createPayment(ctx, p)
+	return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: receipt.ID}, err
+}
+
+func serveHTTPAPI(x *idempotent.Executor) {
+	lambda.Start(handlers.APIGatewayV2(x, handlers.JWTClaim("sub"), pay, nil))
+}
+
+func userOf(r *http.Request) (string, error) {
+	user, _, _ := r.BasicAuth() // "" is refused
+	return user, nil
+}
+
+func middleware(x *idempotent.Executor, mux *http.ServeMux, payments http.Handler) {
+	protect := handlers.Middleware(x, handlers.RequestScope(userOf), &handlers.HTTPOptions{
+		Documentation: "https://api.example.com/docs/idempotency",
+		StoreHeaders:  []string{"Last-Modified"},
+	})
+	mux.Handle("POST /payments", protect(payments))
+}
+
 func decline(err error) (events.APIGatewayV2HTTPResponse, error) {
 	return events.APIGatewayV2HTTPResponse{}, &handlers.StatusError{Status: 402, Detail: "The card was declined.", Err: err}
 }
 
-// What the README promises of a handler that fails.
-func TestReadmeStatusError(t *testing.T) {
+func TestHTTPPageOfMiddleware(t *testing.T) {
+	x, err := policies(memory.New(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	middleware(x, mux, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, idempotent.DownstreamKey(r.Context(), "charge"))
+	}))
+	send := func(user, key, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/payments", strings.NewReader(body))
+		r.Header.Set("Idempotency-Key", key)
+		r.SetBasicAuth(user, "")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		return w
+	}
+	first := send("ada", "k", `{"amount":1}`)
+	again := send("ada", `"k"`, `{"amount": 1.0}`)
+	other := send("eve", "k", `{"amount":1}`)
+	if first.Code != 201 || again.Code != 201 || again.Body.String() != first.Body.String() || again.Header().Get("Idempotent-Replayed") != "true" {
+		t.Errorf("got %d %s, then %d %s %v", first.Code, first.Body, again.Code, again.Body, again.Header())
+	}
+	if other.Code != 201 || other.Body.String() == first.Body.String() || other.Header().Get("Idempotent-Replayed") != "" {
+		t.Errorf("another user got %d %s", other.Code, other.Body)
+	}
+	for want, r := range map[int]*httptest.ResponseRecorder{
+		400: send("ada", "", ""), 403: send("", "k", `{"amount":1}`), 422: send("ada", "k", `{"amount":2}`),
+	} {
+		if r.Code != want || !strings.Contains(r.Body.String(), "https://api.example.com/docs/idempotency") {
+			t.Errorf("got %d %s, want %d", r.Code, r.Body, want)
+		}
+	}
+}
+
+// The routes of the example app have no authorizer, for which JWTClaim alone
+// refuses every request. The page says so.
+func TestHTTPPageSaysWhichScopePublicRoutesNeed(t *testing.T) {
+	page, app := read(t, "docs/http.md"), read(t, "infra/cmd/examples/main.go")
+	if !strings.Contains(app, "Public: true") || !strings.Contains(page, "`FirstOf(JWTClaim(\"sub\"), NoIdentity())`") {
+		t.Error("docs/http.md does not say which scope the public routes of the example app need")
+	}
+	for want, scope := range map[int]handlers.Scope{
+		403: handlers.JWTClaim("sub"), 201: handlers.FirstOf(handlers.JWTClaim("sub"), handlers.NoIdentity()),
+	} {
+		x, err := idempotent.New("create-payment", memory.New(0), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		public := events.APIGatewayV2HTTPRequest{Version: "2.0", Body: "{}", Headers: map[string]string{"idempotency-key": "k"}}
+		public.RequestContext.HTTP.Method = "POST"
+		answer, err := handlers.APIGatewayV2(x, scope, pay, nil)(t.Context(), public)
+		if err != nil || answer.StatusCode != want {
+			t.Errorf("%d, want %d: %s, %v", answer.StatusCode, want, answer.Body, err)
+		}
+	}
+}
+
+func TestHTTPPageOfStatusError(t *testing.T) {
 	runs := 0
 	handler := handlers.APIGatewayV2(mustPolicies(t), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		runs++
@@ -40,8 +132,7 @@ func webhookOptions() (body, header *handlers.HTTPOptions) {
 	return webhooks, deliveries
 }
 
-// What the README promises of keys in other places.
-func TestReadmeWebhooks(t *testing.T) {
+func TestHTTPPageOfKeysInOtherPlaces(t *testing.T) {
 	body, header := webhookOptions()
 	for _, o := range []*handlers.HTTPOptions{body, header} {
 		runs := 0
@@ -70,3 +161,5 @@ func mustPolicies(t *testing.T) *idempotent.Executor {
 	}
 	return x
 }
+
+var _ = serveHTTPAPI

@@ -14,7 +14,7 @@ import (
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
-// The code of README.md about transactions.
+// The code of docs/transactions.md.
 
 type Transfer struct {
 	ID, From, To string
@@ -40,7 +40,7 @@ func (b bank) transfer(ctx context.Context, t Transfer) (string, error) {
 		dynamo.If(balance.GreaterThanEqual(amount)).
 			Else(func(*dynamo.TransactionError) error { return idempotent.Permanent(errFunds) }))
 	tx.Update(b.accounts, account(t.To), expression.Set(balance, balance.Plus(amount)),
-		dynamo.If(balance.AttributeExists())) // an update of no item would make one
+		dynamo.If(balance.AttributeExists())) // an update of no item would create one
 	return "transferred", nil
 }
 
@@ -51,6 +51,11 @@ func transfers(store *dynamo.Store, accounts string) (func(context.Context, Tran
 	}
 	key := func(t Transfer) (idempotent.Key, error) { return idempotent.Key{ID: t.ID, Payload: t}, nil }
 	return idempotent.Wrap(x, key, bank{accounts}.transfer), nil
+}
+
+func optimistic(store *dynamo.Store) (*idempotent.Executor, error) {
+	x, err := idempotent.New("transfer", store, &idempotent.Config{Optimistic: true})
+	return x, err
 }
 
 func TestTransfers(t *testing.T) {
@@ -98,3 +103,5 @@ func TestTransfers(t *testing.T) {
 		}
 	}
 }
+
+var _ = optimistic

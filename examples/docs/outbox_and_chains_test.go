@@ -12,7 +12,8 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// The code of README.md about chains of functions.
+// The code of docs/outbox-and-chains.md about chains. That about the outbox is in
+// examples/relay and examples/checkout.
 
 var errAgain = errors.New("again")
 
@@ -24,7 +25,7 @@ func sendOn(ctx context.Context, event []byte, request *http.Request) (map[strin
 }
 
 // Whatever becomes of an attempt, the next one sends with the same keys.
-func TestReadmeChains(t *testing.T) {
+func TestChainsPageOfKeysThatStay(t *testing.T) {
 	x, err := policies(memory.New(0))
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// The code of README.md about queues.
+// The code of docs/events.md.
 
 type Order struct {
 	OrderID  string `json:"orderId"`
@@ -66,11 +66,11 @@ func (queue) Send(context.Context, []byte) error { return nil }
 func serveStream(x *idempotent.Executor) {
 	lambda.Start(handlers.Kinesis(x, nil, placeStreamed, &handlers.KinesisOptions{
 		Concurrency: 4,    // partition keys at a time, each in order
-		Poison:      park, // what can never succeed goes elsewhere, and blocks nothing
+		Poison:      park, // takes what can never succeed, so that it blocks nothing
 	}))
 }
 
-func TestReadmeQueue(t *testing.T) {
+func TestEventsPageOfQueues(t *testing.T) {
 	x, err := policies(memory.New(0))
 	if err != nil {
 		t.Fatal(err)

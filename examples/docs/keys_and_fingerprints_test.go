@@ -1,0 +1,90 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/keypath"
+)
+
+// The code of docs/keys-and-fingerprints.md.
+
+func scoped() func(json.RawMessage) (idempotent.Key, error) {
+	key := idempotent.WithScope(
+		keypath.Path[json.RawMessage]("powertools_json(body).order.id"),
+		keypath.Path[json.RawMessage]("requestContext.authorizer.jwt.claims.sub"),
+	)
+	return key
+}
+
+func tenants() func(Payment) (idempotent.Key, error) {
+	byID := idempotent.Field(func(p Payment) string { return p.ID })
+	byTenant := idempotent.WithScope(byID, idempotent.Field(func(p Payment) string { return p.Customer }))
+	return idempotent.WithPayload(byTenant, func(p Payment) any { return p.Amount })
+}
+
+func stable(m handlers.SQSMessage[Order]) (idempotent.Key, error) {
+	return idempotent.Key{ID: m.Body.OrderID, Payload: m.Body.Quantity}, nil
+}
+
+func TestKeysPageOfComposedKeys(t *testing.T) {
+	got, err := tenants()(Payment{Customer: "ada", ID: "p", Amount: 5})
+	if want := (idempotent.Key{Scope: "ada", ID: "p", Payload: int64(5)}); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	if _, err := tenants()(Payment{ID: "p"}); !errors.Is(err, idempotent.ErrMissingKey) {
+		t.Errorf("without a customer: %v", err)
+	}
+	got, err = stable(handlers.SQSMessage[Order]{Body: Order{OrderID: "o", Quantity: 2}})
+	if want := (idempotent.Key{ID: "o", Payload: 2}); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+// What the page says of fingerprints.
+func TestKeysPageOfFingerprints(t *testing.T) {
+	for _, c := range []struct {
+		a, b  any
+		equal bool
+	}{
+		{json.RawMessage(`{"a": 1, "b": 2}`), json.RawMessage(`{"b":2.0,"a":10e-1}`), true},
+		{json.RawMessage("9007199254740993"), json.RawMessage("9007199254740992"), false},
+		{[]byte(`{"a": 1}`), []byte(`{"a":1}`), false},
+		{Order{OrderID: "o"}, json.RawMessage(`{"orderId": "o", "quantity": 0}`), true},
+	} {
+		a, err := idempotent.Fingerprint(c.a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := idempotent.Fingerprint(c.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (a == b) != c.equal {
+			t.Errorf("%s and %s: equal is %t", c.a, c.b, a == b)
+		}
+	}
+	for _, refused := range []any{json.RawMessage(`{"a":1,"a":2}`), json.RawMessage(`"\ud800"`), json.RawMessage("\"\xff\""), struct{ a int }{1}} {
+		if _, err := idempotent.Fingerprint(refused); !errors.Is(err, idempotent.ErrInvalidPayload) {
+			t.Errorf("%v: %v", refused, err)
+		}
+	}
+}
+
+// Two orders that a float64 cannot tell apart have two keys.
+func TestKeysPageOfExactNumbers(t *testing.T) {
+	event := func(id string) json.RawMessage {
+		return json.RawMessage(`{"body":"{\"order\":{\"id\":` + id + `}}","requestContext":{"authorizer":{"jwt":{"claims":{"sub":"ada"}}}}}`)
+	}
+	one, err := scoped()(event("9007199254740992"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := scoped()(event("9007199254740993"))
+	if err != nil || one == other || one.Scope != "ada" {
+		t.Errorf("got %v and %v, %v", one, other, err)
+	}
+}

@@ -1,0 +1,65 @@
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// The code of docs/steps-and-sagas.md. That of the saga is in examples/checkout.
+
+type trip struct{ ID string }
+
+type booking struct{ Flight, Hotel string }
+
+// service books at others.
+type service struct {
+	flights, hotels func(ctx context.Context, key string, t trip) (string, error)
+}
+
+func (s service) book(ctx context.Context, t trip) (booking, error) {
+	flight, err := idempotent.Step(ctx, "flight", func(ctx context.Context) (string, error) {
+		return s.flights(ctx, idempotent.DownstreamKey(ctx, "book"), t)
+	})
+	if err != nil {
+		return booking{}, err
+	}
+	hotel, err := idempotent.Step(ctx, "hotel", func(ctx context.Context) (string, error) {
+		return s.hotels(ctx, idempotent.DownstreamKey(ctx, "book"), t)
+	})
+	return booking{Flight: flight, Hotel: hotel}, err
+}
+
+func TestStepsPageOfAFailureBetweenSteps(t *testing.T) {
+	x, err := idempotent.New("book-trip", memory.New(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, flights, keys := errors.New("the hotel is full"), 0, map[string]int{}
+	s := service{
+		flights: func(_ context.Context, key string, _ trip) (string, error) {
+			flights++
+			return "f-1", nil
+		},
+		hotels: func(_ context.Context, key string, _ trip) (string, error) {
+			if keys[key]++; keys[key] == 1 {
+				return "", full
+			}
+			return "h-1", nil
+		},
+	}
+	handler := idempotent.Wrap(x, idempotent.Field(func(t trip) string { return t.ID }), s.book)
+	if _, err := handler(t.Context(), trip{"t"}); !errors.Is(err, full) {
+		t.Errorf("first attempt: %v", err)
+	}
+	got, err := handler(t.Context(), trip{"t"})
+	if want := (booking{"f-1", "h-1"}); err != nil || got != want || flights != 1 {
+		t.Errorf("second attempt: %v, %v after %d flights", got, err, flights)
+	}
+	if len(keys) != 1 {
+		t.Errorf("the hotel got %d keys, want one", len(keys))
+	}
+}
