@@ -10,6 +10,8 @@ import (
 type Options struct {
 	// Attributes renames the attributes of the items. Its SortKey turns on
 	// composite keys. A rename loses the records under the old name.
+	//
+	// Default: Powertools' names, and no SortKey.
 	Attributes Attributes
 
 	// CompressAbove is the size in bytes above which a result is compressed

@@ -92,10 +92,13 @@ type HTTPOptions struct {
 	// idempotent.DownstreamKey to the service behind it.
 	Store func(status int) bool
 
-	// StoreHeaders are fields that are stored in addition to Access-Control-
-	// Allow-Credentials, -Allow-Origin and -Expose-Headers, Cache-Control,
-	// Content-Disposition, -Encoding, -Language, -Location, -Security-Policy
-	// and -Type, ETag, Link, Location, Vary and X-Content-Type-Options.
+	// StoreHeaders are fields that are stored in addition to those of content,
+	// caching and CORS, ETag, Link and Location. Default none.
+	//
+	// Stored in any case are Access-Control-Allow-Credentials, -Allow-Origin
+	// and -Expose-Headers, Cache-Control, Content-Disposition, -Encoding,
+	// -Language, -Location, -Security-Policy and -Type, ETag, Link, Location,
+	// Vary and X-Content-Type-Options.
 	//
 	// Only the first response contains all other fields. Among them are
 	// Set-Cookie, which may open a session, Date and others that would be wrong

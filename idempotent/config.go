@@ -8,65 +8,82 @@ import (
 )
 
 // Config holds the policies of an [Executor]. The zero value of every field
-// stands for its default, and a nil *Config for all of them.
+// stands for its default, and a nil *Config for all defaults.
 type Config struct {
 	// CacheBytes bounds the memory of the cache of finished results.
 	// Default 8 MiB. Without CacheEntries there is no cache.
 	CacheBytes int
 
-	// CacheEntries is how many finished results this process keeps, so that
-	// a duplicate of them costs no call to the store. A record that is
+	// CacheEntries is the number of finished results that this process keeps,
+	// so that a duplicate of them costs no call to the store. A record that is
 	// removed from the store by hand is still replayed from here until its
 	// retention ends. Default 0: no cache.
 	CacheEntries int
 
-	// ClockSkew is by how much the clocks of any two callers may differ. A
-	// lease and a retention count as over only when they are past by more
-	// than this. Default 1 s, at most 1 h.
+	// ClockSkew is the largest difference between the clocks of two callers. A
+	// lease and a retention are over only when they are past by more than
+	// this. Default 1 s, at most 1 h.
 	ClockSkew time.Duration
 
-	// Codec turns results into bytes and back. Default [JSON].
+	// Codec encodes results and decodes them. Default [JSON].
 	Codec Codec
 
-	// Lease is how long a claim holds without a sign of life. It is extended
-	// every third of it for as long as the handler runs, so it bounds how
-	// long a crash blocks retries, not how long a handler may take.
+	// Lease is how long a claim holds without a sign of life. A heartbeat
+	// extends it every third of it for as long as the handler runs. So it
+	// bounds how long a crash blocks retries, and not how long a handler may
+	// take.
 	//
-	// Default: in a Lambda function, the end of the invocation and the
-	// ClockSkew, without heartbeat: Lambda ends the process then. So a crash
-	// blocks retries until the function's timeout and twice the ClockSkew
-	// have passed. Elsewhere 1 min with heartbeat; the deadline of a context
-	// is no lease there, as a handler may run on after it. For the same
-	// reason set a Lease if Do gets a context with a shorter deadline than
-	// its invocation's. At least twice the Reserve, and 10 ms.
+	// Default: on Lambda the end of the invocation and the ClockSkew, without a
+	// heartbeat; elsewhere 1 min with one.
+	//
+	// Lambda stops the process when the invocation ends. A crash there blocks
+	// retries until the function's timeout and twice the ClockSkew have
+	// passed. Elsewhere a context's deadline is no lease, because a handler may
+	// run on after it. For the same reason set a Lease if Do gets a context
+	// with a shorter deadline than its invocation's. At least twice the
+	// Reserve, and 10 ms.
 	Lease time.Duration
 
-	// MaxAttempts is how many attempts a key has. An attempt counts when it
-	// crashed, lost its lease, or failed with an error that is not marked
-	// [Retryable]. After the last one, calls get an [*OutcomeUnknownError]
-	// until a person decides: the record does not expire, unless it was
-	// claimed under a configuration without MaxAttempts. 1 is "never run
-	// again". Default 0: a lapsed lease is taken over for ever.
+	// MaxAttempts is the number of attempts that a key has. An attempt counts
+	// when it crashed, lost its lease, or failed with an error that is not
+	// marked [Retryable]. After the last one, calls get an
+	// [*OutcomeUnknownError] until a person decides: the record does not
+	// expire, unless it was claimed under a configuration without MaxAttempts.
+	// 1 means "never run again". Default 0: no limit.
 	MaxAttempts int
 
-	// Observer is told the outcome of every call. Default: a [LogObserver] that
-	// writes what needs a look, from [slog.LevelWarn] up, to [slog.Default],
-	// without the texts of handlers' errors. Any Observer replaces it, and
-	// [NoObserver] switches it off.
+	// Observer receives the outcome of every call. Any Observer replaces the
+	// default, and [NoObserver] switches it off.
+	//
+	// Default: a [LogObserver] that writes to [slog.Default] from
+	// [slog.LevelWarn] up, without the texts of handlers' errors.
 	Observer Observer
 
-	// OnMissingKey is what to do with a request without a key. Default
+	// OnMissingKey decides on a request without a key. Default
 	// [RefuseMissingKey].
 	OnMissingKey MissingKeyPolicy
 
-	// OnStoreError is what to do when a claim cannot be made because the
-	// store is unreachable or too busy. Default [FailClosed]. [FailOpen]
-	// excludes MaxAttempts.
+	// OnStoreError decides on a claim that the store does not answer, because
+	// it is unreachable or too busy. [FailOpen] excludes MaxAttempts. Default
+	// [FailClosed].
 	OnStoreError StoreErrorPolicy
 
-	// PayloadAbove is the size in bytes above which an encoded result, sealed
-	// if there is a Sealer, goes to Payloads. Default 256 KiB: DynamoDB's
-	// limit for a whole record is 400 KB. Only with Payloads.
+	// Optimistic saves the claim, and one of the two round trips of a first
+	// call: the handler's transaction creates the record. It is for handlers
+	// that have no effect but their transaction (see dynamo.Transaction).
+	//
+	// Of calls that run at the same time all run and one commits; the others
+	// get its result. So do later ones, after they have run: the handler must
+	// be cheap to run in vain. Optimistic excludes MaxAttempts and FailOpen,
+	// and a handler that uses [Step], [DownstreamKey] or [ChainKey] is refused.
+	// A call that meets the record of one with a claim behaves as that one.
+	// Default false.
+	Optimistic bool
+
+	// PayloadAbove is the size in bytes above which an encoded result goes to
+	// Payloads. With a Sealer it is the size of the sealed result. Default
+	// 256 KiB. DynamoDB's limit for a whole record is 400 KB. Only with
+	// Payloads.
 	PayloadAbove int
 
 	// Payloads keeps large results outside of the record. Its objects must
@@ -74,35 +91,27 @@ type Config struct {
 	// handler has returned, when the lease is no longer extended: on Lambda
 	// only a larger Reserve ensures it, elsewhere a longer Lease.
 	// See [PayloadStore]. Other libraries that share the table cannot follow
-	// the references. Default none: what the store cannot hold is replayed
-	// as a [*ResultUnavailableError].
+	// the references.
+	//
+	// Default: none. A result that the store cannot hold is replayed as a
+	// [*ResultUnavailableError].
 	Payloads PayloadStore
 
-	// ReleasePermanent treats [Permanent] errors as any other error: the key
-	// is released instead of the error being stored. For tables shared with
+	// ReleasePermanent treats [Permanent] errors as any other error: they
+	// release the key instead of being stored. It is for tables shared with
 	// Powertools for Python, which does not know failed records. Default
 	// false.
 	ReleasePermanent bool
 
-	// Optimistic saves the claim of handlers that have no effect but their
-	// transaction (see dynamo.Transaction), and one of the two round trips of a
-	// first call: the record is created by the transaction, if there is none.
-	// Of calls that run at once all run and one commits; the others get its
-	// result. So do later ones, after they have run: it is for handlers
-	// that are cheap to run in vain. It excludes MaxAttempts and FailOpen, and
-	// a handler that uses [Step], [DownstreamKey] or [ChainKey] is refused. A call that meets the
-	// record of one with a claim behaves as that. Default false.
-	Optimistic bool
-
-	// Reserve is the time kept back from the handler to record the result:
-	// its context ends so long before the lease does, and in a Lambda
-	// function so long before the invocation does. At most half of the
-	// lease. Default 500 ms.
+	// Reserve is the time kept back from the handler to record the result. The
+	// handler's context ends that long before the lease, and in a Lambda
+	// function that long before the invocation. At most half of the lease.
+	// Default 500 ms.
 	Reserve time.Duration
 
-	// Retention is how long a finished record is kept: for how long a
-	// repetition gets the first result. It must be longer than any retry of
-	// the request may take. Default 24 h, at least 1 s.
+	// Retention is how long a finished record is kept, and so how late a
+	// repetition may come and still get the first result. It must be longer
+	// than any retry of the request may take. Default 24 h, at least 1 s.
 	Retention time.Duration
 
 	// Sealer encrypts results, stored errors and steps before they leave the
@@ -111,10 +120,10 @@ type Config struct {
 	// See [Sealer]. Default none.
 	Sealer Sealer
 
-	// Wait is how long a duplicate of a running call waits for its result
+	// Wait is how long a duplicate of a running call waits for the result
 	// before it gets an [*InProgressError]; it never outlasts its context.
-	// Identical calls in one process then also share one wait, and one
-	// execution, in memory. Default 0: no waiting, no sharing.
+	// Identical calls in one process then share one wait, and one execution, in
+	// memory. Default 0: no waiting, no sharing.
 	Wait time.Duration
 }
 

@@ -23,13 +23,13 @@ import (
 //
 // It is the default of Config.Observer, with the Level Warn.
 type LogObserver struct {
-	// HandlerErrors has the text of the handler's own errors logged. They
-	// may quote the request, so by default only their type is.
+	// HandlerErrors logs the text of the handler's own errors. They may quote
+	// the request, so without it only their type is logged. Default false.
 	HandlerErrors bool
-	// Level is the lowest level that is written. Default: what the Logger
-	// takes.
+	// Level is the lowest level that is written. Default: every level that the
+	// Logger takes.
 	Level slog.Leveler
-	// Logger is where to; nil is [slog.Default], as it is at each event.
+	// Logger writes the lines. Default: [slog.Default], as it is at each event.
 	Logger *slog.Logger
 }
 

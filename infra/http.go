@@ -18,7 +18,9 @@ type HTTPAPIProps struct {
 	AccessLogRetention awslogs.RetentionDays
 
 	// Authorizer says who calls; the function takes the scope of its keys
-	// from what it finds. Exactly one of Authorizer and Public is required.
+	// from what it finds.
+	//
+	// Default: none, which is refused without Public.
 	Authorizer awsapigatewayv2.IHttpRouteAuthorizer
 
 	// BurstLimit is how many requests may come at once. The API returns status 429
@@ -28,7 +30,7 @@ type HTTPAPIProps struct {
 	BurstLimit int
 
 	// Public lets everybody call. Callers then share their keys, unless the
-	// function tells them apart in another way.
+	// function tells them apart in another way. It excludes Authorizer.
 	//
 	// Default: false.
 	Public bool
@@ -41,7 +43,9 @@ type HTTPAPIProps struct {
 
 	// Routes are method and path, "POST /payments" or "GET /payments/{id}". A
 	// variable is a whole segment of the path, and the last one may be {proxy+},
-	// which takes the rest. At least one route is required.
+	// which takes the rest.
+	//
+	// Default: none, which is refused.
 	Routes []string
 }
 

@@ -18,17 +18,17 @@ import (
 
 // Options are those of [New]. The zero value of each field is its default.
 type Options struct {
-	// Namespace of the metrics. Default "Once". At most 255 of the letters,
-	// digits, spaces and .-_/#: that CloudWatch takes; it keeps names that
-	// begin with "AWS/" for itself.
+	// Namespace is the namespace of the metrics. Default "Once". At most 255 of
+	// the letters, digits, spaces and .-_/#: that CloudWatch takes; it keeps
+	// names that begin with "AWS/" for itself.
 	Namespace string
 
-	// OnError is told of every line that could not be written: a call cannot
-	// fail for it. It is called by many calls at once. Default: slog.Default
+	// OnError is called for every line that could not be written: a call cannot
+	// fail for it. It is called by many calls at once. Default: [slog.Default]
 	// logs it as an error.
 	OnError func(error)
 
-	// Writer gets each line, with its end, in one call of Write, and never
+	// Writer receives each line, with its end, in one call of Write, and never
 	// two at once from one Observer. What else writes to it must write whole
 	// lines too. Default [os.Stdout], which several Observers may share.
 	Writer io.Writer

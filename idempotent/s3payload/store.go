@@ -30,7 +30,7 @@ type Options struct {
 	// MaxBytes is the size of the largest result that is put, or read into
 	// memory. Default 64 MiB, at most 5 GiB.
 	MaxBytes int64
-	// Prefix of the objects' keys. Records refer to objects under it alone:
+	// Prefix begins the objects' keys. Records refer to objects under it alone:
 	// changed, it loses the results of before. At most 512 bytes of UTF-8.
 	// Default "once/".
 	Prefix string
