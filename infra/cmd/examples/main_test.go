@@ -74,13 +74,13 @@ func sam(t *testing.T) template.Template {
 	return written
 }
 
-// readme is the template of the README's section on SAM.
-func readme(t *testing.T) template.Template {
+// page is the template of docs/deploy.md.
+func page(t *testing.T) template.Template {
 	t.Helper()
-	_, after, found := strings.Cut(read(t, "../../../README.md"), "```yaml\n")
+	_, after, found := strings.Cut(read(t, "../../../docs/deploy.md"), "```yaml\n")
 	block, _, closed := strings.Cut(after, "```")
 	if !found || !closed {
-		t.Fatal("the README has no block of YAML")
+		t.Fatal("docs/deploy.md has no block of YAML")
 	}
 	written, err := template.ParseYAML([]byte(block))
 	if err != nil {

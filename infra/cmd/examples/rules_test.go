@@ -46,7 +46,7 @@ func TestGrantsOfWhatNothingCallsSaySo(t *testing.T) {
 
 func TestDeployment(t *testing.T) {
 	actions := storeActions(t)
-	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "README": readme(t)} {
+	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "page": page(t)} {
 		for _, rule := range template.Rules() {
 			t.Run(name+"/"+string(rule), func(t *testing.T) {
 				for _, problem := range deployed.Problems(rule, actions) {
@@ -61,9 +61,9 @@ func TestDeployment(t *testing.T) {
 // TestDeployment finds is there is not there by luck.
 func TestDeploymentBreaks(t *testing.T) {
 	actions := storeActions(t)
-	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "README": readme(t)} {
+	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "page": page(t)} {
 		for _, m := range mutations(actions) {
-			if name == "README" && (m.rule == template.AlarmRule || m.rule == template.Relayed || m.rule == template.Logged || m.name == deaf || m.name == open) {
+			if name == "page" && (m.rule == template.AlarmRule || m.rule == template.Relayed || m.rule == template.Logged || m.name == deaf || m.name == open) {
 				continue // it shows neither alarms nor an outbox nor an API
 			}
 			t.Run(name+"/"+m.name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // Every property of CloudFormation's own resources is in their schemas, which
 // the CDK brings along.
 func TestSchema(t *testing.T) {
-	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "README": readme(t)} {
+	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "page": page(t)} {
 		t.Run(name, func(t *testing.T) {
 			for _, violation := range validate(t, deployed) {
 				t.Error(violation)
@@ -29,7 +29,7 @@ func TestSchema(t *testing.T) {
 
 // A property that no schema has is found in every resource that has one.
 func TestSchemaFindsUnknownProperties(t *testing.T) {
-	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "README": readme(t)} {
+	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "page": page(t)} {
 		t.Run(name, func(t *testing.T) {
 			kinds := map[string]string{} // one resource of each type
 			for _, id := range deployed.IDs() {
@@ -132,7 +132,7 @@ func samProperties() map[string][]string {
 }
 
 func TestSAMProperties(t *testing.T) {
-	for name, deployed := range map[string]template.Template{"SAM": sam(t), "README": readme(t)} {
+	for name, deployed := range map[string]template.Template{"SAM": sam(t), "page": page(t)} {
 		t.Run(name, func(t *testing.T) {
 			for _, problem := range unknown(deployed) {
 				t.Error(problem)

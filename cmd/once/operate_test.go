@@ -9,13 +9,12 @@ import (
 	"testing"
 )
 
-// What README.md shows of the command is what it says.
-func TestReadmeShowsWhatTheCommandPrints(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+func TestPageShowsWhatTheCommandPrints(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operate.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(readme), "\n## Operating\n")
+	_, section, _ := strings.Cut(string(page), "\n## Settle a record\n")
 	_, block, _ := strings.Cut(section, "\n```sh\n")
 	block, _, found := strings.Cut(block, "```")
 	if !found {
@@ -39,7 +38,7 @@ func TestReadmeShowsWhatTheCommandPrints(t *testing.T) {
 		got.WriteString(line[0] + "\n" + strings.Replace(out.String(), "[y/N] ", "[y/N] y\n", 1))
 	}
 	if times(got.String()) != times(block) {
-		t.Errorf("README.md shows\n%s\nit says\n%s", block, got.String())
+		t.Errorf("docs/operate.md shows\n%s\nit says\n%s", block, got.String())
 	}
 }
 

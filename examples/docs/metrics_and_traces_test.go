@@ -13,7 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/emf"
 )
 
-// The code of README.md about metrics.
+// The code of docs/metrics-and-traces.md.
 
 func measured(store driver.Store) (*idempotent.Executor, error) {
 	metrics, err := emf.New(nil) // writes to standard output
@@ -25,10 +25,10 @@ func measured(store driver.Store) (*idempotent.Executor, error) {
 	})
 }
 
-// Every metric is in the README with its unit and its dimensions, and no other
-// is.
-func TestReadmeMetrics(t *testing.T) {
-	_, section, _ := strings.Cut(read(t, "README.md"), "\n## Metrics\n")
+// Every metric is in the reference with its unit and its dimensions, and no
+// other is.
+func TestReferenceHasEveryMetric(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "docs/reference.md"), "\n## Metrics\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	dimensions, rows := map[string][]string{}, map[string]string{}
 	for _, m := range emf.Metrics() {
@@ -37,17 +37,16 @@ func TestReadmeMetrics(t *testing.T) {
 	}
 	for name, row := range rows {
 		if !strings.Contains(section, "\n"+row) {
-			t.Errorf("not in the README: %s: %q", name, row)
+			t.Errorf("not in docs/reference.md: %s: %q", name, row)
 		}
 	}
 	if n := strings.Count(section, "| Count |") + strings.Count(section, "| Milliseconds |"); n != len(rows) {
-		t.Errorf("%d metrics in the README, %d in the code", n, len(rows))
+		t.Errorf("%d metrics in docs/reference.md, %d in the code", n, len(rows))
 	}
 }
 
-// What the README promises of a line: the metrics and, beside them, only what
-// it names.
-func TestReadmeLine(t *testing.T) {
+// A line has the metrics and, beside them, only what the reference names.
+func TestReferenceNamesEveryMemberOfALine(t *testing.T) {
 	var out bytes.Buffer
 	metrics, err := emf.New(&emf.Options{Writer: &out})
 	if err != nil {
@@ -58,10 +57,10 @@ func TestReadmeLine(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &members); err != nil {
 		t.Fatal(err)
 	}
-	readme := read(t, "README.md")
+	page := read(t, "docs/reference.md")
 	for name := range members {
-		if name != "_aws" && !strings.Contains(readme, "`"+name+"`") {
-			t.Errorf("%s is not in the README", name)
+		if name != "_aws" && !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("%s is not in docs/reference.md", name)
 		}
 	}
 }

@@ -1,0 +1,65 @@
+package dynamo_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/dynamodblocal"
+)
+
+// TestCallCost measures what docs/cost-and-scale.md says of a first call: its
+// round trips and write units, and the bytes of its record. What a write costs
+// that fails, or is in a transaction, DynamoDB Local does not tell.
+func TestCallCost(t *testing.T) {
+	const operation = "create-payment"
+	for result, want := range map[int]float64{0: 2, 100: 2, 500: 2, 1000: 3, 4000: 6, 10_000: 11} {
+		t.Run(fmt.Sprintf("%d bytes", result), func(t *testing.T) {
+			client, table := dynamodblocal.NewTable(t)
+			m := &metered{Client: client}
+			store, err := dynamo.New(m, table, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := idempotent.New(operation, store, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := idempotent.Key{Scope: "ada", ID: "p-1", Payload: result}
+			if _, err := idempotent.Do(t.Context(), x, key, func(context.Context) (string, error) { return noisy(result), nil }); err != nil {
+				t.Fatal(err)
+			}
+			if calls, units := m.spent(); calls != 2 || units != want {
+				t.Errorf("%d calls and %v units, want 2 and %v", calls, units, want)
+			}
+			all, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
+			if err != nil || len(all.Items) != 1 {
+				t.Fatal(len(all.Items), err)
+			}
+			const quotes = 2
+			if rest := recordBytes(all.Items[0]) - len(operation) - result - quotes; rest != 215 {
+				t.Errorf("the record has %d bytes beside its operation and result, want 215", rest)
+			}
+		})
+	}
+}
+
+// recordBytes is the size of an item of strings and numbers, as DynamoDB
+// counts it.
+func recordBytes(item map[string]types.AttributeValue) (size int) {
+	for name, v := range item {
+		size += len(name)
+		switch v := v.(type) {
+		case *types.AttributeValueMemberS:
+			size += len(v.Value)
+		case *types.AttributeValueMemberN:
+			size += len(v.Value)/2 + 1
+		}
+	}
+	return size
+}

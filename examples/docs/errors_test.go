@@ -1,0 +1,81 @@
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// The code of docs/errors.md.
+
+func statusOf(err error) (int, error) {
+	var running *idempotent.InProgressError
+	switch {
+	case errors.As(err, &running):
+		return 409, nil // and Retry-After; running.Until is the end of the lease
+	case errors.Is(err, idempotent.ErrLeaseLost):
+		return 409, nil
+	case errors.Is(err, idempotent.ErrKeyReused):
+		return 422, nil
+	case errors.Is(err, idempotent.ErrMissingKey), errors.Is(err, idempotent.ErrInvalidKey):
+		return 400, nil
+	}
+	return 201, err
+}
+
+func TestErrorsOfACallBecomeStatuses(t *testing.T) {
+	x, err := idempotent.New("create-payment", memory.New(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		id     string
+		amount int
+		want   int
+	}{{"p-1", 1, 201}, {"p-1", 1, 201}, {"p-1", 2, 422}, {"", 1, 400}, {"control\x00", 1, 400}} {
+		_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: c.id, Payload: c.amount}, func(context.Context) (string, error) {
+			return "paid", nil
+		})
+		if status, err := statusOf(err); status != c.want || err != nil {
+			t.Errorf("%+v: %d, %v", c, status, err)
+		}
+	}
+}
+
+var errorType = regexp.MustCompile(`(?m)^type ([A-Z]\w*Error) struct`)
+
+func TestPageNamesEveryErrorType(t *testing.T) {
+	page := read(t, "docs/errors.md")
+	n := 0
+	for _, folder := range []string{"idempotent", "dynamo", "handlers", "infra"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(file string, entry os.DirEntry, err error) error {
+			if entry != nil && entry.IsDir() && entry.Name() == "internal" {
+				return filepath.SkipDir
+			}
+			if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(file)
+			for _, m := range errorType.FindAllSubmatch(source, -1) {
+				n++
+				if pattern := `\*(\w+\.)?` + string(m[1]) + "`"; !regexp.MustCompile(pattern).MatchString(page) {
+					t.Errorf("%s of %s is not in docs/errors.md", m[1], file)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n < 30 {
+		t.Errorf("found %d types of errors", n)
+	}
+}
