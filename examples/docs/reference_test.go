@@ -8,6 +8,9 @@ import (
 	"github.com/lambda-once/once/dynamo"
 )
 
+// That the tables of options are complete is a test of local/cmd/reference,
+// which generates them.
+
 func TestReferenceHasEveryAttributeOfARecord(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, "docs/reference.md"), "\n## The record\n")
 	section, _, _ = strings.Cut(section, "\n## ")
