@@ -111,6 +111,16 @@ func TestHeadingsOfAPageDiffer(t *testing.T) {
 	}
 }
 
+// README leads to every page.
+func TestREADMELinksToEveryPage(t *testing.T) {
+	all := pages(t)
+	for _, p := range all[1:] {
+		if !strings.Contains(all[0].text, "]("+p.path+")") {
+			t.Errorf("README.md does not link to %s", p.path)
+		}
+	}
+}
+
 func TestUnresolvedLinks(t *testing.T) {
 	anchors := map[string]map[string]bool{"README.md": {"deploy": true}}
 	for target, resolves := range map[string]bool{

@@ -114,6 +114,22 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
+// README is read in one sitting, and a page of docs has one purpose.
+func TestPagesAreShort(t *testing.T) {
+	for _, p := range pages(t) {
+		lines, least := strings.Count(p.text, "\n"), 60
+		if !strings.HasPrefix(p.path, "docs/") {
+			least = 0
+		}
+		if lines < least || lines > 250 {
+			t.Errorf("%s has %d lines, want %d to 250", p.path, lines, least)
+		}
+		if words := len(strings.Fields(p.text)); p.path == "README.md" && words > 1600 {
+			t.Errorf("%s has %d words, want at most 1600", p.path, words)
+		}
+	}
+}
+
 func TestParsePageRefusesBlocksThatTestsWouldMiss(t *testing.T) {
 	for _, text := range []string{"```golang\n```", "```\n```", "~~~go\n~~~", "````go\n````", "- x\n  ```go\n  ```", "```go\nx"} {
 		if p, err := parsePage("p", text); err == nil {

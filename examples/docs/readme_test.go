@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/dynamo/outbox"
@@ -38,19 +36,6 @@ func createPayment(ctx context.Context, p Payment) (Receipt, error) {
 
 func key(p Payment) (idempotent.Key, error) {
 	return idempotent.Key{Scope: p.Customer, ID: p.ID, Payload: p}, nil
-}
-
-func serve(ctx context.Context) error {
-	store, err := dynamoenv.Open(ctx, nil) // the table of $IDEMPOTENCY_TABLE
-	if err != nil {
-		return err
-	}
-	x, err := idempotent.New("create-payment", store, nil)
-	if err != nil {
-		return err
-	}
-	lambda.Start(idempotent.Wrap(x, key, createPayment))
-	return nil
 }
 
 func policies(store driver.Store) (*idempotent.Executor, error) {
@@ -166,5 +151,3 @@ func TestPagesNameEveryOption(t *testing.T) {
 		}
 	}
 }
-
-var _ = serve
