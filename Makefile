@@ -1,4 +1,4 @@
-# What each command does is in README.md. CI runs "make test".
+# What each command does is in CONTRIBUTING.md. CI runs "make test".
 
 # One DynamoDB Local for all that runs behind it.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
@@ -27,7 +27,7 @@ crash-matrix:
 once:
 	@go build -C cmd/once -o $(CURDIR)/bin/once .
 
-# The figures of README.md, with a table of 100,000 records. CI has a smaller one.
+# The figures of docs/operate.md, with a table of 100,000 records. CI has a smaller one.
 once-large:
 	@$(WITH_DYNAMODB) env ONCE_RECORDS=100000 go -C cmd/once test -count=1 -run '^TestLargeTable$$' -v .
 
@@ -62,7 +62,7 @@ check:
 mutants:
 	@$(WITH_DYNAMODB) go run ./local/cmd/mutants
 
-# The figures that README.md quotes.
+# The figures that docs/cost-and-scale.md quotes.
 bench:
 	@go test -run '^TestDuplicateOverhead$$' -count=1 -v ./idempotent | grep -v '^='
 	@go test -run '^$$' -bench 'Yardstick|Duplicate' -benchmem ./idempotent

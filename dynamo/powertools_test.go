@@ -13,7 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// What README says of a table that functions with Powertools for TypeScript
+// What docs/powertools.md says of a table that functions with Powertools for TypeScript
 // write, too.
 
 func mixed(t *testing.T, s *Store, config *idempotent.Config) *idempotent.Executor {
@@ -92,7 +92,7 @@ func TestPowertoolsTakeoverForgetsSteps(t *testing.T) {
 	}
 	p.fails(shared)
 	if _, err := call(t, x, work(false)); err != nil || charges != 2 {
-		t.Errorf("charged %d times, want 2: the README says that steps are forgotten; %v", charges, err)
+		t.Errorf("charged %d times, want 2: docs/powertools.md says that steps are forgotten; %v", charges, err)
 	}
 }
 

@@ -69,7 +69,7 @@ func apart(resultBytes int) float64 {
 	return 2*float64((resultBytes+others+1023)/1024) + 2
 }
 
-// TestStepCost measures what README says of the cost of steps: one write each,
+// TestStepCost measures what docs/steps-and-sagas.md says of their cost: one write each,
 // whose units grow with the record, and the number of steps from which items of
 // their own would have cost less. Results are noise, which does not compress.
 func TestStepCost(t *testing.T) {

@@ -46,7 +46,7 @@ func TestKilledWhileItRuns(t *testing.T) {
 			r := s.deploy(lambdaruntime.Function{}, "LEASE=3s")
 			c, first := s.play(r, "ok")
 			// What is between an effect and its record is nobody's to see:
-			// after a crash there the effect is repeated, as README says.
+			// after a crash there the effect is repeated, as docs/guarantees.md says.
 			want := 1
 			if afterEffect {
 				first.effect()

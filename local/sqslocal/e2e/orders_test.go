@@ -25,7 +25,7 @@ const (
 
 // Every order is sent twice, while a process is killed every second. An effect
 // that a killed process has had and not recorded is had again by another, as
-// README says; nothing else is.
+// docs/guarantees.md says; nothing else is.
 func TestNoOrderIsLostOrRepeatedWithoutAKill(t *testing.T) {
 	if *seed == 0 {
 		*seed = rand.Uint64()
