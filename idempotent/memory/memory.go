@@ -37,7 +37,7 @@ type Store struct {
 	byEnd   ends
 }
 
-// NewMemory returns an empty store for at most limit records. A limit of 0,
+// New returns an empty store for at most limit records. A limit of 0,
 // or less, stands for [DefaultLimit].
 func New(limit int) *Store {
 	if limit <= 0 {
