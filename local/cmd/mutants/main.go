@@ -17,8 +17,10 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lambda-once/once/local/mutants"
@@ -49,32 +51,63 @@ func run(ctx context.Context, names []string) (err error) {
 	if len(all) == 0 {
 		return errors.New("no such mutant")
 	}
-	dir, err := os.MkdirTemp("", "once-mutants")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := copyTree(ctx, dir); err != nil {
-		return err
-	}
-	if err := passUnchanged(ctx, dir, all); err != nil {
-		return err
-	}
-	survivors := 0
-	for i, m := range all {
-		began := time.Now()
-		verdict := "killed by " + m.Test
-		if err := try(ctx, dir, m); err != nil {
-			survivors++
-			verdict = "NOT KILLED: " + err.Error()
+	// One copy of the tree for each worker.
+	dirs := make([]string, max(runtime.NumCPU()/2, 2))
+	defer func() {
+		for _, dir := range dirs {
+			err = errors.Join(err, os.RemoveAll(dir))
 		}
-		fmt.Printf("%2d/%d %-34s %5.1fs  %s\n", i+1, len(all), m.Name, time.Since(began).Seconds(), verdict)
+	}()
+	for i := range dirs {
+		if dirs[i], err = os.MkdirTemp("", "once-mutants"); err != nil {
+			return err
+		}
+		if err := copyTree(ctx, dirs[i]); err != nil {
+			return err
+		}
 	}
-	if survivors > 0 {
+	if err := passUnchanged(ctx, dirs[0], all); err != nil {
+		return err
+	}
+	if survivors := tryAll(ctx, dirs, all); survivors > 0 {
 		return fmt.Errorf("%d of %d mutants survive", survivors, len(all))
 	}
 	fmt.Printf("mutants: %d killed, 0 survive\n", len(all))
 	return nil
+}
+
+// tryAll tries all mutants, one at a time in each copy of the tree. It returns
+// the number of those that survive.
+func tryAll(ctx context.Context, dirs []string, all []mutants.Mutant) int {
+	var (
+		mu              sync.Mutex
+		tried, survived int
+		workers         sync.WaitGroup
+	)
+	next := make(chan mutants.Mutant)
+	for _, dir := range dirs {
+		workers.Go(func() {
+			for m := range next {
+				began := time.Now()
+				err := try(ctx, dir, m)
+				mu.Lock()
+				tried++
+				verdict := "killed by " + m.Test
+				if err != nil {
+					survived++
+					verdict = "NOT KILLED: " + err.Error()
+				}
+				fmt.Printf("%3d/%d %-34s %5.1fs  %s\n", tried, len(all), m.Name, time.Since(began).Seconds(), verdict)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, m := range all {
+		next <- m
+	}
+	close(next)
+	workers.Wait()
+	return survived
 }
 
 // copyTree copies what git knows of, changes that are not committed included.
@@ -147,7 +180,7 @@ func try(ctx context.Context, dir string, m mutants.Mutant) (err error) {
 }
 
 func test(ctx context.Context, dir, pkg, names string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=1m", "-run", "^("+names+")$", ".")
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=1m", "-vet=off", "-ldflags=-s -w", "-run", "^("+names+")$", ".")
 	cmd.Dir = filepath.Join(dir, pkg) // which may be of another module
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
