@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/cache"
+	"github.com/lambda-once/once/idempotent/internal/flight"
 )
 
 // Executor runs handlers of one operation so that each key has one effect. It
@@ -23,7 +24,7 @@ type Executor struct {
 	disabled  bool
 	onLambda  bool
 	cache     *cache.Cache
-	flights   *flights
+	flights   *flight.Group
 	// transactional is the store, if it is that.
 	transactional driver.Transactional
 	// storeID tells nested calls on the same store from those on others.
@@ -71,7 +72,7 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 		x.cache = cache.New(full.CacheEntries, full.CacheBytes)
 	}
 	if full.Wait > 0 {
-		x.flights = newFlights()
+		x.flights = flight.NewGroup()
 	}
 	return x, nil
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 type permanentError struct{ err error }
@@ -132,66 +132,38 @@ func Retryable(err error) error {
 	return &retryableError{err}
 }
 
-// failure is the stored form of a permanent error: the Data of a FAILED record.
-type failure struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
-	Code    string `json:"code,omitempty"`
-	// Compensated are the steps that were undone, in that order.
-	Compensated []string `json:"compensated,omitempty"`
-}
-
-const (
-	maxFailureMessage = 4 << 10
-	maxFailureName    = 256 // of a type or a code
-)
-
-func describeFailure(err error) failure {
-	// A message that panics is no reason to run the work again.
-	f := failure{Type: typeName(bare(err))}
-	f.describe(err)
-	return f
-}
-
-func (f *failure) describe(err error) {
+// describeFailure returns the stored form of err. A message that panics is no
+// reason to run the work again.
+func describeFailure(err error) (f protocol.Failure) {
+	f.Type = typeName(bare(err))
 	defer func() {
 		if p := recover(); p != nil {
 			f.Message = "the error has no message: its method panicked"
 		}
 	}()
-	f.Message = truncate(err.Error(), maxFailureMessage)
+	f.Message = protocol.Truncate(err.Error(), protocol.MaxFailureMessage)
 	if public, ok := bare(err).(interface{ FailureMessage() string }); ok {
-		f.Message = truncate(public.FailureMessage(), maxFailureMessage)
+		f.Message = protocol.Truncate(public.FailureMessage(), protocol.MaxFailureMessage)
 	}
 	if named, ok := bare(err).(interface{ ErrorType() string }); ok {
-		f.Type = truncate(named.ErrorType(), maxFailureName)
+		f.Type = protocol.Truncate(named.ErrorType(), protocol.MaxFailureName)
 	}
 	if coded, ok := errors.AsType[interface {
 		error
 		ErrorCode() string
 	}](err); ok {
-		f.Code = truncate(coded.ErrorCode(), maxFailureName)
+		f.Code = protocol.Truncate(coded.ErrorCode(), protocol.MaxFailureName)
 	}
+	return f
 }
 
-// Encode is the stored form of the error, for tools that settle a record by
+// Encode returns the stored form of the error, for tools that settle a record by
 // hand: the Data of a record whose Status is [driver.Failed].
-func (e *ReplayedError) Encode() ([]byte, error) {
-	return json.Marshal(failure{
-		Type:    truncate(e.Type, maxFailureName),
-		Message: truncate(e.Message, maxFailureMessage),
-		Code:    truncate(e.Code, maxFailureName),
-
-		Compensated: e.Compensated,
-	})
-}
+func (e *ReplayedError) Encode() ([]byte, error) { return protocol.Failure(*e).Encode() }
 
 func decodeFailure(data []byte) (*ReplayedError, error) {
-	var f failure
-	if err := json.Unmarshal(data, &f); err != nil {
-		return nil, err
-	}
-	return &ReplayedError{Type: f.Type, Message: f.Message, Code: f.Code, Compensated: f.Compensated}, nil
+	e := new(ReplayedError)
+	return e, json.Unmarshal(data, (*protocol.Failure)(e))
 }
 
 // typeName is the name under which aws-lambda-go reports an error.
@@ -201,15 +173,4 @@ func typeName(err error) string {
 		t = t.Elem()
 	}
 	return t.Name()
-}
-
-func truncate(s string, limit int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }

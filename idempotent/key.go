@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/internal/canonical"
@@ -64,8 +63,7 @@ func (x *Executor) identify(key Key) (identity, error) {
 		}
 	}
 	if key.Record != "" {
-		sum := sha256.Sum256([]byte(key.Record))
-		return identity{id: key.Record, hash: hex.EncodeToString(sum[:]), fingerprint: fp}, nil
+		return identity{id: key.Record, hash: canonical.SHA256([]byte(key.Record)), fingerprint: fp}, nil
 	}
 	id := recordID(x.operation, key.Scope, key.ID)
 	return identity{id: id, hash: id[len(x.operation)+1:], fingerprint: fp}, nil
@@ -150,36 +148,8 @@ func Fingerprint(payload any) (string, error) {
 	case nil:
 		return "", nil
 	case []byte:
-		return hexDigest(p), nil
+		return canonical.SHA256(p), nil
 	}
-	digest, _, err := canonicalDigest(payload)
-	return digest, err
-}
-
-// buffers hold canonical texts on their way into a digest.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// canonicalDigest also reports whether v is null, "", [] or {}.
-func canonicalDigest(v any) (digest string, empty bool, _ error) {
-	buf := buffers.Get().(*[]byte)
-	text, err := canonical.AppendValue((*buf)[:0], v)
-	if err == nil {
-		digest = hexDigest(text)
-		switch string(text) {
-		case "null", `""`, "[]", "{}":
-			empty = true
-		}
-	}
-	*buf = text
-	if cap(text) <= 1<<16 { // the memory of a rare large payload is not kept
-		buffers.Put(buf)
-	}
-	return digest, empty, invalidPayload(err)
-}
-
-func hexDigest(text []byte) string {
-	sum := sha256.Sum256(text)
-	var digits [2 * sha256.Size]byte
-	hex.Encode(digits[:], sum[:])
-	return string(digits[:])
+	digest, _, err := canonical.Digest(payload)
+	return digest, invalidPayload(err)
 }

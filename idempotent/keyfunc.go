@@ -1,6 +1,10 @@
 package idempotent
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/lambda-once/once/internal/canonical"
+)
 
 // Field takes Key.ID from a request with a function. An empty ID is a
 // [*MissingKeyError] with the Part "id".
@@ -28,9 +32,9 @@ func Field[Req any](get func(Req) string) func(Req) (Key, error) {
 // nil, since another payload is another key.
 func WholePayload[Req any]() func(Req) (Key, error) {
 	return func(req Req) (Key, error) {
-		id, empty, err := canonicalDigest(req)
+		id, empty, err := canonical.Digest(req)
 		if err != nil {
-			return Key{}, err
+			return Key{}, invalidPayload(err)
 		}
 		if empty {
 			return Key{}, &MissingKeyError{Part: "id"}

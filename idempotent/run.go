@@ -33,7 +33,7 @@ func (c *call) run(ctx context.Context, l *lease) (driver.Attachment, error) {
 func (c *call) settle(ctx context.Context, l *lease, with driver.Attachment, err error) ending {
 	if failed := l.in.steps.failed; failed != nil {
 		// An earlier attempt failed for good: nothing that this one did counts.
-		return c.failForGood(ctx, l, failed.err())
+		return c.failForGood(ctx, l, replayed(failed))
 	}
 	if stopped := l.in.steps.stoppedBy(); stopped != nil {
 		if err != nil && !is(err, stopped) {

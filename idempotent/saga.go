@@ -15,16 +15,11 @@ type undo struct {
 	fn   func(ctx context.Context, data []byte) error
 }
 
-// sagaFailure is stored before the first step is undone: from then on the call
-// has failed for good, whoever goes on with it.
-type sagaFailure struct {
-	failure
-	// Steps to undo, in their order.
-	Steps []string `json:"steps"`
-}
-
-func (f *sagaFailure) err() error {
-	return &ReplayedError{Type: f.Type, Message: f.Message, Code: f.Code, Compensated: f.Steps}
+// replayed returns the stored failure as later calls receive it.
+func replayed(f *protocol.SagaFailure) error {
+	e := ReplayedError(f.Failure)
+	e.Compensated = f.Steps
+	return &e
 }
 
 // readFailure finds out whether an earlier attempt has failed for good.
@@ -34,7 +29,7 @@ func (s *steps) readFailure(ctx context.Context) error {
 		return nil
 	}
 	data, err := s.x.decodeStored(ctx, s.place(protocol.FailureStep), protocol.DecodeStep(stored))
-	f := new(sagaFailure)
+	f := new(protocol.SagaFailure)
 	if err == nil {
 		err = json.Unmarshal(data, f)
 	}
@@ -80,7 +75,7 @@ func (in *inside) FinishedSagaSteps() int { return len(in.steps.toUndo()) }
 func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) error {
 	var first error
 	undos := in.steps.toUndo()
-	in.steps.fail(&sagaFailure{})
+	in.steps.fail(&protocol.SagaFailure{})
 	for _, u := range undos {
 		err := c.openly(ctx, in, func(ctx context.Context) error { return in.undo(ctx, u.name, undos) })
 		if err != nil {
@@ -147,7 +142,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 	}
 	begun := s.failed != nil
 	if !begun {
-		s.fail(&sagaFailure{failure: describeFailure(cause), Steps: names})
+		s.fail(&protocol.SagaFailure{Failure: describeFailure(cause), Steps: names})
 	}
 	err = c.underLease(ctx, l, func(ctx context.Context) error {
 		if !begun {
@@ -167,7 +162,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 
 // fail keeps what the handler has left running from beginning a step. It comes
 // before the steps are open again: nobody would undo that one.
-func (s *steps) fail(f *sagaFailure) {
+func (s *steps) fail(f *protocol.SagaFailure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = f

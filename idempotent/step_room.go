@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -13,17 +12,12 @@ import (
 )
 
 const (
-	// roomAbove is the size of all steps, in bytes, from which on room is
-	// taken. DynamoDB's limit is 400 KB, so smaller records have it anyway.
-	roomAbove = 256 << 10
 	// The room for the failure note itself, sealed or not: with its whole
 	// message; with a part of it, where a result has no other room; and with
 	// none, after a step whose result has no room at all.
 	comfortableRoom = 6 << 10
 	leastRoom       = 2 << 10
 	shortestRoom    = 512
-	// noteBytes is what a store adds to a note and its name, at most.
-	noteBytes = 16
 )
 
 // writeWithRoom writes steps, with the compensation budget beside them: the room
@@ -33,7 +27,7 @@ const (
 func (s *steps) writeWithRoom(ctx context.Context, values map[string][]byte, failureNote int) error {
 	s.mu.Lock()
 	before := s.know(values)
-	_, large := s.room(failureNote)
+	_, large := protocol.Budget(s.known, failureNote)
 	handler := s.handler
 	s.mu.Unlock()
 	if !large {
@@ -45,45 +39,15 @@ func (s *steps) writeWithRoom(ctx context.Context, values map[string][]byte, fai
 	case <-handler.Done(): // the write has one try
 	}
 	s.mu.Lock()
-	room, _ := s.room(failureNote)
-	values[protocol.RoomStep] = noise(room)
+	room, _ := protocol.Budget(s.known, failureNote)
+	values[protocol.RoomStep] = protocol.Room(room)
 	maps.Copy(before, s.know(map[string][]byte{protocol.RoomStep: values[protocol.RoomStep]}))
 	s.mu.Unlock()
 	return s.deliver(ctx, values, before)
 }
 
-// room computes the compensation budget of what the call knows, and reports
-// whether that is large enough to need one. s.mu is held.
-func (s *steps) room(failureNote int) (room int, large bool) {
-	total, room := 0, failureNote
-	for name, data := range s.known {
-		total += len(name) + len(data)
-		if protocol.IsUndoable(data) {
-			// The name stands in the note of the step and in that of the failure.
-			room += len(protocol.UndoStep) + len(name) + noteBytes + len(quoted(name))
-		}
-	}
-	return room, total > roomAbove
-}
-
-func quoted(name string) []byte {
-	text, err := json.Marshal(name)
-	if err != nil { // of a string, never
-		panic(err)
-	}
-	return append(text, ',')
-}
-
-// noise does not compress.
-func noise(n int) []byte {
-	data := make([]byte, n)
-	_, _ = rand.Read(data) // never fails
-	data[0] = protocol.RoomTag
-	return data
-}
-
 // writeFailure stores the failure note, in the room that was kept for it.
-func (s *steps) writeFailure(ctx context.Context, f sagaFailure) error {
+func (s *steps) writeFailure(ctx context.Context, f protocol.SagaFailure) error {
 	if !s.keeps {
 		return nil
 	}
@@ -93,14 +57,13 @@ func (s *steps) writeFailure(ctx context.Context, f sagaFailure) error {
 			break
 		}
 		// Without the note nothing would be undone; a short one says enough.
-		f.Message, f.Code = truncate(f.Message, limit), truncate(f.Code, limit)
-		f.Type = truncate(f.Type, 64)
+		f.Shorten(limit)
 		err = s.tryFailure(ctx, f)
 	}
 	return s.unsettledBy(err)
 }
 
-func (s *steps) tryFailure(ctx context.Context, f sagaFailure) error {
+func (s *steps) tryFailure(ctx context.Context, f protocol.SagaFailure) error {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return err

@@ -26,9 +26,9 @@ type steps struct {
 	begun     map[string]bool
 	running   int
 	undos     []undo
-	failed    *sagaFailure // the call has failed for good: nothing new begins
-	unsettled *StoreError  // of a step whose write is not known to have landed
-	stopped   error        // a step could no longer be undone later: undo now
+	failed    *protocol.SagaFailure // the call has failed for good: nothing new begins
+	unsettled *StoreError           // of a step whose write is not known to have landed
+	stopped   error                 // a step could no longer be undone later: undo now
 	// known are the stored steps and all that were sent, also where the
 	// answer was lost.
 	known map[string][]byte
@@ -219,5 +219,5 @@ func checkStepName(path []string, name string) error {
 	if reason == "" {
 		return nil
 	}
-	return &StepError{Step: truncate(name, limit), Reason: reason}
+	return &StepError{Step: protocol.Truncate(name, limit), Reason: reason}
 }

@@ -1,0 +1,37 @@
+package canonical
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+)
+
+// buffers are reused for the canonical text of a digest.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// Digest returns the [SHA256] of the canonical form of v, as AppendValue writes
+// it, and reports whether v is null, "", [] or {}.
+func Digest(v any) (digest string, empty bool, _ error) {
+	buf := buffers.Get().(*[]byte)
+	text, err := AppendValue((*buf)[:0], v)
+	if err == nil {
+		digest = SHA256(text)
+		switch string(text) {
+		case "null", `""`, "[]", "{}":
+			empty = true
+		}
+	}
+	*buf = text
+	if cap(text) <= 1<<16 { // a rare large payload must not stay in memory
+		buffers.Put(buf)
+	}
+	return digest, empty, err
+}
+
+// SHA256 returns the lowercase hex SHA-256 of text.
+func SHA256(text []byte) string {
+	sum := sha256.Sum256(text)
+	var digits [2 * sha256.Size]byte
+	hex.Encode(digits[:], sum[:])
+	return string(digits[:])
+}
