@@ -44,11 +44,11 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 		outer.noteInner(e.err)
 		c.report(ctx, e)
 	}()
-	e = c.answer(ctx, key, keyErr)
+	e = c.dispatch(ctx, key, keyErr)
 	return e.err
 }
 
-func (c *call) answer(ctx context.Context, key Key, keyErr error) ending {
+func (c *call) dispatch(ctx context.Context, key Key, keyErr error) ending {
 	x := c.x
 	if keyErr == nil {
 		c.identity, keyErr = x.identify(key)

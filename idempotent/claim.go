@@ -26,7 +26,7 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 		owner      = rand.Text()
 		lapsed     bool
 		invocation = c.x.invocationEnd(ctx)
-		pace       = wait{next: firstPause}
+		poll       = wait{next: firstPause}
 	)
 	if ctx.Err() != nil {
 		return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: context.Cause(ctx)}}
@@ -71,7 +71,7 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 				return nil, c.inProgress(met, nil)
 			}
 			again := driver.Record{}
-			if err = c.await(ctx, &pace, met); err == nil {
+			if err = c.await(ctx, &poll, met); err == nil {
 				again, err = c.reread(ctx)
 			}
 			switch {

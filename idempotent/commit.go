@@ -21,15 +21,15 @@ func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*d
 	if l.unconfirmed {
 		return c.commitNew(ctx, l, with)
 	}
-	end := c.committed(ctx, l, with)
+	change := c.committed(ctx, l, with)
 	l.committed = true
 	limited, cancel := c.committing(ctx, l)
 	defer cancel()
 	s := c.x.repeat(limited, write{
 		Policy: &protocol.Committing, own: l.record,
-		wrote: func(met driver.Record) bool { return wrote(met, l, end) },
+		wrote: func(met driver.Record) bool { return wrote(met, l, change) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return c.tryChange(ctx, l, end)
+			return c.tryChange(ctx, l, change)
 		},
 	})
 	var refused *driver.Rejected
@@ -37,13 +37,13 @@ func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*d
 	case s.Ruling == protocol.Rejected && errors.As(s.Err, &refused):
 		return refused, ending{}
 	case s.OK:
-		return nil, c.recorded(l, c.written(l, end, s.Met))
+		return nil, c.recorded(l, c.written(l, change, s.Met))
 	}
 	cause := s.Err
 	if s.Ruling == protocol.Unknown {
-		s = c.settleCommit(ctx, l, end, s.unacknowledged)
+		s = c.settleCommit(ctx, l, change, s.unacknowledged)
 	}
-	return nil, c.endCommit(ctx, l, s, cause)
+	return nil, c.commitDecided(ctx, l, s, cause)
 }
 
 // committing leaves a third of the time that there is for finding out what
@@ -57,12 +57,12 @@ func (c *call) committing(ctx context.Context, l *lease) (context.Context, conte
 
 // settleCommit decides a commit whose outcome is not known, with a release that
 // is fenced as it was: one of the two comes too late.
-func (c *call) settleCommit(ctx context.Context, l *lease, end driver.Change, unacknowledged bool) sent {
+func (c *call) settleCommit(ctx context.Context, l *lease, change driver.Change, unacknowledged bool) sent {
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
 	s := c.x.repeat(ctx, write{
 		Policy: &protocol.Settling, own: l.record, unacknowledged: unacknowledged,
-		wrote: func(met driver.Record) bool { return wrote(met, l, end) },
+		wrote: func(met driver.Record) bool { return wrote(met, l, change) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return c.tryChange(ctx, l, driver.Change{Release: driver.ReleaseKeep})
 		},
@@ -74,7 +74,7 @@ func (c *call) settleCommit(ctx context.Context, l *lease, end driver.Change, un
 }
 
 // endCommit ends a commit that its own answer has not decided.
-func (c *call) endCommit(ctx context.Context, l *lease, s sent, cause error) ending {
+func (c *call) commitDecided(ctx context.Context, l *lease, s sent, cause error) ending {
 	switch s.Ruling {
 	case protocol.Done:
 		return c.recorded(l, s.Met)
@@ -105,7 +105,7 @@ func (c *call) nothingCommitted(cause error) ending {
 // is built once: what is sent again must be the same to the last bit. A codec
 // that ends the goroutine leaves nothing done.
 func (c *call) committed(ctx context.Context, l *lease, with driver.Attachment) driver.Change {
-	end := c.completion(ctx, l, func(driver.Change) { c.abandoned = released(l, c.sendRelease(ctx, l, false)) })
-	end.Expires, end.With = c.x.expiresFinished(wall(c.look())), with
-	return end
+	change := c.completion(ctx, l, func(driver.Change) { c.abandoned = released(l, c.sendRelease(ctx, l, false)) })
+	change.Expires, change.With = c.x.expiresFinished(wall(c.look())), with
+	return change
 }

@@ -21,12 +21,12 @@ func (c *call) complete(ctx context.Context, l *lease) ending {
 	}))
 }
 
-func (c *call) completeWith(ctx context.Context, l *lease, end driver.Change) ending {
-	stored, err := c.finish(ctx, l, end)
+func (c *call) completeWith(ctx context.Context, l *lease, change driver.Change) ending {
+	stored, err := c.finish(ctx, l, change)
 	switch {
 	case err != nil:
 		return c.notRecorded(l, "complete", err, nil)
-	case wrote(stored, l, end):
+	case wrote(stored, l, change):
 		return c.recorded(l, stored)
 	default:
 		return c.replaySuccessor(ctx, stored)
@@ -44,15 +44,15 @@ func (c *call) completion(ctx context.Context, l *lease, onExit func(withoutResu
 		}
 	}()
 	data, err := c.work.encode()
-	end := withoutResult
+	change := withoutResult
 	if err == nil {
-		end, err = c.finishedWith(ctx, l, driver.Completed, data)
+		change, err = c.finishedWith(ctx, l, driver.Completed, data)
 	}
 	returned = true
 	if err != nil {
 		c.suppress(err)
 	}
-	return end
+	return change
 }
 
 // fail records a permanent error.
@@ -60,15 +60,15 @@ func (c *call) fail(ctx context.Context, l *lease, cause error, undone []string)
 	if l.optimistic {
 		return c.failOptimistic(ctx, l, cause)
 	}
-	end, err := c.failure(ctx, l, cause, undone)
+	change, err := c.failure(ctx, l, cause, undone)
 	if err != nil {
 		return c.notRecorded(l, "fail", err, bare(cause))
 	}
-	stored, err := c.finish(ctx, l, end)
+	stored, err := c.finish(ctx, l, change)
 	switch {
 	case err != nil:
 		return c.notRecorded(l, "fail", err, bare(cause))
-	case wrote(stored, l, end):
+	case wrote(stored, l, change):
 		outcome := OutcomeFailed
 		if l.unconfirmed {
 			outcome = OutcomeBypassed
@@ -88,12 +88,12 @@ func (c *call) failure(ctx context.Context, l *lease, cause error, undone []stri
 	if err != nil {
 		return driver.Change{}, err
 	}
-	end, err := c.finishedWith(ctx, l, driver.Failed, data)
+	change, err := c.finishedWith(ctx, l, driver.Failed, data)
 	if err != nil {
 		c.suppress(err)
-		c.suppress(&ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: end.Unavailable})
+		c.suppress(&ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: change.Unavailable})
 	}
-	return end, nil
+	return change, nil
 }
 
 // recorded ends a call whose own result is recorded.
@@ -139,9 +139,9 @@ func (c *call) notRecorded(l *lease, op string, err, handler error) ending {
 // wrote reports whether the finished record is this call's own work. One that
 // carries our token is not enough: a writer that knows no fence may have
 // changed its result, and all callers must receive the same.
-func wrote(stored driver.Record, l *lease, end driver.Change) bool {
-	return stored.Owner == l.record.Owner && stored.Status == end.Status &&
-		(stored.Unavailable != "" || end.Unavailable == "" && stored.Payload == end.Payload && sameData(stored.Data, end.Data))
+func wrote(stored driver.Record, l *lease, change driver.Change) bool {
+	return stored.Owner == l.record.Owner && stored.Status == change.Status &&
+		(stored.Unavailable != "" || change.Unavailable == "" && stored.Payload == change.Payload && sameData(stored.Data, change.Data))
 }
 
 // sameData also takes two spellings of one JSON value for the same: a store
@@ -159,7 +159,7 @@ func sameData(a, b []byte) bool {
 }
 
 // finish finishes the record, and returns it as it then is.
-func (c *call) finish(ctx context.Context, l *lease, end driver.Change) (driver.Record, error) {
+func (c *call) finish(ctx context.Context, l *lease, change driver.Change) (driver.Record, error) {
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
 	rules := &protocol.Finishing
@@ -171,18 +171,18 @@ func (c *call) finish(ctx context.Context, l *lease, end driver.Change) (driver.
 	}
 	s := c.x.repeat(ctx, write{
 		Policy: rules, own: l.record,
-		wrote: func(met driver.Record) bool { return wrote(met, l, end) },
+		wrote: func(met driver.Record) bool { return wrote(met, l, change) },
 		send: func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply {
 			now := wall(c.look())
-			end.Expires = c.x.expiresFinished(now)
+			change.Expires = c.x.expiresFinished(now)
 			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 				switch how {
 				case protocol.Adopt:
-					return c.adopt(ctx, l, end, met)
+					return c.adopt(ctx, l, change, met)
 				case protocol.Recreate:
-					return c.create(ctx, c.finishedRecord(l, end), now.Add(-c.x.config.ClockSkew), nil)
+					return c.create(ctx, c.finishedRecord(l, change), now.Add(-c.x.config.ClockSkew), nil)
 				default:
-					return c.change(ctx, driver.Fence{ID: c.id, Owner: l.record.Owner}, end)
+					return c.change(ctx, driver.Fence{ID: c.id, Owner: l.record.Owner}, change)
 				}
 			})
 		},
@@ -191,7 +191,7 @@ func (c *call) finish(ctx context.Context, l *lease, end driver.Change) (driver.
 	switch s.Ruling {
 	case protocol.Done, protocol.TakeTheirs:
 		if s.OK {
-			stored = c.written(l, end, s.Met)
+			stored = c.written(l, change, s.Met)
 		}
 		c.share(stored)
 		return stored, nil
@@ -205,23 +205,23 @@ func (c *call) finish(ctx context.Context, l *lease, end driver.Change) (driver.
 }
 
 // adopt finishes a record that a successor released.
-func (c *call) adopt(ctx context.Context, l *lease, end driver.Change, met driver.Record) (driver.Record, bool, error) {
-	end.Owner, end.Fingerprint = l.record.Owner, l.record.Fingerprint
-	return c.change(ctx, driver.Fence{ID: c.id, Attempt: met.Attempt, Lease: met.Lease}, end)
+func (c *call) adopt(ctx context.Context, l *lease, change driver.Change, met driver.Record) (driver.Record, bool, error) {
+	change.Owner, change.Fingerprint = l.record.Owner, l.record.Fingerprint
+	return c.change(ctx, driver.Fence{ID: c.id, Attempt: met.Attempt, Lease: met.Lease}, change)
 }
 
 // finishedRecord returns the record that a finishing write leaves.
-func (c *call) finishedRecord(l *lease, end driver.Change) driver.Record {
+func (c *call) finishedRecord(l *lease, change driver.Change) driver.Record {
 	return driver.Record{
-		ID: c.id, Status: end.Status, Owner: l.record.Owner,
+		ID: c.id, Status: change.Status, Owner: l.record.Owner,
 		Attempt: max(l.record.Attempt, 1), Refunds: l.record.Refunds, Fingerprint: l.record.Fingerprint,
-		Expires: end.Expires, Data: end.Data, Payload: end.Payload, Unavailable: end.Unavailable,
+		Expires: change.Expires, Data: change.Data, Payload: change.Payload, Unavailable: change.Unavailable,
 	}
 }
 
 // written returns the record that a finishing write left, as its answer says.
-func (c *call) written(l *lease, end driver.Change, answer driver.Record) driver.Record {
-	r := c.finishedRecord(l, end)
+func (c *call) written(l *lease, change driver.Change, answer driver.Record) driver.Record {
+	r := c.finishedRecord(l, change)
 	if answer.Unavailable != "" {
 		r.Data, r.Payload, r.Unavailable = nil, "", answer.Unavailable
 	}

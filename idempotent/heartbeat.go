@@ -21,7 +21,7 @@ type heartbeat struct {
 
 	// Only if the lease is extended, and owned by run until it is joined.
 	until, expires time.Time
-	end            *time.Timer
+	limitTimer     *time.Timer
 	quit           context.CancelFunc
 	joined         chan struct{}
 	writes         call // counts what the heartbeat did
@@ -45,7 +45,7 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	if left <= 0 {
 		h.cancel(c.timeEnds(l)) // the timer would leave it a moment
 	}
-	h.end = time.AfterFunc(left, func() { h.cancel(c.timeEnds(l)) })
+	h.limitTimer = time.AfterFunc(left, func() { h.cancel(c.timeEnds(l)) })
 	h.joined = make(chan struct{})
 	h.writes = call{x: x, identity: c.identity}
 	running, quit := context.WithCancel(context.WithoutCancel(ctx))
@@ -132,7 +132,7 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 		h.cancel(&LeaseLostError{KeyHash: h.call.hash, Attempt: h.lease.record.Attempt})
 		return lost
 	}
-	h.end.Reset(h.left())
+	h.limitTimer.Reset(h.left())
 	return extended
 }
 
@@ -142,7 +142,7 @@ func (h *heartbeat) stop() {
 	if h.joined != nil {
 		h.quit()
 		<-h.joined
-		h.end.Stop()
+		h.limitTimer.Stop()
 		h.lease.record.Lease, h.lease.record.Expires = h.until, h.expires
 		h.call.event.RoundTrips += h.writes.event.RoundTrips
 		h.call.event.Store += h.writes.event.Store

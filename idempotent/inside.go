@@ -69,10 +69,10 @@ func (c *call) inside(ctx context.Context, l *lease) *inside {
 		in.claim.Attempt, in.claim.takeover = l.record.Attempt, l.record.Used() > 1
 		in.invocation = l.invocation // ctx ends earlier, by the Reserve
 		if !l.unconfirmed {
-			in.steps.keeps, in.steps.stored, in.steps.invocation = true, l.record.Steps, l.invocation
+			in.steps.claimed, in.steps.stored, in.steps.invocation = true, l.record.Steps, l.invocation
 			in.steps.known = maps.Clone(l.record.Steps)
 			in.steps.roomLock = make(chan struct{}, 1)
-			in.steps.handOver(l.record)
+			in.steps.setOwner(l.record)
 		}
 	}
 	return in

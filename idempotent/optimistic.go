@@ -27,11 +27,11 @@ func (c *call) optimistic(ctx context.Context) ending {
 // commitNew commits what the handler attached together with a new, completed
 // record, in a call that knows of no record of its own.
 func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, ending) {
-	end := c.completion(ctx, c.asClaimedNow(l), func(driver.Change) {})
+	change := c.completion(ctx, c.asClaimedNow(l), func(driver.Change) {})
 	if with != nil {
-		end.With = with // a nil Attachment in an any is not nil
+		change.With = with // a nil Attachment in an any is not nil
 	}
-	s := c.put(ctx, l, end)
+	s := c.put(ctx, l, change)
 	switch s.Ruling {
 	case protocol.Done:
 		l.record.Attempt = 1
@@ -61,9 +61,9 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 
 // failOptimistic stores the failure of a run without a claim.
 func (c *call) failOptimistic(ctx context.Context, l *lease, cause error) ending {
-	end, err := c.failure(ctx, c.asClaimedNow(l), cause, nil)
+	change, err := c.failure(ctx, c.asClaimedNow(l), cause, nil)
 	if err == nil {
-		s := c.put(ctx, l, end)
+		s := c.put(ctx, l, change)
 		switch err = s.Err; s.Ruling {
 		case protocol.Done:
 			c.event.Attempt = 1
@@ -92,19 +92,19 @@ func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) ending 
 
 // put creates the finished record of a run without a claim. What is sent again
 // is the same, so that it is done once.
-func (c *call) put(ctx context.Context, l *lease, end driver.Change) sent {
+func (c *call) put(ctx context.Context, l *lease, change driver.Change) sent {
 	ctx, cancel := c.settling(ctx, c.asClaimedNow(l))
 	defer cancel()
 	now := wall(c.look())
-	end.Expires = c.x.expiresFinished(now)
-	fresh := c.finishedRecord(l, end)
+	change.Expires = c.x.expiresFinished(now)
+	fresh := c.finishedRecord(l, change)
 	cutoff := now.Add(-c.x.config.ClockSkew)
 	s := c.x.repeat(ctx, write{
 		Policy: &protocol.Creating, own: l.record, unacknowledged: c.unacknowledged,
-		wrote: func(met driver.Record) bool { return wrote(met, l, end) },
+		wrote: func(met driver.Record) bool { return wrote(met, l, change) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
-				return c.create(ctx, fresh, cutoff, end.With)
+				return c.create(ctx, fresh, cutoff, change.With)
 			})
 		},
 	})

@@ -166,7 +166,7 @@ func (c *call) reclaim(ctx context.Context, l *lease) error {
 		return err
 	}
 	l.record, c.event.Attempt = s.Met, s.Met.Attempt
-	l.in.steps.handOver(s.Met)
+	l.in.steps.setOwner(s.Met)
 	return nil
 }
 

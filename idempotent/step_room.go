@@ -48,7 +48,7 @@ func (s *steps) writeWithRoom(ctx context.Context, values map[string][]byte, fai
 
 // writeFailure stores the failure note, in the room that was kept for it.
 func (s *steps) writeFailure(ctx context.Context, f protocol.SagaFailure) error {
-	if !s.keeps {
+	if !s.claimed {
 		return nil
 	}
 	err := s.tryFailure(ctx, f)
@@ -60,7 +60,7 @@ func (s *steps) writeFailure(ctx context.Context, f protocol.SagaFailure) error 
 		f.Shorten(limit)
 		err = s.tryFailure(ctx, f)
 	}
-	return s.unsettledBy(err)
+	return s.noteUnacknowledged(err)
 }
 
 func (s *steps) tryFailure(ctx context.Context, f protocol.SagaFailure) error {
@@ -68,7 +68,7 @@ func (s *steps) tryFailure(ctx context.Context, f protocol.SagaFailure) error {
 	if err != nil {
 		return err
 	}
-	limited, cancel := s.keeping(ctx)
+	limited, cancel := s.handlerTime(ctx)
 	defer cancel()
 	e, err := s.x.encodeStored(limited, s.place(protocol.FailureStep), data)
 	if e.Unavailable != "" {

@@ -14,7 +14,7 @@ import (
 type steps struct {
 	x *Executor // nil: the context belongs to no call
 	identity
-	keeps      bool              // false where nothing is claimed
+	claimed    bool              // false where nothing is claimed
 	stored     map[string][]byte // by earlier attempts; never written to
 	invocation time.Time         // its end, or zero
 
@@ -62,7 +62,7 @@ func (s *steps) close() {
 }
 
 // handOver gives the steps to the record's new owner.
-func (s *steps) handOver(r driver.Record) {
+func (s *steps) setOwner(r driver.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owner, s.attempt = r.Owner, r.Attempt
@@ -90,7 +90,7 @@ func (in *inside) stepAs(ctx context.Context, full string, s *step) error {
 	case found:
 		return in.steps.replay(ctx, full, data, s)
 	}
-	defer in.steps.end()
+	defer in.steps.done()
 	if ctx.Err() != nil {
 		in.steps.free(full)
 		return context.Cause(ctx)
@@ -159,7 +159,7 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 	return data, found, nil
 }
 
-func (s *steps) end() {
+func (s *steps) done() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running--

@@ -13,16 +13,16 @@ import (
 // finish keeps the result of a step that was done. It returns the encoded
 // result, nil where it is not kept.
 func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, error) {
-	if !s.keeps {
+	if !s.claimed {
 		return nil, nil
 	}
 	if !st.hasResult() {
-		return nil, s.unsettledBy(s.writeUndone(ctx, full))
+		return nil, s.noteUnacknowledged(s.writeUndone(ctx, full))
 	}
 	data, err := st.encode()
 	e := protocol.Stored{Unavailable: "it could not be encoded"}
 	if err == nil {
-		limited, cancel := s.keeping(ctx)
+		limited, cancel := s.handlerTime(ctx)
 		defer cancel()
 		e, err = s.x.encodeStored(limited, s.place(full), data)
 	}
@@ -32,7 +32,7 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 	if e.Unavailable == "" {
 		err = s.writeResult(ctx, full, st, e)
 		if !errors.Is(err, driver.ErrTooLarge) {
-			return data, s.unsettledBy(err)
+			return data, s.noteUnacknowledged(err)
 		}
 		s.suppress(err)
 		e = protocol.Stored{Unavailable: "it was too large"}
@@ -45,7 +45,7 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 	if err == nil && st.undo != nil {
 		err = s.stop(full, e.Unavailable)
 	}
-	return nil, s.unsettledBy(err)
+	return nil, s.noteUnacknowledged(err)
 }
 
 // writeResult writes a result where there is room for it: beside the
@@ -58,7 +58,7 @@ func (s *steps) writeResult(ctx context.Context, full string, st *step, e protoc
 	err := write(e, comfortableRoom)
 	if errors.Is(err, driver.ErrTooLarge) && e.Payload == "" && s.x.config.Payloads != nil {
 		// Small by itself, it does not fit beside the other steps.
-		limited, cancel := s.keeping(ctx)
+		limited, cancel := s.handlerTime(ctx)
 		defer cancel()
 		limited, stop := s.x.encodingTime(limited)
 		defer stop()
@@ -95,7 +95,7 @@ func (s *steps) stoppedBy() error {
 }
 
 // unsettledBy notes the error of a write that is not known to have landed.
-func (s *steps) unsettledBy(err error) error {
+func (s *steps) noteUnacknowledged(err error) error {
 	if errors.Is(err, driver.ErrTooLarge) { // there is not even room for a note
 		err = &StoreError{Op: "step", Executed: true, Err: err}
 	}
@@ -109,7 +109,7 @@ func (s *steps) unsettledBy(err error) error {
 
 // keeping gives a step that is done the time of the whole handler: the step's
 // own context may be one that bounds what it calls.
-func (s *steps) keeping(ctx context.Context) (context.Context, context.CancelFunc) {
+func (s *steps) handlerTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx = context.WithoutCancel(ctx)
 	if s.invocation.IsZero() {
 		return ctx, func() {}

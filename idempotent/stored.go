@@ -193,15 +193,15 @@ func (x *Executor) decodeStored(ctx context.Context, p Place, e protocol.Stored)
 // ended is the change that ends the record with what the handler has left. The
 // error is for the observer.
 func (c *call) finishedWith(ctx context.Context, l *lease, status driver.Status, data []byte) (driver.Change, error) {
-	end := driver.Change{Status: status, Data: data}
+	change := driver.Change{Status: status, Data: data}
 	if c.x.config.Sealer == nil && c.x.config.Payloads == nil || status == driver.Completed && !c.work.hasResult() {
-		return end, nil
+		return change, nil
 	}
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
 	e, err := c.x.encodeStored(ctx, c.place(status), data)
-	end.Data, end.Payload, end.Unavailable = e.Data, e.Payload, e.Unavailable
-	return end, err
+	change.Data, change.Payload, change.Unavailable = e.Data, e.Payload, e.Unavailable
+	return change, err
 }
 
 // storedData gives what a finished record holds.

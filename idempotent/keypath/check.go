@@ -38,7 +38,7 @@ func checkExpression(n *parsing.ASTNode) error {
 	case parsing.ASTArithmeticExpression, parsing.ASTArithmeticUnaryExpression:
 		return errors.New("arithmetic is refused: numbers are exact decimals, with which the JMESPath library cannot compute")
 	case parsing.ASTLiteral:
-		if holdsNumber(n.Value) {
+		if containsNumber(n.Value) {
 			return errors.New("a number literal is refused: it is a float64, and would never equal a number of the request, which is an exact decimal")
 		}
 	case parsing.ASTSlice:
@@ -113,15 +113,15 @@ func checkArgument(arg *parsing.ASTNode, types []functions.JpType) error {
 	}
 }
 
-func holdsNumber(v any) bool {
+func containsNumber(v any) bool {
 	switch v := v.(type) {
 	case float64, json.Number:
 		return true
 	case []any:
-		return slices.ContainsFunc(v, holdsNumber)
+		return slices.ContainsFunc(v, containsNumber)
 	case map[string]any:
 		for _, e := range v {
-			if holdsNumber(e) {
+			if containsNumber(e) {
 				return true
 			}
 		}

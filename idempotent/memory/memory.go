@@ -24,17 +24,17 @@ const DefaultLimit = 100_000
 //
 // It has no clock: all times are those that callers pass. It holds a bounded
 // number of records, whatever their size. Being full, it drops a record that
-// is over by the caller's time; where there is none it refuses, with a
+// is cutoff by the caller's time; where there is none it refuses, with a
 // [*FullError], and never forgets a record that still counts.
 //
 // What is passed in is copied. What is returned shares the bytes of Data and
 // of steps with the store, so that a replay copies nothing: callers must not
 // modify them.
 type Store struct {
-	limit   int
-	mu      sync.Mutex
-	records map[string]*entry
-	byEnd   ends
+	limit    int
+	mu       sync.Mutex
+	records  map[string]*entry
+	byExpiry expiries
 }
 
 // New returns an empty store for at most limit records. A limit of 0,
@@ -58,7 +58,7 @@ func (e *FullError) Error() string {
 func (e *FullError) Unwrap() error { return driver.ErrUnavailable }
 
 // Create implements [driver.Store].
-func (m *Store) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+func (m *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	if err := refuse(ctx, with); err != nil {
 		return driver.Record{}, false, err
 	}
@@ -67,14 +67,14 @@ func (m *Store) Create(ctx context.Context, r driver.Record, over time.Time, wit
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e := m.records[r.ID]; e != nil && (over.IsZero() || !e.rec.Expired(over)) {
+	if e := m.records[r.ID]; e != nil && (cutoff.IsZero() || !e.rec.Expired(cutoff)) {
 		return lend(e.rec), false, nil
 	}
 	if r.Status == driver.InProgress {
 		r.Steps = map[string][]byte{}
 	}
-	r = keep(r)
-	if err := m.put(r, over); err != nil {
+	r = clone(r)
+	if err := m.put(r, cutoff); err != nil {
 		return driver.Record{}, false, err
 	}
 	return lend(r), true, nil
@@ -109,32 +109,32 @@ func (m *Store) Put(r driver.Record) error {
 		m.remove(r.ID)
 		return nil
 	}
-	return m.put(keep(r), time.Time{})
+	return m.put(clone(r), time.Time{})
 }
 
-func (m *Store) put(r driver.Record, over time.Time) error {
+func (m *Store) put(r driver.Record, cutoff time.Time) error {
 	if e := m.records[r.ID]; e != nil {
-		e.rec, e.end = r, endOf(r)
-		heap.Fix(&m.byEnd, e.pos)
+		e.rec, e.expiry = r, expiryOf(r)
+		heap.Fix(&m.byExpiry, e.pos)
 		return nil
 	}
 	if len(m.records) >= m.limit {
 		// One is enough, and a sweep of all would stall every caller.
-		first := m.byEnd[0]
-		if first.end > over.UnixMilli() {
+		first := m.byExpiry[0]
+		if first.expiry > cutoff.UnixMilli() {
 			return &FullError{Limit: m.limit}
 		}
 		m.remove(first.rec.ID)
 	}
-	e := &entry{rec: r, end: endOf(r)}
+	e := &entry{rec: r, expiry: expiryOf(r)}
 	m.records[r.ID] = e
-	heap.Push(&m.byEnd, e)
+	heap.Push(&m.byExpiry, e)
 	return nil
 }
 
 func (m *Store) remove(id string) {
 	if e := m.records[id]; e != nil {
-		heap.Remove(&m.byEnd, e.pos)
+		heap.Remove(&m.byExpiry, e.pos)
 		delete(m.records, id)
 	}
 }
@@ -148,7 +148,7 @@ func refuse(ctx context.Context, with any) error {
 
 // keep copies what the caller may go on to modify, and rounds times as the
 // numbers of a DynamoDB item are.
-func keep(r driver.Record) driver.Record {
+func clone(r driver.Record) driver.Record {
 	r.Data = bytes.Clone(r.Data)
 	r.Lease, r.Expires = wholeMillis(r.Lease), wholeSeconds(r.Expires)
 	steps := r.Steps

@@ -9,17 +9,17 @@ import (
 	"strconv"
 )
 
-// floatsHold reports whether a float64 holds each number of a JSON text. It
+// areFloat64s reports whether a float64 holds each number of a JSON text. It
 // reports true too often for a text that is not JSON, which json.Unmarshal
 // refuses.
-func floatsHold(text []byte) bool {
+func areFloat64s(text []byte) bool {
 	for i := 0; i < len(text); {
 		switch b := text[i]; {
 		case b == '"':
 			i = afterString(text, i+1)
 		case b == '-' || '0' <= b && b <= '9':
 			end := afterNumber(text, i)
-			if !floatHolds(text[i:end]) {
+			if !isFloat64(text[i:end]) {
 				return false
 			}
 			i = end
@@ -46,8 +46,8 @@ func afterNumber(text []byte, i int) int {
 	return i
 }
 
-// floatHolds reports whether a number is the same decimal after it was a float64.
-func floatHolds(number []byte) bool {
+// isFloat64 reports whether a number is the same decimal after it was a float64.
+func isFloat64(number []byte) bool {
 	const always = 15 // significant digits, where the exponent is small
 	if len(number) <= always && !bytes.ContainsAny(number, "eE") {
 		return true
@@ -67,7 +67,7 @@ func floatHolds(number []byte) bool {
 // Unmarshal is json.Unmarshal, except that a number within an any decodes as a
 // json.Number if a float64 would change its value.
 func Unmarshal(data []byte, result any) error {
-	if floatsHold(data) {
+	if areFloat64s(data) {
 		return json.Unmarshal(data, result)
 	}
 	return unmarshalExact(data, result)
@@ -106,13 +106,13 @@ func settleNumbers(v reflect.Value) {
 			settleNumbers(v.Field(i))
 		}
 	case reflect.Slice, reflect.Array:
-		if mayHoldNumbers(v.Type().Elem()) {
+		if mayContainNumbers(v.Type().Elem()) {
 			for i := range v.Len() {
 				settleNumbers(v.Index(i))
 			}
 		}
 	case reflect.Map:
-		if mayHoldNumbers(v.Type().Elem()) {
+		if mayContainNumbers(v.Type().Elem()) {
 			settleMap(v)
 		}
 	}
@@ -124,7 +124,7 @@ func settleInterface(v reflect.Value) {
 		settleNumbers(v.Elem())
 		return
 	}
-	if f, err := number.Float64(); err == nil && floatHolds([]byte(number)) {
+	if f, err := number.Float64(); err == nil && isFloat64([]byte(number)) {
 		v.Set(reflect.ValueOf(f))
 	}
 }
@@ -142,8 +142,8 @@ func settleMap(v reflect.Value) {
 	}
 }
 
-// mayHoldNumbers spares a walk over the elements of a []byte.
-func mayHoldNumbers(t reflect.Type) bool {
+// mayContainNumbers spares a walk over the elements of a []byte.
+func mayContainNumbers(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Interface, reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
 		return true

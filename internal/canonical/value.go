@@ -23,16 +23,16 @@ func AppendValue(dst []byte, v any) ([]byte, error) {
 	if err != nil {
 		return dst, marshalError(err)
 	}
-	if string(raw) == "{}" && holdsNothing(v) {
+	if string(raw) == "{}" && losesAllFields(v) {
 		return dst, &Error{Offset: -1, Reason: fmt.Sprintf(
 			"type %T has no field that encoding/json writes, so every value of it is {}; export its fields or select a part of it", v)}
 	}
 	return appendMarshalled(dst, raw)
 }
 
-// holdsNothing reports whether v is a struct with fields none of which JSON
+// losesAllFields reports whether v is a struct with fields none of which JSON
 // writes. A struct{} loses nothing.
-func holdsNothing(v any) bool {
+func losesAllFields(v any) bool {
 	t := reflect.TypeOf(v)
 	for t.Kind() == reflect.Pointer && !marshalsItself(t) {
 		t = t.Elem()
