@@ -6,51 +6,51 @@ import (
 )
 
 // An Attachment collects writes that a handler wants committed together with
-// the completion of its call. It is the With of a [Change] or of a Create.
+// the completion of its call. It is passed to a store as [Change].With, or as
+// the last argument of Create.
 type Attachment interface {
-	// Freeze ends the collecting: the handler has returned. Freeze reports
-	// whether there is nothing to commit. An error replaces the result of the
-	// handler, and nothing is committed. Freeze is also called after an error
-	// of the handler; its results are then ignored.
+	// Freeze prevents further additions and reports whether there is nothing
+	// to commit. It is called when the handler has returned. An error replaces
+	// the handler's result, and nothing is committed. After an error of the
+	// handler, the results of Freeze are ignored.
 	Freeze() (empty bool, err error)
 }
 
-// A Transactional is a [Store] that commits attachments: as the with of a
-// Create, and as the With of a Change that finishes a record.
+// A Transactional is a [Store] that commits attachments: with a Create, and
+// with a Change that finishes a record.
 //
 // If ok is true, everything was committed. If it is false, the condition on the
 // record failed and nothing was written. A [*Rejected] reports that a condition
 // of the attachment failed, and that this request wrote nothing. After any
-// other error the outcome is unknown, and the caller sends the same request
-// with the same arguments again. The store must make sure that such a request
-// is executed once, however often it is sent. A request with other arguments
-// is another request.
+// other error the outcome is unknown, and the caller repeats the request with
+// the same arguments. The store must execute such a request at most once,
+// however often it is sent. A request with other arguments is a new request.
 type Transactional interface {
 	Store
 	// Commit commits an attachment for a call that runs without a record. The
-	// id is unique to the call; if the call has a key, it is the id that its
+	// id is unique to the call. For a call with a key, it is the ID that the
 	// record would have.
 	Commit(ctx context.Context, id string, with any) error
 }
 
 // Attach returns the attachment of the innermost call of Do, or wrapped
-// handler, that ctx belongs to. The first use within a call creates it with
-// create.
+// handler, that ctx belongs to. On the first use within a call, it creates the
+// attachment with create.
 //
-// Attach panics where nothing would commit the attachment: outside of a call,
+// Attach panics where nothing would commit the attachment: outside a call,
 // after its handler has returned, under idempotent.Unprotected, and with a store
 // that is not [Transactional]. It also panics within a step or its undo
-// function: the attempt that commits may not run that step again, and what the
-// step attached would be lost.
+// function. The attempt that commits may not run that step again, and would
+// lose what the step attached.
 func Attach[A Attachment](ctx context.Context, create func() A) A {
 	call := CallOf(ctx)
 	if call == nil {
-		panic("idempotent: a transaction needs the context that Do or a wrapped handler was called with: nothing would commit it")
+		panic("idempotent: no call in the context to commit the transaction: use the context that Do or Wrap passes to the handler")
 	}
 	attached := call.Attach(func() Attachment { return create() })
 	a, ok := attached.(A)
 	if !ok {
-		panic(fmt.Sprintf("idempotent: Attach: the call has a %T already", attached))
+		panic(fmt.Sprintf("idempotent: Attach: the call already has a %T", attached))
 	}
 	return a
 }
@@ -58,15 +58,15 @@ func Attach[A Attachment](ctx context.Context, create func() A) A {
 // A Call is the running call that the context of a handler belongs to. Package
 // idempotent implements it.
 type Call interface {
-	// Attach returns the attachment of the call, and creates it at the first
+	// Attach returns the attachment of the call, and creates it on the first
 	// use. It panics where nothing would commit the attachment.
 	Attach(create func() Attachment) Attachment
 }
 
 type callKey struct{}
 
-// WithCall returns a context that belongs to call. It is called by package
-// idempotent, and by nobody else.
+// WithCall returns a context that belongs to call. Only package idempotent
+// calls it.
 func WithCall(ctx context.Context, call Call) context.Context {
 	return context.WithValue(ctx, callKey{}, call)
 }

@@ -3,12 +3,12 @@ package driver
 import "time"
 
 // A Fence is the condition of a [Change]: the record is in progress and has
-// this Owner ("" means that it has none).
+// this Owner. "" means that the record has no owner.
 //
-// Attempt (0 means absent) and Lease (zero means absent) are compared only
-// when the change sets a new owner: a takeover must meet the very lease that
-// it saw lapse, while an owner's own writes must not depend on how far its
-// last heartbeat came.
+// Attempt and Lease are compared only if the change sets a new owner; their
+// zero values mean absent. A takeover must find the very lease that it saw
+// lapse. The writes of an owner must not depend on whether its last heartbeat
+// was applied.
 type Fence struct {
 	ID      string
 	Owner   string
@@ -16,7 +16,7 @@ type Fence struct {
 	Lease   time.Time
 }
 
-// Holds reports whether c may be applied to the record r. It is the whole
+// Holds reports whether c may be applied to the record r. It checks the whole
 // condition of a change, for stores that read a record before they write it.
 func (f Fence) Holds(r Record, c Change) bool {
 	if r.Status != InProgress || r.Owner != f.Owner {
@@ -33,7 +33,7 @@ func (f Fence) Holds(r Record, c Change) bool {
 	return true
 }
 
-// sameLease also tells an absent lease from an ended one.
+// sameLease distinguishes an absent lease from [LeaseEnded].
 func sameLease(a, b time.Time) bool {
 	return a.IsZero() == b.IsZero() && a.UnixMilli() == b.UnixMilli()
 }

@@ -6,7 +6,7 @@ import "time"
 type Status string
 
 // The states of a record. Powertools for AWS Lambda writes INPROGRESS and
-// COMPLETED too; it has no FAILED.
+// COMPLETED too, but never FAILED.
 const (
 	Absent     Status = "" // no record
 	InProgress Status = "INPROGRESS"
@@ -14,52 +14,53 @@ const (
 	Failed     Status = "FAILED"
 )
 
-// A Record is what a store keeps for one key.
+// A Record is the stored state of one key.
 type Record struct {
 	ID     string
 	Status Status
 
-	// Owner is the token of the claim that owns the record. Every later write
-	// of that claim is fenced by it. "" is absent: the record was released, or
+	// Owner is the token of the claim that owns the record. It fences every
+	// later write of that claim. "" is absent: the record was released, or
 	// another library wrote it.
 	Owner string
-	// Attempt is 1 for the first owner and one more at each takeover. 0 is
+	// Attempt is 1 for the first owner and grows by one at each takeover. 0 is
 	// absent: another library wrote the record.
 	Attempt int64
 	// Refunds is the number of attempts that do not count.
 	Refunds int64
 
 	// Lease is the time until which the owner may run, in whole
-	// milliseconds. The zero time is absent; [LeaseEnded] is ended.
+	// milliseconds. The zero time is absent. [LeaseEnded] means that the
+	// record was released.
 	Lease time.Time
 	// Expires is the end of the retention, in whole seconds. The zero time
-	// is absent: the record stays for ever.
+	// is absent: the record never expires.
 	Expires time.Time
 
-	// Fingerprint of the payload; "" is absent.
+	// Fingerprint is the fingerprint of the payload. "" is absent.
 	Fingerprint string
 
 	// Data is the encoded result of a completed record, or the encoded error
 	// of a failed one. nil is absent, which differs from empty: for a call with
 	// a result, an absent result is an error.
 	Data []byte
-	// Payload is the reference of data in a payload store. "" is absent.
+	// Payload refers to data in a payload store. "" is absent.
 	Payload string
-	// Unavailable is the reason why a finished record has neither, although
-	// the work was done: the result was too large, or encoding it failed. A
-	// record has at most one of the three.
+	// Unavailable is the reason why a finished record has neither Data nor
+	// Payload: the result was too large, or encoding it failed. A record has
+	// at most one of the three.
 	Unavailable string
-	// Steps holds the encoded results of finished steps.
+	// Steps maps the names of finished steps to their encoded results.
 	Steps map[string][]byte
 }
 
-// LeaseEnded is the Lease of a record that was released and not deleted.
+// LeaseEnded is the Lease of a record that was released but not deleted.
 var LeaseEnded = time.UnixMilli(0)
 
 // Expired reports whether the retention of the record ended before cutoff and,
 // if the record is in progress, its lease too. The cutoff is the caller's time
-// less its clock skew. A long heartbeat may extend a lease past the retention:
-// a record under a live lease never expires.
+// less its clock skew. A heartbeat may extend a lease past the retention; a
+// record with a live lease never expires.
 //
 // Retention is compared in whole seconds and leases in whole milliseconds,
 // both strictly, as in a DynamoDB condition on the stored numbers.

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// A Store keeps records. Every method is safe for concurrent use.
+// A Store stores records. Every method is safe for concurrent use.
 //
 // An error that wraps [ErrUnavailable] reports that the store could not be
-// reached or was too busy, so that another try may succeed. Of these, errors
-// that come from its load alone wrap [ErrThrottled]. Any other error reports
+// reached or was too busy, and that another try may succeed. If the load was
+// the only cause, the error also wraps [ErrThrottled]. Any other error reports
 // that the store refused the write and would refuse it again.
 type Store interface {
 	// Create writes r if there is no record with its ID, or one for which
 	// Record.Expired(cutoff) holds. With a zero cutoff it writes only if there
 	// is none. Create returns the record as written or, with ok false, the
-	// record that it met. An in-progress record is written with an empty set
-	// of steps. The store commits with, if it is not nil, together with r.
+	// record as stored. It writes an in-progress record with an empty set of
+	// steps. If with is not nil, the store commits it together with r.
 	Create(ctx context.Context, r Record, cutoff time.Time, with any) (_ Record, ok bool, err error)
 
 	// Change applies c to the record named by f if the fence holds. It never
-	// creates a record. A takeover returns the whole record; any other change
+	// creates a record. A takeover returns the whole record, any other change
 	// at least the fields that it set. With ok false, Change returns the
-	// record that it met, or the zero Record if there is none.
+	// record as stored, or the zero Record if there is none.
 	Change(ctx context.Context, f Fence, c Change) (_ Record, ok bool, err error)
 
 	// Get returns a record, read with strong consistency, or the zero Record
@@ -48,11 +48,11 @@ type Change struct {
 	// Attempt becomes the stored one (1 if absent) plus 1, absent Steps become
 	// an empty set, and stored steps stay.
 	Owner string
-	// Lease is in whole milliseconds. Without Owner, the change also requires
-	// that the stored lease is earlier: a delayed heartbeat never shortens a
-	// lease.
+	// Lease is the new lease, in whole milliseconds. Without Owner, the change
+	// also requires that the stored lease is earlier, so that a delayed
+	// heartbeat never shortens a lease.
 	Lease time.Time
-	// Expires is in whole seconds. The store writes it as it is.
+	// Expires is the new end of the retention, in whole seconds.
 	Expires time.Time
 	// Steps are added to the stored ones, never together with Lease.
 	Steps map[string][]byte
@@ -62,31 +62,31 @@ type Change struct {
 	// removes its Steps and Lease.
 	Status Status
 	// Data, Payload and Unavailable are as in Record. A store with no room
-	// for Data writes Unavailable instead, and returns the record so: the work
-	// is done, and must not run again because its result does not fit.
+	// for Data writes Unavailable instead, and returns the record in that
+	// form: the work is done, and must not run again for want of room.
 	Data        []byte
 	Payload     string
 	Unavailable string
 	// Release releases the record without a result.
 	Release Release
-	// With holds writes that only this store understands. They are committed
-	// together with the change. A store returns an error for a type that it
-	// does not know.
+	// With contains writes that only this store understands. They are
+	// committed together with the change. A store returns an error for a type
+	// that it does not know.
 	With any
 }
 
-// A Release is a way to release a record.
+// A Release states how a record is released.
 type Release uint8
 
 // The ways to release a record.
 const (
-	// ReleaseDelete deletes the record. Its condition is that there are no
+	// ReleaseDelete deletes the record, on the condition that it has no
 	// finished steps.
 	ReleaseDelete Release = iota + 1
 	// ReleaseKeep removes the owner and sets the lease to [LeaseEnded]. The
-	// rest stays: attempts still count, and a delayed heartbeat meets no owner.
+	// rest stays: attempts still count, and a delayed heartbeat finds no owner.
 	ReleaseKeep
-	// ReleaseRefund is ReleaseKeep, and adds one to Refunds.
+	// ReleaseRefund does the same as ReleaseKeep, and adds one to Refunds.
 	ReleaseRefund
 )
 
@@ -94,15 +94,15 @@ const (
 // was written.
 type Rejected struct{ Err error }
 
-func (e *Rejected) Error() string { return "idempotent: the write was refused: " + e.Err.Error() }
+func (e *Rejected) Error() string { return "idempotent: attachment rejected: " + e.Err.Error() }
 
 // Unwrap returns the error of the store.
 func (e *Rejected) Unwrap() error { return e.Err }
 
 var (
-	// ErrUnavailable is wrapped by errors that come from the way to a store or
-	// from its load: transport errors, 5xx responses and throttling. The
-	// FailOpen policy of package idempotent covers only these.
+	// ErrUnavailable is wrapped by errors of the connection to a store and of
+	// its load: transport errors, 5xx responses and throttling. The FailOpen
+	// policy of package idempotent covers only these.
 	ErrUnavailable = errors.New("idempotent: store unavailable")
 
 	// ErrThrottled is wrapped by errors with which a store refuses a request

@@ -22,16 +22,15 @@ func (r Record) Validate() error {
 	return nil
 }
 
-// Validate returns an [*InvalidWriteError] if the protocol does not make the
+// Validate returns an [*InvalidWriteError] if the protocol never makes the
 // change c under the fence f. Stores call it before they write: DynamoDB would
-// refuse some of these changes and carry out others.
+// refuse some of these changes and apply others.
 func (c Change) Validate(f Fence) error {
 	if f.ID == "" {
 		return &InvalidWriteError{Reason: emptyID}
 	}
 	if c.Owner == "" && f.Owner == "" {
-		// Not even compared with the attempt, such a write would let anybody
-		// change a record that was released.
+		// Such a write would let anybody change a released record.
 		return &InvalidWriteError{Reason: "a change without a new owner needs the owner in its fence"}
 	}
 	switch {
@@ -40,7 +39,7 @@ func (c Change) Validate(f Fence) error {
 	case c.Status != Absent:
 		return c.validateFinish(f)
 	case results(c.Data, c.Payload, c.Unavailable) > 0:
-		return &InvalidWriteError{Reason: "a change has a result but no status"}
+		return &InvalidWriteError{Reason: "a change with a result needs a status"}
 	case c.Owner != "" && c.Lease.IsZero():
 		return &InvalidWriteError{Reason: "a takeover needs a lease"}
 	case len(c.Steps) > 0:
@@ -57,7 +56,7 @@ func (c Change) validateRelease() error {
 	}
 	if c.Owner != "" || !c.Lease.IsZero() || !c.Expires.IsZero() || len(c.Steps) > 0 ||
 		c.Fingerprint != "" || c.Status != Absent || results(c.Data, c.Payload, c.Unavailable) > 0 {
-		return &InvalidWriteError{Reason: "a release sets nothing else"}
+		return &InvalidWriteError{Reason: "a release must not set anything else"}
 	}
 	return nil
 }
@@ -71,14 +70,14 @@ func (c Change) validateFinish(f Fence) error {
 	case results(c.Data, c.Payload, c.Unavailable) > 1:
 		return &InvalidWriteError{Reason: manyResults}
 	case c.Owner != "" && (f.Owner != "" || f.Lease.IsZero() || !f.Lease.Equal(LeaseEnded)):
-		return &InvalidWriteError{Reason: "only a record that was released can be adopted"}
+		return &InvalidWriteError{Reason: "only a released record can be adopted"}
 	}
 	return nil
 }
 
 func (c Change) validateSteps() error {
 	if !c.Lease.IsZero() {
-		return &InvalidWriteError{Reason: "steps and a lease are never written together"}
+		return &InvalidWriteError{Reason: "steps and a lease cannot be written together"}
 	}
 	if _, ok := c.Steps[""]; ok {
 		return &InvalidWriteError{Reason: "a step needs a name"}
@@ -99,11 +98,11 @@ func results(data []byte, payload, unavailable string) int {
 
 const (
 	emptyID     = "a record needs an id"
-	manyResults = "a record has either data, or a reference to it, or a reason why it is unavailable"
+	manyResults = "a record can have only one of data, payload reference and reason why the result is unavailable"
 )
 
-// An InvalidWriteError reports a write that the protocol does not make. Nothing
-// was written. The caller has to be corrected.
+// An InvalidWriteError reports a write that the protocol never makes, which is
+// a bug of the caller. Nothing was written.
 type InvalidWriteError struct{ Reason string }
 
 func (e *InvalidWriteError) Error() string { return "idempotent: invalid write: " + e.Reason }
