@@ -7,19 +7,19 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// testAdopt is for one that has done the work, lost the record to a
-// successor and meets it released: it finishes what nobody owns.
+// testAdopt checks that an owner which lost its record to a successor finishes
+// that record after its release.
 func testAdopt(t *testing.T, h Harness) {
 	adopt := finish(driver.Completed, "alice's result")
 	adopt.Owner = "alice"
-	// released leaves the record of a successor that has let go.
+	// released stores the record of a successor that has released it.
 	released := func(t *testing.T) (subject, driver.Record) {
 		s := on(t, h)
 		f, c, r := takeOver(withStep(s.claim("alice"), "charge", "1"), "bob")
 		first := withStep(s.claimed("alice"), "charge", "1")
 		s.wins(fenceOf(first), step("charge", "1"), first)
 		s.wins(f, c, r)
-		r = kept(r, driver.ReleaseRefund)
+		r = afterRelease(r, driver.ReleaseRefund)
 		s.wins(driver.Fence{Owner: "bob"}, release(driver.ReleaseRefund), r)
 		return s, r
 	}
@@ -33,7 +33,7 @@ func testAdopt(t *testing.T, h Harness) {
 		c.Status = driver.Failed
 		s.wins(fenceOf(r), c, finished(r, c))
 	})
-	t.Run("with a marker", func(t *testing.T) {
+	t.Run("with a reason", func(t *testing.T) {
 		s, r := released(t)
 		c := adopt
 		c.Data, c.Unavailable = nil, "too large"
@@ -59,16 +59,16 @@ func testAdopt(t *testing.T, h Harness) {
 			s.loses(f, adopt)
 		}
 	})
-	t.Run("not where a third has taken over", func(t *testing.T) {
+	t.Run("not after another takeover", func(t *testing.T) {
 		s, r := released(t)
 		s.wins(takeOver(r, "carol"))
 		s.loses(fenceOf(r), adopt)
 	})
-	t.Run("not where a third came and went", func(t *testing.T) {
+	t.Run("not after another takeover and release", func(t *testing.T) {
 		s, r := released(t)
 		f, c, third := takeOver(r, "carol")
 		s.wins(f, c, third)
-		s.wins(fenceOf(third), release(driver.ReleaseKeep), kept(third, driver.ReleaseKeep))
+		s.wins(fenceOf(third), release(driver.ReleaseKeep), afterRelease(third, driver.ReleaseKeep))
 		s.loses(fenceOf(r), adopt)
 	})
 	t.Run("not a finished record", func(t *testing.T) {

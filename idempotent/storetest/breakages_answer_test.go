@@ -9,7 +9,7 @@ import (
 
 var answerBreakages = []breakage{
 	{
-		name: "a lost claim does not say to whom",
+		name: "a lost claim does not return the record",
 		create: func(b *broken, c creation) result {
 			res := b.soundCreate(c)
 			if !res.ok {
@@ -20,7 +20,7 @@ var answerBreakages = []breakage{
 		fails: []string{"Create/meets_another's_claim", "Race/create", "Exhaustive", "Random"},
 	},
 	{
-		name: "a lost change does not say to whom",
+		name: "a lost change does not return the record",
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if !res.ok {
@@ -31,7 +31,7 @@ var answerBreakages = []breakage{
 		fails: []string{"Fence/complete/stale_owner", "Exhaustive", "Random"},
 	},
 	{
-		name: "a lost change answers what was read, not what is",
+		name: "a lost change returns what was read, not what is stored",
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if !res.ok && a.takesOver() {
@@ -66,7 +66,7 @@ var answerBreakages = []breakage{
 		fails: []string{"Fence/complete/stale_owner", "Exhaustive", "Random"},
 	},
 	{
-		name: "a release answers the record as it was",
+		name: "a release returns the record as it was",
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if res.ok && a.c.Release != 0 {
@@ -97,14 +97,14 @@ var answerBreakages = []breakage{
 		fails: []string{"Bytes/data/empty"},
 	},
 	{
-		name: "the marker is lost",
+		name: "the reason is lost",
 		change: func(b *broken, a alteration) result {
 			if a.c.Status != driver.Absent && a.c.Data == nil {
 				a.c.Unavailable = ""
 			}
 			return b.soundChange(a)
 		},
-		fails: []string{"Finish/COMPLETED/marker_instead_of_data"},
+		fails: []string{"Finish/COMPLETED/reason_instead_of_data"},
 	},
 	{
 		name: "the reference is lost",
@@ -115,7 +115,7 @@ var answerBreakages = []breakage{
 		fails: []string{"Finish/COMPLETED/reference_instead_of_data", "Adopt/with_a_reference"},
 	},
 	{
-		name: "large data is cut off without a word",
+		name: "large data is cut off silently",
 		change: func(b *broken, a alteration) result {
 			if len(a.c.Data) > 400<<10 {
 				a.c.Data = a.c.Data[:400<<10]
@@ -140,7 +140,7 @@ var answerBreakages = []breakage{
 			a.c.With = nil
 			return b.soundChange(a)
 		},
-		fails: []string{"Nonsense/unknown_with/complete"},
+		fails: []string{"Invalid/unknown_with/complete"},
 	},
 	{
 		name: "a heartbeat drops steps",
@@ -150,7 +150,7 @@ var answerBreakages = []breakage{
 			}
 			return b.soundChange(a)
 		},
-		fails: []string{"Nonsense/extend_with_steps", "Nonsense/take_over_with_steps"},
+		fails: []string{"Invalid/extend_with_steps", "Invalid/take_over_with_steps"},
 	},
 	{
 		name: "nothing to write is a success",
@@ -160,6 +160,6 @@ var answerBreakages = []breakage{
 			}
 			return b.soundChange(a)
 		},
-		fails: []string{"Nonsense/nothing", "Nonsense/expires_alone"},
+		fails: []string{"Invalid/nothing", "Invalid/expires_alone"},
 	},
 }

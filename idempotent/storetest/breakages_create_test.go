@@ -13,71 +13,71 @@ var createBreakages = []breakage{
 	{
 		name: "a claim ignores the lease",
 		create: func(b *broken, c creation) result {
-			if c.met.Status == driver.InProgress && !c.over.IsZero() {
+			if c.met.Status == driver.InProgress && !c.cutoff.IsZero() {
 				c.met.Lease = time.Time{}
 				b.put(c.met)
 			}
 			return b.soundCreate(c)
 		},
-		fails: []string{"CreateOver/INPROGRESS/expires_one_second_past/lease_ahead"},
+		fails: []string{"CreateExpired/INPROGRESS/expires_one_second_past/lease_ahead"},
 	},
 	{
 		name: "a claim waits for the lease of a result",
 		create: func(b *broken, c creation) result {
-			if !c.met.Lease.IsZero() && !c.met.Lapsed(c.over) {
+			if !c.met.Lease.IsZero() && !c.met.Lapsed(c.cutoff) {
 				return result{r: c.met}
 			}
 			return b.soundCreate(c)
 		},
-		fails: []string{"CreateOver/COMPLETED/expires_one_second_past/lease_ahead"},
+		fails: []string{"CreateExpired/COMPLETED/expires_one_second_past/lease_ahead"},
 	},
 	{
-		name: "a record is over a second early",
+		name: "a record expires a second early",
 		create: func(b *broken, c creation) result {
-			if !c.over.IsZero() && c.met.Status != driver.InProgress {
-				c.over = c.over.Add(time.Second)
+			if !c.cutoff.IsZero() && c.met.Status != driver.InProgress {
+				c.cutoff = c.cutoff.Add(time.Second)
 			}
 			return b.soundCreate(c)
 		},
-		fails: []string{"CreateOver/FAILED/expires_the_same_second/lease_absent"},
+		fails: []string{"CreateExpired/FAILED/expires_the_same_second/lease_absent"},
 	},
 	{
-		name: "a lease is over a millisecond early",
+		name: "a lease lapses a millisecond early",
 		create: func(b *broken, c creation) result {
-			if !c.over.IsZero() {
-				c.over = c.over.Add(time.Millisecond)
+			if !c.cutoff.IsZero() {
+				c.cutoff = c.cutoff.Add(time.Millisecond)
 			}
 			return b.soundCreate(c)
 		},
-		fails: []string{"CreateOver/INPROGRESS/expires_one_second_past/lease_the_same_millisecond"},
+		fails: []string{"CreateExpired/INPROGRESS/expires_one_second_past/lease_the_same_millisecond"},
 	},
 	{
-		name: "a record without retention is over",
+		name: "a record without retention expires",
 		create: func(b *broken, c creation) result {
-			if c.met.Expires.IsZero() && c.met.Status != driver.Absent && !c.over.IsZero() {
+			if c.met.Expires.IsZero() && c.met.Status != driver.Absent && !c.cutoff.IsZero() {
 				c.met.Expires = time.Unix(1, 0)
 				b.put(c.met)
 			}
 			return b.soundCreate(c)
 		},
-		fails: []string{"CreateOver/COMPLETED/expires_absent/lease_absent"},
+		fails: []string{"CreateExpired/COMPLETED/expires_absent/lease_absent"},
 	},
 	{
-		name: "a recreated result replaces a record that is over",
+		name: "a recreated result replaces an expired record",
 		create: func(b *broken, c creation) result {
-			if c.over.IsZero() {
-				c.over = time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)
+			if c.cutoff.IsZero() {
+				c.cutoff = time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)
 			}
 			return b.soundCreate(c)
 		},
-		fails: []string{"Recreate/meets_a_record_that_is_over/COMPLETED"},
+		fails: []string{"Recreate/meets_an_expired_record/COMPLETED"},
 	},
 	{
-		name: "the next life inherits refunds",
+		name: "a claim of an expired record inherits refunds",
 		create: func(b *broken, c creation) result {
 			return b.spoil(b.soundCreate(c), func(r *driver.Record) { r.Refunds = c.met.Refunds })
 		},
-		fails: []string{"CreateOver/the_next_life_knows_nothing_of_the_last"},
+		fails: []string{"CreateExpired/removes_everything_of_an_expired_record"},
 	},
 	{
 		name: "a claim checks, then writes",
@@ -94,11 +94,11 @@ var createBreakages = []breakage{
 	{
 		name: "time never goes back",
 		create: func(b *broken, c creation) result {
-			if c.over.After(b.last) {
-				b.last = c.over
+			if c.cutoff.After(b.last) {
+				b.last = c.cutoff
 			}
-			if !c.over.IsZero() {
-				c.over = b.last
+			if !c.cutoff.IsZero() {
+				c.cutoff = b.last
 			}
 			return b.soundCreate(c)
 		},

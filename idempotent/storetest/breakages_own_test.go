@@ -24,7 +24,7 @@ var ownBreakages = []breakage{
 			}
 			return b.soundChange(a)
 		},
-		fails: []string{"Fence/complete/no_owner_in_the_record", "Foreign/nobody's_writes_touch_it/complete", "Exhaustive", "Random"},
+		fails: []string{"Fence/complete/no_owner_in_the_record", "Foreign/is_not_changed_by_an_owner's_writes/complete", "Exhaustive", "Random"},
 	},
 	{
 		name: "a fence without an owner is no fence",
@@ -45,7 +45,7 @@ var ownBreakages = []breakage{
 			}
 			return b.soundChange(a)
 		},
-		fails: []string{"Finish/COMPLETED/is_the_end", "Fence/fail/finished/COMPLETED", "Exhaustive", "Random"},
+		fails: []string{"Finish/COMPLETED/is_final", "Fence/fail/finished/COMPLETED", "Exhaustive", "Random"},
 	},
 	{
 		name: "a heartbeat moves the lease back",
@@ -119,7 +119,7 @@ var ownBreakages = []breakage{
 		name: "a release leaves the owner",
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
-			if a.keeps() {
+			if a.releases() {
 				return b.spoil(res, func(r *driver.Record) { r.Owner = a.f.Owner })
 			}
 			return res
@@ -130,7 +130,7 @@ var ownBreakages = []breakage{
 		name: "a release leaves the lease",
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
-			if a.keeps() {
+			if a.releases() {
 				return b.spoil(res, func(r *driver.Record) { r.Lease = a.met.Lease })
 			}
 			return res
@@ -138,7 +138,7 @@ var ownBreakages = []breakage{
 		fails: []string{"Keep/keep/by_owner_alone", "Exhaustive", "Random"},
 	},
 	{
-		name: "a result keeps the steps",
+		name: "a result leaves the steps",
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if a.c.Status != driver.Absent {

@@ -56,10 +56,10 @@ var takeOverBreakages = []breakage{
 			}
 			return res
 		},
-		fails: []string{"Foreign/take_over_makes_it_ours", "Exhaustive", "Random"},
+		fails: []string{"Foreign/a_takeover_adds_owner,_attempt_and_steps", "Exhaustive", "Random"},
 	},
 	{
-		name: "a takeover keeps the attempt",
+		name: "a takeover leaves the attempt",
 		change: func(b *broken, a alteration) result {
 			res := b.soundChange(a)
 			if a.takesOver() {
@@ -67,7 +67,7 @@ var takeOverBreakages = []breakage{
 			}
 			return res
 		},
-		fails: []string{"TakeOver/keeps_steps_and_fingerprint", "Exhaustive", "Random"},
+		fails: []string{"TakeOver/leaves_steps_and_fingerprint", "Exhaustive", "Random"},
 	},
 	{
 		name: "a takeover forgets steps",
@@ -78,7 +78,7 @@ var takeOverBreakages = []breakage{
 			}
 			return res
 		},
-		fails: []string{"TakeOver/keeps_steps_and_fingerprint"},
+		fails: []string{"TakeOver/leaves_steps_and_fingerprint"},
 	},
 	{
 		name: "a takeover replaces the fingerprint",
@@ -89,7 +89,7 @@ var takeOverBreakages = []breakage{
 			}
 			return res
 		},
-		fails: []string{"TakeOver/keeps_steps_and_fingerprint"},
+		fails: []string{"TakeOver/leaves_steps_and_fingerprint"},
 	},
 	{
 		name: "adopting ignores the attempt",
@@ -99,10 +99,10 @@ var takeOverBreakages = []breakage{
 			}
 			return b.soundChange(a)
 		},
-		fails: []string{"Adopt/only_by_the_attempt_read", "Adopt/not_where_a_third_came_and_went"},
+		fails: []string{"Adopt/only_by_the_attempt_read", "Adopt/not_after_another_takeover_and_release"},
 	},
 	{
-		name: "adopting takes what another owns",
+		name: "adopting takes an owned record",
 		change: func(b *broken, a alteration) result {
 			if a.adopts() && a.met.Status == driver.InProgress {
 				a.met.Owner = ""

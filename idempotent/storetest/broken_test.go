@@ -17,13 +17,13 @@ type broken struct {
 	breakage
 	mu   sync.Mutex
 	last time.Time
-	// checked counts the claims between their check and their write.
+	// checked counts the claims that are between their check and their write.
 	checked atomic.Int64
 }
 
-// untilAnother lets others run until another claim has been checked as well: on
-// a loaded machine nobody else may run for some time. Where there are not as
-// many callers as in a race, it does not wait for any.
+// untilAnother yields until another claim has been checked too: on a loaded
+// machine no other caller may run for some time. With fewer callers than in a
+// race, it does not wait.
 func (b *broken) untilAnother() {
 	const many = 100
 	b.checked.Add(1)
@@ -37,20 +37,20 @@ type breakage struct {
 	name   string
 	create func(b *broken, c creation) result
 	change func(b *broken, c alteration) result
-	// racy leaves the parts of a write apart.
+	// racy makes create run without the lock, so that a write is not atomic.
 	racy bool
-	// depth of the search, where the usual one is not enough to notice.
+	// depth is the depth of the search if the default one does not notice.
 	depth int
-	// fails are tests that must notice; others may.
+	// fails lists the tests that must fail; others may.
 	fails []string
 }
 
 type creation struct {
-	ctx  context.Context
-	met  driver.Record
-	r    driver.Record
-	over time.Time
-	with any
+	ctx    context.Context
+	met    driver.Record
+	r      driver.Record
+	cutoff time.Time
+	with   any
 }
 
 type alteration struct {
@@ -66,8 +66,8 @@ type result struct {
 	err error
 }
 
-func (b *broken) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
-	c := creation{ctx, driver.Record{}, r, over, with}
+func (b *broken) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+	c := creation{ctx, driver.Record{}, r, cutoff, with}
 	if b.create == nil || r.Validate() != nil {
 		return b.soundCreate(c).split()
 	}
@@ -91,7 +91,7 @@ func (b *broken) Change(ctx context.Context, f driver.Fence, c driver.Change) (d
 }
 
 func (b *broken) soundCreate(c creation) result {
-	r, ok, err := b.Store.Create(c.ctx, c.r, c.over, c.with)
+	r, ok, err := b.Store.Create(c.ctx, c.r, c.cutoff, c.with)
 	return result{r, ok, err}
 }
 
@@ -100,7 +100,7 @@ func (b *broken) soundChange(a alteration) result {
 	return result{r, ok, err}
 }
 
-// peek reads without the caller's context, which may have ended.
+// peek reads without the caller's context, which may be done.
 func (b *broken) peek(id string) driver.Record {
 	r, err := b.Get(context.Background(), id)
 	if err != nil {
@@ -109,7 +109,7 @@ func (b *broken) peek(id string) driver.Record {
 	return r
 }
 
-// put leaves r behind, whatever is right.
+// put stores r without a condition.
 func (b *broken) put(r driver.Record) result {
 	if err := b.Put(r); err != nil {
 		return result{err: err}
@@ -117,7 +117,7 @@ func (b *broken) put(r driver.Record) result {
 	return result{r: r, ok: true}
 }
 
-// spoil lets a write that has succeeded leave something else.
+// spoil replaces the record that a successful write stored.
 func (b *broken) spoil(res result, how func(r *driver.Record)) result {
 	if res.err != nil || !res.ok || res.r.Status == driver.Absent {
 		return res
@@ -134,7 +134,7 @@ func (a alteration) own() bool {
 
 func (a alteration) takesOver() bool { return a.c.Owner != "" && a.c.Status == driver.Absent }
 func (a alteration) adopts() bool    { return a.c.Owner != "" && a.c.Status != driver.Absent }
-func (a alteration) keeps() bool     { return a.c.Release >= driver.ReleaseKeep }
+func (a alteration) releases() bool  { return a.c.Release >= driver.ReleaseKeep }
 
 func (a alteration) extends() bool {
 	return a.c.Owner == "" && !a.c.Lease.IsZero() && a.c.Validate(a.f) == nil && a.c.With == nil

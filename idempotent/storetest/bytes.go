@@ -107,10 +107,10 @@ func testBytes(t *testing.T, h Harness) {
 			})
 		}
 	})
-	t.Run("what is passed in stays the caller's", func(t *testing.T) { testAliases(t, h) })
+	t.Run("the store keeps no reference to arguments", func(t *testing.T) { testAliases(t, h) })
 }
 
-// testAliases modifies what it has passed in and the map that it got out.
+// testAliases modifies arguments after a call, and a map that Get returned.
 func testAliases(t *testing.T, h Harness) {
 	s := on(t, h)
 	r := s.claimed("alice")
@@ -132,9 +132,9 @@ func testAliases(t *testing.T, h Harness) {
 	s.id += " created"
 	after.ID = s.id
 	data := []byte("right")
-	given := after
-	given.Data = data
-	s.creates(given, now)
+	arg := after
+	arg.Data = data
+	s.creates(arg, now)
 	copy(data, "WRONG")
 	s.stored(after)
 }
@@ -147,7 +147,7 @@ func allBytes() []byte {
 	return b
 }
 
-// noise is n bytes that do not compress, the same in every run.
+// noise returns n bytes that do not compress, the same in every run.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	x := uint64(88172645463325252)

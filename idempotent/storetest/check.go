@@ -19,8 +19,8 @@ type subject struct {
 	id string
 }
 
-// on names the record after the test, so that tests share a store and not a
-// record.
+// on returns a subject whose record is named after the test, so that tests
+// share a store but no record.
 func on(t *testing.T, h Harness) subject {
 	return subject{T: t, Harness: h, id: t.Name()}
 }
@@ -55,21 +55,21 @@ func (s subject) plant(r driver.Record) driver.Record {
 }
 
 // creates expects that r is written, with an empty set of steps or none.
-func (s subject) creates(r driver.Record, over time.Time) {
+func (s subject) creates(r driver.Record, cutoff time.Time) {
 	s.Helper()
-	got, ok, err := s.Store.Create(s.Context(), r, over, nil)
+	got, ok, err := s.Store.Create(s.Context(), r, cutoff, nil)
 	if err != nil || !ok {
 		s.Fatalf("Create: ok %v, error %v; want the record written; met %s", ok, err, show(got))
 	}
-	s.same("answer of Create", r, got)
+	s.same("result of Create", r, got)
 	s.stored(r)
 }
 
-// meets expects that r is not written and that the answer is what is stored.
-func (s subject) meets(r driver.Record, over time.Time) {
+// meets expects that r is not written and that Create returns the stored record.
+func (s subject) meets(r driver.Record, cutoff time.Time) {
 	s.Helper()
 	before := s.get()
-	got, ok, err := s.Store.Create(s.Context(), r, over, nil)
+	got, ok, err := s.Store.Create(s.Context(), r, cutoff, nil)
 	if err != nil || ok {
 		s.Fatalf("Create: ok %v, error %v; want a lost race against %s", ok, err, show(before))
 	}
@@ -77,7 +77,7 @@ func (s subject) meets(r driver.Record, over time.Time) {
 	s.stored(before)
 }
 
-// wins expects that c is applied and leaves want.
+// wins expects that c is applied and that the stored record becomes want.
 func (s subject) wins(f driver.Fence, c driver.Change, want driver.Record) {
 	s.Helper()
 	f.ID = s.id
@@ -86,12 +86,12 @@ func (s subject) wins(f driver.Fence, c driver.Change, want driver.Record) {
 		s.Fatalf("%s: ok %v, error %v; want it applied; met %s", showChange(f, c), ok, err, show(got))
 	}
 	if d := diffAnswer(c, want, got); d != "" {
-		s.Fatalf("answer to %s: %s", showChange(f, c), d)
+		s.Fatalf("result of %s: %s", showChange(f, c), d)
 	}
 	s.stored(want)
 }
 
-// loses expects that c is not applied and that the answer is what is stored.
+// loses expects that c is not applied and that Change returns the stored record.
 func (s subject) loses(f driver.Fence, c driver.Change) {
 	s.Helper()
 	f.ID = s.id
@@ -110,12 +110,12 @@ func (s subject) refuses(f driver.Fence, c driver.Change) {
 	f.ID = s.id
 	before := s.get()
 	if got, ok, err := s.Store.Change(s.Context(), f, c); err == nil || ok {
-		s.Errorf("%s: ok %v, error %v, answer %s; want an error", showChange(f, c), ok, err, show(got))
+		s.Errorf("%s: ok %v, error %v, returned %s; want an error", showChange(f, c), ok, err, show(got))
 	}
 	s.stored(before)
 }
 
-// diffAnswer compares what an answer must hold: the whole record after a
+// diffAnswer compares what Change must return: the whole record after a
 // takeover, otherwise the fields that the change has set.
 func diffAnswer(c driver.Change, want, got driver.Record) string {
 	if c.Owner != "" && c.Status == driver.Absent {
@@ -146,7 +146,7 @@ func diffAnswer(c driver.Change, want, got driver.Record) string {
 	return diff(part, got)
 }
 
-// diff is empty for equal records.
+// diff describes how two records differ. It is empty for equal records.
 func diff(want, got driver.Record) string {
 	if equal(want, got) {
 		return ""
@@ -154,8 +154,8 @@ func diff(want, got driver.Record) string {
 	return fmt.Sprintf("got\n\t%s\nwant\n\t%s", show(got), show(want))
 }
 
-// equal takes no steps and an empty set of them for the same: a store need
-// not tell them apart in an answer.
+// equal reports whether two records are the same. It treats absent steps and an
+// empty set of them as equal: a store need not distinguish them in a result.
 func equal(want, got driver.Record) bool {
 	if want.Status == driver.Absent && got.Status == driver.Absent {
 		return true

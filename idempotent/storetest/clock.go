@@ -7,11 +7,11 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// testClock moves the callers' time back. No store keeps a time of its own,
-// so that nothing depends on what an earlier call has said.
+// testClock moves the callers' time back. A store has no clock of its own, so
+// the time of one call must not affect a later one.
 func testClock(t *testing.T, h Harness) {
 	const back = -48 * time.Hour
-	t.Run("over at one time and not at an earlier one", func(t *testing.T) {
+	t.Run("expired at one time and not at an earlier one", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("alice")
 		r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour)

@@ -9,10 +9,10 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// testContext calls with a context that has ended. The answer is an error: a
-// lost race would be a statement about the record, and nothing was heard.
+// testContext calls with a context that is done. The result must be an error: a
+// failed condition would claim knowledge of a record that nobody read.
 func testContext(t *testing.T, h Harness) {
-	ended, cancel := context.WithCancel(t.Context())
+	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	past, cancelPast := context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer cancelPast()
@@ -20,7 +20,7 @@ func testContext(t *testing.T, h Harness) {
 		ctx  context.Context
 		want error
 	}{
-		"cancelled": {ended, context.Canceled},
+		"cancelled": {done, context.Canceled},
 		"deadline":  {past, context.DeadlineExceeded},
 	} {
 		expect := func(t *testing.T, ok bool, err error) {

@@ -12,10 +12,10 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// testExhaustive plays every schedule of h.Depth moves, from no record and
-// from the abandoned record of another library. Schedules that lead to the
-// same world go on together: each world is planted, each of its moves is
-// played on the store once, and the schedules are counted.
+// testExhaustive plays every schedule of h.Depth moves, starting with no record
+// and with an abandoned record of another library. Schedules that lead to the
+// same world are merged: each world is planted, each of its moves is played on
+// the store once, and the schedules are counted.
 func testExhaustive(t *testing.T, h Harness) {
 	if h.Depth == 0 {
 		return
@@ -45,8 +45,8 @@ type search struct {
 	played int
 }
 
-// explore counts the schedules from w. On an error the trail is left as it
-// was when it happened.
+// explore counts the schedules from w. After an error, x.trail lists the moves
+// that led to it.
 func (x *search) explore(w world, depth int) (uint64, error) {
 	if depth == 0 {
 		return 1, nil
@@ -73,7 +73,7 @@ func (x *search) explore(w world, depth int) (uint64, error) {
 		}
 		sum, carry := bits.Add64(total, n, 0)
 		if carry != 0 {
-			return 0, fmt.Errorf("storetest: more schedules than can be counted at depth %d", depth)
+			return 0, fmt.Errorf("storetest: the number of schedules of depth %d overflows", depth)
 		}
 		total = sum
 		x.trail = x.trail[:len(x.trail)-1]
@@ -82,7 +82,7 @@ func (x *search) explore(w world, depth int) (uint64, error) {
 	return total, nil
 }
 
-// key tells worlds apart.
+// key returns a different value for each world and depth.
 func (w *world) key(depth int) []byte {
 	b := strconv.AppendInt(make([]byte, 0, 1024), int64(depth), 10)
 	b = appendTime(b, w.now)
@@ -90,13 +90,13 @@ func (w *world) key(depth int) []byte {
 	for _, c := range w.callers {
 		b = append(b, byte('0'+c.phase))
 		b = strconv.AppendInt(append(b, ' '), int64(c.claims), 10)
-		b = strconv.AppendBool(b, c.asked)
+		b = strconv.AppendBool(b, c.knows)
 		b = appendTime(b, c.until)
 		b = appendRecord(b, c.met)
 	}
 	for _, r := range w.late {
 		b = append(b, byte('0'+r.who), byte('a'+r.op))
-		b = appendTime(b, r.over)
+		b = appendTime(b, r.cutoff)
 		b = appendRecord(b, r.record)
 		b = append(b, r.fence.Owner...)
 		b = strconv.AppendInt(append(b, ' '), r.fence.Attempt, 10)

@@ -26,13 +26,13 @@ func testExtend(t *testing.T, h Harness) {
 		r.Lease, r.Expires = extend().Lease, extend().Expires
 		s.wins(driver.Fence{Owner: "alice", Attempt: 1, Lease: now}, extend(), r)
 	})
-	t.Run("leaves the retention where none is given", func(t *testing.T) {
+	t.Run("without a retention leaves the stored one", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		r.Lease = extend().Lease
 		s.wins(fenceOf(r), driver.Change{Lease: r.Lease}, r)
 	})
-	t.Run("keeps steps", func(t *testing.T) {
+	t.Run("leaves the steps", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		r = withStep(r, "charge", "1")
@@ -54,7 +54,7 @@ func testExtend(t *testing.T, h Harness) {
 			s.loses(fenceOf(r), driver.Change{Lease: c.until, Expires: now.Add(2 * retention)})
 		})
 	}
-	t.Run("never where no lease is", func(t *testing.T) {
+	t.Run("never without a stored lease", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("alice")
 		r.Lease = time.Time{}
@@ -62,10 +62,10 @@ func testExtend(t *testing.T, h Harness) {
 		s.loses(fenceOf(r), extend())
 	})
 	t.Run("never after a release", func(t *testing.T) {
-		// A heartbeat on its way when its owner let go must not revive it.
+		// A heartbeat that was sent before the release must not revive the lease.
 		s := on(t, h)
 		r := s.claimed("alice")
-		s.wins(fenceOf(r), release(driver.ReleaseKeep), kept(r, driver.ReleaseKeep))
+		s.wins(fenceOf(r), release(driver.ReleaseKeep), afterRelease(r, driver.ReleaseKeep))
 		s.loses(fenceOf(r), extend())
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// ownWrites are the writes that only the owner may make.
+// ownWrites returns the writes that only the owner may make.
 func ownWrites() []struct {
 	name   string
 	change driver.Change
@@ -28,7 +28,7 @@ func ownWrites() []struct {
 	}
 }
 
-// testFence tries every write against every record that it must not touch.
+// testFence makes every write to every record that it must not change.
 func testFence(t *testing.T, h Harness) {
 	for _, w := range ownWrites() {
 		t.Run(w.name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func testFence(t *testing.T, h Harness) {
 				f.Owner = "alice"
 				s.loses(f, w.change)
 			})
-			t.Run("owner of a life before", func(t *testing.T) {
+			t.Run("owner of a deleted record", func(t *testing.T) {
 				s := on(t, h)
 				r := s.claimed("alice")
 				s.wins(fenceOf(r), release(driver.ReleaseDelete), driver.Record{})
@@ -59,7 +59,7 @@ func testFence(t *testing.T, h Harness) {
 			t.Run("no owner in the record", func(t *testing.T) {
 				s := on(t, h)
 				r := s.claimed("alice")
-				s.wins(fenceOf(r), release(driver.ReleaseKeep), kept(r, driver.ReleaseKeep))
+				s.wins(fenceOf(r), release(driver.ReleaseKeep), afterRelease(r, driver.ReleaseKeep))
 				s.loses(fenceOf(r), w.change)
 			})
 			t.Run("no owner in the fence", func(t *testing.T) {
@@ -87,7 +87,7 @@ func testFence(t *testing.T, h Harness) {
 					s.loses(fenceOf(r), w.change)
 				})
 				t.Run("finished with a lease/"+string(status), func(t *testing.T) {
-					// Another library leaves the lease where it was.
+					// Another library does not remove the lease.
 					s := on(t, h)
 					r := s.claim("alice")
 					r.Status, r.Data = status, []byte("the result")

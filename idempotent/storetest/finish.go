@@ -21,7 +21,7 @@ func testFinishAs(t *testing.T, h Harness, status driver.Status) {
 		s.wins(fenceOf(r), step("charge", "1"), r)
 		s.wins(fenceOf(r), c, finished(r, c))
 	})
-	t.Run("keeps attempt, refunds and fingerprint", func(t *testing.T) {
+	t.Run("leaves attempt, refunds and fingerprint", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("alice")
 		r.Attempt, r.Refunds = 6, 2
@@ -36,7 +36,7 @@ func testFinishAs(t *testing.T, h Harness, status driver.Status) {
 		s.plant(r)
 		s.wins(driver.Fence{Owner: "alice", Attempt: 9, Lease: now}, c, finished(r, c))
 	})
-	t.Run("leaves the retention where none is given", func(t *testing.T) {
+	t.Run("without a retention leaves the stored one", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		c := driver.Change{Status: status, Data: []byte("1")}
@@ -58,7 +58,7 @@ func testFinishAs(t *testing.T, h Harness, status driver.Status) {
 		s.wins(fenceOf(r), c, finished(r, c))
 		s.meets(s.claim("bob"), now)
 	})
-	t.Run("marker instead of data", func(t *testing.T) {
+	t.Run("reason instead of data", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		c := c
@@ -73,7 +73,7 @@ func testFinishAs(t *testing.T, h Harness, status driver.Status) {
 		c.Data = nil
 		s.wins(fenceOf(r), c, finished(r, c))
 	})
-	t.Run("is the end", func(t *testing.T) {
+	t.Run("is final", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		s.wins(fenceOf(r), c, finished(r, c))
@@ -83,7 +83,7 @@ func testFinishAs(t *testing.T, h Harness, status driver.Status) {
 		s.loses(fenceOf(r), step("charge", "1"))
 		s.loses(fenceOf(r), extend())
 	})
-	t.Run("until it is over", func(t *testing.T) {
+	t.Run("until it expires", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
 		s.wins(fenceOf(r), c, finished(r, c))

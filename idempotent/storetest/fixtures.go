@@ -14,7 +14,7 @@ const (
 	retention = 24 * time.Hour
 )
 
-// claim is the record of a first owner.
+// claim returns the record of a first owner.
 func (s subject) claim(owner string) driver.Record {
 	return driver.Record{
 		ID:          s.id,
@@ -35,8 +35,8 @@ func (s subject) claimed(owner string) driver.Record {
 	return r
 }
 
-// takeOver is the change that takes r over at the end of its lease, and the
-// record that it must leave.
+// takeOver returns the fence and the change that take r over at the end of its
+// lease, and the record that they must leave.
 func takeOver(r driver.Record, owner string) (driver.Fence, driver.Change, driver.Record) {
 	c := driver.Change{
 		Owner:       owner,
@@ -53,7 +53,7 @@ func takeOver(r driver.Record, owner string) (driver.Fence, driver.Change, drive
 	return fenceOf(r), c, after
 }
 
-// fenceOf compares everything that was read.
+// fenceOf returns a fence that compares everything that was read.
 func fenceOf(r driver.Record) driver.Fence {
 	return driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease}
 }
@@ -70,12 +70,12 @@ func finish(status driver.Status, data string) driver.Change {
 	return driver.Change{Status: status, Data: []byte(data), Expires: now.Add(retention)}
 }
 
-// elsewhere is finish with a result that is kept elsewhere.
+// elsewhere is finish with a result in a payload store.
 func elsewhere(status driver.Status, reference string) driver.Change {
 	return driver.Change{Status: status, Payload: reference, Expires: now.Add(retention)}
 }
 
-// finished is what a finishing change leaves of r.
+// finished returns r after the change c, which finishes it.
 func finished(r driver.Record, c driver.Change) driver.Record {
 	r.Status, r.Data, r.Payload, r.Unavailable, r.Expires = c.Status, c.Data, c.Payload, c.Unavailable, c.Expires
 	r.Lease, r.Steps = time.Time{}, nil
@@ -85,8 +85,8 @@ func finished(r driver.Record, c driver.Change) driver.Record {
 	return r
 }
 
-// kept is what a release that keeps the record leaves of r.
-func kept(r driver.Record, how driver.Release) driver.Record {
+// afterRelease returns r after a release that does not delete it.
+func afterRelease(r driver.Record, how driver.Release) driver.Record {
 	r.Owner, r.Lease = "", driver.LeaseEnded
 	if how == driver.ReleaseRefund {
 		r.Refunds++
@@ -95,3 +95,17 @@ func kept(r driver.Record, how driver.Release) driver.Record {
 }
 
 func release(how driver.Release) driver.Change { return driver.Change{Release: how} }
+
+// unknown is a With that no store understands.
+type unknown struct{}
+
+func withStep(r driver.Record, name, data string) driver.Record {
+	steps := map[string][]byte{name: []byte(data)}
+	for n, d := range r.Steps {
+		if n != name {
+			steps[n] = d
+		}
+	}
+	r.Steps = steps
+	return r
+}

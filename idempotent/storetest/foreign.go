@@ -7,8 +7,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// foreign is what Powertools for AWS Lambda writes: it knows neither owner
-// nor attempt nor steps.
+// foreign returns a record as Powertools for AWS Lambda writes it: without
+// owner, attempt and steps.
 func (s subject) foreign() driver.Record {
 	return driver.Record{
 		ID:      s.id,
@@ -56,7 +56,7 @@ func testForeign(t *testing.T, h Harness) {
 		s.meets(s.claim("bob"), now)
 		s.creates(s.claim("bob"), r.Expires.Add(time.Second))
 	})
-	t.Run("take over makes it ours", func(t *testing.T) {
+	t.Run("a takeover adds owner, attempt and steps", func(t *testing.T) {
 		s := on(t, h)
 		f, c, after := takeOver(s.plant(s.foreign()), "bob")
 		if after.Attempt != 2 {
@@ -68,13 +68,13 @@ func testForeign(t *testing.T, h Harness) {
 		done := finish(driver.Completed, "42")
 		s.wins(fenceOf(after), done, finished(after, done))
 	})
-	t.Run("take over and let go", func(t *testing.T) {
+	t.Run("take over and delete", func(t *testing.T) {
 		s := on(t, h)
 		f, c, after := takeOver(s.plant(s.foreign()), "bob")
 		s.wins(f, c, after)
 		s.wins(fenceOf(after), release(driver.ReleaseDelete), driver.Record{})
 	})
-	t.Run("nobody's writes touch it", func(t *testing.T) {
+	t.Run("is not changed by an owner's writes", func(t *testing.T) {
 		for _, w := range ownWrites() {
 			t.Run(w.name, func(t *testing.T) {
 				s := on(t, h)

@@ -11,8 +11,8 @@ func testGet(t *testing.T, h Harness) {
 	t.Run("absent", func(t *testing.T) {
 		on(t, h).stored(driver.Record{})
 	})
-	t.Run("over", func(t *testing.T) {
-		// Whether a record is over is the caller's business.
+	t.Run("expired", func(t *testing.T) {
+		// Whether a record is expired is the caller's business.
 		s := on(t, h)
 		r := s.claim("alice")
 		r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour)
@@ -39,7 +39,7 @@ func testGet(t *testing.T, h Harness) {
 	})
 	t.Run("empty id", func(t *testing.T) {
 		if r, err := h.Store.Get(t.Context(), ""); err == nil {
-			t.Errorf("Get of the empty id answers %s; want an error", show(r))
+			t.Errorf("Get of the empty id returned %s; want an error", show(r))
 		}
 	})
 }

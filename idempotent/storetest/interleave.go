@@ -13,13 +13,13 @@ import (
 type player struct {
 	ctx   context.Context
 	store driver.Store
-	// every asks for a Get after every request; else only the end is read.
+	// every requests a Get after every write, not only after the last one.
 	every bool
-	// tally counts per operation how often it held and how often not.
+	// tally counts per operation how often its condition held and failed.
 	tally [ops][2]int
 }
 
-// play makes one move. The world it is given stays as it is.
+// play makes one move and returns the next world. It does not change w.
 func (p *player) play(w world, m move) (world, error) {
 	switch m.kind {
 	case pass:
@@ -52,7 +52,7 @@ func (p *player) play(w world, m move) (world, error) {
 	return w, errors.Join(err, w.oneOwner())
 }
 
-// apply sends one request and compares answer and record with the model.
+// apply sends one request and compares the result and the record with the model.
 func (p *player) apply(w *world, r write) (driver.Record, bool, error) {
 	before := w.item
 	after, holds := model(before, r)
@@ -60,7 +60,7 @@ func (p *player) apply(w *world, r write) (driver.Record, bool, error) {
 	var ok bool
 	var err error
 	if r.op == opCreate || r.op == opRecreate {
-		got, ok, err = p.store.Create(p.ctx, r.record, r.over, nil)
+		got, ok, err = p.store.Create(p.ctx, r.record, r.cutoff, nil)
 	} else {
 		got, ok, err = p.store.Change(p.ctx, r.fence, r.change)
 	}
@@ -68,14 +68,14 @@ func (p *player) apply(w *world, r write) (driver.Record, bool, error) {
 		return after, holds, fmt.Errorf("%v: %w", r.op, err)
 	}
 	if ok != holds {
-		return after, holds, fmt.Errorf("%v: ok %v against %s, answer %s", r.op, ok, show(before), show(got))
+		return after, holds, fmt.Errorf("%v: ok %v against %s, returned %s", r.op, ok, show(before), show(got))
 	}
 	d := diffAnswer(r.change, after, got)
 	if !ok || r.op == opCreate || r.op == opRecreate {
 		d = diff(after, got)
 	}
 	if d != "" {
-		return after, holds, fmt.Errorf("%v: ok %v, answer: %s", r.op, ok, d)
+		return after, holds, fmt.Errorf("%v: ok %v, result: %s", r.op, ok, d)
 	}
 	w.item = after
 	if ok {

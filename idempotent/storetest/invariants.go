@@ -7,8 +7,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// oneOwner is the first invariant: no two callers hold a lease that the store
-// has confirmed to them and that is not over.
+// oneOwner checks the first invariant: the store has not confirmed a lease to
+// two callers at the same time.
 func (w *world) oneOwner() error {
 	for _, c := range w.callers {
 		if c.phase != owning || c.until.Before(w.now) {
@@ -19,16 +19,15 @@ func (w *world) oneOwner() error {
 		stamp(w.now), stamp(w.callers[0].until), stamp(w.callers[1].until))
 }
 
-// lawful checks what one write has done to a record. It looks at the records
-// alone and not at conditions, so that a mistake that the model and a store
-// have in common is seen.
+// lawful checks what one write did to a record. It compares records and ignores
+// conditions, so that it notices a mistake that the model and a store share.
 func lawful(before, after driver.Record, w write) error {
-	over := before.Status == driver.Absent || w.op == opCreate && before.Expired(w.over)
+	gone := before.Status == driver.Absent || w.op == opCreate && before.Expired(w.cutoff)
 	switch {
 	case equal(before, after):
 		return nil
-	case over:
-		// A new life.
+	case gone:
+		// Any new record is allowed.
 	case before.Status != driver.InProgress:
 		return errors.New("a finished record has changed")
 	case w.op == opCreate || w.op == opRecreate:
@@ -40,8 +39,8 @@ func lawful(before, after driver.Record, w write) error {
 	case w.op == opDelete:
 	case w.op == opTakeOver && after.Attempt <= max(before.Attempt, 1):
 		return fmt.Errorf("a takeover went from attempt %d to %d", before.Attempt, after.Attempt)
-	case w.op == opTakeOver && !before.Lapsed(w.over):
-		return fmt.Errorf("a lease until %s was taken over at %s", stamp(before.Lease), stamp(w.over))
+	case w.op == opTakeOver && !before.Lapsed(w.cutoff):
+		return fmt.Errorf("a lease until %s was taken over at %s", stamp(before.Lease), stamp(w.cutoff))
 	case w.op != opTakeOver && after.Attempt != before.Attempt:
 		return errors.New("the attempt has changed without a takeover")
 	case w.op == opExtend && !before.Lease.Before(after.Lease):

@@ -7,17 +7,17 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// The model is a second reading of the table of expressions: one function
-// per row, each with its condition and its effect on a plain item. It shares
-// no code with any store, so that the two can disagree. Steps are nil where
-// the item has no such attribute.
+// The model states the conditional writes of the contract a second time: one
+// case for each, with its condition and its effect on a plain record. It shares
+// no code with any store, so that the two can disagree. Steps are nil if the
+// record has none, not even an empty set.
 
 // write is one request to a store.
 type write struct {
 	who    int
 	op     op
 	record driver.Record // Create
-	over   time.Time     // Create
+	cutoff time.Time     // Create
 	fence  driver.Fence
 	change driver.Change
 }
@@ -44,7 +44,7 @@ func (o op) String() string {
 		"adopt", "recreate", "delete", "keep", "refund"}[o]
 }
 
-// model says what w does to item: the item after it, and whether it holds.
+// model returns item after w, and reports whether the condition of w held.
 func model(item driver.Record, w write) (driver.Record, bool) {
 	f, c := w.fence, w.change
 	absent := item.Status == driver.Absent
@@ -52,12 +52,12 @@ func model(item driver.Record, w write) (driver.Record, bool) {
 	own := running && item.Owner != "" && item.Owner == f.Owner
 	switch w.op {
 	case opCreate:
-		// attribute_not_exists(id) OR (exp < over_s AND
-		// (status <> INPROGRESS OR attribute_not_exists(lease) OR lease < over_ms))
-		retentionOver := !item.Expires.IsZero() && item.Expires.Unix() < w.over.Unix()
+		// attribute_not_exists(id) OR (exp < cutoff_s AND
+		// (status <> INPROGRESS OR attribute_not_exists(lease) OR lease < cutoff_ms))
+		expired := !item.Expires.IsZero() && item.Expires.Unix() < w.cutoff.Unix()
 		noLease := item.Lease.IsZero()
-		leaseOver := !noLease && item.Lease.UnixMilli() < w.over.UnixMilli()
-		if absent || retentionOver && (!running || noLease || leaseOver) {
+		lapsed := !noLease && item.Lease.UnixMilli() < w.cutoff.UnixMilli()
+		if absent || expired && (!running || noLease || lapsed) {
 			created := w.record
 			created.Steps = map[string][]byte{}
 			return created, true
@@ -94,12 +94,12 @@ func model(item driver.Record, w write) (driver.Record, bool) {
 		}
 	case opComplete, opFail:
 		if own {
-			return ended(item, c), true
+			return finishModel(item, c), true
 		}
 	case opAdopt:
 		if running && item.Owner == "" && item.Lease.Equal(driver.LeaseEnded) && item.Attempt == f.Attempt {
 			item.Owner = c.Owner
-			return ended(item, c), true
+			return finishModel(item, c), true
 		}
 	case opDelete:
 		if own && len(item.Steps) == 0 {
@@ -117,7 +117,7 @@ func model(item driver.Record, w write) (driver.Record, bool) {
 	return item, false
 }
 
-func ended(item driver.Record, c driver.Change) driver.Record {
+func finishModel(item driver.Record, c driver.Change) driver.Record {
 	item.Status, item.Data, item.Payload, item.Unavailable, item.Expires = c.Status, c.Data, c.Payload, c.Unavailable, c.Expires
 	item.Steps, item.Lease = nil, time.Time{}
 	return item

@@ -8,16 +8,16 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// testOversize finishes with a result that DynamoDB cannot hold. The work is
-// done: a store keeps the data or says that it could not, and the record is
-// finished in either case.
+// testOversize finishes with a result that is too large for DynamoDB. The work
+// is done, so the record is finished in any case: with the data, or with the
+// reason why it is unavailable.
 func testOversize(t *testing.T, h Harness) {
 	data := noise(500 << 10)
 	check := func(s subject, got, want driver.Record) {
 		s.Helper()
 		stored := s.get()
 		if !bytes.Equal(got.Data, stored.Data) || got.Unavailable != stored.Unavailable || got.Status != stored.Status {
-			s.Errorf("answer and record differ:\n\t%s\n\t%s", show(got), show(stored))
+			s.Errorf("result and record differ:\n\t%s\n\t%s", show(got), show(stored))
 		}
 		if stored.Unavailable != "" {
 			want.Data, want.Unavailable = nil, stored.Unavailable
@@ -48,7 +48,7 @@ func testOversize(t *testing.T, h Harness) {
 	}
 	t.Run("adopt", func(t *testing.T) {
 		s := on(t, h)
-		r := s.plant(kept(s.claim("bob"), driver.ReleaseKeep))
+		r := s.plant(afterRelease(s.claim("bob"), driver.ReleaseKeep))
 		c := finish(driver.Completed, string(data))
 		c.Owner = "alice"
 		got, ok, err := h.Store.Change(t.Context(), fenceOf(r), c)

@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// answer is what one of many concurrent callers got.
+// answer is the result of one of many concurrent calls.
 type answer struct {
 	record driver.Record
 	ok     bool
@@ -49,13 +49,13 @@ func (s subject) winner(answers []answer) {
 	}
 }
 
-// one expects a winner too, and that all others met what it has written.
+// one expects exactly one winner, and that all others met what it wrote.
 func (s subject) one(answers []answer) driver.Record {
 	s.Helper()
 	s.winner(answers)
 	stored := s.get()
 	for i, a := range answers {
-		s.same(fmt.Sprintf("answer to caller %d (ok %v)", i, a.ok), stored, a.record)
+		s.same(fmt.Sprintf("result of caller %d (ok %v)", i, a.ok), stored, a.record)
 	}
 	return stored
 }
@@ -70,7 +70,7 @@ func testRace(t *testing.T, h Harness) {
 			return answer{r, ok, err}
 		}))
 	})
-	t.Run("create over", func(t *testing.T) {
+	t.Run("create over an expired record", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("alice")
 		r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour)
@@ -109,11 +109,11 @@ func testRace(t *testing.T, h Harness) {
 		s.stored(r)
 	})
 	t.Run("extend", func(t *testing.T) {
-		// Heartbeats that overtake each other leave the latest lease.
-		const beats = 40
+		// Of heartbeats that overtake each other, the latest lease remains.
+		const heartbeats = 40
 		s := on(t, h)
 		r := s.claimed("alice")
-		for i, a := range together(beats, func(i int) answer {
+		for i, a := range together(heartbeats, func(i int) answer {
 			c := driver.Change{Lease: r.Lease.Add(time.Duration(i+1) * time.Second)}
 			r, ok, err := h.Store.Change(t.Context(), fenceOf(r), c)
 			return answer{r, ok, err}
@@ -122,7 +122,7 @@ func testRace(t *testing.T, h Harness) {
 				t.Fatalf("heartbeat %d: %v", i, a.err)
 			}
 		}
-		r.Lease = r.Lease.Add(beats * time.Second)
+		r.Lease = r.Lease.Add(heartbeats * time.Second)
 		s.stored(r)
 	})
 	t.Run("refund", func(t *testing.T) {
@@ -132,12 +132,12 @@ func testRace(t *testing.T, h Harness) {
 			r, ok, err := h.Store.Change(t.Context(), fenceOf(r), release(driver.ReleaseRefund))
 			return answer{r, ok, err}
 		}))
-		s.stored(kept(r, driver.ReleaseRefund))
+		s.stored(afterRelease(r, driver.ReleaseRefund))
 	})
 }
 
-// testRaceFinish lets an owner finish, late, while others take over: either
-// one of them got the record or all of them meet the result.
+// testRaceFinish lets an owner finish late while others take over: either one
+// of them becomes the owner, or all of them meet the result.
 func testRaceFinish(t *testing.T, h Harness) {
 	for round := range 20 {
 		s := on(t, h)

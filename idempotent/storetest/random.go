@@ -11,7 +11,7 @@ import (
 
 const randomMoves = 12
 
-// testRandom plays seeded schedules from start to end on the store itself.
+// testRandom plays seeded random schedules on the store.
 func testRandom(t *testing.T, h Harness) {
 	const workers = 8
 	worlds := make([]world, h.Schedules)
@@ -49,7 +49,7 @@ func testRandom(t *testing.T, h Harness) {
 	t.Logf("%d schedules of %d moves, seed %d", h.Schedules, randomMoves, h.Seed)
 }
 
-// randomSchedule lets all late requests arrive in the end.
+// randomSchedule plays random moves and then delivers all late requests.
 func randomSchedule(p *player, w world, rnd *rand.Rand) ([]move, error) {
 	var trail []move
 	for len(trail) < randomMoves || len(w.late) > 0 {
@@ -67,7 +67,8 @@ func randomSchedule(p *player, w world, rnd *rand.Rand) ([]move, error) {
 	return trail, p.compare(&w)
 }
 
-// pick prefers answered requests: too much noise, and no schedule gets far.
+// pick returns a random move. It prefers answered requests, because a schedule
+// with too many lost ones makes no progress.
 func pick(rnd *rand.Rand, moves []move) move {
 	for range 3 {
 		m := moves[rnd.IntN(len(moves))]
@@ -78,7 +79,7 @@ func pick(rnd *rand.Rand, moves []move) move {
 	return moves[rnd.IntN(len(moves))]
 }
 
-// abandoned is a lapsed record of another library.
+// abandoned returns a lapsed record of another library.
 func (s subject) abandoned() driver.Record {
 	r := s.foreign()
 	r.Lease = now.Add(-lease)
@@ -93,8 +94,8 @@ func story(trail []move) string {
 	return text
 }
 
-// report logs how often each operation held and failed. An operation that
-// never did one of the two was not tested, which is a failure of the suite.
+// report logs how often the condition of each operation held and failed. If
+// complete, it fails the test for an operation that never did both.
 func report(t *testing.T, tally [ops][2]int, complete bool) {
 	t.Helper()
 	for o := range ops {

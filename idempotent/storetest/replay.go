@@ -7,9 +7,9 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// testReplay sends every write a second time, as a client does whose answer
-// was lost. The second copy succeeds again or meets what the first has left;
-// either way it changes nothing.
+// testReplay sends every write twice, as a client does after a lost answer. The
+// second copy succeeds again or meets what the first one left. In either case
+// it changes nothing.
 func testReplay(t *testing.T, h Harness) {
 	adopt := finish(driver.Completed, "1")
 	adopt.Owner = "alice"
@@ -27,7 +27,7 @@ func testReplay(t *testing.T, h Harness) {
 			return c
 		}},
 		{"adopt", func(s subject) driver.Record {
-			return kept(s.claim("bob"), driver.ReleaseKeep)
+			return afterRelease(s.claim("bob"), driver.ReleaseKeep)
 		}, func(driver.Record) driver.Change { return adopt }},
 	}
 	for _, w := range ownWrites() {
@@ -53,7 +53,7 @@ func testReplay(t *testing.T, h Harness) {
 		r := s.claimed("alice")
 		s.meets(r, now)
 	})
-	t.Run("create over a record", func(t *testing.T) {
+	t.Run("create over an expired record", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("alice")
 		r.Lease, r.Expires = now.Add(-2*time.Hour), now.Add(-time.Hour)
@@ -63,28 +63,29 @@ func testReplay(t *testing.T, h Harness) {
 	})
 }
 
+// twice expects that c is applied, and that a second copy changes nothing.
 func (s subject) twice(f driver.Fence, c driver.Change) {
 	s.Helper()
 	f.ID = s.id
 	if met, ok, err := s.Store.Change(s.Context(), f, c); err != nil || !ok {
 		s.Fatalf("%s: ok %v, error %v; met %s", showChange(f, c), ok, err, show(met))
 	}
-	left := s.get()
+	after := s.get()
 	got, ok, err := s.Store.Change(s.Context(), f, c)
 	if err != nil {
 		s.Fatalf("second copy of %s: %v", showChange(f, c), err)
 	}
 	if ok {
-		if d := diffAnswer(c, left, got); d != "" {
-			s.Errorf("answer to the second copy: %s", d)
+		if d := diffAnswer(c, after, got); d != "" {
+			s.Errorf("result of the second copy: %s", d)
 		}
 	} else {
-		s.same("record met by the second copy", left, got)
+		s.same("record met by the second copy", after, got)
 	}
-	s.stored(left)
+	s.stored(after)
 }
 
-// lapsed is the record of an owner that is no more.
+// lapsed returns the record of an owner whose lease has lapsed.
 func (s subject) lapsed() driver.Record {
 	r := s.claim("alice")
 	r.Lease = now.Add(-time.Minute)

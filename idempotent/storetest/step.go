@@ -49,8 +49,8 @@ func testStep(t *testing.T, h Harness) {
 		r = withStep(r, "binary", string(allBytes()))
 		s.wins(fenceOf(r), step("binary", string(allBytes())), r)
 	})
-	// The core compares the bytes of a step with those it has sent, and so may
-	// not get another spelling of them back.
+	// The engine compares the bytes of a step with those that it sent, so a
+	// store must not return another spelling of them.
 	t.Run("verbatim", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
@@ -58,7 +58,7 @@ func testStep(t *testing.T, h Harness) {
 		r = withStep(r, "charge", text)
 		s.wins(fenceOf(r), step("charge", text), r)
 		s.meets(s.claim("bob"), now)
-		released := kept(r, driver.ReleaseKeep)
+		released := afterRelease(r, driver.ReleaseKeep)
 		s.wins(fenceOf(r), release(driver.ReleaseKeep), released)
 		s.loses(fenceOf(r), finish(driver.Completed, "alice's"))
 		f, c, after := takeOver(released, "bob")

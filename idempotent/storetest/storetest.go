@@ -1,6 +1,7 @@
-// Package storetest holds the conformance suite of [driver.Store].
+// Package storetest is the conformance suite of [driver.Store]. Package driver
+// states the contract; this page is the guide for authors of stores.
 //
-// A store, or a decorator of one, runs it in a test of its own:
+// Run the suite in a test of the store, and of every decorator of one:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) storetest.Harness {
@@ -17,9 +18,31 @@
 //		})
 //	}
 //
-// All times of the suite lie in the year 2100. A server that deletes expired
-// records by its own clock therefore leaves them where they are, and what the
-// suite sees of expiry is the work of the store's conditions.
+// # Where to begin
+//
+// Write the methods in the order of the groups, and run one group at a time with
+// -run 'TestStore/Create$':
+//
+//   - Create, CreateExpired, Recreate and Get need no Change.
+//   - TakeOver, Extend, Step, Finish, Adopt, Delete and Keep check one kind of
+//     [driver.Change] each. Fence makes each of them with a wrong fence.
+//   - Invalid makes writes that the protocol never makes. Call
+//     [driver.Record.Validate] and [driver.Change.Validate] before a write.
+//   - Replay, Context, Clock, Bytes, Oversize and Foreign cover lost answers,
+//     cancelled contexts, clocks that differ, odd bytes, large results, and
+//     records of other libraries.
+//   - Race calls the store concurrently. Random and Exhaustive interleave two
+//     callers, lose and delay their requests, and compare the store with a model.
+//   - Transact applies to a [driver.Transactional]. Abilities checks that a
+//     decorator does not hide the transactions of its store.
+//
+// A failure of Random or Exhaustive lists the moves that led to it.
+//
+// # Time
+//
+// All times of the suite are in the year 2100. A server that deletes expired
+// records by its own clock therefore deletes none of them, and only the store's
+// conditions decide about expiry.
 package storetest
 
 import (
@@ -28,45 +51,45 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Harness is a store under test and what the suite needs around it.
+// A Harness is a store under test and what the suite needs to test it.
 type Harness struct {
-	// Store under test. No other test may use its records meanwhile.
+	// Store is the store under test. Nothing else may use its records
+	// during the test. Required.
 	Store driver.Store
 
-	// Plant stores a record exactly as it is given, whatever is there,
-	// without the store's conditions: fields with their zero value are
-	// absent from what is stored, nil Steps too, while empty Steps are
-	// stored as an empty set. With Status Absent it removes the record. The
-	// suite plants what other libraries write, and so neither Payload nor
-	// Unavailable.
-	// Required.
+	// Plant stores r without a condition, and replaces any record with its
+	// ID. Fields with their zero value are absent from what is stored. Nil
+	// Steps are absent, and empty Steps are stored as an empty set. With
+	// Status Absent, Plant removes the record. The suite never plants a
+	// record with Payload or Unavailable. Required.
 	Plant func(t *testing.T, r driver.Record)
 
-	// Attach makes an attachment for Store, which the suite then seals.
-	// Refused, a condition of its own does not hold. committed counts how
-	// often its writes were made. Required with a Store that is
-	// [driver.Transactional].
+	// Attach returns an attachment for Store, which the suite then freezes.
+	// If refused is true, a condition of the attachment does not hold.
+	// committed returns how often its writes were committed. Required if
+	// Store is [driver.Transactional].
 	Attach func(t *testing.T, refused bool) (with driver.Attachment, committed func() int)
 
-	// Decorates is the store that Store passes its calls on to, if it is a
-	// decorator. What that is able to do, Store has to be able to do too.
+	// Decorates is the store that Store wraps, if it is a decorator. Store
+	// must then be Transactional if Decorates is.
 	Decorates driver.Store
 
-	// Depth of the exhaustive search of interleavings. It makes some five
-	// million calls at depth 5, so that only a store in memory can afford
-	// it. Default 0: seeded schedules alone.
+	// Depth is the depth of the exhaustive search of interleavings. Depth 5
+	// makes some five million calls, which only a store in memory can
+	// afford. Default 0: random schedules only.
 	Depth int
 
-	// Schedules is the number of seeded random interleavings, of 12 moves
-	// each. Default 200.
+	// Schedules is the number of random schedules, of 12 moves each.
+	// Default 200.
 	Schedules int
 
-	// Seed of the random interleavings. Default 1. A failure names it.
+	// Seed is the seed of the random schedules. A failure reports it.
+	// Default 1.
 	Seed uint64
 }
 
-// Run checks that stores keep the contract of [driver.Store]. It asks
-// newStore for a new, empty store for each group of tests.
+// Run checks that a store follows the contract of [driver.Store]. It calls
+// newStore once for each group of tests; each call returns a new, empty store.
 func Run(t *testing.T, newStore func(t *testing.T) Harness) {
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {
@@ -90,7 +113,7 @@ var groups = []struct {
 	run  func(t *testing.T, h Harness)
 }{
 	{"Create", testCreate},
-	{"CreateOver", testCreateOver},
+	{"CreateExpired", testCreateExpired},
 	{"Recreate", testRecreate},
 	{"Get", testGet},
 	{"TakeOver", testTakeOver},
@@ -98,15 +121,15 @@ var groups = []struct {
 	{"Step", testStep},
 	{"Finish", testFinish},
 	{"Adopt", testAdopt},
-	{"Delete", testDelete},
-	{"Keep", testKeep},
+	{"Delete", testReleaseDelete},
+	{"Keep", testReleaseKeep},
 	{"Fence", testFence},
 	{"Replay", testReplay},
 	{"Foreign", testForeign},
 	{"Clock", testClock},
 	{"Bytes", testBytes},
 	{"Oversize", testOversize},
-	{"Nonsense", testNonsense},
+	{"Invalid", testInvalid},
 	{"Abilities", testAbilities},
 	{"Transact", testTransact},
 	{"Context", testContext},

@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent/storetest"
 )
 
-// breakEnv names the breakage of the store that TestStore is run on.
+// breakEnv names the breakage of the store that TestStore runs with.
 const breakEnv = "ONCE_STORETEST_BREAK"
 
 // TestStore passes on a sound store. TestBroken runs it on broken ones, each

@@ -9,13 +9,13 @@ import (
 
 func testTakeOver(t *testing.T, h Harness) {
 	steps := map[string][]byte{"charge": []byte("1"), "mail": []byte("2")}
-	t.Run("keeps steps and fingerprint", func(t *testing.T) {
+	t.Run("leaves steps and fingerprint", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("alice")
 		r.Attempt, r.Refunds, r.Steps = 3, 2, steps
 		s.wins(takeOver(s.plant(r), "bob"))
 	})
-	t.Run("what is read may be absent", func(t *testing.T) {
+	t.Run("a field that was read may be absent", func(t *testing.T) {
 		for _, c := range []struct {
 			name string
 			cut  func(r *driver.Record)
@@ -38,7 +38,7 @@ func testTakeOver(t *testing.T, h Harness) {
 				c.cut(&r)
 				f, change, after := takeOver(s.plant(r), "bob")
 				s.wins(f, change, after)
-				// The path of a step needs a map in the item.
+				// A document path to a step requires that the map exists.
 				s.wins(fenceOf(after), step("ship", "3"), withStep(after, "ship", "3"))
 			})
 		}
@@ -46,11 +46,11 @@ func testTakeOver(t *testing.T, h Harness) {
 	t.Run("a released record", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claimed("alice")
-		s.wins(fenceOf(r), release(driver.ReleaseRefund), kept(r, driver.ReleaseRefund))
+		s.wins(fenceOf(r), release(driver.ReleaseRefund), afterRelease(r, driver.ReleaseRefund))
 		s.wins(takeOver(s.get(), "bob"))
 	})
 	t.Run("to an earlier lease", func(t *testing.T) {
-		// The clock of the next owner may be behind, its lease short.
+		// The next owner may have a slow clock and a short lease.
 		s := on(t, h)
 		r := s.claimed("alice")
 		f, c, after := takeOver(r, "bob")
@@ -61,7 +61,8 @@ func testTakeOver(t *testing.T, h Harness) {
 	t.Run("differs from what was read", func(t *testing.T) { testTakeOverStale(t, h) })
 }
 
-// testTakeOverStale takes over by a reading that is wrong in one thing.
+// testTakeOverStale takes over with a fence that differs from the record in one
+// field.
 func testTakeOverStale(t *testing.T, h Harness) {
 	for _, c := range []struct {
 		name string

@@ -8,12 +8,24 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// testTransact is for stores that are Transactional: what is attached is
-// written with the record's own write, or neither is. Nothing is attached to
-// other stores, which refuse all of it (see Nonsense).
+// testAbilities checks that a decorator implements the optional interfaces of
+// its store. Otherwise it would disable them silently.
+func testAbilities(t *testing.T, h Harness) {
+	_, able := h.Store.(driver.Transactional)
+	if _, inner := h.Decorates.(driver.Transactional); inner && !able {
+		t.Errorf("%T is Transactional, and %T, which decorates it, is not", h.Decorates, h.Store)
+	}
+	if able && h.Attach == nil {
+		t.Errorf("%T is Transactional: the Harness needs Attach", h.Store)
+	}
+}
+
+// testTransact checks that a Transactional store commits an attachment together
+// with the record, or neither of them. Other stores refuse every attachment,
+// as group Invalid checks.
 func testTransact(t *testing.T, h Harness) {
 	if h.Attach == nil {
-		return // Abilities demands it of those that need it
+		return // Abilities reports a missing Attach.
 	}
 	for _, group := range []struct {
 		name string
@@ -23,7 +35,7 @@ func testTransact(t *testing.T, h Harness) {
 		{"adopt", testTransactAdopt},
 		{"create", testTransactCreate},
 		{"alone", testCommit},
-		{"nonsense", testTransactNonsense},
+		{"invalid", testTransactInvalid},
 	} {
 		t.Run(group.name, func(t *testing.T) { group.run(t, h) })
 	}
@@ -36,12 +48,13 @@ type attached struct {
 	committed func() int
 }
 
-// attach makes an attachment; refused, it has a condition that does not hold.
+// attach returns a frozen attachment. If refused, it has a condition that does
+// not hold.
 func (s subject) attach(refused bool) attached {
 	s.Helper()
 	with, committed := s.Attach(s.T, refused)
 	if empty, err := with.Freeze(); empty || err != nil {
-		s.Fatalf("Seal: empty %v, error %v; want something to commit", empty, err)
+		s.Fatalf("Freeze: empty %v, error %v; want something to commit", empty, err)
 	}
 	return attached{s, with, committed}
 }
@@ -53,7 +66,7 @@ func (a attached) times(want int) {
 	}
 }
 
-// rejected expects that the attachment was refused, and nothing written.
+// rejected expects that the attachment was rejected and nothing was written.
 func (a attached) rejected(before driver.Record, ok bool, err error) {
 	a.Helper()
 	var rejected *driver.Rejected
@@ -64,19 +77,19 @@ func (a attached) rejected(before driver.Record, ok bool, err error) {
 	a.stored(before)
 }
 
-// to is c together with the attachment.
+// to returns c with the attachment.
 func (a attached) to(c driver.Change) driver.Change {
 	c.With = a.with
 	return c
 }
 
-// again makes a call that has succeeded once more, as one does whose answer was
-// lost. It says that it is done, or meets what it has left.
+// again repeats a call that succeeded, as a client does after a lost answer. It
+// expects success, or the record that the first call left.
 func (a attached) again(want driver.Record, call func() (driver.Record, bool, error)) {
 	a.Helper()
 	got, ok, err := call()
 	if err != nil || got.Status != want.Status || got.Owner != want.Owner || !bytes.Equal(got.Data, want.Data) {
-		a.Errorf("again: ok %v, error %v, answer %s; want %s", ok, err, show(got), show(want))
+		a.Errorf("again: ok %v, error %v, returned %s; want %s", ok, err, show(got), show(want))
 	}
 	a.times(1)
 	a.stored(want)

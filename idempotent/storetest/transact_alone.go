@@ -45,8 +45,8 @@ func testCommit(t *testing.T, h Harness) {
 	})
 }
 
-// testTransactNonsense attaches to what does not finish a record.
-func testTransactNonsense(t *testing.T, h Harness) {
+// testTransactInvalid attaches to writes that do not finish a record.
+func testTransactInvalid(t *testing.T, h Harness) {
 	for _, w := range ownWrites() {
 		if w.change.Status != driver.Absent {
 			continue

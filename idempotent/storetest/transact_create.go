@@ -11,24 +11,24 @@ func testTransactCreate(t *testing.T, h Harness) {
 	result := func(s subject) driver.Record {
 		return finished(s.claim("alice"), finish(driver.Completed, "42"))
 	}
-	create := func(a attached, r driver.Record, over time.Time) (driver.Record, bool, error) {
-		return a.Store.Create(a.Context(), r, over, a.with)
+	create := func(a attached, r driver.Record, cutoff time.Time) (driver.Record, bool, error) {
+		return a.Store.Create(a.Context(), r, cutoff, a.with)
 	}
-	writes := func(a attached, over time.Time) {
+	writes := func(a attached, cutoff time.Time) {
 		a.Helper()
 		r := result(a.subject)
-		got, ok, err := create(a, r, over)
+		got, ok, err := create(a, r, cutoff)
 		if err != nil || !ok {
 			a.Fatalf("Create: ok %v, error %v; met %s", ok, err, show(got))
 		}
-		a.same("answer of Create", r, got)
+		a.same("result of Create", r, got)
 		a.stored(r)
 		a.times(1)
 	}
-	meets := func(a attached, over time.Time) {
+	meets := func(a attached, cutoff time.Time) {
 		a.Helper()
 		before := a.get()
-		got, ok, err := create(a, result(a.subject), over)
+		got, ok, err := create(a, result(a.subject), cutoff)
 		if err != nil || ok {
 			a.Fatalf("Create: ok %v, error %v; want a lost race against %s", ok, err, show(before))
 		}
@@ -36,10 +36,10 @@ func testTransactCreate(t *testing.T, h Harness) {
 		a.stored(before)
 		a.times(0)
 	}
-	t.Run("where no record is", func(t *testing.T) {
+	t.Run("without a record", func(t *testing.T) {
 		writes(on(t, h).attach(false), now)
 	})
-	t.Run("only where no record is", func(t *testing.T) {
+	t.Run("without a record, with a zero cutoff", func(t *testing.T) {
 		writes(on(t, h).attach(false), time.Time{})
 	})
 	t.Run("failed", func(t *testing.T) {
@@ -53,14 +53,14 @@ func testTransactCreate(t *testing.T, h Harness) {
 		s.stored(r)
 		a.times(1)
 	})
-	t.Run("over a record that is over", func(t *testing.T) {
+	t.Run("over an expired record", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("bob")
 		r.Lease, r.Expires = now.Add(-time.Hour), now.Add(-time.Hour)
 		s.plant(r)
 		writes(s.attach(false), now)
 	})
-	t.Run("not over it with the zero time", func(t *testing.T) {
+	t.Run("not over an expired record with a zero cutoff", func(t *testing.T) {
 		s := on(t, h)
 		r := s.claim("bob")
 		r.Lease, r.Expires = now.Add(-time.Hour), now.Add(-time.Hour)

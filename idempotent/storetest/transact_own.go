@@ -23,7 +23,7 @@ func testTransactOwn(t *testing.T, h Harness) {
 			a := s.attach(true)
 			_, ok, err := s.Store.Change(t.Context(), fenceOf(r), a.to(c))
 			a.rejected(r, ok, err)
-			// The owner may go on.
+			// The owner may finish without the attachment.
 			s.wins(fenceOf(r), c, finished(r, c))
 		})
 	}
@@ -56,7 +56,7 @@ func testTransactOwn(t *testing.T, h Harness) {
 	})
 	t.Run("lost", func(t *testing.T) {
 		for _, refused := range []bool{false, true} {
-			// The record decides first, whatever the attachment would say.
+			// The condition on the record takes precedence.
 			s := on(t, h)
 			s.claimed("alice")
 			a := s.attach(refused)
@@ -102,7 +102,7 @@ func testTransactAdopt(t *testing.T, h Harness) {
 	c.Owner = "alice"
 	released := func(t *testing.T) (subject, driver.Record) {
 		s := on(t, h)
-		return s, s.plant(kept(withStep(s.claim("bob"), "charge", "1"), driver.ReleaseKeep))
+		return s, s.plant(afterRelease(withStep(s.claim("bob"), "charge", "1"), driver.ReleaseKeep))
 	}
 	t.Run("finishes", func(t *testing.T) {
 		s, r := released(t)

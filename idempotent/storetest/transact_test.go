@@ -21,14 +21,14 @@ const (
 	attachesAlone  = "an attachment is written without its record"
 	attachedFirst  = "an attachment decides before the record"
 	forgetsAnswers = "a call that is made again is done again"
-	mixesCalls     = "another call gets the answer of the last one"
+	mixesCalls     = "another call receives the answer of the last one"
 	refusalIsLost  = "a refused attachment is a lost race"
 	refusalWrites  = "a refused attachment leaves the record written"
 	refusalUnnamed = "a refused attachment is any error"
-	dropsAttached  = "an attachment is dropped without a word"
+	dropsAttached  = "an attachment is dropped silently"
 	attachesAny    = "a release takes an attachment"
 	hidden         = "a decorator hides transactions"
-	unattached     = "nothing to attach is given"
+	unattached     = "the harness cannot attach"
 )
 
 var flaws = map[string]string{
@@ -40,7 +40,7 @@ var flaws = map[string]string{
 	refusalWrites:  "Transact/create/refused",
 	refusalUnnamed: "Transact/alone/refused",
 	dropsAttached:  "Transact/adopt/finishes",
-	attachesAny:    "Transact/nonsense/keep",
+	attachesAny:    "Transact/invalid/keep",
 	hidden:         "Abilities",
 	unattached:     "Abilities",
 }
@@ -100,13 +100,13 @@ func TestBrokenTransactions(t *testing.T) {
 type entry struct {
 	refused bool
 	written int
-	asked   []any // the arguments of the calls that were answered
+	calls   []any // arguments of the calls in answers
 	answers []result
 }
 
 func (e *entry) Freeze() (bool, error) { return false, nil }
 
-// ledger is a Memory with transactions.
+// ledger is a store in memory with transactions.
 type ledger struct {
 	*memory.Store
 	flaw string
@@ -115,13 +115,13 @@ type ledger struct {
 
 var errRefused = errors.New("the ledger refuses")
 
-func (l *ledger) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+func (l *ledger) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	e, ok := with.(*entry)
 	if !ok || r.Status == driver.InProgress {
-		return l.Store.Create(ctx, r, over, with)
+		return l.Store.Create(ctx, r, cutoff, with)
 	}
-	return l.write(e, r.ID, []any{r, over}, func() (driver.Record, bool, error) {
-		return l.Store.Create(ctx, r, over, nil)
+	return l.write(e, r.ID, []any{r, cutoff}, func() (driver.Record, bool, error) {
+		return l.Store.Create(ctx, r, cutoff, nil)
 	})
 }
 
@@ -139,26 +139,27 @@ func (l *ledger) Change(ctx context.Context, f driver.Fence, c driver.Change) (d
 func (l *ledger) Commit(_ context.Context, id string, with any) error {
 	e, ok := with.(*entry)
 	if !ok {
-		return errors.New("nothing that the ledger knows")
+		return errors.New("the ledger does not know this attachment")
 	}
 	_, _, err := l.write(e, id, nil, func() (driver.Record, bool, error) { return driver.Record{}, true, nil })
 	return err
 }
 
-func (l *ledger) write(e *entry, id string, asked []any, record func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+func (l *ledger) write(e *entry, id string, args []any, record func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i, a := range e.asked {
-		if l.flaw != forgetsAnswers && (l.flaw == mixesCalls || reflect.DeepEqual(a, any(asked))) {
+	for i, a := range e.calls {
+		if l.flaw != forgetsAnswers && (l.flaw == mixesCalls || reflect.DeepEqual(a, any(args))) {
 			return e.answers[i].split()
 		}
 	}
 	res := l.both(e, id, record)
-	e.asked, e.answers = append(e.asked, asked), append(e.answers, res)
+	e.calls, e.answers = append(e.calls, args), append(e.answers, res)
 	return res.split()
 }
 
-// both writes the record first, and takes that back where the entry is refused.
+// both writes the record and the entry. It restores the record if the entry is
+// refused.
 func (l *ledger) both(e *entry, id string, record func() (driver.Record, bool, error)) result {
 	if l.flaw == attachedFirst && e.refused {
 		return result{err: &driver.Rejected{Err: errRefused}}

@@ -7,9 +7,9 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// A world is one record, two callers that follow the protocol, requests that
-// are still on their way, and the time. Worlds are values: a search goes back
-// by dropping one.
+// A world consists of one record, two callers that follow the protocol, delayed
+// requests, and the time. Worlds are values: a search backtracks by dropping
+// one.
 type world struct {
 	id      string
 	item    driver.Record // by the model
@@ -18,41 +18,41 @@ type world struct {
 	late    []write
 }
 
-// caller is what one caller knows.
+// caller is the knowledge of one caller.
 type caller struct {
 	phase  phase
 	claims int           // tokens minted
-	met    driver.Record // last answer
-	asked  bool          // met is an answer
+	met    driver.Record // last record returned to it
+	knows  bool          // met was returned by the store
 	until  time.Time     // lease that the store has confirmed
 }
 
-// phase is how far a caller has come.
+// phase is the progress of a caller.
 type phase int
 
 const (
 	idle     phase = iota
-	claiming       // has sent a claim and not heard that it owns the record
-	owning         // has heard so
+	claiming       // has sent a claim, which is not confirmed
+	owning         // knows that it owns the record
 	leaving        // has sent a finish or a release, or has lost the record
 )
 
 const (
 	maxLate = 2
 	skew    = time.Second
-	// tick makes every lease lapse, and age every retention.
+	// After tick every lease has lapsed, and after age every record has expired.
 	tick = 3 * lease
 	age  = 3 * retention
 )
 
-// fate is what becomes of a request and of its answer.
+// fate is what happens to a request and to its answer.
 type fate int
 
 const (
 	answered fate = iota
-	lost          // applied, and the caller does not learn it
-	delayed       // applied later, and the caller does not learn it
-	repeated      // applied twice at once; the caller learns the second answer
+	lost          // applied, but the answer is lost
+	delayed       // applied later, but the answer is lost
+	repeated      // applied twice at once; the caller receives the second answer
 	echoed        // answered, and applied once more later
 	fates
 )
@@ -61,8 +61,8 @@ func (f fate) String() string {
 	return [...]string{"", ", answer lost", ", delayed", ", applied twice", ", and a copy is late"}[f]
 }
 
-// move is one way for the world to go on: a request, the arrival of a late
-// one, or time.
+// move is one transition of a world: a request, the arrival of a delayed one,
+// or the passing of time.
 type move struct {
 	kind  kind
 	who   int
@@ -95,7 +95,7 @@ func (w *world) moves() []move {
 	moves := make([]move, 0, 64)
 	for who := range w.callers {
 		if who == 1 && w.callers[0].claims == 0 {
-			// The two differ by name alone: let the first one begin.
+			// The two differ only by name, so the first one begins.
 			continue
 		}
 		for o := range ops {
@@ -116,14 +116,14 @@ func (w *world) moves() []move {
 	return append(moves, move{kind: pass, by: tick}, move{kind: pass, by: age})
 }
 
-// may reports whether a caller that follows the protocol could send o. It
-// decides on what it knows, which may be long out of date.
+// may reports whether a caller that follows the protocol could send o. The
+// decision depends on what the caller knows, which may be out of date.
 func (w *world) may(who int, o op) bool {
 	c := &w.callers[who]
 	running := c.met.Status == driver.InProgress
 	switch o {
 	case opCreate:
-		// One that is leaving may begin anew, with another token.
+		// A caller that is leaving may claim again, with another token.
 		return c.phase != owning
 	case opTakeOver:
 		return c.phase != owning && running && c.met.Lapsed(w.now.Add(-skew))
@@ -134,14 +134,14 @@ func (w *world) may(who int, o op) bool {
 	case opAdopt:
 		return c.phase == leaving && running && c.met.Owner == "" && c.met.Lease.Equal(driver.LeaseEnded)
 	case opRecreate:
-		return c.phase == leaving && c.asked && c.met.Status == driver.Absent
+		return c.phase == leaving && c.knows && c.met.Status == driver.Absent
 	}
 	return false
 }
 
 func (c *caller) token(who int) string { return string([]byte{'a' + byte(who), '0' + byte(c.claims)}) }
 
-// request builds what a caller sends, and notes that it has sent it.
+// request returns what a caller sends, and records that it was sent.
 func (w *world) request(who int, o op) write {
 	c := &w.callers[who]
 	if (o == opCreate || o == opTakeOver) && (c.phase == idle || c.phase == leaving) {
@@ -152,7 +152,7 @@ func (w *world) request(who int, o op) write {
 	if o != opCreate && o != opTakeOver && o != opExtend && o != opStep {
 		c.phase, c.until = leaving, time.Time{}
 	}
-	out := write{who: who, op: o, over: w.now.Add(-skew)}
+	out := write{who: who, op: o, cutoff: w.now.Add(-skew)}
 	out.fence = driver.Fence{ID: w.id, Owner: token}
 	until := w.now.Add(lease)
 	switch o {
@@ -182,17 +182,17 @@ func (w *world) request(who int, o op) write {
 		out.fence, out.change.Owner = fenceOf(c.met), token
 	}
 	if o == opRecreate {
-		out.over = time.Time{}
+		out.cutoff = time.Time{}
 		out.record = driver.Record{ID: w.id, Status: driver.Completed, Owner: token, Attempt: 1,
 			Data: out.change.Data, Expires: out.change.Expires}
 	}
 	return out
 }
 
-// learn is what a caller concludes from the answer to its request.
+// learn updates what a caller knows from the answer to its request.
 func (w *world) learn(r write, item driver.Record, ok bool) {
 	c := &w.callers[r.who]
-	c.met, c.asked = item, true
+	c.met, c.knows = item, true
 	mine := item.Status == driver.InProgress && item.Owner == c.token(r.who)
 	switch r.op {
 	case opCreate, opTakeOver, opExtend, opStep:

@@ -8,10 +8,9 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// testNonsense makes writes that no reading of the protocol produces. They
-// are bugs of the caller: errors, and never lost races, which the core would
-// go on to decide about.
-func testNonsense(t *testing.T, h Harness) {
+// testInvalid makes writes that the protocol never makes. They are bugs of the
+// caller, so the result must be an error and not a failed condition.
+func testInvalid(t *testing.T, h Harness) {
 	at, till := now.Add(2*lease), now.Add(retention)
 	steps := map[string][]byte{"charge": []byte("1")}
 	data := []byte("1")
@@ -25,7 +24,7 @@ func testNonsense(t *testing.T, h Harness) {
 		{"empty steps alone", driver.Change{Steps: map[string][]byte{}}},
 		{"data without status", driver.Change{Data: data}},
 		{"empty data without status", driver.Change{Data: []byte{}}},
-		{"marker without status", driver.Change{Unavailable: "too large"}},
+		{"reason without status", driver.Change{Unavailable: "too large"}},
 		{"reference without status", driver.Change{Payload: "p"}},
 		{"extend with data", driver.Change{Lease: at, Expires: till, Data: data}},
 		{"extend with steps", driver.Change{Lease: at, Expires: till, Steps: steps}},
@@ -37,10 +36,10 @@ func testNonsense(t *testing.T, h Harness) {
 		{"status unknown", driver.Change{Status: "DONE", Data: data, Expires: till}},
 		{"finish with lease", driver.Change{Status: driver.Completed, Data: data, Lease: at, Expires: till}},
 		{"finish with steps", driver.Change{Status: driver.Completed, Data: data, Steps: steps, Expires: till}},
-		{"finish with data and marker", driver.Change{Status: driver.Completed, Data: data, Unavailable: "u"}},
+		{"finish with data and reason", driver.Change{Status: driver.Completed, Data: data, Unavailable: "u"}},
 		{"finish with data and reference", driver.Change{Status: driver.Completed, Data: data, Payload: "p"}},
 		{"finish with empty data and reference", driver.Change{Status: driver.Completed, Data: []byte{}, Payload: "p"}},
-		{"finish with reference and marker", driver.Change{Status: driver.Completed, Payload: "p", Unavailable: "u"}},
+		{"finish with reference and reason", driver.Change{Status: driver.Completed, Payload: "p", Unavailable: "u"}},
 		{"release unknown", driver.Change{Release: driver.ReleaseRefund + 1}},
 		{"release with expires", driver.Change{Release: driver.ReleaseKeep, Expires: till}},
 		{"release with fingerprint", driver.Change{Release: driver.ReleaseKeep, Fingerprint: "f"}},
@@ -50,7 +49,7 @@ func testNonsense(t *testing.T, h Harness) {
 		{"release with status", driver.Change{Release: driver.ReleaseDelete, Status: driver.Completed}},
 		{"release with data", driver.Change{Release: driver.ReleaseRefund, Data: data}},
 		{"release with reference", driver.Change{Release: driver.ReleaseKeep, Payload: "p"}},
-		{"release with marker", driver.Change{Release: driver.ReleaseRefund, Unavailable: "u"}},
+		{"release with reason", driver.Change{Release: driver.ReleaseRefund, Unavailable: "u"}},
 	}
 	for _, w := range ownWrites() {
 		w.change.With = unknown{}
@@ -74,7 +73,7 @@ func testNonsense(t *testing.T, h Harness) {
 		}
 	})
 	t.Run("is not unavailable", func(t *testing.T) {
-		// Fail-open would run the handler unprotected, at every call.
+		// FailOpen would run the handler unprotected in every call.
 		s := on(t, h)
 		r := s.claimed("alice")
 		for _, c := range changes {
@@ -84,10 +83,10 @@ func testNonsense(t *testing.T, h Harness) {
 			}
 		}
 	})
-	t.Run("create", func(t *testing.T) { testNonsenseCreate(t, h) })
+	t.Run("create", func(t *testing.T) { testInvalidCreate(t, h) })
 }
 
-func testNonsenseCreate(t *testing.T, h Harness) {
+func testInvalidCreate(t *testing.T, h Harness) {
 	for _, c := range []struct {
 		name string
 		spot func(r *driver.Record)
@@ -96,13 +95,13 @@ func testNonsenseCreate(t *testing.T, h Harness) {
 		{"no status", func(r *driver.Record) { r.Status = driver.Absent }},
 		{"unknown status", func(r *driver.Record) { r.Status = "DONE" }},
 		{"finished steps", func(r *driver.Record) { r.Steps = map[string][]byte{"charge": nil} }},
-		{"data and marker", func(r *driver.Record) {
+		{"data and reason", func(r *driver.Record) {
 			r.Status, r.Data, r.Unavailable = driver.Completed, []byte("1"), "too large"
 		}},
 		{"data and reference", func(r *driver.Record) {
 			r.Status, r.Data, r.Payload = driver.Completed, []byte{}, "p"
 		}},
-		{"reference and marker", func(r *driver.Record) {
+		{"reference and reason", func(r *driver.Record) {
 			r.Status, r.Payload, r.Unavailable = driver.Completed, "p", "too large"
 		}},
 	} {
@@ -110,9 +109,9 @@ func testNonsenseCreate(t *testing.T, h Harness) {
 			s := on(t, h)
 			r := s.claim("alice")
 			c.spot(&r)
-			for _, over := range []time.Time{now, {}} {
-				if got, ok, err := h.Store.Create(t.Context(), r, over, nil); err == nil || ok {
-					t.Errorf("Create: ok %v, no error, answer %s; want an error", ok, show(got))
+			for _, cutoff := range []time.Time{now, {}} {
+				if got, ok, err := h.Store.Create(t.Context(), r, cutoff, nil); err == nil || ok {
+					t.Errorf("Create: ok %v, no error, returned %s; want an error", ok, show(got))
 				}
 			}
 			s.stored(driver.Record{})
