@@ -96,3 +96,16 @@ func TestAttachSaysWhatAUnitTestNeeds(t *testing.T) {
 		}()
 	}
 }
+
+func TestAttachWhereNothingWouldCommit(t *testing.T) {
+	refused := func(name string, ctx context.Context) { panics(t, name, func() { book(ctx, "x") }) }
+	refused("no call", t.Context())
+	refused("unprotected", idempotent.Unprotected(t.Context()))
+	_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), nil), theKey, func(ctx context.Context) (int, error) {
+		refused("no transactions", ctx)
+		return 0, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

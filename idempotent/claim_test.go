@@ -3,6 +3,8 @@ package idempotent_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,58 +127,6 @@ func TestClaimAnsweredTooLate(t *testing.T) {
 	}
 }
 
-// The attempts before it must still count.
-func TestTakeoverAnsweredTooLateKeepsTheRecord(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		late := true
-		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			record, ok, err := next()
-			if late && c.Owner != "" {
-				late = false
-				time.Sleep(2 * time.Minute)
-			}
-			return record, ok, err
-		}}, &idempotent.Config{Lease: time.Minute, MaxAttempts: 2})
-		if _, _, err := do(t.Context(), x, failsWith(errCrash)); err != errCrash {
-			t.Fatal(err)
-		}
-		_, event, err := do(t.Context(), x, returns("done"))
-		if r := stored(t, store); err != nil || event.Attempt != 3 || r.Used() != 2 {
-			t.Errorf("%v, %+v, %+v", err, event, r)
-		}
-	})
-}
-
-// What became of a claim that failed is not known. It is given back, so that
-// neither its lease nor its attempt stands in the way of the next call.
-func TestClaimFailedIsGivenBack(t *testing.T) {
-	for _, applied := range []bool{true, false} {
-		store := memory.New(0)
-		failing := true
-		x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if !failing {
-				return next()
-			}
-			failing = false
-			if applied {
-				if _, _, err := next(); err != nil {
-					return driver.Record{}, false, err
-				}
-			}
-			return driver.Record{}, false, errNetwork
-		}}, &idempotent.Config{MaxAttempts: 1})
-		_, event, err := do(t.Context(), x, mustNotRun(t))
-		var failed *idempotent.StoreError
-		if !errors.As(err, &failed) || failed.Executed || !errors.Is(err, errNetwork) || event.Outcome != idempotent.OutcomeFailed {
-			t.Errorf("applied %v: first: %v, %+v", applied, err, event)
-		}
-		if value, _, err := do(t.Context(), x, returns("second")); err != nil || value != "second" {
-			t.Errorf("applied %v: second: %q, %v", applied, value, err)
-		}
-	}
-}
-
 func TestClaimOfAnEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -184,98 +134,6 @@ func TestClaimOfAnEndedContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, idempotent.ErrStore) || event.RoundTrips != 0 {
 		t.Errorf("got %v, %+v", err, event)
 	}
-}
-
-func TestTakeoverAfterTheSkew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		x := newExecutor(t, store, &idempotent.Config{Lease: 10 * time.Second})
-		crash(t, store, x)
-		first := stored(t, store)
-		for _, end := range []time.Duration{-time.Second, 0, time.Second} {
-			time.Sleep(time.Until(first.Lease.Add(end)))
-			if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) {
-				t.Fatalf("%v after the lease: %v", time.Since(first.Lease), err)
-			}
-		}
-		time.Sleep(time.Millisecond)
-		value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			claim, ok := idempotent.FromContext(ctx)
-			if !ok || claim.Attempt != 2 || !claim.Takeover() || claim.Operation != "op" {
-				t.Errorf("claim: %+v", claim)
-			}
-			r := stored(t, store)
-			if r.Owner == first.Owner || r.Expires.Before(first.Expires) || r.Fingerprint != first.Fingerprint {
-				t.Errorf("taken over: %+v", r)
-			}
-			return "second", nil
-		})
-		if err != nil || value != "second" || event.Outcome != idempotent.OutcomeTakeover || event.Attempt != 2 || event.RoundTrips != 3 {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
-	})
-}
-
-// crash leaves a record as a process does that dies while its handler runs.
-func crash(t *testing.T, store driver.Store, like *idempotent.Executor) {
-	t.Helper()
-	dying := &proxy{Store: store, change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errors.New("the process is dead")
-	}}
-	x := newExecutor(t, dying, &idempotent.Config{Lease: 10 * time.Second, Reserve: time.Millisecond})
-	if _, _, err := do(t.Context(), x, failsWith(errors.New("killed"))); err == nil {
-		t.Fatal("no error")
-	}
-}
-
-// Retention never moves back: a successor with a short lease must not make
-// the record of a long first attempt vanish.
-func TestTakeoverKeepsTheLongerRetention(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		id := recordID(t, theKey)
-		far := time.Now().Add(1000 * time.Hour)
-		if err := store.Put(driver.Record{ID: id, Status: driver.InProgress, Owner: "a", Attempt: 1, Lease: time.Now().Add(-time.Hour), Expires: far}); err != nil {
-			t.Fatal(err)
-		}
-		_, _, err := do(t.Context(), newExecutor(t, store, nil), func(context.Context) (string, error) {
-			if r := stored(t, store); !r.Expires.Equal(far) {
-				t.Errorf("it expires %v earlier", far.Sub(r.Expires))
-			}
-			return "", nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// A record in progress outlives its lease by the retention and the skew.
-func TestExpirationInProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute, Retention: time.Hour, ClockSkew: 3 * time.Second})
-		begun := time.Now()
-		if _, _, err := do(t.Context(), x, func(context.Context) (string, error) {
-			if r := stored(t, store); !r.Expires.Equal(begun.Add(time.Minute + time.Hour + 3*time.Second)) {
-				t.Errorf("in progress it expires after %v", r.Expires.Sub(begun))
-			}
-			return "", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if r := stored(t, store); !r.Expires.Equal(begun.Add(time.Hour + 3*time.Second)) {
-			t.Errorf("completed it expires after %v", r.Expires.Sub(begun))
-		}
-		time.Sleep(time.Hour + 4*time.Second)
-		if value, _, err := do(t.Context(), x, mustNotRun(t)); err != nil || value != "" {
-			t.Errorf("within the skew after the retention: %q, %v", value, err)
-		}
-		time.Sleep(3 * time.Second)
-		if value, _, err := do(t.Context(), x, returns("again")); err != nil || value != "again" {
-			t.Errorf("after the retention: %q, %v", value, err)
-		}
-	})
 }
 
 // A lost race is gone round; a store in which every race is lost is busy with
@@ -303,73 +161,6 @@ func TestUnknownStatusIsRefused(t *testing.T) {
 	}
 }
 
-func TestFailOpen(t *testing.T) {
-	open := &idempotent.Config{OnStoreError: idempotent.FailOpen}
-	down := func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errNetwork
-	}
-	lost := func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if _, _, err := next(); err != nil {
-			return driver.Record{}, false, err
-		}
-		return driver.Record{}, false, errNetwork
-	}
-	for name, create := range map[string]createHook{"the claim was not stored": once(down), "its answer was lost": once(lost)} {
-		t.Run(name+", success", func(t *testing.T) {
-			store := memory.New(0)
-			x := newExecutor(t, &proxy{Store: store, create: create}, open)
-			value, event, err := do(t.Context(), x, returns("ran"))
-			if err != nil || value != "ran" || event.Outcome != idempotent.OutcomeBypassed || !errors.Is(event.Err, errNetwork) {
-				t.Errorf("got %q, %v, %+v", value, err, event)
-			}
-			if value, _, err := do(t.Context(), x, mustNotRun(t)); err != nil || value != "ran" {
-				t.Errorf("the end was not recorded: %q, %v", value, err)
-			}
-		})
-	}
-	t.Run("error", func(t *testing.T) {
-		store := memory.New(0)
-		x := newExecutor(t, &proxy{Store: store, create: once(lost)}, open)
-		first := errors.New("try again")
-		if _, _, err := do(t.Context(), x, failsWith(first)); err != first {
-			t.Errorf("first: %v", err)
-		}
-		if value, _, err := do(t.Context(), x, returns("second")); err != nil || value != "second" {
-			t.Errorf("second: %q, %v", value, err)
-		}
-	})
-	t.Run("the store stays down", func(t *testing.T) {
-		x := newExecutor(t, &proxy{Store: unusable{}, create: down, change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			return driver.Record{}, false, errNetwork
-		}}, open)
-		value, event, err := do(t.Context(), x, returns("ran"))
-		if err != nil || value != "ran" || event.Outcome != idempotent.OutcomeBypassed || event.RoundTrips != 2 {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
-	})
-	t.Run("not for what is wrong for good", func(t *testing.T) {
-		x := newExecutor(t, &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			return driver.Record{}, false, errors.New("no such table")
-		}}, open)
-		if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
-			t.Error(err)
-		}
-	})
-	t.Run("another completed meanwhile", func(t *testing.T) {
-		store := memory.New(0)
-		x := newExecutor(t, &proxy{Store: store, create: once(down)}, open)
-		value, _, err := do(t.Context(), x, func(context.Context) (string, error) {
-			if _, _, err := do(context.Background(), newExecutor(t, store, nil), returns("theirs")); err != nil {
-				t.Error(err)
-			}
-			return "ours", nil
-		})
-		if err != nil || value != "theirs" {
-			t.Errorf("got %q, %v", value, err)
-		}
-	})
-}
-
 // once applies a hook to the first call.
 func once(hook createHook) createHook {
 	first := true
@@ -379,5 +170,49 @@ func once(hook createHook) createHook {
 		}
 		first = false
 		return hook(ctx, r, over, next)
+	}
+}
+
+// A store may meet a record that is over: dynamo answers a Get after a
+// TransactionConflictException, and a waiting call polls with Get.
+func TestOverRecordIsReplayed(t *testing.T) {
+	store := memory.New(0)
+	id := recordID(t, theKey)
+	if err := store.Put(driver.Record{ID: id, Status: driver.Completed, Owner: "x", Attempt: 1,
+		Expires: time.Now().Add(-48 * time.Hour), Data: []byte(`"of the day before yesterday"`)}); err != nil {
+		t.Fatal(err)
+	}
+	conflict := true
+	p := &proxy{Store: store, create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		if conflict { // as dynamo.Store.lost does
+			conflict = false
+			r, err := store.Get(ctx, id)
+			return r, false, err
+		}
+		return next()
+	}}
+	value, event, err := do(t.Context(), newExecutor(t, p, nil), returns("today's"))
+	if err != nil || value != "today's" {
+		t.Errorf("got %q, %v, %+v", value, err, event)
+	}
+}
+
+// A context that was cancelled during the claim is reported as a deadline, in
+// an error of no exported type.
+func TestCancelledDuringTheClaim(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &proxy{Store: memory.New(0), create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		defer cancel()
+		return next()
+	}}
+	_, event, err := do(ctx, newExecutor(t, p, nil), mustNotRun(t))
+	if !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("cancelled, but: %v", err)
+	}
+	if strings.HasPrefix(fmt.Sprintf("%T", err), "*fmt.") {
+		t.Errorf("Do promises one of this package's types or fn's own: %T", err)
+	}
+	if event.Outcome == idempotent.OutcomeReleased {
+		t.Error("'released' means that the handler failed or panicked; it did not run")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -191,5 +192,74 @@ func TestNumbersKeepTheirValue(t *testing.T) {
 		if !ok || was.Cmp(is) != 0 {
 			t.Fatalf("%s became %s", digits, again)
 		}
+	}
+}
+
+// ring decodes from text, into what has no end.
+type ring struct{ Next *ring }
+
+func (r *ring) UnmarshalText([]byte) error { r.Next = r; return nil }
+
+// What is not JSON's is not walked: a walk through this one would end the process.
+func TestNumbersAreNotLookedForInTextTypes(t *testing.T) {
+	var result struct {
+		Ring ring
+		N    any
+	}
+	if err := (idempotent.JSON{}).Decode([]byte(`{"Ring":"x","N":9007199254740993}`), &result); err != nil {
+		t.Fatal(err)
+	}
+	if result.N != json.Number("9007199254740993") || result.Ring.Next != &result.Ring {
+		t.Errorf("%v", result.N)
+	}
+}
+
+// plain is a codec for []byte results, as anyone would write it.
+type plainBytes struct{}
+
+func (plainBytes) Encode(result any) ([]byte, error) { return result.([]byte), nil }
+
+func (plainBytes) Decode(data []byte, result any) error {
+	*result.(*[]byte) = data
+	return nil
+}
+
+// Cache, joiners and Memory keep the bytes that the codec gave or got.
+func TestCodecThatDoesNotCopy(t *testing.T) {
+	for name, config := range map[string]*idempotent.Config{
+		"cache":  {Codec: plainBytes{}, CacheEntries: 10},
+		"memory": {Codec: plainBytes{}},
+	} {
+		x := newExecutor(t, memory.New(0), config)
+		call := func() []byte {
+			got, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) ([]byte, error) { return []byte("paid 100"), nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		copy(call(), "MINE") // the first caller's own bytes
+		if got := string(call()); got != "paid 100" {
+			t.Errorf("%s: after the first caller changed its result a replay is %q", name, got)
+		}
+		copy(call(), "HERS")
+		if got := string(call()); got != "paid 100" {
+			t.Errorf("%s: after a replay was changed the next is %q", name, got)
+		}
+	}
+}
+
+func TestReplayIntoAnotherType(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	if _, _, err := do(t.Context(), x, returns("text")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (int, error) {
+		t.Error("it ran")
+		return 0, nil
+	})
+	var unavailable *idempotent.ResultUnavailableError
+	if !errors.As(err, &unavailable) || unavailable.Err == nil {
+		t.Errorf("got %v", err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/memory"
 )
 
 func TestCommitIsOneWriteWithTheCompletion(t *testing.T) {
@@ -255,19 +254,6 @@ func TestCommitAloneWhereNothingIsRecorded(t *testing.T) {
 		t.Error(err)
 	}
 	b.holds(t, "x")
-}
-
-func TestAttachWhereNothingWouldCommit(t *testing.T) {
-	refused := func(name string, ctx context.Context) { panics(t, name, func() { book(ctx, "x") }) }
-	refused("no call", t.Context())
-	refused("unprotected", idempotent.Unprotected(t.Context()))
-	_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), nil), theKey, func(ctx context.Context) (int, error) {
-		refused("no transactions", ctx)
-		return 0, nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 // delayedOnce holds the first transaction up; late sends it on. The second is

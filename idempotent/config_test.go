@@ -1,6 +1,7 @@
 package idempotent_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -62,5 +63,20 @@ func TestNewCopiesItsConfig(t *testing.T) {
 	}
 	if _, _, err := do(t.Context(), x, mustNotRun(t)); err == nil {
 		t.Error("the change of the config took effect")
+	}
+}
+
+// A Reserve that no default lease can hold, or that overflows, is a mistake of
+// the Config, which New promises to report.
+func TestReserveBeyondTheLease(t *testing.T) {
+	for _, config := range []*idempotent.Config{
+		{Reserve: 2 * time.Minute},
+		{Reserve: math.MaxInt64, Lease: time.Hour},
+	} {
+		x, err := idempotent.New("op", memory.New(0), config)
+		if err == nil {
+			_, _, err = do(t.Context(), x, returns("done"))
+			t.Errorf("Reserve %v, Lease %v: New accepts it, and each call gets %v", config.Reserve, config.Lease, err)
+		}
 	}
 }

@@ -3,12 +3,11 @@ package idempotent_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -104,32 +103,127 @@ func TestUnprotected(t *testing.T) {
 	}
 }
 
-func TestWrapRefusesNil(t *testing.T) {
+// Two messages with one key are one message to whoever gets them.
+func TestChainKeysOfDifferentWaysDiffer(t *testing.T) {
+	t.Setenv("ONCE_DISABLED", "true") // so that every handler runs, under one id
 	x := newExecutor(t, memory.New(0), nil)
-	key := idempotent.Field(func(s string) string { return s })
-	fn := func(context.Context, string) (string, error) { return "", nil }
-	effect := func(context.Context, string) error { return nil }
-	for name, wrap := range map[string]func(){
-		"the Executor is nil":     func() { idempotent.Wrap(nil, key, fn) },
-		"the key function is nil": func() { idempotent.Wrap(x, nil, fn) },
-		"the handler is nil":      func() { idempotent.Wrap[string, string](x, key, nil) },
-		"WrapEffect: the handler": func() { idempotent.WrapEffect(x, key, nil) },
-		"WrapEffect: the key":     func() { idempotent.WrapEffect(x, nil, effect) },
-		"the zero one":            func() { idempotent.Wrap(new(idempotent.Executor), key, fn) },
-		"Do: the Executor is nil": func() { _, _ = idempotent.Do(t.Context(), nil, theKey, returns("")) },
-		"Do: the Executor is the zero one": func() {
-			_, _ = idempotent.Do(t.Context(), new(idempotent.Executor), theKey, returns(""))
-		},
-		"Do: the handler is nil":    func() { _, _ = idempotent.Do[string](t.Context(), x, theKey, nil) },
-		"Step: the function is nil": func() { _, _ = idempotent.Step[string](idempotent.Unprotected(t.Context()), "s", nil) },
+	first := func(name string, steps ...string) (key string) { return chainKey(t, t.Context(), x, name, steps) }
+	then := func(chain, name string, steps ...string) string {
+		return chainKey(t, adapter.WithChain(t.Context(), chain), x, name, steps)
+	}
+	seen := map[string]int{}
+	for i, key := range []string{
+		first("a"), first("b", "a"), first("a:b"), first("op#x", "a"), first("op%23x", "a"), first("x", "a", "op#"),
+		then(first("a"), "x"), then(first("a"), "x", "b"), then(first("b", "a"), "x"), then(first("a"), "op#x"),
+		then(then(first("a"), "b"), "x"), then(first("a"), "x", "op#b"), then(then(first("a"), "x"), "x"),
 	} {
-		func() {
-			defer func() {
-				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), name) {
-					t.Errorf("%s: panics with %v", name, p)
+		if other, ok := seen[key]; ok {
+			t.Errorf("%d and %d have one key: %q", other, i, key)
+		}
+		seen[key] = i
+	}
+}
+
+func chainKey(t *testing.T, ctx context.Context, x *idempotent.Executor, name string, steps []string) (key string) {
+	t.Helper()
+	var within func(ctx context.Context, steps []string) (string, error)
+	within = func(ctx context.Context, steps []string) (string, error) {
+		if len(steps) == 0 {
+			key = idempotent.ChainKey(ctx, name)
+			return "", nil
+		}
+		return idempotent.Step(ctx, steps[0], func(ctx context.Context) (string, error) { return within(ctx, steps[1:]) })
+	}
+	if _, err := idempotent.Do(ctx, x, theKey, func(ctx context.Context) (string, error) {
+		return within(ctx, steps)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// Two calls that one message leads to send with keys of their own.
+func TestChainKeysOfTwoRecordsUnderOneMessage(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	const chain = "root:message"
+	ctx := adapter.WithChain(t.Context(), chain)
+	seen := map[string]string{}
+	for _, id := range []string{"3", "4", chain} {
+		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: id}, func(ctx context.Context) (string, error) {
+			key := idempotent.ChainKey(ctx, "x")
+			if other, ok := seen[key]; ok {
+				t.Errorf("%s and %s both send with %q", id, other, key)
+			}
+			seen[key] = id
+			return "", nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen["root:message:op#x"] != chain {
+		t.Errorf("%q", seen)
+	}
+}
+
+// A call without a record has nothing but the chain that is the same in every
+// attempt.
+func TestChainKeysWithoutRecordAreStable(t *testing.T) {
+	ctx := adapter.WithChain(t.Context(), "root:message")
+	one, other := idempotent.ChainKey(idempotent.Unprotected(ctx), "x"), idempotent.ChainKey(idempotent.Unprotected(ctx), "x")
+	if one != other {
+		t.Errorf("%q and %q", one, other)
+	}
+}
+
+// As in every other run: otherwise two undos of a bypassed call would ask for
+// one refund.
+func TestSagaUndosHaveTheirKeysInEveryRun(t *testing.T) {
+	keys := func() (keys [2]string) {
+		n := 0
+		undo := func(ctx context.Context, _ string) error {
+			keys[n] = idempotent.DownstreamKey(ctx, "refund")
+			n++
+			return nil
+		}
+		_, _, err := do(t.Context(), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+			for _, name := range []string{"a", "b"} {
+				if _, err := idempotent.SagaStep(ctx, name, returns("x"), undo); err != nil {
+					return "", err
 				}
-			}()
-			wrap()
-		}()
+			}
+			return "", soldOut()
+		})
+		if err == nil {
+			t.Error("no error")
+		}
+		return keys
+	}
+	protected := keys()
+	t.Setenv("ONCE_DISABLED", "true")
+	if bypassed := keys(); bypassed != protected || bypassed[0] == bypassed[1] {
+		t.Errorf("%q, and bypassed %q", protected, bypassed)
+	}
+}
+
+// A step whose handler has returned was done; its lease was not lost.
+func TestStepKeysAreTheSameInEveryAttempt(t *testing.T) {
+	store := memory.New(0)
+	x := newExecutor(t, crashing(store), nil)
+	seen := map[string]bool{}
+	for range 3 {
+		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+			return idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
+				seen[idempotent.DownstreamKey(ctx, "card")] = true
+				seen[idempotent.ChainKey(ctx, "card")] = true
+				return "", errCrash
+			})
+		})
+		if err != errCrash {
+			t.Fatal(err)
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("%d keys: %v", len(seen), seen)
 	}
 }

@@ -208,3 +208,9 @@ func TestErrorsOfKeyFunctionsHaveExportedTypes(t *testing.T) {
 		t.Errorf("the mark leaves: %v", err)
 	}
 }
+
+func TestThrottledIsUnavailable(t *testing.T) {
+	if !errors.Is(driver.ErrThrottled, driver.ErrUnavailable) || errors.Is(driver.ErrUnavailable, driver.ErrThrottled) {
+		t.Error("throttling is one way to be unavailable")
+	}
+}

@@ -40,9 +40,12 @@ type scenario struct {
 }
 
 func succeeds(int) error { return nil }
+
 func refunded(int) error { return Retryable(errors.New("nothing was done")) }
-func fails(int) error    { return errors.New("try again") }
-func rejects(int) error  { return Permanent(errors.New("no")) }
+
+func fails(int) error { return errors.New("try again") }
+
+func rejects(int) error { return Permanent(errors.New("no")) }
 
 func TestExploreSchedules(t *testing.T) {
 	always, once, twice := Config{}, Config{MaxAttempts: 1}, Config{MaxAttempts: 2}

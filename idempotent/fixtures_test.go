@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"testing"
 	"time"
 
@@ -102,4 +104,11 @@ func do(ctx context.Context, x *idempotent.Executor, fn func(context.Context) (s
 	})
 	mustBeNamed(err, own)
 	return value, event, err
+}
+
+// TestMain silences the default Observer: nearly every test has calls that end
+// badly. Those that look at what it logs set a logger of their own.
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	os.Exit(m.Run())
 }

@@ -15,7 +15,8 @@ type keyedRequest struct {
 	Amount int    `json:"amount"`
 }
 
-func requestID(r keyedRequest) string     { return r.ID }
+func requestID(r keyedRequest) string { return r.ID }
+
 func requestTenant(r keyedRequest) string { return r.Tenant }
 
 func missingPart(err error) string {

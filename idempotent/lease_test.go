@@ -128,171 +128,23 @@ func TestReplayHasTimeWhereARunHasNone(t *testing.T) {
 	})
 }
 
-func TestHeartbeatEveryThird(t *testing.T) {
+// Config.Lease is given, so the doc of Config.Lease allows a shorter deadline;
+// but the lease is cut to it and the heartbeat is off.
+func TestShorterDeadlineWithALease(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		begun := time.Now()
-		_, event, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{Lease: 30 * time.Second}), func(ctx context.Context) (string, error) {
-			for range 10 {
-				time.Sleep(10*time.Second + time.Millisecond)
-				r := stored(t, store)
-				if left := time.Until(r.Lease); left < 29*time.Second || r.Expires.Before(r.Lease.Add(24*time.Hour)) {
-					t.Errorf("after %v the lease lasts %v more, the record %v", time.Since(begun), left, time.Until(r.Expires))
-				}
-			}
-			return "", ctx.Err()
-		})
-		if err != nil || event.RoundTrips != 12 {
-			t.Errorf("got %v, %+v", err, event)
-		}
-	})
-}
-
-// Whatever the heartbeat hears, the handler's context ends before the lease.
-func TestHandlerEndsBeforeItsLease(t *testing.T) {
-	for name, beat := range map[string]func(ctx context.Context) (driver.Record, bool, error){
-		"errors": func(context.Context) (driver.Record, bool, error) { return driver.Record{}, false, errNetwork },
-		"nothing": func(ctx context.Context) (driver.Record, bool, error) {
-			<-ctx.Done()
-			return driver.Record{}, false, ctx.Err()
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.New(0)
-				x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-					if !c.Lease.IsZero() {
-						return beat(ctx)
-					}
-					return next()
-				}}, &idempotent.Config{Lease: 30 * time.Second})
-				begun := time.Now()
-				_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-					select {
-					case <-ctx.Done():
-					case <-time.After(time.Hour):
-					}
-					if ran := time.Since(begun); ran != 29500*time.Millisecond {
-						t.Errorf("it ended after %v", ran)
-					}
-					if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-						t.Errorf("because of %v", context.Cause(ctx))
-					}
-					return "", nil
-				})
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		})
-	}
-}
-
-// A handler that goes on after its lease, because the store was away, gets the
-// lease back if nobody has taken over.
-func TestHeartbeatRevivesALeaseThatNobodyTook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		begun := time.Now()
-		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if ctx.Err() != nil || !c.Lease.IsZero() && time.Since(begun) < 35*time.Second {
-				return driver.Record{}, false, errNetwork
-			}
-			return next()
-		}}, &idempotent.Config{Lease: 30 * time.Second})
-		_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
-			time.Sleep(45 * time.Second)
-			if _, _, err := do(t.Context(), newExecutor(t, store, nil), mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) {
-				t.Errorf("a duplicate gets %v", err)
+		config := &idempotent.Config{Lease: time.Minute}
+		invocation, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+		defer cancel()
+		short, cancel := context.WithTimeout(invocation, 2*time.Second)
+		defer cancel()
+		_, _, _ = do(short, newExecutor(t, store, config), func(context.Context) (string, error) {
+			time.Sleep(10 * time.Second)
+			if _, event, err := do(invocation, newExecutor(t, store, config), returns("second run")); !errors.Is(err, idempotent.ErrInProgress) {
+				t.Errorf("another got %v, %+v", err, event)
 			}
 			return "", nil
 		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// A heartbeat that meets another owner ends the handler with that cause.
-func TestHeartbeatLosesTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		begun := time.Now()
-		_, event, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{Lease: 30 * time.Second}), func(ctx context.Context) (string, error) {
-			r := stored(t, store)
-			r.Owner, r.Attempt, r.Lease = "another", 2, time.Now().Add(time.Hour)
-			if err := store.Put(r); err != nil {
-				t.Error(err)
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Hour):
-			}
-			if ran := time.Since(begun); ran != 10*time.Second {
-				t.Errorf("it ended after %v", ran)
-			}
-			if !errors.Is(context.Cause(ctx), idempotent.ErrLeaseLost) {
-				t.Errorf("because of %v", context.Cause(ctx))
-			}
-			return "", ctx.Err()
-		})
-		if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeLeaseLost {
-			t.Errorf("got %v, %+v", err, event)
-		}
-	})
-}
-
-// A heartbeat that was repeated below us meets the lease that its first copy
-// has set: that is no loss.
-func TestHeartbeatMeetsItsOwnCopy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if !c.Lease.IsZero() {
-				if _, ok, err := next(); !ok || err != nil {
-					t.Errorf("first copy: %v, %v", ok, err)
-				}
-			}
-			return next()
-		}}, &idempotent.Config{Lease: 30 * time.Second})
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			time.Sleep(115 * time.Second)
-			return "", ctx.Err()
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// No beat is under way when the record is finished, and none comes after.
-func TestHeartbeatIsJoinedBeforeTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		beating, finished := 0, false
-		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if c.Lease.IsZero() {
-				finished = true
-				if beating != 0 {
-					t.Error("a heartbeat is under way")
-				}
-				return next()
-			}
-			if finished {
-				t.Error("a heartbeat after the end")
-			}
-			beating++
-			<-ctx.Done() // it hangs
-			beating--
-			return driver.Record{}, false, ctx.Err()
-		}}, &idempotent.Config{Lease: 30 * time.Second})
-		_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
-			time.Sleep(11 * time.Second)
-			return "", nil
-		})
-		if err != nil || !finished {
-			t.Error(err)
-		}
-		time.Sleep(time.Hour)
 	})
 }

@@ -126,51 +126,50 @@ func TestErrorType(t *testing.T) {
 	}
 }
 
-type pointer struct{ inner error }
-
-func (p *pointer) Error() string { return p.inner.Error() }
-func (p *pointer) Unwrap() error { return p.inner }
-
-// A handler may return a nil pointer as its error: that is its own mistake, and
-// no Observer's.
-func TestObserversSurviveErrorsThatPanic(t *testing.T) {
-	var none *pointer
-	var noStore *idempotent.StoreError
-	for want, err := range map[string]error{
-		"*idempotent_test.pointer": none, "*idempotent.StoreError": noStore, "*idempotent_test.pointer; *errors.errorString": errors.Join(none, errCrash),
+func TestEventTellsOfPermanentErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		config *idempotent.Config
+		err    error
+		want   bool
+	}{
+		"stored":   {nil, idempotent.Permanent(errNetwork), true},
+		"released": {&idempotent.Config{ReleasePermanent: true}, idempotent.Permanent(errNetwork), true},
+		"another":  {nil, errNetwork, false},
+		"none":     {nil, nil, false},
 	} {
-		t.Run(want, func(t *testing.T) {
-			out := logged(t)
-			x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: idempotent.LogObserver{}})
-			ctx, event := adapter.WithEvent(t.Context())
-			if _, got := idempotent.Do(ctx, x, theKey, failsWith(err)); got != err {
-				t.Errorf("got %v", got)
-			}
-			if event.ErrorType() != want || event.ErrorIs(idempotent.ErrInProgress) || !strings.Contains(out.String(), want) {
-				t.Errorf("type %q, logged:\n%s", event.ErrorType(), out)
-			}
-		})
+		_, event, _ := do(t.Context(), newExecutor(t, memory.New(0), test.config), func(context.Context) (string, error) { return "", test.err })
+		if event.Permanent != test.want {
+			t.Errorf("%s: %+v", name, event)
+		}
 	}
 }
 
-// The outcome is one of the constants, whatever happens.
-func TestOutcomeOfAStoreThatPanics(t *testing.T) {
-	var seen []idempotent.Event
-	broken := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		panic("boom")
-	}}
-	x := newExecutor(t, broken, &idempotent.Config{Observer: observe(func(e idempotent.Event) { seen = append(seen, e) })})
-	func() {
+func TestEventsOfBadEndings(t *testing.T) {
+	panics := func(context.Context) (string, error) { panic("boom") }
+	call := func(x *idempotent.Executor, key idempotent.Key, fn func(context.Context) (string, error)) idempotent.Event {
+		ctx, event := adapter.WithEvent(t.Context())
 		defer func() { _ = recover() }()
-		_, _, _ = do(t.Context(), x, mustNotRun(t))
-	}()
-	if len(seen) != 1 || seen[0].Outcome != idempotent.OutcomeUnknown {
-		t.Errorf("seen: %+v", seen)
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = idempotent.Do(ctx, x, key, fn)
+		}()
+		return *event
 	}
-}
-
-func TestThrottledIsUnavailable(t *testing.T) {
-	if !errors.Is(driver.ErrThrottled, driver.ErrUnavailable) || errors.Is(driver.ErrUnavailable, driver.ErrThrottled) {
-		t.Error("throttling is one way to be unavailable")
+	down := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errNetwork
+	}}
+	open := newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen})
+	if e := call(open, theKey, panics); e.Outcome != idempotent.OutcomeBypassed || !errors.Is(e.Err, idempotent.ErrStore) {
+		t.Errorf("a panic in a run that failed open: %q, %v", e.Outcome, e.Err)
+	}
+	unprotected := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	if e := call(unprotected, idempotent.Key{}, panics); e.Err == nil {
+		t.Errorf("a panic in a bypassed run: %q, %v", e.Outcome, e.Err)
+	}
+	noRelease := &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errNetwork
+	}}
+	if e := call(newExecutor(t, noRelease, nil), theKey, failsWith(errors.New("try again"))); e.Outcome == idempotent.OutcomeReleased {
+		t.Errorf("'released' says that the key is free; nothing was released: %v", e.Err)
 	}
 }

@@ -3,6 +3,7 @@ package idempotent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 )
 
 var optimistic = &idempotent.Config{Optimistic: true}
@@ -219,49 +221,6 @@ func TestOptimisticWithoutWrites(t *testing.T) {
 	}
 }
 
-// The claim that failed open may have landed: then its fence holds.
-func TestFailOpenCommitsUnderTheClaimThatLanded(t *testing.T) {
-	b := newBank()
-	lost := &lostClaims{bank: b}
-	x := newExecutor(t, lost, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-	value, event, err := do(t.Context(), x, books("x", nil))
-	if err != nil || value != "x" || event.Outcome != idempotent.OutcomeExecuted || event.Attempt != 1 {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
-	b.holds(t, "x")
-}
-
-// One that met another's result writes nothing, where a handler with effects
-// of its own has them twice.
-func TestFailOpenNeverCommitsBesideAnother(t *testing.T) {
-	b := newBank()
-	if _, _, err := do(t.Context(), newExecutor(t, b, nil), books("first", nil)); err != nil {
-		t.Fatal(err)
-	}
-	down := &lostClaims{bank: b, notSent: true}
-	value, event, err := do(t.Context(), newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), books("second", nil))
-	if err != nil || value != "first" || event.Outcome != idempotent.OutcomeReplayed {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
-	b.holds(t, "first")
-}
-
-type lostClaims struct {
-	*bank
-	notSent bool
-}
-
-func (p *lostClaims) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
-	if r.Status != driver.InProgress {
-		return p.bank.Create(ctx, r, over, with)
-	}
-	if p.notSent {
-		return driver.Record{}, false, errNetwork
-	}
-	_, _, err := p.bank.Create(ctx, r, over, with)
-	return driver.Record{}, false, errors.Join(errNetwork, err)
-}
-
 func TestOptimisticExcludes(t *testing.T) {
 	for _, config := range []idempotent.Config{
 		{Optimistic: true, MaxAttempts: 1},
@@ -324,5 +283,41 @@ func TestOptimisticReleasesNothingAfterALostAnswer(t *testing.T) {
 	x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReleasePermanent: true})
 	if _, event, err := do(t.Context(), x, books("x", nil)); !errors.Is(err, idempotent.ErrOutcomeUnknown) {
 		t.Errorf("%v, %v", err, event.Outcome)
+	}
+}
+
+var errConflict = fmt.Errorf("TransactionConflict: %w: %w", driver.ErrNotWritten, driver.ErrUnavailable)
+
+// A conflict has written nothing, and says so: what follows it is the answer.
+func TestOptimisticRefusedAfterAConflict(t *testing.T) {
+	b := newBank()
+	tries := 0
+	b.before = func(e *entry) error {
+		if tries++; tries == 1 {
+			e.refused = errCrash
+			return errConflict
+		}
+		return nil
+	}
+	if _, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil)); err != errCrash || event.Outcome != idempotent.OutcomeReleased {
+		t.Errorf("%v, %+v", err, event)
+	}
+}
+
+func TestOptimisticConflictsUntilTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBank()
+		b.before = func(*entry) error { return errConflict }
+		_, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
+		var failed *idempotent.StoreError
+		if !errors.As(err, &failed) || !failed.RolledBack || event.Outcome != idempotent.OutcomeReleased {
+			t.Errorf("%v, %+v", err, event)
+		}
+	})
+}
+
+func TestOptimisticNeedsTransactions(t *testing.T) {
+	if _, err := idempotent.New("op", memory.New(0), optimistic); err == nil {
+		t.Error("accepted")
 	}
 }

@@ -299,3 +299,54 @@ func TestReferenceOfAnother(t *testing.T) {
 		t.Errorf("got %.10q, %v", value, err)
 	}
 }
+
+// A Reserve that is larger than what is usual is time for a large payload.
+func TestReserveIsTimeToPut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, payloads := memory.New(0), newShelf()
+		payloads.put = func(ctx context.Context) (string, error) {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(40 * time.Second):
+				return "", nil
+			}
+		}
+		config := spilling(payloads)
+		config.Lease, config.Reserve = 10*time.Minute, 3*time.Minute
+		if value, event, err := do(t.Context(), newExecutor(t, store, config), returns(large)); value != large || err != nil || event.Err != nil {
+			t.Errorf("got %.10q, %v, %v", value, err, event.Err)
+		}
+		if r := stored(t, store); r.Payload == "" {
+			t.Errorf("stored %+v", r)
+		}
+	})
+}
+
+// The time that a run without a claim has to record its end is counted from
+// that end.
+func TestLongOptimisticRunHasTimeToPut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, payloads := newBank(), newShelf()
+		payloads.put = func(ctx context.Context) (string, error) {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(2 * time.Second):
+				return "", nil
+			}
+		}
+		config := spilling(payloads)
+		config.Optimistic = true
+		slow := func(context.Context) (string, error) {
+			time.Sleep(2 * time.Minute)
+			return large, nil
+		}
+		if _, event, err := do(t.Context(), newExecutor(t, b, config), slow); err != nil || event.Err != nil {
+			t.Errorf("got %v, %v", err, event.Err)
+		}
+		if r := stored(t, b); r.Payload == "" {
+			t.Errorf("stored %+v", r)
+		}
+	})
+}

@@ -3,6 +3,8 @@ package idempotent_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +66,7 @@ func TestStoppedCallWhoseUndoPanicsIsReleased(t *testing.T) {
 type badError struct{ err error }
 
 func (e *badError) Error() string { return e.err.Error() }
+
 func (e *badError) Unwrap() error { return e.err }
 
 // Steps that run at once may come to their stored results after the stop.
@@ -85,5 +88,104 @@ func TestStoppedCallUndoesTheStepsOfEarlierAttempts(t *testing.T) {
 	}
 	if r := stored(t, store); hold.done != 1 || hold.undone != 1 || large.undone != 1 || r.Status != driver.Failed {
 		t.Errorf("undone %d and %d times, %s", hold.undone, large.undone, r.Status)
+	}
+}
+
+// paused is a context that lets the handler return where a step looks at it.
+type paused struct {
+	context.Context
+	begun, goOn chan struct{}
+}
+
+func (p *paused) Err() error {
+	select {
+	case <-p.begun:
+	default:
+		close(p.begun)
+	}
+	<-p.goOn
+	return p.Context.Err()
+}
+
+// A release would let the next attempt do the step again.
+func TestStepThatIsAboutToRunKeepsTheKey(t *testing.T) {
+	store, done := memory.New(0), make(chan error)
+	p := &paused{begun: make(chan struct{}), goOn: make(chan struct{})}
+	_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+		p.Context = context.WithoutCancel(ctx)
+		go func() {
+			_, err := idempotent.Step(p, "charge", returns("receipt"))
+			done <- err
+		}()
+		<-p.begun
+		return "", errCrash
+	})
+	var failed *idempotent.StoreError
+	if !errors.As(err, &failed) || !failed.Executed || event.Outcome != idempotent.OutcomeUnknown {
+		t.Errorf("%v, %s", err, event.Outcome)
+	}
+	close(p.goOn)
+	<-done
+	if r := stored(t, store); r.Owner == "" {
+		t.Errorf("released: %+v", r)
+	}
+}
+
+// Nobody would undo it.
+func TestBypassedCallBeginsNoStepWhileItIsUndone(t *testing.T) {
+	err := bypassed(t.Context(), t, newBank(), func(ctx context.Context) (string, error) {
+		_, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(inner context.Context, _ string) error {
+			if _, err := idempotent.Step(inner, "look", returns("")); err != nil {
+				t.Error(err)
+			}
+			_, err := idempotent.SagaStep(context.WithoutCancel(ctx), "late", mustNotRun(t), func(context.Context, string) error { return nil })
+			if !errors.Is(err, idempotent.ErrStep) {
+				t.Errorf("%v", err)
+			}
+			return nil
+		})
+		return "", errors.Join(err, soldOut())
+	})
+	if err == nil {
+		t.Error("it succeeds")
+	}
+}
+
+// No later attempt could undo it: this one can, with the result in its memory.
+func TestSagaIsUndoneAtOnceWhereAResultCannotBeKept(t *testing.T) {
+	for name, end := range map[string]func(error) error{
+		"returned": func(err error) error { return fmt.Errorf("charge: %w", err) },
+		"ignored":  func(error) error { return nil },
+		"released": func(error) error { return errCrash },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, undone := memory.New(0), 0
+			x := newExecutor(t, store, nil)
+			_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (func(), error) { return func() {}, nil },
+					func(_ context.Context, result func()) error {
+						if undone++; result == nil {
+							t.Error("undone with nothing")
+						}
+						return nil
+					})
+				if !errors.Is(err, idempotent.ErrResultUnavailable) {
+					t.Errorf("the step: %v", err)
+				}
+				if _, later := idempotent.Step(ctx, "mail", mustNotRun(t)); !errors.Is(later, idempotent.ErrResultUnavailable) {
+					t.Errorf("the next step: %v", later)
+				}
+				return "", end(err)
+			})
+			var lost *idempotent.ResultUnavailableError
+			if !errors.As(err, &lost) || lost.Step != "charge" || undone != 1 || event.Outcome != idempotent.OutcomeFailed || !event.Permanent {
+				t.Errorf("undone %d times: %v, %+v", undone, err, event)
+			}
+			_, _, err = do(t.Context(), x, mustNotRun(t))
+			var replayed *idempotent.ReplayedError
+			if !errors.As(err, &replayed) || !slices.Equal(replayed.Compensated, []string{"charge"}) {
+				t.Errorf("%#v", err)
+			}
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -211,4 +212,150 @@ func TestSagaNeedsStoredFailures(t *testing.T) {
 		t.Error(err)
 	}
 	checkDone(t, tr)
+}
+
+// An undo that fails uses the attempt up like any error: with MaxAttempts used
+// up nothing more is undone until an operator gives an attempt back.
+func TestUndoingStopsWithTheLastAttempt(t *testing.T) {
+	store := memory.New(0)
+	x := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
+	tr := &trip{fails: map[string]error{"hotel": soldOut(), "not a flight": errCrash}}
+	var unfinished *idempotent.CompensationError
+	if _, _, err := do(t.Context(), x, tr.book); !errors.As(err, &unfinished) || unfinished.Step != "flight" {
+		t.Fatal(err)
+	}
+	checkDone(t, tr, "flight", "hotel", "not a flight")
+	delete(tr.fails, "not a flight")
+	for range 2 {
+		if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrOutcomeUnknown) {
+			t.Errorf("without an attempt: %v", err)
+		}
+	}
+	checkDone(t, tr)
+
+	// What once release writes.
+	record := stored(t, store)
+	record.Refunds++
+	if err := store.Put(record); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := do(t.Context(), x, tr.book); err == nil || errors.Is(err, idempotent.ErrOutcomeUnknown) {
+		t.Errorf("with an attempt given back: %v", err)
+	}
+	checkDone(t, tr, "not a flight")
+	if r := stored(t, store); r.Status != driver.Failed {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A call that fails for good before it has reached its finished steps would
+// leave them done for ever, and say that it has failed.
+func TestSagaFailsForGoodBeforeItsSteps(t *testing.T) {
+	store := memory.New(0)
+	x := newExecutor(t, store, nil)
+	tr := &trip{fails: map[string]error{"hotel": errCrash}}
+	if _, _, err := do(t.Context(), x, tr.book); err != errCrash {
+		t.Fatal(err)
+	}
+	_, _, err := do(t.Context(), x, failsWith(soldOut()))
+	var unreached *idempotent.CompensationError
+	if !errors.As(err, &unreached) || unreached.Step != "flight" || !errors.Is(err, idempotent.ErrStep) {
+		t.Errorf("%v", err)
+	}
+	if r := stored(t, store); r.Status != driver.InProgress || string(r.Steps["flight"]) != `~="a flight"` {
+		t.Errorf("%+v", r)
+	}
+	// It is not undoing yet: one that reaches them may also go forward.
+	tr.done, tr.fails = nil, nil
+	if value, _, err := do(t.Context(), x, tr.book); err != nil || value != "booked" {
+		t.Errorf("%q, %v", value, err)
+	}
+	checkDone(t, tr, "hotel", "car", "end")
+}
+
+// Without a record nobody goes on: what can be undone is undone.
+func TestSagaWithoutClaimUndoesWhatItCan(t *testing.T) {
+	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
+	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
+	_, err := idempotent.Do(t.Context(), x, idempotent.Key{}, tr.book)
+	var failed *idempotent.CompensationError
+	if !errors.As(err, &failed) || failed.Step != "hotel" {
+		t.Error(err)
+	}
+	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
+}
+
+// Its process ended before that: nothing is left to undo the step with.
+func TestSagaDoesNotPassOverAStepWithoutResult(t *testing.T) {
+	store := memory.New(0)
+	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded,
+		Steps: map[string][]byte{"charge": []byte("~!it was too large")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+		_, err := idempotent.SagaStep(ctx, "charge", mustNotRun(t), func(context.Context, string) error { t.Error("undone with nothing"); return nil })
+		return "", idempotent.Permanent(err)
+	})
+	if r := stored(t, store); !errors.Is(err, idempotent.ErrCompensation) || r.Status != driver.InProgress {
+		t.Errorf("%v, %s", err, r.Status)
+	}
+}
+
+func TestSagaRefusesStepsWithinSteps(t *testing.T) {
+	inner := func(ctx context.Context) (string, error) {
+		return idempotent.SagaStep(ctx, "inner", mustNotRun(t), func(context.Context, string) error { return nil })
+	}
+	_, _, err := do(t.Context(), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+		return idempotent.Step(ctx, "outer", inner)
+	})
+	if !errors.Is(err, idempotent.ErrStep) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The caller hears why the call failed, also when there is no time to undo.
+func TestSagaThatCannotBeginToUndoTellsWhy(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, _, err := do(ctx, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+		if _, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(context.Context, string) error { return nil }); err != nil {
+			return "", err
+		}
+		cancel()
+		return "", soldOut()
+	})
+	var unfinished *idempotent.CompensationError
+	if !errors.As(err, &unfinished) || !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v", err)
+	}
+	if _, ok := unfinished.Cause.(*soldOutError); !ok || errors.Is(err, unfinished.Cause) {
+		t.Errorf("caused by %v, which is final, and this is not", unfinished.Cause)
+	}
+}
+
+func TestFinishedSagaStepsAreCounted(t *testing.T) {
+	if n := adapter.FinishedSagaSteps(t.Context()); n != 0 {
+		t.Errorf("%d outside of a call", n)
+	}
+	x := newExecutor(t, memory.New(0), nil)
+	tr := &trip{fails: map[string]error{"car": errCrash}}
+	for range 2 { // the second attempt is given the steps of the first
+		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+			if n := adapter.FinishedSagaSteps(ctx); n != 0 {
+				t.Errorf("%d before the first", n)
+			}
+			_, err := idempotent.Step(ctx, "cannot be undone", func(context.Context) (int, error) { return 0, nil })
+			if err != nil {
+				return "", err
+			}
+			value, err := tr.book(ctx)
+			if n := adapter.FinishedSagaSteps(ctx); n != 2 {
+				t.Errorf("%d after two, and one that failed", n)
+			}
+			return value, err
+		})
+		if !errors.Is(err, errCrash) {
+			t.Error(err)
+		}
+	}
 }

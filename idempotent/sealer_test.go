@@ -194,3 +194,36 @@ func TestEffectsAreNotSealed(t *testing.T) {
 		}
 	}
 }
+
+func TestSealsWithASealerAlone(t *testing.T) {
+	if newExecutor(t, memory.New(0), nil).Seals() {
+		t.Error("without a Sealer")
+	}
+	if !newExecutor(t, memory.New(0), &idempotent.Config{Sealer: struct{ idempotent.Sealer }{}}).Seals() {
+		t.Error("with a Sealer")
+	}
+}
+
+// A payment that failed must not be reported as done because its error cannot
+// be opened now.
+func TestFailureThatCannotBeGivenIsNotCalledDone(t *testing.T) {
+	store := memory.New(0)
+	x := newExecutor(t, store, sealing())
+	if _, _, err := do(t.Context(), x, failsWith(idempotent.Permanent(errors.New("card declined")))); err == nil {
+		t.Fatal("no error")
+	}
+	_, _, err := do(t.Context(), newExecutor(t, store, nil), mustNotRun(t))
+	var unavailable *idempotent.ResultUnavailableError
+	if !errors.As(err, &unavailable) || !unavailable.Failed || strings.Contains(err.Error(), "done") {
+		t.Errorf("got %v", err)
+	}
+
+	store = memory.New(0)
+	if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), returns("paid")); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = do(t.Context(), newExecutor(t, store, nil), mustNotRun(t))
+	if !errors.As(err, &unavailable) || unavailable.Failed {
+		t.Errorf("a result: %v", err)
+	}
+}

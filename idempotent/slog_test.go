@@ -212,25 +212,6 @@ func TestDefaultObserverReadsTheDefaultLoggerAtEachEvent(t *testing.T) {
 	}
 }
 
-// A takeover that another call won is not one.
-func TestReplayAfterALostTakeoverIsNotLapsed(t *testing.T) {
-	store := abandoned(t)
-	raced := false
-	p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if !raced {
-			raced = true
-			if _, _, err := do(context.Background(), newExecutor(t, store, &idempotent.Config{Observer: idempotent.NoObserver{}}), returns("theirs")); err != nil {
-				t.Error(err)
-			}
-		}
-		return next()
-	}}
-	value, event, err := do(t.Context(), newExecutor(t, p, nil), mustNotRun(t))
-	if err != nil || value != "theirs" || event.Lapsed || event.Outcome != idempotent.OutcomeReplayed {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
-}
-
 type noSealer struct{}
 
 func (noSealer) Seal(context.Context, idempotent.Place, []byte) ([]byte, error) {

@@ -177,28 +177,6 @@ func TestStepsThatNothingWouldKeepOrUndoPanic(t *testing.T) {
 	})
 }
 
-// A step whose handler has returned was done; its lease was not lost.
-func TestStepKeysAreTheSameInEveryAttempt(t *testing.T) {
-	store := memory.New(0)
-	x := newExecutor(t, crashing(store), nil)
-	seen := map[string]bool{}
-	for range 3 {
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			return idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
-				seen[idempotent.DownstreamKey(ctx, "card")] = true
-				seen[idempotent.ChainKey(ctx, "card")] = true
-				return "", errCrash
-			})
-		})
-		if err != errCrash {
-			t.Fatal(err)
-		}
-	}
-	if len(seen) != 2 {
-		t.Errorf("%d keys: %v", len(seen), seen)
-	}
-}
-
 // A step whose write is not known to have landed was done: the key stays
 // claimed, for a late copy of the write to land, whatever the handler returns.
 func TestStepsAtOnce(t *testing.T) {
@@ -295,5 +273,50 @@ func TestStepTooLargeIsKeptWithoutResult(t *testing.T) {
 	})
 	if err != errCrash || !strings.HasPrefix(string(stored(t, store).Steps["long"]), "!") {
 		t.Errorf("%v, %q", err, stored(t, store).Steps)
+	}
+}
+
+func TestStepThatEndsAfterItsCall(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	begun, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		go func() {
+			_, err := idempotent.Step(ctx, "late", func(context.Context) (string, error) {
+				close(begun)
+				<-goOn
+				return "", nil
+			})
+			ended <- err
+		}()
+		<-begun
+		return "recorded", nil
+	})
+	close(goOn)
+	var late *idempotent.StoreError
+	if lateErr := <-ended; err != nil || !errors.As(lateErr, &late) || !late.Executed || !strings.Contains(lateErr.Error(), "the handler returned") {
+		t.Errorf("%v, %v", err, lateErr)
+	}
+}
+
+func TestStepAfterTheHandlerIsRefused(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	var late context.Context
+	if _, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) { late = ctx; return "", nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := idempotent.Step(late, "charge", mustNotRun(t)); !errors.Is(err, idempotent.ErrStep) {
+		t.Error(err)
+	}
+}
+
+func TestStepDoesNotBeginWithoutTime(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, _, err := do(ctx, x, func(ctx context.Context) (string, error) {
+		cancel()
+		return idempotent.Step(ctx, "charge", mustNotRun(t))
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -1,13 +1,95 @@
 package idempotent_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/keypath"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/canonical"
 )
+
+type payment struct {
+	ID       string `json:"id"`
+	Customer string `json:"customer"`
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+	Note     string `json:"note,omitempty"`
+}
+
+var aPayment = payment{ID: "pay_8e03978e", Customer: "cus_4711", Amount: 129900, Currency: "EUR", Note: "two tickets"}
+
+func paymentKey(p payment) (idempotent.Key, error) {
+	return idempotent.Key{Scope: p.Customer, ID: p.ID, Payload: p}, nil
+}
+
+// duplicate gives a wrapped handler whose every call is a duplicate.
+func duplicate(t testing.TB, config *idempotent.Config) func() {
+	x, err := idempotent.New("create-payment", memory.New(0), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := false
+	handler := idempotent.Wrap(x, paymentKey, func(_ context.Context, p payment) (payment, error) {
+		if ran {
+			t.Error("a duplicate ran")
+		}
+		ran = true
+		return p, nil
+	})
+	call := func() {
+		got, err := handler(t.Context(), aPayment)
+		if err != nil || got != aPayment {
+			t.Fatalf("got %v, %v", got, err)
+		}
+	}
+	call()
+	return call
+}
+
+// yardstick is what any library has to do to a request and a stored result.
+func yardstick(t testing.TB) {
+	text, err := json.Marshal(aPayment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p payment
+	if err := json.Unmarshal(text, &p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDuplicateAllocations(t *testing.T) {
+	call := duplicate(t, nil)
+	if n := testing.AllocsPerRun(500, call); n > 30 {
+		t.Errorf("a duplicate costs %.0f allocations, more than 30", n)
+	}
+}
+
+func BenchmarkYardstick(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		yardstick(b)
+	}
+}
+
+func BenchmarkDuplicate(b *testing.B) {
+	call := duplicate(b, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		call()
+	}
+}
+
+func BenchmarkDuplicateFromCache(b *testing.B) {
+	call := duplicate(b, &idempotent.Config{CacheEntries: 10})
+	b.ReportAllocs()
+	for b.Loop() {
+		call()
+	}
+}
 
 type benchAddress struct {
 	City   string `json:"city"`

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -273,5 +275,85 @@ func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		<-done
+	})
+}
+
+// A waiting call never notices that a foreign record without a lease is over.
+func TestWaitingForARecordThatIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		if err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Expires: time.Now().Add(10 * time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		value, _, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{Wait: time.Hour}), returns("ran"))
+		if err != nil || value != "ran" {
+			t.Errorf("after %v: %q, %v", time.Since(begun), value, err)
+		}
+	})
+}
+
+// "Wait is how long a duplicate … waits".
+func TestWaitOnAHungGet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		done := inBackground(t, newExecutor(t, store, nil), 10*time.Minute, "x", nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		begun := time.Now()
+		_, _, err := do(ctx, newExecutor(t, hungGet{store}, &idempotent.Config{Wait: 2 * time.Second}), mustNotRun(t))
+		if since := time.Since(begun); since > 10*time.Second {
+			t.Errorf("Wait 2 s took %v: %v", since, err)
+		}
+		<-done
+	})
+}
+
+type hungGet struct{ driver.Store }
+
+func (h hungGet) Get(ctx context.Context, _ string) (driver.Record, error) {
+	<-ctx.Done()
+	return driver.Record{}, errNetwork
+}
+
+// A joiner that leads after the first leader failed claims with the clock of
+// the moment it arrived: its lease starts in the past.
+func TestJoinerClaimsWithAStaleClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		config := &idempotent.Config{Lease: time.Minute, Wait: time.Hour}
+		x := newExecutor(t, store, config)
+		first := inBackground(t, x, 50*time.Second, "", errors.New("try again"))
+		var running, most atomic.Int32
+		joiner := make(chan struct{})
+		go func() {
+			defer close(joiner)
+			_, event, err := do(context.Background(), x, func(ctx context.Context) (string, error) {
+				if left := time.Until(stored(t, store).Lease); left < 59*time.Second {
+					t.Errorf("a fresh claim has a lease of %v", left)
+				}
+				value, err := stubborn(40*time.Second, &running, &most)(ctx)
+				if ctx.Err() != nil {
+					t.Errorf("the handler's context ended within 40 s of a lease of 1 min with heartbeat: %v", context.Cause(ctx))
+				}
+				return value, err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if event.Store > time.Second {
+				t.Errorf("Event.Store is %v, which is the wait for the leader", event.Store)
+			}
+		}()
+		<-first
+		time.Sleep(15 * time.Second) // 65 s: the joiner has run for 15 s
+		_, event, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{Lease: time.Minute}), stubborn(0, &running, &most))
+		if !errors.Is(err, idempotent.ErrInProgress) {
+			t.Errorf("another process got %v, %+v", err, event)
+		}
+		if most.Load() > 1 {
+			t.Error("two handlers ran at once, with healthy clocks and store")
+		}
+		<-joiner
 	})
 }

@@ -1,0 +1,250 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+func TestDoReleasesAPanicThatGoesOn(t *testing.T) {
+	store := memory.New(0)
+	var seen []idempotent.Event
+	x := newExecutor(t, store, &idempotent.Config{Observer: observe(func(e idempotent.Event) { seen = append(seen, e) })})
+	func() {
+		defer func() {
+			if p := recover(); p != "boom" {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		_, _, err := do(t.Context(), x, func(context.Context) (string, error) { panic("boom") })
+		t.Errorf("the panic ended: %v", err)
+	}()
+	if len(seen) != 1 || seen[0].Outcome != idempotent.OutcomeReleased || seen[0].Err == nil {
+		t.Errorf("observed: %+v", seen)
+	}
+	if value, _, err := do(t.Context(), x, returns("second")); err != nil || value != "second" {
+		t.Errorf("second: %q, %v", value, err)
+	}
+}
+
+// An Unwrap that panics (a typed nil) leaves the record in progress: judge is
+// outside of what abandons.
+func TestUnwrapPanics(t *testing.T) {
+	for name, end := range map[string]error{
+		"permanent": idempotent.Permanent((*nilUnwrap)(nil)),
+		"plain":     (*nilUnwrap)(nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New(0)
+				x := newExecutor(t, store, nil)
+				runs := 0
+				for range 2 {
+					func() {
+						defer func() {
+							if p := recover(); p != nil {
+								t.Logf("panicked: %v", p)
+							}
+						}()
+						_, _, _ = do(t.Context(), x, func(context.Context) (string, error) { runs++; return "", end })
+					}()
+					if r := stored(t, store); r.Status == driver.InProgress && r.Owner != "" {
+						t.Errorf("left in progress after the call has ended: %v", r.Lease)
+					}
+					time.Sleep(2 * time.Minute)
+				}
+				if name == "permanent" && runs != 1 {
+					t.Errorf("a permanent failure ran %d times", runs)
+				}
+			})
+		})
+	}
+}
+
+type nilUnwrap struct{ inner error }
+
+func (e *nilUnwrap) Error() string { return "typed nil" }
+
+func (e *nilUnwrap) Unwrap() error { return e.inner }
+
+// A final error whose Error method panics is not recorded, and the work runs
+// again: encode guards the codec against the same.
+func TestPermanentErrorThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, memory.New(0), nil)
+		runs := 0
+		handler := func(context.Context) (string, error) {
+			runs++
+			return "", idempotent.Permanent((*panicking)(nil))
+		}
+		for range 2 {
+			func() {
+				defer func() { _ = recover() }()
+				_, _, _ = do(t.Context(), x, handler)
+			}()
+			time.Sleep(2 * time.Minute)
+		}
+		if runs != 1 {
+			t.Errorf("a permanent failure ran %d times", runs)
+		}
+	})
+}
+
+type panicking struct{ inner *string }
+
+func (p *panicking) Error() string { return *p.inner }
+
+// A codec that panics in Decode takes the process down at every retry; in
+// Encode the same is an error.
+type panicsInDecode struct{ idempotent.JSON }
+
+func (panicsInDecode) Decode([]byte, any) error { panic("hostile") }
+
+func TestDecodePanics(t *testing.T) {
+	x := newExecutor(t, memory.New(0), &idempotent.Config{Codec: panicsInDecode{}})
+	_, _, _ = do(t.Context(), x, returns("done"))
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("a replay panicked: %v", p)
+		}
+	}()
+	if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrResultUnavailable) {
+		t.Error(err)
+	}
+}
+
+type exitsInEncode struct{ idempotent.JSON }
+
+func (exitsInEncode) Encode(any) ([]byte, error) { runtime.Goexit(); return nil, nil }
+
+// Goexit in the codec (a t.Fatal in MarshalJSON) passes encode's recover: the
+// done work stays in progress and runs again.
+func TestGoexitInEncode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _, _ = do(context.Background(), newExecutor(t, store, &idempotent.Config{Codec: exitsInEncode{}}), returns("charged"))
+		}()
+		<-done
+		time.Sleep(2 * time.Minute)
+		if got, event, err := do(t.Context(), newExecutor(t, store, nil), returns("charged again")); err == nil {
+			t.Errorf("done work ran again: %q, %+v", got, event)
+		}
+	})
+}
+
+// Goexit in the codec: the event says "executed" without a word of the result.
+func TestGoexitEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		ctx, event := adapter.WithEvent(context.Background())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = idempotent.Do(ctx, newExecutor(t, store, &idempotent.Config{Codec: exitsInEncode{}}), theKey, returns("charged"))
+		}()
+		<-done
+		if event.Outcome == idempotent.OutcomeExecuted && event.Err == nil {
+			t.Errorf("the result is lost, and the observer sees %+v", *event)
+		}
+	})
+	// and when another has taken over meanwhile
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		ctx, event := adapter.WithEvent(context.Background())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			x := newExecutor(t, frozen(store), &idempotent.Config{Lease: 10 * time.Second, Codec: exitsInEncode{}})
+			_, _ = idempotent.Do(ctx, x, theKey, func(context.Context) (string, error) {
+				time.Sleep(time.Minute)
+				_, _ = idempotent.Do(context.Background(), newExecutor(t, store, nil), theKey, returns("theirs"))
+				return "zombie", nil
+			})
+		}()
+		<-done
+		if event.Outcome != idempotent.OutcomeLeaseLost {
+			t.Errorf("the record is another's, and the outcome %q", event.Outcome)
+		}
+	})
+}
+
+type pointer struct{ inner error }
+
+func (p *pointer) Error() string { return p.inner.Error() }
+
+func (p *pointer) Unwrap() error { return p.inner }
+
+// A handler may return a nil pointer as its error: that is its own mistake, and
+// no Observer's.
+func TestObserversSurviveErrorsThatPanic(t *testing.T) {
+	var none *pointer
+	var noStore *idempotent.StoreError
+	for want, err := range map[string]error{
+		"*idempotent_test.pointer": none, "*idempotent.StoreError": noStore, "*idempotent_test.pointer; *errors.errorString": errors.Join(none, errCrash),
+	} {
+		t.Run(want, func(t *testing.T) {
+			out := logged(t)
+			x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: idempotent.LogObserver{}})
+			ctx, event := adapter.WithEvent(t.Context())
+			if _, got := idempotent.Do(ctx, x, theKey, failsWith(err)); got != err {
+				t.Errorf("got %v", got)
+			}
+			if event.ErrorType() != want || event.ErrorIs(idempotent.ErrInProgress) || !strings.Contains(out.String(), want) {
+				t.Errorf("type %q, logged:\n%s", event.ErrorType(), out)
+			}
+		})
+	}
+}
+
+// The outcome is one of the constants, whatever happens.
+func TestOutcomeOfAStoreThatPanics(t *testing.T) {
+	var seen []idempotent.Event
+	broken := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		panic("boom")
+	}}
+	x := newExecutor(t, broken, &idempotent.Config{Observer: observe(func(e idempotent.Event) { seen = append(seen, e) })})
+	func() {
+		defer func() { _ = recover() }()
+		_, _, _ = do(t.Context(), x, mustNotRun(t))
+	}()
+	if len(seen) != 1 || seen[0].Outcome != idempotent.OutcomeUnknown {
+		t.Errorf("seen: %+v", seen)
+	}
+}
+
+// However a call ends, it leaves no goroutine: the bubble would not end.
+func TestNoGoroutineIsLeft(t *testing.T) {
+	for name, fn := range map[string]func(context.Context) (string, error){
+		"success":   returns(""),
+		"error":     failsWith(errors.New("try again")),
+		"permanent": failsWith(idempotent.Permanent(errors.New("final"))),
+		"panic":     func(context.Context) (string, error) { panic("boom") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
+				defer func() {
+					if p := recover(); (p != nil) != (name == "panic") {
+						t.Errorf("recovered %v", p)
+					}
+				}()
+				_, event, err := do(t.Context(), x, fn)
+				if (err == nil) != (name == "success") {
+					t.Errorf("got %v, %+v", err, event)
+				}
+			})
+		})
+	}
+}

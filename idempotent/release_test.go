@@ -1,0 +1,214 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+func TestDoReleasesOtherErrors(t *testing.T) {
+	store := memory.New(0)
+	x := newExecutor(t, store, nil)
+	first := errors.New("try again")
+	value, event, err := do(t.Context(), x, failsWith(first))
+	if err != first || value != "" || event.Outcome != idempotent.OutcomeReleased {
+		t.Fatalf("first: %q, %v, %+v", value, err, event)
+	}
+	if r := stored(t, store); r.Status != driver.Absent {
+		t.Errorf("a first attempt that left no trace is kept: %+v", r)
+	}
+	if value, _, err = do(t.Context(), x, returns("second")); err != nil || value != "second" {
+		t.Errorf("second: %q, %v", value, err)
+	}
+}
+
+// What became of a claim that failed is not known. It is given back, so that
+// neither its lease nor its attempt stands in the way of the next call.
+func TestClaimFailedIsGivenBack(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		store := memory.New(0)
+		failing := true
+		x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			if !failing {
+				return next()
+			}
+			failing = false
+			if applied {
+				if _, _, err := next(); err != nil {
+					return driver.Record{}, false, err
+				}
+			}
+			return driver.Record{}, false, errNetwork
+		}}, &idempotent.Config{MaxAttempts: 1})
+		_, event, err := do(t.Context(), x, mustNotRun(t))
+		var failed *idempotent.StoreError
+		if !errors.As(err, &failed) || failed.Executed || !errors.Is(err, errNetwork) || event.Outcome != idempotent.OutcomeFailed {
+			t.Errorf("applied %v: first: %v, %+v", applied, err, event)
+		}
+		if value, _, err := do(t.Context(), x, returns("second")); err != nil || value != "second" {
+			t.Errorf("applied %v: second: %q, %v", applied, value, err)
+		}
+	}
+}
+
+// A caller that has gone waits for a refund as long as the Reserve.
+func TestRefundTakesTheReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := func(ctx context.Context) (driver.Record, bool, error) {
+			<-ctx.Done()
+			return driver.Record{}, false, errNetwork
+		}
+		p := &proxy{Store: memory.New(0),
+			create: func(ctx context.Context, _ driver.Record, _ time.Time, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+				return hang(ctx)
+			},
+			change: func(ctx context.Context, _ driver.Fence, _ driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+				return hang(ctx)
+			}}
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err := do(ctx, newExecutor(t, p, &idempotent.Config{Lease: 5 * time.Minute, Reserve: time.Minute}), mustNotRun(t))
+		if since := time.Since(begun); since > 7*time.Second {
+			t.Errorf("a call with 1 s of time took %v: %v", since, err)
+		}
+	})
+}
+
+// Steps that the call does not know of turn its delete into a release that
+// keeps the record.
+func TestRefundIsKeptWhereStepsAreMet(t *testing.T) {
+	store := memory.New(0)
+	p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		if c.Release == driver.ReleaseDelete {
+			r := stored(t, store)
+			r.Steps = map[string][]byte{"a": []byte("=1")}
+			if err := store.Put(r); err != nil {
+				t.Error(err)
+			}
+		}
+		return next()
+	}}
+	if _, _, err := do(t.Context(), newExecutor(t, p, nil), failsWith(idempotent.Retryable(errCrash))); err != errCrash {
+		t.Error(err)
+	}
+	if r := stored(t, store); len(r.Steps) != 1 || r.Owner != "" || r.Refunds != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Finished steps stand in the way of a deletion, and stay for the next owner.
+func TestReleaseKeepsFinishedSteps(t *testing.T) {
+	store := memory.New(0)
+	x := newExecutor(t, store, nil)
+	first := errors.New("try again")
+	_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
+		r := stored(t, store)
+		if _, ok, err := store.Change(t.Context(), driver.Fence{ID: r.ID, Owner: r.Owner}, driver.Change{Steps: map[string][]byte{"charge": []byte("1")}}); !ok || err != nil {
+			t.Errorf("step: %v, %v", ok, err)
+		}
+		return "", first
+	})
+	if err != first {
+		t.Error(err)
+	}
+	if r := stored(t, store); len(r.Steps) != 1 || r.Owner != "" || !r.Lease.Equal(driver.LeaseEnded) {
+		t.Errorf("released: %+v", r)
+	}
+	if value, event, err := do(t.Context(), x, returns("second")); err != nil || value != "second" || event.Attempt != 2 {
+		t.Errorf("second: %q, %v, %+v", value, err, event)
+	}
+}
+
+// A release that fails is told to the observer; the caller gets the handler's
+// error.
+func TestReleaseThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			return driver.Record{}, false, errNetwork
+		}}, nil)
+		first := errors.New("try again")
+		_, event, err := do(t.Context(), x, failsWith(first))
+		if err != first || !errors.Is(event.Err, first) || !errors.Is(event.Err, errNetwork) {
+			t.Errorf("got %v, %+v", err, event)
+		}
+	})
+}
+
+// A release that landed, its answer lost, is not a lease that was lost.
+func TestReleaseWhoseAnswerWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		var successor chan struct{}
+		p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			if c.Release == 0 || successor != nil {
+				return next()
+			}
+			_, _, _ = next()
+			successor = inBackground(t, newExecutor(t, store, nil), time.Minute, "next", nil)
+			return driver.Record{}, false, errNetwork
+		}}
+		declined := errors.New("declined")
+		_, event, err := do(t.Context(), newExecutor(t, p, nil), failsWith(declined))
+		if !errors.Is(err, declined) {
+			t.Errorf("the handler's error became %v (%s)", err, event.Outcome)
+		}
+		<-successor
+	})
+}
+
+// "Err is what the caller got, or what was passed over": here neither.
+func TestHandlersErrorIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		mine := errors.New("mine")
+		var done chan struct{}
+		_, event, err := meanwhile(t, newExecutor(t, frozen(store), &idempotent.Config{Lease: 10 * time.Second}), mine, func() {
+			done = inBackground(t, newExecutor(t, store, nil), time.Minute, "next", nil)
+			time.Sleep(time.Second)
+		})
+		if !errors.Is(err, mine) && !errors.Is(event.Err, mine) {
+			t.Errorf("nobody hears of the handler's error: %v; %v", err, event.Err)
+		}
+		<-done
+	})
+}
+
+// settling is a bank whose changes may fail.
+type settling struct {
+	*bank
+	change func(driver.Change) error
+}
+
+func (s *settling) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if err := s.change(c); err != nil {
+		return driver.Record{}, false, err
+	}
+	return s.bank.Change(ctx, f, c)
+}
+
+func TestReleaseEndsWithTheFirstOutageAfterConflicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, tries := memory.New(0), 0
+		p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			if tries++; tries > 3 {
+				return driver.Record{}, false, errNetwork
+			}
+			met, err := store.Get(ctx, f.ID)
+			return met, false, err // a conflict of another kind
+		}}
+		began := time.Now()
+		if _, event, err := do(t.Context(), newExecutor(t, p, nil), failsWith(errCrash)); err != errCrash || event.Outcome != idempotent.OutcomeUnknown {
+			t.Errorf("%v, %+v", err, event)
+		}
+		if tries != 4 || time.Since(began) > time.Second {
+			t.Errorf("%d tries in %v", tries, time.Since(began))
+		}
+	})
+}

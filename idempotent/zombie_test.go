@@ -1,0 +1,222 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// meanwhile runs a handler, and others while it runs: as if its process had
+// been frozen past its lease.
+func meanwhile(t *testing.T, x *idempotent.Executor, end error, others func()) (string, *idempotent.Event, error) {
+	t.Helper()
+	return do(t.Context(), x, func(context.Context) (string, error) {
+		time.Sleep(time.Minute)
+		others()
+		return "zombie", end
+	})
+}
+
+// frozen keeps the heartbeat of a zombie from the store.
+func frozen(store driver.Store) *proxy {
+	return &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		if !c.Lease.IsZero() && c.Owner == "" {
+			return driver.Record{}, false, errNetwork
+		}
+		return next()
+	}}
+}
+
+func TestZombies(t *testing.T) {
+	tryAgain, final := errors.New("try again"), idempotent.Permanent(errors.New("final"))
+	for _, test := range []struct {
+		name      string
+		successor func(context.Context) (string, error)
+		end       error // of the zombie's handler
+		value     string
+		err       error
+		outcome   idempotent.Outcome
+		then      string // what a later retry gets
+	}{
+		{"success after a success", returns("theirs"), nil, "theirs", nil, idempotent.OutcomeLeaseLost, "theirs"},
+		{"error after a success", returns("theirs"), tryAgain, "theirs", nil, idempotent.OutcomeLeaseLost, "theirs"},
+		{"failure after a success", returns("theirs"), final, "theirs", nil, idempotent.OutcomeLeaseLost, "theirs"},
+		{"success after a failure", failsWith(final), nil, "", idempotent.ErrReplayed, idempotent.OutcomeLeaseLost, ""},
+		{"success after a release", failsWith(tryAgain), nil, "zombie", nil, idempotent.OutcomeExecuted, "zombie"},
+		{"failure after a release", failsWith(tryAgain), final, "", errors.Unwrap(final), idempotent.OutcomeFailed, ""},
+		{"error after a release", failsWith(tryAgain), tryAgain, "", tryAgain, idempotent.OutcomeTimedOut, "later"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New(0)
+				config := &idempotent.Config{Lease: 10 * time.Second}
+				x := newExecutor(t, frozen(store), config)
+				value, event, err := meanwhile(t, x, test.end, func() {
+					_, event, err := do(context.Background(), newExecutor(t, store, config), test.successor)
+					if event.Attempt != 2 {
+						t.Errorf("the successor did not take over: %v, %+v", err, event)
+					}
+				})
+				if value != test.value || !errors.Is(err, test.err) || event.Outcome != test.outcome {
+					t.Errorf("got %q, %v, %+v", value, err, event)
+				}
+				value, _, err = do(t.Context(), newExecutor(t, store, config), returns("later"))
+				if value != test.then || (err == nil) != (test.then != "") {
+					t.Errorf("a later retry gets %q, %v", value, err)
+				}
+			})
+		})
+	}
+}
+
+// While another owns the record, a zombie can neither complete, fail, release
+// nor extend, and its caller is told to ask for the other's answer.
+func TestZombieMeetsALiveOwner(t *testing.T) {
+	for _, end := range []error{nil, errors.New("try again"), idempotent.Permanent(errors.New("final"))} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memory.New(0)
+			config := &idempotent.Config{Lease: 10 * time.Second}
+			release, done := make(chan struct{}), make(chan struct{})
+			var before driver.Record
+			value, event, err := meanwhile(t, newExecutor(t, frozen(store), config), end, func() {
+				claimed := make(chan struct{})
+				go func() {
+					defer close(done)
+					value, _, err := do(context.Background(), newExecutor(t, store, config), func(context.Context) (string, error) {
+						close(claimed)
+						<-release
+						return "theirs", nil
+					})
+					if err != nil || value != "theirs" {
+						t.Errorf("the owner got %q, %v", value, err)
+					}
+				}()
+				<-claimed
+				before = stored(t, store)
+			})
+			var lost *idempotent.LeaseLostError
+			if !errors.As(err, &lost) || lost.Attempt != 1 || value != "" || event.Outcome != idempotent.OutcomeLeaseLost {
+				t.Errorf("end %v: got %q, %v, %+v", end, value, err, event)
+			}
+			if after := stored(t, store); after.Owner != before.Owner || after.Attempt != 2 || after.Status != driver.InProgress {
+				t.Errorf("end %v: the owner's record became %+v", end, after)
+			}
+			close(release)
+			<-done
+		})
+	}
+}
+
+// The record may have vanished: its retention over, or released by a successor
+// with no trace. The work is done, so it is put back as completed.
+func TestCompleteRecreatesAVanishedRecord(t *testing.T) {
+	store := memory.New(0)
+	x := newExecutor(t, store, nil)
+	value, _, err := do(t.Context(), x, func(context.Context) (string, error) {
+		if err := store.Put(driver.Record{ID: recordID(t, theKey)}); err != nil {
+			t.Error(err)
+		}
+		return "done", nil
+	})
+	if err != nil || value != "done" {
+		t.Errorf("got %q, %v", value, err)
+	}
+	if value, _, err := do(t.Context(), x, mustNotRun(t)); err != nil || value != "done" {
+		t.Errorf("then %q, %v", value, err)
+	}
+	other := theKey
+	other.Payload = 2
+	if _, err := idempotent.Do(t.Context(), x, other, mustNotRun(t)); !errors.Is(err, idempotent.ErrKeyReused) {
+		t.Errorf("the fingerprint was lost: %v", err)
+	}
+}
+
+// A full Memory has records that are over, but refuses to put a vanished
+// record back: done work is not recorded.
+func TestFullMemoryRefusesDoneWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(1)
+		_, _, err := do(t.Context(), newExecutor(t, store, nil), func(context.Context) (string, error) {
+			_ = store.Put(driver.Record{ID: recordID(t, theKey)})
+			_ = store.Put(driver.Record{ID: "other", Status: driver.Completed, Expires: time.Now().Add(-time.Hour)})
+			return "done", nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A zombie adopts a record that was made for another payload: its result
+// becomes the answer to that payload.
+func TestAdoptsAnotherPayloadsRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		config := &idempotent.Config{Lease: 10 * time.Second, Retention: time.Second}
+		second := theKey
+		second.Payload = 2
+		noRelease := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			if c.Release != 0 {
+				return driver.Record{}, false, errNetwork
+			}
+			return next()
+		}}
+		fails := failsWith(errors.New("try again"))
+		value, event, err := meanwhile(t, newExecutor(t, frozen(store), config), nil, func() {
+			// The first payload's record is over. The second one's first
+			// attempt crashes, and its second is released.
+			_, _ = idempotent.Do(context.Background(), newExecutor(t, noRelease, config), second, fails)
+			time.Sleep(11*time.Second + 5*time.Millisecond)
+			_, _ = idempotent.Do(context.Background(), newExecutor(t, store, config), second, fails)
+			if r := stored(t, store); r.Attempt != 2 || r.Owner != "" || r.Status != driver.InProgress {
+				t.Fatalf("the test is wrong: %+v", r)
+			}
+		})
+		t.Logf("the zombie got %q, %v, %+v", value, err, event)
+		got, err := idempotent.Do(t.Context(), newExecutor(t, store, config), second, returns("second payload's"))
+		if err == nil && got != "second payload's" {
+			t.Errorf("the second payload is answered with the first one's result: %q", got)
+		}
+	})
+}
+
+// Likewise a zombie's caller gets another payload's answer.
+func TestAnswersWithAnotherPayloadsResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		config := &idempotent.Config{Lease: 10 * time.Second, Retention: time.Second}
+		second := theKey
+		second.Payload = 2
+		value, event, err := meanwhile(t, newExecutor(t, frozen(store), config), nil, func() {
+			_, _ = idempotent.Do(context.Background(), newExecutor(t, store, &idempotent.Config{}), second, returns("second payload's"))
+		})
+		if err == nil && value == "second payload's" {
+			t.Errorf("the first payload is answered with the second one's result: %+v", event)
+		}
+	})
+}
+
+// An adopted record gets no fingerprint: the cache refuses what the store replays.
+func TestAdoptionWithoutFingerprint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		config := &idempotent.Config{Lease: 10 * time.Second}
+		if _, _, err := meanwhile(t, newExecutor(t, frozen(store), config), nil, func() {
+			_ = store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Attempt: 2, Lease: driver.LeaseEnded, Expires: time.Now().Add(time.Hour)})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		second := theKey
+		second.Payload = 2
+		got, err := idempotent.Do(t.Context(), newExecutor(t, store, config), second, mustNotRun(t))
+		if !errors.Is(err, idempotent.ErrKeyReused) {
+			t.Errorf("another payload gets %q, %v", got, err)
+		}
+	})
+}
