@@ -7,7 +7,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// line is what is written of one call.
+// line is the line that is written for one call.
 type line struct {
 	AWS metadata `json:"_aws"`
 
@@ -31,8 +31,8 @@ type metadata struct {
 	CloudWatchMetrics []directive
 }
 
-// maxErrorType keeps a line, with the longest operation and namespace, within
-// the 4,096 bytes that a pipe takes at once, whoever else writes to it.
+// maxErrorType limits a line, with the longest operation and namespace, to the
+// 4,096 bytes that a pipe accepts as one atomic write.
 const maxErrorType = 1024 // bytes
 
 func newLine(now time.Time, d []directive, e idempotent.Event) line {
@@ -50,7 +50,8 @@ func newLine(now time.Time, d []directive, e idempotent.Event) line {
 	}
 	if e.ErrorIs(idempotent.ErrStore) {
 		l.StoreErrors = 1
-		// Not by itself: the handler may have a throttled table of its own.
+		// The handler may have a throttled table of its own, so ErrThrottled
+		// alone does not count.
 		if e.ErrorIs(driver.ErrThrottled) {
 			l.StoreThrottles = 1
 		}

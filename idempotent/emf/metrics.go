@@ -2,20 +2,20 @@ package emf
 
 import "slices"
 
-// Namespace is that of the metrics, unless Options say otherwise.
+// Namespace is the default namespace of the metrics.
 const Namespace = "Once"
 
-// Metric is one that an [Observer] writes, for what is built on them:
-// dashboards, alarms, and the tests that hold those against this list.
+// A Metric describes a metric that an [Observer] writes. Dashboards, alarms and
+// their tests are built on these descriptions.
 type Metric struct {
 	Name string
-	// Unit is CloudWatch's.
+	// Unit is the unit in CloudWatch.
 	Unit string
-	// Dimensions are the names of one set.
+	// Dimensions are the names of one set of dimensions.
 	Dimensions []string
 }
 
-// Metrics gives every metric, once for each of its sets of dimensions.
+// Metrics returns every metric, once for each of its sets of dimensions.
 func Metrics() []Metric {
 	var all []Metric
 	for _, d := range directives(Namespace) {
@@ -28,8 +28,8 @@ func Metrics() []Metric {
 	return all
 }
 
-// directive tells CloudWatch which members of the line are metrics: each of
-// Metrics, for each of the sets of Dimensions.
+// directive declares to CloudWatch which members of the line are metrics: each
+// of Metrics, for each of the sets of Dimensions.
 type directive struct {
 	Namespace  string
 	Dimensions [][]string
@@ -38,8 +38,8 @@ type directive struct {
 
 type definition struct{ Name, Unit string }
 
-// Two, as every metric of a directive is a metric, and is paid for, in each of
-// its sets: only calls are worth telling apart by their outcome.
+// directives returns two directives. AWS bills every metric of a directive for
+// each of its sets of dimensions, so only Calls has the dimension outcome.
 func directives(namespace string) []directive {
 	return []directive{
 		{namespace, [][]string{{"operation"}, {"operation", "outcome"}}, []definition{

@@ -16,25 +16,25 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// Options are those of [New]. The zero value of each field is its default.
+// Options are the options of [New]. A field with its zero value has its default.
 type Options struct {
-	// Namespace is the namespace of the metrics. Default "Once". At most 255 of
-	// the letters, digits, spaces and .-_/#: that CloudWatch takes; it keeps
-	// names that begin with "AWS/" for itself.
+	// Namespace is the namespace of the metrics. It has at most 255 letters,
+	// digits, spaces and characters of .-_/#: and does not begin with "AWS/".
+	// Default "Once".
 	Namespace string
 
-	// OnError is called for every line that could not be written: a call cannot
-	// fail for it. It is called by many calls at once. Default: [slog.Default]
-	// logs it as an error.
+	// OnError is called if a line cannot be written, which does not fail the
+	// call. It must be safe for concurrent use. Default: [slog.Default] logs
+	// the error.
 	OnError func(error)
 
-	// Writer receives each line, with its end, in one call of Write, and never
-	// two at once from one Observer. What else writes to it must write whole
-	// lines too. Default [os.Stdout], which several Observers may share.
+	// Writer receives each line in one call of Write. An Observer makes one
+	// call at a time. Other users of the writer must write whole lines too.
+	// Default [os.Stdout], which several Observers may share.
 	Writer io.Writer
 }
 
-// Observer is an [idempotent.Observer] that writes a line of Embedded Metric
+// An Observer is an [idempotent.Observer] that writes a line of Embedded Metric
 // Format for every call. It is safe for concurrent use.
 type Observer struct {
 	directives []directive
@@ -45,7 +45,7 @@ type Observer struct {
 	line bytes.Buffer
 }
 
-// New makes an Observer. A nil options stands for all defaults.
+// New returns an Observer. If options is nil, all defaults apply.
 func New(options *Options) (*Observer, error) {
 	var o Options
 	if options != nil {
@@ -55,10 +55,10 @@ func New(options *Options) (*Observer, error) {
 		o.Namespace = Namespace
 	}
 	if !namespaces.MatchString(o.Namespace) || strings.HasPrefix(o.Namespace, "AWS/") {
-		return nil, fmt.Errorf("emf: Options.Namespace is %q, which CloudWatch does not take", o.Namespace)
+		return nil, fmt.Errorf("emf: Options.Namespace: CloudWatch does not accept %q", o.Namespace)
 	}
 	if o.OnError == nil {
-		o.OnError = func(err error) { slog.Default().Error("metrics are lost", "error", err) }
+		o.OnError = func(err error) { slog.Default().Error("metrics lost", "error", err) }
 	}
 	if o.Writer == nil {
 		o.Writer = os.Stdout
@@ -71,7 +71,7 @@ var namespaces = regexp.MustCompile(`^[0-9A-Za-z.\-_/#: ]{1,255}$`)
 // Observe writes one line.
 func (o *Observer) Observe(_ context.Context, e idempotent.Event) {
 	if err := o.write(newLine(time.Now(), o.directives, e)); err != nil {
-		o.onError(fmt.Errorf("emf: the metrics of a call of %q were not written: %w", e.Operation, err))
+		o.onError(fmt.Errorf("emf: write the metrics of operation %q: %w", e.Operation, err))
 	}
 }
 
@@ -79,7 +79,7 @@ func (o *Observer) write(l line) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.line.Reset()
-	// Not to the writer itself: an Encoder that failed once fails for ever.
+	// An Encoder on the writer itself would fail forever after one error.
 	encoder := json.NewEncoder(&o.line)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(l); err != nil {

@@ -105,7 +105,7 @@ func isOf(kind string, value any) bool {
 	return false
 }
 
-// dangling finds what the specification asks of the members that a document
+// dangling finds what the specification requires of the members that a document
 // refers to, which a schema cannot say.
 func dangling(doc map[string]any) (found []string) {
 	aws, _ := doc["_aws"].(map[string]any)

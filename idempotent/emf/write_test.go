@@ -136,12 +136,12 @@ func (f fails) Write([]byte) (int, error) {
 func TestWriteErrors(t *testing.T) {
 	e := idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeExecuted}
 	for want, w := range map[string]io.Writer{"the pipe is broken": fails{}, "short write": fails{1}} {
-		var told []string
-		o := observer(t, &emf.Options{Writer: w, OnError: func(err error) { told = append(told, err.Error()) }})
+		var reported []string
+		o := observer(t, &emf.Options{Writer: w, OnError: func(err error) { reported = append(reported, err.Error()) }})
 		o.Observe(t.Context(), e)
 		o.Observe(t.Context(), e)
-		if len(told) != 2 || !strings.Contains(told[1], want) || !strings.Contains(told[1], `"op"`) {
-			t.Errorf("told %q", told)
+		if len(reported) != 2 || !strings.Contains(reported[1], want) || !strings.Contains(reported[1], `"op"`) {
+			t.Errorf("reported %q", reported)
 		}
 	}
 	var log bytes.Buffer

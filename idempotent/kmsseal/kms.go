@@ -3,17 +3,17 @@
 //	keys, err := seal.DataKeys(kmsseal.New(kms.NewFromConfig(cfg)), keyARN, nil)
 //	x, err := idempotent.New("create-payment", store, &idempotent.Config{Sealer: seal.New(keys, nil)})
 //
-// The KMS key is a symmetric one. Functions need kms:GenerateDataKey and
-// kms:Decrypt on it and nothing else; policies can require the encryption
-// context: kms:EncryptionContext:purpose is [Purpose].
+// The KMS key must be symmetric. Functions need only kms:GenerateDataKey and
+// kms:Decrypt on it. Policies can require the encryption context:
+// kms:EncryptionContext:purpose is [Purpose].
 //
-// The first result of a process, and one each hour, needs a request to KMS after
-// its handler has returned, in the time of Config.Reserve.
+// The first result of a process, and one result each hour, needs a request to KMS
+// after its handler has returned. It is made in the time of Config.Reserve.
 //
-// Enable the key's own rotation at will: KMS unwraps with its former material.
-// A key that is disabled, or scheduled for deletion, takes all results with it
-// that it has wrapped the keys of: callers get an
-// *idempotent.ResultUnavailableError, and the work is not run again.
+// KMS can rotate the key at any time: it still unwraps with the older material.
+// If the key is disabled or scheduled for deletion, the results of its data keys
+// cannot be opened. Callers receive an *idempotent.ResultUnavailableError, and
+// the work does not run again.
 package kmsseal
 
 import (
@@ -26,34 +26,34 @@ import (
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
-// Purpose stands in the encryption context of all wrapped keys, as "purpose":
-// a key that the same KMS key has wrapped for something else is not unwrapped.
-// A data key serves many records, so no record can stand there; that a result
-// belongs to its record is what package seal sees to.
+// Purpose is the value of "purpose" in the encryption context of every wrapped
+// key. It prevents that a key is unwrapped which the same KMS key wrapped for
+// something else. The context names no record, because a data key serves many
+// records. Package seal binds a result to its record.
 const Purpose = "once:results"
 
-// Client is what is used of a kms.Client.
+// Client is the part of a kms.Client that this package uses.
 type Client interface {
 	GenerateDataKey(context.Context, *kms.GenerateDataKeyInput, ...func(*kms.Options)) (*kms.GenerateDataKeyOutput, error)
 	Decrypt(context.Context, *kms.DecryptInput, ...func(*kms.Options)) (*kms.DecryptOutput, error)
 }
 
-// KMS implements [seal.KMS]. It is safe for concurrent use.
+// A KMS implements [seal.KMS]. It is safe for concurrent use.
 type KMS struct{ client Client }
 
 var _ seal.KMS = (*KMS)(nil)
 
-// New panics if the client is nil.
+// New returns a KMS that uses client. It panics if client is nil.
 func New(client Client) *KMS {
 	if client == nil {
-		panic("kmsseal: New: the client is nil")
+		panic("kmsseal: New: client is nil")
 	}
 	return &KMS{client}
 }
 
-// Error is a call to KMS that failed. Its text holds no secrets.
+// An Error reports a failed call to KMS. Its text contains no secrets.
 type Error struct {
-	Op    string // the call, such as "Decrypt"
+	Op    string // name of the call, such as "Decrypt"
 	KeyID string
 	Err   error // from the SDK
 }
@@ -62,7 +62,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("kmsseal: %s with key %q: %v", e.Op, e.KeyID, e.Err)
 }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // GenerateDataKey implements [seal.KMS]. Its errors are an [*Error].
@@ -78,8 +78,8 @@ func (k *KMS) GenerateDataKey(ctx context.Context, keyID string) (plain, wrapped
 
 // Decrypt implements [seal.KMS]. Its errors are an [*Error].
 //
-// It names the key, which KMS would otherwise find out from what is wrapped:
-// anybody's, if the function's policy does not name its keys.
+// It names the key. KMS would otherwise use the key that wrapped names, which
+// may be anybody's if the function's policy does not name its keys.
 func (k *KMS) Decrypt(ctx context.Context, keyID string, wrapped []byte) ([]byte, error) {
 	out, err := k.client.Decrypt(ctx, &kms.DecryptInput{
 		KeyId: &keyID, CiphertextBlob: wrapped, EncryptionContext: purpose(),
@@ -91,5 +91,5 @@ func (k *KMS) Decrypt(ctx context.Context, keyID string, wrapped []byte) ([]byte
 	return out.Plaintext, nil
 }
 
-// purpose is made anew, as a client may keep what it is given.
+// purpose returns a new map, because a client may retain its arguments.
 func purpose() map[string]string { return map[string]string{"purpose": Purpose} }

@@ -102,7 +102,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// answer, or the code of a refusal.
+// answer returns the response, or the code of a refusal.
 func (s *server) answer(target string, in request) (out any, refusal string) {
 	if in.KeyId == "" && target == "TrentService.Decrypt" && len(in.CiphertextBlob) > 2 {
 		// KMS then goes by the ciphertext, whosever key that is.

@@ -11,8 +11,8 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// The attributes that no convention has. Their values are few: those of the
-// metrics are in all of them, so a key, or its hash, is not among them.
+// Attributes outside the semantic conventions. Their values are few, because
+// metrics have them too; a key or its hash would have too many.
 const (
 	operationKey  = attribute.Key("once.operation")
 	outcomeKey    = attribute.Key("once.outcome")
@@ -21,14 +21,14 @@ const (
 	throttledKey  = attribute.Key("once.throttled")
 )
 
-// attributes are those of every span.
+// attributes returns the attributes of every span.
 func (o Options) attributes() (fixed []attribute.KeyValue, err error) {
 	switch o.Trigger {
 	case "":
 	case "datasource", "http", "pubsub", "timer", "other":
 		fixed = append(fixed, semconv.FaaSTriggerKey.String(o.Trigger))
 	default:
-		err = fmt.Errorf("otel: Options.Trigger is %q, not datasource, http, pubsub, timer or other", o.Trigger)
+		err = fmt.Errorf("otel: Options.Trigger is %q, want datasource, http, pubsub, timer or other", o.Trigger)
 	}
 	if o.Table != "" {
 		fixed = append(fixed, semconv.AWSDynamoDBTableNames(o.Table))
@@ -36,9 +36,9 @@ func (o Options) attributes() (fixed []attribute.KeyValue, err error) {
 	return fixed, err
 }
 
-// ofInvocation says which invocation a call was of: the span may be the only
-// one that the function makes. Whether that was a cold start only the
-// invocation's own span can know, as not every invocation makes a call.
+// ofInvocation returns the attributes of the invocation: this span may be the
+// function's only one. It leaves out whether the start was cold, because the
+// first invocation need not make a call.
 func ofInvocation(ctx context.Context) []attribute.KeyValue {
 	invocation, ok := lambdacontext.FromContext(ctx)
 	if !ok {
@@ -63,8 +63,8 @@ func ofCall(e idempotent.Event) []attribute.KeyValue {
 	return all
 }
 
-// failed tells what went wrong from the answers that a repetition is meant to
-// get.
+// failed reports whether the call failed. A conflict, a mismatch and a replay
+// are results that a duplicate may expect.
 func failed(e idempotent.Event) bool {
 	switch e.Outcome {
 	case idempotent.OutcomeConflict, idempotent.OutcomeMismatch:

@@ -1,7 +1,6 @@
-// Package otel tells OpenTelemetry of every call: a span and three metrics. It
-// is a module of its own, so that nobody else's build has OpenTelemetry in it,
-// and it takes the API alone; which SDK and exporter there are is the
-// program's business.
+// Package otel records a span and three metrics of every call in OpenTelemetry.
+// It is a separate module, so that only its users depend on OpenTelemetry. It
+// uses the API alone; the program chooses the SDK and the exporter.
 //
 //	telemetry, err := otel.New(&otel.Options{Table: "idempotency", Trigger: "pubsub"})
 //	…
@@ -9,33 +8,33 @@
 //
 // # The span
 //
-// Of each call, by the name "idempotent" and the operation, internal, under the
-// span of the context that the call was made with. A batch has as many as it
-// has messages, each with its own time, which events on the invocation's span
-// could not show. An observer hears of a call when it has ended. So the spans
-// that the handler makes stand beside this one, not under it, and a process that
-// dies leaves none.
+// Each call has one internal span, named "idempotent" and the operation. Its
+// parent is the span of the context of the call. A batch has one span for each
+// message, each with its own time.
 //
-//	once.operation, once.outcome           as of [idempotent.Event]
-//	once.attempt, once.round_trips         likewise
+// The span is created when the call has returned. The spans of the handler are
+// therefore its siblings, and a process that dies leaves no span.
+//
+//	once.operation, once.outcome           from [idempotent.Event]
+//	once.attempt, once.round_trips         from [idempotent.Event]
 //	error.type                             the error's Go type; never its text
-//	faas.invocation_id                     and aws.lambda.invoked_arn, on Lambda
+//	faas.invocation_id                     on Lambda
+//	aws.lambda.invoked_arn                 on Lambda
 //	faas.trigger                           Options.Trigger
 //	aws.dynamodb.table_names               Options.Table
 //
-// Its status is Error, without a description, where a call failed: the handler,
-// the store, or the outcome is not known. That a twin is running, that a key was
-// used for another payload, and that a stored error was replayed are answers
-// that a repetition is meant to get, and leave it unset.
+// The status is Error, without a description, if the handler or the store failed
+// or the outcome is unknown. It is unset for results that a duplicate may expect:
+// a conflict, a mismatch, and the replay of a stored error.
 //
 // # The metrics
 //
 //	once.calls         {call}  by once.operation and once.outcome
-//	once.overhead      s       histogram of the time beyond the handler, by the same
+//	once.overhead      s       histogram of the time outside the handler, by the same attributes
 //	once.store.errors  {call}  by once.operation and once.throttled
 //
-// Set an alarm on once.calls with the outcome "timed out": each is a handler that
-// was cut off, whose effect may have happened and is repeated by the retry.
+// Set an alarm on once.calls with the outcome "timed out". Each one is a handler
+// that was cut off: its effect may have happened, and the retry repeats it.
 //
-// No attribute holds a key, its hash, or anything else of a request.
+// No attribute contains a key, its hash, or any other part of a request.
 package otel

@@ -17,17 +17,17 @@ type metrics struct {
 
 func newMetrics(meter metric.Meter) (*metrics, error) {
 	calls, err := meter.Int64Counter("once.calls",
-		metric.WithUnit("{call}"), metric.WithDescription("Calls, by how they ended."))
+		metric.WithUnit("{call}"), metric.WithDescription("Calls, by outcome."))
 	if err != nil {
 		return nil, err
 	}
 	storeErrors, err := meter.Int64Counter("once.store.errors",
-		metric.WithUnit("{call}"), metric.WithDescription("Calls that the store failed."))
+		metric.WithUnit("{call}"), metric.WithDescription("Calls that failed because of the store."))
 	if err != nil {
 		return nil, err
 	}
 	overhead, err := meter.Float64Histogram("once.overhead",
-		metric.WithUnit("s"), metric.WithDescription("Time that a call took beyond its handler."),
+		metric.WithUnit("s"), metric.WithDescription("Time of a call outside its handler."),
 		// The default boundaries are for milliseconds.
 		metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10))
 	if err != nil {

@@ -14,26 +14,26 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// Options are those of [New]. The zero value of each field is its default.
+// Options are the options of [New]. A field with its zero value has its default.
 type Options struct {
-	// MeterProvider makes the metrics. Default the global one.
+	// MeterProvider provides the meter of the metrics. Default: the global one.
 	MeterProvider metric.MeterProvider
 
-	// Table is the name of the DynamoDB table with the records, for the
-	// attribute aws.dynamodb.table_names of every span. Default none.
+	// Table is the name of the DynamoDB table with the records. It becomes the
+	// attribute aws.dynamodb.table_names of every span. Default: none.
 	Table string
 
-	// TracerProvider makes the spans. Default the global one.
+	// TracerProvider provides the tracer of the spans. Default: the global one.
 	TracerProvider trace.TracerProvider
 
-	// Trigger is what invokes the function, for the attribute faas.trigger of
-	// every span: "datasource", "http", "pubsub", "timer" or "other". Default
-	// none.
+	// Trigger is the kind of event that invokes the function: "datasource",
+	// "http", "pubsub", "timer" or "other". It becomes the attribute
+	// faas.trigger of every span. Default: none.
 	Trigger string
 }
 
-// Observer is an [idempotent.Observer] that makes a span of every call, and
-// counts it. It is safe for concurrent use.
+// An Observer is an [idempotent.Observer] that records a span and metrics of
+// every call. It is safe for concurrent use.
 type Observer struct {
 	tracer  trace.Tracer
 	metrics *metrics
@@ -42,7 +42,7 @@ type Observer struct {
 
 const scope = "github.com/lambda-once/once/idempotent/otel"
 
-// New makes an Observer. A nil options stands for all defaults.
+// New returns an Observer. If options is nil, all defaults apply.
 func New(options *Options) (*Observer, error) {
 	var o Options
 	if options != nil {
@@ -62,17 +62,17 @@ func New(options *Options) (*Observer, error) {
 	return &Observer{tracer: o.TracerProvider.Tracer(scope), metrics: m, fixed: fixed}, nil
 }
 
-// Observe makes the span and the measurements.
+// Observe records the span and the metrics of one call.
 func (o *Observer) Observe(ctx context.Context, e idempotent.Event) {
-	ended := time.Now()
+	finished := time.Now()
 	o.metrics.record(ctx, e)
 	_, span := o.tracer.Start(ctx, "idempotent "+e.Operation,
-		trace.WithTimestamp(ended.Add(-e.Total)),
+		trace.WithTimestamp(finished.Add(-e.Total)),
 		trace.WithAttributes(o.fixed...),
 		trace.WithAttributes(ofInvocation(ctx)...),
 		trace.WithAttributes(ofCall(e)...))
 	if failed(e) {
 		span.SetStatus(codes.Error, "")
 	}
-	span.End(trace.WithTimestamp(ended))
+	span.End(trace.WithTimestamp(finished))
 }

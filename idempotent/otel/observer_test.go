@@ -117,11 +117,11 @@ func TestSpanOfACall(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := time.Now()
-	ended := o.spans.Ended()
-	if len(ended) != 1 {
-		t.Fatalf("%d spans", len(ended))
+	finished := o.spans.Ended()
+	if len(finished) != 1 {
+		t.Fatalf("%d spans", len(finished))
 	}
-	span := ended[0]
+	span := finished[0]
 	if span.Name() != "idempotent place-order" || span.SpanKind() != oteltrace.SpanKindInternal || span.Parent().SpanID() != invocation.SpanContext().SpanID() {
 		t.Errorf("%s, %v, under %v", span.Name(), span.SpanKind(), span.Parent())
 	}
@@ -231,8 +231,8 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 	}
 }
 
-// A replay that cannot be given is for a person to look at.
-func TestStatusOfAResultThatCannotBeGiven(t *testing.T) {
+// A result that cannot be replayed needs a person.
+func TestStatusOfAnUnavailableResult(t *testing.T) {
 	o := observer(t, otel.Options{})
 	x := o.executor(t, memory.New(0), idempotent.Config{})
 	_, _ = idempotent.Do(t.Context(), x, theKey, returns(nil))

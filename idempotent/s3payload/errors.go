@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The sentinels of the errors below, for errors.Is.
+// Sentinels of the error types below, for use with errors.Is.
 var (
 	ErrAltered   = errors.New("s3payload: altered object")
 	ErrMissing   = errors.New("s3payload: missing object")
@@ -13,65 +13,65 @@ var (
 	ErrTooLarge  = errors.New("s3payload: too large")
 )
 
-// MissingError says that a result's object is gone. See the bucket's lifecycle
-// rules: they must not expire objects before the records.
+// A MissingError reports that the object of a result does not exist. Check the
+// lifecycle rules of the bucket: objects must not expire before their records.
 type MissingError struct {
 	Bucket, Key string
 	Err         error // from the SDK
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("s3payload: the object %q is not in bucket %q: does its lifecycle end before the retention?", e.Key, e.Bucket)
+	return fmt.Sprintf("s3payload: object %q does not exist in bucket %q: check that lifecycle rules expire objects after their records", e.Key, e.Bucket)
 }
 
 // Is reports whether target is ErrMissing.
 func (e *MissingError) Is(target error) bool { return target == ErrMissing }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// AlteredError says that an object is not what was put. Find out who writes to
-// the prefix.
+// An AlteredError reports that an object is not the one that was put. Find out
+// who writes to the prefix.
 type AlteredError struct{ Bucket, Key string }
 
 func (e *AlteredError) Error() string {
-	return fmt.Sprintf("s3payload: the object %q in bucket %q is not what was put there", e.Key, e.Bucket)
+	return fmt.Sprintf("s3payload: object %q in bucket %q was altered", e.Key, e.Bucket)
 }
 
 // Is reports whether target is ErrAltered.
 func (e *AlteredError) Is(target error) bool { return target == ErrAltered }
 
-// ReferenceError says that a reference is none of this Store's: another kind of
-// payload store has made it, one with another prefix, or nobody. Its text does
-// not quote it.
+// A ReferenceError reports that a reference does not belong to this Store. It was
+// forged, or made by a Store with another prefix or by another kind of payload
+// store. The text of the error does not quote the reference.
 type ReferenceError struct{ Reason string }
 
-func (e *ReferenceError) Error() string { return "s3payload: the reference is refused: " + e.Reason }
+func (e *ReferenceError) Error() string { return "s3payload: invalid reference: " + e.Reason }
 
 // Is reports whether target is ErrReference.
 func (e *ReferenceError) Is(target error) bool { return target == ErrReference }
 
-// TooLargeError says that a result is larger than Options.MaxBytes.
+// A TooLargeError reports that a result is larger than Options.MaxBytes.
 type TooLargeError struct{ Bytes, Limit int64 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("s3payload: a result of %d bytes; Options.MaxBytes is %d", e.Bytes, e.Limit)
+	return fmt.Sprintf("s3payload: result of %d bytes, Options.MaxBytes is %d", e.Bytes, e.Limit)
 }
 
 // Is reports whether target is ErrTooLarge.
 func (e *TooLargeError) Is(target error) bool { return target == ErrTooLarge }
 
-// Error is a call to S3 that failed otherwise: no permission, no bucket, no
-// answer.
+// An Error reports any other failed call to S3: no permission, no bucket, no
+// response.
 type Error struct {
-	Op          string // the call, such as "GetObject"
+	Op          string // name of the call, such as "GetObject"
 	Bucket, Key string
-	Err         error // from the SDK, or from the connection
+	Err         error // from the SDK, or from reading the response
 }
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("s3payload: %s of %q in bucket %q: %v", e.Op, e.Key, e.Bucket, e.Err)
 }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }

@@ -40,8 +40,9 @@ func (s *server) mustNotRun(context.Context) ([]byte, error) {
 	return nil, nil
 }
 
-// A result of 10 MB, which no item holds, is replayed by another process. When
-// the object cannot be had, calls hear why, and never run the work again.
+// A result of 10 MB, which is too large for an item, is replayed by another
+// process. If the object cannot be read, calls return the reason, and the work
+// never runs again.
 func TestLargeResult(t *testing.T) {
 	s, store := newServer(t), memory.New(0)
 	result := bytes.Repeat([]byte("0123456789"), 1_000_000)
@@ -96,7 +97,7 @@ func TestS3DownAtPut(t *testing.T) {
 	}
 }
 
-// A result that no try could store is given up at once.
+// A result that no try could store is not retried.
 func TestResultBeyondTheLimit(t *testing.T) {
 	s, store := newServer(t), memory.New(0)
 	x, err := idempotent.New("render", store, &idempotent.Config{Payloads: s.store(&s3payload.Options{MaxBytes: 300 << 10})})

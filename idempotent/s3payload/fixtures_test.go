@@ -19,8 +19,8 @@ import (
 
 const bucket = "results"
 
-// server is an S3 with the bucket, over HTTP. What refuses answers instead of
-// it, where set.
+// server is an S3 with the bucket, over HTTP. If refuses is set, its response
+// replaces that of the server.
 type server struct {
 	*httptest.Server
 	*testing.T
@@ -67,7 +67,7 @@ func (s *server) refuse(with http.HandlerFunc) {
 	s.refuses = with
 }
 
-// refusal answers as S3 does.
+// refusal responds as S3 does.
 func refusal(status int, code string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/xml")

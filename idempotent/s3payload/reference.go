@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// reference is what a record keeps: "1:size:key", where 1 is the version of
-// this form and the key ends with the digest.
+// A reference is stored in a record as "1:size:key". 1 is the version of the
+// format, and the key ends with the digest.
 type reference struct {
 	size int64
 	key  string
@@ -22,28 +22,28 @@ func (s *Store) refer(data []byte) reference {
 
 func (r reference) String() string { return "1:" + strconv.FormatInt(r.size, 10) + ":" + r.key }
 
-// parse trusts nothing in a reference: whoever can write the table must not
-// have functions read other objects, which they may read for other reasons.
+// parse decodes a reference, and trusts no part of it: whoever can write the
+// table must not make functions read other objects.
 func (s *Store) parse(text string) (reference, error) {
 	version, rest, _ := strings.Cut(text, ":")
 	size, key, ok := strings.Cut(rest, ":")
 	if version != "1" || !ok {
-		return reference{}, &ReferenceError{"its form is not known"}
+		return reference{}, &ReferenceError{"unknown format"}
 	}
 	digest, ok := strings.CutPrefix(key, s.prefix)
 	if !ok {
-		return reference{}, &ReferenceError{"its key is not under the prefix"}
+		return reference{}, &ReferenceError{"key without the prefix"}
 	}
 	r := reference{key: key}
 	var err error
 	if r.size, err = strconv.ParseInt(size, 10, 64); err != nil || r.size < 0 {
-		return reference{}, &ReferenceError{"its size is not a size"}
+		return reference{}, &ReferenceError{"size is not a number"}
 	}
 	if n, err := hex.Decode(r.sum[:], []byte(digest[:min(len(digest), 2*sha256.Size)])); err != nil || n != sha256.Size {
-		return reference{}, &ReferenceError{"its key does not end with a digest"}
+		return reference{}, &ReferenceError{"key without a digest"}
 	}
 	if r.String() != text || hex.EncodeToString(r.sum[:]) != digest {
-		return reference{}, &ReferenceError{"it is not spelled as Put spells it"}
+		return reference{}, &ReferenceError{"not in canonical form"}
 	}
 	return r, nil
 }

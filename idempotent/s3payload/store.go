@@ -18,31 +18,31 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// Client is what is used of an s3.Client.
+// Client is the part of an s3.Client that this package uses.
 type Client interface {
 	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
 	PutObject(context.Context, *s3.PutObjectInput, ...func(*s3.Options)) (*s3.PutObjectOutput, error)
 }
 
-// Options of a [Store]. The zero value of every field stands for its default,
-// and a nil *Options for all of them.
+// Options are the options of [New]. A field with its zero value, or a nil
+// *Options, stands for the defaults.
 type Options struct {
-	// MaxBytes is the size of the largest result that is put, or read into
-	// memory. Default 64 MiB, at most 5 GiB.
+	// MaxBytes is the size of the largest result that is put or read. Default
+	// 64 MiB, at most 5 GiB.
 	MaxBytes int64
-	// Prefix begins the objects' keys. Records refer to objects under it alone:
-	// changed, it loses the results of before. At most 512 bytes of UTF-8.
-	// Default "once/".
+	// Prefix is the prefix of the objects' keys, at most 512 bytes of UTF-8.
+	// After a change, results under the old prefix are not found. Default
+	// "once/".
 	Prefix string
 }
 
 const (
 	defaultMaxBytes = 64 << 20
 	mostBytes       = 5 << 30 // of one PutObject
-	maxPrefix       = 512     // a key has 1,024 bytes, and needs 64 of them for the digest
+	maxPrefix       = 512     // a key has at most 1,024 bytes, 64 of them for the digest
 )
 
-// Store implements [idempotent.PayloadStore]. It is safe for concurrent use.
+// A Store implements [idempotent.PayloadStore]. It is safe for concurrent use.
 type Store struct {
 	client         Client
 	bucket, prefix string
@@ -51,7 +51,7 @@ type Store struct {
 
 var _ idempotent.PayloadStore = (*Store)(nil)
 
-// New makes a Store in a bucket that exists.
+// New returns a Store that uses an existing bucket.
 func New(client Client, bucket string, o *Options) (*Store, error) {
 	s := &Store{client: client, bucket: bucket, prefix: "once/", maxBytes: defaultMaxBytes}
 	if o != nil && o.Prefix != "" {
@@ -62,22 +62,22 @@ func New(client Client, bucket string, o *Options) (*Store, error) {
 	}
 	switch {
 	case client == nil:
-		return nil, errors.New("s3payload: the client is nil")
+		return nil, errors.New("s3payload: client is nil")
 	case bucket == "":
-		return nil, errors.New("s3payload: the bucket has no name")
+		return nil, errors.New("s3payload: bucket is empty")
 	case len(s.prefix) > maxPrefix || !utf8.ValidString(s.prefix) || strings.HasPrefix(s.prefix, "/"):
-		return nil, fmt.Errorf("s3payload: Options.Prefix of %d bytes is longer than %d, not UTF-8, or begins with a slash", len(s.prefix), maxPrefix)
+		return nil, fmt.Errorf("s3payload: Options.Prefix has %d bytes, want at most %d bytes of UTF-8 that do not begin with a slash", len(s.prefix), maxPrefix)
 	case s.maxBytes < 0 || s.maxBytes > mostBytes:
-		return nil, fmt.Errorf("s3payload: Options.MaxBytes is %d, not between 0 and 5 GiB", s.maxBytes)
+		return nil, fmt.Errorf("s3payload: Options.MaxBytes is %d, want 0 to 5 GiB", s.maxBytes)
 	}
 	return s, nil
 }
 
-// Put implements [idempotent.PayloadStore]. Its errors are a [*TooLargeError],
-// marked as permanent, or an [*Error].
+// Put implements [idempotent.PayloadStore]. Its errors are a permanent
+// [*TooLargeError] or an [*Error].
 //
-// An object that is there already is written again, and not left alone with
-// If-None-Match: it may be about to expire.
+// Put writes an object again that exists already, and does not use If-None-Match:
+// the object may be about to expire.
 func (s *Store) Put(ctx context.Context, data []byte) (string, error) {
 	if int64(len(data)) > s.maxBytes {
 		return "", idempotent.Permanent(&TooLargeError{int64(len(data)), s.maxBytes})
@@ -125,14 +125,14 @@ func (s *Store) Get(ctx context.Context, text string) ([]byte, error) {
 	return data, nil
 }
 
-// unchecked spares S3's own checksum: it says nothing that the reference's does
-// not, and whoever replaces an object replaces that, too.
+// unchecked disables the verification of S3's checksum: the digest in the
+// reference is stronger, because whoever replaces an object replaces the checksum.
 func unchecked(o *s3.Options) {
 	o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 }
 
-// read takes one byte more than there should be, and no more. It makes room at
-// once only for what S3 says is there: the reference may be forged.
+// read reads at most one byte more than size. It allocates no more than S3's
+// Content-Length, because the size in the reference may be forged.
 func read(out *s3.GetObjectOutput, size int64) (_ []byte, err error) {
 	defer func() { err = errors.Join(err, out.Body.Close()) }()
 	var data bytes.Buffer

@@ -114,7 +114,7 @@ func TestForeignReferences(t *testing.T) {
 		}
 	}
 	if s.gets != before {
-		t.Errorf("S3 was asked %d times", s.gets-before)
+		t.Errorf("S3 received %d requests", s.gets-before)
 	}
 }
 
@@ -134,8 +134,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// What says nothing of the object passes through: 403 above all, which S3
-// answers for a missing one where ListBucket is not allowed.
+// An error that does not prove that the object is missing is an Error. S3 returns
+// 403 for a missing object if ListBucket is not allowed.
 func TestOtherFailures(t *testing.T) {
 	s := newServer(t)
 	reference, err := s.store(nil).Put(t.Context(), []byte("result"))

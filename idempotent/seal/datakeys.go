@@ -10,46 +10,46 @@ import (
 	"time"
 )
 
-// KMS wraps keys with a key that it does not give away. Module kmsseal has it
-// for AWS KMS. It is used by many calls at once, and its errors quote no
-// secrets.
+// A KMS wraps data keys with a key that never leaves it. Module kmsseal
+// implements it for AWS KMS. Implementations are safe for concurrent use, and
+// their errors quote no secrets.
 type KMS interface {
-	// GenerateDataKey makes a key of 32 random bytes, and gives it plain and
-	// wrapped with the named key.
+	// GenerateDataKey generates a key of 32 random bytes. It returns the key
+	// in plain and wrapped with the named key.
 	GenerateDataKey(ctx context.Context, keyID string) (plain, wrapped []byte, err error)
-	// Decrypt unwraps a key. wrapped may be forged: what another key than
-	// the named one has wrapped is an error, whoever can use that key.
+	// Decrypt unwraps a key. wrapped may be forged. Decrypt returns an error
+	// if a key other than the named one wrapped it.
 	Decrypt(ctx context.Context, keyID string, wrapped []byte) (plain []byte, err error)
 }
 
-// DataKeyOptions say how long data keys are used. The zero value of every field
-// stands for its default, and a nil *DataKeyOptions for all of them.
+// DataKeyOptions are the options of [DataKeys]. A field with its zero value, or a
+// nil *DataKeyOptions, stands for the defaults.
 type DataKeyOptions struct {
-	// CacheKeys is how many unwrapped keys this process keeps, the least
-	// recently used go first. Default 1,000.
+	// CacheKeys is the number of unwrapped keys that this process caches. The
+	// least recently used ones are evicted first. Default 1,000.
 	CacheKeys int
-	// Former are ids of other keys of the KMS whose data keys are still
+	// Former is the list of IDs of other KMS keys whose data keys are still
 	// unwrapped. Default none.
 	Former []string
-	// MaxAge is how long a data key seals, and how long an unwrapped one
-	// opens before the KMS is asked again: for so long a key that was
-	// disabled still works here. Default 1 h, at least 1 s.
+	// MaxAge is the time for which a data key seals, and an unwrapped one
+	// opens, without a request to the KMS. A disabled key still works here for
+	// so long. Default 1 h, at least 1 s.
 	MaxAge time.Duration
-	// MaxUses is how many values a data key seals. Default 1,048,576, at
-	// most 2^30: random nonces allow 2^32.
+	// MaxUses is the number of values that a data key seals. Default
+	// 1,048,576, at most 2^30: random nonces allow 2^32.
 	MaxUses int64
 }
 
-// DataKeys gives keys that a KMS makes and wraps: each process seals with one
-// of its own for a while, and puts it, wrapped, into all that it seals. So one
-// request to the KMS serves many results, and the KMS' key never leaves it.
+// DataKeys returns keys that a KMS generates and wraps. Each process seals with a
+// data key of its own, and stores it, wrapped, in every sealed value. One request
+// to the KMS therefore serves many results.
 //
-// The id stands in all that is sealed, and only what names this id, or a former
-// one, is opened. Give a key's ARN and not an alias: what was sealed before an
-// alias moved to another key could not be opened any more. 1 to 255 bytes.
+// keyID has 1 to 255 bytes and is part of every sealed value. Only values with
+// this ID or a former one can be opened. Pass the ARN of a key and not an alias:
+// if an alias moves to another key, older values can no longer be opened.
 //
-// Callers that need a key at the same time share one request. One that fails is
-// not remembered.
+// Callers that need a key at the same time share one request. A failed request
+// is not cached.
 func DataKeys(kms KMS, keyID string, o *DataKeyOptions) (Keys, error) {
 	d := &dataKeys{kms: kms, id: keyID, maxAge: time.Hour, maxUses: 1 << 20}
 	entries := 1000
@@ -62,21 +62,21 @@ func DataKeys(kms KMS, keyID string, o *DataKeyOptions) (Keys, error) {
 	var errs []error
 	for _, id := range append([]string{keyID}, d.former...) {
 		if id == "" || len(id) > maxID {
-			errs = append(errs, fmt.Errorf("seal: the id of a KMS key has %d bytes, not 1 to %d", len(id), maxID))
+			errs = append(errs, fmt.Errorf("seal: the ID of a KMS key has %d bytes, want 1 to %d", len(id), maxID))
 		}
 	}
 	if kms == nil {
 		errs = append(errs, errors.New("seal: the KMS is nil"))
 	}
 	if d.maxAge < time.Second {
-		// A key that is too old when it comes would be asked for again and again.
-		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.MaxAge is %v, below 1 s", d.maxAge))
+		// A key that is too old on arrival would be requested in a loop.
+		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.MaxAge is %v, less than 1 s", d.maxAge))
 	}
 	if d.maxUses < 0 || d.maxUses > 1<<30 {
-		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.MaxUses is %d, not between 0 and 2^30", d.maxUses))
+		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.MaxUses is %d, want 0 to 2^30", d.maxUses))
 	}
 	if entries < 0 {
-		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.CacheKeys is %d, below 0", entries))
+		errs = append(errs, fmt.Errorf("seal: DataKeyOptions.CacheKeys is %d, less than 0", entries))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func DataKeys(kms KMS, keyID string, o *DataKeyOptions) (Keys, error) {
 	return d, nil
 }
 
-// orElse sets a field to what an option says, if it says anything.
+// orElse sets a field to an option, unless the option has its zero value.
 func orElse[T comparable](field *T, option T) {
 	var zero T
 	if option != zero {
@@ -110,10 +110,10 @@ type dataKeys struct {
 	uses    int64
 }
 
-// wrappedKey is a data key as a header has it.
+// wrappedKey is a data key as stored in a header.
 type wrappedKey struct{ id, wrapped string }
 
-// Current takes one use of the current data key, or of a new one.
+// Current returns the current data key, or a new one, and counts the use.
 func (d *dataKeys) Current(ctx context.Context) (Key, error) {
 	for {
 		if key, ok := d.take(); ok {
@@ -144,7 +144,7 @@ func (d *dataKeys) make(ctx context.Context) (none struct{}, _ error) {
 	spent := d.spent()
 	d.mu.Unlock()
 	if !spent {
-		return none, nil // made since the caller looked
+		return none, nil // another call has made one since
 	}
 	plain, wrapped, err := d.kms.GenerateDataKey(ctx, d.id)
 	if err != nil {
@@ -155,9 +155,9 @@ func (d *dataKeys) make(ctx context.Context) (none struct{}, _ error) {
 		return none, err
 	}
 	if len(wrapped) == 0 {
-		return none, errors.New("seal: the KMS gave no wrapped key")
+		return none, errors.New("seal: the KMS returned no wrapped key")
 	}
-	// What is sealed here is replayed here first.
+	// This process is the first to replay what it seals.
 	d.unwrapped.put(wrappedKey{d.id, string(wrapped)}, key.Secret)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -165,7 +165,7 @@ func (d *dataKeys) make(ctx context.Context) (none struct{}, _ error) {
 	return none, nil
 }
 
-// Find unwraps the key of something sealed.
+// Find unwraps the key of a sealed value.
 func (d *dataKeys) Find(ctx context.Context, id string, info []byte) ([]byte, error) {
 	if id != d.id && !slices.Contains(d.former, id) || len(info) == 0 {
 		return nil, ErrUnknownKey
@@ -188,5 +188,6 @@ func (d *dataKeys) Find(ctx context.Context, id string, info []byte) ([]byte, er
 	})
 }
 
-// now is without its monotonic reading, which stops while a sandbox is frozen.
+// now returns the time without its monotonic reading, which stops while a
+// sandbox is frozen.
 func now() time.Time { return time.Now().Round(0) }

@@ -155,16 +155,16 @@ func TestConcurrentCallersShareARequest(t *testing.T) {
 	})
 }
 
-// Whoever asked first may leave; the request ends with the last who waits.
+// The first caller may leave; the request is cancelled with the last one.
 func TestCancelledCallerLeavesTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		answer, ended := make(chan struct{}), 0
+		answer, cancelled := make(chan struct{}), 0
 		k := &kms{generate: func(ctx context.Context) error {
 			select {
 			case <-answer:
 				return nil
 			case <-ctx.Done():
-				ended++
+				cancelled++
 				return ctx.Err()
 			}
 		}}
@@ -184,8 +184,8 @@ func TestCancelledCallerLeavesTheOthers(t *testing.T) {
 		go ask(t.Context(), "second")
 		synctest.Wait()
 		leave()
-		if r := <-results; r.name != "first" || !errors.Is(r.err, context.Canceled) || ended != 0 {
-			t.Errorf("%+v, %d requests ended", r, ended)
+		if r := <-results; r.name != "first" || !errors.Is(r.err, context.Canceled) || cancelled != 0 {
+			t.Errorf("%+v, %d requests cancelled", r, cancelled)
 		}
 		answer <- struct{}{}
 		if r := <-results; r.name != "second" || r.err != nil || k.generations != 1 {
@@ -198,8 +198,8 @@ func TestCancelledCallerLeavesTheOthers(t *testing.T) {
 		defer leave()
 		ask(last, "last")
 		synctest.Wait()
-		if r := <-results; !errors.Is(r.err, context.DeadlineExceeded) || ended != 1 {
-			t.Errorf("%+v, %d requests ended", r, ended)
+		if r := <-results; !errors.Is(r.err, context.DeadlineExceeded) || cancelled != 1 {
+			t.Errorf("%+v, %d requests cancelled", r, cancelled)
 		}
 		go ask(t.Context(), "anew")
 		answer <- struct{}{}
@@ -209,7 +209,7 @@ func TestCancelledCallerLeavesTheOthers(t *testing.T) {
 	})
 }
 
-// A request that hangs does not hold those who come later for ever.
+// A request that hangs does not block later callers forever.
 func TestHungRequestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &kms{generate: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
@@ -243,7 +243,7 @@ func TestFailuresAreNotRemembered(t *testing.T) {
 	}
 }
 
-// crooked answers what no KMS should.
+// crooked returns what no KMS should.
 type crooked struct{ plain, wrapped []byte }
 
 func (c crooked) GenerateDataKey(context.Context, string) (plain, wrapped []byte, err error) {

@@ -1,41 +1,54 @@
-// Package seal encrypts what records hold of the work, before it leaves the
-// process: with AES-256-GCM, under keys that rotate.
+// Package seal encrypts results before they leave the process, with AES-256-GCM
+// under keys that rotate.
 //
 //	keys, err := seal.Static("2026", map[string][]byte{"2026": key})
 //	x, err := idempotent.New("create-payment", store, &idempotent.Config{Sealer: seal.New(keys, nil)})
 //
 // # What is encrypted
 //
-// Results, stored errors and finished steps, be they in the record or in a
-// payload store. Each opens only in its own place: one that was moved to
-// another record, or from an error to a result, is refused, and so is one with
-// a single bit changed, and one that nobody has sealed.
+// Results, stored errors and finished steps are encrypted, in the record and in
+// a payload store. A sealed value opens only in its own place: it is refused in
+// another record, or as a result if it was an error. A value that was altered,
+// or never sealed, is refused too.
 //
-// Not encrypted are the ids of records, which hold the operation and a hash of
-// scope and ID, names of steps, times, attempts, and the fingerprint. The
-// fingerprint is an unsalted hash of the payload: whoever reads the table can
-// confirm a guess of it, and tell equal payloads. For payloads that can be
-// guessed, fingerprint a keyed hash of them instead (idempotent.Key.Fingerprint).
-// The size of what is sealed shows, too. Whoever can write the table can still
-// delete records, mark a result as unavailable or a step as undone, mark a
-// record as done where no result is asked for (idempotent.WrapEffect), and put
-// back what was sealed for the same id before, be it in another table.
+// # What is not encrypted
 //
-// # What it costs
+// The ID of a record, which contains the operation and a hash of scope and ID,
+// is not encrypted. Neither are names of steps, times, attempts, the fingerprint
+// and the size of a sealed value.
 //
-// What is sealed no longer compresses. It is larger by 40 bytes, the key's id,
-// and with [DataKeys] the wrapped key: some 300 bytes with AWS KMS.
+// The fingerprint is an unsalted hash of the payload. Whoever reads the table can
+// confirm a guess of a payload, and see which payloads are equal. If payloads can
+// be guessed, set idempotent.Key.Fingerprint to a keyed hash of them.
+//
+// Whoever can write the table can still do the following:
+//
+//   - delete records
+//   - change a result to unavailable, or a step to undone
+//   - complete a record of a function without a result (idempotent.WrapEffect)
+//   - put back an older sealed value of the same ID, also from another table
+//
+// # Cost
+//
+// A sealed value does not compress. It is larger than the value by 40 bytes and
+// the key's ID. With [DataKeys] it also contains the wrapped key, which has some
+// 300 bytes with AWS KMS.
 //
 // # Rotation
 //
-// Every sealed value names its key. To rotate static keys, first give all
-// functions the new key beside the current one; then make it current; then, when
-// the longest Retention is over since the last function has changed, and no
-// record in progress has steps from before (with Config.MaxAttempts one may wait
-// for a person), drop the old one. Data keys rotate by themselves; for another KMS key, name the old
-// one in DataKeyOptions.Former for as long.
+// Every sealed value names its key. To rotate static keys:
 //
-// What was sealed with a key that is gone cannot be opened: its callers get an
-// *idempotent.ResultUnavailableError until the retention ends. The work is not
-// run again.
+//  1. Add the new key to all functions, beside the current one.
+//  2. Make it the current key of all functions.
+//  3. Wait for the longest Retention, and until no record in progress has steps
+//     sealed with the old key. With Config.MaxAttempts, such a record may wait
+//     for a person.
+//  4. Remove the old key.
+//
+// Data keys rotate without a deployment. To change the KMS key, name the old one
+// in DataKeyOptions.Former for as long.
+//
+// A value whose key is gone cannot be opened. Its callers receive an
+// *idempotent.ResultUnavailableError until the retention ends, and the work does
+// not run again.
 package seal

@@ -5,41 +5,43 @@ import (
 	"fmt"
 )
 
-// Why something does not open, for errors.Is with an [*OpenError].
+// Reasons why a stored value cannot be opened. An [*OpenError] wraps one of them,
+// or an error of the source of keys.
 var (
-	// ErrPlain: it is not sealed. Somebody has planted it, or it is older
-	// than the Sealer; for the latter there is Options.AcceptPlain.
-	ErrPlain = errors.New("it is not sealed")
-	// ErrUnknownKey: its key is none that was given here. Give it, to open
-	// only, until what it has sealed is gone.
-	ErrUnknownKey = errors.New("its key is not known here")
-	// ErrAltered: it was altered, or sealed for another place or with
-	// another key of the same id.
-	ErrAltered = errors.New("it was altered, or sealed for another place, or with another key of this id")
-	// ErrVersion: a later version of this package has sealed it. Update.
-	ErrVersion = errors.New("this version does not know its format")
+	// ErrPlain reports that the value is not sealed. Somebody planted it, or
+	// it is older than the Sealer. For the latter, see Options.AcceptPlain.
+	ErrPlain = errors.New("value is not sealed")
+	// ErrUnknownKey reports that no key with this ID is configured. Configure
+	// it until the values that it sealed are gone.
+	ErrUnknownKey = errors.New("unknown key")
+	// ErrAltered reports that the value was altered, or sealed for another
+	// place or with another key of the same ID.
+	ErrAltered = errors.New("value was altered, or sealed for another place or with another key of this ID")
+	// ErrVersion reports that a later version of this package sealed the
+	// value. Update the package.
+	ErrVersion = errors.New("format of a later version")
 )
 
-// OpenError says that something stored was not opened. The work is done, and
-// is not run again.
+// An OpenError reports that a stored value cannot be opened. The work is done,
+// and does not run again.
 type OpenError struct {
-	KeyID string // that it names; "" where it names none
-	Err   error  // one of the above, or what the keys' source said
+	KeyID string // key that the value names, or ""
+	Err   error
 }
 
 func (e *OpenError) Error() string {
 	if e.KeyID == "" {
-		return fmt.Sprintf("seal: what is stored cannot be opened: %v", e.Err)
+		return fmt.Sprintf("seal: open stored value: %v", e.Err)
 	}
-	return fmt.Sprintf("seal: what is stored, with the key %q, cannot be opened: %v", e.KeyID, e.Err)
+	return fmt.Sprintf("seal: open stored value with key %q: %v", e.KeyID, e.Err)
 }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// KeyError says that there is no key to seal with.
+// A KeyError reports that there is no key to seal with.
 type KeyError struct {
-	KeyID string // "" where it is not known
+	KeyID string // "" if unknown
 	Err   error
 }
 
@@ -47,5 +49,5 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("seal: no key %q to seal with: %v", e.KeyID, e.Err)
 }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *KeyError) Unwrap() error { return e.Err }

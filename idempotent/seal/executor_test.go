@@ -16,7 +16,7 @@ import (
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
-// spy keeps what is written, and lets tests plant.
+// spy records writes, and lets tests plant records.
 type spy struct {
 	*memory.Store
 	mu   sync.Mutex
@@ -145,7 +145,7 @@ func TestOutageAtOpen(t *testing.T) {
 	}
 }
 
-// Records of before the Sealer are only taken if that is asked for.
+// Records from before the Sealer are accepted only with AcceptPlain.
 func TestMigration(t *testing.T) {
 	store := newSpy()
 	if _, _, err := pay(t, store, nil, "1", returns("plain")); err != nil {

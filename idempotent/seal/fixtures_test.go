@@ -34,7 +34,7 @@ func sealed(t testing.TB, s idempotent.Sealer, data string) []byte {
 	return b
 }
 
-// refused expects an error of Open, and gives it.
+// refused expects an error of Open, and returns it.
 func refused(t testing.TB, s idempotent.Sealer, p idempotent.Place, b []byte) error {
 	t.Helper()
 	data, err := s.Open(t.Context(), p, b)

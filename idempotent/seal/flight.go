@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// flights has callers that ask for the same thing at the same time share one
-// request for it. It goes on while one of them waits: the caller that happened
-// to be the first may leave.
+// flights makes callers that need the same value at the same time share one
+// request. The request continues while at least one of them waits, which need
+// not be the caller that started it.
 type flights[K comparable, V any] struct {
 	mu    sync.Mutex
 	byKey map[K]*flight[V]
@@ -23,15 +23,16 @@ type flight[V any] struct {
 	err     error
 }
 
-// longestFlight keeps a request that hangs from holding all who come later.
+// longestFlight limits a request that hangs, so that it does not block all later
+// callers.
 const longestFlight = 10 * time.Second
 
-func (a *flights[K, V]) do(ctx context.Context, key K, ask func(context.Context) (V, error)) (V, error) {
+func (a *flights[K, V]) do(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	var none V
 	if ctx.Err() != nil {
 		return none, context.Cause(ctx)
 	}
-	f := a.board(ctx, key, ask)
+	f := a.board(ctx, key, fetch)
 	select {
 	case <-f.landed:
 		return f.value, f.err
@@ -41,7 +42,7 @@ func (a *flights[K, V]) do(ctx context.Context, key K, ask func(context.Context)
 	}
 }
 
-func (a *flights[K, V]) board(ctx context.Context, key K, ask func(context.Context) (V, error)) *flight[V] {
+func (a *flights[K, V]) board(ctx context.Context, key K, fetch func(context.Context) (V, error)) *flight[V] {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f, ok := a.byKey[key]
@@ -52,21 +53,21 @@ func (a *flights[K, V]) board(ctx context.Context, key K, ask func(context.Conte
 		}
 		a.byKey[key] = f
 		ctx, f.cancel = context.WithTimeout(context.WithoutCancel(ctx), longestFlight)
-		go a.fly(ctx, key, f, ask)
+		go a.fly(ctx, key, f, fetch)
 	}
 	f.waiting++
 	return f
 }
 
-// fly lands however the request ends. A panic must not end the process, as it
-// would in a goroutine that no caller can recover.
-func (a *flights[K, V]) fly(ctx context.Context, key K, f *flight[V], ask func(context.Context) (V, error)) {
+// fly makes the request, and always sets a result. It recovers a panic: no caller
+// could recover one in this goroutine, and the process would exit.
+func (a *flights[K, V]) fly(ctx context.Context, key K, f *flight[V], fetch func(context.Context) (V, error)) {
 	returned := false
 	defer func() {
 		if p := recover(); p != nil {
 			f.err = fmt.Errorf("seal: the source of keys panicked: %v", p)
 		} else if !returned {
-			f.err = fmt.Errorf("seal: the source of keys ended its goroutine")
+			f.err = fmt.Errorf("seal: the source of keys called runtime.Goexit")
 		}
 		f.cancel()
 		a.mu.Lock()
@@ -74,12 +75,12 @@ func (a *flights[K, V]) fly(ctx context.Context, key K, f *flight[V], ask func(c
 		a.drop(key, f)
 		close(f.landed)
 	}()
-	f.value, f.err = ask(ctx)
+	f.value, f.err = fetch(ctx)
 	returned = true
 }
 
-// leave ends a request of which nobody awaits the answer. Under one lock with
-// the decision that it does, as nobody may board it any more.
+// leave cancels the request if no other caller waits for it. It decides and
+// cancels under one lock, so that no caller can board in between.
 func (a *flights[K, V]) leave(key K, f *flight[V]) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +90,7 @@ func (a *flights[K, V]) leave(key K, f *flight[V]) {
 	}
 }
 
-// drop has the next caller ask anew.
+// drop removes f, so that the next caller makes a new request.
 func (a *flights[K, V]) drop(key K, f *flight[V]) {
 	if a.byKey[key] == f {
 		delete(a.byKey, key)

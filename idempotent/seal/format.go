@@ -8,16 +8,16 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// What is sealed is a header, a nonce of 12 bytes, the encrypted data, and
-// GCM's tag of 16 bytes. The header is the prefix, the version, and the key's
-// id and info behind their lengths, of one byte and of two.
+// A sealed value consists of a header, a nonce of 12 bytes, the encrypted data,
+// and GCM's tag of 16 bytes. The header consists of the prefix, the version, the
+// key's ID after its length in one byte, and its info after its length in two.
 const version = 1
 
 const (
 	nonceBytes = 12
 	tagBytes   = 16
 	maxID      = 255
-	maxInfo    = 8 << 10 // AWS KMS wraps a key in some 200 bytes, at most 6 KiB
+	maxInfo    = 8 << 10 // a key wrapped by AWS KMS has some 200 bytes, at most 6 KiB
 )
 
 func appendHeader(b []byte, k Key) []byte {
@@ -26,7 +26,7 @@ func appendHeader(b []byte, k Key) []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(k.Info))), k.Info...)
 }
 
-// parse takes what is sealed apart. Nothing in it is to be trusted yet.
+// parse splits a sealed value into its parts. They are not authenticated yet.
 func parse(sealed []byte) (header []byte, id string, info, box []byte, err error) {
 	rest, ok := bytes.CutPrefix(sealed, []byte(idempotent.SealedPrefix))
 	switch {
@@ -50,8 +50,8 @@ func parse(sealed []byte) (header []byte, id string, info, box []byte, err error
 	return sealed[:len(sealed)-len(box)], id, info, box, nil
 }
 
-// authenticated is what GCM authenticates beside the data: the header, and the
-// place behind its lengths. A header that GCM did not see could be exchanged.
+// authenticated returns the additional data that GCM authenticates: the header,
+// which could otherwise be exchanged, and each part of the place after its length.
 func authenticated(header []byte, p idempotent.Place) []byte {
 	b := make([]byte, 0, len(header)+len(p.Record)+len(p.Slot)+16)
 	b = append(b, header...)
@@ -62,22 +62,22 @@ func authenticated(header []byte, p idempotent.Place) []byte {
 	return b
 }
 
-// KeyID gives the id of the key that something sealed names, for tools that
-// have no keys. It may be forged.
+// KeyID returns the ID of the key that a sealed value names, for tools without
+// keys. The ID may be forged.
 func KeyID(sealed []byte) (id string, ok bool) {
 	_, id, _, _, err := parse(sealed)
 	return id, err == nil
 }
 
-// check refuses keys that cannot be used, or named in a header.
+// check returns an error for a key that cannot be used or named in a header.
 func (k Key) check() error {
 	switch {
 	case k.ID == "" || len(k.ID) > maxID:
-		return fmt.Errorf("the key's id has %d bytes, not 1 to %d", len(k.ID), maxID)
+		return fmt.Errorf("key ID of %d bytes, want 1 to %d", len(k.ID), maxID)
 	case len(k.Info) > maxInfo:
-		return fmt.Errorf("the key's info has %d bytes, more than %d", len(k.Info), maxInfo)
+		return fmt.Errorf("key info of %d bytes, want at most %d", len(k.Info), maxInfo)
 	case len(k.Secret) != SecretBytes:
-		return fmt.Errorf("the key has %d bytes, not %d", len(k.Secret), SecretBytes)
+		return fmt.Errorf("key of %d bytes, want %d", len(k.Secret), SecretBytes)
 	}
 	return nil
 }

@@ -9,39 +9,39 @@ import (
 	"slices"
 )
 
-// SecretBytes is the size of every key: AES-256's.
+// SecretBytes is the size of every key, as AES-256 requires.
 const SecretBytes = 32
 
-// Key is a key with its name.
+// A Key is a secret and its name.
 type Key struct {
-	// ID names the key in all that it seals, where everybody can read it. 1
-	// to 255 bytes.
+	// ID names the key in every value that it seals, where everybody can
+	// read it. It has 1 to 255 bytes.
 	ID string
-	// Info is whatever else is needed to find the key again, such as the
-	// key itself, wrapped. It is as public. At most 8 KiB.
+	// Info is public too. It contains what else is needed to find the key,
+	// such as the wrapped key itself. It has at most 8 KiB.
 	Info []byte
-	// Secret is the key, of 32 random bytes: not a password.
+	// Secret is the key: 32 random bytes, and not a password.
 	Secret []byte
 }
 
-// Keys gives keys. It is used by many calls at once, and its errors quote no
-// secrets.
+// Keys is a source of keys. Implementations are safe for concurrent use, and
+// their errors quote no secrets.
 type Keys interface {
-	// Current gives the key to seal with. The Sealer does not modify it. No
-	// secret may seal more than 2^32 values: with more, two of their random
-	// nonces may be equal, which gives both values away.
+	// Current returns the key to seal with. The Sealer does not modify it.
+	// A secret must not seal more than 2^32 values. With more, two random
+	// nonces may be equal, which reveals both values.
 	Current(ctx context.Context) (Key, error)
-	// Find gives the secret of a key that has sealed something. Both
-	// arguments may be forged: it wraps [ErrUnknownKey] for an id that it
-	// does not trust, before it does anything with info.
+	// Find returns the secret of a key that sealed a value. Both arguments
+	// may be forged. For an ID that it does not trust, Find returns an error
+	// that wraps [ErrUnknownKey], and does not use info.
 	Find(ctx context.Context, id string, info []byte) ([]byte, error)
 }
 
-// Static gives fixed keys: the current one seals, and all open. Each is 32
-// random bytes under an id that is never given to another key.
+// Static returns fixed keys. The current one seals, and all of them open. Each
+// has 32 random bytes and an ID that no other key ever has.
 //
-// Rotate before a key has sealed 2^32 values, about four billion. How is said
-// in the package's documentation.
+// Rotate a key before it has sealed 2^32 values, about four billion. The package
+// comment describes how.
 func Static(current string, keys map[string][]byte) (Keys, error) {
 	s := static{current: current, keys: make(map[string][]byte, len(keys))}
 	for _, id := range slices.Sorted(maps.Keys(keys)) {
@@ -51,7 +51,7 @@ func Static(current string, keys map[string][]byte) (Keys, error) {
 		s.keys[id] = bytes.Clone(keys[id])
 	}
 	if _, ok := s.keys[current]; !ok {
-		return nil, fmt.Errorf("seal: there is no key %q, which is to be the current one", current)
+		return nil, fmt.Errorf("seal: the current key %q is not among the keys", current)
 	}
 	return &s, nil
 }
@@ -71,7 +71,7 @@ func (s *static) Find(_ context.Context, id string, info []byte) ([]byte, error)
 	case !ok:
 		return nil, ErrUnknownKey
 	case len(info) > 0:
-		return nil, errors.Join(ErrUnknownKey, errors.New("a data key has this id"))
+		return nil, errors.Join(ErrUnknownKey, errors.New("a data key has this ID"))
 	}
 	return secret, nil
 }

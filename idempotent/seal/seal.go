@@ -8,20 +8,19 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// Options of a Sealer. The zero value of every field stands for its default,
-// and a nil *Options for all of them.
+// Options are the options of [New]. A field with its zero value, or a nil
+// *Options, stands for the defaults.
 type Options struct {
-	// AcceptPlain takes what is not sealed as it is. It is for the time
-	// after a Sealer was added, until all records of before are gone: as
-	// long as it is set, whoever can write the table can plant results.
-	// Default false: [ErrPlain].
+	// AcceptPlain accepts values that are not sealed. Set it after a Sealer
+	// was added, until all older records are gone. While it is set, whoever
+	// can write the table can plant results. Default false: [ErrPlain].
 	AcceptPlain bool
 }
 
-// New gives a Sealer for Config.Sealer. It panics without keys.
+// New returns a Sealer for Config.Sealer. It panics if keys is nil.
 func New(keys Keys, o *Options) idempotent.Sealer {
 	if keys == nil {
-		panic("seal: New: the keys are nil")
+		panic("seal: New: keys is nil")
 	}
 	s := sealer{keys: keys}
 	if o != nil {
@@ -77,7 +76,7 @@ func (s *sealer) Open(ctx context.Context, p idempotent.Place, sealed []byte) ([
 	return data, nil
 }
 
-// newAEAD gives one that makes its own nonces, at random and before the data.
+// newAEAD returns a cipher that puts a random nonce before the data.
 func newAEAD(secret []byte) (cipher.AEAD, error) {
 	if err := (Key{ID: "-", Secret: secret}).check(); err != nil {
 		return nil, err

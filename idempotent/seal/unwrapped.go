@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// unwrapped keeps secrets for a while, the least recently used go first.
+// unwrapped is a cache of secrets with a maximum age. It evicts the least
+// recently used ones first.
 type unwrapped struct {
 	max    int
 	maxAge time.Duration
