@@ -14,7 +14,7 @@ compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trim
 # The same for SAM. Without ARTIFACTS_DIR it would be written to /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
-.PHONY: demo crash-matrix once once-large test check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix once once-large test test-short check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-CheckoutFunction build-RelayFunction
 
 demo:
 	@go run ./local/cmd/demo
@@ -53,6 +53,10 @@ test: check
 	@$(WITH_DYNAMODB) go -C cmd/once test -race ./...
 	@echo "== the deployment, synthesized (needs Node 22 or later)"
 	@go -C infra test -count=1 ./...
+
+# For the daily loop: the root module alone, with the deep explorations cut short.
+test-short:
+	@$(WITH_DYNAMODB) go test -short ./...
 
 check:
 	@echo "== gofmt, vet, staticcheck"

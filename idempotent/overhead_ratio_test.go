@@ -14,6 +14,9 @@ import (
 // unmarshalling the result cost by themselves. Both run in turns, and each
 // counts with its best time, since whatever else the machine does only adds.
 func TestDuplicateOverhead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a measurement, for an idle machine")
+	}
 	const calls, atLeast, atMost, limit = 2000, 20, 200, 2.5
 	call := duplicate(t, nil)
 	timed := func(fn func()) time.Duration {

@@ -14,6 +14,10 @@ import (
 )
 
 func TestMemory(t *testing.T) {
+	depth, schedules := 5, 5000
+	if testing.Short() {
+		depth, schedules = 3, 500
+	}
 	storetest.Run(t, func(*testing.T) storetest.Harness {
 		m := memory.New(0)
 		return storetest.Harness{
@@ -23,8 +27,8 @@ func TestMemory(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			Depth:     5,
-			Schedules: 5000,
+			Depth:     depth,
+			Schedules: schedules,
 		}
 	})
 }

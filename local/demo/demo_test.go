@@ -7,6 +7,9 @@ import (
 )
 
 func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestDemoInMemory tells the same story without processes")
+	}
 	var out bytes.Buffer
 	if err := Run(t.Context(), &out, "../.."); err != nil {
 		t.Errorf("%v\n%s", err, out.String())

@@ -60,6 +60,9 @@ func TestNoRuntime(t *testing.T) {
 // No engine is at hand in every build, so a script stands for the docker
 // command. It runs the very program that the image holds.
 func TestDocker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server of its own")
+	}
 	java, err := findJava(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -64,6 +64,9 @@ func TestNewTable(t *testing.T) {
 }
 
 func TestNewTableWithoutAServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server of its own")
+	}
 	t.Setenv(endpointVar, "")
 	var endpoint string
 	t.Run("inner", func(t *testing.T) {
@@ -95,6 +98,9 @@ func TestStartFindsARunningServer(t *testing.T) {
 }
 
 func TestStartWhereNobodyAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server of its own")
+	}
 	dead := "http://127.0.0.1:1"
 	t.Setenv(endpointVar, dead)
 	var log bytes.Buffer

@@ -38,6 +38,9 @@ func TestCutConnections(t *testing.T) {
 		{name: "takeover", requests: 3, lapsed: true},
 	}
 	plans := [][]fault{{unsent}, {lost}, {torn}, {unsent, lost}, {lost, unsent}, {lost, lost}}
+	if testing.Short() {
+		plans = plans[:3]
+	}
 	for name, retryer := range map[string]func() aws.Retryer{
 		"SDK retries": func() aws.Retryer {
 			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 20 * time.Millisecond })

@@ -53,11 +53,17 @@ func TestRunsACommand(t *testing.T) {
 }
 
 func TestPassesSignalsOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server of its own")
+	}
 	cmd := this(t, "--", "sh", "-c", `trap 'exit 9' TERM; echo "$AWS_ENDPOINT_URL_DYNAMODB"; while :; do sleep 0.01; done`)
 	interrupt(t, cmd, syscall.SIGTERM, 9)
 }
 
 func TestRunsUntilInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server of its own")
+	}
 	interrupt(t, this(t), os.Interrupt, 0)
 }
 
