@@ -23,8 +23,8 @@ func panics(t *testing.T, what string, fn func()) {
 	fn()
 }
 
-// A later attempt gets the step's result without running it: what the step
-// had attached would not be in its commit.
+// A later attempt receives the step's result without running it: its commit
+// would miss what the step had attached.
 func TestAttachNotWithinAStep(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, nil)

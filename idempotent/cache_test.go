@@ -44,9 +44,9 @@ func TestCacheReplaysWithoutTheStore(t *testing.T) {
 	}
 }
 
-// Others may count a record as gone from its retention's end plus the skew on,
-// by a clock that is ahead of ours by the skew. So the cache lets go of it
-// earlier by as much.
+// Another process may treat a record as expired one skew before this process
+// does, because its clock is ahead. So the cache drops the record earlier by as
+// much.
 func TestCacheDropsBeforeTheStoreDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)

@@ -19,8 +19,9 @@ type (
 	changeHook = func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error)
 )
 
-// The client of a store retries a claim whose answer was lost, and meets the
-// record that its first copy left: it is ours, with the lease that is stored.
+// The client of a store repeats a claim whose answer was lost, and meets the
+// record that its first copy left: it is the call's own, with the lease that is
+// stored.
 func TestClaimMeetsItsOwnCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
@@ -45,7 +46,7 @@ func TestClaimMeetsItsOwnCopy(t *testing.T) {
 	})
 }
 
-// The handler must end before the stored lease does, not before the one that
+// The handler ends before the stored lease does, and not before the one that
 // the lost claim was rebuilt with.
 func TestClaimUsesTheStoredLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -100,7 +101,7 @@ func TestClaimMeetsItsOwnCompletion(t *testing.T) {
 }
 
 // An answer that comes after the lease has lapsed makes nobody an owner: the
-// attempt is given back, and the call goes round.
+// attempt is refunded, and the call claims again.
 func TestClaimAnsweredTooLate(t *testing.T) {
 	for _, maxAttempts := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -136,8 +137,7 @@ func TestClaimOfAnEndedContext(t *testing.T) {
 	}
 }
 
-// A lost race is gone round; a store in which every race is lost is busy with
-// winners.
+// A call that loses a race claims again, but not for ever.
 func TestClaimGivesUpAfterManyLostRaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		creates := 0
@@ -173,9 +173,9 @@ func once(hook createHook) createHook {
 	}
 }
 
-// A store may meet a record that is over: dynamo answers a Get after a
-// TransactionConflictException, and a waiting call polls with Get.
-func TestOverRecordIsReplayed(t *testing.T) {
+// A store may return an expired record: dynamo reads one after a
+// TransactionConflictException, and a waiting call reads one with Get.
+func TestExpiredRecordIsNotReplayed(t *testing.T) {
 	store := memory.New(0)
 	id := recordID(t, theKey)
 	if err := store.Put(driver.Record{ID: id, Status: driver.Completed, Owner: "x", Attempt: 1,
@@ -197,9 +197,9 @@ func TestOverRecordIsReplayed(t *testing.T) {
 	}
 }
 
-// A context that was cancelled during the claim is reported as a deadline, in
-// an error of no exported type.
-func TestCancelledDuringTheClaim(t *testing.T) {
+// A context that is cancelled during the claim is reported as cancelled, in an
+// error type of this package. Nothing counts as released.
+func TestCancelDuringTheClaimIsReported(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &proxy{Store: memory.New(0), create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		defer cancel()

@@ -214,7 +214,7 @@ func TestNumbersAreNotLookedForInTextTypes(t *testing.T) {
 	}
 }
 
-// plain is a codec for []byte results, as anyone would write it.
+// plainBytes is a codec for []byte results, as anyone would write it.
 type plainBytes struct{}
 
 func (plainBytes) Encode(result any) ([]byte, error) { return result.([]byte), nil }
@@ -224,8 +224,9 @@ func (plainBytes) Decode(data []byte, result any) error {
 	return nil
 }
 
-// Cache, joiners and Memory keep the bytes that the codec gave or got.
-func TestCodecThatDoesNotCopy(t *testing.T) {
+// A caller that changes its result changes no replay, though the codec copies
+// nothing.
+func TestStoredResultIsACopy(t *testing.T) {
 	for name, config := range map[string]*idempotent.Config{
 		"cache":  {Codec: plainBytes{}, CacheEntries: 10},
 		"memory": {Codec: plainBytes{}},

@@ -49,9 +49,9 @@ func TestCompleteMeetsItsOwnCopy(t *testing.T) {
 	}
 }
 
-// A foreign writer knows no fence. If it has changed the result under our
-// token, what is stored is what every caller gets.
-func TestCompleteGivesWhatIsStored(t *testing.T) {
+// A foreign writer knows no fence. If it has changed the result under this
+// call's token, every caller receives what is stored.
+func TestCompleteReturnsWhatIsStored(t *testing.T) {
 	store := memory.New(0)
 	lost := true
 	x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
@@ -143,10 +143,9 @@ func TestCompleteWithoutAnEncodableResult(t *testing.T) {
 	}
 }
 
-// DESIGN 4: "tried at least once …, then until the deadline". A store that
-// refuses for a moment (credentials being renewed, a role being changed) ends
-// the tries within some 60 ms, with the work done and 50 s of lease left.
-func TestCompletionGivesUpEarly(t *testing.T) {
+// A store may refuse for a moment, while credentials are renewed or a role
+// changes.
+func TestCompleteOutlastsAShortRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		var since time.Time
@@ -166,9 +165,9 @@ func TestCompletionGivesUpEarly(t *testing.T) {
 	})
 }
 
-// A result that the store could not hold is dropped without a word: the first
-// sign of it is a replay. One that could not be encoded is told to the observer.
-func TestDroppedResultIsNotObserved(t *testing.T) {
+// A result that the store cannot hold is reported to the observer, as one that
+// cannot be encoded is.
+func TestEventReportsADroppedResult(t *testing.T) {
 	store := memory.New(0)
 	p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if c.Data != nil {
@@ -182,8 +181,8 @@ func TestDroppedResultIsNotObserved(t *testing.T) {
 	}
 }
 
-// An overrun handler with a small Reserve: "tried at least once" is not tried.
-func TestTinyReserve(t *testing.T) {
+// After an overrun with a small Reserve, the completion is sent at least once.
+func TestCompletionIsSentOnceDespiteATinyReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: 10 * time.Second, Reserve: time.Nanosecond}
@@ -208,9 +207,9 @@ func TestTinyReserve(t *testing.T) {
 	})
 }
 
-// In a Lambda function nobody hears that an end was not recorded: the tries go
-// on until the process is killed.
-func TestFinishOutlivesTheInvocation(t *testing.T) {
+// In a Lambda function the call returns before the process is stopped, although
+// the result is not recorded.
+func TestFinishGivesUpBeforeTheInvocationEnds(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	for name, config := range map[string]*idempotent.Config{
 		"default": {}, "with a lease": {Lease: time.Minute},

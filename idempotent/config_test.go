@@ -66,9 +66,8 @@ func TestNewCopiesItsConfig(t *testing.T) {
 	}
 }
 
-// A Reserve that no default lease can hold, or that overflows, is a mistake of
-// the Config, which New promises to report.
-func TestReserveBeyondTheLease(t *testing.T) {
+// New reports a Reserve that no default lease can hold, or that overflows.
+func TestNewRefusesAReserveBeyondTheLease(t *testing.T) {
 	for _, config := range []*idempotent.Config{
 		{Reserve: 2 * time.Minute},
 		{Reserve: math.MaxInt64, Lease: time.Hour},

@@ -104,7 +104,7 @@ func TestUnprotected(t *testing.T) {
 }
 
 // Two messages with one key are one message to whoever gets them.
-func TestChainKeysOfDifferentWaysDiffer(t *testing.T) {
+func TestChainKeysOfDifferentPathsDiffer(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "true") // so that every handler runs, under one id
 	x := newExecutor(t, memory.New(0), nil)
 	first := func(name string, steps ...string) (key string) { return chainKey(t, t.Context(), x, name, steps) }
@@ -142,8 +142,8 @@ func chainKey(t *testing.T, ctx context.Context, x *idempotent.Executor, name st
 	return key
 }
 
-// Two calls that one message leads to send with keys of their own.
-func TestChainKeysOfTwoRecordsUnderOneMessage(t *testing.T) {
+// Two calls for one message use different keys for what they send.
+func TestChainKeysOfTwoRecordsUnderOneMessageDiffer(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	const chain = "root:message"
 	ctx := adapter.WithChain(t.Context(), chain)
@@ -166,7 +166,7 @@ func TestChainKeysOfTwoRecordsUnderOneMessage(t *testing.T) {
 	}
 }
 
-// A call without a record has nothing but the chain that is the same in every
+// A call without a record has the chain alone, which is the same in every
 // attempt.
 func TestChainKeysWithoutRecordAreStable(t *testing.T) {
 	ctx := adapter.WithChain(t.Context(), "root:message")

@@ -167,8 +167,8 @@ func TestJoinersShareNoMemory(t *testing.T) {
 	})
 }
 
-// A joiner whose leader fails, panics or is refused goes round.
-func TestJoinersGoRound(t *testing.T) {
+// A joiner whose leader fails, panics or is refused calls again.
+func TestJoinersCallAgainAfterTheirLeaderFails(t *testing.T) {
 	for name, lead := range map[string]func(context.Context) (string, error){
 		"error": func(context.Context) (string, error) { time.Sleep(time.Second); return "", errors.New("try again") },
 		"panic": func(context.Context) (string, error) { time.Sleep(time.Second); panic("boom") },
@@ -278,8 +278,8 @@ func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 	})
 }
 
-// A waiting call never notices that a foreign record without a lease is over.
-func TestWaitingForARecordThatIsOver(t *testing.T) {
+// A waiting call runs when a foreign record without a lease expires.
+func TestWaitEndsWhenARecordWithoutLeaseExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		if err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Expires: time.Now().Add(10 * time.Second)}); err != nil {
@@ -293,8 +293,8 @@ func TestWaitingForARecordThatIsOver(t *testing.T) {
 	})
 }
 
-// "Wait is how long a duplicate … waits".
-func TestWaitOnAHungGet(t *testing.T) {
+// Config.Wait bounds the wait although a read hangs.
+func TestWaitIsBoundedWhenGetHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		done := inBackground(t, newExecutor(t, store, nil), 10*time.Minute, "x", nil)
@@ -316,9 +316,9 @@ func (h hungGet) Get(ctx context.Context, _ string) (driver.Record, error) {
 	return driver.Record{}, errNetwork
 }
 
-// A joiner that leads after the first leader failed claims with the clock of
-// the moment it arrived: its lease starts in the past.
-func TestJoinerClaimsWithAStaleClock(t *testing.T) {
+// A joiner that leads after the first leader failed counts its lease from its
+// own claim.
+func TestJoinerThatLeadsClaimsAFullLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: time.Minute, Wait: time.Hour}

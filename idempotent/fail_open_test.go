@@ -79,7 +79,7 @@ func TestFailOpen(t *testing.T) {
 	})
 }
 
-// claimsFail is a store whose claims are not answered: for runs that fail open.
+// claimsFail is a store whose claims fail, for runs that fail open.
 func claimsFail(store driver.Store) *proxy {
 	return &proxy{Store: store, create: func(_ context.Context, r driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if r.Status == driver.InProgress {
@@ -89,8 +89,9 @@ func claimsFail(store driver.Store) *proxy {
 	}}
 }
 
-// A store that hangs rather than refuses never fails open in an invocation.
-func TestFailOpenOnAHungStore(t *testing.T) {
+// A call in an invocation fails open when the store hangs, with time left for
+// its handler.
+func TestHungStoreFailsOpenWithinTheInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		p := &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
@@ -107,9 +108,9 @@ func TestFailOpenOnAHungStore(t *testing.T) {
 	})
 }
 
-// What a run that failed open meets at its end was never compared with its
-// payload: another payload's result passes for its own, in both directions.
-func TestFailOpenMixesPayloads(t *testing.T) {
+// A run that failed open compares its payload with the record that it meets
+// when it finishes.
+func TestFailOpenReplaysNoOtherPayload(t *testing.T) {
 	second := theKey
 	second.Payload = 2
 	open := &idempotent.Config{OnStoreError: idempotent.FailOpen}
@@ -134,9 +135,9 @@ func TestFailOpenMixesPayloads(t *testing.T) {
 	})
 }
 
-// A run that failed open gets the result of a record that has been over for
-// two days and that TTL has not deleted yet; its own is not recorded.
-func TestFailOpenMeetsWhatIsOver(t *testing.T) {
+// A run that failed open replaces a record that has expired and that TTL has
+// not deleted yet.
+func TestFailOpenReplacesAnExpiredRecord(t *testing.T) {
 	store := memory.New(0)
 	if err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.Completed, Owner: "x", Attempt: 1,
 		Expires: time.Now().Add(-48 * time.Hour), Data: []byte(`"of the day before yesterday"`)}); err != nil {
@@ -151,8 +152,9 @@ func TestFailOpenMeetsWhatIsOver(t *testing.T) {
 	}
 }
 
-// The retry inside one call: what is passed over replaces what was passed over.
-func TestFailOpenHidesWhyItFailedOpen(t *testing.T) {
+// A later error of the store does not replace the one that let the call fail
+// open.
+func TestEventReportsWhyACallFailedOpen(t *testing.T) {
 	down := claimsFail(memory.New(0))
 	down.change = func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		return driver.Record{}, false, errors.New("no permission")

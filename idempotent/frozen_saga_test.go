@@ -116,7 +116,7 @@ func TestFrozenAttemptKeepsItsSuccessorsSteps(t *testing.T) {
 }
 
 // Its own steps are no reason to do the work again.
-func TestFrozenAttemptFinishesARecordThatHoldsItsOwnSteps(t *testing.T) {
+func TestFrozenAttemptFinishesARecordOfItsOwnSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newThaws()
 		event, err := th.frozen(t, func(ctx context.Context) (string, error) {

@@ -150,8 +150,8 @@ func TestHeartbeatMeetsItsOwnCopy(t *testing.T) {
 	})
 }
 
-// No beat is under way when the record is finished, and none comes after.
-func TestHeartbeatIsJoinedBeforeTheEnd(t *testing.T) {
+// No heartbeat is under way when the record is finished, and none comes after.
+func TestHeartbeatIsJoinedBeforeTheRecordIsFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		beating, finished := 0, false
@@ -196,8 +196,8 @@ func stubborn(d time.Duration, running, most *atomic.Int32) func(context.Context
 
 func isExtend(c driver.Change) bool { return !c.Lease.IsZero() && c.Owner == "" }
 
-// One connection that hangs eats the whole lease: the heartbeat tries once.
-func TestOneHungExtendLosesTheLease(t *testing.T) {
+// The heartbeat tries again when a connection hangs.
+func TestHeartbeatOutlivesAHungExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: 30 * time.Second}
@@ -234,9 +234,9 @@ func TestOneHungExtendLosesTheLease(t *testing.T) {
 	})
 }
 
-// After an outage as long as the lease the heartbeat's context is born dead:
-// it neither extends the lease that is still its own, nor hears of its loss.
-func TestHeartbeatNeverRecovers(t *testing.T) {
+// After an outage as long as the lease, the heartbeat extends the lease that is
+// still its own.
+func TestHeartbeatRecoversFromAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: 30 * time.Second}
@@ -258,9 +258,9 @@ func TestHeartbeatNeverRecovers(t *testing.T) {
 	})
 }
 
-// A slow answer to the claim leaves less than a third of the lease: the first
-// heartbeat comes after its end.
-func TestFirstHeartbeatComesTooLate(t *testing.T) {
+// A slow answer to the claim leaves less than a third of the lease. The first
+// heartbeat comes in time.
+func TestFirstHeartbeatComesBeforeTheLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: time.Minute}
@@ -283,9 +283,9 @@ func TestFirstHeartbeatComesTooLate(t *testing.T) {
 	})
 }
 
-// What a store answers after a conflict with a transaction is our own record
-// with the lease as it was: that is no success.
-func TestConflictIsNoHeartbeat(t *testing.T) {
+// After a conflict with a transaction, a store returns the call's own record
+// with the lease as it was. The heartbeat does not take that for a success.
+func TestHeartbeatIsRepeatedAfterAConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		conflicts := 0

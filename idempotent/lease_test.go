@@ -128,9 +128,9 @@ func TestReplayHasTimeWhereARunHasNone(t *testing.T) {
 	})
 }
 
-// Config.Lease is given, so the doc of Config.Lease allows a shorter deadline;
-// but the lease is cut to it and the heartbeat is off.
-func TestShorterDeadlineWithALease(t *testing.T) {
+// A deadline that is shorter than the invocation's does not cut a configured
+// lease.
+func TestConfiguredLeaseOutlivesAShorterDeadline(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)

@@ -82,7 +82,7 @@ func (s *refusesSecond) Create(context.Context, driver.Record, time.Time, any) (
 }
 
 // The store is away for a while after the last copy of the commit was sent.
-func TestCommitIsSettledForAllTheTimeThereIs(t *testing.T) {
+func TestCommitIsSettledUntilTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBank()
 		b.before = func(*entry) error { return errNetwork }
@@ -196,9 +196,9 @@ func TestCommitLosesItsLeaseToAnotherLibrary(t *testing.T) {
 	}
 }
 
-// A transaction whose answer was lost may still be committed under a lease
-// that is not known to have ended.
-func TestRefusedCommitWhoseReleaseIsNotHeard(t *testing.T) {
+// A transaction whose answer was lost may still be committed under a lease that
+// is not known to have ended.
+func TestRefusedCommitWhoseReleaseFailsIsUnknown(t *testing.T) {
 	b := newBank()
 	deaf := &transactionalProxy{bank: b, refuseRelease: true}
 	_, event, err := do(t.Context(), newExecutor(t, deaf, nil), books("x", errAgain))

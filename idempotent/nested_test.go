@@ -15,8 +15,8 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// A nested call on the key that its own context holds would wait for itself.
-func TestDoRefusesItself(t *testing.T) {
+// A nested call on the key of its own context would wait for itself.
+func TestNestedCallOnItsOwnKeyIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Hour})
 		begun := time.Now()
@@ -46,9 +46,9 @@ func TestDoRefusesItself(t *testing.T) {
 	})
 }
 
-// A nested call on the key that its own context holds waits for itself when
-// the outer one failed open.
-func TestNestedCallUnderFailOpen(t *testing.T) {
+// A nested call on the key of its own context is refused, also when the outer
+// call failed open. It does not wait for itself.
+func TestNestedCallOnItsOwnKeyIsRefusedUnderFailOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			return driver.Record{}, false, errNetwork
@@ -65,9 +65,9 @@ func TestNestedCallUnderFailOpen(t *testing.T) {
 	})
 }
 
-// The library itself shortens the deadline that a nested call gets: the lease
-// of that one ends before the invocation does.
-func TestNestedCallInAnInvocation(t *testing.T) {
+// A nested call has an earlier deadline than the invocation, and its lease ends
+// with the invocation.
+func TestNestedLeaseLastsForTheInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
@@ -95,9 +95,9 @@ func TestNestedCallInAnInvocation(t *testing.T) {
 	})
 }
 
-// A nested call records its end until the invocation is over, and takes the
-// outer call's Reserve.
-func TestNestedFinishTakesTheReserve(t *testing.T) {
+// A nested call that cannot record its result leaves the outer call's Reserve
+// for the outer result.
+func TestNestedFinishLeavesTheOuterReserve(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
@@ -122,9 +122,9 @@ func TestNestedFinishTakesTheReserve(t *testing.T) {
 	})
 }
 
-// The mark of a nested call's error leaks into the outer call: an attempt that
-// charged is given back, and "never run again" runs again.
-func TestRetryableLeaksFromANestedCall(t *testing.T) {
+// A nested call's retryable error does not refund an attempt of the outer call,
+// which has had its effect.
+func TestNestedRetryableErrorRefundsNoOuterAttempt(t *testing.T) {
 	store := memory.New(0)
 	outer := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
 	inner, err := idempotent.New("inner", store, nil)
@@ -146,7 +146,9 @@ func TestRetryableLeaksFromANestedCall(t *testing.T) {
 	}
 }
 
-func TestPermanentLeaksFromANestedCall(t *testing.T) {
+// The outer call has the same outcome whether the nested call fails or replays
+// its failure.
+func TestNestedPermanentErrorAndItsReplayHaveOneOutcome(t *testing.T) {
 	store := memory.New(0)
 	outer := newExecutor(t, store, nil)
 	inner, err := idempotent.New("inner", store, nil)
@@ -168,9 +170,9 @@ func TestPermanentLeaksFromANestedCall(t *testing.T) {
 	}
 }
 
-// A package-level sentinel that a nested call has met is no mark any more when
-// the outer handler itself returns it: its own final error is released.
-func TestSentinelMark(t *testing.T) {
+// A sentinel that a nested call has returned classifies the outer handler's
+// error, if the handler returns the sentinel itself.
+func TestSentinelThatANestedCallReturnedStillClassifies(t *testing.T) {
 	for name, inner := range map[string]error{
 		"bare":    errDeclined,
 		"wrapped": fmt.Errorf("card: %w", errDeclined),
@@ -228,9 +230,9 @@ func TestSentinelMark(t *testing.T) {
 	})
 }
 
-// What an outer handler takes out of a nested call's error is not marked by it
-// either: here the error of the inner handler, within that of a step.
-func TestMarkWithinANestedErrorDoesNotCount(t *testing.T) {
+// An error that an outer handler takes out of a nested call's error is not
+// classified by it: here the error of the inner handler, within that of a step.
+func TestClassificationWithinANestedErrorDoesNotCount(t *testing.T) {
 	store := memory.New(0)
 	_, _, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{MaxAttempts: 1}), func(ctx context.Context) (string, error) {
 		limited, cancel := context.WithCancel(ctx)
@@ -254,9 +256,9 @@ var errDeclined = idempotent.Permanent(errors.New("declined"))
 
 var errBusy = idempotent.Retryable(errors.New("busy"))
 
-// A mark in the error of an undo is not for a call around this one: that would
-// store a failure for good, and nobody would go on undoing.
-func TestSagaKeepsMarksOfItsUndosToItself(t *testing.T) {
+// An error class set by the undo function does not apply to an enclosing call:
+// its failure would be stored, and no attempt would continue to undo.
+func TestUndoErrorDoesNotClassifyAnEnclosingCall(t *testing.T) {
 	for _, disabled := range []string{"", "true"} {
 		t.Setenv("ONCE_DISABLED", "")
 		outer := newExecutor(t, memory.New(0), nil)
@@ -282,7 +284,7 @@ func TestSagaKeepsMarksOfItsUndosToItself(t *testing.T) {
 
 // The class of an error within it is that of a refusal, which may have come
 // second.
-func TestUnknownOutcomeIsNoFailureOfTheCallAroundIt(t *testing.T) {
+func TestNestedUnknownOutcomeIsNoFailureOfTheOuterCall(t *testing.T) {
 	outer := memory.New(0)
 	_, event, err := do(t.Context(), newExecutor(t, outer, nil), func(ctx context.Context) (string, error) {
 		x := newExecutor(t, &refusesSecond{bank: newBank()}, &idempotent.Config{Optimistic: true, ReleasePermanent: true})

@@ -126,7 +126,7 @@ func TestErrorType(t *testing.T) {
 	}
 }
 
-func TestEventTellsOfPermanentErrors(t *testing.T) {
+func TestEventReportsPermanentErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		config *idempotent.Config
 		err    error
@@ -144,7 +144,7 @@ func TestEventTellsOfPermanentErrors(t *testing.T) {
 	}
 }
 
-func TestEventsOfBadEndings(t *testing.T) {
+func TestEventsOfPanicsAndFailedReleases(t *testing.T) {
 	panics := func(context.Context) (string, error) { panic("boom") }
 	call := func(x *idempotent.Executor, key idempotent.Key, fn func(context.Context) (string, error)) idempotent.Event {
 		ctx, event := adapter.WithEvent(t.Context())

@@ -232,14 +232,15 @@ func TestOptimisticExcludes(t *testing.T) {
 	}
 }
 
-// unheardOnce loses the first transaction before it arrives; late sends it.
-type unheardOnce struct {
+// unacknowledgedOnce loses the first transaction before it arrives; late sends
+// it.
+type unacknowledgedOnce struct {
 	*bank
 	meets driver.Record // what stands there then
 	late  func() bool
 }
 
-func (u *unheardOnce) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+func (u *unacknowledgedOnce) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	if with == nil || u.late != nil {
 		return u.bank.Create(ctx, r, over, with)
 	}
@@ -253,7 +254,7 @@ func (u *unheardOnce) Create(ctx context.Context, r driver.Record, over time.Tim
 func TestOptimisticLeavesNoRoomForItsLateCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBank()
-		u := &unheardOnce{bank: b, meets: driver.Record{Status: driver.InProgress, Owner: "other", Attempt: 1,
+		u := &unacknowledgedOnce{bank: b, meets: driver.Record{Status: driver.InProgress, Owner: "other", Attempt: 1,
 			Lease: time.Now().Add(20 * time.Second), Expires: time.Now().Add(time.Hour)}}
 		time.AfterFunc(3*time.Second, func() { _ = b.Put(driver.Record{ID: u.meets.ID}) }) // it gives up
 		runs := 0
@@ -288,7 +289,7 @@ func TestOptimisticReleasesNothingAfterALostAnswer(t *testing.T) {
 
 var errConflict = fmt.Errorf("TransactionConflict: %w: %w", driver.ErrNotWritten, driver.ErrUnavailable)
 
-// A conflict has written nothing, and says so: what follows it is the answer.
+// A conflict has written nothing, so the answer that follows it counts.
 func TestOptimisticRefusedAfterAConflict(t *testing.T) {
 	b := newBank()
 	tries := 0
@@ -304,7 +305,7 @@ func TestOptimisticRefusedAfterAConflict(t *testing.T) {
 	}
 }
 
-func TestOptimisticConflictsUntilTheEnd(t *testing.T) {
+func TestOptimisticConflictsUntilTheDeadlineRollBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBank()
 		b.before = func(*entry) error { return errConflict }

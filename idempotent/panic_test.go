@@ -36,9 +36,9 @@ func TestDoReleasesAPanicThatGoesOn(t *testing.T) {
 	}
 }
 
-// An Unwrap that panics (a typed nil) leaves the record in progress: judge is
-// outside of what abandons.
-func TestUnwrapPanics(t *testing.T) {
+// A nil pointer as an error may panic in Unwrap. The call finishes or releases
+// its record nonetheless.
+func TestPanicInUnwrapLeavesNothingInProgress(t *testing.T) {
 	for name, end := range map[string]error{
 		"permanent": idempotent.Permanent((*nilUnwrap)(nil)),
 		"plain":     (*nilUnwrap)(nil),
@@ -76,9 +76,9 @@ func (e *nilUnwrap) Error() string { return "typed nil" }
 
 func (e *nilUnwrap) Unwrap() error { return e.inner }
 
-// A final error whose Error method panics is not recorded, and the work runs
-// again: encode guards the codec against the same.
-func TestPermanentErrorThatPanics(t *testing.T) {
+// A permanent error is stored although its Error method panics, so that the
+// handler does not run again.
+func TestPermanentErrorThatPanicsIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), nil)
 		runs := 0
@@ -103,13 +103,14 @@ type panicking struct{ inner *string }
 
 func (p *panicking) Error() string { return *p.inner }
 
-// A codec that panics in Decode takes the process down at every retry; in
-// Encode the same is an error.
+// panicsInDecode is a codec that panics where it should fail.
 type panicsInDecode struct{ idempotent.JSON }
 
 func (panicsInDecode) Decode([]byte, any) error { panic("hostile") }
 
-func TestDecodePanics(t *testing.T) {
+// A codec that panics in Decode costs the caller the result, and not the
+// process.
+func TestPanicInDecodeIsAnError(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Codec: panicsInDecode{}})
 	_, _, _ = do(t.Context(), x, returns("done"))
 	defer func() {
@@ -126,9 +127,9 @@ type exitsInEncode struct{ idempotent.JSON }
 
 func (exitsInEncode) Encode(any) ([]byte, error) { runtime.Goexit(); return nil, nil }
 
-// Goexit in the codec (a t.Fatal in MarshalJSON) passes encode's recover: the
-// done work stays in progress and runs again.
-func TestGoexitInEncode(t *testing.T) {
+// Goexit in the codec, as from a t.Fatal in MarshalJSON, leaves the work
+// recorded as done.
+func TestGoexitInEncodeKeepsDoneWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		done := make(chan struct{})
@@ -144,8 +145,9 @@ func TestGoexitInEncode(t *testing.T) {
 	})
 }
 
-// Goexit in the codec: the event says "executed" without a word of the result.
-func TestGoexitEvent(t *testing.T) {
+// The event of a call that Goexit ends reports the lost result, or the lost
+// lease.
+func TestEventReportsWhatGoexitLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		ctx, event := adapter.WithEvent(context.Background())

@@ -68,7 +68,7 @@ func spilling(s *shelf) *idempotent.Config {
 	return &idempotent.Config{Payloads: s, PayloadAbove: 100}
 }
 
-func TestLargeResultsAreKeptElsewhere(t *testing.T) {
+func TestLargeResultsAreSpilled(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	if value, _, err := do(t.Context(), newExecutor(t, store, spilling(payloads)), returns(large)); value != large || err != nil {
 		t.Fatalf("got %q, %v", value, err)
@@ -107,7 +107,7 @@ func TestDefaultPayloadAbove(t *testing.T) {
 	}
 }
 
-// A hiccup of the payload store costs nobody the result.
+// A short outage of the payload store costs nobody the result.
 func TestPutIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, payloads := memory.New(0), newShelf()
@@ -161,7 +161,7 @@ func TestPutThatFailsToTheEnd(t *testing.T) {
 	}
 }
 
-// A payload store that will never take it costs the caller no time.
+// A payload store that refuses for good costs the caller no time.
 func TestPutThatNeedNotBeTriedAgain(t *testing.T) {
 	for name, put := range map[string]func(context.Context) (string, error){
 		"permanent":      func(context.Context) (string, error) { return "", idempotent.Permanent(errMissing) },
@@ -242,7 +242,7 @@ func TestReferenceWithoutPayloads(t *testing.T) {
 	}
 }
 
-// One who asks for no result is not told that it is missing.
+// A caller that asks for no result is not told that it is missing.
 func TestEffectsFetchNothing(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	x := newExecutor(t, store, spilling(payloads))
@@ -300,7 +300,7 @@ func TestReferenceOfAnother(t *testing.T) {
 	}
 }
 
-// A Reserve that is larger than what is usual is time for a large payload.
+// A Reserve above the default leaves time for a large payload.
 func TestReserveIsTimeToPut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, payloads := memory.New(0), newShelf()
@@ -323,8 +323,8 @@ func TestReserveIsTimeToPut(t *testing.T) {
 	})
 }
 
-// The time that a run without a claim has to record its end is counted from
-// that end.
+// The time to record the result of an optimistic run is counted from the
+// handler's return.
 func TestLongOptimisticRunHasTimeToPut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, payloads := newBank(), newShelf()

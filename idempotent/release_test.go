@@ -28,9 +28,9 @@ func TestDoReleasesOtherErrors(t *testing.T) {
 	}
 }
 
-// What became of a claim that failed is not known. It is given back, so that
-// neither its lease nor its attempt stands in the way of the next call.
-func TestClaimFailedIsGivenBack(t *testing.T) {
+// Whether a failed claim was stored is unknown. It is released, so that neither
+// its lease nor its attempt stands in the way of the next call.
+func TestFailedClaimIsReleased(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		store := memory.New(0)
 		failing := true
@@ -57,8 +57,8 @@ func TestClaimFailedIsGivenBack(t *testing.T) {
 	}
 }
 
-// A caller that has gone waits for a refund as long as the Reserve.
-func TestRefundTakesTheReserve(t *testing.T) {
+// A caller that has gone does not wait for a refund as long as the Reserve.
+func TestRefundTakesNoReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(ctx context.Context) (driver.Record, bool, error) {
 			<-ctx.Done()
@@ -83,7 +83,7 @@ func TestRefundTakesTheReserve(t *testing.T) {
 
 // Steps that the call does not know of turn its delete into a release that
 // keeps the record.
-func TestRefundIsKeptWhereStepsAreMet(t *testing.T) {
+func TestRefundIsStoredWithUnknownSteps(t *testing.T) {
 	store := memory.New(0)
 	p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if c.Release == driver.ReleaseDelete {
@@ -126,8 +126,8 @@ func TestReleaseKeepsFinishedSteps(t *testing.T) {
 	}
 }
 
-// A release that fails is told to the observer; the caller gets the handler's
-// error.
+// A release that fails is reported to the observer; the caller receives the
+// handler's error.
 func TestReleaseThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
@@ -142,7 +142,7 @@ func TestReleaseThatFails(t *testing.T) {
 }
 
 // A release that landed, its answer lost, is not a lease that was lost.
-func TestReleaseWhoseAnswerWasLost(t *testing.T) {
+func TestUnacknowledgedReleaseIsNoLostLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		var successor chan struct{}
@@ -163,8 +163,8 @@ func TestReleaseWhoseAnswerWasLost(t *testing.T) {
 	})
 }
 
-// "Err is what the caller got, or what was passed over": here neither.
-func TestHandlersErrorIsLost(t *testing.T) {
+// The handler's error reaches the caller, or the observer.
+func TestHandlersErrorIsReturnedOrObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		mine := errors.New("mine")

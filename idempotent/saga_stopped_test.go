@@ -45,7 +45,7 @@ func TestStoppedCallIsUndoneWhateverItsHandlerDoes(t *testing.T) {
 	}
 }
 
-// A panic of what undoes such a call releases it as any other.
+// A panic of the undo function releases such a call like any other.
 func TestStoppedCallWhoseUndoPanicsIsReleased(t *testing.T) {
 	store := memory.New(0)
 	defer func() {
@@ -151,8 +151,8 @@ func TestBypassedCallBeginsNoStepWhileItIsUndone(t *testing.T) {
 	}
 }
 
-// No later attempt could undo it: this one can, with the result in its memory.
-func TestSagaIsUndoneAtOnceWhereAResultCannotBeKept(t *testing.T) {
+// No later attempt could undo it: this one can, with the result in memory.
+func TestSagaIsUndoneAtOnceWhenAResultCannotBeStored(t *testing.T) {
 	for name, end := range map[string]func(error) error{
 		"returned": func(err error) error { return fmt.Errorf("charge: %w", err) },
 		"ignored":  func(error) error { return nil },

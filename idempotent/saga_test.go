@@ -85,7 +85,7 @@ func TestSagaThatSucceedsUndoesNothing(t *testing.T) {
 	checkDone(t, tr, "flight", "hotel", "car", "end")
 }
 
-func TestSagaGoesOnAfterErrorsThatPass(t *testing.T) {
+func TestSagaContinuesAfterATemporaryError(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"hotel": errCrash}}
 	if _, _, err := do(t.Context(), x, tr.book); err != errCrash {
@@ -109,8 +109,8 @@ func TestSagaUndoesWhatTheHandlerRefuses(t *testing.T) {
 	checkDone(t, tr, "flight", "hotel", "car", "end", "not a car", "not a hotel", "not a flight")
 }
 
-// Once it has begun to undo, it goes on with that, and never forward: also in
-// a process in which the step that had failed would now succeed.
+// A saga that has begun to undo continues to undo, and never runs forward: also
+// in a process in which the step that had failed would now succeed.
 func TestSagaResumesUndoing(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
@@ -165,7 +165,8 @@ func TestSagaResumesWhateverTheHandlerReturns(t *testing.T) {
 	checkDone(t, tr, "not a hotel", "not a flight")
 }
 
-// Who takes ErrReplayed for final must not take for it what is not undone.
+// A caller that takes ErrReplayed for final must not receive it for what is not
+// undone.
 func TestSagaThatIsNotUndoneIsNotFinal(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
@@ -177,9 +178,9 @@ func TestSagaThatIsNotUndoneIsNotFinal(t *testing.T) {
 	}
 }
 
-// A handler that no longer reaches a step cannot undo it. It says so, and does
-// not pretend.
-func TestSagaThatNoLongerReachesItsSteps(t *testing.T) {
+// A handler that no longer reaches a step cannot undo it, and the call reports
+// so.
+func TestSagaThatNoLongerReachesItsStepsIsNotFinished(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
@@ -248,9 +249,9 @@ func TestUndoingStopsWithTheLastAttempt(t *testing.T) {
 	}
 }
 
-// A call that fails for good before it has reached its finished steps would
-// leave them done for ever, and say that it has failed.
-func TestSagaFailsForGoodBeforeItsSteps(t *testing.T) {
+// A call that fails permanently before it reaches its finished steps is not
+// stored as failed: the steps would stay done for ever.
+func TestPermanentErrorBeforeFinishedStepsIsNotStored(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	tr := &trip{fails: map[string]error{"hotel": errCrash}}
@@ -273,7 +274,7 @@ func TestSagaFailsForGoodBeforeItsSteps(t *testing.T) {
 	checkDone(t, tr, "hotel", "car", "end")
 }
 
-// Without a record nobody goes on: what can be undone is undone.
+// Without a record no later attempt continues. What can be undone is undone.
 func TestSagaWithoutClaimUndoesWhatItCan(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
@@ -285,8 +286,9 @@ func TestSagaWithoutClaimUndoesWhatItCan(t *testing.T) {
 	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
 }
 
-// Its process ended before that: nothing is left to undo the step with.
-func TestSagaDoesNotPassOverAStepWithoutResult(t *testing.T) {
+// Its process ended before it was undone: no result is left to undo the step
+// with.
+func TestStepWithoutResultIsNotUndone(t *testing.T) {
 	store := memory.New(0)
 	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded,
 		Steps: map[string][]byte{"charge": []byte("~!it was too large")}})
@@ -314,8 +316,8 @@ func TestSagaRefusesStepsWithinSteps(t *testing.T) {
 	}
 }
 
-// The caller hears why the call failed, also when there is no time to undo.
-func TestSagaThatCannotBeginToUndoTellsWhy(t *testing.T) {
+// The caller learns why the call failed, also when there is no time to undo.
+func TestCompensationErrorHasItsCauseWhenNothingIsUndone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, _, err := do(ctx, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 		if _, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(context.Context, string) error { return nil }); err != nil {

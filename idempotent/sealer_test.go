@@ -116,7 +116,7 @@ func TestPlantedResultsAreRefused(t *testing.T) {
 	}
 }
 
-// A codec that takes any bytes would hand the sealed ones out.
+// A codec that takes any bytes would return the sealed ones.
 func TestSealedRecordWithoutSealer(t *testing.T) {
 	store := memory.New(0)
 	handler := func(context.Context) ([]byte, error) { return []byte("secret"), nil }
@@ -204,9 +204,9 @@ func TestSealsWithASealerAlone(t *testing.T) {
 	}
 }
 
-// A payment that failed must not be reported as done because its error cannot
-// be opened now.
-func TestFailureThatCannotBeGivenIsNotCalledDone(t *testing.T) {
+// A payment that failed is not reported as done when its error cannot be
+// opened.
+func TestFailureThatCannotBeOpenedIsNotCalledDone(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, sealing())
 	if _, _, err := do(t.Context(), x, failsWith(idempotent.Permanent(errors.New("card declined")))); err == nil {

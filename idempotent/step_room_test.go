@@ -111,7 +111,7 @@ func TestSagaThatDoesNotFitIsUndoneAtOnce(t *testing.T) {
 	}
 }
 
-func TestSagaResultThatDoesNotFitIsKeptElsewhere(t *testing.T) {
+func TestSagaResultThatDoesNotFitIsSpilled(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	config := &idempotent.Config{Payloads: payloads, PayloadAbove: 1 << 20}
 	saga := &largeSaga{size: 409_300, refuse: 1, fail: soldOut()}

@@ -155,7 +155,7 @@ func TestStepNames(t *testing.T) {
 	}
 }
 
-// Wrong code fails the call, also where it passes the step's error over.
+// Wrong code fails the call, also when the handler ignores the step's error.
 func TestStepTwiceFailsTheCall(t *testing.T) {
 	_, event, err := do(t.Context(), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 		for i := range 2 {
@@ -228,7 +228,7 @@ func TestStepWithoutClaim(t *testing.T) {
 
 type cannotBeEncoded struct{ F func() }
 
-func TestStepWhoseResultCannotBeKept(t *testing.T) {
+func TestStepWhoseResultCannotBeStoredIsNotRepeated(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
 	ran := 0
@@ -253,7 +253,7 @@ func TestStepWhoseResultCannotBeKept(t *testing.T) {
 	}
 }
 
-func TestStepTooLargeIsKeptWithoutResult(t *testing.T) {
+func TestStepTooLargeIsStoredWithoutResult(t *testing.T) {
 	store := memory.New(0)
 	small := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		for _, data := range c.Steps {

@@ -30,7 +30,7 @@ func charging(charged *int, value string) func(context.Context) (string, error) 
 	}
 }
 
-func TestStepsAreSealedAndKeptElsewhere(t *testing.T) {
+func TestStepsAreSealedAndSpilled(t *testing.T) {
 	for name, above := range map[string]int{"sealed": 1 << 20, "sealed and elsewhere": 10} {
 		store, payloads, charged := memory.New(0), newShelf(), 0
 		config := sealing()
@@ -76,7 +76,7 @@ func TestPlantedStepsAreRefused(t *testing.T) {
 }
 
 // A client that has gone is no reason to lose what a step has done.
-func TestStepIsKeptAfterItsCallerHasGone(t *testing.T) {
+func TestStepIsStoredAfterItsCallerHasGone(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	payloads.put = func(ctx context.Context) (string, error) { return "", ctx.Err() }
 	ctx, cancel := context.WithCancel(t.Context())
@@ -94,7 +94,7 @@ func TestStepIsKeptAfterItsCallerHasGone(t *testing.T) {
 
 // A step that was done is recorded as done within the handler's time, however
 // long the payload store hangs.
-func TestStepThatCannotBeKept(t *testing.T) {
+func TestStepThatCannotBeStoredIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 		store, payloads := memory.New(0), newShelf()
@@ -114,8 +114,8 @@ func TestStepThatCannotBeKept(t *testing.T) {
 	})
 }
 
-// Of a step that is done it does not follow that the work is.
-func TestStepThatCannotBeGivenIsNamed(t *testing.T) {
+// A step that is done does not mean that the work is.
+func TestStepThatCannotBeOpenedIsNamed(t *testing.T) {
 	store, charged := memory.New(0), 0
 	if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), charging(&charged, "receipt")); err == nil {
 		t.Fatal("no error")
@@ -127,9 +127,9 @@ func TestStepThatCannotBeGivenIsNamed(t *testing.T) {
 	}
 }
 
-// Steps count together against the record's size: one that is small by itself
-// may not fit beside the others, and is kept elsewhere then.
-func TestStepThatDoesNotFitIsKeptElsewhere(t *testing.T) {
+// Steps share the record's size. A small step that does not fit beside the
+// others is spilled.
+func TestStepThatDoesNotFitIsSpilled(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	full := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if len(c.Steps["charge"]) > 100 {
@@ -163,9 +163,9 @@ func (f *failing) Seal(ctx context.Context, p idempotent.Place, data []byte) ([]
 	return f.backwards.Seal(ctx, p, data)
 }
 
-// Nothing is undone before it is kept, readably, what is to be undone: an
-// attempt that ended in the middle could not be gone on from.
-func TestNothingIsUndoneBeforeThatIsKept(t *testing.T) {
+// The failure is stored, readably, before the first undo, so that a later
+// attempt continues to undo.
+func TestFailureIsStoredBeforeTheFirstUndo(t *testing.T) {
 	store, sealer := memory.New(0), &failing{slot: "step::failure"}
 	x := newExecutor(t, store, &idempotent.Config{Sealer: sealer})
 	tr := &trip{fails: map[string]error{"car": soldOut()}}
@@ -185,8 +185,8 @@ func TestNothingIsUndoneBeforeThatIsKept(t *testing.T) {
 	checkDone(t, tr, "car", "not a hotel", "not a flight")
 }
 
-// What bounds the call of a provider does not bound the keeping of its answer.
-func TestStepWithItsOwnDeadlineIsKept(t *testing.T) {
+// The deadline of a step's context does not apply to storing its result.
+func TestStepIsStoredAfterItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, payloads := memory.New(0), newShelf()
 		payloads.put = func(ctx context.Context) (string, error) {

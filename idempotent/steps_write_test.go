@@ -25,7 +25,7 @@ func notStepping(store driver.Store, err error) *proxy {
 	}}
 }
 
-func TestStepUnheardKeepsTheClaim(t *testing.T) {
+func TestUnacknowledgedStepKeepsTheClaim(t *testing.T) {
 	for name, end := range map[string]func(error) error{
 		"returned":     func(err error) error { return err },
 		"swallowed":    func(error) error { return errCrash },
@@ -60,7 +60,7 @@ func TestStepUnheardKeepsTheClaim(t *testing.T) {
 
 func isStoreError(p any) bool { _, ok := p.(*idempotent.StoreError); return ok }
 
-func TestStepUnheardKeepsTheClaimOfAPanic(t *testing.T) {
+func TestUnacknowledgedStepKeepsTheClaimOfAPanic(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if len(c.Steps) > 0 {
@@ -83,8 +83,8 @@ func TestStepUnheardKeepsTheClaimOfAPanic(t *testing.T) {
 	})
 }
 
-// It may be recorded or not, and was done.
-func TestSagaKeepsAStepWhoseWriteIsNotKnown(t *testing.T) {
+// The step was done, and may be recorded or not.
+func TestUnacknowledgedSagaStepKeepsTheClaim(t *testing.T) {
 	store := memory.New(0)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, event, err := do(ctx, newExecutor(t, notStepping(store, errNetwork), nil), func(ctx context.Context) (string, error) {
@@ -149,9 +149,9 @@ func TestStepThatStillRunsKeepsTheClaim(t *testing.T) {
 	}
 }
 
-// Heartbeats that go well would keep a step going for ever that the store
+// Heartbeats that succeed do not keep a call alive whose step the store
 // refuses.
-func TestStepThatIsRefusedComesToAnEnd(t *testing.T) {
+func TestStepThatTheStoreRefusesEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if len(c.Steps) > 0 {
@@ -194,7 +194,7 @@ func TestStepOfALostLease(t *testing.T) {
 }
 
 // The context that bounds what a step calls often ends with it.
-func TestStepIsKeptAfterItsOwnContextHasEnded(t *testing.T) {
+func TestStepIsStoredAfterItsOwnContextHasEnded(t *testing.T) {
 	store, failed := memory.New(0), false
 	p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if len(c.Steps) > 0 && !failed {

@@ -55,7 +55,7 @@ func crash(t *testing.T, store driver.Store, like *idempotent.Executor) {
 	}
 }
 
-// The attempts before it must still count.
+// The attempts before it still count.
 func TestTakeoverAnsweredTooLateKeepsTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
@@ -128,8 +128,9 @@ func TestExpirationInProgress(t *testing.T) {
 	})
 }
 
-// Retention + ClockSkew overflows: "for ever" becomes the year 1734.
-func TestHugeRetention(t *testing.T) {
+// A retention that overflows together with the skew keeps a record, or is
+// refused.
+func TestRetentionThatOverflowsIsForEver(t *testing.T) {
 	x, err := idempotent.New("op", memory.New(0), &idempotent.Config{Retention: math.MaxInt64})
 	if err != nil {
 		return // refusing it would do as well
@@ -146,8 +147,8 @@ func TestHugeRetention(t *testing.T) {
 	}
 }
 
-// Nothing ran before, but the handler is told of an earlier attempt.
-func TestRefundedClaimLooksLikeATakeover(t *testing.T) {
+// Nothing ran before the refund, so the handler sees no earlier attempt.
+func TestClaimAfterARefundIsNoTakeover(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), nil)

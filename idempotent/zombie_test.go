@@ -137,9 +137,8 @@ func TestCompleteRecreatesAVanishedRecord(t *testing.T) {
 	}
 }
 
-// A full Memory has records that are over, but refuses to put a vanished
-// record back: done work is not recorded.
-func TestFullMemoryRefusesDoneWork(t *testing.T) {
+// A full memory store drops an expired record to put a vanished one back.
+func TestFullMemoryMakesRoomForDoneWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(1)
 		_, _, err := do(t.Context(), newExecutor(t, store, nil), func(context.Context) (string, error) {
@@ -153,9 +152,8 @@ func TestFullMemoryRefusesDoneWork(t *testing.T) {
 	})
 }
 
-// A zombie adopts a record that was made for another payload: its result
-// becomes the answer to that payload.
-func TestAdoptsAnotherPayloadsRecord(t *testing.T) {
+// A zombie does not complete a record that was made for another payload.
+func TestZombieAdoptsNoRecordOfAnotherPayload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: 10 * time.Second, Retention: time.Second}
@@ -186,8 +184,8 @@ func TestAdoptsAnotherPayloadsRecord(t *testing.T) {
 	})
 }
 
-// Likewise a zombie's caller gets another payload's answer.
-func TestAnswersWithAnotherPayloadsResult(t *testing.T) {
+// A zombie's caller does not receive the result of another payload.
+func TestZombieReceivesNoResultOfAnotherPayload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: 10 * time.Second, Retention: time.Second}
@@ -202,8 +200,8 @@ func TestAnswersWithAnotherPayloadsResult(t *testing.T) {
 	})
 }
 
-// An adopted record gets no fingerprint: the cache refuses what the store replays.
-func TestAdoptionWithoutFingerprint(t *testing.T) {
+// A record that a zombie completes receives the fingerprint of its payload.
+func TestAdoptedRecordHasAFingerprint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: 10 * time.Second}
