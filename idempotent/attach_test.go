@@ -69,7 +69,7 @@ func TestAttachNotAfterTheHandler(t *testing.T) {
 	}
 }
 
-// Who meets the panic in a unit test is told what has transactions there.
+// The panic names the store with transactions for a unit test.
 func TestAttachSaysWhatAUnitTestNeeds(t *testing.T) {
 	for name, c := range map[string]struct {
 		want string

@@ -25,7 +25,7 @@ func paymentKey(p payment) (idempotent.Key, error) {
 	return idempotent.Key{Scope: p.Customer, ID: p.ID, Payload: p}, nil
 }
 
-// duplicate gives a wrapped handler whose every call is a duplicate.
+// duplicate returns a wrapped handler whose every call is a duplicate.
 func duplicate(t testing.TB, config *idempotent.Config) func() {
 	x, err := idempotent.New("create-payment", memory.New(0), config)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestCacheReplaysWithoutTheStore(t *testing.T) {
 		if _, err := idempotent.Do(ctx, x, other, mustNotRun(t)); !errors.Is(err, idempotent.ErrKeyReused) || event.RoundTrips != 0 {
 			t.Errorf("another payload: %v, %+v", err, event)
 		}
-		// What was replayed from the store is kept too.
+		// A result that was replayed from the store is cached too.
 		y := newExecutor(t, store, &idempotent.Config{CacheEntries: 10})
 		for i := range 2 {
 			if _, event, _ := do(t.Context(), y, mustNotRun(t)); event.RoundTrips != 1-i {

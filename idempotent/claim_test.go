@@ -62,7 +62,7 @@ func TestClaimUsesTheStoredLease(t *testing.T) {
 			},
 			change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 				if !c.Lease.IsZero() {
-					return driver.Record{}, false, errNetwork // no heartbeat gets through
+					return driver.Record{}, false, errNetwork // no heartbeat arrives
 				}
 				return next()
 			},

@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// replayOf replays a result, and returns what the repetition gets.
+// replayOf returns what the replay of a result returns.
 func replayOf[T any](t *testing.T, first T) T {
 	t.Helper()
 	x := newExecutor(t, memory.New(0), nil)
@@ -143,7 +143,7 @@ func TestResultWithTrailingDataIsRefused(t *testing.T) {
 	}
 }
 
-// A later attempt gets the step's result as the first has seen it.
+// A later attempt receives the step's result as the first attempt saw it.
 func TestReplayedStepHasTheNumbersOfTheFirst(t *testing.T) {
 	store := memory.New(0)
 	var got any

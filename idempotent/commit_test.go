@@ -158,7 +158,7 @@ func (p *transactionalProxy) Change(ctx context.Context, f driver.Fence, c drive
 	return p.bank.Change(ctx, f, c)
 }
 
-// A record that is gone says nothing of the transaction that went with it.
+// A missing record does not tell whether the transaction was committed with it.
 func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
 	for name, replaced := range map[string]bool{"gone": false, "begun anew": true} {
 		t.Run(name, func(t *testing.T) {
@@ -215,8 +215,9 @@ func (p *refusingThenGone) Change(ctx context.Context, f driver.Fence, c driver.
 	return p.bank.Change(ctx, f, c)
 }
 
-// A zombie's transaction writes nothing, and its caller gets the one answer.
-func TestCommitOfAZombie(t *testing.T) {
+// A zombie's transaction writes nothing, and its caller receives the
+// successor's result.
+func TestCommitOfAZombieWritesNothing(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, nil)
 	value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
@@ -256,7 +257,7 @@ func TestCommitAloneWhereNothingIsRecorded(t *testing.T) {
 	b.holds(t, "x")
 }
 
-// delayedOnce holds the first transaction up; late sends it on. The second is
+// delayedOnce delays the first transaction; late sends it. The second is
 // refused, for a reason that is gone by then.
 type delayedOnce struct {
 	*bank

@@ -91,7 +91,7 @@ func TestUnprotected(t *testing.T) {
 	if !ok || claim != (idempotent.Claim{}) {
 		t.Errorf("the claim is %+v, %v", claim, ok)
 	}
-	// It ends neither the outer call's hold on its key nor a Do within.
+	// It ends neither the outer call's claim nor a Do within.
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
@@ -103,7 +103,7 @@ func TestUnprotected(t *testing.T) {
 	}
 }
 
-// Two messages with one key are one message to whoever gets them.
+// A receiver takes two messages with one key for one message.
 func TestChainKeysOfDifferentPathsDiffer(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "true") // so that every handler runs, under one id
 	x := newExecutor(t, memory.New(0), nil)
@@ -176,9 +176,8 @@ func TestChainKeysWithoutRecordAreStable(t *testing.T) {
 	}
 }
 
-// As in every other run: otherwise two undos of a bypassed call would ask for
-// one refund.
-func TestSagaUndosHaveTheirKeysInEveryRun(t *testing.T) {
+// Two undos of a bypassed call must not send one refund.
+func TestUndosHaveTheirDownstreamKeysInEveryRun(t *testing.T) {
 	keys := func() (keys [2]string) {
 		n := 0
 		undo := func(ctx context.Context, _ string) error {
@@ -206,7 +205,7 @@ func TestSagaUndosHaveTheirKeysInEveryRun(t *testing.T) {
 	}
 }
 
-// A step whose handler has returned was done; its lease was not lost.
+// A step has one downstream key in every attempt.
 func TestStepKeysAreTheSameInEveryAttempt(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)

@@ -108,7 +108,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Waiting, a duplicate takes over as soon as the lease has lapsed by more than
+// A waiting duplicate takes over as soon as the lease has lapsed by more than
 // the skew.
 func TestWaitTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -149,7 +149,7 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 	}
 }
 
-// Where an error is made that nobody could name, something else wraps it.
+// An error of an unexported type is wrapped in one of an exported type.
 func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	const (
 		call    = "part of a call, whose errors pass mustBeNamed in these tests"
@@ -205,7 +205,7 @@ func TestErrorsOfKeyFunctionsHaveExportedTypes(t *testing.T) {
 	_, err := idempotent.Wrap(newExecutor(t, memory.New(0), nil), marked,
 		func(ctx context.Context, _ string) (string, error) { return mustNotRun(t)(ctx) })(t.Context(), "")
 	if lambdaType(err) == "permanentError" {
-		t.Errorf("the mark leaves: %v", err)
+		t.Errorf("the classification leaves: %v", err)
 	}
 }
 

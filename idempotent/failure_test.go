@@ -94,7 +94,7 @@ func TestDoReleasesPermanentErrorsWhereConfigured(t *testing.T) {
 	}
 }
 
-// publicError tells its cause to nobody but the caller.
+// publicError shows its cause to the caller alone.
 type publicError struct{ cause error }
 
 func (e *publicError) Error() string { return "declined: " + e.cause.Error() }

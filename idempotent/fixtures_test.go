@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// errNetwork is what a store says whose answer is lost.
+// errNetwork is the error of a store whose answer is lost.
 var errNetwork = fmt.Errorf("connection reset: %w", driver.ErrUnavailable)
 
 // proxy is a store in front of another: each hook may fail a call, before or

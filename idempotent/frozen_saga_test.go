@@ -134,7 +134,7 @@ func TestFrozenAttemptFinishesARecordOfItsOwnSteps(t *testing.T) {
 	})
 }
 
-// The take-over landed, and its answer was lost.
+// The takeover landed, and its answer was lost.
 func TestFailedOpenCallDoesNotFinishAHalfUndoneSaga(t *testing.T) {
 	store := memory.New(0)
 	charged, refuse, succeed := 0, 1, false

@@ -33,7 +33,8 @@ func TestHeartbeatEveryThird(t *testing.T) {
 	})
 }
 
-// Whatever the heartbeat hears, the handler's context ends before the lease.
+// Whatever becomes of the heartbeat, the handler's context ends before the
+// lease.
 func TestHandlerEndsBeforeItsLease(t *testing.T) {
 	for name, beat := range map[string]func(ctx context.Context) (driver.Record, bool, error){
 		"errors": func(context.Context) (driver.Record, bool, error) { return driver.Record{}, false, errNetwork },
@@ -73,8 +74,8 @@ func TestHandlerEndsBeforeItsLease(t *testing.T) {
 	}
 }
 
-// A handler that goes on after its lease, because the store was away, gets the
-// lease back if nobody has taken over.
+// A handler may run past its lease while the store is away. It regains the
+// lease if nobody has taken over.
 func TestHeartbeatRevivesALeaseThatNobodyTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
@@ -98,7 +99,8 @@ func TestHeartbeatRevivesALeaseThatNobodyTook(t *testing.T) {
 	})
 }
 
-// A heartbeat that meets another owner ends the handler with that cause.
+// A heartbeat that meets another owner cancels the handler's context with that
+// cause.
 func TestHeartbeatLosesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
@@ -127,9 +129,9 @@ func TestHeartbeatLosesTheLease(t *testing.T) {
 	})
 }
 
-// A heartbeat that was repeated below us meets the lease that its first copy
-// has set: that is no loss.
-func TestHeartbeatMeetsItsOwnCopy(t *testing.T) {
+// A client that repeats a heartbeat meets the lease that the first copy set:
+// that is no loss.
+func TestHeartbeatThatMeetsItsOwnCopyKeepsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
@@ -182,7 +184,7 @@ func TestHeartbeatIsJoinedBeforeTheRecordIsFinished(t *testing.T) {
 	})
 }
 
-// stubborn is a handler that does not look at its context.
+// stubborn is a handler that ignores its context.
 func stubborn(d time.Duration, running, most *atomic.Int32) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) {
 		n := running.Add(1)

@@ -41,9 +41,9 @@ func TestLeaseOfAnInvocation(t *testing.T) {
 	})
 }
 
-// Lambda ends the process at the deadline, not at one that somebody made.
-// Elsewhere nothing ends at a context's deadline, and only a heartbeat tells.
-func TestLeaseElsewhereIsNoDeadline(t *testing.T) {
+// Lambda stops the process at the deadline. Elsewhere nothing stops at a
+// context's deadline, so the lease depends on heartbeats alone.
+func TestDeadlineElsewhereIsNoLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		begun := time.Now()

@@ -46,8 +46,8 @@ func bypassed(ctx context.Context, t *testing.T, store driver.Store, fn func(con
 	return err
 }
 
-// The first copy was committed; that the second is refused says nothing of it.
-func TestBypassedSagaIsNotUndoneWhereItMayBeCommitted(t *testing.T) {
+// The first copy was committed. The refusal of the second does not say so.
+func TestBypassedSagaThatMayBeCommittedIsNotUndone(t *testing.T) {
 	undone := 0
 	store := &commits{newBank(), []error{errNetwork, &driver.Rejected{Err: soldOut()}}}
 	err := bypassed(t.Context(), t, store, chargesAndBooks(&undone))
@@ -107,8 +107,8 @@ func TestCommitIsSettledUntilTheDeadline(t *testing.T) {
 	})
 }
 
-// Undoing begins with a new owner, where a transaction was sent.
-func TestUndoingBeginsAlthoughTheAnswerToItsTakeoverIsLost(t *testing.T) {
+// A call that has sent a transaction reclaims its record before it undoes.
+func TestUndoingBeginsAfterAnUnacknowledgedReclaim(t *testing.T) {
 	for name, landed := range map[string]bool{"landed": true, "not sent": false} {
 		t.Run(name, func(t *testing.T) {
 			b, undone, lost := newBank(), 0, 0
@@ -128,7 +128,7 @@ func TestUndoingBeginsAlthoughTheAnswerToItsTakeoverIsLost(t *testing.T) {
 	}
 }
 
-// reclaiming loses the answers to the first takeovers.
+// reclaiming loses the answers to the first reclaims.
 type reclaiming struct {
 	*bank
 	landed bool
@@ -148,7 +148,8 @@ func (s *reclaiming) Change(ctx context.Context, f driver.Fence, c driver.Change
 	return driver.Record{}, false, errNetwork
 }
 
-// Such a record was begun anew: this call's own may have been committed before.
+// Such a record was created anew: this call's own may have been committed
+// before.
 func TestCommitThatMeetsAnotherPayloadIsUnknown(t *testing.T) {
 	for name, met := range map[string]driver.Record{
 		"released": {Attempt: 1, Lease: driver.LeaseEnded},
@@ -168,7 +169,8 @@ func TestCommitThatMeetsAnotherPayloadIsUnknown(t *testing.T) {
 	}
 }
 
-// Another library's takeover puts a whole new item, without owner and attempt.
+// Another library's takeover writes a whole new item, without owner and
+// attempt.
 func TestCommitLosesItsLeaseToAnotherLibrary(t *testing.T) {
 	for name, test := range map[string]struct {
 		lost bool

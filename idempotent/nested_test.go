@@ -188,7 +188,7 @@ func TestSentinelThatANestedCallReturnedStillClassifies(t *testing.T) {
 			handler := func(ctx context.Context) (string, error) {
 				runs++ // an effect, e.g. the customer is told
 				if _, err := idempotent.Do(ctx, in, idempotent.Key{ID: "card"}, failsWith(inner)); err != nil {
-					return "", errDeclined // says so itself
+					return "", errDeclined // the handler's own
 				}
 				return "", nil
 			}

@@ -98,7 +98,7 @@ type declined struct{ card string }
 
 func (e *declined) Error() string { return "card " + e.card + " declined" }
 
-// What the type of an error says, and that it says nothing of its text.
+// The type of an error is reported, and nothing of its text.
 func TestErrorType(t *testing.T) {
 	const secret = "4111-1111"
 	refused := &declined{secret}

@@ -79,7 +79,8 @@ func TestOptimisticErrors(t *testing.T) {
 	b.holds(t)
 }
 
-// A loser may fail because of what the winner did: it gets the winner's result.
+// A loser may fail because of what the winner did: it receives the winner's
+// result.
 func TestOptimisticFailureAfterTheWinner(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, optimistic)
@@ -94,8 +95,8 @@ func TestOptimisticFailureAfterTheWinner(t *testing.T) {
 	}
 }
 
-// There is nothing to fence an answer that was lost with.
-func TestOptimisticUnknown(t *testing.T) {
+// No fence protects a write that was not acknowledged.
+func TestOptimisticUnacknowledgedIsUnknown(t *testing.T) {
 	b := newBank()
 	b.before = func(*entry) error { return errCrash }
 	_, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
@@ -104,7 +105,7 @@ func TestOptimisticUnknown(t *testing.T) {
 	}
 }
 
-// A refusal of what is sent again says nothing of what was sent before.
+// A refusal of the second copy does not tell what became of the first.
 func TestOptimisticRefusedAfterALostAnswer(t *testing.T) {
 	b := newBank()
 	tries := 0
@@ -249,14 +250,15 @@ func (u *unacknowledgedOnce) Create(ctx context.Context, r driver.Record, over t
 	return driver.Record{}, false, errors.Join(errNetwork, u.Put(u.meets))
 }
 
-// A late copy writes where no record is: so none is deleted by a call that has
-// sent one, or it is told "released", and the transaction is committed then.
+// A late copy writes where no record is. So a call that has sent one deletes no
+// record: its caller would see "released", and the transaction would be
+// committed later.
 func TestOptimisticLeavesNoRoomForItsLateCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBank()
 		u := &unacknowledgedOnce{bank: b, meets: driver.Record{Status: driver.InProgress, Owner: "other", Attempt: 1,
 			Lease: time.Now().Add(20 * time.Second), Expires: time.Now().Add(time.Hour)}}
-		time.AfterFunc(3*time.Second, func() { _ = b.Put(driver.Record{ID: u.meets.ID}) }) // it gives up
+		time.AfterFunc(3*time.Second, func() { _ = b.Put(driver.Record{ID: u.meets.ID}) }) // it is released
 		runs := 0
 		_, event, err := do(t.Context(), newExecutor(t, u, &idempotent.Config{Optimistic: true, Wait: time.Minute}), func(ctx context.Context) (string, error) {
 			if runs++; runs == 2 {

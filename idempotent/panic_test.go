@@ -161,7 +161,7 @@ func TestEventReportsWhatGoexitLost(t *testing.T) {
 			t.Errorf("the result is lost, and the observer sees %+v", *event)
 		}
 	})
-	// and when another has taken over meanwhile
+	// Another call has taken over meanwhile.
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		ctx, event := adapter.WithEvent(context.Background())
@@ -226,7 +226,7 @@ func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 	}
 }
 
-// However a call ends, it leaves no goroutine: the bubble would not end.
+// Every call leaves no goroutine behind: the bubble would not end.
 func TestNoGoroutineIsLeft(t *testing.T) {
 	for name, fn := range map[string]func(context.Context) (string, error){
 		"success":   returns(""),

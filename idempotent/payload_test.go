@@ -126,9 +126,9 @@ func TestPutIsTriedAgain(t *testing.T) {
 	})
 }
 
-// The work is done: a result that cannot be kept is lost, and the work is not
-// repeated for it. A third of the time is left to say so.
-func TestPutThatFailsToTheEnd(t *testing.T) {
+// The work is done: a result that cannot be stored is lost, and the work is not
+// repeated. A third of the time remains to record that.
+func TestPutThatFailsUntilTheDeadline(t *testing.T) {
 	down := func(context.Context) (string, error) { return "", errNetwork }
 	hangs := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
 	for name, put := range map[string]func(context.Context) (string, error){"down": down, "hangs": hangs} {
@@ -181,7 +181,7 @@ func TestPutThatNeedNotBeTriedAgain(t *testing.T) {
 	}
 }
 
-// What ends the goroutine leaves a record that says that the work is done.
+// Goexit in the payload store leaves a record that says that the work is done.
 func TestPutThatEndsTheGoroutine(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	payloads.put = func(context.Context) (string, error) { runtime.Goexit(); return "", nil }

@@ -81,8 +81,8 @@ func TestRefundTakesNoReserve(t *testing.T) {
 	})
 }
 
-// Steps that the call does not know of turn its delete into a release that
-// keeps the record.
+// A release keeps a record with steps that the call does not know of, and
+// stores the refund in it.
 func TestRefundIsStoredWithUnknownSteps(t *testing.T) {
 	store := memory.New(0)
 	p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {

@@ -16,7 +16,7 @@ import (
 // The result of the step is in memory alone: no other attempt could undo it.
 func TestStoppedCallIsUndoneWhateverItsHandlerDoes(t *testing.T) {
 	ends := map[string]func(error) error{
-		"passes over":   func(error) error { return nil },
+		"ignored":       func(error) error { return nil },
 		"panics":        func(error) error { panic("stopped") },
 		"a typed nil":   func(error) error { return (*badError)(nil) },
 		"another error": func(error) error { return errCrash },
@@ -131,7 +131,7 @@ func TestStepThatIsAboutToRunKeepsTheKey(t *testing.T) {
 	}
 }
 
-// Nobody would undo it.
+// Nothing would undo such a step.
 func TestBypassedCallBeginsNoStepWhileItIsUndone(t *testing.T) {
 	err := bypassed(t.Context(), t, newBank(), func(ctx context.Context) (string, error) {
 		_, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(inner context.Context, _ string) error {

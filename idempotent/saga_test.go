@@ -16,7 +16,7 @@ import (
 // trip is a saga that notes what it does.
 type trip struct {
 	done []string
-	// fails holds errors by the name of what fails.
+	// fails maps what fails to its error.
 	fails map[string]error
 }
 
@@ -215,8 +215,8 @@ func TestSagaNeedsStoredFailures(t *testing.T) {
 	checkDone(t, tr)
 }
 
-// An undo that fails uses the attempt up like any error: with MaxAttempts used
-// up nothing more is undone until an operator gives an attempt back.
+// An undo that fails uses the attempt up like any error. With MaxAttempts used
+// up, nothing more is undone until an operator refunds an attempt.
 func TestUndoingStopsWithTheLastAttempt(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
@@ -241,7 +241,7 @@ func TestUndoingStopsWithTheLastAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := do(t.Context(), x, tr.book); err == nil || errors.Is(err, idempotent.ErrOutcomeUnknown) {
-		t.Errorf("with an attempt given back: %v", err)
+		t.Errorf("with an attempt refunded: %v", err)
 	}
 	checkDone(t, tr, "not a flight")
 	if r := stored(t, store); r.Status != driver.Failed {
@@ -341,7 +341,7 @@ func TestFinishedSagaStepsAreCounted(t *testing.T) {
 	}
 	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"car": errCrash}}
-	for range 2 { // the second attempt is given the steps of the first
+	for range 2 { // the second attempt reads the steps of the first
 		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 			if n := adapter.FinishedSagaSteps(ctx); n != 0 {
 				t.Errorf("%d before the first", n)

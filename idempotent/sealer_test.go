@@ -14,8 +14,8 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// backwards is a Sealer in name only: it tells places apart, and what it seals
-// cannot be read at first sight.
+// backwards is a Sealer in name only: it distinguishes places, and what it
+// seals cannot be read at first sight.
 type backwards struct {
 	fail  error // of Seal
 	seals int
@@ -68,7 +68,7 @@ func TestResultsAndErrorsAreSealed(t *testing.T) {
 	}
 }
 
-// What goes elsewhere is sealed, and its size is that of the sealed form.
+// A spilled result is sealed, and its size is that of the sealed form.
 func TestPayloadsAreSealed(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	config := sealing()

@@ -38,7 +38,7 @@ func abandoned(t *testing.T) *memory.Store {
 
 const handlersText = "card 4111-1111"
 
-// chargeAndFail finishes a step and fails: its record is kept for the retry.
+// chargeAndFail finishes a step and fails: its record stays for the retry.
 func chargeAndFail(ctx context.Context) (string, error) {
 	if _, err := idempotent.Step(ctx, "charge", returns("charged")); err != nil {
 		return "", err
@@ -137,7 +137,7 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 	}
 }
 
-// What goes well, and what was chosen, is not worth a line.
+// Success, and what the configuration chose, logs nothing.
 func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T){
 		"executed and replayed": func(t *testing.T) {

@@ -14,11 +14,11 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// crash ends a handler in a way that releases nothing, as a killed process.
+// errCrash ends a handler as a crash does.
 var errCrash = errors.New("crash")
 
-// crashing is a store in whose process nothing is released: what a handler
-// leaves is what a killed one leaves, with its lease over.
+// crashing is a store whose releases fail: a handler leaves what a killed
+// process leaves, with its lease lapsed.
 func crashing(store *memory.Store) *proxy {
 	return &proxy{Store: store, change: func(_ context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if c.Release == 0 {
@@ -177,9 +177,8 @@ func TestStepsThatNothingWouldKeepOrUndoPanic(t *testing.T) {
 	})
 }
 
-// A step whose write is not known to have landed was done: the key stays
-// claimed, for a late copy of the write to land, whatever the handler returns.
-func TestStepsAtOnce(t *testing.T) {
+// Steps of one handler run at the same time.
+func TestStepsRunAtOnce(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
@@ -202,8 +201,8 @@ func TestStepsAtOnce(t *testing.T) {
 	}
 }
 
-// Without a claim there is nothing to keep a step in, and no reason not to run.
-func TestStepWithoutClaim(t *testing.T) {
+// Without a claim nothing stores a step, and it runs all the same.
+func TestStepRunsWithoutAClaim(t *testing.T) {
 	down := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		return driver.Record{}, false, errNetwork
 	}}

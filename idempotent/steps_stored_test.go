@@ -23,7 +23,7 @@ func charging(charged *int, value string) func(context.Context) (string, error) 
 			return value, nil
 		})
 		if err != nil || *charged == 1 {
-			*charged++ // the second attempt goes on
+			*charged++ // the second attempt continues
 			return "", errors.Join(errors.New("try again"), err)
 		}
 		return receipt, nil
@@ -31,7 +31,7 @@ func charging(charged *int, value string) func(context.Context) (string, error) 
 }
 
 func TestStepsAreSealedAndSpilled(t *testing.T) {
-	for name, above := range map[string]int{"sealed": 1 << 20, "sealed and elsewhere": 10} {
+	for name, above := range map[string]int{"sealed": 1 << 20, "sealed and spilled": 10} {
 		store, payloads, charged := memory.New(0), newShelf(), 0
 		config := sealing()
 		config.Payloads, config.PayloadAbove = payloads, above
@@ -48,8 +48,8 @@ func TestStepsAreSealedAndSpilled(t *testing.T) {
 	}
 }
 
-// A step of another name, or one that nobody has sealed, is not taken for the
-// result of this one, and the step is not repeated for it.
+// The stored form of another step, or one that was not sealed, is not taken for
+// this step's result. The step is not repeated.
 func TestPlantedStepsAreRefused(t *testing.T) {
 	for name, plant := range map[string]func(sealed []byte) []byte{
 		"plain": func([]byte) []byte { return []byte(`="planted"`) },
@@ -92,8 +92,8 @@ func TestStepIsStoredAfterItsCallerHasGone(t *testing.T) {
 	}
 }
 
-// A step that was done is recorded as done within the handler's time, however
-// long the payload store hangs.
+// A finished step is recorded as done within the handler's time, however long
+// the payload store hangs.
 func TestStepThatCannotBeStoredIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")

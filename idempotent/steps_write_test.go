@@ -13,9 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// What is here must not pass for undone: each is a charge that nobody gives
-// back.
-
+// notStepping is a store that fails to write steps.
 func notStepping(store driver.Store, err error) *proxy {
 	return &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if len(c.Steps) > 0 {
@@ -92,9 +90,9 @@ func TestUnacknowledgedSagaStepKeepsTheClaim(t *testing.T) {
 			func(context.Context, string) error { return nil })
 		return "", idempotent.Permanent(errors.Join(&soldOutError{}, err))
 	})
-	var unheard *idempotent.StoreError
+	var unacknowledged *idempotent.StoreError
 	var cause *soldOutError
-	if !errors.As(err, &unheard) || !unheard.Executed || !errors.As(err, &cause) || event.Outcome != idempotent.OutcomeUnknown {
+	if !errors.As(err, &unacknowledged) || !unacknowledged.Executed || !errors.As(err, &cause) || event.Outcome != idempotent.OutcomeUnknown {
 		t.Errorf("%v, %v", err, event.Outcome)
 	}
 	if r := stored(t, store); r.Status != driver.InProgress || r.Owner == "" {
@@ -102,7 +100,7 @@ func TestUnacknowledgedSagaStepKeepsTheClaim(t *testing.T) {
 	}
 }
 
-// A record without room even for the marker: the step is done, so its key is
+// The record has no room even for the marker. The step is done, so its key is
 // not released.
 func TestStepWithoutRoomKeepsTheClaim(t *testing.T) {
 	x := newExecutor(t, notStepping(memory.New(0), fmt.Errorf("full: %w", driver.ErrTooLarge)), nil)
@@ -142,8 +140,8 @@ func TestStepThatStillRunsKeepsTheClaim(t *testing.T) {
 		if late := <-ended; late != nil {
 			t.Error(late)
 		}
-		var unheard *idempotent.StoreError
-		if r := stored(t, store); !errors.As(err, &unheard) || event.Outcome != idempotent.OutcomeUnknown || len(r.Steps) != 1 || r.Owner == "" {
+		var unacknowledged *idempotent.StoreError
+		if r := stored(t, store); !errors.As(err, &unacknowledged) || event.Outcome != idempotent.OutcomeUnknown || len(r.Steps) != 1 || r.Owner == "" {
 			t.Errorf("%v, %v, %+v", err, event.Outcome, r)
 		}
 	}
@@ -193,7 +191,7 @@ func TestStepOfALostLease(t *testing.T) {
 	}
 }
 
-// The context that bounds what a step calls often ends with it.
+// The context of a step's work often ends with it.
 func TestStepIsStoredAfterItsOwnContextHasEnded(t *testing.T) {
 	store, failed := memory.New(0), false
 	p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {

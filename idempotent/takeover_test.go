@@ -167,7 +167,7 @@ func TestClaimAfterARefundIsNoTakeover(t *testing.T) {
 	})
 }
 
-// A takeover that another call won is not one.
+// A takeover that another call won is none.
 func TestReplayAfterALostTakeoverIsNotLapsed(t *testing.T) {
 	store := abandoned(t)
 	raced := false

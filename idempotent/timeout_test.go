@@ -112,7 +112,7 @@ func TestHandlerThatSucceedsAfterItsTimeIsRecorded(t *testing.T) {
 	})
 }
 
-// A context that somebody else ended does not say that the handler was slow.
+// A context that the caller cancelled does not mean that the handler was slow.
 func TestHandlerWhoseCallerLeavesDoesNotTimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled, cancel := context.WithCancelCause(t.Context())
@@ -131,7 +131,7 @@ func TestHandlerWhoseCallerLeavesDoesNotTimeOut(t *testing.T) {
 	})
 }
 
-// A claim that failed open is a run outside of the protection, however it ends.
+// A call that failed open is bypassed, however it ends.
 func TestHandlerThatIsCutOffUnprotectedIsBypassed(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestHandlerThatIsCutOffUnprotectedIsBypassed(t *testing.T) {
 	})
 }
 
-// What undoes a step may be cut off too, and is repeated too.
+// An undo that is cut off is repeated, as a handler is.
 func TestUndoThatIsCutOffTimesOut(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestUndoThatIsCutOffTimesOut(t *testing.T) {
 	})
 }
 
-// The cause that a handler sees is the one that the caller gets.
+// The handler sees the cause that the caller receives.
 func TestCauseOfAHandlerWhoseTimeEnds(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
@@ -184,8 +184,8 @@ func TestCauseOfAHandlerWhoseTimeEnds(t *testing.T) {
 	})
 }
 
-// The deadline that an adapter is told is the one that the handler then has.
-func TestHandlerDeadlineIsTheHandlers(t *testing.T) {
+// The deadline that an adapter reads is the one that the handler then has.
+func TestHandlerDeadlineIsTheDeadlineOfTheHandler(t *testing.T) {
 	for name, c := range map[string]struct {
 		function, disabled string
 		config             idempotent.Config

@@ -23,7 +23,7 @@ func meanwhile(t *testing.T, x *idempotent.Executor, end error, others func()) (
 	})
 }
 
-// frozen keeps the heartbeat of a zombie from the store.
+// frozen is a store that no heartbeat reaches.
 func frozen(store driver.Store) *proxy {
 	return &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if !c.Lease.IsZero() && c.Owner == "" {
@@ -42,7 +42,7 @@ func TestZombies(t *testing.T) {
 		value     string
 		err       error
 		outcome   idempotent.Outcome
-		then      string // what a later retry gets
+		then      string // what a later retry receives
 	}{
 		{"success after a success", returns("theirs"), nil, "theirs", nil, idempotent.OutcomeLeaseLost, "theirs"},
 		{"error after a success", returns("theirs"), tryAgain, "theirs", nil, idempotent.OutcomeLeaseLost, "theirs"},
@@ -76,7 +76,7 @@ func TestZombies(t *testing.T) {
 }
 
 // While another owns the record, a zombie can neither complete, fail, release
-// nor extend, and its caller is told to ask for the other's answer.
+// nor extend it, and its caller is asked to retry.
 func TestZombieMeetsALiveOwner(t *testing.T) {
 	for _, end := range []error{nil, errors.New("try again"), idempotent.Permanent(errors.New("final"))} {
 		synctest.Test(t, func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestZombieMeetsALiveOwner(t *testing.T) {
 	}
 }
 
-// The record may have vanished: its retention over, or released by a successor
-// with no trace. The work is done, so it is put back as completed.
+// The record may have vanished: expired, or released by a successor. The work
+// is done, so the record is created anew as completed.
 func TestCompleteRecreatesAVanishedRecord(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
@@ -167,7 +167,7 @@ func TestZombieAdoptsNoRecordOfAnotherPayload(t *testing.T) {
 		}}
 		fails := failsWith(errors.New("try again"))
 		value, event, err := meanwhile(t, newExecutor(t, frozen(store), config), nil, func() {
-			// The first payload's record is over. The second one's first
+			// The first payload's record has expired. The second one's first
 			// attempt crashes, and its second is released.
 			_, _ = idempotent.Do(context.Background(), newExecutor(t, noRelease, config), second, fails)
 			time.Sleep(11*time.Second + 5*time.Millisecond)
