@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// A later attempt goes on behind the steps that are finished.
+// A later attempt continues after the steps that are finished.
 func ExampleStep() {
 	x, err := idempotent.New("place-order", memory.New(0), nil)
 	if err != nil {
@@ -43,8 +43,7 @@ func ExampleStep() {
 	// receipt 1 <nil>
 }
 
-// What was done is undone when the call fails for good, and all repetitions
-// learn that it failed.
+// A permanent error undoes the finished steps, and every repetition receives it.
 func ExampleSagaStep() {
 	x, err := idempotent.New("book-trip", memory.New(0), nil)
 	if err != nil {

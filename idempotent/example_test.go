@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/adapter"
-	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -42,7 +40,51 @@ func ExampleWrap() {
 	// true
 }
 
-// An error that no retry can mend is stored, and every retry gets it back.
+// Do protects any function, for example one message of a batch.
+func ExampleDo() {
+	x, err := idempotent.New("send-mail", memory.New(0), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	send := func(context.Context) (string, error) {
+		fmt.Println("sending")
+		return "message 7", nil
+	}
+	for _, id := range []string{"m-1", "m-1", "m-2"} {
+		fmt.Println(idempotent.Do(context.Background(), x, idempotent.Key{ID: id}, send))
+	}
+	// Output:
+	// sending
+	// message 7 <nil>
+	// message 7 <nil>
+	// sending
+	// message 7 <nil>
+}
+
+// A handler without a result runs once as well.
+func ExampleWrapEffect() {
+	type Order struct{ ID string }
+	x, err := idempotent.New("ship-order", memory.New(0), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ship := idempotent.WrapEffect(x, idempotent.Field(func(o Order) string { return o.ID }),
+		func(_ context.Context, o Order) error {
+			fmt.Println("shipping", o.ID)
+			return nil
+		})
+	for range 2 {
+		fmt.Println(ship(context.Background(), Order{"o-1"}))
+	}
+	// Output:
+	// shipping o-1
+	// <nil>
+	// <nil>
+}
+
+// A permanent error is stored, and every retry receives it.
 func ExamplePermanent() {
 	x, err := idempotent.New("create-payment", memory.New(0), nil)
 	if err != nil {
@@ -62,23 +104,38 @@ func ExamplePermanent() {
 	// the card was declined true
 }
 
-// The ID is taken from JSON that is embedded in the request, and its scope
-// from the caller's identity.
-func ExamplePath() {
-	key := idempotent.WithScope(
-		keypath.Path[map[string]any]("powertools_json(body).order.id"),
-		keypath.Path[map[string]any]("user.sub"),
-	)
-	fmt.Println(key(map[string]any{"body": `{"order":{"id":"o-1"}}`, "user": map[string]any{"sub": "ada"}}))
-	_, err := key(map[string]any{"body": `{"order":{"id":"o-1"}}`})
-	fmt.Println(err)
+// With MaxAttempts 1 nothing runs again after a failure that may have had an
+// effect. An error marked Retryable had none, and does not count.
+func ExampleRetryable() {
+	x, err := idempotent.New("create-payment", memory.New(0), &idempotent.Config{MaxAttempts: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	problems := []error{
+		idempotent.Retryable(errors.New("the bank is closed")),
+		errors.New("the connection broke: charged or not?"),
+	}
+	for range 3 {
+		_, err := idempotent.Do(context.Background(), x, idempotent.Key{ID: "p-1"}, func(context.Context) (string, error) {
+			problem := problems[0]
+			problems = problems[1:]
+			return "", problem
+		})
+		if errors.Is(err, idempotent.ErrOutcomeUnknown) {
+			fmt.Println("a person has to look")
+			continue
+		}
+		fmt.Println(err)
+	}
 	// Output:
-	// {ada o-1 <nil>  } <nil>
-	// idempotent: the request has no idempotency key: its scope is missing, null or empty
+	// the bank is closed
+	// the connection broke: charged or not?
+	// a person has to look
 }
 
-// The service that performs the effect gets a key that is the same in every
-// attempt, so that it recognises a repetition that we cannot rule out.
+// The service that performs the effect receives a key that is the same in every
+// attempt. It recognises a repetition that Once cannot rule out.
 func ExampleDownstreamKey() {
 	x, err := idempotent.New("create-payment", memory.New(0), nil)
 	if err != nil {
@@ -99,21 +156,4 @@ func ExampleDownstreamKey() {
 	// the connection broke: charged or not?
 	// Idempotency-Key: 37ecc0b8-635c-8c21-9b34-5a3358a0c4ed
 	// the connection broke: charged or not?
-}
-
-// An adapter learns how a call ended, here to mark replays.
-func ExampleWithEvent() {
-	x, err := idempotent.New("create-payment", memory.New(0), nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for range 2 {
-		ctx, event := adapter.WithEvent(context.Background())
-		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: "p-1"}, func(context.Context) (string, error) { return "", nil })
-		fmt.Println(event.Outcome, err)
-	}
-	// Output:
-	// executed <nil>
-	// replayed <nil>
 }
