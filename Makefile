@@ -69,7 +69,7 @@ mutants:
 # The figures that docs/cost-and-scale.md quotes.
 bench:
 	@go test -run '^TestDuplicateOverhead$$' -count=1 -v ./idempotent | grep -v '^='
-	@go test -run '^$$' -bench 'Yardstick|Duplicate' -benchmem ./idempotent
+	@go test -run '^$$' -bench 'Yardstick|Duplicate' -benchmem ./idempotent ./idempotent/memory
 
 # FUZZTIME for each target.
 fuzz:

@@ -22,8 +22,8 @@ const (
 var errWaitOver = errors.New("idempotent: the other call runs longer than the wait")
 
 func (c *call) longestWait(ctx context.Context) time.Duration {
-	if own := options.Of(ctx).Wait; own != nil {
-		return *own
+	if o := options.Of(ctx); o.HasWait {
+		return o.Wait
 	}
 	return c.x.config.Wait
 }

@@ -18,8 +18,13 @@ import (
 // the Event that the call fills in before it returns. Adapters use it to mark
 // replays, and tests to look at a call. Make only one call with the context.
 func WithEvent(ctx context.Context) (context.Context, *idempotent.Event) {
-	e := new(idempotent.Event)
-	return options.With(ctx, func(o *options.Options) { o.Event = e }), e
+	// One allocation for both: batch handlers come here with every record.
+	with := &struct {
+		options.Options
+		event idempotent.Event
+	}{Options: options.Of(ctx)}
+	with.Event = &with.event
+	return options.With(ctx, &with.Options), &with.event
 }
 
 // WithWait returns a context whose calls wait for the result of a running
@@ -28,7 +33,9 @@ func WithEvent(ctx context.Context) (context.Context, *idempotent.Event) {
 // identical calls of one process share an execution depends on Config.Wait
 // alone.
 func WithWait(ctx context.Context, wait time.Duration) context.Context {
-	return options.With(ctx, func(o *options.Options) { o.Wait = &wait })
+	o := options.Of(ctx)
+	o.Wait, o.HasWait = wait, true
+	return options.With(ctx, &o)
 }
 
 // WithChain returns a context whose calls continue the chain of a message: chain
@@ -36,7 +43,9 @@ func WithWait(ctx context.Context, wait time.Duration) context.Context {
 // for messages whose senders are trusted: whoever chooses the chain chooses the
 // keys of the messages that follow from it.
 func WithChain(ctx context.Context, chain string) context.Context {
-	return options.With(ctx, func(o *options.Options) { o.Chain = chain })
+	o := options.Of(ctx)
+	o.Chain = chain
+	return options.With(ctx, &o)
 }
 
 // FinishedSagaSteps returns the number of finished [idempotent.SagaStep] calls

@@ -28,8 +28,9 @@ type Attachment interface {
 type Transactional interface {
 	Store
 	// Commit commits an attachment for a call that runs without a record. The
-	// id is unique to the call. For a call with a key, it is the ID that the
-	// record would have.
+	// id is the one that the call's record would have; a call without a key has
+	// an id of its own. Calls with one key share an id, and each of them
+	// commits: the id is no idempotency token.
 	Commit(ctx context.Context, id string, with any) error
 }
 
@@ -66,7 +67,7 @@ type Call interface {
 type callKey struct{}
 
 // WithCall returns a context that belongs to call. Only package idempotent
-// calls it.
+// calls it: another Call would hide the running one from nested calls.
 func WithCall(ctx context.Context, call Call) context.Context {
 	return context.WithValue(ctx, callKey{}, call)
 }

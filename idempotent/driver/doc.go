@@ -12,13 +12,30 @@
 //     creates a record.
 //   - Get reads a record with strong consistency.
 //
+// # Answers
+//
 // A failed condition is a result and not an error: ok is false, and the store
-// returns the record as stored, read in the same round trip.
+// returns the record as stored, read in the same round trip. A conflict with
+// another write, after which nothing was written for certain, may be returned
+// in the same way, with the record read afterwards. The fence may then hold in
+// that record, and Create may return the zero Record.
 //
 // After an error, the outcome of the write is unknown, and the caller may repeat
-// the write. Only [*Rejected] and [ErrNotWritten] report that nothing was
-// written. A delayed copy of a request may arrive at any time, even after later
-// writes. The fence makes that harmless, so a store must never skip it.
+// the write. Four errors report that this request wrote nothing: [*Rejected],
+// [ErrNotWritten], [ErrTooLarge] and [*InvalidWriteError]. A delayed copy of a
+// request may arrive at any time, even after later writes. The fence makes that
+// harmless, so a store must never skip it.
+//
+// # What a store must do besides
+//
+//   - It returns when the context ends. A context that is done before the write
+//     is sent gives an error, never ok false.
+//   - It returns the bytes of steps as they were written: an attempt compares
+//     them with its own. Data may come back as another spelling of the same
+//     JSON value.
+//   - It copies what it is passed. Callers do not modify what it returns.
+//   - An attachment comes only with the Create of a finished record, or with a
+//     Change that finishes one.
 //
 // A store that can commit other writes together with a record is
 // [Transactional]. Its users reach the [Attachment] of their call through

@@ -11,8 +11,8 @@ import (
 //
 // An error that wraps [ErrUnavailable] reports that the store could not be
 // reached or was too busy, and that another try may succeed. If the load was
-// the only cause, the error also wraps [ErrThrottled]. Any other error reports
-// that the store refused the write and would refuse it again.
+// the only cause, the error also wraps [ErrThrottled]. After any other error,
+// another try is unlikely to succeed.
 type Store interface {
 	// Create writes r if there is no record with its ID, or one for which
 	// Record.Expired(cutoff) holds. With a zero cutoff it writes only if there
@@ -23,8 +23,9 @@ type Store interface {
 
 	// Change applies c to the record named by f if the fence holds. It never
 	// creates a record. A takeover returns the whole record, any other change
-	// at least the fields that it set. With ok false, Change returns the
-	// record as stored, or the zero Record if there is none.
+	// at least Owner, Status, Lease, Expires, Data, Payload and Unavailable.
+	// With ok false, Change returns the record as stored, or the zero Record if
+	// there is none.
 	Change(ctx context.Context, f Fence, c Change) (_ Record, ok bool, err error)
 
 	// Get returns a record, read with strong consistency, or the zero Record
@@ -90,8 +91,9 @@ const (
 	ReleaseRefund
 )
 
-// A Rejected error reports that a condition of the attachment failed. Nothing
-// was written.
+// A Rejected error reports that the store refuses the attachment: one of its
+// conditions failed, or it is too large. This request wrote nothing. An earlier
+// copy of it may have been committed.
 type Rejected struct{ Err error }
 
 func (e *Rejected) Error() string { return "idempotent: attachment rejected: " + e.Err.Error() }

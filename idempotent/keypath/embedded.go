@@ -99,5 +99,5 @@ func embeddedError(name string, err error) error {
 	if e, ok := errors.AsType[*canonical.Error](err); ok {
 		reason = fmt.Sprintf("byte %d: %s", e.Offset, e.Reason)
 	}
-	return &idempotent.InvalidPayloadError{Offset: -1, Reason: name + ": " + reason, Err: err}
+	return &idempotent.InvalidPayloadError{Offset: -1, Reason: name + ": " + reason, Err: invalidPayload(err)}
 }

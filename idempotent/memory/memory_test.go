@@ -68,7 +68,7 @@ func TestMemoryFull(t *testing.T) {
 	err := create(t, m, held("d", noon.Add(time.Hour)), noon)
 	var full *memory.FullError
 	if !errors.As(err, &full) || full.Limit != 3 || !errors.Is(err, driver.ErrUnavailable) {
-		t.Fatalf("error %v; want a *MemoryFullError for 3 records that wraps ErrUnavailable", err)
+		t.Fatalf("error %v; want a *FullError for 3 records that wraps ErrUnavailable", err)
 	}
 	if !strings.Contains(err.Error(), "3") {
 		t.Errorf("%q does not tell the limit", err)

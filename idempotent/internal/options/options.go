@@ -9,9 +9,11 @@ import (
 
 // Options are what an adapter says about the next call under a context.
 type Options struct {
-	Chain string         // the chain key that came with the message, or ""
-	Event any            // the *idempotent.Event to fill in, or nil
-	Wait  *time.Duration // in place of Config.Wait, or nil
+	Chain string // the chain key that came with the message, or ""
+	Event any    // the *idempotent.Event to fill in, or nil
+	// Wait replaces Config.Wait if HasWait is true.
+	Wait    time.Duration
+	HasWait bool
 }
 
 type key struct{}
@@ -25,11 +27,10 @@ func Of(ctx context.Context) Options {
 	return *o
 }
 
-// With returns a context with the options of ctx, changed by change.
-func With(ctx context.Context, change func(*Options)) context.Context {
-	o := Of(ctx)
-	change(&o)
-	return context.WithValue(ctx, key{}, &o)
+// With returns a context whose next call has the options o, which must not be
+// changed afterwards.
+func With(ctx context.Context, o *Options) context.Context {
+	return context.WithValue(ctx, key{}, o)
 }
 
 // Without returns a context without options: a call within a handler has none of
