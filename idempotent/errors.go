@@ -8,9 +8,10 @@ import (
 	"github.com/lambda-once/once/internal/canonical"
 )
 
-// The sentinels of the errors below, for errors.Is. Every one stands for the
-// pointer type of the same name, which errors.As gives with its details.
+// The sentinels of this package's errors, for errors.Is. Each stands for the
+// pointer type of the same name, which errors.As finds with its details.
 var (
+	ErrCompensation      = errors.New("idempotent: compensation failed")
 	ErrInProgress        = errors.New("idempotent: in progress")
 	ErrInvalidKey        = errors.New("idempotent: invalid key")
 	ErrInvalidPayload    = errors.New("idempotent: invalid payload")
@@ -21,11 +22,12 @@ var (
 	ErrOutcomeUnknown    = errors.New("idempotent: outcome unknown")
 	ErrReplayed          = errors.New("idempotent: replayed failure")
 	ErrResultUnavailable = errors.New("idempotent: result unavailable")
+	ErrStep              = errors.New("idempotent: step refused")
 	ErrStore             = errors.New("idempotent: store failed")
 	ErrTimedOut          = errors.New("idempotent: timed out")
 )
 
-// ConfigError reports every mistake in the arguments of [New], a line each.
+// A ConfigError reports every mistake in the arguments of [New], one a line.
 type ConfigError struct{ Err error }
 
 func (e *ConfigError) Error() string { return e.Err.Error() }
@@ -33,30 +35,33 @@ func (e *ConfigError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// InProgressError says that another call with the same key is running. Retry
-// after a while: the retry gets the result, or takes over once the lease of
-// the other has lapsed.
+// An InProgressError reports that another call with the same key is running.
+// Retry later: the retry receives the result, or takes over when the lease ends.
 type InProgressError struct {
 	KeyHash string
-	// Until is when the lease ends, as far as known. A heartbeat may move
-	// it. The zero time is unknown.
+	// Until is the end of the lease, or the zero time if it is unknown. A
+	// heartbeat may move it.
 	Until time.Time
-	// Err is why the wait was given up, where there was one.
+	// Err is the reason why the call stopped waiting, or nil if it did not wait.
 	Err error
 }
 
 func (e *InProgressError) Error() string {
-	return fmt.Sprintf("idempotent: a call with this key (%s) is in progress; retry later", short(e.KeyHash))
+	if e.Until.IsZero() {
+		return fmt.Sprintf("idempotent: key %s is in progress; retry later", short(e.KeyHash))
+	}
+	until := e.Until.UTC().Format("15:04:05Z")
+	return fmt.Sprintf("idempotent: key %s is in progress until %s; retry after that", short(e.KeyHash), until)
 }
 
-// Is reports whether target is ErrInProgress.
+// Is reports whether target is [ErrInProgress].
 func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }
 
-// Unwrap gives why the wait was given up.
+// Unwrap returns Err.
 func (e *InProgressError) Unwrap() error { return e.Err }
 
-// InvalidKeyError says that a key cannot be used. The request is wrong, and a
-// retry of it fails in the same way.
+// An InvalidKeyError reports that a key cannot be used. The request is wrong,
+// and a retry of it fails in the same way.
 type InvalidKeyError struct {
 	Part   string // the field of Key
 	Reason string
@@ -66,20 +71,18 @@ func (e *InvalidKeyError) Error() string {
 	return fmt.Sprintf("idempotent: invalid key: %s %s", e.Part, e.Reason)
 }
 
-// Is reports whether target is ErrInvalidKey.
+// Is reports whether target is [ErrInvalidKey].
 func (e *InvalidKeyError) Is(target error) bool { return target == ErrInvalidKey }
 
-// InvalidPayloadError says that a payload has no canonical JSON, and so no
+// An InvalidPayloadError reports that a payload has no canonical JSON, and so no
 // fingerprint or key. Its text never quotes the payload; that of Err may.
 type InvalidPayloadError struct {
-	// Offset in bytes from the start of the JSON text, which is the output
-	// of json.Marshal for a payload that had to be marshalled. -1 where
-	// there is no text.
+	// Offset counts the bytes from the start of the JSON text. The text of a
+	// payload that had to be marshalled is the output of json.Marshal. Offset
+	// is -1 if there is no text.
 	Offset int
-	// Reason is what is wrong.
 	Reason string
-	// Err is the cause, where there is one.
-	Err error
+	Err    error // the cause, or nil
 }
 
 func (e *InvalidPayloadError) Error() string {
@@ -92,10 +95,10 @@ func (e *InvalidPayloadError) Error() string {
 // Is reports whether target is [ErrInvalidPayload].
 func (e *InvalidPayloadError) Is(target error) bool { return target == ErrInvalidPayload }
 
-// Unwrap gives the cause, or nil.
+// Unwrap returns Err.
 func (e *InvalidPayloadError) Unwrap() error { return e.Err }
 
-// invalidPayload names an error of canonical JSON as users know it.
+// invalidPayload converts an error of canonical JSON to the type that users know.
 func invalidPayload(err error) error {
 	if e, ok := err.(*canonical.Error); ok {
 		return (*InvalidPayloadError)(e)
@@ -103,38 +106,39 @@ func invalidPayload(err error) error {
 	return err
 }
 
-// KeyReusedError says that the key was used before with another payload.
+// A KeyReusedError reports that the key was used before with another payload.
 // Nothing was run. The client must use a new key for a new request.
 type KeyReusedError struct{ KeyHash string }
 
 func (e *KeyReusedError) Error() string {
-	return fmt.Sprintf("idempotent: this key (%s) was used with another payload; use a new key for a new request", short(e.KeyHash))
+	return fmt.Sprintf("idempotent: key %s was used with another payload; use a new key for a new request", short(e.KeyHash))
 }
 
-// Is reports whether target is ErrKeyReused.
+// Is reports whether target is [ErrKeyReused].
 func (e *KeyReusedError) Is(target error) bool { return target == ErrKeyReused }
 
-// LeaseLostError says that this call outlived its lease and another now owns
-// the record. What this call did is done, but its result was not recorded; of
-// its transaction nothing was written.
-// Retry: the retry gets the one answer that all callers get, or a
-// [KeyReusedError] if the key was since used for another payload.
+// A LeaseLostError reports that this call outlived its lease and another call
+// now owns the record. The effects of this call remain, but its result was not
+// recorded, and nothing of its transaction was written.
 //
-// It is also the cause (context.Cause) of a handler's context that ended
-// because the lease was lost.
+// Retry: the retry receives the result that every caller receives, or a
+// [KeyReusedError] if the key has since been used for another payload.
+//
+// A LeaseLostError is also the cause (context.Cause) of a handler's context that
+// was cancelled because the lease was lost.
 type LeaseLostError struct {
 	KeyHash string
 	Attempt int64 // of the call that lost it
 }
 
 func (e *LeaseLostError) Error() string {
-	return fmt.Sprintf("idempotent: attempt %d lost its lease on this key (%s) to another call; retry to get its result", e.Attempt, short(e.KeyHash))
+	return fmt.Sprintf("idempotent: attempt %d lost its lease on key %s to another call; retry to get its result", e.Attempt, short(e.KeyHash))
 }
 
-// Is reports whether target is ErrLeaseLost.
+// Is reports whether target is [ErrLeaseLost].
 func (e *LeaseLostError) Is(target error) bool { return target == ErrLeaseLost }
 
-// MissingKeyError says that the request has no key, or none for its scope.
+// A MissingKeyError reports that the request has no key, or none for its scope.
 // Nothing was run.
 type MissingKeyError struct{ Part string } // "id" or "scope"
 
@@ -142,10 +146,10 @@ func (e *MissingKeyError) Error() string {
 	return fmt.Sprintf("idempotent: the request has no idempotency key: its %s is missing, null or empty", e.Part)
 }
 
-// Is reports whether target is ErrMissingKey.
+// Is reports whether target is [ErrMissingKey].
 func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey }
 
-// NestedCallError reports that a handler called [Do], or a wrapped handler,
+// A NestedCallError reports that a handler called [Do], or a wrapped handler,
 // with the key that it runs under itself. The inner call would wait for its own
 // caller, so no retry succeeds. Nothing was run. Call the function directly, or
 // use another operation or another key.
@@ -158,8 +162,22 @@ func (e *NestedCallError) Error() string {
 	return fmt.Sprintf("idempotent: the handler of key %s calls operation %q with the same key again, which never succeeds; call the function directly, or use another operation or key", short(e.KeyHash), e.Operation)
 }
 
-// Is reports whether target is ErrNestedCall.
+// Is reports whether target is [ErrNestedCall].
 func (e *NestedCallError) Is(target error) bool { return target == ErrNestedCall }
 
-// short is enough of a key's hash to find the record by, and to read.
+// A StepError reports that the handler's code used a [Step] wrongly. The step's
+// function was not called. The code has to change.
+type StepError struct {
+	Step   string
+	Reason string
+}
+
+func (e *StepError) Error() string {
+	return fmt.Sprintf("idempotent: step %q was not run: %s", e.Step, e.Reason)
+}
+
+// Is reports whether target is [ErrStep].
+func (e *StepError) Is(target error) bool { return target == ErrStep }
+
+// short returns the beginning of a key's hash: enough to find the record.
 func short(hash string) string { return hash[:min(len(hash), 12)] }

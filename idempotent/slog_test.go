@@ -83,7 +83,7 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 		"cut off": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
 			call(t, memory.New(0), c, untilItEnds(func(ctx context.Context) error { return errors.Join(errors.New(handlersText), ctx.Err()) }))
 		}},
-		"result that does not encode": {"its result cannot be given", func(t *testing.T, c *idempotent.Config) {
+		"result that does not encode": {"its result is unavailable", func(t *testing.T, c *idempotent.Config) {
 			_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), c), theKey, func(context.Context) (func(), error) { return func() {}, nil })
 			if err != nil {
 				t.Error(err)
@@ -95,7 +95,7 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 				return "", err
 			})
 		}},
-		"failure that is not sealed": {"its error cannot be given", func(t *testing.T, c *idempotent.Config) {
+		"failure that is not sealed": {"its error is unavailable", func(t *testing.T, c *idempotent.Config) {
 			sealed := *c
 			sealed.Sealer = noSealer{}
 			call(t, memory.New(0), &sealed, failsWith(idempotent.Permanent(errors.New(handlersText))))
