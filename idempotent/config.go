@@ -46,7 +46,7 @@ type Config struct {
 
 	// MaxAttempts is the number of attempts that a key has. An attempt counts
 	// when it crashed, lost its lease, or failed with an error that is not
-	// marked [Retryable]. After the last one, calls get an
+	// wrapped with [Retryable]. After the last one, calls return an
 	// [*OutcomeUnknownError] until a person decides: the record does not
 	// expire, unless it was claimed under a configuration without MaxAttempts.
 	// 1 means "never run again". Default 0: no limit.
@@ -127,36 +127,38 @@ type Config struct {
 	Wait time.Duration
 }
 
-// MissingKeyPolicy is what happens to a request without a key.
+// A MissingKeyPolicy decides on a request without a key.
 type MissingKeyPolicy uint8
 
 const (
-	// RefuseMissingKey answers a [*MissingKeyError].
+	// RefuseMissingKey returns a [*MissingKeyError].
 	RefuseMissingKey MissingKeyPolicy = iota
-	// RunMissingKey runs the handler unprotected. A missing scope is refused
-	// all the same, and so is an error that wraps a [*MissingKeyError].
+	// RunMissingKey runs the handler unprotected. It refuses a missing scope
+	// all the same, and an error that wraps a [*MissingKeyError].
 	RunMissingKey
 )
 
-// StoreErrorPolicy is what happens when a claim cannot be made.
+// A StoreErrorPolicy decides on a claim that the store does not answer.
 type StoreErrorPolicy uint8
 
 const (
-	// FailClosed answers a [*StoreError] without running the handler.
+	// FailClosed returns a [*StoreError] without running the handler.
 	FailClosed StoreErrorPolicy = iota
 	// FailOpen runs the handler unprotected, and still tries to record its
-	// end. Only for handlers whose effects may happen twice. It covers
-	// errors that wrap [driver.ErrUnavailable], and a store that does not answer a
-	// claim within 5 s, or half of the context's time if that is less; a
-	// missing table or permission is refused all the same. So is the claim of
-	// a key whose record holds the steps of a saga: see [SagaStep].
+	// result. Use it only for handlers whose effects may happen twice.
+	//
+	// It covers errors that wrap [driver.ErrUnavailable], and a store that does
+	// not answer a claim within 5 s, or within half of the context's time if
+	// that is less. A missing table or permission is refused all the same. So
+	// is the claim of a record that contains the steps of a saga: see
+	// [SagaStep].
 	FailOpen
 )
 
 const defaultLease = time.Minute
 
-// withDefaults also takes the copy that keeps an Executor from changes that
-// the caller makes to its Config later.
+// withDefaults returns a copy, so that later changes to c do not affect an
+// Executor.
 func (c *Config) withDefaults() Config {
 	var full Config
 	if c != nil {

@@ -12,26 +12,24 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// Claim is what a handler can learn of the call that it runs under.
+// A Claim describes the call that a handler runs under.
 type Claim struct {
 	Operation string
-	// KeyHash is the hash of the key, as in the record's id; "" if the call
+	// KeyHash is the hash of the key, as in the record's id, or "" if the call
 	// has no key.
 	KeyHash string
-	// Attempt is the number of the claim: it increases with each, also after
-	// one that was given back, within the life of the record. 0 in a run
-	// without the store.
+	// Attempt is the number of this claim in the life of the record. Claims
+	// that were refunded count too. It is 0 in a run without the store.
 	Attempt int64
 
 	takeover bool
 }
 
-// Takeover reports whether an earlier attempt has begun, was not given back,
-// and may have had any part of its effects.
+// Takeover reports whether an earlier attempt began, was not refunded, and may
+// have had any part of its effects.
 func (c Claim) Takeover() bool { return c.takeover }
 
-// FromContext gives the claim of the innermost call of Do, or wrapped handler,
-// that ctx belongs to.
+// FromContext returns the claim of the innermost call that ctx belongs to.
 func FromContext(ctx context.Context) (Claim, bool) {
 	in := insideOf(ctx)
 	if in == nil {
@@ -40,15 +38,15 @@ func FromContext(ctx context.Context) (Claim, bool) {
 	return in.claim, true
 }
 
-// DownstreamKey derives an idempotency key for one call that the handler makes
-// to another service. It comes from the record's id and name alone: it is the
-// same in every attempt, process, release and bypass, so the other service
-// sees one request whatever happens here. It is a UUID (version 8, RFC 9562).
+// DownstreamKey returns the idempotency key of one request that the handler
+// sends to another service. It is derived from the record's id and name alone,
+// so it is the same in every attempt, in every process and without the store:
+// the service sees one request. It is a UUID (version 8, RFC 9562).
 //
-// A call without a key (see [RunMissingKey]) has keys of its own that no other
-// call has. DownstreamKey panics with an empty name, and outside of a call of
-// Do: any key it could give there would either join unrelated requests or
-// protect nothing. See [Unprotected] for tests of a handler by itself.
+// A call without a key (see [RunMissingKey]) has keys that no other call has.
+// DownstreamKey panics if the name is empty, and outside of a call of Do, where
+// a key would either join unrelated requests or protect nothing. See
+// [Unprotected] for tests of a handler by itself.
 func DownstreamKey(ctx context.Context, name string) string {
 	in := insideOf(ctx)
 	if in == nil {
@@ -67,10 +65,9 @@ func DownstreamKey(ctx context.Context, name string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// Unprotected gives the context of a handler that no call protects, as an
-// adapter passes it to one that may ask for a [DownstreamKey]: every such
-// context has keys of its own. It is also for tests that call such a handler
-// by itself.
+// Unprotected returns a context for a handler that no call protects. Every such
+// context has its own [DownstreamKey] values. Adapters use it for unprotected
+// handlers, and tests for a handler by itself.
 func Unprotected(ctx context.Context) context.Context {
 	outer := insideOf(ctx)
 	in := &inside{id: unprotectedID(), outer: outer, chain: chainOf(ctx), shared: &shared{}}
@@ -80,28 +77,30 @@ func Unprotected(ctx context.Context) context.Context {
 	return driver.WithCall(ctx, in)
 }
 
-// unprotectedID is an id that no record has, and no other call.
+// unprotectedID returns an id that no record and no other call has.
 func unprotectedID() string { return unprotectedPrefix + rand.Text() }
 
 const unprotectedPrefix = "unprotected#"
 
-// ChainKey derives the idempotency key of one message or request to another
-// function that is protected too. Like [DownstreamKey] it is the same in every
-// attempt; unlike it, it can be read: root:step:step, where root stands for
-// the record of the chain's first call, and the rest are the names of the
-// steps and messages on the way. A later function adds its operation to the
-// names (and 64 bits of its record, if its key is not the chain key alone), so
-// that two operations that get one message never send with one key.
+// ChainKey returns the idempotency key of one message or request to another
+// protected function. Like a [DownstreamKey] it is the same in every attempt,
+// but people can read it: root:step:step. The root stands for the record of the
+// chain's first call; the rest are the names of the steps and messages on the
+// way.
 //
-// It panics outside of a call, and with a name that is empty or has control
-// characters.
+// A later function adds its operation to the names, and 64 bits of its record's
+// id if its key is not the chain key alone. So two operations that receive one
+// message never send with one key.
+//
+// ChainKey panics outside of a call, and if the name is empty or contains
+// control characters.
 func ChainKey(ctx context.Context, name string) string {
 	in := insideOf(ctx)
 	if in == nil {
 		panic("idempotent: ChainKey: the context is not one that Do or a wrapped handler was called with")
 	}
 	if name == "" || checkText("name", name, maxKeyLength, false) != nil {
-		panic("idempotent: ChainKey: the name is empty, or no text without control characters")
+		panic("idempotent: ChainKey: the name is empty, too long, not UTF-8, or contains control characters")
 	}
 	in.mustAllowEffects("ChainKey")
 	var key strings.Builder
@@ -115,8 +114,8 @@ func ChainKey(ctx context.Context, name string) string {
 	for i, part := range append(in.path[:len(in.path):len(in.path)], name) {
 		key.WriteString(":")
 		if i == 0 {
-			// Before the steps, and the only '#', so that no step of an earlier
-			// function can pass for one of this.
+			// The only '#' stands before the steps, so that no step of an earlier
+			// function looks like one of this.
 			key.WriteString(operation)
 		}
 		chainEscaper.WriteString(&key, part)
@@ -127,9 +126,9 @@ func ChainKey(ctx context.Context, name string) string {
 	return key.String()
 }
 
-// chainBranch tells the records apart that one message leads to: "" for the one
-// whose ID is the chain key itself, and for a call without a record, whose id is
-// another in every attempt.
+// chainBranch distinguishes the records that one message leads to. It is "" for
+// the record whose ID is the chain key itself, and for a call without a record,
+// whose id differs in every attempt.
 func (in *inside) chainBranch() string {
 	if in.id == recordID(in.claim.Operation, "", in.chain) || strings.HasPrefix(in.id, unprotectedPrefix) {
 		return ""
@@ -139,7 +138,7 @@ func (in *inside) chainBranch() string {
 
 var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25", "#", "%23", "~", "%7E")
 
-// chainRoot stands for something long in 128 bits.
+// chainRoot shortens a text to 128 bits.
 func chainRoot(of string) string {
 	sum := sha256.Sum256(appendPreimage(nil, of))
 	return hex.EncodeToString(sum[:16])

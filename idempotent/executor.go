@@ -15,8 +15,8 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/flight"
 )
 
-// Executor runs handlers of one operation so that each key has one effect. It
-// is safe for concurrent use, and made once, at the start of the process.
+// An Executor runs the handlers of one operation, so that each key has one
+// effect. It is safe for concurrent use. Make it once, when the process starts.
 type Executor struct {
 	operation string
 	store     driver.Store
@@ -25,30 +25,28 @@ type Executor struct {
 	onLambda  bool
 	cache     *cache.Cache
 	flights   *flight.Group
-	// transactional is the store, if it is that.
+	// transactional is the store, if it has transactions.
 	transactional driver.Transactional
-	// storeID tells nested calls on the same store from those on others.
+	// storeID distinguishes nested calls on the same store from those on
+	// others.
 	storeID any
-	// spread makes pauses differ between callers that would otherwise meet
-	// again and again.
+	// spread adds jitter to a pause, so that callers do not meet again and
+	// again.
 	spread func(time.Duration) time.Duration
 }
 
-// New makes the Executor of an operation.
+// New returns the Executor of an operation. A nil config stands for all
+// defaults. New reports every mistake in its arguments as a [*ConfigError].
 //
-// The operation is the stable name of what is protected, such as
-// "create-payment": the first part of every record's id, and part of every
-// [Event]. Renaming it loses the records. At most 255 bytes of UTF-8,
-// without '#' and control characters.
+// The operation is the stable name of the protected work, such as
+// "create-payment". It is the first part of every record's id, and part of
+// every [Event]; renaming it loses the records. It has at most 255 bytes of
+// UTF-8, without '#' and control characters.
 //
-// A nil config stands for all defaults. Every mistake in it is reported here as a
-// [*ConfigError], not at the first call.
-//
-// If the environment variable ONCE_DISABLED is true ("1", "true"), calls of
-// this Executor run their handler unprotected: no record is read or written,
-// and the call is observed as bypassed. All effects of the handler happen, at
-// every call. A transaction is one of them: the store commits it, without a
-// record. It is for unit tests.
+// If the environment variable ONCE_DISABLED is true ("1", "true"), calls run
+// their handler unprotected, and are observed as bypassed. No record is read or
+// written. All effects happen at every call, and the store commits a
+// transaction without a record. Use it in unit tests.
 func New(operation string, store driver.Store, config *Config) (*Executor, error) {
 	full := config.withDefaults()
 	disabled, err := disabledByEnvironment()
@@ -80,13 +78,13 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 func checkOperation(operation string) error {
 	const limit = 255
 	if operation == "" {
-		return &InvalidKeyError{"operation", "is empty; give what is protected a stable name"}
+		return &InvalidKeyError{"operation", "is empty; choose a stable name for the protected work"}
 	}
 	if err := checkText("operation", operation, limit, false); err != nil {
 		return err
 	}
 	if strings.Contains(operation, "#") {
-		return &InvalidKeyError{"operation", fmt.Sprintf("%q has a '#', which ends its part of a record's id", operation)}
+		return &InvalidKeyError{"operation", fmt.Sprintf("%q contains a '#', which separates it from the key in a record's id", operation)}
 	}
 	return nil
 }
@@ -96,7 +94,7 @@ func checkStore(store driver.Store, optimistic bool) error {
 		return errors.New("idempotent: the store is nil")
 	}
 	if _, ok := store.(driver.Transactional); optimistic && !ok {
-		return fmt.Errorf("idempotent: Config.Optimistic is for transactions, and a %T has none", store)
+		return fmt.Errorf("idempotent: Config.Optimistic needs a store with transactions, and a %T has none", store)
 	}
 	return nil
 }
@@ -108,7 +106,7 @@ func disabledByEnvironment() (bool, error) {
 	}
 	disabled, err := strconv.ParseBool(value)
 	if err != nil {
-		return false, fmt.Errorf("idempotent: ONCE_DISABLED is %q, neither true nor false", value)
+		return false, fmt.Errorf("idempotent: ONCE_DISABLED is %q, which is neither true nor false", value)
 	}
 	return disabled, nil
 }

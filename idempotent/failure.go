@@ -19,8 +19,8 @@ type retryableError struct{ err error }
 func (e *retryableError) Error() string { return e.err.Error() }
 func (e *retryableError) Unwrap() error { return e.err }
 
-// bare takes the outermost class off. Lambda reports the outermost type
-// name, and Step Functions match on it: it has to be the user's.
+// bare removes the outermost class. Lambda reports the outermost type name, and
+// Step Functions match on it: it has to be the user's.
 func bare(err error) error {
 	switch e := err.(type) {
 	case *permanentError:
@@ -34,9 +34,9 @@ func bare(err error) error {
 // classification is what an error asks for.
 type classification struct{ permanent, retryable bool }
 
-// classify reports what a handler's error asks for. Nothing in an error that a
-// call within the handler returned says anything about the handler: it may have
-// had its effects before that call.
+// classify returns what a handler's error asks for. A class that a call within
+// the handler returned says nothing about the handler, which may have had its
+// effects before that call.
 func (in *inside) classify(err error) (class classification) {
 	// An Unwrap that panics, as of a typed nil, asks for nothing more.
 	defer func() { _ = recover() }()
@@ -49,9 +49,9 @@ func (in *inside) classify(err error) (class classification) {
 	return class
 }
 
-// noteInner notes an error that a call within the handler returns, if it still
-// has a class. The error is noted and not its class: a classified error may be
-// a package's variable that the handler goes on to return by itself.
+// noteInner records an error that a call within the handler returns, if it has
+// a class. It records the error and not its class: a classified error may be a
+// package's variable that the handler also returns by itself.
 func (in *inside) noteInner(err error) {
 	if in == nil {
 		return
@@ -75,7 +75,7 @@ func (c *classification) read(err error) {
 	}
 }
 
-// readAll looks at the tree of an error, but not below the inner ones.
+// readAll looks at the tree of an error, but not below the inner errors.
 func (c *classification) readAll(err error, inner []error) {
 	if err == nil || slices.ContainsFunc(inner, func(i error) bool { return same(i, err) }) {
 		return
@@ -91,26 +91,26 @@ func (c *classification) readAll(err error, inner []error) {
 	}
 }
 
-// same compares errors of any type: == panics for some.
+// same compares errors of any type, also of those for which == panics.
 func same(a, b error) bool {
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
-// Permanent marks an error of a handler as final: it is stored, and every
-// later call with the key gets it back as a [*ReplayedError] without running
-// the handler. The first call returns err itself. Other errors release the
-// key, and a retry runs the handler again.
+// Permanent wraps an error of a handler to make it final. The error is stored,
+// and every later call with the key returns it as a [*ReplayedError] without
+// running the handler. The first call returns err itself. Other errors release
+// the key, and a retry runs the handler again.
 //
-// What is stored is the error's type name, or that of its method ErrorType()
-// string if it has one, its message (the first 4 KiB), or that of its method
-// FailureMessage() string if it has one, and, if an error in its chain has a
-// method ErrorCode() string, that code. Keep secrets out of messages, as from
-// any log.
+// The record stores the error's type name, its message, and a code. Methods of
+// the error replace them: ErrorType() string the name, and FailureMessage()
+// string the message, of which the first 4 KiB are stored. The code comes from
+// a method ErrorCode() string of any error in the chain. Keep secrets out of
+// messages, as from any log.
 //
-// A mark counts wherever it stands in the error's chain, but only for the
-// innermost call that the error passes: not for a call around it whose handler
-// passes the error on, provided that the inner call got the outer handler's
-// context. An error that is marked as both is permanent.
+// The class counts wherever it stands in the error's chain, but only for the
+// innermost call that returns the error. An outer call whose handler returns
+// the same error ignores it, if the inner call received the outer handler's
+// context. An error wrapped with both Permanent and Retryable is permanent.
 //
 // Permanent(nil) is nil.
 func Permanent(err error) error {
@@ -120,9 +120,9 @@ func Permanent(err error) error {
 	return &permanentError{err}
 }
 
-// Retryable marks an error of a handler as one after which nothing was done:
-// the attempt does not count against Config.MaxAttempts. Use it for what fails
-// before the first effect. The call returns err itself.
+// Retryable wraps an error of a handler that failed before its first effect.
+// The attempt does not count against Config.MaxAttempts. The call returns err
+// itself.
 //
 // Retryable(nil) is nil.
 func Retryable(err error) error {
@@ -157,8 +157,8 @@ func describeFailure(err error) (f protocol.Failure) {
 	return f
 }
 
-// Encode returns the stored form of the error, for tools that settle a record by
-// hand: the Data of a record whose Status is [driver.Failed].
+// Encode returns the stored form of the error: the Data of a record whose
+// Status is [driver.Failed]. Tools use it to settle a record by hand.
 func (e *ReplayedError) Encode() ([]byte, error) { return protocol.Failure(*e).Encode() }
 
 func decodeFailure(data []byte) (*ReplayedError, error) {
@@ -166,7 +166,7 @@ func decodeFailure(data []byte) (*ReplayedError, error) {
 	return e, json.Unmarshal(data, (*protocol.Failure)(e))
 }
 
-// typeName is the name under which aws-lambda-go reports an error.
+// typeName returns the name under which aws-lambda-go reports an error.
 func typeName(err error) string {
 	t := reflect.TypeOf(err)
 	if t.Kind() == reflect.Pointer {

@@ -12,28 +12,27 @@ import (
 	"github.com/lambda-once/once/internal/canonical"
 )
 
-// Key identifies one request. There is no default of "the whole event":
-// events carry request ids and timestamps that differ between retries.
+// A Key identifies one request. There is no default such as "the whole event":
+// events contain request ids and timestamps that differ between retries.
 type Key struct {
 	// Scope is the tenant or user that the ID belongs to. Two scopes never
-	// share a record. The empty scope is one for all requests: where each has
-	// a tenant, see to it that none is empty, or use [WithScope]. At most
-	// 1,024 bytes of UTF-8.
+	// share a record. All requests with an empty scope share one: if each has a
+	// tenant, make sure that none is empty, or use [WithScope]. At most 1,024
+	// bytes of UTF-8.
 	Scope string
 	// ID is the idempotency key, at most 1,024 bytes of UTF-8 without
 	// control characters.
 	ID string
-	// Payload is what a second use of the key must agree on. nil: nothing
-	// is compared. []byte: its bytes. json.RawMessage: the JSON value it
-	// spells, whatever the spelling. Anything else is marshalled to JSON
-	// first, and is then as exact as its type is: numbers in a
-	// map[string]any are float64s. Only fields that JSON writes are compared:
-	// a struct whose fields are all unexported is an [InvalidPayloadError].
+	// Payload is compared with that of the key's first use, unless it is nil. A
+	// []byte is compared by its bytes, and a json.RawMessage by the JSON value
+	// that it spells. Any other value is marshalled to JSON first, and is as
+	// exact as its type: numbers in a map[string]any are float64s. A struct
+	// without exported fields is an [InvalidPayloadError].
 	Payload any
 
-	// Record is the record's id, verbatim; it excludes Scope and ID. For
-	// keys that another library has made, at most 2,048 bytes of UTF-8
-	// (1,024 in a table with a sort key). It holds for all operations.
+	// Record is the record's id, verbatim, for keys made by another library. It
+	// excludes Scope and ID, and identifies one record in all operations. At
+	// most 2,048 bytes of UTF-8, 1,024 in a table with a sort key.
 	Record string
 	// Fingerprint is stored and compared verbatim; it excludes Payload.
 	Fingerprint string
@@ -69,8 +68,8 @@ func (x *Executor) identify(key Key) (identity, error) {
 	return identity{id: id, hash: id[len(x.operation)+1:], fingerprint: fp}, nil
 }
 
-// RecordID returns the id of the key's record under an operation, for tools that
-// look at a table.
+// RecordID returns the id of the key's record under an operation. Tools use it
+// to find the record in a table.
 func (k Key) RecordID(operation string) (string, error) {
 	if err := cmp.Or(checkOperation(operation), k.validate()); err != nil {
 		return "", err
@@ -81,8 +80,8 @@ func (k Key) RecordID(operation string) (string, error) {
 	return recordID(operation, k.Scope, k.ID), nil
 }
 
-// recordID is operation#hash. The hash keeps personal data out of table keys
-// and spreads the partition keys, whatever the shape of the IDs.
+// recordID returns operation#hash. The hash excludes personal data from table
+// keys, and spreads partition keys whatever the shape of the IDs.
 func recordID(operation, scope, id string) string {
 	var space [256 + 2*sha256.Size]byte
 	sum := sha256.Sum256(appendPreimage(space[:0], scope, id))
@@ -90,8 +89,8 @@ func recordID(operation, scope, id string) string {
 	return string(hex.AppendEncode(b, sum[:]))
 }
 
-// appendPreimage prefixes each part with its length: without it the scope "a"
-// with the ID "bc" would be the record of "ab" with "c".
+// appendPreimage prefixes each part with its length. Otherwise the scope "a"
+// with the ID "bc" would have the record of "ab" with "c".
 func appendPreimage(b []byte, parts ...string) []byte {
 	for _, part := range parts {
 		b = binary.BigEndian.AppendUint64(b, uint64(len(part)))
@@ -119,9 +118,8 @@ func (k *Key) validate() error {
 	return checkText("ID", k.ID, maxKeyLength, false)
 }
 
-// checkText refuses text that is not what it was when the client made it:
-// invalid UTF-8 would be replaced, and so merged with other keys, on the way
-// to the store.
+// checkText refuses text that may change on the way to the store. Invalid UTF-8
+// would be replaced, and so merged with other keys.
 func checkText(part, s string, limit int, control bool) error {
 	switch {
 	case len(s) > limit:
@@ -129,20 +127,20 @@ func checkText(part, s string, limit int, control bool) error {
 	case !utf8.ValidString(s):
 		return &InvalidKeyError{part, "is not valid UTF-8"}
 	case !control && strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return &InvalidKeyError{part, "has a control character"}
+		return &InvalidKeyError{part, "contains a control character"}
 	}
 	return nil
 }
 
-// Fingerprint gives the fingerprint of a Key with this Payload, for those who
-// compose a Key.Fingerprint of several parts: the lowercase hex SHA-256 of a
-// []byte as it is, of anything else in canonical JSON, for which all but
-// json.RawMessage is marshalled first. It is "" for a nil payload. Errors are
-// of type [*InvalidPayloadError].
+// Fingerprint returns the fingerprint of a Key with this Payload. Use it to
+// compose a Key.Fingerprint of several parts. It is "" for a nil payload, and
+// otherwise a lowercase hex SHA-256: of a []byte as it is, and of any other
+// value in canonical JSON, for which all but json.RawMessage is marshalled
+// first. Errors are of type [*InvalidPayloadError].
 //
-// An empty json.RawMessage is refused: taken for nil, it would switch the
-// comparison of payloads off. So is a struct whose fields encoding/json all
-// leaves out: any two values of its type would be equal.
+// Fingerprint refuses an empty json.RawMessage, which must not switch the
+// comparison off. It also refuses a struct of which encoding/json omits all
+// fields: any two of its values would be equal.
 func Fingerprint(payload any) (string, error) {
 	switch p := payload.(type) {
 	case nil:

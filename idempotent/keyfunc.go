@@ -6,11 +6,11 @@ import (
 	"github.com/lambda-once/once/internal/canonical"
 )
 
-// Field takes Key.ID from a request with a function. An empty ID is a
-// [*MissingKeyError] with the Part "id".
+// Field returns a key function that uses get to read Key.ID from the request.
+// It returns a [*MissingKeyError] with the Part "id" if the ID is empty.
 //
-// The ID is used as it is. [keypath.Path] gives the same one for a string that does
-// not start with [, { or ".
+// The ID is used as it is. [keypath.Path] returns the same one for a string
+// that does not start with [, { or ".
 func Field[Req any](get func(Req) string) func(Req) (Key, error) {
 	return func(req Req) (Key, error) {
 		id := get(req)
@@ -21,15 +21,15 @@ func Field[Req any](get func(Req) string) func(Req) (Key, error) {
 	}
 }
 
-// WholePayload takes the whole request for the key: Key.ID is the lowercase
-// hex SHA-256 of its canonical JSON. A request of type json.RawMessage or
-// []byte is JSON text itself. One that is null, "", [] or {} is a
-// [*MissingKeyError] with the Part "id", and one without canonical JSON an
-// [*InvalidPayloadError].
+// WholePayload returns a key function that makes the whole request the key:
+// Key.ID is the lowercase hex SHA-256 of its canonical JSON. A request of type
+// json.RawMessage or []byte is JSON text itself. The function returns a
+// [*MissingKeyError] with the Part "id" for null, "", [] and {}, and an
+// [*InvalidPayloadError] for a request without canonical JSON.
 //
-// Whatever differs between two deliveries, as request ids and timestamps do in
-// most events, makes two keys: prefer [keypath.Path] or [Field]. Key.Payload stays
-// nil, since another payload is another key.
+// Any difference between two deliveries makes two keys, and most events contain
+// request ids and timestamps: prefer [keypath.Path] or [Field]. Key.Payload
+// stays nil, because another payload is another key.
 func WholePayload[Req any]() func(Req) (Key, error) {
 	return func(req Req) (Key, error) {
 		id, empty, err := canonical.Digest(req)
@@ -43,8 +43,9 @@ func WholePayload[Req any]() func(Req) (Key, error) {
 	}
 }
 
-// WithPayload sets Key.Payload to what sel selects from the request: one key
-// with two payloads is refused. It replaces a payload that key has set.
+// WithPayload returns a key function that sets Key.Payload to the part of the
+// request that sel returns, so that one key with two payloads is refused. It
+// replaces a payload that key has set.
 func WithPayload[Req any](key func(Req) (Key, error), sel func(Req) any) func(Req) (Key, error) {
 	return func(req Req) (Key, error) {
 		k, err := key(req)
@@ -56,10 +57,10 @@ func WithPayload[Req any](key func(Req) (Key, error), sel func(Req) any) func(Re
 	}
 }
 
-// WithScope sets Key.Scope to the ID that scope takes from the request, and
-// replaces a scope that key has set. A request for which scope finds none
-// is a [*MissingKeyError] with the Part "scope": an empty scope would be
-// shared by all of them.
+// WithScope returns a key function that sets Key.Scope to the ID that scope
+// finds in the request. It replaces a scope that key has set. If scope finds
+// none, it returns a [*MissingKeyError] with the Part "scope": all such
+// requests would share one.
 func WithScope[Req any](key, scope func(Req) (Key, error)) func(Req) (Key, error) {
 	return func(req Req) (Key, error) {
 		k, err := key(req)

@@ -133,13 +133,13 @@ func (c *call) settling(ctx context.Context, l *lease) (context.Context, context
 	return context.WithTimeout(context.WithoutCancel(ctx), max(end.Sub(wall(time.Now())), least))
 }
 
-// HandlerDeadline returns the time at which the context of a handler ends that
-// a call with ctx runs, and reports whether there is one. Adapters use it to
-// decide whether there is time to start a handler.
+// HandlerDeadline returns the time at which the context ends of a handler that
+// a call with ctx would run, and reports whether there is one. Adapters use it
+// to decide whether there is time to start a handler.
 //
 // In a Lambda function it is Config.Reserve before the end of the invocation,
-// elsewhere the deadline of ctx. The end of a lease with heartbeat does not
-// count, as the heartbeat moves it.
+// elsewhere the deadline of ctx. The end of a lease with a heartbeat does not
+// count.
 func (x *Executor) HandlerDeadline(ctx context.Context) (deadline time.Time, ok bool) {
 	deadline, ok = ctx.Deadline()
 	invocation := x.invocationEnd(ctx)
@@ -153,6 +153,6 @@ func (x *Executor) HandlerDeadline(ctx context.Context) (deadline time.Time, ok 
 	return end, true
 }
 
-// Seals reports whether x encrypts what it stores, with a Config.Sealer.
-// Adapters that write logs use it: a log must not hold what a store may not read.
+// Seals reports whether x has a Config.Sealer. Adapters that write logs use it:
+// what a store may not read must not appear in a log.
 func (x *Executor) Seals() bool { return x.config.Sealer != nil }

@@ -10,18 +10,19 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// LogObserver writes calls to a logger, each at a level of its own:
+// A LogObserver writes each call to a logger, at a level that depends on its
+// event:
 //
 //   - [slog.LevelError]: an unknown outcome, and an error of the store, also in a
 //     call that failed open.
-//   - [slog.LevelWarn]: a run after an attempt whose lease had lapsed, a lost
-//     lease, a handler that was cut off, steps that are not undone, and a result
-//     that could not be stored or read.
+//   - [slog.LevelWarn]: a run after a lapsed lease, a lost lease, a handler that
+//     was cut off, steps that are not undone, and a result that could not be
+//     stored or read.
 //   - [slog.LevelInfo]: refusals and failures.
-//   - [slog.LevelDebug]: what went as it should, a retry after a release, and a
-//     bypass that was chosen.
+//   - [slog.LevelDebug]: successes, retries after a release, and configured
+//     bypasses.
 //
-// It is the default of Config.Observer, with the Level Warn.
+// With the Level Warn it is the default of Config.Observer.
 type LogObserver struct {
 	// HandlerErrors logs the text of the handler's own errors. They may quote
 	// the request, so without it only their type is logged. Default false.
@@ -33,14 +34,14 @@ type LogObserver struct {
 	Logger *slog.Logger
 }
 
-// NoObserver is an [Observer] that does nothing. As Config.Observer it switches
-// the default off.
+// A NoObserver is an [Observer] that does nothing. As Config.Observer it
+// switches the default off.
 type NoObserver struct{}
 
 // Observe does nothing.
 func (NoObserver) Observe(context.Context, Event) {}
 
-// Observe writes one record.
+// Observe writes one line.
 func (o LogObserver) Observe(ctx context.Context, e Event) {
 	level := e.level()
 	if o.Level != nil && level < o.Level.Level() {
@@ -94,8 +95,8 @@ func (e Event) level() slog.Level {
 	}
 }
 
-// text is the error's own text where this package wrote it, and otherwise its
-// type, also where its methods panic.
+// text returns the error's own text if this package wrote it, and otherwise, or
+// if its methods panic, its type.
 func (o LogObserver) text(err error) (text string) {
 	defer func() {
 		if recover() != nil {
@@ -131,8 +132,9 @@ func (o LogObserver) text(err error) (text string) {
 	return fmt.Sprintf("%T", err)
 }
 
-// ofCommit is the text of why the outcome of a commit is not known. That of a
-// refusal is the handler's, whose condition wrote it.
+// ofCommit returns why the outcome of a commit is unknown. The handler wrote
+// the condition of a rejected attachment, so its text is treated as the
+// handler's.
 func (o LogObserver) ofCommit(err error) string {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var texts []string

@@ -2,65 +2,65 @@ package idempotent
 
 import "context"
 
-// Step calls fn once for a name within the life of the call's record: its
-// result is written into the record, and a later attempt gets it from there
-// instead of calling fn again. It costs one write, and no read. An attempt that
-// ends between fn and that write has the next one call fn again, so give what
-// fn calls its [DownstreamKey]: in the context that fn gets, that is the
-// step's own, and the same in every attempt.
+// Step calls fn once per name in the life of the call's record. It
+// writes fn's result into the record, and a later attempt receives that result
+// instead of calling fn again. A step costs one write, and no read. If an
+// attempt dies between fn and the write, the next one calls fn again. So send a
+// [DownstreamKey] with fn's requests: in fn's context it belongs to the step,
+// and is the same in every attempt.
 //
-// The name has at most 255 bytes of UTF-8 without control characters and ':',
-// and is used once in a run of the handler; again only after an error of fn,
-// which is answered as it is and stores nothing. Steps may run at the same time, and a step
-// within a step has a name of its own below the outer one's.
+// The name has at most 255 bytes of UTF-8, without control characters and ':'.
+// A run of the handler may use it once, and again after an error of fn, which
+// is returned as it is and not stored. Steps may run at the same time. Steps
+// within a step have their own names, below that of the outer step.
 //
-// Step fails with a [*StepError] if it cannot run, with a [*StoreError] if fn
-// ran and its write is not known to have landed, and with a [*LeaseLostError]
-// if another attempt has taken over. The handler should then return the error;
-// whatever it returns, the key is not released after the [*StoreError]. A
-// result that cannot be kept (it does not encode, or is too large) is answered
-// now, and a later attempt gets a [*ResultUnavailableError]: fn is not called
-// again.
+// Step returns a [*StepError] if it cannot run, a [*StoreError] if fn ran and
+// its write may not be recorded, and a [*LeaseLostError] if another attempt has
+// taken over. The handler should return the error. After the [*StoreError] the
+// key stays claimed, whatever the handler returns.
 //
-// The record is one item: its steps count together against the limit of
-// 400 KB of DynamoDB, and each write is billed by the size of all.
+// A result that does not encode, or is too large, is returned now. A later
+// attempt receives a [*ResultUnavailableError], and fn is not called again. The
+// record is one item: its steps count together against DynamoDB's limit of 400
+// KB, and each write is billed by the size of all.
 //
-// A call without a claim (bypassed, failed open, [Unprotected]) calls fn and keeps
-// nothing. Under Config.Optimistic a Step is refused, and so is the call. Outside
-// of a call, as with a context that is not the handler's, Step panics: nothing
-// would be kept, without a word.
+// In a call without a claim (bypassed, failed open, [Unprotected]) Step calls
+// fn and stores nothing. Under Config.Optimistic it fails, and the call with
+// it. Outside of a call Step panics.
 func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, error)) (T, error) {
 	return runTyped(ctx, name, fn, nil)
 }
 
-// SagaStep is a [Step] that can be undone. If the call fails for good, with an
-// error that is marked [Permanent] from the handler or from its transaction,
-// the undo functions of its finished steps are called, the last first. Each is
-// a step itself: done once, and not again after a crash. Then the failure is
-// stored, and every repetition gets it: see [ReplayedError].
+// SagaStep is a [Step] that can be undone. If the call fails for good, the undo
+// functions of its finished steps are called, the last step first. A call fails
+// for good with an error wrapped with [Permanent], from the handler or from its
+// transaction. Each undo is itself a step: it runs once, and not again after a
+// crash. Then the failure is stored, and later calls return it as a
+// [ReplayedError].
 //
-// The result of do is always kept, for undo needs it. If neither the record nor
-// Config.Payloads can hold it, SagaStep returns a [*ResultUnavailableError] and
-// stops the call: no other step begins, and whatever the handler returns, the
-// call fails for good and is undone with the result that is still in memory.
+// undo receives the result of do as it was stored. If neither the record nor
+// Config.Payloads has room for the result, SagaStep returns a
+// [*ResultUnavailableError] and stops the call. No other step begins, and
+// whatever the handler returns, the call fails for good and is undone with the
+// result in memory.
 //
-// undo gets the result of do as it was stored. An error of it ends the
-// call with a [*CompensationError] and releases the key. The next attempt
-// continues to undo. If Config.MaxAttempts leaves none, all calls get an
-// [*OutcomeUnknownError] until a person gives an attempt back. In that attempt
-// the handler runs again to where it is given its finished steps,
-// and any other is refused, whatever the handler then returns. So it has to
-// reach the same steps in every attempt: one that fails for good before it has
-// reached them all gets a [*CompensationError], and nothing is stored as failed.
+// An error of undo ends the call with a [*CompensationError] and releases the
+// key. The next attempt continues to undo. If Config.MaxAttempts leaves none,
+// calls return an [*OutcomeUnknownError] until a person grants another attempt.
 //
-// Other errors of the handler undo nothing: the next attempt goes on from the
-// steps that are finished. Nor does a success, as which an HTTP handler's answer
-// with a status counts: to have its steps undone it has to return an error.
-// Within another step a SagaStep is refused: an attempt
-// that is given the outer one's result would not reach it.
+// To undo, an attempt runs the handler again, up to its finished steps, and
+// refuses any other step. So the handler has to reach the same steps in every
+// attempt. If an attempt fails for good before it has reached them all, the
+// call returns a [*CompensationError] and stores no failure.
+//
+// Other errors undo nothing: the next attempt continues after the finished
+// steps. A success undoes nothing either, and an HTTP response with an error
+// status is a success: return an error to have the steps undone. SagaStep
+// refuses to run within another step, because a later attempt that receives the
+// outer result would not reach it.
 func SagaStep[T any](ctx context.Context, name string, do func(context.Context) (T, error), undo func(context.Context, T) error) (T, error) {
 	if undo == nil {
-		panic("idempotent: SagaStep: the function that undoes is nil; use Step for what needs none")
+		panic("idempotent: SagaStep: undo is nil; use Step if there is nothing to undo")
 	}
 	return runTyped(ctx, name, do, undo)
 }
@@ -68,7 +68,7 @@ func SagaStep[T any](ctx context.Context, name string, do func(context.Context) 
 func runTyped[T any](ctx context.Context, name string, do func(context.Context) (T, error), undo func(context.Context, T) error) (T, error) {
 	in := insideOf(ctx)
 	if in == nil {
-		panic("idempotent: Step: the context is not one that Do or a wrapped handler was called with; for tests of a handler alone there is Unprotected")
+		panic("idempotent: Step: the context is not one that Do or a wrapped handler was called with; to test a handler by itself, use Unprotected")
 	}
 	if do == nil {
 		panic("idempotent: Step: the function is nil")
@@ -88,8 +88,8 @@ func runTyped[T any](ctx context.Context, name string, do func(context.Context) 
 	return w.result, nil
 }
 
-// undoTyped decodes the result again: the handler may have changed its own.
-// Without data it is one that could not be kept.
+// undoTyped decodes the result again, because the handler may have changed its
+// own. A result that could not be stored has no data.
 func undoTyped[T any](ctx context.Context, w typed[T], data []byte, undo func(context.Context, T) error) error {
 	if data != nil {
 		if err := w.decode(data); err != nil {

@@ -6,13 +6,13 @@ import (
 	"reflect"
 )
 
-// Wrap gives a Lambda handler that calls fn once per key, and answers every
-// repetition with the first result. key gets the request before fn does, so fn
-// may change it. What [Do] says of results and errors holds here too; an error
-// of key is answered as it is.
+// Wrap returns a Lambda handler that calls fn once per key, and returns the
+// first result to every repetition. It calls key before fn, so fn may change
+// the request. An error of key is returned as it is. Results and errors are
+// those of [Do].
 //
-// The result is a plain function type, as lambda.Start and
-// lambda.StartHandlerFunc take it. Wrap panics if an argument is nil.
+// The returned function has the plain type that lambda.Start accepts. Wrap
+// panics if an argument is nil.
 func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) (Resp, error)) func(context.Context, Req) (Resp, error) {
 	requireParts("Wrap", x, key != nil, fn != nil)
 	return func(ctx context.Context, request Req) (Resp, error) {
@@ -26,14 +26,14 @@ func Wrap[Req, Resp any](x *Executor, key func(Req) (Key, error), fn func(contex
 	}
 }
 
-// requireParts makes the mistake show when the function starts, and not in its
-// first invocation.
+// requireParts panics when the function starts, and not in its first
+// invocation.
 func requireParts(of string, x *Executor, key, fn bool) {
 	switch {
 	case x == nil:
 		panic("idempotent: " + of + ": the Executor is nil")
 	case x.store == nil:
-		panic("idempotent: " + of + ": the Executor is the zero one; make it with New")
+		panic("idempotent: " + of + ": the Executor is the zero value; use New")
 	case !key:
 		panic("idempotent: " + of + ": the key function is nil; there is no default key")
 	case !fn:
@@ -41,23 +41,23 @@ func requireParts(of string, x *Executor, key, fn bool) {
 	}
 }
 
-// Do calls fn once for the key, and answers every repetition with the first
-// result. Every error is one of this package's types, or fn's own. x must come
-// from [New]. Do panics if x or fn is nil.
+// Do calls fn once for the key, and returns the first result to every
+// repetition. Every error is one of this package's types, or fn's own. Do
+// panics if fn is nil, or if x does not come from [New].
 //
-// If fn fails, its error decides: [Permanent] stores it, any other releases
-// the key for a retry. A result that fn returns along with an error is
-// dropped, as no repetition could get it. If fn panics, the key is released
-// and the panic goes on.
+// An error of fn wrapped with [Permanent] is stored. Any other error releases
+// the key for a retry. Do drops a result that fn returns along with an error.
+// If fn panics, the key is released and the panic continues.
 //
-// A repetition receives the result as the Codec stored it. With [JSON] that is
+// A repetition receives the result as the Codec stored it. With [JSON] it is
 // the same JSON value: unexported fields and fields with the tag `json:"-"` are
-// zero, and a number within an any is a float64, or a json.Number where a
-// float64 would change it.
+// zero. A number within an any is a float64, or a json.Number if a float64
+// would change it.
 //
-// The context of fn ends Config.Reserve before the lease does. A result that
-// fn returns after that is recorded all the same, if nobody took over. After an
-// error that fn returns then, the call has timed out: see [TimedOutError].
+// The context of fn ends Config.Reserve before the lease. A result that fn
+// returns after that is recorded all the same, if no other call took over.
+// After an error that fn returns then, the call has timed out: see
+// [TimedOutError].
 func Do[T any](ctx context.Context, x *Executor, key Key, fn func(context.Context) (T, error)) (T, error) {
 	requireParts("Do", x, true, fn != nil)
 	w := typed[T]{codec: x.config.Codec, fn: fn}
@@ -68,8 +68,8 @@ func Do[T any](ctx context.Context, x *Executor, key Key, fn func(context.Contex
 	return w.result, nil
 }
 
-// work is a handler and its result with their types hidden, so that the
-// protocol is compiled once and not for every type.
+// work is a handler and its result without their types, so that the protocol is
+// compiled once.
 type work interface {
 	run(ctx context.Context) error
 	encode() ([]byte, error)
@@ -85,13 +85,13 @@ type typed[T any] struct {
 
 func (w *typed[T]) hasResult() bool { return true }
 
-// noResult is the answer to a record that holds no result, as one that another
-// library has completed. Only a type whose values are all the same has one there.
+// noResult returns the error for a record without a result, which another
+// library completed. A type with only one value needs no result.
 func noResult[T any]() error {
 	if reflect.TypeFor[T]().Size() == 0 {
 		return nil
 	}
-	return &unreadable{reason: "the record holds no result; another library completed it without one, or it was completed by hand"}
+	return &unreadable{reason: "the record has no result; another library completed it without one, or it was completed by hand"}
 }
 
 func (w *typed[T]) run(ctx context.Context) (err error) {
@@ -99,7 +99,7 @@ func (w *typed[T]) run(ctx context.Context) (err error) {
 	return err
 }
 
-// wrapped spares Wrap a closure for every request.
+// wrapped saves Wrap a closure for every request.
 type wrapped[Req, Resp any] struct {
 	typed[Resp]
 	handler func(context.Context, Req) (Resp, error)
@@ -111,8 +111,8 @@ func (w *wrapped[Req, Resp]) run(ctx context.Context) (err error) {
 	return err
 }
 
-// encode makes an error of a panic: the work is done by then, and a record
-// that is left in progress would have it done again.
+// encode returns a panic as an error. The work is done, and a record left in
+// progress would repeat it.
 func (w *typed[T]) encode() (data []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -126,7 +126,7 @@ func (w *typed[T]) encode() (data []byte, err error) {
 	return data, err
 }
 
-// decode makes an error of a panic too: every retry would meet it.
+// decode returns a panic as an error, because every retry would meet it.
 func (w *typed[T]) decode(data []byte) (err error) {
 	var fresh T
 	w.result = fresh
@@ -141,10 +141,9 @@ func (w *typed[T]) decode(data []byte) (err error) {
 	return w.codec.Decode(data, &w.result)
 }
 
-// WrapEffect is [Wrap] for a function without a result: that it is done is all
-// that a repetition has to know. What is stored is the JSON value null,
-// whatever the Codec and unsealed, and what a record holds that another call completed is
-// not looked at: there is no [*ResultUnavailableError].
+// WrapEffect is [Wrap] for a function without a result. It stores the JSON
+// value null, unsealed and whatever the Codec. It does not read the result in a
+// completed record, and so never returns a [*ResultUnavailableError] for one.
 func WrapEffect[Req any](x *Executor, key func(Req) (Key, error), fn func(context.Context, Req) error) func(context.Context, Req) error {
 	requireParts("WrapEffect", x, key != nil, fn != nil)
 	return func(ctx context.Context, request Req) error {

@@ -1,8 +1,8 @@
-// Package adapter is for authors of adapters: code that turns the events of a
+// Package adapter serves authors of adapters: code that turns the events of a
 // trigger into calls of package idempotent, as package handlers does.
 //
-// What it sets holds for the calls made with the returned context, and not for
-// the calls that their handlers make.
+// Its settings apply to the calls made with the returned context, and not to
+// calls that their handlers make.
 package adapter
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// WithEvent returns a context for one call of Do, or of a wrapped handler, and
-// the Event that the call fills in before it returns. Adapters use it to mark
-// replays, and tests to look at a call. Make only one call with the context.
+// WithEvent returns a context for one call of Do or of a wrapped handler, and
+// the Event that this call fills in before it returns. Adapters use it to label
+// replays, and tests to inspect a call. Make only one call with the context.
 func WithEvent(ctx context.Context) (context.Context, *idempotent.Event) {
 	// One allocation for both: batch handlers come here with every record.
 	with := &struct {
@@ -27,31 +27,29 @@ func WithEvent(ctx context.Context) (context.Context, *idempotent.Event) {
 	return options.With(ctx, &with.Options), &with.event
 }
 
-// WithWait returns a context whose calls wait for the result of a running
-// duplicate for up to wait, in place of Config.Wait. It is for adapters that
-// know how long their trigger is better kept waiting than refused. Whether
-// identical calls of one process share an execution depends on Config.Wait
-// alone.
+// WithWait returns a context whose calls wait up to wait for the result of a
+// running duplicate, instead of Config.Wait. It serves adapters that know how
+// long their trigger can wait. Whether identical calls of one process share an
+// execution depends on Config.Wait alone.
 func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	o := options.Of(ctx)
 	o.Wait, o.HasWait = wait, true
 	return options.With(ctx, &o)
 }
 
-// WithChain returns a context whose calls continue the chain of a message: chain
-// is the [idempotent.ChainKey] that came with it, or "" for none. Use it only
-// for messages whose senders are trusted: whoever chooses the chain chooses the
-// keys of the messages that follow from it.
+// WithChain returns a context whose calls continue the chain of a message. The
+// chain is the [idempotent.ChainKey] that came with the message, or "" for
+// none. Use it only for messages from trusted senders: whoever chooses the
+// chain chooses the keys of the messages that follow.
 func WithChain(ctx context.Context, chain string) context.Context {
 	o := options.Of(ctx)
 	o.Chain = chain
 	return options.With(ctx, &o)
 }
 
-// FinishedSagaSteps returns the number of finished [idempotent.SagaStep] calls
-// of the innermost call that ctx belongs to: those that would be undone if it
-// failed for good. It is 0 outside of a call. It is for adapters whose handlers
-// report a failure in what they return.
+// FinishedSagaSteps returns how many steps of the innermost call that ctx
+// belongs to would be undone if it failed for good. It returns 0 outside of a
+// call. It serves adapters whose handlers report a failure in their result.
 func FinishedSagaSteps(ctx context.Context) int {
 	call, ok := driver.CallOf(ctx).(interface{ FinishedSagaSteps() int })
 	if !ok {

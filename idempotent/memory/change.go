@@ -31,7 +31,7 @@ func (m *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 		return driver.Record{}, true, nil
 	}
 	r := apply(e.rec, c)
-	// There is a record under this id, so room is not asked for.
+	// There is a record under this id, so no room is needed.
 	if err := m.put(r, time.Time{}); err != nil {
 		return driver.Record{}, false, err
 	}

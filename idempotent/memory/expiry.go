@@ -13,7 +13,8 @@ type entry struct {
 	pos    int
 }
 
-// expiryOf is the first millisecond at which Record.Over holds.
+// expiryOf returns the first cutoff, in milliseconds, for which Record.Expired
+// holds.
 func expiryOf(r driver.Record) int64 {
 	const never = math.MaxInt64
 	if r.Expires.IsZero() || r.Expires.Unix() >= never/1000-1 {
@@ -26,8 +27,8 @@ func expiryOf(r driver.Record) int64 {
 	return expiry
 }
 
-// expiries is a heap of all records, the one that is cutoff first on top: a full
-// store finds out in constant time whether anything may go.
+// expiries is a heap of all records, with the first to expire on top. A full
+// store finds out in constant time whether it may remove any.
 type expiries []*entry
 
 func (h expiries) Len() int           { return len(h) }

@@ -12,24 +12,23 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// DefaultMemoryLimit is the number of records that a [Store] keeps unless
-// it is told otherwise.
+// DefaultLimit is the number of records of a [Store] whose limit is not set.
 const DefaultLimit = 100_000
 
-// Memory is a [driver.Store] in the memory of one process. It protects that process
-// only: another instance of the same function, or this one after a restart,
-// knows nothing of its records. Use it in tests, on a laptop, and where a
-// repetition on another machine does no harm. It has no transactions: a handler
-// that asks for one panics.
+// A Store is a [driver.Store] in the memory of one process. It protects that
+// process only: another instance of the same function, or this one after a
+// restart, knows none of its records. Use it in tests, on a laptop, and where a
+// repetition on another machine is harmless. It has no transactions, so a
+// handler that uses one panics.
 //
-// It has no clock: all times are those that callers pass. It holds a bounded
-// number of records, whatever their size. Being full, it drops a record that
-// is cutoff by the caller's time; where there is none it refuses, with a
-// [*FullError], and never forgets a record that still counts.
+// A Store has no clock: callers pass all times. It contains a bounded number of
+// records, whatever their size. When it is full, it removes a record that is
+// expired by the caller's time. If there is none, it returns a [*FullError]; it
+// never removes a record that still counts.
 //
-// What is passed in is copied. What is returned shares the bytes of Data and
-// of steps with the store, so that a replay copies nothing: callers must not
-// modify them.
+// A Store copies its arguments. The returned Data and Steps share their bytes
+// with the store, so that a replay copies nothing: callers must not modify
+// them.
 type Store struct {
 	limit    int
 	mu       sync.Mutex
@@ -37,8 +36,8 @@ type Store struct {
 	byExpiry expiries
 }
 
-// New returns an empty store for at most limit records. A limit of 0,
-// or less, stands for [DefaultLimit].
+// New returns an empty store for at most limit records. A limit of 0 or less
+// stands for [DefaultLimit].
 func New(limit int) *Store {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -46,15 +45,15 @@ func New(limit int) *Store {
 	return &Store{limit: limit, records: make(map[string]*entry)}
 }
 
-// MemoryFullError is the error of a [Store] that has no room for one more
-// record. It wraps [driver.ErrUnavailable].
+// A FullError reports that a [Store] has no room for one more record. It wraps
+// [driver.ErrUnavailable].
 type FullError struct{ Limit int }
 
 func (e *FullError) Error() string {
 	return fmt.Sprintf("idempotent: the in-memory store is full: %d live records", e.Limit)
 }
 
-// Unwrap gives [driver.ErrUnavailable]: room comes back with time.
+// Unwrap returns [driver.ErrUnavailable]: room comes back with time.
 func (e *FullError) Unwrap() error { return driver.ErrUnavailable }
 
 // Create implements [driver.Store].
@@ -97,8 +96,8 @@ func (m *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 }
 
 // Put stores r as it is, whatever was there; an [driver.Absent] one removes the
-// record. No protocol write does that: it is for tests, which plant with it
-// what another library would have written.
+// record. No write of the protocol does that: tests use it to plant what
+// another library would have written.
 func (m *Store) Put(r driver.Record) error {
 	if r.ID == "" {
 		return &driver.InvalidWriteError{Reason: "a record needs an id"}
@@ -146,8 +145,8 @@ func refuse(ctx context.Context, with any) error {
 	return ctx.Err()
 }
 
-// keep copies what the caller may go on to modify, and rounds times as the
-// numbers of a DynamoDB item are.
+// clone copies the bytes that the caller may modify, and rounds times like the
+// numbers of a DynamoDB item.
 func clone(r driver.Record) driver.Record {
 	r.Data = bytes.Clone(r.Data)
 	r.Lease, r.Expires = wholeMillis(r.Lease), wholeSeconds(r.Expires)
@@ -161,8 +160,8 @@ func clone(r driver.Record) driver.Record {
 	return r
 }
 
-// lend gives out a record. No steps and none yet look the same outside, and
-// so a claim that meets a claim allocates nothing.
+// lend returns a record without empty steps, so that a claim that meets a claim
+// allocates nothing.
 func lend(r driver.Record) driver.Record {
 	if len(r.Steps) == 0 {
 		r.Steps = nil
