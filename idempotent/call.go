@@ -13,26 +13,24 @@ type call struct {
 	x     *Executor
 	work  work
 	began time.Time
-	// now is the time when the clock was last looked at: at the beginning,
-	// and after each call to the store. A duplicate looks three times.
+	// now is the clock as read at the beginning and after each call to the store.
 	now   time.Time
 	event Event
-	// finished is the record that answered the call, for the cache and for
-	// those who joined it; nil while there is no answer that others may have.
+	// finished is the record for the cache and for joined calls; nil while there
+	// is no result to share.
 	finished *driver.Record
-	// unacknowledged says that a write without a claim may still arrive, which
-	// writes where there is no record.
+	// unacknowledged reports whether a write without a claim may still arrive.
 	unacknowledged bool
-	// cutOff says that the handler, or what undoes it, failed after its time.
+	// cutOff reports whether the handler, or its undo, failed after its time.
 	cutOff bool
-	// suppressed is for the observer: an error that the caller does not receive,
-	// because it has its result or a more telling error.
+	// suppressed is the error that only the observer sees, because the caller
+	// receives the result or a more telling error.
 	suppressed error
 	// abandoned is the outcome of a call whose handler panicked.
 	abandoned Outcome
 }
 
-// do runs the whole call. keyErr is what the key function said.
+// do runs the whole call. keyErr is the error of the key function.
 func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error {
 	c := call{x: x, work: w, began: time.Now()}
 	c.now = c.began
@@ -61,7 +59,7 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) ending {
 		return c.bypass(ctx)
 	}
 	if nestedIn(ctx, x.storeID, c.id) {
-		// Waiting for it would be waiting for ourselves.
+		// It would wait for itself.
 		return ending{outcome: OutcomeFailed, err: &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
 	}
 	if record, ok := x.cache.Get(c.id, wall(c.now).Add(x.config.ClockSkew)); ok {
@@ -74,7 +72,7 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) ending {
 	return c.lead(ctx)
 }
 
-// lead goes to the store.
+// lead runs the call with the store.
 func (c *call) lead(ctx context.Context) (e ending) {
 	if c.x.config.Optimistic {
 		e = c.optimistic(ctx)
@@ -88,10 +86,10 @@ func (c *call) lead(ctx context.Context) (e ending) {
 	return e
 }
 
-// withoutKey is for a request whose key is missing or wrong. Such requests
-// never share a record: each is refused, or runs by itself.
+// withoutKey ends a call whose key is missing or wrong. Such calls never share
+// a record: each is refused, or runs by itself.
 func (c *call) withoutKey(ctx context.Context, err error) ending {
-	// One that is wrapped is another function's, and says nothing of the key.
+	// A wrapped one comes from another function, and not from the key function.
 	missing, ok := err.(*MissingKeyError)
 	if !ok || missing.Part != "id" || c.x.config.OnMissingKey != RunMissingKey {
 		return ending{outcome: OutcomeFailed, err: bare(err)}
@@ -130,7 +128,7 @@ func (c *call) bypass(ctx context.Context) ending {
 	return ending{outcome: OutcomeBypassed, err: bare(err)}
 }
 
-// openly runs a handler, or what undoes it, without a lease.
+// openly runs a handler or an undo function without a lease.
 func (c *call) openly(ctx context.Context, in *inside, fn func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -139,7 +137,7 @@ func (c *call) openly(ctx context.Context, in *inside, fn func(context.Context) 
 	return fn(c.enter(ctx, in))
 }
 
-// replay returns to the caller what a finished record contains.
+// replay returns the contents of a finished record to the caller.
 func (c *call) replay(ctx context.Context, record driver.Record) ending {
 	if record.Fingerprint != "" && c.fingerprint != "" && record.Fingerprint != c.fingerprint {
 		return ending{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
@@ -148,11 +146,11 @@ func (c *call) replay(ctx context.Context, record driver.Record) ending {
 	return ending{outcome: OutcomeReplayed, err: c.decode(ctx, record)}
 }
 
-// share keeps a finished record for those who may use it.
+// share stores a finished record for the cache and for joined calls.
 func (c *call) share(record driver.Record) {
 	if c.x.cache != nil || c.x.flights != nil {
-		kept := record
-		c.finished = &kept
+		shared := record
+		c.finished = &shared
 	}
 }
 
@@ -177,12 +175,12 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 		if none, ok := err.(*unreadable); ok {
 			return unavailable(c.hash, none)
 		}
-		return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored result does not decode into the type asked for", Err: err}
+		return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored result does not decode into the caller's type", Err: err}
 	}
 	return nil
 }
 
-// The calls to the store, counted from when the clock was last looked at.
+// create, change and get call the store, and count the call and its time.
 
 func (c *call) create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	defer c.count()
@@ -205,7 +203,7 @@ func (c *call) count() {
 	c.event.Store += c.look().Sub(before)
 }
 
-// look looks at the clock.
+// look reads the clock.
 func (c *call) look() time.Time {
 	c.now = time.Now()
 	return c.now

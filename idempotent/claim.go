@@ -11,8 +11,8 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// maxRounds bounds the lost races of one claim. Whoever loses so many has met
-// that many winners, so "in progress" is the truth.
+// maxRounds bounds the lost races of one claim. After so many winners, "in
+// progress" is the truth.
 const maxRounds = 10
 
 var errNoTime = fmt.Errorf("the time left is less than Config.Reserve: %w", context.DeadlineExceeded)
@@ -22,7 +22,7 @@ var errNoTime = fmt.Errorf("the time left is less than Config.Reserve: %w", cont
 func (c *call) claim(ctx context.Context) (*lease, ending) {
 	var (
 		cfg        = &c.x.config
-		met        driver.Record // nothing is known at first: so create it
+		met        driver.Record // unknown at first, so create it
 		owner      = rand.Text()
 		lapsed     bool
 		invocation = c.x.invocationEnd(ctx)
@@ -32,7 +32,7 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 		return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: context.Cause(ctx)}}
 	}
 	if !c.hasTime(ctx, invocation) {
-		// Read, for a duplicate still has time to get its result.
+		// A duplicate still has time to receive its result.
 		var err error
 		if met, err = c.reread(ctx); err != nil {
 			return nil, c.noTime(ctx, err)
@@ -100,13 +100,13 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 	}
 }
 
-// leaseOf completes a lease with what the handler's context carries.
+// leaseOf completes a lease with the contents of the handler's context.
 func (c *call) leaseOf(ctx context.Context, l *lease) *lease {
 	l.in, c.event.Attempt = c.inside(ctx, l), l.record.Attempt
 	return l
 }
 
-// createAs returns the record as it then is: ours, or the one that was met.
+// createAs creates the record. It returns our record, or the one that it met.
 func (c *call) createAs(ctx context.Context, owner string, now, invocation time.Time) (met driver.Record, err error) {
 	lease := c.x.leaseFrom(now, invocation)
 	fresh := driver.Record{
@@ -120,7 +120,7 @@ func (c *call) createAs(ctx context.Context, owner string, now, invocation time.
 	return met, err
 }
 
-// takeOverAs likewise.
+// takeOverAs takes the record over, and returns what createAs returns.
 func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Record, now, invocation time.Time) (met driver.Record, err error) {
 	lease := c.x.leaseFrom(now, invocation)
 	fence := driver.Fence{ID: c.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
@@ -136,13 +136,13 @@ func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Recor
 }
 
 // timeToRun reports whether a handler's context would have any time under a
-// lease, which may be over by now.
+// lease.
 func (x *Executor) timeToRun(ctx context.Context, now, lease, invocation time.Time) bool {
 	return ctx.Err() == nil && now.Before(x.handlerEnd(lease, invocation))
 }
 
-// hasTime reports whether a claim that is made now would leave the handler any
-// time. One that does not is not made: nothing could run under it.
+// hasTime reports whether a claim made now would leave the handler any time.
+// Otherwise nothing could run under it.
 func (c *call) hasTime(ctx context.Context, invocation time.Time) bool {
 	now := wall(c.now)
 	return c.x.timeToRun(ctx, now, c.x.leaseFrom(now, invocation), invocation)
@@ -197,10 +197,10 @@ func (c *call) inProgress(met driver.Record, err error) ending {
 	return ending{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Until: until, Err: err}}
 }
 
-// claimFailed is for a claim that may have been stored or not. Its token is
-// kept when it fails open, as the lost answer may have been a yes. It does not
-// over a saga: it would know nothing of the stored steps, and its end could
-// remove them, after which nobody would undo them.
+// claimFailed ends a claim that may be stored. If it fails open it keeps its
+// token, because the lost answer may have been a yes. It never fails open over
+// a saga: it does not know the stored steps, and finishing could remove them,
+// so that they are never undone.
 func (c *call) claimFailed(ctx context.Context, op, owner string, undo driver.Release, saga bool, err error) (*lease, ending) {
 	unavailable := errors.Is(err, driver.ErrUnavailable) && !saga
 	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {

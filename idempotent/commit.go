@@ -10,13 +10,10 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// commit completes the record together with what the handler attached: success
-// is the commit, and not the handler's return. Everything is written or
-// nothing. So, unlike a completion, a commit leaves a record that is no longer
-// ours to others, and recreates none.
-//
-// A rejected attachment is returned, to be settled like an error of the
-// handler.
+// commit completes the record and the handler's writes in one transaction:
+// success is the commit, and not the handler's return. Unlike a completion, it
+// leaves a record that is no longer ours, and recreates none. It returns a
+// rejected attachment, to be settled like an error of the handler.
 func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, ending) {
 	if l.unconfirmed {
 		return c.commitNew(ctx, l, with)
@@ -46,8 +43,8 @@ func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*d
 	return nil, c.commitDecided(ctx, l, s, cause)
 }
 
-// committing leaves a third of the time that there is for finding out what
-// became of a commit whose answer was lost.
+// committing leaves a third of the time to settle a commit whose answer was
+// lost.
 func (c *call) committing(ctx context.Context, l *lease) (context.Context, context.CancelFunc) {
 	all, cancel := c.settling(ctx, l)
 	deadline, _ := all.Deadline()
@@ -55,8 +52,8 @@ func (c *call) committing(ctx context.Context, l *lease) (context.Context, conte
 	return limited, func() { stop(); cancel() }
 }
 
-// settleCommit decides a commit whose outcome is not known, with a release that
-// is fenced as it was: one of the two comes too late.
+// settleCommit decides a commit whose outcome is unknown with a release under
+// the same fence: only one of the two is applied.
 func (c *call) settleCommit(ctx context.Context, l *lease, change driver.Change, unacknowledged bool) sent {
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
@@ -73,7 +70,7 @@ func (c *call) settleCommit(ctx context.Context, l *lease, change driver.Change,
 	return s
 }
 
-// endCommit ends a commit that its own answer has not decided.
+// commitDecided ends a commit that its own answer did not decide.
 func (c *call) commitDecided(ctx context.Context, l *lease, s sent, cause error) ending {
 	switch s.Ruling {
 	case protocol.Done:
@@ -96,14 +93,14 @@ var errRecordGone = errors.New("its record is gone; check what was done before y
 
 func (c *call) nothingCommitted(cause error) ending {
 	if cause == nil {
-		cause = fmt.Errorf("%w: another attempt held the record", driver.ErrUnavailable)
+		cause = fmt.Errorf("%w: another attempt owned the record", driver.ErrUnavailable)
 	}
 	return ending{outcome: OutcomeReleased, err: &StoreError{Op: "commit", RolledBack: true, Err: cause}}
 }
 
 // committed returns the change that completes the record with an attachment. It
-// is built once: what is sent again must be the same to the last bit. A codec
-// that ends the goroutine leaves nothing done.
+// is built once, because a repeated request must be the same to the last bit.
+// If the codec exits the goroutine, the record is released.
 func (c *call) committed(ctx context.Context, l *lease, with driver.Attachment) driver.Change {
 	change := c.completion(ctx, l, func(driver.Change) { c.abandoned = released(l, c.sendRelease(ctx, l, false)) })
 	change.Expires, change.With = c.x.expiresFinished(wall(c.look())), with

@@ -1,7 +1,6 @@
 package idempotent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 
@@ -10,8 +9,8 @@ import (
 	"github.com/lambda-once/once/internal/canonical"
 )
 
-// complete records the result of a handler that succeeded. Nothing is released
-// from here on: the work is done.
+// complete records the result of a handler that succeeded. The work is done, so
+// nothing is released from here on.
 func (c *call) complete(ctx context.Context, l *lease) ending {
 	return c.completeWith(ctx, l, c.completion(ctx, l, func(withoutResult driver.Change) {
 		e := c.completeWith(ctx, l, withoutResult)
@@ -34,7 +33,7 @@ func (c *call) completeWith(ctx context.Context, l *lease, change driver.Change)
 }
 
 // completion returns the change that completes the record. If encoding the
-// result ends the goroutine (runtime.Goexit), onExit is called on the way out.
+// result exits the goroutine (runtime.Goexit), completion calls onExit.
 func (c *call) completion(ctx context.Context, l *lease, onExit func(withoutResult driver.Change)) driver.Change {
 	withoutResult := driver.Change{Status: driver.Completed, Unavailable: "the result could not be encoded"}
 	returned := false
@@ -105,8 +104,8 @@ func (c *call) recorded(l *lease, r driver.Record) ending {
 	return ending{outcome: l.ran()}
 }
 
-// replaySuccessor returns to the caller of a run that lost its lease what the
-// record now contains: all callers receive one result.
+// replaySuccessor ends a run that lost its lease with the contents of the
+// record: every caller receives the same result.
 func (c *call) replaySuccessor(ctx context.Context, stored driver.Record) ending {
 	c.share(stored)
 	return ending{outcome: OutcomeLeaseLost, err: c.decode(ctx, stored)}
@@ -136,29 +135,15 @@ func (c *call) notRecorded(l *lease, op string, err, handler error) ending {
 	return ending{outcome: outcome, err: err}
 }
 
-// wrote reports whether the finished record is this call's own work. One that
-// carries our token is not enough: a writer that knows no fence may have
-// changed its result, and all callers must receive the same.
+// wrote reports whether the finished record is this call's own work. Our token
+// is not enough: an unfenced writer may have changed the result, and every
+// caller must receive the same.
 func wrote(stored driver.Record, l *lease, change driver.Change) bool {
 	return stored.Owner == l.record.Owner && stored.Status == change.Status &&
-		(stored.Unavailable != "" || change.Unavailable == "" && stored.Payload == change.Payload && sameData(stored.Data, change.Data))
+		(stored.Unavailable != "" || change.Unavailable == "" && stored.Payload == change.Payload && canonical.Equal(stored.Data, change.Data))
 }
 
-// sameData also takes two spellings of one JSON value for the same: a store
-// that keeps values and not their text returns another one.
-func sameData(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	one, err := canonical.Append(nil, a)
-	if err != nil {
-		return false
-	}
-	other, err := canonical.Append(nil, b)
-	return err == nil && bytes.Equal(one, other)
-}
-
-// finish finishes the record, and returns it as it then is.
+// finish finishes the record, and returns it as it is stored.
 func (c *call) finish(ctx context.Context, l *lease, change driver.Change) (driver.Record, error) {
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
@@ -219,7 +204,8 @@ func (c *call) finishedRecord(l *lease, change driver.Change) driver.Record {
 	}
 }
 
-// written returns the record that a finishing write left, as its answer says.
+// written returns the record that a finishing write left, according to its
+// answer.
 func (c *call) written(l *lease, change driver.Change, answer driver.Record) driver.Record {
 	r := c.finishedRecord(l, change)
 	if answer.Unavailable != "" {

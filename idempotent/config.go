@@ -69,11 +69,11 @@ type Config struct {
 	OnStoreError StoreErrorPolicy
 
 	// Optimistic saves the claim, and one of the two round trips of a first
-	// call: the handler's transaction creates the record. It is for handlers
+	// call: the handler's transaction creates the record. Use it for handlers
 	// that have no effect but their transaction (see dynamo.Transaction).
 	//
 	// Of calls that run at the same time all run and one commits; the others
-	// get its result. So do later ones, after they have run: the handler must
+	// return its result. So do later ones, after they have run: the handler must
 	// be cheap to run in vain. Optimistic excludes MaxAttempts and FailOpen,
 	// and a handler that uses [Step], [DownstreamKey] or [ChainKey] is refused.
 	// A call that meets the record of one with a claim behaves as that one.
@@ -93,12 +93,12 @@ type Config struct {
 	// See [PayloadStore]. Other libraries that share the table cannot follow
 	// the references.
 	//
-	// Default: none. A result that the store cannot hold is replayed as a
+	// Default: none. A result without room in the record is replayed as a
 	// [*ResultUnavailableError].
 	Payloads PayloadStore
 
 	// ReleasePermanent treats [Permanent] errors as any other error: they
-	// release the key instead of being stored. It is for tables shared with
+	// release the key instead of being stored. Use it for tables shared with
 	// Powertools for Python, which does not know failed records. Default
 	// false.
 	ReleasePermanent bool
@@ -110,7 +110,7 @@ type Config struct {
 	Reserve time.Duration
 
 	// Retention is how long a finished record is kept, and so how late a
-	// repetition may come and still get the first result. It must be longer
+	// repetition may come and still receive the first result. It must be longer
 	// than any retry of the request may take. Default 24 h, at least 1 s.
 	Retention time.Duration
 
@@ -121,7 +121,7 @@ type Config struct {
 	Sealer Sealer
 
 	// Wait is how long a duplicate of a running call waits for the result
-	// before it gets an [*InProgressError]; it never outlasts its context.
+	// before it returns an [*InProgressError]; it never outlasts its context.
 	// Identical calls in one process then share one wait, and one execution, in
 	// memory. Default 0: no waiting, no sharing.
 	Wait time.Duration
@@ -208,7 +208,7 @@ func (c *Config) validate() error {
 	refuse(c.Optimistic && c.OnStoreError == FailOpen,
 		"Optimistic with FailOpen: there is no claim that could fail")
 	refuse(c.PayloadAbove < 0, "PayloadAbove is %d, below 0", c.PayloadAbove)
-	refuse(c.PayloadAbove > 0 && c.Payloads == nil, "PayloadAbove is %d without Payloads: there is nowhere to keep results", c.PayloadAbove)
+	refuse(c.PayloadAbove > 0 && c.Payloads == nil, "PayloadAbove is %d without Payloads: there is nowhere to store results", c.PayloadAbove)
 	refuse(c.Reserve < 0, "Reserve is %v, below 0", c.Reserve)
 	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
 	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)

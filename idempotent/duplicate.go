@@ -11,7 +11,8 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// wait paces a duplicate that waits for the result of a running call.
+// wait is the backoff of a duplicate that waits for the result of a running
+// call.
 type wait struct{ next time.Duration }
 
 const (
@@ -19,7 +20,7 @@ const (
 	longestPause = time.Second
 )
 
-var errWaitOver = errors.New("idempotent: the other call runs longer than the wait")
+var errWaitOver = errors.New("idempotent: the other call is still running at the end of the wait")
 
 func (c *call) longestWait(ctx context.Context) time.Duration {
 	if o := options.Of(ctx); o.HasWait {
@@ -28,7 +29,8 @@ func (c *call) longestWait(ctx context.Context) time.Duration {
 	return c.x.config.Wait
 }
 
-// waitUntil leaves the Reserve of an invocation to answer "in progress" in.
+// waitUntil returns the end of the wait. It leaves the Reserve of an invocation
+// to report "in progress".
 func (c *call) waitUntil(ctx context.Context) time.Time {
 	until := c.began.Add(c.longestWait(ctx))
 	if invocation := c.x.invocationEnd(ctx); !invocation.IsZero() {
@@ -39,9 +41,9 @@ func (c *call) waitUntil(ctx context.Context) time.Time {
 	return until
 }
 
-// await waits until it is worth looking at the record again: longer each
-// time, with jitter, but not past the time at which its lease can be taken
-// over. An error says that the wait is over.
+// await waits until the record is worth another read: longer each time, with
+// jitter, but not past the time at which its lease can be taken over. An error
+// reports that the wait is over.
 func (c *call) await(ctx context.Context, w *wait, met driver.Record) error {
 	d := c.x.spread(w.next)
 	w.next = min(2*w.next, longestPause)
@@ -78,7 +80,7 @@ func (c *call) reread(ctx context.Context) (driver.Record, error) {
 }
 
 func gaveUp(ctx context.Context) error {
-	return fmt.Errorf("idempotent: the wait was given up: %w", context.Cause(ctx))
+	return fmt.Errorf("idempotent: stopped waiting: %w", context.Cause(ctx))
 }
 
 // join shares the flight of an identical call, or leads one.
@@ -97,8 +99,8 @@ func (c *call) join(ctx context.Context) ending {
 		}
 		select {
 		case <-f.Landed():
-			// A leader that failed, panicked, was released or gave up
-			// leaves no record. Its joiners go round.
+			// A leader that failed, panicked or was released leaves no record:
+			// try again.
 			if record := f.Record(); record != nil {
 				c.event.Joined = true
 				return c.replay(ctx, *record)
@@ -111,7 +113,7 @@ func (c *call) join(ctx context.Context) ending {
 	}
 }
 
-// leadFlight lands the flight however the call ends, in a panic too.
+// leadFlight lands the flight however the call ends, also in a panic.
 func (c *call) leadFlight(ctx context.Context, f *flight.Flight) ending {
 	defer func() { c.x.flights.Land(c.id, f, c.finished) }()
 	return c.lead(ctx)

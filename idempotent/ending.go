@@ -9,12 +9,13 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// ending is how a call ends: what its event says, and what its caller receives.
+// ending is the end of a call: the outcome for its event, and the error for its
+// caller.
 type ending struct {
 	outcome Outcome
 	err     error
-	// claimFirst ends an optimistic run of which nothing was written: the call
-	// begins again, with a claim.
+	// claimFirst reports that an optimistic run wrote nothing, and that the call
+	// begins again with a claim.
 	claimFirst bool
 }
 
@@ -35,13 +36,12 @@ func (c *call) leaseLost(l *lease) ending {
 	return ending{outcome: OutcomeLeaseLost, err: &LeaseLostError{KeyHash: c.hash, Attempt: l.record.Attempt}}
 }
 
-// outcomeUnknown ends a call of whose transaction nobody knows whether it was
-// committed.
+// outcomeUnknown ends a call whose transaction may or may not be committed.
 func (c *call) outcomeUnknown(cause error) ending {
 	return ending{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Err: cause}}
 }
 
-// suppress keeps an error for the observer that the caller does not receive.
+// suppress adds an error that the observer sees and the caller does not.
 func (c *call) suppress(err error) {
 	if c.suppressed != nil {
 		err = errors.Join(c.suppressed, err)
@@ -49,10 +49,10 @@ func (c *call) suppress(err error) {
 	c.suppressed = err
 }
 
-// report makes the event of a call. After a panic its ending is empty.
+// report observes a call. After a panic, its ending is empty.
 func (c *call) report(ctx context.Context, e ending) {
 	c.event.Total = time.Since(c.began)
-	// The last is for a store or a codec that panicked.
+	// After a panic of a store or a codec, the outcome is unknown.
 	c.event.Outcome = cmp.Or(e.outcome, c.abandoned, OutcomeUnknown)
 	if c.cutOff && c.event.Outcome == OutcomeReleased {
 		c.event.Outcome = OutcomeTimedOut

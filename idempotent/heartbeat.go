@@ -7,8 +7,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// heartbeat extends a lease while the handler runs, every third of its length.
-// It ends the handler's context before the lease ends, whatever the store
+// heartbeat extends a lease every third of its length while the handler runs.
+// It cancels the handler's context before the lease ends, whatever the store
 // returns. On Lambda, a lease without a configured length lasts as long as the
 // process can: then the heartbeat only sets the handler's deadline.
 type heartbeat struct {
@@ -54,7 +54,7 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	return h
 }
 
-// withDeadline sets a deadline that the handler can see, for its own calls.
+// withDeadline sets a deadline that the handler can see.
 func (h *heartbeat) withDeadline(ctx context.Context, end time.Time) *heartbeat {
 	limited, cancel := context.WithDeadlineCause(ctx, end, h.call.timeEnds(h.lease))
 	h.ctx, h.limit = limited, end
@@ -62,14 +62,14 @@ func (h *heartbeat) withDeadline(ctx context.Context, end time.Time) *heartbeat 
 	return h
 }
 
-// left is the time until the handler must end, by the local clock.
+// left returns the time until the handler must end, by the local clock.
 func (h *heartbeat) left() time.Duration {
 	return h.call.x.handlerEnd(h.until, h.lease.invocation).Sub(wall(time.Now()))
 }
 
-// run extends the lease until it is told to quit or the lease is lost. Its
-// context is not the caller's: a handler that ignores a cancelled context
-// still runs, and still needs its lease.
+// run extends the lease until the heartbeat stops or the lease is lost. Its
+// context is not the caller's: a handler that ignores a cancelled context still
+// runs, and still needs its lease.
 func (h *heartbeat) run(ctx context.Context) {
 	defer close(h.joined)
 	lease := h.call.x.config.Lease
@@ -104,9 +104,9 @@ const (
 	lost                       // another owns the record
 )
 
-// extend moves the lease forward, within a time that leaves room for another
-// try. After the lease's end too: as long as nobody has taken over, a handler
-// that still runs gets its lease back.
+// extend moves the lease forward, in a time that leaves room for another try.
+// It does so after the lease's end too: until another call takes over, a
+// handler that still runs may have its lease back.
 func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 	x, owner := h.call.x, h.lease.record.Owner
 	ctx, cancel := context.WithTimeout(ctx, max(min(limit, longestAttempt), shortestAttempt))
@@ -136,8 +136,8 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 	return extended
 }
 
-// stop ends the handler's context and joins the heartbeat: from here on the
-// call's own writes are the only ones with its token.
+// stop cancels the handler's context and joins the heartbeat. From here on only
+// the call itself writes with its token.
 func (h *heartbeat) stop() {
 	if h.joined != nil {
 		h.quit()

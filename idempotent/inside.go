@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// inside is what a handler's context carries.
+// inside is the value of a handler's context.
 type inside struct {
 	claim      Claim
 	id         string
@@ -21,15 +21,15 @@ type inside struct {
 	invocation time.Time // end of the outermost call's invocation, or zero
 	outer      *inside
 
-	// path holds the names of the steps that ctx is inside of.
+	// path is the names of the steps that ctx is inside of.
 	path  []string
 	chain string // that came with the request
 
 	*shared
 }
 
-// shared is what the contexts of one call have together: the handler's and
-// those of its steps.
+// shared is common to the contexts of one call: the handler's and those of its
+// steps.
 type shared struct {
 	transactional driver.Transactional // nil: nothing can be attached
 	optimistic    bool
@@ -42,16 +42,16 @@ type shared struct {
 	innerErrors []error
 }
 
-// mustAllowEffects panics in a call that may run for nothing.
+// mustAllowEffects panics in an optimistic call, which may run in vain.
 func (in *inside) mustAllowEffects(helper string) {
 	if in.optimistic {
-		panic("idempotent: " + helper + ": under Config.Optimistic a handler has no effects but its transaction: " +
-			"a call that loses to another runs all the same; unset it for this one")
+		panic("idempotent: " + helper + ": under Config.Optimistic a handler has no effects but its transaction, " +
+			"because a call that loses to another runs too; unset it for this handler")
 	}
 }
 
-// inside returns what the contexts of this call carry; l is nil in a run without
-// the store.
+// inside returns the value for the contexts of this call; l is nil in a run
+// without the store.
 func (c *call) inside(ctx context.Context, l *lease) *inside {
 	outer := insideOf(ctx)
 	in := &inside{
@@ -83,7 +83,7 @@ func (c *call) enter(ctx context.Context, in *inside) context.Context {
 	return options.Without(driver.WithCall(ctx, in))
 }
 
-// nestedIn reports whether ctx is inside of a call on this very record.
+// nestedIn reports whether ctx is inside of a call on the same record.
 func nestedIn(ctx context.Context, storeID any, id string) bool {
 	in := insideOf(ctx)
 	for ; in != nil; in = in.outer {
@@ -94,8 +94,8 @@ func nestedIn(ctx context.Context, storeID any, id string) bool {
 	return false
 }
 
-// Attach returns what the handler has attached, for driver.Attach; the first
-// use creates it.
+// Attach returns the attachment of the call for driver.Attach, and creates it
+// at the first use.
 func (in *inside) Attach(create func() driver.Attachment) driver.Attachment {
 	switch {
 	case in.steps.x == nil:
@@ -117,11 +117,11 @@ func (in *inside) Attach(create func() driver.Attachment) driver.Attachment {
 	return in.attached
 }
 
-// inATest is for those who meet a panic of Attach there.
+// inATest advises authors of tests that meet a panic of Attach.
 const inATest = "in a unit test, call the handler through Do or Wrap with a dynamo.Store on a table of DynamoDB Local, which dynamodblocal.NewTable makes"
 
-// frozen returns what the handler has attached, once it has returned, with or
-// without an error; nil if there is nothing to commit.
+// frozen freezes the attachment after the handler has returned, with or without
+// an error. It returns nil if there is nothing to commit.
 func (in *inside) frozen(failed error) (with driver.Attachment, err error) {
 	if failed == nil {
 		failed = in.steps.misuse()
@@ -132,7 +132,7 @@ func (in *inside) frozen(failed error) (with driver.Attachment, err error) {
 	if in.attached == nil {
 		return nil, failed
 	}
-	// Also after an error: what undoes a step must not add to it.
+	// Also after an error: an undo function must not add to the attachment.
 	empty, err := in.attached.Freeze()
 	if err = cmp.Or(failed, err); err != nil || empty {
 		return nil, err
@@ -140,8 +140,7 @@ func (in *inside) frozen(failed error) (with driver.Attachment, err error) {
 	return in.attached, nil
 }
 
-// insideOf returns what ctx carries of the innermost call that it belongs to,
-// or nil.
+// insideOf returns the value of the innermost call that ctx belongs to, or nil.
 func insideOf(ctx context.Context) *inside {
 	in, _ := driver.CallOf(ctx).(*inside)
 	return in

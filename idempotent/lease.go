@@ -7,38 +7,34 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// lease is what a call holds of its record: as it is stored, and what the call
-// has sent since.
+// lease is what a call knows of its record: the record as stored, the
+// invocation deadline, and what was sent since.
 type lease struct {
 	record     driver.Record
 	in         *inside
 	invocation time.Time // end of the Lambda invocation, or zero
-	// unconfirmed says that whether a record is stored, and is ours, is not
-	// known: the claim failed open, or there was none.
+	// unconfirmed: our record may or may not be stored. The claim failed open,
+	// or there was none.
 	unconfirmed bool
-	// optimistic says that there was no claim.
-	optimistic bool
-	// committed says that a transaction was sent, by this lease or before it:
-	// a record that is deleted now could be revived by a late copy of the
-	// claim, and the transaction then be committed by a late copy of its own.
-	committed bool
-	// stepped says that a step may be recorded.
-	stepped bool
-	// unreleased is why a release is not known to have landed.
-	unreleased error
+	optimistic  bool // there was no claim
+	// committed: a transaction was sent, by this lease or before it. Late copies
+	// of the claim and the transaction could revive a record deleted now.
+	committed  bool
+	stepped    bool  // a step may be recorded
+	unreleased error // why a release may not be recorded
 }
 
-// farFuture ends the retention of records that wait for a person: "until a
-// person decides" must not mean "until the table's TTL".
+// farFuture ends the retention of records that wait for a person, so that they
+// outlive the table's TTL.
 var farFuture = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
 
-// wall drops the monotonic reading of a time. Leases are compared with other
-// machines' clocks, and monotonic clocks stop while a sandbox is frozen.
+// wall drops the monotonic reading. Leases are compared with other machines'
+// clocks, and monotonic clocks stop while a sandbox is frozen.
 func wall(t time.Time) time.Time { return t.Round(0) }
 
-// leaseFrom returns the end of a lease that starts, or is extended, now. invocation
-// is the deadline of the Lambda invocation, zero elsewhere. It is the lease if
-// none is configured: the process cannot outlive it.
+// leaseFrom returns the end of a lease that starts, or is extended, now.
+// Without a configured lease it is the deadline of the Lambda invocation, if
+// there is one: the process cannot outlive it.
 func (x *Executor) leaseFrom(now, invocation time.Time) time.Time {
 	end := invocation.Add(x.config.ClockSkew)
 	switch {
@@ -50,10 +46,10 @@ func (x *Executor) leaseFrom(now, invocation time.Time) time.Time {
 	return end.Truncate(time.Millisecond)
 }
 
-// invocationEnd returns the deadline of the Lambda invocation that ctx belongs to;
-// zero where there is none. Within a handler of ours it is the one that the
-// outermost call was given: the handler's own context ends earlier, and the
-// process does not.
+// invocationEnd returns the deadline of the Lambda invocation that ctx belongs
+// to, or the zero time. Within a handler of ours it is the deadline of the
+// outermost call: the handler's own context ends earlier, and the process does
+// not.
 func (x *Executor) invocationEnd(ctx context.Context) time.Time {
 	if in := insideOf(ctx); in != nil && !in.invocation.IsZero() {
 		return in.invocation
@@ -65,9 +61,9 @@ func (x *Executor) invocationEnd(ctx context.Context) time.Time {
 	return wall(deadline)
 }
 
-// expiresInProgress returns the end of retention that goes with a lease. It never
-// moves back: the record of a long first attempt must not vanish under the
-// short lease of its successor.
+// expiresInProgress returns the end of retention for a lease. It never moves
+// back: the record of a long first attempt must not vanish under the short
+// lease of its successor.
 func (x *Executor) expiresInProgress(stored, lease time.Time) time.Time {
 	if x.config.MaxAttempts > 0 {
 		return farFuture
@@ -94,8 +90,8 @@ func roundUp(t time.Time) time.Time {
 	return time.Unix(t.Unix(), 0)
 }
 
-// handlerEnd returns the time at which a handler's context must end for its
-// result to be recorded in time.
+// handlerEnd returns the end of a handler's context, which leaves time to
+// record the result.
 func (x *Executor) handlerEnd(lease, invocation time.Time) time.Time {
 	end := lease
 	if !invocation.IsZero() && invocation.Before(end) {
@@ -110,11 +106,10 @@ const (
 )
 
 // settling returns the context of a write that settles a run. It outlives the
-// handler's: a client that has gone, or a lease that has ended, is no reason to
-// leave the work unrecorded. It ends with the lease, or shortly before the
-// invocation, so that the caller still receives the answer. A nested call does
-// not use up the outer one's Reserve. Each write has time for at least one try,
-// whatever the writes before it took.
+// handler's context: the work is recorded even if a client has gone or a lease
+// has ended. It ends with the lease, or shortly before the invocation, so that
+// the caller still receives the result. A nested call does not use up the outer
+// one's Reserve. Each write has time for at least one try.
 func (c *call) settling(ctx context.Context, l *lease) (context.Context, context.CancelFunc) {
 	end, least := l.record.Lease, max(c.x.config.Reserve, shortestAttempt)
 	switch {

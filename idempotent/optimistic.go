@@ -10,8 +10,8 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// optimistic runs the handler without a claim (see Config.Optimistic): what it
-// does is its transaction, which also creates the record, if there is none.
+// optimistic runs the handler without a claim (see Config.Optimistic). Its
+// transaction also creates the record, if there is none.
 func (c *call) optimistic(ctx context.Context) ending {
 	if ctx.Err() != nil {
 		return ending{outcome: OutcomeFailed, err: &StoreError{Op: "run", Err: context.Cause(ctx)}}
@@ -24,8 +24,8 @@ func (c *call) optimistic(ctx context.Context) ending {
 	return c.settle(ctx, l, with, err)
 }
 
-// commitNew commits what the handler attached together with a new, completed
-// record, in a call that knows of no record of its own.
+// commitNew commits the attachment together with a new, completed record, in a
+// call that may have no record of its own.
 func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, ending) {
 	change := c.completion(ctx, c.asClaimedNow(l), func(driver.Change) {})
 	if with != nil {
@@ -49,8 +49,7 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 	}
 	refused, ok := errors.AsType[*driver.Rejected](s.Err)
 	if ok && s.Ruling == protocol.Unknown {
-		// A copy of an earlier try may still arrive. Only a stored failure
-		// stands in its way: nothing else fences it.
+		// An earlier try may still arrive. Only a stored failure fences it.
 		ok = !c.x.config.ReleasePermanent && l.in.classify(refused.Err).permanent
 	}
 	if ok {
@@ -78,7 +77,7 @@ func (c *call) failOptimistic(ctx context.Context, l *lease, cause error) ending
 }
 
 // yieldTo ends a run that met another's record. Nothing of the run was written,
-// so an optimistic call may begin again, with a claim.
+// so an optimistic call may begin again with a claim.
 func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) ending {
 	verdict := protocol.Decide(met, "", c.fingerprint, wall(c.now).Add(-c.x.config.ClockSkew), c.x.config.MaxAttempts)
 	switch {
@@ -90,8 +89,8 @@ func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) ending 
 	return ending{claimFirst: true}
 }
 
-// put creates the finished record of a run without a claim. What is sent again
-// is the same, so that it is done once.
+// put creates the finished record of a run without a claim. Every try sends the
+// same request, so that it is executed once.
 func (c *call) put(ctx context.Context, l *lease, change driver.Change) sent {
 	ctx, cancel := c.settling(ctx, c.asClaimedNow(l))
 	defer cancel()
@@ -112,13 +111,13 @@ func (c *call) put(ctx context.Context, l *lease, change driver.Change) sent {
 	return s
 }
 
-// asClaimedNow returns the lease that a claim would get now: a run without one
-// has as much time to settle. The clock was last looked at before the run.
+// asClaimedNow returns the lease that a claim made now would have: a run
+// without one has as much time to settle.
 func (c *call) asClaimedNow(l *lease) *lease {
 	return &lease{record: driver.Record{Lease: c.x.leaseFrom(wall(time.Now()), l.invocation)}, invocation: l.invocation}
 }
 
-// commitAlone commits what a handler attached that runs without a record.
+// commitAlone commits the attachment of a handler that runs without a record.
 func (c *call) commitAlone(ctx context.Context, in *inside, with driver.Attachment) (*driver.Rejected, ending) {
 	ctx, cancel := c.settling(ctx, c.asClaimedNow(&lease{invocation: in.invocation}))
 	defer cancel()

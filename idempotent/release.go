@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// release releases the record after an error that is worth a retry.
+// release releases the record after an error that permits a retry.
 func (c *call) release(ctx context.Context, l *lease, cause error, refund bool) ending {
 	cause = bare(cause)
 	if l.optimistic {
@@ -47,7 +47,7 @@ func released(l *lease, s sent) Outcome {
 
 var errPanicked = errors.New("idempotent: the handler panicked")
 
-// abandon releases the record while a panic goes on.
+// abandon releases the record during a panic.
 func (c *call) abandon(ctx context.Context, l *lease) {
 	c.suppress(errPanicked)
 	unacknowledged, stopped := l.in.steps.unacknowledged(), l.in.steps.stoppedBy()
@@ -58,7 +58,7 @@ func (c *call) abandon(ctx context.Context, l *lease) {
 		c.abandoned = OutcomeUnknown
 		c.suppress(unacknowledged)
 	case stopped != nil && l.in.steps.failed == nil:
-		// No later attempt could undo it. A panic of what does comes back here.
+		// No later attempt could undo it. A panic of the undo returns here.
 		e := c.failForGood(ctx, l, stopped)
 		if c.abandoned = e.outcome; e.err != nil {
 			c.suppress(e.err)
@@ -68,9 +68,9 @@ func (c *call) abandon(ctx context.Context, l *lease) {
 	}
 }
 
-// keepClaimed ends a run with a step that is done and may not be recorded.
-// Nothing is released: the next attempt would do the step again, while the
-// write may still be on its way.
+// keepClaimed ends a run with a finished step that may not be recorded. It does
+// not release the record: the next attempt would repeat the step while the
+// write may still arrive.
 func (c *call) keepClaimed(unacknowledged *StoreError, cause error) ending {
 	failed := *unacknowledged
 	if cause = bare(cause); cause != error(unacknowledged) {
@@ -79,8 +79,9 @@ func (c *call) keepClaimed(unacknowledged *StoreError, cause error) ending {
 	return ending{outcome: OutcomeUnknown, err: &failed}
 }
 
-// sendRelease releases the record. A first attempt that left no trace is
-// deleted; otherwise the record stays without owner, for its attempts to count.
+// sendRelease releases the record. It deletes the record of a first attempt
+// that left no trace. Otherwise the record stays without an owner, so that
+// attempts count.
 func (c *call) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
@@ -114,10 +115,9 @@ func (c *call) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 	return s
 }
 
-// unclaim removes a claim under which nothing ran, so that the next call need
-// not wait for its lease, and so that it does not count as an attempt. The
-// record of a first attempt goes: kept, it would stay for as long as its
-// retention, which MaxAttempts makes endless.
+// unclaim removes a claim under which nothing ran. The next call need not wait
+// for its lease, and it does not count as an attempt. The record of a first
+// attempt is deleted: MaxAttempts would make its retention endless.
 func (c *call) unclaim(ctx context.Context, owner string, how driver.Release) {
 	limit := min(max(c.x.config.Reserve, shortestAttempt), longestAttempt)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
@@ -135,9 +135,9 @@ func (c *call) unclaim(ctx context.Context, owner string, how driver.Release) {
 	}
 }
 
-// reclaim takes the record again under a new owner before steps are undone,
-// after a transaction was sent: a late copy of it would otherwise be committed
-// while what belongs to it is undone. The attempt is refunded, as it goes on.
+// reclaim takes the record again under a new owner, before steps are undone
+// after a transaction was sent. Otherwise a late copy of the transaction could
+// commit what is being undone. The attempt is refunded, because it continues.
 func (c *call) reclaim(ctx context.Context, l *lease) error {
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()

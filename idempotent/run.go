@@ -16,23 +16,23 @@ func (c *call) claimed(ctx context.Context) ending {
 	}
 	l.committed = c.unacknowledged
 	if err := l.in.steps.readFailure(ctx); err != nil {
-		// Not an error of the handler: nothing of it is stored as a failure.
+		// Not an error of the handler: it is not stored as a failure.
 		return c.release(ctx, l, err, true)
 	}
 	with, err := c.run(ctx, l)
 	return c.settle(ctx, l, with, err)
 }
 
-// run runs the handler under its lease. It returns what the handler attached,
-// or the error that it failed with.
+// run runs the handler under its lease. It returns the attachment, or the error
+// of the handler.
 func (c *call) run(ctx context.Context, l *lease) (driver.Attachment, error) {
 	return l.in.frozen(c.underLease(ctx, l, c.work.run))
 }
 
-// settle records what the handler did, or releases the record.
+// settle records the result of the handler, or releases the record.
 func (c *call) settle(ctx context.Context, l *lease, with driver.Attachment, err error) ending {
 	if failed := l.in.steps.failed; failed != nil {
-		// An earlier attempt failed for good: nothing that this one did counts.
+		// An earlier attempt failed for good, so this one does not count.
 		return c.failForGood(ctx, l, replayed(failed))
 	}
 	if stopped := l.in.steps.stoppedBy(); stopped != nil {
@@ -72,9 +72,9 @@ func (c *call) settleError(ctx context.Context, l *lease, err error) ending {
 	}
 }
 
-// underLease calls a handler, or what undoes it. If that panics, the record is
-// released while the panic goes on: recover would cost it its stack.
-// runtime.Goexit, which ends a test that failed, takes the same way.
+// underLease calls a handler or an undo function. If that panics, underLease
+// releases the record during the panic: recover would lose the stack. It treats
+// runtime.Goexit, which ends a failed test, in the same way.
 func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context) error) error {
 	h := c.heartbeat(ctx, l)
 	began, returned := time.Now(), false
@@ -95,13 +95,14 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 	return err
 }
 
-// timeEnds is the cause of a handler's context that ends by the call's limit.
+// timeEnds returns the cause of a handler's context that reaches the call's
+// limit.
 func (c *call) timeEnds(l *lease) *TimedOutError {
 	return &TimedOutError{KeyHash: c.hash, Attempt: l.record.Attempt, Err: context.DeadlineExceeded}
 }
 
 // cutOff reports whether the handler's time has ended. A handler that sees its
-// deadline may return before the context's own timer has fired.
+// deadline may return before the context's timer fires.
 func (h *heartbeat) cutOff() bool {
 	if ended := h.ctx.Err(); ended != nil {
 		_, ours := context.Cause(h.ctx).(*TimedOutError)
@@ -110,9 +111,9 @@ func (h *heartbeat) cutOff() bool {
 	return !h.limit.IsZero() && !time.Now().Before(h.limit)
 }
 
-// timedOut is what the caller receives of a handler that was cut off. An error
-// that only says that a context ended does not say what became of the work, and
-// often has no type that a caller can match.
+// timedOut returns the caller's error for a handler that was cut off. An error
+// that only reports the end of a context says nothing about the work, and often
+// has no type that a caller can match.
 func (c *call) timedOut(l *lease, err error) error {
 	if !c.cutOff || !is(err, context.DeadlineExceeded) && !is(err, context.Canceled) {
 		return err

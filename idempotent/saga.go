@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// undo is what is called to undo a finished step.
+// undo undoes a finished step.
 type undo struct {
 	name string
 	data []byte // the step's encoded result
@@ -22,7 +22,7 @@ func replayed(f *protocol.SagaFailure) error {
 	return &e
 }
 
-// readFailure finds out whether an earlier attempt has failed for good.
+// readFailure reads the failure note of an earlier attempt, if there is one.
 func (s *steps) readFailure(ctx context.Context) error {
 	stored, ok := s.stored[protocol.FailureStep]
 	if !ok {
@@ -34,30 +34,30 @@ func (s *steps) readFailure(ctx context.Context) error {
 		err = json.Unmarshal(data, f)
 	}
 	if err != nil {
-		return &ResultUnavailableError{KeyHash: s.hash, Failed: true, Reason: "what of it is to be undone cannot be read", Err: err}
+		return &ResultUnavailableError{KeyHash: s.hash, Failed: true, Reason: "the list of steps to undo cannot be read", Err: err}
 	}
 	s.failed = f
 	return nil
 }
 
-// failForGood undoes what there is to undo, and stores the failure.
+// failForGood undoes the finished steps, and stores the failure.
 func (c *call) failForGood(ctx context.Context, l *lease, cause error) ending {
 	undone, err := c.compensate(ctx, l, cause)
-	c.event.Permanent = err == nil // until all is undone, another attempt has to go on
+	c.event.Permanent = err == nil // another attempt has to undo the rest
 	switch unacknowledged := l.in.steps.unacknowledged(); {
 	case err == nil:
 		return c.fail(ctx, l, cause, undone)
 	case unacknowledged != nil:
 		return c.keepClaimed(unacknowledged, cause)
 	default:
-		// An error class set by an undo function does not apply to an encodingTime
+		// An error class set by an undo function does not apply to an enclosing
 		// call.
 		l.in.outer.noteInner(err)
 		return c.release(ctx, l, err, false)
 	}
 }
 
-// toUndo gives what is to be undone, in that order.
+// toUndo returns the steps to undo, in that order.
 func (s *steps) toUndo() []undo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,12 +66,12 @@ func (s *steps) toUndo() []undo {
 	return undos
 }
 
-// FinishedSagaSteps returns the number of finished steps that would be undone,
+// FinishedSagaSteps returns the number of finished steps that can be undone,
 // for package adapter.
 func (in *inside) FinishedSagaSteps() int { return len(in.steps.toUndo()) }
 
-// compensateOpenly undoes in a run without a record. Nobody goes on from there,
-// so that one that cannot be undone is no reason to leave the others.
+// compensateOpenly undoes the steps of a run without a record. No later attempt
+// continues, so an error of one undo function does not stop the others.
 func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) error {
 	var first error
 	undos := in.steps.toUndo()
@@ -94,9 +94,8 @@ func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) er
 	return cause
 }
 
-// unreached is a finished step that has to be undone, and that this run of the
-// handler has not reached: "" for none. The function that would undo it is not
-// known.
+// unreached returns a finished step that has to be undone and that this run of
+// the handler has not reached, or "". Its undo function is unknown.
 func (s *steps) unreached(undos []undo) string {
 	var missing []string
 	for name, stored := range s.stored {
@@ -112,12 +111,12 @@ func (s *steps) unreached(undos []undo) string {
 	return slices.Min(missing)
 }
 
-// compensate undoes the finished steps of a call that has failed for good, and
+// compensate undoes the finished steps of a call that failed for good, and
 // returns their names.
 func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []string, err error) {
 	in := l.in
 	s := &in.steps
-	unacknowledged := s.unacknowledged() // before what is to undo: a step may be about to add to it
+	unacknowledged := s.unacknowledged() // before toUndo: a running step may add to it
 	undos := s.toUndo()
 	if name := s.unreached(undos); name != "" && s.failed == nil {
 		return nil, &CompensationError{KeyHash: c.hash, Step: name, Err: notReached(name), Cause: bare(cause)}
@@ -126,7 +125,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 		return nil, nil
 	}
 	if unacknowledged != nil {
-		// Whether there is one more to undo is for the next attempt to see.
+		// There may be one more to undo: the next attempt sees it.
 		return nil, unacknowledged
 	}
 	for _, u := range undos {
@@ -160,8 +159,8 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 	return names, err
 }
 
-// fail keeps what the handler has left running from beginning a step. It comes
-// before the steps are open again: nobody would undo that one.
+// fail stops the handler's goroutines from beginning a step that nobody would
+// undo. It is called before the steps are open again.
 func (s *steps) fail(f *protocol.SagaFailure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +187,7 @@ func (in *inside) undo(ctx context.Context, name string, undos []undo) error {
 }
 
 func notReached(name string) error {
-	return &StepError{Step: name, Reason: "it has to be undone, and the handler no longer reaches it"}
+	return &StepError{Step: name, Reason: "the handler no longer reaches it, and it has to be undone"}
 }
 
 // undoing is the work of a step that undoes another.

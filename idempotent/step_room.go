@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// The room for the failure note itself, sealed or not: with its whole
-	// message; with a part of it, where a result has no other room; and with
-	// none, after a step whose result has no room at all.
+	// The room for the failure note, sealed or not: with its whole message; with
+	// a part of it, if a result has no other room; and with none, after a step
+	// whose result has no room at all.
 	comfortableRoom = 6 << 10
 	leastRoom       = 2 << 10
 	shortestRoom    = 512
 )
 
-// writeWithRoom writes steps, with the compensation budget beside them: the room
-// for the failure note, and for one note for each step that can be undone. Those
-// of its writes that set the budget wait for each other, as steps may run at
-// once: one that lands late must not take back what a later one has added.
+// writeWithRoom writes steps and, beside them, the compensation budget of a
+// large record: room for the failure note, and for a note of each step that can
+// be undone. Steps may run at once, so writes that set the budget wait for each
+// other: one that lands late must not take back what a later one has added.
 func (s *steps) writeWithRoom(ctx context.Context, values map[string][]byte, failureNote int) error {
 	s.mu.Lock()
 	before := s.know(values)
@@ -46,7 +46,7 @@ func (s *steps) writeWithRoom(ctx context.Context, values map[string][]byte, fai
 	return s.deliver(ctx, values, before)
 }
 
-// writeFailure stores the failure note, in the room that was kept for it.
+// writeFailure stores the failure note, in the room reserved for it.
 func (s *steps) writeFailure(ctx context.Context, f protocol.SagaFailure) error {
 	if !s.claimed {
 		return nil
@@ -56,7 +56,7 @@ func (s *steps) writeFailure(ctx context.Context, f protocol.SagaFailure) error 
 		if !errors.Is(err, driver.ErrTooLarge) {
 			break
 		}
-		// Without the note nothing would be undone; a short one says enough.
+		// Without the note nothing would be undone; a short one is enough.
 		f.Shorten(limit)
 		err = s.tryFailure(ctx, f)
 	}
@@ -72,8 +72,8 @@ func (s *steps) tryFailure(ctx context.Context, f protocol.SagaFailure) error {
 	defer cancel()
 	e, err := s.x.encodeStored(limited, s.place(protocol.FailureStep), data)
 	if e.Unavailable != "" {
-		// It is no work that was done, and of no use without what it says.
-		return &unreadable{reason: "what is to be undone: " + e.Unavailable, err: bare(err)}
+		// A note without its data is useless.
+		return &unreadable{reason: "the list of steps to undo: " + e.Unavailable, err: bare(err)}
 	}
 	if err != nil {
 		s.suppress(err)
@@ -87,7 +87,7 @@ func (s *steps) tryFailure(ctx context.Context, f protocol.SagaFailure) error {
 	return s.write(ctx, note)
 }
 
-// writeUndone notes that a step is undone.
+// writeUndone stores that a step is undone.
 func (s *steps) writeUndone(ctx context.Context, full string) error {
 	note := map[string][]byte{full: protocol.EncodeStep(protocol.Stored{})}
 	err := s.write(ctx, note)

@@ -15,7 +15,7 @@ type steps struct {
 	x *Executor // nil: the context belongs to no call
 	identity
 	claimed    bool              // false where nothing is claimed
-	stored     map[string][]byte // by earlier attempts; never written to
+	stored     map[string][]byte // by earlier attempts; read only
 	invocation time.Time         // its end, or zero
 
 	mu        sync.Mutex
@@ -29,23 +29,22 @@ type steps struct {
 	failed    *protocol.SagaFailure // the call has failed for good: nothing new begins
 	unsettled *StoreError           // of a step whose write is not known to have landed
 	stopped   error                 // a step could no longer be undone later: undo now
-	// known are the stored steps and all that were sent, also where the
-	// answer was lost.
+	// known are the stored steps and all that were sent.
 	known map[string][]byte
-	// roomLock holds a value while a write sets the room. See writeWithRoom.
+	// roomLock contains a value while a write sets the room. See writeWithRoom.
 	roomLock chan struct{}
 	misused  error // for which the call fails, whatever the handler returns
-	// What the call has yet to count.
+	// For countSteps.
 	written    bool
 	roundTrips int
 	spent      time.Duration
 	suppressed []error
 }
 
-// step is a step on its way.
+// step is a running step.
 type step struct {
 	work
-	name string // as the user gave it
+	name string // without those of outer steps
 	undo func(ctx context.Context, data []byte) error
 }
 
@@ -61,14 +60,14 @@ func (s *steps) close() {
 	s.lose = nil
 }
 
-// handOver gives the steps to the record's new owner.
+// setOwner sets the owner of the record that steps are written to.
 func (s *steps) setOwner(r driver.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owner, s.attempt = r.Owner, r.Attempt
 }
 
-// step runs a step of the handler, or gives it the result that is stored.
+// step runs a step of the handler, or decodes its stored result.
 func (in *inside) step(ctx context.Context, s *step) error {
 	if err := checkStepName(in.path, s.name); err != nil {
 		return err
@@ -79,9 +78,9 @@ func (in *inside) step(ctx context.Context, s *step) error {
 
 func (in *inside) stepAs(ctx context.Context, full string, s *step) error {
 	if s.undo != nil && len(in.path) > 0 {
-		// A later attempt that is given the outer step's result does not
-		// reach it, and could not undo it.
-		return &StepError{Step: full, Reason: "it can be undone, and is within another step; let the outer one undo it"}
+		// A later attempt that receives the outer step's result does not reach
+		// it, and could not undo it.
+		return &StepError{Step: full, Reason: "a step within another one cannot be undone; let the outer one undo it"}
 	}
 	data, found, err := in.steps.begin(full, s.undo != nil, in.optimistic)
 	switch {
@@ -99,12 +98,12 @@ func (in *inside) stepAs(ctx context.Context, full string, s *step) error {
 		return err
 	}
 	data, err = in.steps.finish(ctx, full, s)
-	// Also where that may not be recorded there is something to undo.
+	// A result that may not be recorded has to be undone too.
 	in.steps.finished(full, data, s)
 	return err
 }
 
-// runStep lets a name be used again after an error or a panic.
+// runStep frees the name of the step after an error or a panic.
 func (in *inside) runStep(ctx context.Context, full string, s *step) (err error) {
 	done := false
 	defer func() {
@@ -119,13 +118,13 @@ func (in *inside) runStep(ctx context.Context, full string, s *step) (err error)
 	return err
 }
 
-// begin reserves a name, and gives what is stored under it. Where nothing is,
-// the step counts as running until end.
+// begin reserves a name, and returns what is stored under it. If nothing is,
+// the step counts as running until done.
 func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, found bool, err error) {
 	refuse := func(reason string) ([]byte, bool, error) {
 		return nil, false, &StepError{Step: full, Reason: reason}
 	}
-	// Wrong code fails the call, also where it passes the error over.
+	// Wrong code fails the call, even if it ignores the error.
 	misuse := func(reason string) ([]byte, bool, error) {
 		_, _, s.misused = refuse(reason)
 		return nil, false, s.misused
@@ -137,17 +136,17 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 		s.running++
 		return nil, false, nil // nothing is known of the call
 	case optimistic:
-		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this one")
+		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this handler")
 	case s.lose == nil:
 		return refuse("the handler has returned")
 	case undoable && s.x.config.ReleasePermanent:
-		return misuse("with Config.ReleasePermanent nothing says that a failure was undone")
+		return misuse("with Config.ReleasePermanent no record says that a failure was undone")
 	case s.stopped != nil && !found && !strings.HasPrefix(full, protocol.InternalStep):
 		return nil, false, s.stopped
 	case s.begun[full]:
-		return misuse("the name is used twice in one run; in a loop, let the name say which item it is")
+		return misuse("the name is used twice in one run; in a loop, add the item to the name")
 	case s.failed != nil && !found && !strings.HasPrefix(full, protocol.InternalStep):
-		return refuse("the call has failed for good, and is being undone")
+		return refuse("the call failed for good and is being undone")
 	}
 	if s.begun == nil {
 		s.begun = make(map[string]bool)
@@ -171,17 +170,17 @@ func (s *steps) free(full string) {
 	delete(s.begun, full)
 }
 
-// replay gives a step what an earlier attempt has stored.
+// replay decodes the stored result of a step.
 func (s *steps) replay(ctx context.Context, full string, stored []byte, st *step) error {
 	data, err := s.x.decodeStored(ctx, s.place(full), protocol.DecodeStep(stored))
 	if err != nil {
 		lost := unavailable(s.hash, err)
 		lost.Step, err = full, lost
 	} else if err = st.decode(data); err != nil {
-		err = &ResultUnavailableError{KeyHash: s.hash, Step: full, Reason: "the stored result does not decode into the type asked for", Err: err}
+		err = &ResultUnavailableError{KeyHash: s.hash, Step: full, Reason: "the stored result does not decode into the caller's type", Err: err}
 	}
 	if err != nil && st.undo != nil {
-		// A failure must not pass for undone.
+		// An undo without the result must fail.
 		st.undo = func(context.Context, []byte) error { return err }
 	}
 	s.finished(full, data, st)
@@ -210,11 +209,11 @@ func checkStepName(path []string, name string) error {
 	case name == "":
 		reason = "the name is empty"
 	case strings.Contains(name, ":"):
-		reason = "the name has a ':', which stands between the names of nested steps"
+		reason = "the name contains a ':', which separates the names of nested steps"
 	case err != nil:
 		reason = "the name is not text of at most 255 bytes"
 	case length > limit:
-		reason = "with those of the steps around it, the name has more than 255 bytes"
+		reason = "together with the outer steps' names, the name has more than 255 bytes"
 	}
 	if reason == "" {
 		return nil

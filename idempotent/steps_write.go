@@ -10,8 +10,8 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// finish keeps the result of a step that was done. It returns the encoded
-// result, nil where it is not kept.
+// finish stores the result of a finished step. It returns the encoded result,
+// or nil if it is not stored.
 func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, error) {
 	if !s.claimed {
 		return nil, nil
@@ -48,16 +48,16 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 	return nil, s.noteUnacknowledged(err)
 }
 
-// writeResult writes a result where there is room for it: beside the
-// compensation budget, elsewhere, or, if it may have to be undone, in a part of
-// that budget. It returns driver.ErrTooLarge where there is none.
+// writeResult writes a result beside the compensation budget, or into the
+// payload store, or, if it can be undone, into a part of that budget. It
+// returns driver.ErrTooLarge if there is no room.
 func (s *steps) writeResult(ctx context.Context, full string, st *step, e protocol.Stored) error {
 	write := func(e protocol.Stored, failureNote int) error {
 		return s.writeWithRoom(ctx, map[string][]byte{full: st.encoded(e)}, failureNote)
 	}
 	err := write(e, comfortableRoom)
 	if errors.Is(err, driver.ErrTooLarge) && e.Payload == "" && s.x.config.Payloads != nil {
-		// Small by itself, it does not fit beside the other steps.
+		// It is small, and does not fit beside the other steps.
 		limited, cancel := s.handlerTime(ctx)
 		defer cancel()
 		limited, stop := s.x.encodingTime(limited)
@@ -75,26 +75,26 @@ func (s *steps) writeResult(ctx context.Context, full string, st *step, e protoc
 	return err
 }
 
-// stop ends a call that has done a step whose result no later attempt could
-// undo it with. This one can: it still has the result in memory.
+// stop ends a call with a finished step that no later attempt could undo. This
+// one can: it has the result in memory.
 func (s *steps) stop(full, reason string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped == nil {
 		s.stopped = &ResultUnavailableError{KeyHash: s.hash, Step: full,
-			Reason: reason + ", so the call was stopped for the step to be undone; return less, or set Config.Payloads"}
+			Reason: reason + ", so the call was stopped to undo the step; return less, or set Config.Payloads"}
 	}
 	return s.stopped
 }
 
-// stoppedBy is why the call has to be undone, nil if it has not.
+// stoppedBy returns the error of stop, or nil.
 func (s *steps) stoppedBy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stopped
 }
 
-// unsettledBy notes the error of a write that is not known to have landed.
+// noteUnacknowledged records the error of a write that may not have landed.
 func (s *steps) noteUnacknowledged(err error) error {
 	if errors.Is(err, driver.ErrTooLarge) { // there is not even room for a note
 		err = &StoreError{Op: "step", Executed: true, Err: err}
@@ -107,8 +107,8 @@ func (s *steps) noteUnacknowledged(err error) error {
 	return err
 }
 
-// keeping gives a step that is done the time of the whole handler: the step's
-// own context may be one that bounds what it calls.
+// handlerTime returns a context that ends with the handler's time. The step's
+// own context may only bound what the step calls.
 func (s *steps) handlerTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx = context.WithoutCancel(ctx)
 	if s.invocation.IsZero() {
@@ -126,8 +126,8 @@ func (s *steps) write(ctx context.Context, values map[string][]byte) error {
 }
 
 // deliver sends a write of steps until the handler's time is up, and at least
-// once. The step's own context does not bound it: that one may end as soon as
-// the work is done. before is what the call knew of them.
+// once. The step's own context may end as soon as the work is done. before is
+// what the call knew of these steps.
 func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) error {
 	s.mu.Lock()
 	handler, own, attempt := s.handler, driver.Record{Owner: s.owner}, s.attempt
@@ -159,8 +159,8 @@ func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) e
 	}
 }
 
-// know adds what is about to be written to what the call knows. It returns what
-// that replaces. s.mu is held.
+// know adds what is about to be written to known, and returns what that
+// replaces. The caller has locked s.mu.
 func (s *steps) know(values map[string][]byte) (before map[string][]byte) {
 	if s.known == nil {
 		s.known = make(map[string][]byte)
@@ -175,7 +175,7 @@ func (s *steps) know(values map[string][]byte) (before map[string][]byte) {
 	return before
 }
 
-// forget takes back what no copy of the write has done.
+// forget restores known after a write that was not applied.
 func (s *steps) forget(values, before map[string][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,8 +185,8 @@ func (s *steps) forget(values, before map[string][]byte) {
 	maps.Copy(s.known, before)
 }
 
-// send is one try. It outlives the handler's context, which may end while the
-// step does.
+// send is one try. It outlives the handler's context, which may end with the
+// step.
 func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver.Change) protocol.Reply {
 	limit := longestAttempt
 	if deadline, ok := handler.Deadline(); ok {
@@ -198,7 +198,7 @@ func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver
 	met, ok, err := s.x.store.Change(ctx, f, change)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Also a write whose answer was lost may have left its trace.
+	// A write without an answer may be applied too.
 	s.written = true
 	s.roundTrips++
 	s.spent += time.Since(began)
@@ -207,8 +207,8 @@ func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver
 
 var errStillRuns = errors.New("idempotent: the handler returned while a step was running; wait for it")
 
-// unacknowledged returns the error of a step whose write is not known to have landed, as
-// the handler has returned. One that still runs is such a step.
+// unacknowledged returns the error of a step whose write may not have landed. A
+// step that still runs when the handler returns is one.
 func (s *steps) unacknowledged() *StoreError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +218,7 @@ func (s *steps) unacknowledged() *StoreError {
 	return s.unsettled
 }
 
-// misuse is why nothing of the call may be committed.
+// misuse returns the error for which nothing of the call may be committed.
 func (s *steps) misuse() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,8 +231,8 @@ func (s *steps) suppress(err error) {
 	s.suppressed = append(s.suppressed, err)
 }
 
-// countSteps adds what the steps did to the event, and what they sent to the
-// steps that the call knows.
+// countSteps adds the work of the steps to the event, and the steps they sent
+// to the record.
 func (c *call) countSteps(l *lease) {
 	s := &l.in.steps
 	s.mu.Lock()

@@ -12,13 +12,12 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// encodeStored makes what a handler or a step has left ready for its record: seals
-// it, and puts it elsewhere if it is large. The work is done: what cannot be
-// kept becomes unavailable, and is no error of the call. The error is for the
-// observer.
+// encodeStored returns the stored form of a result, error or step: sealed, and
+// in the payload store if it is large. If that fails, the stored form is
+// unavailable, and the error is for the observer: the work is done.
 //
-// It goes on when ctx is cancelled. Of the time that ctx has it leaves a third
-// for the write that follows.
+// encodeStored continues when ctx is cancelled. It leaves a third of the time
+// of ctx for the write that follows.
 func (x *Executor) encodeStored(ctx context.Context, p Place, data []byte) (protocol.Stored, error) {
 	seals := x.config.Sealer != nil
 	if !seals && !x.spills(p, data) {
@@ -32,7 +31,7 @@ func (x *Executor) encodeStored(ctx context.Context, p Place, data []byte) (prot
 			return err
 		})
 		if err != nil {
-			return protocol.Stored{Unavailable: "it could not be sealed"}, fmt.Errorf("idempotent: to seal: %w", err)
+			return protocol.Stored{Unavailable: "it could not be sealed"}, fmt.Errorf("idempotent: seal: %w", err)
 		}
 		if !x.spills(p, data) {
 			return protocol.Stored{Data: data}, nil
@@ -41,7 +40,7 @@ func (x *Executor) encodeStored(ctx context.Context, p Place, data []byte) (prot
 	return x.spill(ctx, data)
 }
 
-// spill puts data elsewhere, sealed if it has to be.
+// spill puts data, sealed if necessary, into the payload store.
 func (x *Executor) spill(ctx context.Context, data []byte) (protocol.Stored, error) {
 	var reference string
 	err := x.persist(ctx, func(ctx context.Context) (err error) {
@@ -49,19 +48,19 @@ func (x *Executor) spill(ctx context.Context, data []byte) (protocol.Stored, err
 		return err
 	})
 	if err != nil {
-		return protocol.Stored{Unavailable: "it could not be put into the payload store"}, fmt.Errorf("idempotent: to put a payload: %w", err)
+		return protocol.Stored{Unavailable: "it could not be put into the payload store"}, fmt.Errorf("idempotent: put a payload: %w", err)
 	}
 	return protocol.Stored{Payload: reference}, nil
 }
 
-// spills reports whether data goes elsewhere. Stored errors are small.
+// spills reports whether data goes to the payload store. Stored errors are
+// small.
 func (x *Executor) spills(p Place, data []byte) bool {
 	return x.config.Payloads != nil && len(data) > x.config.PayloadAbove && p.Slot != failureSlot
 }
 
-// longestEncoding keeps a sealer or a payload store that is set up wrongly
-// from holding every call for the whole of a long lease. A longer Reserve says
-// that it is meant.
+// longestEncoding bounds how long a misconfigured sealer or payload store
+// delays each call. A longer Reserve overrides it.
 const longestEncoding = 30 * time.Second
 
 func (x *Executor) encodingTime(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -72,9 +71,8 @@ func (x *Executor) encodingTime(ctx context.Context) (context.Context, context.C
 	return context.WithTimeout(context.WithoutCancel(ctx), limit)
 }
 
-// persist tries again what fails, until ctx is done. The pieces of time are
-// halves of what is left, and not attemptTime's: a large payload on a slow way
-// may take long, and still half of the time is for another try.
+// persist calls do until it succeeds or ctx is done. Each try has half of the
+// remaining time, because a large payload may be slow.
 func (x *Executor) persist(ctx context.Context, do func(context.Context) error) error {
 	for try := 1; ; try++ {
 		deadline, _ := ctx.Deadline()
@@ -96,8 +94,8 @@ func isFinal(err error) bool {
 	return ok
 }
 
-// seal, and the three below, make an error of a panic, as the work is done by
-// then. It would panic again.
+// seal, put, open and fetch return a panic as an error, because the work is
+// done and would panic again.
 func (x *Executor) seal(ctx context.Context, p Place, data []byte) (sealed []byte, err error) {
 	defer recovered("the sealer", &err)
 	sealed, err = x.config.Sealer.Seal(ctx, p, data)
@@ -105,7 +103,7 @@ func (x *Executor) seal(ctx context.Context, p Place, data []byte) (sealed []byt
 		err = Permanent(errors.New("idempotent: the sealer's output does not begin with SealedPrefix"))
 	}
 	if err != nil {
-		return data, err // for another try
+		return data, err // persist tries again
 	}
 	return sealed, nil
 }
@@ -139,7 +137,7 @@ func isSealed(data []byte) bool {
 	return strings.HasPrefix(string(data[:min(len(data), len(SealedPrefix))]), SealedPrefix)
 }
 
-// unreadable says why there is no result, in words that hold nothing of it.
+// unreadable reports why there is no result, without any of its contents.
 type unreadable struct {
 	reason string
 	err    error
@@ -148,7 +146,7 @@ type unreadable struct {
 func (e *unreadable) Error() string { return e.reason }
 func (e *unreadable) Unwrap() error { return e.err }
 
-// unavailable is what a caller gets for an error of decodeStored.
+// unavailable returns the caller's error for an error of decodeStored.
 func unavailable(hash string, err error) *ResultUnavailableError {
 	if u, ok := errors.AsType[*unreadable](err); ok {
 		return &ResultUnavailableError{KeyHash: hash, Reason: u.reason, Err: u.err}
@@ -156,7 +154,7 @@ func unavailable(hash string, err error) *ResultUnavailableError {
 	return &ResultUnavailableError{KeyHash: hash, Reason: "it cannot be read", Err: err}
 }
 
-// decodeStored is the way back from encodeStored. Its error says why there is no result.
+// decodeStored reverses encodeStored. Its error reports why there is no result.
 func (x *Executor) decodeStored(ctx context.Context, p Place, e protocol.Stored) ([]byte, error) {
 	data := e.Data
 	switch {
@@ -164,11 +162,11 @@ func (x *Executor) decodeStored(ctx context.Context, p Place, e protocol.Stored)
 		return nil, &unreadable{reason: e.Unavailable}
 	case e.Payload == "":
 	case x.config.Payloads == nil:
-		return nil, &unreadable{reason: "it is kept elsewhere, and this Executor has no Config.Payloads"}
+		return nil, &unreadable{reason: "the result is in a payload store, but Config.Payloads is not set"}
 	default:
 		var err error
 		if data, err = x.fetch(ctx, e.Payload); err != nil {
-			return nil, &unreadable{"it is kept elsewhere and could not be fetched", bare(err)}
+			return nil, &unreadable{"it could not be fetched from the payload store", bare(err)}
 		}
 		if data == nil {
 			data = []byte{} // nil would say that no result was stored
@@ -176,7 +174,7 @@ func (x *Executor) decodeStored(ctx context.Context, p Place, e protocol.Stored)
 	}
 	if x.config.Sealer == nil {
 		if isSealed(data) {
-			return nil, &unreadable{reason: "it is sealed, and this Executor has no Config.Sealer"}
+			return nil, &unreadable{reason: "the result is sealed, but Config.Sealer is not set"}
 		}
 		return data, nil
 	}
@@ -190,8 +188,8 @@ func (x *Executor) decodeStored(ctx context.Context, p Place, e protocol.Stored)
 	return opened, nil
 }
 
-// ended is the change that ends the record with what the handler has left. The
-// error is for the observer.
+// finishedWith returns the change that finishes the record with the encoded
+// data. The error is for the observer.
 func (c *call) finishedWith(ctx context.Context, l *lease, status driver.Status, data []byte) (driver.Change, error) {
 	change := driver.Change{Status: status, Data: data}
 	if c.x.config.Sealer == nil && c.x.config.Payloads == nil || status == driver.Completed && !c.work.hasResult() {
@@ -204,13 +202,13 @@ func (c *call) finishedWith(ctx context.Context, l *lease, status driver.Status,
 	return change, err
 }
 
-// storedData gives what a finished record holds.
+// storedData returns the decoded contents of a finished record.
 func (c *call) storedData(ctx context.Context, record driver.Record) ([]byte, error) {
 	e := protocol.Stored{Data: record.Data, Payload: record.Payload, Unavailable: record.Unavailable}
 	return c.x.decodeStored(ctx, c.place(record.Status), e)
 }
 
-// place keeps an error from being passed for a result.
+// place has a slot for errors of its own, so that none is taken for a result.
 func (c *call) place(status driver.Status) Place {
 	if status == driver.Failed {
 		return Place{Record: c.id, Slot: failureSlot}

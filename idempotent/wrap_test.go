@@ -23,9 +23,9 @@ func TestWrapRefusesNil(t *testing.T) {
 		"the handler is nil":      func() { idempotent.Wrap[string, string](x, key, nil) },
 		"WrapEffect: the handler": func() { idempotent.WrapEffect(x, key, nil) },
 		"WrapEffect: the key":     func() { idempotent.WrapEffect(x, nil, effect) },
-		"the zero one":            func() { idempotent.Wrap(new(idempotent.Executor), key, fn) },
+		"the zero value":          func() { idempotent.Wrap(new(idempotent.Executor), key, fn) },
 		"Do: the Executor is nil": func() { _, _ = idempotent.Do(t.Context(), nil, theKey, returns("")) },
-		"Do: the Executor is the zero one": func() {
+		"Do: the Executor is the zero value": func() {
 			_, _ = idempotent.Do(t.Context(), new(idempotent.Executor), theKey, returns(""))
 		},
 		"Do: the handler is nil":    func() { _, _ = idempotent.Do[string](t.Context(), x, theKey, nil) },

@@ -9,31 +9,28 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// write is one write to the store, which is repeated as its policy says.
+// write is one write to the store, repeated according to its policy.
 type write struct {
 	*protocol.Policy
-	// own is the record as the attempt knows it: what a record that is met is
-	// held against.
+	// own is the record as the attempt knows it.
 	own driver.Record
-	// send makes one try, in the form that the last ruling asks for. met is
-	// the record that this ruling is about.
+	// send makes one try, in the form of the last ruling, which is about met.
 	send func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply
 	// wrote reports whether a finished record is this write's own; nil: never.
 	wrote func(met driver.Record) bool
-	// unacknowledged says that an earlier write of the call may still arrive.
+	// unacknowledged reports that an earlier write of the call may still arrive.
 	unacknowledged bool
 }
 
-// sent is what became of a write.
+// sent is the result of a write.
 type sent struct {
 	protocol.Ruling
 	protocol.Reply
-	// unacknowledged says that the answer to a try was lost.
-	unacknowledged bool
+	unacknowledged bool // the answer to a try was lost
 }
 
-// repeat sends a write until its policy says what became of it, or until ctx
-// is done. It is the only loop around a write.
+// repeat sends a write until its policy rules on the result, or until ctx is
+// done. It is the only loop around a write.
 func (x *Executor) repeat(ctx context.Context, w write) sent {
 	at := protocol.Progress{Unacknowledged: w.unacknowledged}
 	began := time.Now()
@@ -64,8 +61,8 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 	}
 }
 
-// try makes one of the tries within ctx. It has a part of the time, so that one
-// connection that hangs does not take the time of all the others.
+// try makes one try with a part of the time of ctx, so that a connection that
+// hangs does not take it all.
 func try(ctx context.Context, send func(context.Context) (driver.Record, bool, error)) protocol.Reply {
 	deadline, _ := ctx.Deadline()
 	half := min(time.Until(deadline)/2, longestAttempt)
@@ -75,15 +72,15 @@ func try(ctx context.Context, send func(context.Context) (driver.Record, bool, e
 	return protocol.Reply{Met: met, OK: ok, Err: err}
 }
 
-// tryChange is one try of a change that our owner fences.
+// tryChange makes one try of a change that our owner fences.
 func (c *call) tryChange(ctx context.Context, l *lease, change driver.Change) protocol.Reply {
 	return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 		return c.change(ctx, driver.Fence{ID: c.id, Owner: l.record.Owner}, change)
 	})
 }
 
-// pause pauses for about d. A done context ends it, for the next call to the
-// store to report.
+// pause pauses for about d. If ctx is done, it returns, and the next call to
+// the store reports that.
 func (x *Executor) pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(x.spread(d))
 	defer timer.Stop()

@@ -15,8 +15,8 @@ import (
 // without a check for overflow.
 const maxCount = 1 << 20
 
-// checkExpression refuses what would fail, or give an unstable or inexact ID,
-// only once requests come. It changes one thing: the library projects over an
+// checkExpression refuses what would fail, or find an unstable or inexact ID,
+// only when requests come. It changes one thing: the library projects over an
 // object in the random order of a Go map.
 func checkExpression(n *parsing.ASTNode) error {
 	switch n.NodeType {

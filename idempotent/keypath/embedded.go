@@ -59,9 +59,9 @@ func decodeBase64Gzip(args []any) (any, error) {
 	return toText(name, b)
 }
 
-// embedded takes the argument of a decoding function. The embedding field is
-// absent where it is null: null for a result could be one part of an ID that
-// then belongs to many requests.
+// embedded returns the argument of a decoding function. If it is null, the
+// embedding field is absent: a null result could be one part of an ID, which
+// many requests would then share.
 func embedded(name string, arg any) (string, error) {
 	switch s := arg.(type) {
 	case nil:

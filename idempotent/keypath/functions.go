@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	positions = "gives or takes a position"
+	positions = "returns or takes a position"
 	computes  = "computes a number"
 	compares  = "compares numbers"
 )
@@ -46,7 +46,7 @@ var pathFunctions = func() map[string]functions.FunctionEntry {
 		"values":    valuesOf,        // a Go map
 		"to_string": canonicalString, // the library's escapes HTML
 		"type":      typeWithNumbers, // the library's knows only float64
-		"length":    exactLength,     // the library's gives a float64
+		"length":    exactLength,     // the library's returns a float64
 	} {
 		f := table[name]
 		f.Handler = handler
@@ -67,9 +67,9 @@ var pathFunctions = func() map[string]functions.FunctionEntry {
 // libraryCaller is safe for concurrent use.
 var libraryCaller = interpreter.NewFunctionCaller(slices.Collect(maps.Values(pathFunctions))...)
 
-// pathCaller keeps the first error of a function in one evaluation: the
+// pathCaller records the first error of a function in one evaluation: the
 // library turns errors to the left of [], [?] and * into null, and a null in a
-// list would give one ID to all requests that cannot be decoded.
+// list would be one ID for all requests that cannot be decoded.
 type pathCaller struct{ err error }
 
 func (c *pathCaller) CallFunction(name string, args []any) (any, error) {

@@ -79,7 +79,7 @@ func (p keyPath) id(req any) (string, error) {
 	return canonicalText(result)
 }
 
-// vacuous reports whether a result names nothing.
+// vacuous reports whether a result contains no value.
 func vacuous(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -105,7 +105,7 @@ func vacuous(v any) bool {
 	}
 }
 
-// canonicalText is the canonical JSON of what decodeCanonical gives.
+// canonicalText returns the canonical JSON of a decoded value.
 func canonicalText(v any) (string, error) {
 	text, err := canonical.AppendValue(nil, v)
 	return string(text), invalidPayload(err)

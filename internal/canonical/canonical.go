@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// A canonicalError reports that a payload has no canonical JSON. Its text is
-// for package idempotent, which gives it the name that users know.
+// An Error reports that a payload has no canonical JSON. Package idempotent
+// converts it to the type that users know.
 type Error struct {
 	Offset int // in bytes from the start of the JSON text; -1 if there is none
 	Reason string
@@ -40,7 +40,7 @@ func appendMarshalled(dst, raw []byte) ([]byte, error) {
 	return canonicalize(dst, raw, true)
 }
 
-// canonicalizers are reused: their notes on members cannot live on the stack.
+// canonicalizers are reused: their lists of members cannot live on the stack.
 var canonicalizers = sync.Pool{New: func() any { return new(canonicalizer) }}
 
 func canonicalize(dst, raw []byte, marshalled bool) ([]byte, error) {
@@ -48,7 +48,7 @@ func canonicalize(dst, raw []byte, marshalled bool) ([]byte, error) {
 	c.raw, c.dst, c.marshalled = raw, dst, marshalled
 	err := c.document()
 	text := c.dst
-	// What is kept must not pin the payload, nor the memory of a rare large one.
+	// The pool must not retain the payload, nor the memory of a rare large one.
 	*c = canonicalizer{members: c.members[:0], moved: c.moved[:0], unsorted: c.unsorted[:0]}
 	if cap(c.members)+cap(c.moved) < 1<<10 {
 		canonicalizers.Put(c)
@@ -60,8 +60,8 @@ func canonicalize(dst, raw []byte, marshalled bool) ([]byte, error) {
 }
 
 // canonicalizer reads raw once and writes dst with keys in the order of raw.
-// Objects whose keys are in another order than the canonical one are noted,
-// and put right by one more pass over dst.
+// Objects whose keys are in another order than the canonical one are recorded,
+// and reordered by one more pass over dst.
 type canonicalizer struct {
 	raw, dst   []byte
 	pos, depth int
@@ -169,7 +169,7 @@ func (c *canonicalizer) space() {
 	}
 }
 
-// peek gives the next byte, and 0 at the end: no JSON text holds a 0.
+// peek returns the next byte, and 0 at the end: no JSON text contains a 0.
 func (c *canonicalizer) peek() byte {
 	if c.pos < len(c.raw) {
 		return c.raw[c.pos]

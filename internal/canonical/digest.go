@@ -1,6 +1,7 @@
 package canonical
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"sync"
@@ -34,4 +35,18 @@ func SHA256(text []byte) string {
 	var digits [2 * sha256.Size]byte
 	hex.Encode(digits[:], sum[:])
 	return string(digits[:])
+}
+
+// Equal reports whether a and b are the same bytes, or two spellings of one JSON
+// value: a store that keeps values and not their text returns another one.
+func Equal(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	one, err := Append(nil, a)
+	if err != nil {
+		return false
+	}
+	other, err := Append(nil, b)
+	return err == nil && bytes.Equal(one, other)
 }

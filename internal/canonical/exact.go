@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// areFloat64s reports whether a float64 holds each number of a JSON text. It
+// areFloat64s reports whether each number of a JSON text is exact as a float64. It
 // reports true too often for a text that is not JSON, which json.Unmarshal
 // refuses.
 func areFloat64s(text []byte) bool {
@@ -46,7 +46,7 @@ func afterNumber(text []byte, i int) int {
 	return i
 }
 
-// isFloat64 reports whether a number is the same decimal after it was a float64.
+// isFloat64 reports whether a number is the same decimal as a float64.
 func isFloat64(number []byte) bool {
 	const always = 15 // significant digits, where the exponent is small
 	if len(number) <= always && !bytes.ContainsAny(number, "eE") {
@@ -60,8 +60,8 @@ func isFloat64(number []byte) bool {
 	if err != nil {
 		return false
 	}
-	held, err := Append(nil, strconv.AppendFloat(nil, f, 'g', -1, 64))
-	return err == nil && bytes.Equal(exact, held)
+	converted, err := Append(nil, strconv.AppendFloat(nil, f, 'g', -1, 64))
+	return err == nil && bytes.Equal(exact, converted)
 }
 
 // Unmarshal is json.Unmarshal, except that a number within an any decodes as a
@@ -73,7 +73,7 @@ func Unmarshal(data []byte, result any) error {
 	return unmarshalExact(data, result)
 }
 
-// unmarshalExact keeps every digit of the numbers in interfaces.
+// unmarshalExact preserves every digit of the numbers in interfaces.
 func unmarshalExact(data []byte, result any) error {
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
@@ -88,8 +88,8 @@ func unmarshalExact(data []byte, result any) error {
 	return nil
 }
 
-// settleNumbers makes float64s of the numbers in the interfaces of a decoded
-// value where that holds them. It changes v in place.
+// settleNumbers converts the numbers in the interfaces of a decoded value to
+// float64 if that is exact. It changes v in place.
 func settleNumbers(v reflect.Value) {
 	if !v.IsValid() || decodesItself(v.Type()) {
 		return
@@ -151,8 +151,8 @@ func mayContainNumbers(t reflect.Type) bool {
 	return false
 }
 
-// decodesItself reports whether a type has its own way from JSON, or from text:
-// what it makes of a number is its own business, and its values may be cycles.
+// decodesItself reports whether a type decodes its own JSON or text. Its
+// numbers are its own business, and its values may be cycles.
 func decodesItself(t reflect.Type) bool {
 	own := reflect.PointerTo(t)
 	return t.Kind() != reflect.Interface &&

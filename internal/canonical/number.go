@@ -63,7 +63,7 @@ func (c *canonicalizer) digits() []byte {
 }
 
 // appendDecimal lays a number out as ECMAScript's Number::toString does, but
-// with all of its digits: where a float64 holds the number exactly and prints
+// with all of its digits: where the number is exact as a float64 that prints
 // all its digits, the text is that of RFC 8785.
 func appendDecimal(dst []byte, negative bool, whole, fraction []byte, down bool, exponent []byte) ([]byte, bool) {
 	// The value is 0.d1d2d3... times 10^point, where d1 is not 0.

@@ -137,8 +137,8 @@ func (c *canonicalizer) compare(m, n member) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// unescaped gives the byte that the escape at the start of s stands for, and
-// the length of the escape. Canonical ones stand for ASCII only.
+// unescaped returns the byte of the escape at the start of s, and the length of
+// the escape. Canonical ones stand for ASCII only.
 func unescaped(s []byte) (byte, int) {
 	switch s[1] {
 	case 'b':

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// plain holds the bytes that stand for themselves in a string.
+// plain contains the bytes that stand for themselves in a string.
 var plain = func() (t [256]bool) {
 	for b := ' '; b < utf8.RuneSelf; b++ {
 		t[b] = b != '"' && b != '\\'

@@ -45,7 +45,7 @@ func marshalsItself(t reflect.Type) bool {
 }
 
 // hasJSONField looks into embedded structs too, whose fields are written as
-// those of the outer one. within holds the types around t, which may embed
+// those of the outer one. within contains the types around t, which may embed
 // pointers to themselves.
 func hasJSONField(t reflect.Type, within []reflect.Type) bool {
 	if slices.Contains(within, t) {

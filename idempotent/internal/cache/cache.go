@@ -1,4 +1,4 @@
-// Package cache keeps finished records in memory.
+// Package cache stores finished records in memory.
 package cache
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// A Cache keeps finished records, and drops the least recently used first. It
+// A Cache stores finished records, and drops the least recently used first. It
 // contains encoded bytes, so that no two callers share a result that one may
 // change. A nil Cache is empty and stays so.
 type Cache struct {

@@ -33,8 +33,8 @@ func Decide(met driver.Record, owner, fingerprint string, cutoff time.Time, maxA
 		// The answer to an earlier copy of our claim was lost.
 		return RunHandler
 	case met.Expired(cutoff):
-		// A store may answer a record that is over: one that it read, after
-		// another kind of conflict or for a call that waits.
+		// A store may return an expired record: one that it read after another
+		// kind of conflict, or for a call that waits.
 		return ClaimAnew
 	case met.Fingerprint != "" && fingerprint != "" && met.Fingerprint != fingerprint:
 		// Whatever the status: a retry of the first payload may be on its

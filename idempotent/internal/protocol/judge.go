@@ -21,14 +21,14 @@ const (
 // The rulings that end a write.
 const (
 	Done       Ruling = iota + 10 // it is stored
-	TakeTheirs                    // another's result is stored: it is the answer
+	TakeTheirs                    // another's result is stored: return it
 	Yield                         // another owns the record
 	Landed                        // our own claim is there, although its answer was lost
 	Another                       // another's record is there: as for a claim
 	NotWritten                    // nothing was written
 	Rejected                      // by a condition of the attachment
 	TooLarge                      // it has no room in the record
-	Vanished                      // the record is gone, and may have held our commit
+	Vanished                      // the record is gone, and may have contained our commit
 	Unknown                       // out of tries or time
 )
 
@@ -48,7 +48,7 @@ type Progress struct {
 	Cutoff  time.Time     // before which a record is expired
 	Elapsed time.Duration // since the first try
 	TimeUp  bool
-	// Unacknowledged says that the answer to an earlier try was lost.
+	// Unacknowledged reports that the answer to an earlier try was lost.
 	Unacknowledged bool
 }
 

@@ -18,14 +18,14 @@ type Policy struct {
 	atomic bool
 	// unfenced writes may be applied after a later try was refused.
 	unfenced bool
-	// mayBeLost is for a release: met after a lost answer, another owner is a
-	// successor of it.
+	// mayBeLost applies to a release: another owner met after a lost answer is
+	// its successor.
 	mayBeLost bool
 	// keepsSteps turns a delete into a release where steps are met.
 	keepsSteps bool
-	// sameAttempt is for writes that a released record of another attempt ends.
+	// sameAttempt writes stop at a released record of another attempt.
 	sameAttempt bool
-	// fits is for writes that may find no room in the record.
+	// fits applies to writes that may find no room in the record.
 	fits bool
 }
 
@@ -71,8 +71,8 @@ var (
 	// An attachment alone meets no record.
 	CommittingAlone = Policy{refusals: maxReleases, unfenced: true}
 
-	// A claim under which nothing ran is given back in one try: without it the
-	// lease lapses by itself.
+	// A claim under which nothing ran is removed in one try: otherwise the lease
+	// lapses by itself.
 	Unclaiming = Policy{
 		outages: 1, refusals: 1,
 		on: [standings]Ruling{Ours: NotWritten, Gone: Done, Reused: Done, Finished: Done, Abandoned: Done, Advanced: Done, Foreign: Done},
@@ -90,15 +90,15 @@ var (
 	}
 
 	// A step that is refused is repeated for long enough for credentials that
-	// ran out to be renewed. A heartbeat that goes well could keep it going for
-	// ever.
+	// ran out to be renewed. With a working heartbeat it could otherwise repeat
+	// for ever.
 	Stepping = Policy{
 		refusedFor: 30 * time.Second, fits: true,
 		on: [standings]Ruling{Ours: Again, Gone: Yield, Reused: Yield, Finished: Yield, Abandoned: Yield, Advanced: Yield, Foreign: Yield},
 	}
 )
 
-// Once returns p for a call that failed open. The caller chose to go on without
+// Once returns p for a call that failed open. The caller chose to continue without
 // the store, so that there is only one try.
 func (p Policy) Once() *Policy {
 	p.outages, p.refusals = 1, 1

@@ -50,7 +50,7 @@ func stand(met, own driver.Record, cutoff time.Time) Standing {
 func isReleased(r driver.Record) bool { return r.Owner == "" && r.Lease.Equal(driver.LeaseEnded) }
 
 // knowsSteps reports whether an attempt that knows some steps may finish a
-// record that holds the stored ones. Finishing removes them. A step that only a
+// record that contains the stored ones. Finishing removes them. A step that only a
 // successor knows would never be undone; once undoing has begun, success would
 // leave a saga half undone.
 func knowsSteps(known, stored map[string][]byte) bool {
