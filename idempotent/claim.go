@@ -26,7 +26,7 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 		owner      = rand.Text()
 		lapsed     bool
 		invocation = c.x.invocationEnd(ctx)
-		poll       = wait{next: firstPause}
+		poll       = firstPause
 	)
 	if ctx.Err() != nil {
 		return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: context.Cause(ctx)}}
@@ -108,10 +108,10 @@ func (c *call) leaseOf(ctx context.Context, l *lease) *lease {
 
 // createAs creates the record. It returns our record, or the one that it met.
 func (c *call) createAs(ctx context.Context, owner string, now, invocation time.Time) (met driver.Record, err error) {
-	lease := c.x.leaseFrom(now, invocation)
+	lease := c.x.times.LeaseFrom(now, invocation)
 	fresh := driver.Record{
 		ID: c.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
-		Expires: c.x.expiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
+		Expires: c.x.times.ExpiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
 	}
 	err = c.bounded(ctx, func(ctx context.Context) error {
 		met, _, err = c.create(ctx, fresh, now.Add(-c.x.config.ClockSkew), nil)
@@ -122,11 +122,11 @@ func (c *call) createAs(ctx context.Context, owner string, now, invocation time.
 
 // takeOverAs takes the record over, and returns what createAs returns.
 func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Record, now, invocation time.Time) (met driver.Record, err error) {
-	lease := c.x.leaseFrom(now, invocation)
+	lease := c.x.times.LeaseFrom(now, invocation)
 	fence := driver.Fence{ID: c.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
 	ours := driver.Change{
 		Owner: owner, Lease: lease,
-		Expires: c.x.expiresInProgress(lapsed.Expires, lease), Fingerprint: c.fingerprint,
+		Expires: c.x.times.ExpiresInProgress(lapsed.Expires, lease), Fingerprint: c.fingerprint,
 	}
 	err = c.bounded(ctx, func(ctx context.Context) error {
 		met, _, err = c.change(ctx, fence, ours)
@@ -138,14 +138,14 @@ func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Recor
 // timeToRun reports whether a handler's context would have any time under a
 // lease.
 func (x *Executor) timeToRun(ctx context.Context, now, lease, invocation time.Time) bool {
-	return ctx.Err() == nil && now.Before(x.handlerEnd(lease, invocation))
+	return ctx.Err() == nil && now.Before(x.times.HandlerEnd(lease, invocation))
 }
 
 // hasTime reports whether a claim made now would leave the handler any time.
 // Otherwise nothing could run under it.
 func (c *call) hasTime(ctx context.Context, invocation time.Time) bool {
 	now := wall(c.now)
-	return c.x.timeToRun(ctx, now, c.x.leaseFrom(now, invocation), invocation)
+	return c.x.timeToRun(ctx, now, c.x.times.LeaseFrom(now, invocation), invocation)
 }
 
 func (c *call) noTime(ctx context.Context, err error) ending {

@@ -103,6 +103,6 @@ func (c *call) nothingCommitted(cause error) ending {
 // If the codec exits the goroutine, the record is released.
 func (c *call) committed(ctx context.Context, l *lease, with driver.Attachment) driver.Change {
 	change := c.completion(ctx, l, func(driver.Change) { c.abandoned = released(l, c.sendRelease(ctx, l, false)) })
-	change.Expires, change.With = c.x.expiresFinished(wall(c.look())), with
+	change.Expires, change.With = c.x.times.ExpiresFinished(wall(c.look())), with
 	return change
 }

@@ -159,7 +159,7 @@ func (c *call) finish(ctx context.Context, l *lease, change driver.Change) (driv
 		wrote: func(met driver.Record) bool { return wrote(met, l, change) },
 		send: func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply {
 			now := wall(c.look())
-			change.Expires = c.x.expiresFinished(now)
+			change.Expires = c.x.times.ExpiresFinished(now)
 			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 				switch how {
 				case protocol.Adopt:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // Config holds the policies of an [Executor]. The zero value of every field
@@ -155,8 +157,6 @@ const (
 	FailOpen
 )
 
-const defaultLease = time.Minute
-
 // withDefaults returns a copy, so that later changes to c do not affect an
 // Executor.
 func (c *Config) withDefaults() Config {
@@ -213,7 +213,7 @@ func (c *Config) validate() error {
 	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
 	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)
 	lease := c.Lease
-	orElse(&lease, defaultLease)
+	orElse(&lease, protocol.DefaultLease)
 	refuse(lease < 10*time.Millisecond, "Lease is %v, below 10 ms: leases are stored in milliseconds", lease)
 	refuse(lease/2 < c.Reserve,
 		"Lease is %v, less than twice the Reserve of %v: no heartbeat would come before the handler is stopped", lease, c.Reserve)

@@ -3,13 +3,11 @@ package idempotent
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // A Claim describes the call that a handler runs under.
@@ -56,13 +54,7 @@ func DownstreamKey(ctx context.Context, name string) string {
 		panic("idempotent: DownstreamKey: the name is empty")
 	}
 	in.mustAllowEffects("DownstreamKey")
-	base := appendPreimage(nil, in.id)
-	base = appendPreimage(base, in.path...)
-	sum := sha256.Sum256(appendPreimage(base, name))
-	b := sum[:16]
-	b[6] = b[6]&0x0f | 0x80
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	return protocol.DownstreamID(in.id, in.path, name)
 }
 
 // Unprotected returns a context for a handler that no call protects. Every such
@@ -106,7 +98,7 @@ func ChainKey(ctx context.Context, name string) string {
 	var key strings.Builder
 	operation := ""
 	if in.chain == "" {
-		key.WriteString(chainRoot(in.id))
+		key.WriteString(protocol.ChainRoot(in.id))
 	} else {
 		key.WriteString(in.chain)
 		operation = chainEscaper.Replace(in.claim.Operation) + in.chainBranch() + "#"
@@ -121,7 +113,7 @@ func ChainKey(ctx context.Context, name string) string {
 		chainEscaper.WriteString(&key, part)
 	}
 	if key.Len() > maxKeyLength {
-		return chainRoot(key.String())
+		return protocol.ChainRoot(key.String())
 	}
 	return key.String()
 }
@@ -130,26 +122,20 @@ func ChainKey(ctx context.Context, name string) string {
 // the record whose ID is the chain key itself, and for a call without a record,
 // whose id differs in every attempt.
 func (in *inside) chainBranch() string {
-	if in.id == recordID(in.claim.Operation, "", in.chain) || strings.HasPrefix(in.id, unprotectedPrefix) {
+	if in.id == protocol.RecordID(in.claim.Operation, "", in.chain) || strings.HasPrefix(in.id, unprotectedPrefix) {
 		return ""
 	}
-	return "~" + chainRoot(in.id)[:16]
+	return "~" + protocol.ChainRoot(in.id)[:16]
 }
 
 var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25", "#", "%23", "~", "%7E")
-
-// chainRoot shortens a text to 128 bits.
-func chainRoot(of string) string {
-	sum := sha256.Sum256(appendPreimage(nil, of))
-	return hex.EncodeToString(sum[:16])
-}
 
 // chainOf returns the chain key that came with a call, in a form that a key can
 // begin with.
 func chainOf(ctx context.Context) string {
 	chain := options.Of(ctx).Chain
 	if checkText("chain", chain, maxKeyLength, false) != nil {
-		return chainRoot(chain)
+		return protocol.ChainRoot(chain)
 	}
 	return chain
 }

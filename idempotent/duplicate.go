@@ -11,10 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// wait is the backoff of a duplicate that waits for the result of a running
-// call.
-type wait struct{ next time.Duration }
-
+// A duplicate that waits for the result of a running call pauses longer each time.
 const (
 	firstPause   = 25 * time.Millisecond
 	longestPause = time.Second
@@ -44,9 +41,9 @@ func (c *call) waitUntil(ctx context.Context) time.Time {
 // await waits until the record is worth another read: longer each time, with
 // jitter, but not past the time at which its lease can be taken over. An error
 // reports that the wait is over.
-func (c *call) await(ctx context.Context, w *wait, met driver.Record) error {
-	d := c.x.spread(w.next)
-	w.next = min(2*w.next, longestPause)
+func (c *call) await(ctx context.Context, next *time.Duration, met driver.Record) error {
+	d := c.x.spread(*next)
+	*next = min(2**next, longestPause)
 	if !met.Lease.IsZero() {
 		// A lease lapses strictly after its end and the skew.
 		lapse := met.Lease.Add(c.x.config.ClockSkew + 2*time.Millisecond).Sub(wall(c.now))

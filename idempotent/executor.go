@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/cache"
 	"github.com/lambda-once/once/idempotent/internal/flight"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // An Executor runs the handlers of one operation, so that each key has one
@@ -21,6 +22,7 @@ type Executor struct {
 	operation string
 	store     driver.Store
 	config    Config
+	times     protocol.Times
 	disabled  bool
 	onLambda  bool
 	cache     *cache.Cache
@@ -57,9 +59,13 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 		operation: operation,
 		store:     store,
 		config:    full,
-		disabled:  disabled,
-		onLambda:  os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
-		spread:    func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
+		times: protocol.Times{
+			Lease: full.Lease, ClockSkew: full.ClockSkew, Reserve: full.Reserve, Retention: full.Retention,
+			AwaitPerson: full.MaxAttempts > 0,
+		},
+		disabled: disabled,
+		onLambda: os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
+		spread:   func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
 	}
 	x.transactional, _ = store.(driver.Transactional)
 	x.storeID = x

@@ -111,7 +111,6 @@ func same(a, b error) bool {
 // innermost call that returns the error. An outer call whose handler returns
 // the same error ignores it, if the inner call received the outer handler's
 // context. An error wrapped with both Permanent and Retryable is permanent.
-//
 // Permanent(nil) is nil.
 func Permanent(err error) error {
 	if err == nil {
@@ -122,9 +121,7 @@ func Permanent(err error) error {
 
 // Retryable wraps an error of a handler that failed before its first effect.
 // The attempt does not count against Config.MaxAttempts. The call returns err
-// itself.
-//
-// Retryable(nil) is nil.
+// itself. Retryable(nil) is nil.
 func Retryable(err error) error {
 	if err == nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // heartbeat extends a lease every third of its length while the handler runs.
@@ -36,9 +37,9 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 		h.ctx, h.cancel = context.WithCancelCause(ctx)
 		return h
 	case l.unconfirmed: // no lease is known; only the invocation's end is
-		return h.withDeadline(ctx, x.handlerEnd(l.invocation, l.invocation))
+		return h.withDeadline(ctx, x.times.HandlerEnd(l.invocation, l.invocation))
 	case x.config.Lease == 0 && !l.invocation.IsZero():
-		return h.withDeadline(ctx, x.handlerEnd(l.record.Lease, l.invocation))
+		return h.withDeadline(ctx, x.times.HandlerEnd(l.record.Lease, l.invocation))
 	}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	left := h.left()
@@ -64,7 +65,7 @@ func (h *heartbeat) withDeadline(ctx context.Context, end time.Time) *heartbeat 
 
 // left returns the time until the handler must end, by the local clock.
 func (h *heartbeat) left() time.Duration {
-	return h.call.x.handlerEnd(h.until, h.lease.invocation).Sub(wall(time.Now()))
+	return h.call.x.times.HandlerEnd(h.until, h.lease.invocation).Sub(wall(time.Now()))
 }
 
 // run extends the lease until the heartbeat stops or the lease is lost. Its
@@ -73,7 +74,7 @@ func (h *heartbeat) left() time.Duration {
 func (h *heartbeat) run(ctx context.Context) {
 	defer close(h.joined)
 	lease := h.call.x.config.Lease
-	orElse(&lease, defaultLease)
+	orElse(&lease, protocol.DefaultLease)
 	// A slow answer to the claim may have left less than a third.
 	left := h.until.Sub(wall(time.Now()))
 	timer := time.NewTimer(min(lease, left) / 3)
@@ -111,12 +112,12 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 	x, owner := h.call.x, h.lease.record.Owner
 	ctx, cancel := context.WithTimeout(ctx, max(min(limit, longestAttempt), shortestAttempt))
 	defer cancel()
-	lease := x.leaseFrom(wall(h.writes.look()), h.lease.invocation)
+	lease := x.times.LeaseFrom(wall(h.writes.look()), h.lease.invocation)
 	if h.left() <= 0 {
 		// The timer may come late: it does not run while a sandbox is frozen.
 		h.cancel(h.call.timeEnds(h.lease))
 	}
-	expires := x.expiresInProgress(h.expires, lease)
+	expires := x.times.ExpiresInProgress(h.expires, lease)
 	met, ok, err := h.writes.change(ctx, driver.Fence{ID: h.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires})
 	switch {
 	case err != nil:

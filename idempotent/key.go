@@ -2,13 +2,12 @@ package idempotent
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 	"github.com/lambda-once/once/internal/canonical"
 )
 
@@ -64,7 +63,7 @@ func (x *Executor) identify(key Key) (identity, error) {
 	if key.Record != "" {
 		return identity{id: key.Record, hash: canonical.SHA256([]byte(key.Record)), fingerprint: fp}, nil
 	}
-	id := recordID(x.operation, key.Scope, key.ID)
+	id := protocol.RecordID(x.operation, key.Scope, key.ID)
 	return identity{id: id, hash: id[len(x.operation)+1:], fingerprint: fp}, nil
 }
 
@@ -77,26 +76,7 @@ func (k Key) RecordID(operation string) (string, error) {
 	if k.Record != "" {
 		return k.Record, nil
 	}
-	return recordID(operation, k.Scope, k.ID), nil
-}
-
-// recordID returns operation#hash. The hash excludes personal data from table
-// keys, and spreads partition keys whatever the shape of the IDs.
-func recordID(operation, scope, id string) string {
-	var space [256 + 2*sha256.Size]byte
-	sum := sha256.Sum256(appendPreimage(space[:0], scope, id))
-	b := append(append(space[:0], operation...), '#')
-	return string(hex.AppendEncode(b, sum[:]))
-}
-
-// appendPreimage prefixes each part with its length. Otherwise the scope "a"
-// with the ID "bc" would have the record of "ab" with "c".
-func appendPreimage(b []byte, parts ...string) []byte {
-	for _, part := range parts {
-		b = binary.BigEndian.AppendUint64(b, uint64(len(part)))
-		b = append(b, part...)
-	}
-	return b
+	return protocol.RecordID(operation, k.Scope, k.ID), nil
 }
 
 func (k *Key) validate() error {
@@ -150,4 +130,77 @@ func Fingerprint(payload any) (string, error) {
 	}
 	digest, _, err := canonical.Digest(payload)
 	return digest, invalidPayload(err)
+}
+
+// Field returns a key function that uses get to read Key.ID from the request.
+// It returns a [*MissingKeyError] with the Part "id" if the ID is empty.
+//
+// The ID is used as it is. [keypath.Path] returns the same one for a string
+// that does not start with [, { or ".
+func Field[Req any](get func(Req) string) func(Req) (Key, error) {
+	return func(req Req) (Key, error) {
+		id := get(req)
+		if id == "" {
+			return Key{}, &MissingKeyError{Part: "id"}
+		}
+		return Key{ID: id}, nil
+	}
+}
+
+// WholePayload returns a key function that makes the whole request the key:
+// Key.ID is the lowercase hex SHA-256 of its canonical JSON. A request of type
+// json.RawMessage or []byte is JSON text itself. The function returns a
+// [*MissingKeyError] with the Part "id" for null, "", [] and {}, and an
+// [*InvalidPayloadError] for a request without canonical JSON.
+//
+// Any difference between two deliveries makes two keys, and most events contain
+// request ids and timestamps: prefer [keypath.Path] or [Field]. Key.Payload
+// stays nil, because another payload is another key.
+func WholePayload[Req any]() func(Req) (Key, error) {
+	return func(req Req) (Key, error) {
+		id, empty, err := canonical.Digest(req)
+		if err != nil {
+			return Key{}, invalidPayload(err)
+		}
+		if empty {
+			return Key{}, &MissingKeyError{Part: "id"}
+		}
+		return Key{ID: id}, nil
+	}
+}
+
+// WithPayload returns a key function that sets Key.Payload to the part of the
+// request that sel returns, so that one key with two payloads is refused. It
+// replaces a payload that key has set.
+func WithPayload[Req any](key func(Req) (Key, error), sel func(Req) any) func(Req) (Key, error) {
+	return func(req Req) (Key, error) {
+		k, err := key(req)
+		if err != nil {
+			return Key{}, err
+		}
+		k.Payload = sel(req)
+		return k, nil
+	}
+}
+
+// WithScope returns a key function that sets Key.Scope to the ID that scope
+// finds in the request. It replaces a scope that key has set. If scope finds
+// none, it returns a [*MissingKeyError] with the Part "scope": all such
+// requests would share one.
+func WithScope[Req any](key, scope func(Req) (Key, error)) func(Req) (Key, error) {
+	return func(req Req) (Key, error) {
+		k, err := key(req)
+		if err != nil {
+			return Key{}, err
+		}
+		s, err := scope(req)
+		if errors.Is(err, ErrMissingKey) || err == nil && s.ID == "" {
+			return Key{}, &MissingKeyError{Part: "scope"}
+		}
+		if err != nil {
+			return Key{}, err
+		}
+		k.Scope = s.ID
+		return k, nil
+	}
 }

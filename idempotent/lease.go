@@ -24,27 +24,9 @@ type lease struct {
 	unreleased error // why a release may not be recorded
 }
 
-// farFuture ends the retention of records that wait for a person, so that they
-// outlive the table's TTL.
-var farFuture = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
-
 // wall drops the monotonic reading. Leases are compared with other machines'
 // clocks, and monotonic clocks stop while a sandbox is frozen.
 func wall(t time.Time) time.Time { return t.Round(0) }
-
-// leaseFrom returns the end of a lease that starts, or is extended, now.
-// Without a configured lease it is the deadline of the Lambda invocation, if
-// there is one: the process cannot outlive it.
-func (x *Executor) leaseFrom(now, invocation time.Time) time.Time {
-	end := invocation.Add(x.config.ClockSkew)
-	switch {
-	case x.config.Lease > 0:
-		end = now.Add(x.config.Lease)
-	case invocation.IsZero():
-		end = now.Add(defaultLease)
-	}
-	return end.Truncate(time.Millisecond)
-}
 
 // invocationEnd returns the deadline of the Lambda invocation that ctx belongs
 // to, or the zero time. Within a handler of ours it is the deadline of the
@@ -59,45 +41,6 @@ func (x *Executor) invocationEnd(ctx context.Context) time.Time {
 		return time.Time{}
 	}
 	return wall(deadline)
-}
-
-// expiresInProgress returns the end of retention for a lease. It never moves
-// back: the record of a long first attempt must not vanish under the short
-// lease of its successor.
-func (x *Executor) expiresInProgress(stored, lease time.Time) time.Time {
-	if x.config.MaxAttempts > 0 {
-		return farFuture
-	}
-	if end := x.expiresFinished(lease); end.After(stored) {
-		return end
-	}
-	return stored
-}
-
-func (x *Executor) expiresFinished(now time.Time) time.Time {
-	end := now.Add(x.config.Retention).Add(x.config.ClockSkew) // their sum may overflow
-	if end.After(farFuture) {
-		return farFuture
-	}
-	return roundUp(end)
-}
-
-// roundUp returns whole seconds: a retention is never cut short.
-func roundUp(t time.Time) time.Time {
-	if t.Nanosecond() > 0 {
-		return time.Unix(t.Unix()+1, 0)
-	}
-	return time.Unix(t.Unix(), 0)
-}
-
-// handlerEnd returns the end of a handler's context, which leaves time to
-// record the result.
-func (x *Executor) handlerEnd(lease, invocation time.Time) time.Time {
-	end := lease
-	if !invocation.IsZero() && invocation.Before(end) {
-		end = invocation
-	}
-	return end.Add(-x.config.Reserve)
 }
 
 const (
@@ -141,7 +84,7 @@ func (x *Executor) HandlerDeadline(ctx context.Context) (deadline time.Time, ok 
 	if invocation.IsZero() || x.disabled {
 		return deadline, ok
 	}
-	end := x.handlerEnd(invocation, invocation)
+	end := x.times.HandlerEnd(invocation, invocation)
 	if ok && deadline.Before(end) {
 		return deadline, true
 	}

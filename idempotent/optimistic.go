@@ -95,7 +95,7 @@ func (c *call) put(ctx context.Context, l *lease, change driver.Change) sent {
 	ctx, cancel := c.settling(ctx, c.asClaimedNow(l))
 	defer cancel()
 	now := wall(c.look())
-	change.Expires = c.x.expiresFinished(now)
+	change.Expires = c.x.times.ExpiresFinished(now)
 	fresh := c.finishedRecord(l, change)
 	cutoff := now.Add(-c.x.config.ClockSkew)
 	s := c.x.repeat(ctx, write{
@@ -114,7 +114,7 @@ func (c *call) put(ctx context.Context, l *lease, change driver.Change) sent {
 // asClaimedNow returns the lease that a claim made now would have: a run
 // without one has as much time to settle.
 func (c *call) asClaimedNow(l *lease) *lease {
-	return &lease{record: driver.Record{Lease: c.x.leaseFrom(wall(time.Now()), l.invocation)}, invocation: l.invocation}
+	return &lease{record: driver.Record{Lease: c.x.times.LeaseFrom(wall(time.Now()), l.invocation)}, invocation: l.invocation}
 }
 
 // commitAlone commits the attachment of a handler that runs without a record.

@@ -145,7 +145,11 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 	}
 	err = c.underLease(ctx, l, func(ctx context.Context) error {
 		if !begun {
-			if err := in.beginUndoing(ctx); err != nil {
+			err := context.Cause(ctx)
+			if err == nil {
+				err = s.writeFailure(ctx, *s.failed)
+			}
+			if err != nil {
 				return &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 			}
 		}
@@ -165,13 +169,6 @@ func (s *steps) fail(f *protocol.SagaFailure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = f
-}
-
-func (in *inside) beginUndoing(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return in.steps.writeFailure(ctx, *in.steps.failed)
 }
 
 func (in *inside) undo(ctx context.Context, name string, undos []undo) error {

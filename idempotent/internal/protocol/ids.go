@@ -1,0 +1,45 @@
+package protocol
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+)
+
+// RecordID returns operation#hash. The hash excludes personal data from table
+// keys, and spreads partition keys whatever the shape of the IDs.
+func RecordID(operation, scope, id string) string {
+	var space [256 + 2*sha256.Size]byte
+	sum := sha256.Sum256(appendPreimage(space[:0], scope, id))
+	b := append(append(space[:0], operation...), '#')
+	return string(hex.AppendEncode(b, sum[:]))
+}
+
+// DownstreamID returns a UUID (version 8, RFC 9562) for a request named name,
+// sent from the steps of a path under a record.
+func DownstreamID(record string, path []string, name string) string {
+	base := appendPreimage(nil, record)
+	base = appendPreimage(base, path...)
+	sum := sha256.Sum256(appendPreimage(base, name))
+	b := sum[:16]
+	b[6] = b[6]&0x0f | 0x80
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// ChainRoot shortens a text to 128 bits.
+func ChainRoot(text string) string {
+	sum := sha256.Sum256(appendPreimage(nil, text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// appendPreimage prefixes each part with its length. Otherwise the scope "a"
+// with the ID "bc" would have the record of "ab" with "c".
+func appendPreimage(b []byte, parts ...string) []byte {
+	for _, part := range parts {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(part)))
+		b = append(b, part...)
+	}
+	return b
+}

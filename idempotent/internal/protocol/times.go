@@ -1,0 +1,68 @@
+package protocol
+
+import "time"
+
+// DefaultLease is the length of a lease if none is configured and no Lambda
+// invocation bounds the process.
+const DefaultLease = time.Minute
+
+// farFuture ends the retention of records that wait for a person, so that they
+// outlive the table's TTL.
+var farFuture = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
+
+// Times computes when leases, handlers and retentions end.
+type Times struct {
+	Lease, ClockSkew, Reserve, Retention time.Duration
+	// AwaitPerson is set if a record in progress may wait for a person.
+	AwaitPerson bool
+}
+
+// LeaseFrom returns the end of a lease that starts, or is extended, now. Without
+// a configured lease it is the deadline of the Lambda invocation, if there is
+// one: the process cannot outlive it.
+func (t *Times) LeaseFrom(now, invocation time.Time) time.Time {
+	end := invocation.Add(t.ClockSkew)
+	switch {
+	case t.Lease > 0:
+		end = now.Add(t.Lease)
+	case invocation.IsZero():
+		end = now.Add(DefaultLease)
+	}
+	return end.Truncate(time.Millisecond)
+}
+
+// HandlerEnd returns the end of a handler's context, which leaves time to record
+// the result.
+func (t *Times) HandlerEnd(lease, invocation time.Time) time.Time {
+	end := lease
+	if !invocation.IsZero() && invocation.Before(end) {
+		end = invocation
+	}
+	return end.Add(-t.Reserve)
+}
+
+// ExpiresInProgress returns the end of retention for a lease. It never moves
+// back: the record of a long first attempt must not vanish under the short lease
+// of its successor.
+func (t *Times) ExpiresInProgress(stored, lease time.Time) time.Time {
+	if t.AwaitPerson {
+		return farFuture
+	}
+	if end := t.ExpiresFinished(lease); end.After(stored) {
+		return end
+	}
+	return stored
+}
+
+// ExpiresFinished returns the end of retention for a record that is finished
+// now, in whole seconds. A retention is never cut short.
+func (t *Times) ExpiresFinished(now time.Time) time.Time {
+	end := now.Add(t.Retention).Add(t.ClockSkew) // their sum may overflow
+	if end.After(farFuture) {
+		return farFuture
+	}
+	if end.Nanosecond() > 0 {
+		return time.Unix(end.Unix()+1, 0)
+	}
+	return time.Unix(end.Unix(), 0)
+}
