@@ -122,16 +122,17 @@ func (c *call) unclaim(ctx context.Context, owner string, how driver.Release) {
 	limit := min(max(c.x.config.Reserve, shortestAttempt), longestAttempt)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	s := c.x.repeat(ctx, write{
+	var r protocol.Reply
+	c.x.repeat(ctx, write{
 		Policy: &protocol.Unclaiming, own: driver.Record{Owner: owner},
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			c.look()
-			met, ok, err := c.change(ctx, driver.Fence{ID: c.id, Owner: owner}, driver.Change{Release: how})
-			return protocol.Reply{Met: met, OK: ok, Err: err}
+			r.Met, r.OK, r.Err = c.change(ctx, driver.Fence{ID: c.id, Owner: owner}, driver.Change{Release: how})
+			return r
 		},
 	})
-	if s.Err != nil {
-		c.suppress(&StoreError{Op: "release", Err: s.Err})
+	if r.Err != nil {
+		c.suppress(&StoreError{Op: "release", Err: r.Err})
 	}
 }
 
