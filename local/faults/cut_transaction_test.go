@@ -26,6 +26,9 @@ import (
 func TestCutTransactions(t *testing.T) {
 	t.Parallel()
 	plans := [][]fault{{unsent}, {lost}, {torn}, {unsent, lost}, {lost, unsent}, {lost, lost}}
+	if testing.Short() {
+		plans = plans[:3]
+	}
 	for name, retryer := range map[string]func() aws.Retryer{
 		"SDK retries": func() aws.Retryer {
 			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 20 * time.Millisecond })
