@@ -81,8 +81,8 @@ func TestClaimUsesTheStoredLease(t *testing.T) {
 	})
 }
 
-// Meeting its own record finished, a claim replays: another copy of this call
-// has run.
+// A claim that meets its own record finished replays it: another copy of this
+// call has run.
 func TestClaimMeetsItsOwnCompletion(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, &proxy{Store: store, create: func(ctx context.Context, r driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {

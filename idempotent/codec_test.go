@@ -33,7 +33,7 @@ func replayOf[T any](t *testing.T, first T) T {
 	return again
 }
 
-// What a first answer and its replay are as JSON is the same to the last digit.
+// As JSON, a result and its replay are the same to the last digit.
 func TestReplayHasTheNumbersOfTheFirstAnswer(t *testing.T) {
 	const large = int64(9007199254740993)
 	for name, first := range map[string]any{
@@ -57,8 +57,9 @@ func TestReplayHasTheNumbersOfTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// A number stays the float64 that everybody expects, unless that would change it.
-func TestNumberWithinAnyIsAFloat64WhereThatHoldsIt(t *testing.T) {
+// A number within an interface is a float64, unless that would change its
+// value.
+func TestNumberWithinAnyIsAFloat64IfThatIsExact(t *testing.T) {
 	for text, want := range map[string]any{
 		`0`:                       0.,
 		`-1`:                      -1.,
@@ -116,8 +117,8 @@ func (o *ownNumbers) UnmarshalJSON(data []byte) error {
 	return d.Decode(&o.Any)
 }
 
-// Only what stands in an interface is anybody's guess.
-func TestTypedNumbersAreDecodedAsEver(t *testing.T) {
+// Only a number within an interface has no type of its own.
+func TestTypedNumbersAreDecodedAsInPackageJSON(t *testing.T) {
 	const text = `{"Any":9007199254740993,"Float":9007199254740993,"Int":9007199254740993,"Number":1.0,
 		"Map":{"large":9007199254740993,"small":1},"Structs":{"a":{"Any":2}},"Pointer":{"Any":3},"Array":[4,9007199254740993],
 		"Raw":[9007199254740993],"Own":5,"Bytes":"AQI=","Promoted":6}`
@@ -167,7 +168,7 @@ func TestReplayedStepHasTheNumbersOfTheFirst(t *testing.T) {
 	}
 }
 
-// Of numbers at random, each is a float64 or keeps its text.
+// A random number is a float64, or keeps its text.
 func TestNumbersKeepTheirValue(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
@@ -200,7 +201,8 @@ type ring struct{ Next *ring }
 
 func (r *ring) UnmarshalText([]byte) error { r.Next = r; return nil }
 
-// What is not JSON's is not walked: a walk through this one would end the process.
+// A type that decodes itself from text is not searched for numbers: this one
+// has no end.
 func TestNumbersAreNotLookedForInTextTypes(t *testing.T) {
 	var result struct {
 		Ring ring

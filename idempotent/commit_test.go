@@ -43,7 +43,7 @@ func TestCommitNothingAfterAnError(t *testing.T) {
 	}
 }
 
-// The refusal of what a handler attached is as an error of the handler.
+// A rejected attachment counts as an error of the handler.
 func TestCommitRefused(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, nil)
@@ -89,7 +89,7 @@ func TestCommitMistakesAreNotSent(t *testing.T) {
 	}
 }
 
-// What is sent again after a lost answer is the same.
+// After a lost answer the same transaction is sent again.
 func TestCommitIsSentAgain(t *testing.T) {
 	for name, landed := range map[string]bool{"landed": true, "not sent": false} {
 		t.Run(name, func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestCommitIsSentAgain(t *testing.T) {
 	}
 }
 
-// Refused by the store and not by a condition: a release that is fenced alike
-// finds out that nothing was written.
+// The store refuses the transaction, and no condition failed. A release with
+// the same fence shows that nothing was written.
 func TestCommitThatTheStoreRefusesIsRolledBack(t *testing.T) {
 	b := newBank()
 	b.before = func(*entry) error { return errCrash }
@@ -187,7 +187,7 @@ func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
 	}
 }
 
-// Nor is a record recreated by the failure that follows a transaction.
+// A failure after a transaction does not create the record anew.
 func TestFailureAfterACommitRecreatesNothing(t *testing.T) {
 	b := newBank()
 	refusing := &refusingThenGone{bank: b, t: t}
@@ -276,7 +276,7 @@ func (d *delayedOnce) Change(ctx context.Context, f driver.Fence, c driver.Chang
 	return driver.Record{}, false, &driver.Rejected{Err: soldOut()}
 }
 
-// Otherwise what is undone is committed as well.
+// A late transaction must not commit what is undone.
 func TestCommitComesTooLateForWhatIsUndone(t *testing.T) {
 	d := &delayedOnce{bank: newBank()}
 	undone := 0

@@ -75,8 +75,8 @@ func TestCompleteReturnsWhatIsStored(t *testing.T) {
 	}
 }
 
-// Nothing is released after a success, and a store that stays away is tried
-// until the lease ends.
+// Nothing is released after a success. An unreachable store is tried until the
+// lease ends.
 func TestCompleteTriesUntilTheLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var writes []driver.Change
@@ -101,7 +101,7 @@ func TestCompleteTriesUntilTheLeaseEnds(t *testing.T) {
 	})
 }
 
-// The client that has gone is no reason to leave the work unrecorded.
+// The work is recorded although the client has gone.
 func TestCompleteOutlivesTheCaller(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
@@ -124,7 +124,7 @@ func (u unencodable) MarshalJSON() ([]byte, error) {
 	return nil, errors.New("no form")
 }
 
-// The work is done: it must not be done again because its result has no form.
+// The work is done. It is not repeated because its result cannot be encoded.
 func TestCompleteWithoutAnEncodableResult(t *testing.T) {
 	for _, u := range []unencodable{{panics: false}, {panics: true}} {
 		x := newExecutor(t, memory.New(0), nil)

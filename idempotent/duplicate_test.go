@@ -146,7 +146,8 @@ func TestJoin(t *testing.T) {
 	})
 }
 
-// Joiners decode for themselves: what one does to its result, no other sees.
+// Joiners decode for themselves: a change to one's result is invisible to the
+// others.
 func TestJoinersShareNoMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: forEver})
@@ -210,7 +211,7 @@ func TestJoinersCallAgainAfterTheirLeaderFails(t *testing.T) {
 	}
 }
 
-// Another payload is refused in one process as it is across processes.
+// Another payload is refused within a process as it is across processes.
 func TestJoinComparesPayloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: forEver})
@@ -250,7 +251,7 @@ func TestWithWait(t *testing.T) {
 	}
 }
 
-// A handler that calls Do itself has the wait of that executor.
+// A handler that calls Do itself waits as configured for that Executor.
 func TestWithWaitEndsAtTheHandler(t *testing.T) {
 	for _, config := range []time.Duration{0, 10 * time.Second} {
 		withWaitEndsAtTheHandler(t, config)

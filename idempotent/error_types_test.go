@@ -40,7 +40,7 @@ func mustBeNamed(err, own error) {
 	}
 }
 
-// A type that no call returns is one that no test has looked at.
+// A type that no call of this test returns fails the test.
 func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 	var types []string
 	for _, dir := range []string{".", "driver", "memory"} {
@@ -181,7 +181,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	}
 }
 
-// The errors of key functions leave as they are.
+// The errors of key functions are returned as they are.
 func TestErrorsOfKeyFunctionsHaveExportedTypes(t *testing.T) {
 	type request struct{ List, Text any }
 	for expr, r := range map[string]request{

@@ -89,7 +89,7 @@ func saga(ctx context.Context, r *run) error {
 		return cmp.Or(err, r.err)
 	}
 	_, err := Step(ctx, "b", func(context.Context) (string, error) {
-		// Nothing holds back a run that was frozen within the step.
+		// Nothing stops a run that was frozen within the step.
 		undone := len(r.world.undone)
 		return "", r.works("goes on", func() { r.world.after += min(undone, 1) })
 	})
@@ -242,7 +242,7 @@ var moreScenarios = []scenario{
 	{"saga, done before a successor's step", checked, Config{}, []func(int) error{succeeds, fails}, false, 0, 1},
 }
 
-// judgeMore holds commits and compensations against what is promised of them.
+// judgeMore compares commits and compensations with what is promised of them.
 func (s *scenario) judgeMore(net *network, results []result, w *witness, value string, late error, fail func(string, ...any)) {
 	if len(w.again) > 0 {
 		fail("%s is committed, and the record lets %q commit again", w.commits[0], w.again)

@@ -16,7 +16,7 @@ import (
 )
 
 // network is a store at the other end of a network that a schedule controls:
-// every call waits until it is told what becomes of it.
+// every call waits until the schedule decides what becomes of it.
 type network struct {
 	store ledger
 
@@ -26,7 +26,7 @@ type network struct {
 	stuck   []*message // whose sender was killed before the answer
 	killed  map[int]bool
 	cut     map[int]bool // whose commits no longer get through
-	resting int          // who rests while the others go on, or nobody
+	resting int          // who rests while the others run, or nobody
 	closed  bool
 	broken  []string // what the invariants said
 	// takeovers of a record that had an owner.
@@ -134,7 +134,7 @@ func describe(f driver.Fence, c driver.Change) string {
 	return "extend"
 }
 
-// check holds a write that was applied against the invariants.
+// check compares a write that was applied with the invariants.
 func (n *network) check(before driver.Record, f driver.Fence, c driver.Change) {
 	now := time.Now()
 	if c.Owner != "" && before.Owner != "" {

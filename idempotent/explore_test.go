@@ -1,7 +1,7 @@
 //go:build !race
 
 // The race detector would take minutes for the many small runs, in each of which
-// only one goroutine at a time is let go on.
+// only one goroutine at a time runs.
 
 package idempotent
 
@@ -234,7 +234,7 @@ func (s *scenario) executor(t *testing.T, store driver.Store) *Executor {
 	return x
 }
 
-// judge holds what happened against what the protocol promises.
+// judge compares what happened with what the protocol promises.
 func (s *scenario) judge(t *testing.T, net *network, results []result, w *witness, fail func(string, ...any)) {
 	for _, what := range net.broken {
 		fail("%s", what)

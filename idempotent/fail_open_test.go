@@ -181,7 +181,8 @@ func (p *lostClaims) Create(ctx context.Context, r driver.Record, over time.Time
 	return driver.Record{}, false, errors.Join(errNetwork, err)
 }
 
-// The claim that failed open may have landed: then its fence holds.
+// The claim of a call that failed open may have landed. Then its fence protects
+// the transaction.
 func TestFailOpenCommitsUnderTheClaimThatLanded(t *testing.T) {
 	b := newBank()
 	lost := &lostClaims{bank: b}
@@ -193,8 +194,8 @@ func TestFailOpenCommitsUnderTheClaimThatLanded(t *testing.T) {
 	b.holds(t, "x")
 }
 
-// One that met another's result writes nothing, where a handler with effects
-// of its own has them twice.
+// A transaction that meets another's result writes nothing. A handler with
+// effects of its own would repeat them.
 func TestFailOpenNeverCommitsBesideAnother(t *testing.T) {
 	b := newBank()
 	if _, _, err := do(t.Context(), newExecutor(t, b, nil), books("first", nil)); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// A failure that a tool has stored is replayed as one of a handler's is.
+// A failure that a tool has stored is replayed like a handler's.
 func TestEncodedFailureIsReplayed(t *testing.T) {
 	long := strings.Repeat("é", 4<<10)
 	for _, want := range []idempotent.ReplayedError{

@@ -51,8 +51,7 @@ type unexportedPayment struct {
 	amount int
 }
 
-// What JSON writes as {} is a payload like any other where the type could hold
-// something, or never could.
+// An empty JSON object is a payload like any other.
 func TestFingerprintOfAnEmptyObject(t *testing.T) {
 	type optional struct {
 		Note string `json:"note,omitempty"`

@@ -115,7 +115,8 @@ func TestFrozenAttemptKeepsItsSuccessorsSteps(t *testing.T) {
 	}
 }
 
-// Its own steps are no reason to do the work again.
+// A record that contains this attempt's own steps alone is completed, and the
+// work is not repeated.
 func TestFrozenAttemptFinishesARecordOfItsOwnSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newThaws()

@@ -286,7 +286,7 @@ func TestFirstHeartbeatComesBeforeTheLeaseEnds(t *testing.T) {
 }
 
 // After a conflict with a transaction, a store returns the call's own record
-// with the lease as it was. The heartbeat does not take that for a success.
+// with the old lease. The heartbeat does not take that for a success.
 func TestHeartbeatIsRepeatedAfterAConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)

@@ -11,8 +11,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// commits is a bank whose commits without a record are told what becomes of
-// them: each is made, unless its error says that nothing was written.
+// commits is a bank that decides on each commit without a record: it is made,
+// unless its error says that nothing was written.
 type commits struct {
 	*bank
 	errs []error
@@ -46,7 +46,7 @@ func bypassed(ctx context.Context, t *testing.T, store driver.Store, fn func(con
 	return err
 }
 
-// The first copy was committed. The refusal of the second does not say so.
+// The first copy was committed. The second is refused, which does not say so.
 func TestBypassedSagaThatMayBeCommittedIsNotUndone(t *testing.T) {
 	undone := 0
 	store := &commits{newBank(), []error{errNetwork, &driver.Rejected{Err: soldOut()}}}
@@ -81,7 +81,8 @@ func (s *refusesSecond) Create(context.Context, driver.Record, time.Time, any) (
 	return driver.Record{}, false, &driver.Rejected{Err: soldOut()}
 }
 
-// The store is away for a while after the last copy of the commit was sent.
+// The store is unreachable for a while after the last copy of the transaction
+// was sent.
 func TestCommitIsSettledUntilTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBank()

@@ -282,8 +282,8 @@ func TestUndoErrorDoesNotClassifyAnEnclosingCall(t *testing.T) {
 	}
 }
 
-// The class of an error within it is that of a refusal, which may have come
-// second.
+// The unknown outcome wraps a refusal with a class of its own. The refused copy
+// may have been the second.
 func TestNestedUnknownOutcomeIsNoFailureOfTheOuterCall(t *testing.T) {
 	outer := memory.New(0)
 	_, event, err := do(t.Context(), newExecutor(t, outer, nil), func(ctx context.Context) (string, error) {

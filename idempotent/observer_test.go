@@ -38,7 +38,7 @@ func TestObserversSeeEveryCallOnce(t *testing.T) {
 	}
 }
 
-// The event is for the call that it was made for, not for those within.
+// An event belongs to the call with its context, and not to nested calls.
 func TestWithEventIsNotInherited(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {

@@ -186,8 +186,8 @@ func TestOptimisticMeetsAClaim(t *testing.T) {
 	})
 }
 
-// Whatever the handler then returns: what it did besides would be done by every
-// call that loses.
+// Every call that loses would have the other effects, whatever the handler
+// returns.
 func TestOptimisticRefusesOtherEffects(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, optimistic)
@@ -276,7 +276,7 @@ func TestOptimisticLeavesNoRoomForItsLateCopy(t *testing.T) {
 	})
 }
 
-// Where a failure is not stored, nothing stands in the way of a late copy.
+// A failure that is not stored does not stop a late copy.
 func TestOptimisticReleasesNothingAfterALostAnswer(t *testing.T) {
 	b := newBank()
 	b.before = func(e *entry) error {

@@ -188,8 +188,8 @@ func (p *pointer) Error() string { return p.inner.Error() }
 
 func (p *pointer) Unwrap() error { return p.inner }
 
-// A handler may return a nil pointer as its error: that is its own mistake, and
-// no Observer's.
+// A handler may return a nil pointer as its error. No Observer fails because of
+// it.
 func TestObserversSurviveErrorsThatPanic(t *testing.T) {
 	var none *pointer
 	var noStore *idempotent.StoreError
@@ -210,7 +210,7 @@ func TestObserversSurviveErrorsThatPanic(t *testing.T) {
 	}
 }
 
-// The outcome is one of the constants, whatever happens.
+// The outcome is one of the constants also when the store panics.
 func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 	var seen []idempotent.Event
 	broken := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
@@ -226,7 +226,7 @@ func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 	}
 }
 
-// Every call leaves no goroutine behind: the bubble would not end.
+// No call leaves a goroutine behind: the bubble would not end.
 func TestNoGoroutineIsLeft(t *testing.T) {
 	for name, fn := range map[string]func(context.Context) (string, error){
 		"success":   returns(""),

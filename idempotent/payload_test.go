@@ -107,8 +107,8 @@ func TestDefaultPayloadAbove(t *testing.T) {
 	}
 }
 
-// A short outage of the payload store costs nobody the result.
-func TestPutIsTriedAgain(t *testing.T) {
+// A short outage of the payload store loses no result.
+func TestPutIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, payloads := memory.New(0), newShelf()
 		payloads.put = func(context.Context) (string, error) {
@@ -161,8 +161,8 @@ func TestPutThatFailsUntilTheDeadline(t *testing.T) {
 	}
 }
 
-// A payload store that refuses for good costs the caller no time.
-func TestPutThatNeedNotBeTriedAgain(t *testing.T) {
+// A Put that cannot succeed costs the caller no time.
+func TestPutThatCannotSucceedIsNotRetried(t *testing.T) {
 	for name, put := range map[string]func(context.Context) (string, error){
 		"permanent":      func(context.Context) (string, error) { return "", idempotent.Permanent(errMissing) },
 		"panic":          func(context.Context) (string, error) { panic("bug") },
@@ -196,8 +196,8 @@ func TestPutThatEndsTheGoroutine(t *testing.T) {
 	}
 }
 
-// An object that cannot be had is no reason to repeat the work, and nothing to
-// remember: it may be there the next time.
+// A payload that cannot be read now may be readable later. The work is not
+// repeated, and the failure is not cached.
 func TestGetThatFails(t *testing.T) {
 	for name, get := range map[string]func() error{
 		"missing":   func() error { return errMissing },
@@ -259,8 +259,8 @@ func TestEffectsFetchNothing(t *testing.T) {
 	}
 }
 
-// An answer that was lost may have stored the reference: what is then met is
-// this call's own work.
+// The lost write may have stored the reference. The record that is met then is
+// this call's own.
 func TestLostAnswerWithAReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, payloads, lost := memory.New(0), newShelf(), false
@@ -279,8 +279,8 @@ func TestLostAnswerWithAReference(t *testing.T) {
 	})
 }
 
-// Another writer has replaced the reference under this call's token: all
-// callers get what is stored.
+// Another writer has replaced the reference under this call's token. Every
+// caller receives what is stored.
 func TestReferenceOfAnother(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	theirs, err := payloads.Put(t.Context(), []byte(`"theirs"`))

@@ -103,7 +103,7 @@ func TestRefundIsStoredWithUnknownSteps(t *testing.T) {
 	}
 }
 
-// Finished steps stand in the way of a deletion, and stay for the next owner.
+// A record with finished steps is not deleted: the next owner needs them.
 func TestReleaseKeepsFinishedSteps(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
@@ -141,7 +141,7 @@ func TestReleaseThatFails(t *testing.T) {
 	})
 }
 
-// A release that landed, its answer lost, is not a lease that was lost.
+// A release that landed without an answer is no lost lease.
 func TestUnacknowledgedReleaseIsNoLostLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)

@@ -69,7 +69,8 @@ func (e *badError) Error() string { return e.err.Error() }
 
 func (e *badError) Unwrap() error { return e.err }
 
-// Steps that run at once may come to their stored results after the stop.
+// A step that runs beside others may find its stored result after the call was
+// stopped.
 func TestStoppedCallUndoesTheStepsOfEarlierAttempts(t *testing.T) {
 	store := memory.New(0)
 	hold := charges{refuseAt: -1}

@@ -99,7 +99,8 @@ func TestSagaContinuesAfterATemporaryError(t *testing.T) {
 	checkDone(t, tr, "hotel", "car", "end")
 }
 
-// The handler's own error counts, also behind all steps.
+// A permanent error of the handler itself undoes all steps, also after the
+// last.
 func TestSagaUndoesWhatTheHandlerRefuses(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"end": soldOut()}}

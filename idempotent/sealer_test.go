@@ -87,8 +87,7 @@ func TestPayloadsAreSealed(t *testing.T) {
 	}
 }
 
-// Whoever can write the table cannot have callers take what he has written for
-// a result.
+// A writer of the table cannot forge a result.
 func TestPlantedResultsAreRefused(t *testing.T) {
 	store := memory.New(0)
 	if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), returns("secret")); err != nil {
@@ -170,7 +169,7 @@ func TestSealerWithoutPrefix(t *testing.T) {
 	}
 }
 
-// An empty result is one, through a sealer that opens it as nil.
+// An empty result stays a result, through a sealer that opens it as nil.
 func TestEmptyResultIsSealed(t *testing.T) {
 	config := sealing()
 	config.Codec = plainBytes{}
@@ -183,7 +182,7 @@ func TestEmptyResultIsSealed(t *testing.T) {
 	}
 }
 
-// An effect has no result, and needs no key to say so.
+// An effect has no result to seal, and needs no key.
 func TestEffectsAreNotSealed(t *testing.T) {
 	sealer := &backwards{fail: errNetwork}
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Sealer: sealer})

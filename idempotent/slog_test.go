@@ -55,7 +55,7 @@ func chargeWithoutUndo(ctx context.Context) (string, error) {
 	return "", idempotent.Permanent(errors.New(handlersText))
 }
 
-// What needs a look leaves a trace without an Observer.
+// Without an Observer, problems are logged.
 func TestProblemsAreLoggedByDefault(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	type run = func(t *testing.T, config *idempotent.Config)
@@ -200,7 +200,7 @@ func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
 	}
 }
 
-// A program may set its logger after it has made its Executors.
+// A program may set its logger after it has created its Executors.
 func TestDefaultObserverReadsTheDefaultLoggerAtEachEvent(t *testing.T) {
 	x := newExecutor(t, abandoned(t), nil)
 	out := logged(t)

@@ -63,8 +63,8 @@ func (l *largeSaga) run(ctx context.Context) (string, error) {
 	return "", l.fail
 }
 
-// Whatever the size of its result, a step is undone once, and then the call has
-// failed: also where the first attempt to undo it fails.
+// Whatever the size of its result, a step is undone once, and the call has
+// failed: also if the first undo fails.
 func TestSagaNearTheLimitIsUndoneOnce(t *testing.T) {
 	long := idempotent.Permanent(errors.New(strings.Repeat("sold out; ", 1000)))
 	for _, size := range []int{1000, 300_000, 403_000, 405_000, 406_000, 406_500} {
@@ -86,7 +86,8 @@ func TestSagaNearTheLimitIsUndoneOnce(t *testing.T) {
 	}
 }
 
-// In a part of the budget, where nothing else has room for it.
+// The result takes a part of the compensation budget if it does not fit
+// otherwise.
 func TestSagaNearTheLimitKeepsItsResult(t *testing.T) {
 	store := memory.New(0)
 	saga := &largeSaga{size: 406_000, fail: errCrash}
@@ -98,7 +99,7 @@ func TestSagaNearTheLimitKeepsItsResult(t *testing.T) {
 	}
 }
 
-// There is no room for the result beside a note that the step is undone.
+// The record has no room for the result beside a note that the step is undone.
 func TestSagaThatDoesNotFitIsUndoneAtOnce(t *testing.T) {
 	for _, size := range []int{408_900, 409_300, 2_000_000} {
 		store := memory.New(0)
@@ -176,7 +177,7 @@ func TestStepsLeaveRoomForUndoing(t *testing.T) {
 	}
 }
 
-// The last step for whose notes there is room is not the last that is undone.
+// The last step with room for its notes is not the last that is undone.
 func TestSagaInAFullRecordIsUndone(t *testing.T) {
 	store, c := memory.New(0), charges{refuseAt: -1}
 	_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
@@ -190,8 +191,8 @@ func TestSagaInAFullRecordIsUndone(t *testing.T) {
 	}
 }
 
-// A record of an earlier version has no room: the note of an undone step takes
-// that of its result.
+// A full record has no room for notes. The note of an undone step replaces its
+// result.
 func TestUndoneStepMakesRoomForItsOwnNote(t *testing.T) {
 	store := memory.New(0)
 	saga := &largeSaga{size: 408_900}

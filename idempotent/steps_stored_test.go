@@ -75,7 +75,7 @@ func TestPlantedStepsAreRefused(t *testing.T) {
 	}
 }
 
-// A client that has gone is no reason to lose what a step has done.
+// A finished step is stored although the client has gone.
 func TestStepIsStoredAfterItsCallerHasGone(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	payloads.put = func(ctx context.Context) (string, error) { return "", ctx.Err() }

@@ -118,8 +118,8 @@ func TestStepWithoutRoomKeepsTheClaim(t *testing.T) {
 	}
 }
 
-// A handler should wait for its steps. One that does not leaves its key
-// claimed: whether the step is done is for the next attempt to see.
+// A handler should wait for its steps. If it does not, its key stays claimed:
+// the next attempt finds out whether the step is done.
 func TestStepThatStillRunsKeepsTheClaim(t *testing.T) {
 	for _, fail := range []error{errCrash, soldOut()} {
 		store := memory.New(0)

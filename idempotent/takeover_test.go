@@ -78,8 +78,8 @@ func TestTakeoverAnsweredTooLateKeepsTheRecord(t *testing.T) {
 	})
 }
 
-// Retention never moves back: a successor with a short lease must not make
-// the record of a long first attempt vanish.
+// Retention never moves back. A successor with a short lease does not shorten
+// the retention of a long first attempt.
 func TestTakeoverKeepsTheLongerRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
@@ -167,7 +167,7 @@ func TestClaimAfterARefundIsNoTakeover(t *testing.T) {
 	})
 }
 
-// A takeover that another call won is none.
+// A takeover that another call won is not reported as one.
 func TestReplayAfterALostTakeoverIsNotLapsed(t *testing.T) {
 	store := abandoned(t)
 	raced := false

@@ -24,8 +24,8 @@ func untilItEnds(returned func(context.Context) error) func(context.Context) (st
 	}
 }
 
-// A handler that fails after the end of its time may have had its effect, which
-// the retry repeats.
+// A handler that fails after its deadline may have had its effect, which the
+// retry repeats.
 func TestHandlerThatIsCutOffTimesOut(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	type handler = func(context.Context) (string, error)
@@ -99,7 +99,7 @@ func TestHandlerThatPanicsAfterItsTimeTimesOut(t *testing.T) {
 	})
 }
 
-// What the handler returns without an error is recorded, however late.
+// A result is recorded however late the handler returns it.
 func TestHandlerThatSucceedsAfterItsTimeIsRecorded(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {

@@ -42,7 +42,7 @@ func TestWrapRefusesNil(t *testing.T) {
 	}
 }
 
-// The key is taken before the handler runs: a handler that changes its request
+// The key is read before the handler runs. A handler that changes its request
 // completes the record that it claimed.
 func TestWrapHandlerMayChangeItsRequest(t *testing.T) {
 	type request struct{ ID, Text string }

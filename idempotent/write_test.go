@@ -12,7 +12,8 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// The form of a write changes with a record that was met, and not with an error.
+// The form of a write changes with a record that it meets, and not with an
+// error.
 func TestRepeatKeepsItsFormOverAnOutage(t *testing.T) {
 	x, err := New("op", memory.New(0), nil)
 	if err != nil {
