@@ -6,8 +6,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// accessLog is a line of an access log. A path may hold what identifies a
-// customer, so it has the route instead. What the function says of an error is
+// accessLog is the format of a line of an access log. It contains the route and
+// not the path, because a path may identify a customer. The texts of errors are
 // in the log of the function.
 const accessLog = `{"requestId":"$context.requestId","requestTime":"$context.requestTime","sourceIp":"$context.identity.sourceIp",` +
 	`"routeKey":"$context.routeKey","protocol":"$context.protocol","status":"$context.status","responseLength":"$context.responseLength",` +
@@ -15,8 +15,8 @@ const accessLog = `{"requestId":"$context.requestId","requestTime":"$context.req
 	`"functionRequestId":"$context.integration.requestId","functionStatus":"$context.integration.integrationStatus",` +
 	`"functionLatency":"$context.integration.latency"}`
 
-// watch gives the stage of an API its access log and its limits. HttpApi has
-// props for neither, as its default stage takes none.
+// watch sets the access log and the limits of the API's default stage. HttpApi
+// has no props for them.
 func (p *HTTPAPIProps) watch(api awsapigatewayv2.HttpApi, ephemeral bool) {
 	logs := awslogs.NewLogGroup(api, jsii.String("AccessLogs"), &awslogs.LogGroupProps{
 		RemovalPolicy: removalPolicy(ephemeral), Retention: p.AccessLogRetention,

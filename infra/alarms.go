@@ -11,9 +11,10 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// NewAlarms makes the alarms of operations and of what feeds their functions:
-// each looks at 5 min, and no data is no alarm. The descriptions say what to
-// do. Of the operations they need the metrics that package emf writes.
+// NewAlarms creates alarms for operations, for functions and for their event
+// sources. Each alarm evaluates 5 min and does not ring without data. Its
+// description says what to do. The alarms of operations need the metrics that
+// package emf writes.
 func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) []awscloudwatch.Alarm {
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
@@ -36,7 +37,7 @@ type alarms struct {
 	made   []awscloudwatch.Alarm
 }
 
-// add makes an alarm that is raised at a threshold or above it.
+// add creates an alarm that rings at or above a threshold.
 func (a *alarms) add(id, description string, metric awscloudwatch.IMetric, threshold float64) {
 	refuseID(a.scope, id, "").panic(a.scope, "")
 	alarm := awscloudwatch.NewAlarm(a.scope, &id, &awscloudwatch.AlarmProps{
@@ -55,8 +56,8 @@ func (a *alarms) add(id, description string, metric awscloudwatch.IMetric, thres
 	a.made = append(a.made, alarm)
 }
 
-// enoughCalls in a period are worth a percentage: a double click at night is
-// no alarm.
+// enoughCalls is the number of calls in a period from which a percentage counts:
+// one double click at night must not ring.
 const enoughCalls = 20
 
 func (a *alarms) operation(name string, p *AlarmsProps) {
@@ -76,7 +77,7 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 		used{name: metricStoreErrors, operation: name}.metric("Sum"), 1)
 	a.add(name+"StoreThrottles", name+": DynamoDB throttles. See whether the table or one key is hot.",
 		used{name: metricStoreThrottles, operation: name}.metric("Sum"), 1)
-	a.add(name+"Conflicts", name+": many calls meet a running twin. Callers retry too early, or the handler is slow.",
+	a.add(name+"Conflicts", name+": many calls meet a running duplicate. Callers retry too early, or the handler is slow.",
 		percentOfMany(name, "conflicts in percent", enoughCalls, "conflict"), p.ConflictPercent)
 }
 
@@ -84,7 +85,7 @@ func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 	name := *f.scope.Node().Id()
 	a.invocations(name, f.Function, p)
 	for i, api := range f.apis {
-		a.add(name+suffix(i)+"ServerErrors", name+": the API answers 5xx. The function fails, runs too long, or is not there.",
+		a.add(name+suffix(i)+"ServerErrors", name+": the API returns 5xx. The function fails, runs too long, or does not exist.",
 			api.MetricServerError(metricOptions("Sum")), float64(p.ServerErrors))
 	}
 	options := metricOptions("Maximum")
@@ -92,7 +93,7 @@ func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 		id := name + suffix(i)
 		a.add(id+"DeadLetters", name+": messages are in the dead-letter queue. Repair what refuses them, and send them back.",
 			q.DeadLetters.MetricApproximateNumberOfMessagesVisible(options), 1)
-		a.add(id+"QueueAge", name+": the oldest message waits too long. The function fails, or is too slow for what comes.",
+		a.add(id+"QueueAge", name+": the oldest message waits too long. The function fails, or is too slow for the load.",
 			q.Queue.MetricApproximateAgeOfOldestMessage(options), p.queueAge(q).Seconds())
 	}
 	for i, q := range f.failures {
@@ -100,7 +101,7 @@ func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 			q.MetricApproximateNumberOfMessagesVisible(options), 1)
 	}
 	if f.asyncSink != nil {
-		a.add(name+"Undelivered", name+": Lambda cannot put events into the failure queue, and drops them. See what the function's role may do.",
+		a.add(name+"Undelivered", name+": Lambda cannot put events into the failure queue, and drops them. Check the permissions of the function's role.",
 			lambdaMetric(f.Function, "DestinationDeliveryFailures", "Sum"), 1)
 	}
 	if f.streams {
@@ -125,8 +126,8 @@ func (a *alarms) invocations(name string, function awslambda.Function, p *Alarms
 		lambdaMetric(function, "Throttles", "Sum"), float64(p.Throttles))
 }
 
-// suffix numbers all but the first, so that the first keeps its alarms when
-// more come.
+// suffix returns a number for all but the first, so that the alarms of the first
+// stay the same when more are added.
 func suffix(i int) string {
 	if i == 0 {
 		return ""

@@ -9,79 +9,82 @@ import (
 // AlarmsProps are the props of [NewAlarms]. Functions, Operations or Relays are
 // required; the zero value of every other field is its default.
 type AlarmsProps struct {
-	// ConflictPercent is the share of an operation's calls, in percent, that
-	// may meet a running twin, in 5 min with at least 20 calls.
+	// ConflictPercent is the percentage of an operation's calls, in 5 min with
+	// at least 20 calls, from which conflicts with a running duplicate ring.
 	//
 	// Default: 20.
 	ConflictPercent float64
 
-	// Errors is at how many failed invocations of a function in 5 min its
-	// alarm is raised.
+	// Errors is the number of failed invocations of a function in 5 min from
+	// which its alarm rings.
 	//
 	// Default: 5.
 	Errors int
 
-	// Functions are watched with their APIs, queues and streams: by metrics of
-	// AWS, which are there when no function runs.
+	// Functions are the functions to watch, with their APIs, queues and
+	// streams. Their alarms use metrics of AWS, which exist even if no function
+	// runs.
 	//
 	// Default: none.
 	Functions []*IdempotentFunction
 
-	// IteratorAge is by how long a function may be behind its streams.
+	// IteratorAge is the delay behind its streams from which the alarm of a
+	// function rings.
 	//
 	// Default: 1 h.
 	IteratorAge time.Duration
 
-	// Mismatches is at how many calls in 5 min with the key of another payload
-	// the alarm is raised. Whoever may call a public API can raise it.
+	// Mismatches is the number of calls in 5 min with the key of another payload
+	// from which the alarm rings. Every caller of a public API can make it ring.
 	//
 	// Default: 10.
 	Mismatches int
 
-	// Notify are the topics that hear of an alarm, and of its end. One with a
-	// policy of its own has to let CloudWatch publish, as those of
-	// [NewAlarmTopic] do: with a policy that forgets it, nobody hears anything.
+	// Notify are the topics that are notified when an alarm rings, and when it
+	// returns to OK. A topic with a policy must allow CloudWatch to publish, as
+	// [NewAlarmTopic] does. Otherwise nobody is notified.
 	//
-	// Default: none. The alarms show in the console only.
+	// Default: none. The alarms are visible only in the console.
 	Notify []awssns.ITopic
 
-	// Operations are the names that are given to idempotent.New. CloudWatch
-	// cannot find them by itself: an alarm takes no search. A name that none of
-	// Functions states is refused, unless one of them states none at all.
+	// Operations are the names that are passed to idempotent.New. An alarm needs
+	// them, because it cannot search for metrics. A name that none of Functions
+	// states is refused, unless one of them states no operation at all.
 	//
 	// Default: those that Functions state.
 	Operations []string
 
-	// OutboxAge is by how long a relay may be behind its outbox.
+	// OutboxAge is the delay behind its outbox from which the alarm of a relay
+	// rings.
 	//
 	// Default: 5 min.
 	OutboxAge time.Duration
 
-	// QueueAge is how old the oldest message of a queue may be: less than any
-	// of them keeps one.
+	// QueueAge is the age of the oldest message of a queue from which its alarm
+	// rings. It must be less than the retention of every queue.
 	//
-	// Default: 1 h, or half of what the queue keeps if that is less.
+	// Default: 1 h, or half of the queue's retention if that is less.
 	QueueAge time.Duration
 
-	// Relays are watched with the outboxes that they publish.
+	// Relays are the relays to watch, with their outboxes.
 	//
 	// Default: none.
 	Relays []*Relay
 
-	// ServerErrors is at how many answers of an HTTP API with status 5xx in
-	// 5 min its alarm is raised.
+	// ServerErrors is the number of responses of an HTTP API with status 5xx in
+	// 5 min from which its alarm rings.
 	//
 	// Default: 1.
 	ServerErrors int
 
-	// Takeovers is how many attempts in 5 min may follow one that crashed or
-	// was cut off.
+	// Takeovers is the number of attempts in 5 min that follow a crash or a
+	// cut-off, from which the alarm rings.
 	//
 	// Default: 5.
 	Takeovers int
 
-	// Throttles is at how many invocations of a function that Lambda throttles
-	// in 5 min its alarm is raised.
+	// Throttles is the number of throttled invocations of a function in 5 min
+	// from which its alarm rings.
 	//
 	// Default: 5.
 	Throttles int
@@ -153,7 +156,7 @@ func (p *AlarmsProps) refuse() problems {
 			continue
 		}
 		for _, q := range f.queues {
-			found.when(p.QueueAge >= q.props.Retention, "QueueAge: no message of %s gets as old as %s, it is kept for %s",
+			found.when(p.QueueAge >= q.props.Retention, "QueueAge: no message of %s reaches the age of %s, its retention is %s",
 				*q.Queue.Node().Path(), p.QueueAge, q.props.Retention)
 		}
 	}

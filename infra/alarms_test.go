@@ -120,10 +120,10 @@ func TestQueueAgeIsReached(t *testing.T) {
 		want      float64
 		words     string
 	}{
-		"default":         {4 * day, 0, 3600, ""},
-		"a short queue":   {30 * time.Minute, 0, 900, ""},
-		"just in time":    {time.Hour, time.Hour - time.Second, 3599, ""},
-		"when it is over": {time.Hour, time.Hour, 0, "QueueAge: no message of S/Function/Orders/Queue gets as old as 1h0m0s"},
+		"default":       {4 * day, 0, 3600, ""},
+		"a short queue": {30 * time.Minute, 0, 900, ""},
+		"just in time":  {time.Hour, time.Hour - time.Second, 3599, ""},
+		"at its end":    {time.Hour, time.Hour, 0, "QueueAge: no message of S/Function/Orders/Queue reaches the age of 1h0m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stack := newStack()

@@ -15,42 +15,42 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// maxEventAge is for how long Lambda delivers an asynchronous event, and
-// EventBridge hands one to Lambda. It is Lambda's own default and maximum,
-// stated because records have to outlive it.
+// maxEventAge is the time for which Lambda retries an asynchronous event, and for
+// which EventBridge tries to deliver one. It is the default and the maximum of
+// Lambda. It is stated because records must outlive it.
 const maxEventAge = 6 * time.Hour
 
-// AddTopic invokes the function for each notification of a topic. Lambda tries
-// a failed invocation twice again, within 6 h; then the event, with its
-// payload, is in the queue that is returned. All asynchronous sources of a
-// function share this queue, which stays when its stack goes, unless the table
-// is Ephemeral.
+// AddTopic invokes the function for each notification of a topic. Lambda retries
+// a failed invocation twice, within 6 h, and then puts the event with its payload
+// into the queue that AddTopic returns. All asynchronous sources of a function
+// share this queue. It is retained when its stack is deleted, unless the table is
+// Ephemeral.
 //
-// It panics with a [*PropsError] if the function's records are over before an
-// event that is sent again out of this queue: FailureRetention after the 6 h.
+// AddTopic panics with a [*PropsError] if the function's records may expire before
+// an event of this queue is sent again: FailureRetention after the 6 h.
 func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 	failures := f.asynchronous(maxEventAge, "topic", topic)
 	f.Function.AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
-		DeadLetterQueue: failures, // for what SNS cannot hand to Lambda
+		DeadLetterQueue: failures, // for events that SNS cannot deliver to Lambda
 	}))
 	return failures
 }
 
 // AddRule invokes the function for each event that an EventBridge rule
-// matches; see [IdempotentFunction.AddTopic]. EventBridge takes up to 6 h to
-// hand an event over, and Lambda 6 h more.
+// matches; see [IdempotentFunction.AddTopic]. EventBridge tries to deliver an
+// event for up to 6 h, and Lambda for 6 h more.
 func (f *IdempotentFunction) AddRule(rule awsevents.Rule) awssqs.Queue {
 	failures := f.asynchronous(2*maxEventAge, "rule", rule)
 	rule.AddTarget(awseventstargets.NewLambdaFunction(f.Function, &awseventstargets.LambdaFunctionProps{
-		DeadLetterQueue: failures, // for what EventBridge cannot hand to Lambda
+		DeadLetterQueue: failures, // for events that EventBridge cannot deliver to Lambda
 		MaxEventAge:     seconds(maxEventAge),
 	}))
 	return failures
 }
 
 // AddBucket invokes the function for each object that is created in a bucket;
-// see [IdempotentFunction.AddTopic]. CDK sets a bucket's notifications by a
-// function of its own.
+// see [IdempotentFunction.AddTopic]. CDK deploys a function of its own to set the
+// notifications of a bucket.
 func (f *IdempotentFunction) AddBucket(bucket awss3.Bucket) awssqs.Queue {
 	failures := f.asynchronous(maxEventAge, "bucket", bucket)
 	f.Function.AddEventSource(awslambdaeventsources.NewS3EventSource(bucket, &awslambdaeventsources.S3EventSourceProps{
@@ -59,9 +59,9 @@ func (f *IdempotentFunction) AddBucket(bucket awss3.Bucket) awssqs.Queue {
 	return failures
 }
 
-// asynchronous makes the destination of events that fail for good, without
-// which Lambda drops them: at the given age of an event, at the latest. A
-// function has one configuration for all of them.
+// asynchronous creates the destination of events that Lambda would otherwise drop
+// after their last retry. age is the age that an event can have by then. A
+// function has one such configuration for all its sources.
 func (f *IdempotentFunction) asynchronous(age time.Duration, name string, source constructs.IConstruct) awssqs.Queue {
 	f.refuseLate("an event", age).panic(f.scope, "")
 	f.refuseSource(name, source).panic(f.scope, "")

@@ -9,28 +9,28 @@ import (
 // DashboardProps are the props of [NewDashboard]. Functions, Operations or
 // Relays are required; the zero value of every other field is its default.
 type DashboardProps struct {
-	// Functions are shown with their APIs, queues and streams.
+	// Functions are the functions to show, with their APIs, queues and streams.
 	//
 	// Default: none.
 	Functions []*IdempotentFunction
 
-	// Operations are the names that are given to idempotent.New. A name that
-	// none of Functions states is refused, unless one of them states none at all.
+	// Operations are the names that are passed to idempotent.New. A name that
+	// none of Functions states is refused, unless one of them states no operation
+	// at all.
 	//
 	// Default: those that Functions state.
 	Operations []string
 
-	// Relays are shown with the outboxes that they publish.
+	// Relays are the relays to show, with their outboxes.
 	//
 	// Default: none.
 	Relays []*Relay
 }
 
-// NewDashboard makes a dashboard with two rows for each operation (outcomes,
-// duplicates and conflicts, what needs a person; time and round trips that
-// idempotency adds, errors and throttles of the store) and one for each
-// function or relay and what feeds it. Of the operations it needs the metrics that
-// package emf writes.
+// NewDashboard creates a dashboard. Each operation has a row of outcomes and a row
+// of overhead, round trips and store errors. Each function or relay has a row with
+// its event sources. The rows of operations need the metrics that package emf
+// writes.
 func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) awscloudwatch.Dashboard {
 	if props == nil {
 		props = &DashboardProps{}
@@ -46,7 +46,7 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 
 	board := awscloudwatch.NewDashboard(scope, &id, nil)
 	for _, operation := range operations {
-		board.AddWidgets(heading("# " + operation + "\nWhat is done once, and how often it was asked for."))
+		board.AddWidgets(heading("# " + operation + "\nOutcomes, duplicates, and the cost of idempotency."))
 		board.AddWidgets(operationRow(operation)...)
 		board.AddWidgets(storeRow(operation)...)
 	}

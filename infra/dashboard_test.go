@@ -56,13 +56,13 @@ func TestDashboard(t *testing.T) {
 
 func TestWatchingRefuses(t *testing.T) {
 	for words, construct := range map[string]func(){
-		"nothing to watch":            func() { NewAlarms(newStack(), "A", nil) },
-		"ConflictPercent: 101 is not": func() { NewAlarms(newStack(), "A", &AlarmsProps{ConflictPercent: 101, Operations: []string{"a"}}) },
-		"nothing to show":             func() { NewDashboard(newStack(), "D", nil) },
-		`"a" is empty or there twice`: func() { NewAlarms(newStack(), "A", &AlarmsProps{Operations: []string{"a", "a"}}) },
-		`"" is empty or there twice`:  func() { NewDashboard(newStack(), "D", &DashboardProps{Operations: []string{""}}) },
-		`"zahlen-für" is not ASCII`:   func() { NewAlarms(newStack(), "A", &AlarmsProps{Operations: []string{"zahlen-für"}}) },
-		"Functions: one is nil":       func() { NewDashboard(newStack(), "D", &DashboardProps{Functions: []*IdempotentFunction{nil}}) },
+		"nothing to watch":             func() { NewAlarms(newStack(), "A", nil) },
+		"ConflictPercent: 101 is not":  func() { NewAlarms(newStack(), "A", &AlarmsProps{ConflictPercent: 101, Operations: []string{"a"}}) },
+		"nothing to show":              func() { NewDashboard(newStack(), "D", nil) },
+		`"a" is empty or listed twice`: func() { NewAlarms(newStack(), "A", &AlarmsProps{Operations: []string{"a", "a"}}) },
+		`"" is empty or listed twice`:  func() { NewDashboard(newStack(), "D", &DashboardProps{Operations: []string{""}}) },
+		`"zahlen-für" is not ASCII`:    func() { NewAlarms(newStack(), "A", &AlarmsProps{Operations: []string{"zahlen-für"}}) },
+		"Functions: one is nil":        func() { NewDashboard(newStack(), "D", &DashboardProps{Functions: []*IdempotentFunction{nil}}) },
 		`two have the id "Function"`: func() {
 			f := watched(t, newStack())[0]
 			NewAlarms(newStack(), "A", &AlarmsProps{Functions: []*IdempotentFunction{f, f}})

@@ -1,6 +1,6 @@
-// Package infra deploys functions that use Once with the AWS CDK: the table of
-// the records, what a function may do with it, the function behind its event
-// source, and what pages people at night.
+// Package infra deploys functions that use Once with the AWS CDK. It creates the
+// table of the records, the functions with their permissions and event sources,
+// alarms and a dashboard.
 //
 //	table := infra.NewIdempotencyTable(stack, "Idempotency", nil)
 //	orders := infra.NewIdempotentFunction(stack, "Orders", &infra.IdempotentFunctionProps{
@@ -16,12 +16,11 @@
 //
 // Synthesizing an app needs Node 22 or later.
 //
-// [NewOutbox] and [NewRelay] are for messages that are committed in a
-// transaction, and [GrantTransact] is for what else is.
+// [NewOutbox] and [NewRelay] deploy the outbox of messages that transactions
+// commit. [GrantTransact] allows the other writes of transactions.
 //
-// What is known to lose messages, or to run an effect twice, is refused while
-// the app is synthesized, before anything is deployed: as is the custom of CDK
-// in Go, where constructors return no error, by a panic. Its value is a
+// Constructors refuse props that can lose messages or run an effect twice, before
+// anything is deployed. As usual in CDK for Go, they panic. The value is a
 // [*PropsError] that names the construct and everything that is wrong with its
 // props.
 package infra

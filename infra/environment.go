@@ -10,8 +10,8 @@ import (
 
 var variableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]+$`)
 
-// refuseEnvironment finds names that this package sets, and those that Lambda
-// does not take.
+// refuseEnvironment reports names that this package sets, and names that Lambda
+// does not accept.
 func refuseEnvironment(environment map[string]string, own ...string) problems {
 	var found problems
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
@@ -21,13 +21,13 @@ func refuseEnvironment(environment map[string]string, own ...string) problems {
 		case slices.Contains(reserved(), name):
 			found.when(true, "Environment: %s is reserved by Lambda, which sets it", name)
 		case !variableName.MatchString(name):
-			found.when(true, "Environment: %q is no name: a letter, then letters, digits and _, two characters at least", name)
+			found.when(true, "Environment: %q is not a letter followed by at least one letter, digit or _", name)
 		}
 	}
 	return found
 }
 
-// reserved are the variables that Lambda sets and nobody else may.
+// reserved returns the variables that only Lambda may set.
 func reserved() []string {
 	return []string{
 		"AWS_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_DEFAULT_REGION", "AWS_EXECUTION_ENV", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE",

@@ -20,7 +20,7 @@ func TestReservedVariablesAreRefused(t *testing.T) {
 
 func TestNamesThatAreNoVariablesAreRefused(t *testing.T) {
 	for _, name := range []string{"", "A", "1A", "_A", "A-B", "A B", "A=B", "Ä1"} {
-		wantRefusal(t, "is no name", func() {
+		wantRefusal(t, "is not a letter followed by", func() {
 			newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Environment = map[string]string{name: "x"} })
 		})
 	}

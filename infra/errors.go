@@ -9,8 +9,8 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// PropsError is the value with which the constructors and methods of this
-// package panic when they refuse their props.
+// A PropsError is the value with which the constructors and methods of this
+// package panic if they refuse their props.
 type PropsError struct {
 	Construct string   // path of the construct, e.g. "Shop/Orders"
 	Problems  []string // each begins with the name of a field
@@ -20,7 +20,7 @@ func (e *PropsError) Error() string {
 	return fmt.Sprintf("infra: %s: %s", e.Construct, strings.Join(e.Problems, "; "))
 }
 
-// problems collects what is wrong, so that one run of synth shows all of it.
+// problems collects texts, so that one run of synth reports all of them.
 type problems []string
 
 func (p *problems) when(wrong bool, format string, args ...any) {
@@ -29,8 +29,8 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 	}
 }
 
-// refuseID finds an id that no construct can have, or that another one has. The
-// suffix is what this package adds to it.
+// refuseID reports an id that is empty or taken. The suffix is what this package
+// appends to it.
 func refuseID(scope constructs.IConstruct, id, suffix string) problems {
 	var found problems
 	found.when(id == "", "id: it is empty")
@@ -41,7 +41,8 @@ func refuseID(scope constructs.IConstruct, id, suffix string) problems {
 
 var tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
 
-// refuseTableName leaves alone what is not known before the deployment.
+// refuseTableName reports an invalid name. It accepts a name that is only known
+// during the deployment.
 func refuseTableName(name string) problems {
 	var found problems
 	found.when(name != "" && !*awscdk.Token_IsUnresolved(name) && !tableName.MatchString(name),
@@ -49,8 +50,8 @@ func refuseTableName(name string) problems {
 	return found
 }
 
-// refuseSource finds a source that is missing, or that feeds the function
-// already: CDK takes each once.
+// refuseSource reports a source that is nil, or that already feeds the function:
+// CDK accepts each source once.
 func (f *IdempotentFunction) refuseSource(name string, source constructs.IConstruct) problems {
 	var found problems
 	if source == nil {
@@ -58,7 +59,7 @@ func (f *IdempotentFunction) refuseSource(name string, source constructs.IConstr
 		return found
 	}
 	path := *source.Node().Path()
-	found.when(f.sources[path], "%s: %s feeds this function already", name, path)
+	found.when(f.sources[path], "%s: %s already feeds this function", name, path)
 	f.sources[path] = true
 	return found
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// failuresID is what the id of a failure queue ends with.
+// failuresID is the suffix of the id of a failure queue.
 const failuresID = "Failures"
 
-// newFailures makes the queue of what Lambda gives up.
+// newFailures creates the queue of what Lambda gives up.
 func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
 	queue := newLastQueue(f.scope, id+failuresID, f.props.Table.props.Ephemeral, &awssqs.QueueProps{
 		RetentionPeriod: seconds(f.props.FailureRetention),
@@ -21,9 +21,9 @@ func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
 	return queue
 }
 
-// newLastQueue makes a queue that holds the last copy of what is in it: unless
-// its stage is one that comes and goes, it stays when its stack goes, and when
-// its construct or one above it gets another id. Its policy stays with it.
+// newLastQueue creates a queue that contains the last copy of its messages. Unless
+// it is ephemeral, the queue and its policy are retained when the stack is deleted
+// or when an id in its path changes.
 func newLastQueue(scope constructs.Construct, id string, ephemeral bool, props *awssqs.QueueProps) awssqs.Queue {
 	removal := removalPolicy(ephemeral)
 	props.EnforceSSL, props.RemovalPolicy = jsii.Bool(true), removal
@@ -40,13 +40,14 @@ func removalPolicy(ephemeral bool) awscdk.RemovalPolicy {
 	return awscdk.RemovalPolicy_RETAIN
 }
 
-// refuseLate compares the records with the last moment at which somebody may
-// send again what is in a failure queue. It enters that queue at an age.
+// refuseLate reports records that expire before the last moment at which somebody
+// may send an event of the failure queue again. age is the age at which the event
+// enters that queue.
 func (f *IdempotentFunction) refuseLate(what string, age time.Duration) problems {
 	var found problems
 	late := age + f.props.FailureRetention
 	found.when(f.props.Retention < late,
-		"Retention: %s may come %s late (%s until it is given up, %s in the failure queue), when its record is over after %s; "+
+		"Retention: %s may come %s late (%s until it is given up, %s in the failure queue), but its record expires after %s; "+
 			"raise Config.Retention in the function and IdempotentFunctionProps.Retention, or lower FailureRetention",
 		what, late, age, f.props.FailureRetention, f.props.Retention)
 	return found

@@ -15,36 +15,36 @@ import (
 // Table are required; the zero value of every other field is its default.
 type IdempotentFunctionProps struct {
 	// Code is the path of a zip or a folder with an executable "bootstrap" for
-	// arm64, as go build makes it with GOOS=linux GOARCH=arm64 -tags
-	// lambda.norpc. The command local/cmd/lambdazip makes such a zip.
+	// arm64. Build it with GOOS=linux GOARCH=arm64 and -tags lambda.norpc. The
+	// command local/cmd/lambdazip writes such a zip.
 	Code string
 
-	// Environment adds to IDEMPOTENCY_TABLE and AWS_LAMBDA_LOG_LEVEL, which
-	// are set already. ONCE_DISABLED is refused.
+	// Environment adds variables to IDEMPOTENCY_TABLE and AWS_LAMBDA_LOG_LEVEL.
+	// ONCE_DISABLED is refused.
 	//
 	// Default: none.
 	Environment map[string]string
 
-	// Execute narrows or widens what the function may do with the table.
+	// Execute narrows or widens the function's permissions on the table.
 	//
-	// Default: what the store calls, on all records.
+	// Default: the calls of the store, on all records.
 	Execute *ExecuteOptions
 
-	// FailureRetention is how long the queues of streams and asynchronous
-	// sources keep what Lambda has given up, for somebody to send it again:
-	// whole seconds, 1 min to 14 days. Records have to outlive it.
+	// FailureRetention is the retention of the queues for what Lambda has given
+	// up of streams and asynchronous sources. Until then somebody can send it
+	// again, so records must outlive it. Whole seconds, 1 min to 14 days.
 	//
 	// Default: 14 days.
 	FailureRetention time.Duration
 
-	// LogLevel is AWS_LAMBDA_LOG_LEVEL, for the function to read: DEBUG, INFO,
-	// WARN or ERROR. Lambda itself filters nothing: it would take metrics in
-	// the log (EMF) for lines of level INFO.
+	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL, which the function reads:
+	// DEBUG, INFO, WARN or ERROR. Lambda itself filters no lines, because it
+	// would treat metrics in the log (EMF) as level INFO.
 	//
 	// Default: "INFO".
 	LogLevel string
 
-	// LogRetention is how long logs are kept.
+	// LogRetention is the retention of the logs.
 	//
 	// Default: one month.
 	LogRetention awslogs.RetentionDays
@@ -55,15 +55,16 @@ type IdempotentFunctionProps struct {
 	MemorySize int
 
 	// Operations are the names that the function's code passes to
-	// idempotent.New. They are stated here to be compared: an alarm on another
-	// name never rings, and Execute refuses every call of one that it leaves out.
+	// idempotent.New. They are compared with those of alarms and of Execute: an
+	// alarm on another name never rings, and IAM refuses a name that Execute
+	// leaves out.
 	//
 	// Default: those of Execute.
 	Operations []string
 
-	// Retention is the Config.Retention of the function's code, stated here to
-	// be compared: a record that is over before its event source has given up
-	// lets a late delivery run again.
+	// Retention is the Config.Retention of the function's code. It is compared
+	// with the event sources: if a record expires before its source has given up,
+	// a late delivery runs again.
 	//
 	// Default: 24 h, that of package idempotent.
 	Retention time.Duration
@@ -71,14 +72,14 @@ type IdempotentFunctionProps struct {
 	// Table is the table of the records.
 	Table *IdempotencyTable
 
-	// Timeout ends an invocation: whole seconds, 1 s to 15 min.
+	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min.
 	//
 	// Default: 10 s.
 	Timeout time.Duration
 }
 
-// IdempotentFunction is a function that uses Once. Make one with
-// [NewIdempotentFunction], and give it event sources with its methods.
+// An IdempotentFunction is a function that uses Once. Create one with
+// [NewIdempotentFunction], and add event sources with its methods.
 type IdempotentFunction struct {
 	Function awslambda.Function
 
@@ -92,11 +93,11 @@ type IdempotentFunction struct {
 	asyncSink awssqs.Queue   // nil before the first asynchronous source
 }
 
-// NewIdempotentFunction makes a Go function on provided.al2023 and arm64 with
-// a log group of its own, lets it execute on the table, and tells it the
-// table's name.
+// NewIdempotentFunction creates a Go function on provided.al2023 and arm64 with a
+// log group of its own. It grants the function access to the table, and sets
+// IDEMPOTENCY_TABLE to the table's name.
 //
-// It panics with a [*PropsError] for props that cannot work.
+// NewIdempotentFunction panics with a [*PropsError] for props that cannot work.
 func NewIdempotentFunction(scope constructs.Construct, id string, props *IdempotentFunctionProps) *IdempotentFunction {
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
@@ -136,6 +137,6 @@ func (p *IdempotentFunctionProps) refuse() problems {
 			"Operations: Execute does not allow %q", operation)
 	}
 	_, disabled := p.Environment["ONCE_DISABLED"]
-	found.when(disabled, "Environment: ONCE_DISABLED is for unit tests of a handler; deployed, every repetition runs")
+	found.when(disabled, "Environment: ONCE_DISABLED is for unit tests of a handler; in a deployment, every duplicate would run")
 	return found
 }

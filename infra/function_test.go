@@ -32,7 +32,7 @@ func TestFunction(t *testing.T) {
 		t.Errorf("got %v", p)
 	}
 	if logs := only(t, deployed, "AWS::Logs::LogGroup").Properties(); logs["RetentionInDays"] != 30.0 {
-		t.Errorf("logs are kept for %v days", logs["RetentionInDays"])
+		t.Errorf("logs are retained for %v days", logs["RetentionInDays"])
 	}
 	for id, r := range deployed.Resources() {
 		if strings.HasPrefix(r["Type"].(string), "Custom::") {
@@ -54,7 +54,7 @@ func TestFunctionRefuses(t *testing.T) {
 		"Timeout: 16m0s is not":              func(p *IdempotentFunctionProps) { p.Timeout = 16 * time.Minute },
 		"IDEMPOTENCY_TABLE is set by this":   func(p *IdempotentFunctionProps) { p.Environment = map[string]string{"IDEMPOTENCY_TABLE": "x"} },
 		"ONCE_DISABLED is for unit tests":    func(p *IdempotentFunctionProps) { p.Environment = map[string]string{"ONCE_DISABLED": "1"} },
-		"does not hold the operation": func(p *IdempotentFunctionProps) {
+		"does not contain the operation": func(p *IdempotentFunctionProps) {
 			p.Execute = &ExecuteOptions{Operations: []string{"pay"}}
 			p.Table = NewIdempotencyTable(p.Table.Table.Stack(), "Composite", &IdempotencyTableProps{SortKey: "sk"})
 		},

@@ -11,38 +11,38 @@ import (
 // ExecuteOptions are the options of [IdempotencyTable.GrantExecute]. The zero
 // value of every field is its default.
 type ExecuteOptions struct {
-	// BatchGet allows BatchGetItem. Nothing in this release calls it: leave it
-	// false.
+	// BatchGet allows BatchGetItem. Nothing in this release calls it.
 	//
 	// Default: false.
 	BatchGet bool
 
-	// Operations confines the function to the records of these operations, by
+	// Operations restricts the function to the records of these operations, by
 	// a condition on the partition key. It excludes keys with Key.Record, and
-	// tables with a SortKey, whose partition key does not hold the operation.
+	// tables with a SortKey, whose partition key does not contain the operation.
 	//
 	// Default: nil, all records of the table. An empty list is refused.
 	Operations []string
 
 	// PartiQL allows PartiQL statements on items. Nothing in this release calls
-	// them: leave it false.
+	// them.
 	//
 	// Default: false.
 	PartiQL bool
 
-	// Transactions says that handlers complete in transactions. It allows
-	// nothing more: the record's own part is a PutItem or an UpdateItem, and
-	// what a handler writes elsewhere is for [GrantTransact]. A Strong table
-	// takes no transactions, and is refused here rather than at the first call.
+	// Transactions states that handlers complete in transactions. It allows
+	// nothing more, because the write of the record is a PutItem or an
+	// UpdateItem. [GrantTransact] allows a handler's other writes. A Strong
+	// table has no transactions and is refused here, not at the first call.
 	//
 	// Default: false.
 	Transactions bool
 }
 
-// GrantExecute allows a function what the store calls, on this table and its
-// replicas, and nothing else. Nil options are all defaults.
+// GrantExecute allows a function the calls of the store on this table and its
+// replicas, and nothing else. If options is nil, all defaults apply.
 //
-// It panics with a [*PropsError] where the options cannot work with the table.
+// GrantExecute panics with a [*PropsError] if the options cannot work with the
+// table.
 func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *ExecuteOptions) awsiam.Grant {
 	if options == nil {
 		options = &ExecuteOptions{}
@@ -58,16 +58,16 @@ func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *Exec
 	return t.grant(grantee, actions, leadingKeys(options.Operations))
 }
 
-// GrantOperate allows a person, or the tool of one, to list records, to
-// release and to resolve them: GetItem, Query, Scan, UpdateItem and DeleteItem.
-// It is not for functions.
+// GrantOperate allows an operator, or an operator's tool, to list, release and
+// resolve records: GetItem, Query, Scan, UpdateItem and DeleteItem. Do not grant
+// it to functions.
 func (t *IdempotencyTable) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
 	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan", "dynamodb:UpdateItem"}, nil)
 }
 
-// GrantSweep allows a program to delete the records that are over, of a table
-// with SweptElsewhere: Scan and DeleteItem. Its deletes need the condition that
-// the record is still over, or they race with a claim.
+// GrantSweep allows a program to delete the expired records of a table with
+// SweptElsewhere: Scan and DeleteItem. Each delete must have the condition that
+// the record is still expired, or it races with a claim.
 func (t *IdempotencyTable) GrantSweep(grantee awsiam.IGrantable) awsiam.Grant {
 	return t.grant(grantee, []string{"dynamodb:DeleteItem", "dynamodb:Scan"}, nil)
 }
@@ -79,17 +79,17 @@ func (t *IdempotencyTable) refuse(o *ExecuteOptions) problems {
 	found.when(o.Operations != nil && len(o.Operations) == 0,
 		"Operations: the list is empty, which would allow nothing; nil allows all records")
 	found.when(len(o.Operations) > 0 && t.props.SortKey != "",
-		"Operations: the partition key of a table with a SortKey does not hold the operation, so that IAM cannot tell operations apart")
+		"Operations: the partition key of a table with a SortKey does not contain the operation, so that IAM cannot distinguish operations")
 	for _, operation := range o.Operations {
 		found.when(operation == "" || strings.ContainsAny(operation, "*?$#"),
-			"Operations: %q is empty, or holds one of *?$#, which mean something else to IAM or to a record's id", operation)
+			"Operations: %q is empty, or contains one of *?$#, which have another meaning in IAM or in the ID of a record", operation)
 	}
 	return found
 }
 
 type conditions = map[string]*map[string]any
 
-// leadingKeys needs both conditions: ForAllValues alone holds for a request
+// leadingKeys returns two conditions. ForAllValues alone is true for a request
 // without any leading key, such as a Scan.
 func leadingKeys(operations []string) *conditions {
 	if len(operations) == 0 {
@@ -119,8 +119,8 @@ func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, actions []string, wh
 	return grant.Combine(t.grantKey(grantee))
 }
 
-// grantKey is not part of CDK's own grants on a TableV2: with those alone, the
-// first call of the function fails. The key serves DynamoDB only.
+// grantKey allows the use of the table's keys through DynamoDB only. CDK's own
+// grants on a TableV2 do not, and the first call of the function would fail.
 func (t *IdempotencyTable) grantKey(grantee awsiam.IGrantable) awsiam.Grant {
 	keys := []*string{t.props.Key.KeyArn()}
 	services := []string{viaDynamoDB(*awscdk.Stack_Of(t.Table).Region())}

@@ -14,7 +14,7 @@ import (
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
-// statements that a grant gives to a role.
+// statements returns the statements that a grant adds to a role.
 func statements(t *testing.T, props *IdempotencyTableProps, grant func(*IdempotencyTable, awsiam.IGrantable)) []map[string]any {
 	t.Helper()
 	stack := newStack()
@@ -142,8 +142,8 @@ func TestGrantRefuses(t *testing.T) {
 		words   string
 	}{
 		"transactions on a strong table":  {strong, ExecuteOptions{Transactions: true}, "no transactions on a table with strong consistency"},
-		"operations with composite keys":  {&IdempotencyTableProps{SortKey: "sk"}, ExecuteOptions{Operations: []string{"pay"}}, "does not hold the operation"},
-		"an operation that is a pattern":  {nil, ExecuteOptions{Operations: []string{"pay*"}}, `"pay*" is empty, or holds one of`},
+		"operations with composite keys":  {&IdempotencyTableProps{SortKey: "sk"}, ExecuteOptions{Operations: []string{"pay"}}, "does not contain the operation"},
+		"an operation that is a pattern":  {nil, ExecuteOptions{Operations: []string{"pay*"}}, `"pay*" is empty, or contains one of`},
 		"a list of no operations":         {nil, ExecuteOptions{Operations: []string{}}, "the list is empty"},
 		"an empty operation":              {nil, ExecuteOptions{Operations: []string{""}}, `"" is empty`},
 		"transactions on any other table": {nil, ExecuteOptions{Transactions: true}, ""},

@@ -12,53 +12,53 @@ import (
 
 // HTTPAPIProps are the props of [IdempotentFunction.AddHTTPAPI].
 type HTTPAPIProps struct {
-	// AccessLogRetention is how long the access log is kept.
+	// AccessLogRetention is the retention of the access log.
 	//
 	// Default: LogRetention of the function.
 	AccessLogRetention awslogs.RetentionDays
 
-	// Authorizer says who calls; the function takes the scope of its keys
-	// from what it finds.
+	// Authorizer identifies callers. The function derives the scope of its keys
+	// from the identity.
 	//
 	// Default: none, which is refused without Public.
 	Authorizer awsapigatewayv2.IHttpRouteAuthorizer
 
-	// BurstLimit is how many requests may come at once. The API returns status 429
-	// beyond that.
+	// BurstLimit is the number of requests that may arrive at once. The API
+	// returns status 429 beyond that.
 	//
-	// Default: 500, a tenth of what AWS allows all APIs of an account.
+	// Default: 500, a tenth of the AWS limit for all APIs of an account.
 	BurstLimit int
 
 	// Public lets everybody call. Callers then share their keys, unless the
-	// function tells them apart in another way. It excludes Authorizer.
+	// function distinguishes them in another way. It excludes Authorizer.
 	//
 	// Default: false.
 	Public bool
 
-	// RateLimit is how many requests a second the API takes over a while. It
-	// returns status 429 beyond that.
+	// RateLimit is the sustained number of requests a second. The API returns
+	// status 429 beyond that.
 	//
-	// Default: 1,000, a tenth of what AWS allows all APIs of an account.
+	// Default: 1,000, a tenth of the AWS limit for all APIs of an account.
 	RateLimit int
 
-	// Routes are method and path, "POST /payments" or "GET /payments/{id}". A
-	// variable is a whole segment of the path, and the last one may be {proxy+},
-	// which takes the rest.
+	// Routes are methods with paths, such as "POST /payments" or
+	// "GET /payments/{id}". A variable is a whole segment of the path. The last
+	// one may be {proxy+}, which matches the rest of the path.
 	//
 	// Default: none, which is refused.
 	Routes []string
 }
 
-// maxHTTPTime is when an HTTP API gives up on its integration.
+// maxHTTPTime is the time for which an HTTP API waits for its integration.
 const maxHTTPTime = 30 * time.Second
 
 // AddHTTPAPI puts the function behind an API Gateway HTTP API, with events of
-// payload format 2.0. The API is throttled, and logs each request: when, from
-// which address, for which route, with which status, and the request id that is
-// in the function's log. Paths, headers and bodies are not in it.
+// payload format 2.0. The API is throttled. Its access log contains the time, the
+// address, the route, the status and the request ID of each request, but neither
+// path, headers nor body.
 //
-// It panics with a [*PropsError] for a function that may run longer than such
-// an API waits.
+// AddHTTPAPI panics with a [*PropsError] if the function's timeout is longer than
+// such an API waits.
 func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapigatewayv2.HttpApi {
 	p := props.withDefaults(f)
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
@@ -103,6 +103,6 @@ func (p *HTTPAPIProps) refuse(f *IdempotentFunction) problems {
 	found.when(len(p.Routes) == 0, "Routes: at least one is required")
 	found = append(found, refuseRoutes(p.Routes)...)
 	found.when(f.props.Timeout > maxHTTPTime,
-		"Routes: the API answers 503 after %s, while the function may run for %s; lower its Timeout", maxHTTPTime, f.props.Timeout)
+		"Routes: the API returns 503 after %s, while the function may run for %s; lower its Timeout", maxHTTPTime, f.props.Timeout)
 	return found
 }

@@ -39,7 +39,7 @@ func TestHTTPAPIRefuses(t *testing.T) {
 		"at least one is required":               {0, &HTTPAPIProps{Public: true}},
 		`"/payments" is not a method and a path`: {0, &HTTPAPIProps{Public: true, Routes: []string{"/payments"}}},
 		`"post /" is not a method and a path`:    {0, &HTTPAPIProps{Public: true, Routes: []string{"post /"}}},
-		"the API answers 503 after 30s":          {31 * time.Second, &HTTPAPIProps{Public: true, Routes: []string{"POST /"}}},
+		"the API returns 503 after 30s":          {31 * time.Second, &HTTPAPIProps{Public: true, Routes: []string{"POST /"}}},
 		"":                                       {30 * time.Second, &HTTPAPIProps{Public: true, Routes: []string{"ANY /{proxy+}"}}},
 	} {
 		t.Run(words, func(t *testing.T) {

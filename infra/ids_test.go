@@ -44,15 +44,15 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 	wantRefusal(t, `has "AsyncFailures"`, func() { f.AddTopic(awssns.NewTopic(stack, jsii.String("Topic"), nil)) })
 }
 
-// A source that is missing, or there twice, panics in the words of jsii or CDK.
+// A source that is nil or repeated would panic in the words of jsii or CDK.
 func TestSourcesThatCannotFeedAreRefused(t *testing.T) {
 	stack := newStack()
 	f := newFunction(t, stack, longRecords)
 	topic, stream := awssns.NewTopic(stack, jsii.String("Topic"), nil), awskinesis.NewStream(stack, jsii.String("Stream"), nil)
 	wantRefusal(t, "", func() { f.AddTopic(topic) })
-	wantRefusal(t, "topic: S/Topic feeds this function already", func() { f.AddTopic(topic) })
+	wantRefusal(t, "topic: S/Topic already feeds this function", func() { f.AddTopic(topic) })
 	wantRefusal(t, "", func() { f.AddStream("First", stream, nil) })
-	wantRefusal(t, "stream: S/Stream feeds this function already", func() { f.AddStream("Second", stream, nil) })
+	wantRefusal(t, "stream: S/Stream already feeds this function", func() { f.AddStream("Second", stream, nil) })
 	wantRefusal(t, "topic: it is required", func() { f.AddTopic(nil) })
 	wantRefusal(t, "rule: it is required", func() { f.AddRule(nil) })
 	wantRefusal(t, "bucket: it is required", func() { f.AddBucket(nil) })
@@ -66,7 +66,7 @@ func TestTablesThatCannotBeAreRefused(t *testing.T) {
 		wantRefusal(t, "TableName: ", func() { NewOutbox(newStack(), "Outbox", &OutboxProps{TableName: name}) })
 	}
 	for _, props := range []IdempotencyTableProps{{SortKey: "id"}, {ID: "expiration"}, {SortKey: "expiration"}, {ID: "a", Expiration: "a"}} {
-		wantRefusal(t, "are not three attributes", func() { NewIdempotencyTable(newStack(), "Table", &props) })
+		wantRefusal(t, "are not three different attributes", func() { NewIdempotencyTable(newStack(), "Table", &props) })
 	}
 	stack := newStack()
 	later := awscdk.NewCfnParameter(stack, jsii.String("Name"), nil).ValueAsString()

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Namespace is the CloudWatch namespace of the metrics that package emf of
-// idempotent writes.
+// Namespace is the CloudWatch namespace of the metrics that package
+// idempotent/emf writes.
 const Namespace = "Once"
 
 // The dimensions of metrics.
@@ -24,14 +24,14 @@ const (
 // The metrics, all by operation, and Calls by outcome too.
 const (
 	metricCalls          = "Calls"
-	metricOverhead       = "Overhead" // milliseconds of a call that are not the handler's
+	metricOverhead       = "Overhead" // milliseconds of a call outside its handler
 	metricRoundTrips     = "RoundTrips"
 	metricStoreErrors    = "StoreErrors"
 	metricStoreThrottles = "StoreThrottles"
 )
 
-// outcomes are the values of the dimension outcome, those of
-// idempotent.Outcome.
+// outcomes returns the values of idempotent.Outcome, which are those of the
+// dimension outcome.
 func outcomes() []string {
 	return []string{
 		"executed", "takeover", "replayed", "conflict", "mismatch",
@@ -39,7 +39,7 @@ func outcomes() []string {
 	}
 }
 
-// used is a metric of Once's on a dashboard or in an alarm.
+// used is a metric of Once on a dashboard or in an alarm.
 type used struct {
 	name, operation string
 	outcome         string // "": of all outcomes together
@@ -66,14 +66,14 @@ func calls(operation, outcome string) awscloudwatch.Metric {
 	return used{metricCalls, operation, outcome}.metric("Sum")
 }
 
-// percent of an operation's calls that had an outcome. A period without that
-// outcome has no data point for it, and without any call none at all.
+// percent returns the percentage of an operation's calls with one of the outcomes.
+// A period without any call has no data point.
 func percent(operation, label string, among ...string) awscloudwatch.MathExpression {
 	return percentOfMany(operation, label, 0, among...)
 }
 
-// percentOfMany is 0 in a period with fewer calls than the least: of two, one
-// is half.
+// percentOfMany is like percent, but 0 in a period with fewer than least calls: one
+// call of two is 50 %.
 func percentOfMany(operation, label string, least int, among ...string) awscloudwatch.MathExpression {
 	var sum []string
 	metrics := map[string]awscloudwatch.IMetric{"calls": calls(operation, "")}
@@ -100,7 +100,7 @@ func metricOptions(statistic string) *awscloudwatch.MetricOptions {
 	return &awscloudwatch.MetricOptions{Period: period(), Statistic: &statistic}
 }
 
-// lambdaMetric is one of Lambda's own.
+// lambdaMetric returns a metric of Lambda itself.
 func lambdaMetric(function awslambda.Function, name, statistic string) awscloudwatch.Metric {
 	return function.Metric(&name, metricOptions(statistic))
 }

@@ -115,7 +115,7 @@ func TestOutcomesAreThoseOfTheCore(t *testing.T) {
 	}
 }
 
-// inAlarms gives the metrics of our namespace in alarms.
+// inAlarms returns the metrics of our namespace in alarms.
 func inAlarms(deployed template.Template) map[string]bool {
 	used := map[string]bool{}
 	var walk func(any)
@@ -144,7 +144,7 @@ func inAlarms(deployed template.Template) map[string]bool {
 	return used
 }
 
-// inDashboard gives those on a dashboard. There a metric is a list: namespace,
+// inDashboard returns those on a dashboard. There a metric is a list: namespace,
 // name, the names and values of dimensions in turn, and options.
 func inDashboard(t *testing.T, board template.Resource) map[string]bool {
 	t.Helper()

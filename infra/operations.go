@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// operations are those that the function is said to have.
+// operations returns the operations that the props of the function state.
 func (f *IdempotentFunction) operations() []string {
 	if f.props.Operations == nil && f.props.Execute != nil {
 		return f.props.Execute.Operations
@@ -14,7 +14,7 @@ func (f *IdempotentFunction) operations() []string {
 	return f.props.Operations
 }
 
-// stated are the operations that functions say they have, each once.
+// stated returns the operations that the functions state, without duplicates.
 func stated(functions []*IdempotentFunction) []string {
 	var operations []string
 	for _, f := range functions {
@@ -34,17 +34,17 @@ func refuseOperations(operations []string) problems {
 	var found problems
 	names := map[string]bool{}
 	for _, operation := range operations {
-		found.when(operation == "" || names[operation], "Operations: %q is empty or there twice", operation)
-		found.when(!ascii(operation), "Operations: %q is not ASCII, and CloudWatch takes nothing else for a dimension", operation)
-		found.when(len(operation) > 255, "Operations: %q is longer than the 255 characters that CloudWatch takes for a dimension", operation)
+		found.when(operation == "" || names[operation], "Operations: %q is empty or listed twice", operation)
+		found.when(!ascii(operation), "Operations: %q is not ASCII, which CloudWatch requires of a dimension", operation)
+		found.when(len(operation) > 255, "Operations: %q is longer than the 255 characters of a CloudWatch dimension", operation)
 		names[operation] = true
 	}
 	return found
 }
 
-// refuseUnknown finds operations that no function has: nobody writes their
-// metrics, and their alarms never ring. A function that states none may have
-// any.
+// refuseUnknown reports operations that no function states: nobody would write
+// their metrics, and their alarms would never ring. A function that states none
+// may have any.
 func refuseUnknown(functions []*IdempotentFunction, operations []string) problems {
 	var found problems
 	if len(functions) == 0 || slices.ContainsFunc(functions, func(f *IdempotentFunction) bool { return f == nil || len(f.operations()) == 0 }) {
@@ -52,7 +52,7 @@ func refuseUnknown(functions []*IdempotentFunction, operations []string) problem
 	}
 	known := stated(functions)
 	for _, operation := range operations {
-		found.when(!slices.Contains(known, operation), "Operations: no function has %q; they have %q", operation, known)
+		found.when(!slices.Contains(known, operation), "Operations: no function states %q; they state %q", operation, known)
 	}
 	return found
 }

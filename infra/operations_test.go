@@ -25,12 +25,12 @@ func TestAlarmOnAnOperationThatNobodyHasIsRefused(t *testing.T) {
 	}{
 		"misspelt": {[]string{"pya"}, func(s awscdk.Stack) []*IdempotentFunction {
 			return []*IdempotentFunction{having(t, s, "Payments", "pay")}
-		}, `Operations: no function has "pya"; they have ["pay"]`},
+		}, `Operations: no function states "pya"; they state ["pay"]`},
 		"of the grant": {[]string{"pay", "refund", "pya"}, func(s awscdk.Stack) []*IdempotentFunction {
 			return []*IdempotentFunction{newFunction(t, s, func(p *IdempotentFunctionProps) {
 				p.Execute = &ExecuteOptions{Operations: []string{"pay", "refund"}}
 			})}
-		}, `no function has "pya"`},
+		}, `no function states "pya"`},
 		"right": {[]string{"pay", "order"}, func(s awscdk.Stack) []*IdempotentFunction {
 			return []*IdempotentFunction{having(t, s, "Payments", "refund", "pay"), having(t, s, "Orders", "order")}
 		}, ""},
@@ -81,7 +81,7 @@ func TestAlarmsAndDashboardWatchTheOperationsOfFunctions(t *testing.T) {
 func TestFunctionRefusesOperationsThatCannotWork(t *testing.T) {
 	for words, operations := range map[string][]string{
 		`Execute does not allow "refund"`: {"pay", "refund"},
-		`"pay" is empty or there twice`:   {"pay", "pay"},
+		`"pay" is empty or listed twice`:  {"pay", "pay"},
 		`"päy" is not ASCII`:              {"pay", "päy"},
 	} {
 		wantRefusal(t, words, func() {

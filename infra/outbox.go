@@ -11,43 +11,44 @@ import (
 // OutboxProps are the props of [NewOutbox]. The zero value of every field is
 // its default.
 type OutboxProps struct {
-	// Ephemeral is for stages that come and go: the table has no deletion
-	// protection and is deleted with its stack, as are the logs and the failure
-	// queue of its relay.
+	// Ephemeral deletes the table with its stack, as well as the logs and the
+	// failure queue of its relay. The table has no deletion protection. Set it
+	// for temporary stages.
 	//
-	// Default: false. The table is protected, and stays when its stack goes.
+	// Default: false. The table is protected, and retained when its stack is
+	// deleted.
 	Ephemeral bool
 
-	// Key encrypts the table and its stream. Grants of this package then allow
-	// what the table needs of it.
+	// Key encrypts the table and its stream. The grants of this package then
+	// include the use of the key.
 	//
 	// Default: a key that DynamoDB owns, free of charge.
 	Key awskms.IKey
 
 	// TableName is the name of the table.
 	//
-	// Default: CloudFormation makes one.
+	// Default: CloudFormation generates one.
 	TableName string
 }
 
-// Outbox is a table of messages that are to be published, Options.Outbox of
-// package dynamo. Make one with [NewOutbox], and publish with a [Relay].
+// An Outbox is a table of messages to publish, Options.Outbox of package dynamo.
+// Create one with [NewOutbox], and publish its messages with a [Relay].
 type Outbox struct {
 	Table awsdynamodb.TableV2
 
 	props OutboxProps
 }
 
-// NewOutbox makes the table of an outbox: billed on demand, with a stream of
-// what is written, time to live for what is published, and point-in-time
-// recovery. Nil props are all defaults.
+// NewOutbox creates the table of an outbox. It is billed on demand, with a stream,
+// time to live for published items, and point-in-time recovery. If props is nil,
+// all defaults apply.
 //
-// Its stream has the items of an aggregate in the order of their commits as
-// long as one partition of DynamoDB holds them. It splits an aggregate that is
-// very hot for long, and promises order by item alone.
+// The stream contains the items of an aggregate in the order of their commits, as
+// long as they are in one partition of DynamoDB. DynamoDB may split an aggregate
+// that is very hot for a long time. It guarantees order only for each item.
 //
-// It panics with a [*PropsError] for a name that no table can have, and for an
-// id that is taken.
+// NewOutbox panics with a [*PropsError] for an invalid name, and for an id that is
+// taken.
 func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbox {
 	if props == nil {
 		props = &OutboxProps{}
@@ -76,20 +77,20 @@ func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbo
 	return &Outbox{Table: awsdynamodb.NewTableV2(scope, &id, table), props: p}
 }
 
-// GrantPublish allows a function to write messages in its transactions:
-// PutItem. The table's name is yours to hand over.
+// GrantPublish allows a function to write messages in its transactions: PutItem.
+// It does not pass the name of the table to the function.
 func (o *Outbox) GrantPublish(grantee awsiam.IGrantable) awsiam.Grant {
 	return grantOn(o.Table, grantee, "dynamodb:PutItem")
 }
 
-// GrantMark allows a program to mark messages as published: UpdateItem. A
-// [Relay] has it.
+// GrantMark allows a program to mark messages as published: UpdateItem. [NewRelay]
+// grants it.
 func (o *Outbox) GrantMark(grantee awsiam.IGrantable) awsiam.Grant {
 	return grantOn(o.Table, grantee, "dynamodb:UpdateItem")
 }
 
-// GrantOperate allows a person, or the tool of one, to find messages that no
-// relay has published, and to mark them: Scan and UpdateItem. It is not for
+// GrantOperate allows an operator, or an operator's tool, to find and mark
+// messages that no relay has published: Scan and UpdateItem. Do not grant it to
 // functions.
 func (o *Outbox) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
 	return grantOn(o.Table, grantee, "dynamodb:Scan", "dynamodb:UpdateItem")

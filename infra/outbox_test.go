@@ -50,7 +50,7 @@ func newRole(stack awscdk.Stack) awsiam.Role {
 	return awsiam.NewRole(stack, jsii.String("Role"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
 }
 
-// policy gives the statements of the only policy.
+// policy returns the statements of the only policy.
 func policy(t *testing.T, stack awscdk.Stack) []map[string]any {
 	t.Helper()
 	var all []map[string]any

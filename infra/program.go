@@ -13,8 +13,8 @@ import (
 	"github.com/lambda-once/once/infra/internal/bootstrap"
 )
 
-// program is what the functions of this package have in common: Go on
-// provided.al2023 and arm64, with a log group of its own.
+// A program is a Go function on provided.al2023 and arm64 with a log group of its
+// own, as all constructs of this package deploy it.
 type program struct {
 	code             string
 	environment      map[string]string
@@ -45,7 +45,7 @@ func (p program) withDefaults() program {
 	return p
 }
 
-// deploy makes the function, and tells it the name of its table.
+// deploy creates the function, and sets variable to the name of its table.
 func (p program) deploy(own constructs.Construct, variable string, table *string) awslambda.Function {
 	environment := map[string]*string{"AWS_LAMBDA_LOG_LEVEL": &p.logLevel, variable: table}
 	for name, value := range p.environment {

@@ -12,21 +12,22 @@ import (
 // QueueProps are the props of [IdempotentFunction.AddQueue]. The zero value of
 // every field is its default.
 type QueueProps struct {
-	// BatchSize is how many messages an invocation gets at most: 1 to 10,000,
-	// of a FIFO queue to 10. More than 10 need a BatchingWindow of 1 s.
+	// BatchSize is the maximum number of messages of an invocation: 1 to 10,000,
+	// or to 10 for a FIFO queue. More than 10 need a BatchingWindow of 1 s.
 	//
 	// Default: 10.
 	BatchSize int
 
-	// BatchingWindow is how long Lambda gathers a batch: whole seconds, to
-	// 5 min; none with FIFO.
+	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
+	// at most 5 min. FIFO queues have none.
 	//
 	// Default: 0.
 	BatchingWindow time.Duration
 
-	// DeadLetterRetention is how long the dead-letter queue keeps a message:
-	// whole seconds, 1 min to 14 days, and not less than Retention but with
-	// FIFO. A message takes its age along; in a FIFO queue it starts anew.
+	// DeadLetterRetention is the retention of the dead-letter queue: whole
+	// seconds, 1 min to 14 days. It must not be less than Retention, because a
+	// message keeps its age when it moves. In a FIFO queue the age starts again,
+	// and any value is valid.
 	//
 	// Default: 14 days.
 	DeadLetterRetention time.Duration
@@ -36,14 +37,15 @@ type QueueProps struct {
 	// Default: false.
 	FIFO bool
 
-	// MaxConcurrency is how many invocations run at once: 2 to 1,000.
+	// MaxConcurrency is the maximum number of concurrent invocations: 2 to
+	// 1,000.
 	//
-	// Default: 0, no limit but the account's.
+	// Default: 0, only the account's limit.
 	MaxConcurrency int
 
-	// MaxReceives is how often a message is received before it goes to the
-	// dead-letter queue: 2 to 1,000. A message whose twin is running uses one
-	// up; AWS advises against less than 5.
+	// MaxReceives is the number of times that a message is received before it
+	// moves to the dead-letter queue: 2 to 1,000. A conflict with a running
+	// duplicate counts too. AWS advises at least 5.
 	//
 	// Default: 5.
 	MaxReceives int
@@ -61,7 +63,7 @@ const (
 	maxInvisible = 12 * time.Hour // of a message in SQS
 )
 
-// Queue is a queue that feeds a function.
+// A Queue is a queue that feeds a function.
 type Queue struct {
 	Queue       awssqs.Queue
 	DeadLetters awssqs.Queue
@@ -69,17 +71,17 @@ type Queue struct {
 	props QueueProps
 }
 
-// AddQueue makes a queue with a dead-letter queue and feeds the function from
-// it. Failures are reported by message, and a message that is being worked on
-// stays invisible for six timeouts of the function and the batching window, as
-// AWS advises. Both queues refuse requests without TLS. The dead-letter queue
-// stays when its stack goes or its construct is renamed, unless the table is
-// Ephemeral.
+// AddQueue creates a queue with a dead-letter queue, and feeds the function from
+// it. Failures are reported by message. A received message is invisible for six
+// timeouts of the function plus the batching window, as AWS advises. Both queues
+// refuse requests without TLS. The dead-letter queue is retained when its stack is
+// deleted or its construct is renamed, unless the table is Ephemeral.
 //
-// It panics with a [*PropsError] if the function's records are over before a
-// message: a redrive out of the dead-letter queue comes as late as that one's
-// retention, and starts the queue's anew. FIFO queues count from the move to the
-// dead-letter queue, which makes the queue's retention count twice.
+// AddQueue panics with a [*PropsError] if the function's records may expire before
+// the last delivery of a message. A message can be redriven at the end of
+// DeadLetterRetention, and is then delivered for another Retention. In a FIFO
+// queue, Retention counts twice, because the age starts again in the dead-letter
+// queue.
 func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	p := props.withDefaults()
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
@@ -119,13 +121,13 @@ func (p *QueueProps) visibility(f *IdempotentFunction) time.Duration {
 	return 6*f.props.Timeout + p.BatchingWindow
 }
 
-// late is how long after it was sent a message may be delivered: it moves to
+// late returns how long after it was sent a message may be delivered: it moves to
 // the dead-letter queue at the last moment, and is sent back at the last moment.
 func (p *QueueProps) late() time.Duration {
 	if p.FIFO {
 		return p.Retention + p.DeadLetterRetention + p.Retention
 	}
-	return p.DeadLetterRetention + p.Retention // the first is counted from when it was sent
+	return p.DeadLetterRetention + p.Retention // the former counts from the time of sending
 }
 
 func (p *QueueProps) withDefaults() QueueProps {
@@ -167,7 +169,7 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 		"DeadLetterRetention: %s is less than the queue's %s; a message keeps its age when it moves, and an old one would be gone at once",
 		p.DeadLetterRetention, p.Retention)
 	found.when(f.props.Retention < p.late(),
-		"Retention: a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s), when its record is over after %s; "+
+		"Retention: a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s), but its record expires after %s; "+
 			"raise Config.Retention in the function and IdempotentFunctionProps.Retention",
 		p.late(), p.Retention, p.DeadLetterRetention, f.props.Retention)
 	return found

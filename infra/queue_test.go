@@ -55,7 +55,7 @@ func TestFIFOQueue(t *testing.T) {
 	}
 }
 
-// A record that is over before the last delivery of its message lets the
+// A record that expires before the last delivery of its message lets the
 // message run again.
 func TestQueueOutlivesNoRecord(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -65,7 +65,7 @@ func TestQueueOutlivesNoRecord(t *testing.T) {
 	}{
 		"defaults":            {0, QueueProps{}, "a message may come 432h0m0s late"},
 		"as long":             {18 * day, QueueProps{}, ""},
-		"a second too short":  {18*day - time.Second, QueueProps{}, "is over after 431h59m59s"},
+		"a second too short":  {18*day - time.Second, QueueProps{}, "expires after 431h59m59s"},
 		"a short queue":       {2 * day, QueueProps{Retention: day, DeadLetterRetention: day}, ""},
 		"a long dead-letter":  {2 * day, QueueProps{Retention: day}, "the dead-letter queue for 336h0m0s"},
 		"FIFO":                {22 * day, QueueProps{FIFO: true}, ""},

@@ -14,14 +14,13 @@ import (
 // RelayProps are the props of [NewRelay]. Code and Outbox are required; the
 // zero value of every other field is its default.
 type RelayProps struct {
-	// BatchSize is how many items of the outbox an invocation gets at most: 1
-	// to 1,000.
+	// BatchSize is the maximum number of items of an invocation: 1 to 1,000.
 	//
 	// Default: 100.
 	BatchSize int
 
-	// BatchingWindow is how long Lambda gathers a batch: whole seconds, to
-	// 5 min.
+	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
+	// at most 5 min.
 	//
 	// Default: 0.
 	BatchingWindow time.Duration
@@ -30,36 +29,34 @@ type RelayProps struct {
 	// arm64.
 	Code string
 
-	// Environment adds to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL, which are set
-	// already.
+	// Environment adds variables to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL.
 	//
 	// Default: none.
 	Environment map[string]string
 
-	// FailureRetention is how long the queue of what Lambda has given up keeps
-	// it: whole seconds, 1 min to 14 days.
+	// FailureRetention is the retention of the queue for what Lambda has given
+	// up: whole seconds, 1 min to 14 days.
 	//
 	// Default: 14 days.
 	FailureRetention time.Duration
 
-	// LogLevel is AWS_LAMBDA_LOG_LEVEL, for the function to read: DEBUG, INFO,
-	// WARN or ERROR.
+	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL, which the function reads:
+	// DEBUG, INFO, WARN or ERROR.
 	//
 	// Default: "INFO".
 	LogLevel string
 
-	// LogRetention is how long logs are kept.
+	// LogRetention is the retention of the logs.
 	//
 	// Default: one month.
 	LogRetention awslogs.RetentionDays
 
 	// MaxAge is the age at which an item is given up: whole seconds, 1 min to
-	// 24 h. Until then it blocks its shard: what comes later must not overtake
-	// it.
+	// 24 h. Until then it blocks its shard, because later items must not
+	// overtake it.
 	//
-	// Default: 12 h, half of what the stream keeps it. With all of it, the
-	// record could be gone before Lambda gives it up, and Failures would get
-	// nothing.
+	// Default: 12 h, half of the stream's retention. With 24 h, the item could
+	// disappear before Lambda gives it up, and would never reach Failures.
 	MaxAge time.Duration
 
 	// MemorySize is the memory in MiB, 128 to 10,240.
@@ -67,45 +64,44 @@ type RelayProps struct {
 	// Default: 256.
 	MemorySize int
 
-	// Outbox is what the function publishes.
+	// Outbox is the outbox that the function publishes.
 	Outbox *Outbox
 
-	// Retries is how often a batch is tried again before it is given up: 1 to
-	// 10,000.
+	// Retries is the number of retries before a batch is given up: 1 to 10,000.
 	//
-	// Default: 10,000, as an outage of the destination lasts longer than ten
-	// tries.
+	// Default: 10,000, because an outage of the destination outlasts ten
+	// retries.
 	Retries int
 
-	// Timeout ends an invocation: whole seconds, 1 s to 15 min.
+	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min.
 	//
 	// Default: 30 s.
 	Timeout time.Duration
 }
 
-// Relay is a function that publishes what is in an outbox. Make one with
+// A Relay is a function that publishes the messages of an outbox. Create one with
 // [NewRelay].
 type Relay struct {
 	Function awslambda.Function
 
-	// Failures gets the positions in the stream of what Lambda has given up.
-	// The messages stay in the outbox, unmarked; GrantOperate of [Outbox] is
-	// for whoever publishes them. The queue stays when its stack goes, unless the
-	// outbox is Ephemeral.
+	// Failures receives the positions in the stream of what Lambda has given up.
+	// The messages stay in the outbox, unmarked. Whoever publishes them needs
+	// [Outbox.GrantOperate]. The queue is retained when its stack is deleted,
+	// unless the outbox is Ephemeral.
 	Failures awssqs.Queue
 
 	scope constructs.Construct
 }
 
-// NewRelay makes the function of handlers.OutboxRelay, feeds it from the
-// outbox's stream with what is written and not published, lets it mark what it
-// has published, and tells it the table's name, OUTBOX_TABLE. It has no access
-// to records; that it may publish is yours to grant.
+// NewRelay creates the function of handlers.OutboxRelay. It feeds the function with
+// the unpublished items of the outbox's stream, allows it to mark items, and sets
+// OUTBOX_TABLE to the table's name. The function has no access to records, and you
+// must grant it the permission to publish.
 //
-// One batch of a shard runs at a time: with more, Lambda keeps the order of
-// the writes to one item, and an aggregate has many.
+// One batch of a shard runs at a time. With more, Lambda keeps only the order of
+// the writes to one item, and an aggregate has many items.
 //
-// It panics with a [*PropsError] for props that cannot work.
+// NewRelay panics with a [*PropsError] for props that cannot work.
 func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
@@ -116,12 +112,12 @@ func NewRelay(scope constructs.Construct, id string, props *RelayProps) *Relay {
 	function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(p.Outbox.Table, &awslambdaeventsources.DynamoEventSourceProps{
 		BatchSize:          jsii.Number(p.BatchSize),
 		BisectBatchOnError: jsii.Bool(true),
-		// A call that is made anew writes over its item, and that is published
-		// too. The marks are writes, and expiry is one, that are not.
+		// A repeated call overwrites its item, which is published again. Marks
+		// and expiry are writes too, but are not published.
 		Filters: &[]*map[string]any{awslambda.FilterCriteria_Filter(&map[string]any{
 			"eventName": awslambda.FilterRule_Or(jsii.String("INSERT"), jsii.String("MODIFY")),
 			"dynamodb": map[string]any{"NewImage": map[string]any{
-				"published": map[string]any{"N": awslambda.FilterRule_NotExists()}, // of a leaf: that is all it can tell
+				"published": map[string]any{"N": awslambda.FilterRule_NotExists()}, // "exists" applies only to a leaf
 			}},
 		})},
 		MaxBatchingWindow:       seconds(p.BatchingWindow),

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// routePath is / or segments, each a text or a variable. Neither CDK nor API
-// Gateway takes a / at the end.
+// routePath matches / or segments, each a text or a variable. Neither CDK nor API
+// Gateway accepts a / at the end.
 var routePath = regexp.MustCompile(`^/$|^(/(` + segment + `|\{[\w.:-]+\}))*/(` + segment + `|\{[\w.:-]+\+?\})$`)
 
-// segment has the characters of a path in RFC 3986.
+// segment matches the characters of a path in RFC 3986.
 const segment = `[\w.~!$&'()*+,;=:@%-]+`
 
 func refuseRoutes(routes []string) problems {
@@ -21,11 +21,11 @@ func refuseRoutes(routes []string) problems {
 		known := slices.Contains([]string{"ANY", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, method)
 		found.when(!known || !routePath.MatchString(path),
 			"Routes: %q is not a method and a path, as in \"POST /payments\" or \"GET /payments/{id}\"", route)
-		found.when(there[routeID(route)], "Routes: %q is there twice", route)
+		found.when(there[routeID(route)], "Routes: %q is listed twice", route)
 		there[routeID(route)] = true
 	}
 	return found
 }
 
-// routeID is a route as CDK tells it from others.
+// routeID returns the part of a construct id by which CDK distinguishes routes.
 func routeID(route string) string { return strings.ReplaceAll(route, "/", "--") }

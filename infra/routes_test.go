@@ -22,8 +22,8 @@ func TestRoutes(t *testing.T) {
 
 // CDK takes the second for the first, and panics in words of its own.
 func TestRouteThatIsThereTwiceIsRefused(t *testing.T) {
-	wantRefusal(t, `"POST /x" is there twice`, func() { api(t, "POST /x", "PUT /x", "POST /x") })
-	wantRefusal(t, `"POST /a--b" is there twice`, func() { api(t, "POST /a/b", "POST /a--b") })
+	wantRefusal(t, `"POST /x" is listed twice`, func() { api(t, "POST /x", "PUT /x", "POST /x") })
+	wantRefusal(t, `"POST /a--b" is listed twice`, func() { api(t, "POST /a/b", "POST /a--b") })
 }
 
 func api(t *testing.T, routes ...string) {

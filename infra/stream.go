@@ -15,19 +15,19 @@ import (
 // [IdempotentFunction.AddTableStream]. The zero value of every field is its
 // default.
 type StreamProps struct {
-	// BatchSize is how many records an invocation gets at most: 1 to 10,000,
-	// of a table's stream to 1,000.
+	// BatchSize is the maximum number of records of an invocation: 1 to 10,000,
+	// or to 1,000 for the stream of a table.
 	//
 	// Default: 100.
 	BatchSize int
 
-	// BatchingWindow is how long Lambda gathers a batch: whole seconds, to
-	// 5 min.
+	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
+	// at most 5 min.
 	//
 	// Default: 0.
 	BatchingWindow time.Duration
 
-	// Latest starts at records that are written from now on.
+	// Latest starts at records that are written after the deployment.
 	//
 	// Default: false. It starts at the oldest record of the stream.
 	Latest bool
@@ -38,29 +38,30 @@ type StreamProps struct {
 	// Default: 24 h.
 	MaxAge time.Duration
 
-	// Parallelization is how many batches of a shard run at once: 1 to 10. Of
-	// a Kinesis stream each partition key stays in order, of a table's each
-	// item: two with one partition key may run at once.
+	// Parallelization is the number of batches of a shard that run at once: 1 to
+	// 10. A Kinesis stream keeps the order of each partition key. The stream of a
+	// table keeps the order of each item, so two items with one partition key may
+	// run at once.
 	//
 	// Default: 1.
 	Parallelization int
 
-	// Retries is how often a batch is tried again before it is given up: 1 to
-	// 10,000. Lambda's own default tries until MaxAge, and blocks the shard.
+	// Retries is the number of retries before a batch is given up: 1 to 10,000.
+	// Lambda's own default retries until MaxAge, and blocks the shard.
 	//
 	// Default: 10.
 	Retries int
 }
 
 // AddStream feeds the function from a Kinesis stream. Failures are reported by
-// record, a batch that fails is split, tried again a bounded number of times,
-// and then given up: the queue that is returned gets its position in the
-// stream, not its records. These can be read as long as the stream keeps them.
-// The queue stays when its stack goes, unless the table is Ephemeral.
+// record. A failed batch is split, retried a bounded number of times, and then
+// given up. The queue that AddStream returns receives its position in the stream,
+// not its records, which can be read until the stream deletes them. The queue is
+// retained when its stack is deleted, unless the table is Ephemeral.
 //
-// It panics with a [*PropsError] if the function's records are over before a
-// record that is sent again as the last message of this queue: FailureRetention
-// after MaxAge.
+// AddStream panics with a [*PropsError] if the function's records may expire before
+// a record of the last message of this queue is sent again: FailureRetention after
+// MaxAge.
 func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, props *StreamProps) awssqs.Queue {
 	p := props.withDefaults()
 	append(p.refuse(f, 10000), refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
@@ -81,8 +82,8 @@ func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, pro
 	return failures
 }
 
-// AddTableStream is [IdempotentFunction.AddStream] for the stream of a
-// DynamoDB table, which keeps records for 24 h.
+// AddTableStream is like [IdempotentFunction.AddStream] for the stream of a
+// DynamoDB table, which has a retention of 24 h.
 func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable, props *StreamProps) awssqs.Queue {
 	p := props.withDefaults()
 	append(p.refuse(f, 1000), refuseID(f.scope, id, failuresID)...).panic(f.scope, id)

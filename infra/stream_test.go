@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
-// What Lambda would do by itself is try a batch until its records are over,
+// What Lambda would do by itself is try a batch until its records expire,
 // and block the shard.
 func TestStreams(t *testing.T) {
 	for name, add := range map[string]func(*IdempotentFunction){

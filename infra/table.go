@@ -10,32 +10,33 @@ import (
 // IdempotencyTableProps are the props of [NewIdempotencyTable]. The zero value
 // of every field is its default.
 type IdempotencyTableProps struct {
-	// Ephemeral is for stages that come and go: the table has no deletion
-	// protection and is deleted with its stack, as are the logs and the
-	// dead-letter and failure queues of functions that use it.
+	// Ephemeral deletes the table with its stack, as well as the logs, the
+	// dead-letter queues and the failure queues of its functions. The table has
+	// no deletion protection. Set it for temporary stages.
 	//
-	// Default: false. The table is protected, and stays when its stack goes.
+	// Default: false. The table is protected, and retained when its stack is
+	// deleted.
 	Ephemeral bool
 
-	// Expiration is the attribute of time to live, Options.Attributes of
+	// Expiration is the attribute of time to live, as in Options.Attributes of
 	// package dynamo.
 	//
 	// Default: "expiration".
 	Expiration string
 
-	// ID is the partition key.
+	// ID is the name of the partition key.
 	//
 	// Default: "id".
 	ID string
 
-	// Key encrypts the table; replicas have keys of their own. Grants of this
-	// package then allow what the table needs of it.
+	// Key encrypts the table; replicas have keys of their own. The grants of this
+	// package then include the use of the keys.
 	//
 	// Default: a key that DynamoDB owns, free of charge.
 	Key awskms.IKey
 
-	// Replicas are the other Regions of the table. The stack must then have
-	// an explicit Region, and Writers has to be set or the table be Strong.
+	// Replicas are the other Regions of the table. The stack must then have an
+	// explicit Region, and either Writers or Strong must be set.
 	//
 	// Default: none.
 	Replicas []Replica
@@ -47,38 +48,39 @@ type IdempotencyTableProps struct {
 	SortKey string
 
 	// Strong makes reads and conditions see the latest write of any Region.
-	// It needs two Replicas, or one and Witness; such a table has no time to
-	// live and takes no transactions, and this cannot be changed later.
+	// It needs two Replicas, or one and Witness. Such a table has neither time to
+	// live nor transactions, and cannot be changed later.
 	//
 	// Default: false.
 	Strong bool
 
-	// SweptElsewhere turns time to live off, which Strong needs: a program of
-	// yours deletes the items whose expiration has passed. Without one the
-	// table grows for ever. [IdempotencyTable.GrantSweep] is for its role.
+	// SweptElsewhere turns time to live off, as Strong requires. A program of
+	// yours must then delete expired items, or the table grows forever. Its role
+	// needs [IdempotencyTable.GrantSweep].
 	//
 	// Default: false.
 	SweptElsewhere bool
 
 	// TableName is the name of the table.
 	//
-	// Default: CloudFormation makes one.
+	// Default: CloudFormation generates one.
 	TableName string
 
-	// Witness is the Region that votes for a Strong table without holding its
+	// Witness is the Region that votes for a Strong table without storing its
 	// items.
 	//
 	// Default: none.
 	Witness string
 
-	// Writers says where the functions are that write to a table with
-	// eventually consistent Replicas.
+	// Writers states which Regions write to a table with eventually consistent
+	// Replicas.
 	//
 	// Default: WritersAnywhere, which is refused.
 	Writers Writers
 }
 
-// IdempotencyTable is a table of records. Make one with [NewIdempotencyTable].
+// An IdempotencyTable is a table of records. Create one with
+// [NewIdempotencyTable].
 type IdempotencyTable struct {
 	Table awsdynamodb.TableV2
 
@@ -86,18 +88,20 @@ type IdempotencyTable struct {
 	arns  []*string // of all its Regions
 }
 
-// NewIdempotencyTable makes the table of the records: billed on demand, with
-// time to live and point-in-time recovery. Nil props are all defaults.
+// NewIdempotencyTable creates the table of the records. It is billed on demand,
+// with time to live and point-in-time recovery. If props is nil, all defaults
+// apply.
 //
-// Restoring the table from a backup forgets what was completed since: calls
-// that are repeated after it run again.
+// A table that is restored from a backup lacks later completions: duplicates of
+// those calls run again.
 //
-// It panics with a [*PropsError] for several Regions that cannot lock safely.
+// NewIdempotencyTable panics with a [*PropsError] for several Regions that cannot
+// lock safely.
 func NewIdempotencyTable(scope constructs.Construct, id string, props *IdempotencyTableProps) *IdempotencyTable {
 	p := props.withDefaults()
 	found := append(refuseUnsafeRegions(scope, &p), refuseTableName(p.TableName)...)
 	found.when(p.ID == p.SortKey || p.ID == p.Expiration || p.SortKey == p.Expiration,
-		"ID: %q, SortKey: %q and Expiration: %q are not three attributes", p.ID, p.SortKey, p.Expiration)
+		"ID: %q, SortKey: %q and Expiration: %q are not three different attributes", p.ID, p.SortKey, p.Expiration)
 	append(found, refuseID(scope, id, "")...).panic(scope, id)
 
 	protected := !p.Ephemeral
@@ -130,7 +134,7 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	made := awsdynamodb.NewTableV2(scope, &id, table)
 	arns := []*string{made.TableArn()}
 	for _, r := range p.Replicas {
-		// Once only: in the stack of the table, each call makes the same construct.
+		// Once for each Region: a second call would create the same construct.
 		arns = append(arns, made.Replica(&r.Region).TableArn())
 	}
 	return &IdempotencyTable{Table: made, props: p, arns: arns}

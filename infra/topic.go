@@ -13,16 +13,16 @@ import (
 type AlarmTopicProps struct {
 	// TopicName is the name of the topic.
 	//
-	// Default: CloudFormation makes one.
+	// Default: CloudFormation generates one.
 	TopicName string
 }
 
-// NewAlarmTopic makes a topic for AlarmsProps.Notify. It refuses requests
-// without TLS and lets the alarms of its account publish. A topic with a policy
-// has to allow both: the policy takes the place of the one by which CloudWatch
-// may publish to any topic of the account. Nil props are all defaults.
+// NewAlarmTopic creates a topic for AlarmsProps.Notify. It refuses requests without
+// TLS, and lets the alarms of its account publish. The latter must be explicit,
+// because a policy replaces the default one, under which CloudWatch may publish. If
+// props is nil, all defaults apply.
 //
-// It panics with a [*PropsError] for an id that is taken.
+// NewAlarmTopic panics with a [*PropsError] for an id that is taken.
 func NewAlarmTopic(scope constructs.Construct, id string, props *AlarmTopicProps) awssns.Topic {
 	if props == nil {
 		props = &AlarmTopicProps{}

@@ -8,12 +8,11 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 )
 
-// TransactWrite is what a transaction of package dynamo does with items of a
-// table.
+// A TransactWrite is a kind of write in a transaction of package dynamo.
 type TransactWrite uint8
 
-// The methods of dynamo.Tx. A condition of a Put, an Update or a Delete needs
-// nothing more.
+// The methods of dynamo.Tx. The condition of a Put, an Update or a Delete needs no
+// further permission.
 const (
 	TransactCheck TransactWrite = iota + 1
 	TransactDelete
@@ -21,13 +20,13 @@ const (
 	TransactUpdate
 )
 
-// GrantTransact allows a function to write to a table of yours in its
-// transactions, and what the table needs of its key: nothing but the actions
-// of these writes. They allow the same writes outside of a transaction too,
-// which IAM does not tell apart. Messages need [Outbox.GrantPublish] instead.
+// GrantTransact allows a function these writes to a table of yours, and the use of
+// the table's key. IAM cannot distinguish them from the same writes outside a
+// transaction, which are allowed too. For messages, use [Outbox.GrantPublish]
+// instead.
 //
-// It panics with a [*PropsError] for writes that it does not know, for none, and
-// without a grantee or a table.
+// GrantTransact panics with a [*PropsError] for unknown writes or none, and if
+// grantee or table is nil.
 func GrantTransact(grantee awsiam.IGrantable, table awsdynamodb.ITable, writes ...TransactWrite) awsiam.Grant {
 	var found problems
 	if grantee == nil || table == nil {
@@ -48,7 +47,7 @@ func GrantTransact(grantee awsiam.IGrantable, table awsdynamodb.ITable, writes .
 	return grantOn(table, grantee, slices.Compact(actions)...)
 }
 
-// grantOn is for tables in one Region.
+// grantOn allows actions on a table in one Region, and the use of its key.
 func grantOn(table awsdynamodb.ITable, grantee awsiam.IGrantable, actions ...string) awsiam.Grant {
 	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
 		Actions: pointers(actions), Grantee: grantee, ResourceArns: &[]*string{table.TableArn()},

@@ -8,8 +8,8 @@ import (
 	"github.com/lambda-once/once/infra"
 )
 
-// checkout is a function that is invoked directly, and what relays its
-// messages to a queue. Who reads the queue is not here.
+// checkout adds a function that is invoked directly, and the relay of its messages
+// to a queue. It adds no reader of the queue.
 func checkout(stack awscdk.Stack, table *infra.IdempotencyTable, build string) (*infra.IdempotentFunction, *infra.Relay) {
 	outbox := infra.NewOutbox(stack, "Outbox", nil)
 	ordered := business(stack, "CheckedOut")
@@ -18,7 +18,7 @@ func checkout(stack awscdk.Stack, table *infra.IdempotencyTable, build string) (
 		Environment: map[string]string{
 			"ORDERS_TABLE": *ordered.TableName(),
 			"OUTBOX_TABLE": *outbox.Table.TableName(),
-			"PROVIDER_URL": "https://provider.example", // yours is real
+			"PROVIDER_URL": "https://provider.example", // replace it
 		},
 		Execute: &infra.ExecuteOptions{Operations: []string{"checkout"}, Transactions: true},
 		Table:   table,

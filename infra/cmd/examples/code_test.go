@@ -12,7 +12,7 @@ import (
 
 // What the deployment says of a function is what its code does: a condition
 // with another operation's name refuses every call, a table's name that is
-// missing ends the process, and a retention that is only stated is none.
+// missing stops the process, and a stated retention must be the one in the code.
 func TestDeploymentAgreesWithTheCode(t *testing.T) {
 	for _, f := range cdk(t).Functions() {
 		example := strings.ToLower(strings.TrimSuffix(f.ID, "Function"))

@@ -1,8 +1,7 @@
 // Command examples is the CDK app of the functions in examples: payments behind
-// an HTTP API, orders behind a queue, and two that are invoked directly: transfer,
-// and checkout with the relay of its outbox. Run it in the folder infra, after
-// make build: by "npx aws-cdk deploy", or by "make synth", which writes
-// templates and deploys nothing.
+// an HTTP API, orders behind a queue, transfer, and checkout with the relay of its
+// outbox. Run it after "make build": with "npx aws-cdk deploy" in the folder infra,
+// or with "make synth", which writes templates and deploys nothing.
 package main
 
 import (
@@ -38,7 +37,7 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	})
 	charges.Grants().Actions(payments.Function, jsii.String("dynamodb:PutItem"))
 	api := payments.AddHTTPAPI("API", &infra.HTTPAPIProps{
-		Public: true, // yours has an Authorizer: JWTClaim alone refuses every request without one
+		Public: true, // use an Authorizer: without one, JWTClaim refuses every request
 		Routes: []string{"POST /payments"},
 	})
 
@@ -47,7 +46,7 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 		Code:        build + "orders/bootstrap.zip",
 		Environment: map[string]string{"ORDERS_TABLE": *placed.TableName()},
 		Execute:     &infra.ExecuteOptions{Operations: []string{"place-order"}},
-		Retention:   28 * 24 * time.Hour, // as in the function: the queue's and its dead-letter queue's
+		Retention:   28 * 24 * time.Hour, // as in the function: the retention of both queues
 		Table:       table,
 	})
 	placed.Grants().Actions(orders.Function, jsii.String("dynamodb:PutItem"))
@@ -68,7 +67,7 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	return stack
 }
 
-// business is a table of a service's own.
+// business adds a table of a service's own.
 func business(stack awscdk.Stack, id string) awsdynamodb.TableV2 {
 	return awsdynamodb.NewTableV2(stack, &id, &awsdynamodb.TablePropsV2{
 		PartitionKey: &awsdynamodb.Attribute{Name: jsii.String("id"), Type: awsdynamodb.AttributeType_STRING},

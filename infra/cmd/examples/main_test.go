@@ -16,7 +16,7 @@ import (
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
-var update = flag.Bool("update", false, "write the snapshot anew")
+var update = flag.Bool("update", false, "write the snapshot")
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Node 20 is past its end of life.
+// Node 20 is no longer supported.
 func TestTextsAskForASupportedNode(t *testing.T) {
 	const oldest = 22
 	root := "../../.."

@@ -14,7 +14,7 @@ import (
 // template.yaml deploys what the CDK app deploys: every resource of these types
 // is in both, with the same properties and the same fate when its stack goes.
 // What both name by themselves has the same id but for CDK's hash; alarms and
-// mappings, which CDK names, are told apart by what they say.
+// mappings, which CDK names, are distinguished by their contents.
 func TestSAMHasTheResourcesOfCDK(t *testing.T) {
 	named := func(id string, _ template.Resource) string { return id }
 	for kind, name := range map[string]func(string, template.Resource) string{
@@ -131,7 +131,7 @@ func functions(from template.Template) map[string]template.Function {
 	return found
 }
 
-// allowed gives a line for each action on each resource.
+// allowed returns a line for each action on each resource.
 func allowed(f template.Function) []string {
 	var lines []string
 	for _, s := range f.Statements {

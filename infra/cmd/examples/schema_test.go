@@ -54,7 +54,7 @@ func TestSchemaFindsUnknownProperties(t *testing.T) {
 
 func serverless(kind string) bool { return strings.HasPrefix(kind, "AWS::Serverless::") }
 
-// validate gives what the CDK finds wrong with a template.
+// validate returns what the CDK finds wrong with a template.
 func validate(t *testing.T, deployed template.Template) (violations []string) {
 	t.Helper()
 	out := t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"github.com/lambda-once/once/infra"
 )
 
-// transfer is a function that is invoked directly.
+// transfer adds a function that is invoked directly.
 func transfer(stack awscdk.Stack, table *infra.IdempotencyTable, build string) *infra.IdempotentFunction {
 	accounts := business(stack, "Accounts")
 	function := infra.NewIdempotentFunction(stack, "Transfer", &infra.IdempotentFunctionProps{

@@ -1,4 +1,4 @@
-// Package bootstrap looks into the code of a function before it is deployed.
+// Package bootstrap checks the code of a function before it is deployed.
 package bootstrap
 
 import (
@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// Check finds what Lambda would find at the first invocation: code that it
-// cannot start. The code is a zip or a folder.
+// Check returns an error for code that Lambda could not start at the first
+// invocation. The code is a zip or a folder.
 func Check(code string) error {
 	info, err := os.Stat(code)
 	switch {
@@ -67,10 +67,11 @@ func inZip(name string) error {
 }
 
 func noBootstrap(where string) error {
-	return fmt.Errorf("%s has no file bootstrap at its top, which Lambda starts", where)
+	return fmt.Errorf("%s has no file bootstrap at its top level", where)
 }
 
-// starts says why Lambda cannot start a bootstrap. A script may start anything.
+// starts returns an error if Lambda cannot start a bootstrap. It accepts every
+// script.
 func starts(where string, mode fs.FileMode, program io.Reader) error {
 	if !mode.IsRegular() {
 		return fmt.Errorf("bootstrap in %s is not a file", where)
@@ -88,7 +89,7 @@ func starts(where string, mode fs.FileMode, program io.Reader) error {
 	}
 	const build = "build it with GOOS=linux GOARCH=arm64"
 	if n < len(head) || !strings.HasPrefix(string(head), elf.ELFMAG) {
-		return fmt.Errorf("bootstrap in %s is no program of Linux; %s", where, build)
+		return fmt.Errorf("bootstrap in %s is not a Linux program; %s", where, build)
 	}
 	kind := elf.Type(binary.LittleEndian.Uint16(head[elf.EI_NIDENT:]))
 	processor := elf.Machine(binary.LittleEndian.Uint16(head[elf.EI_NIDENT+2:]))

@@ -1,5 +1,4 @@
-// Package fake makes programs that look like functions from outside. It is for
-// tests.
+// Package fake creates files that look like the code of a function, for tests.
 package fake
 
 import (
@@ -11,7 +10,7 @@ import (
 	"os"
 )
 
-// Program is the header of a Linux program for a processor.
+// Program returns the header of a Linux program for a processor.
 func Program(machine elf.Machine) []byte {
 	header := elf.Header64{
 		Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Ehsize: 64,
@@ -21,7 +20,7 @@ func Program(machine elf.Machine) []byte {
 	header.Ident[elf.EI_VERSION] = byte(elf.EV_CURRENT)
 	var b bytes.Buffer
 	if err := binary.Write(&b, binary.LittleEndian, header); err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // a buffer accepts every write
 	}
 	return b.Bytes()
 }

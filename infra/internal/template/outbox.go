@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// relayActions are those of a relay on the table and on its stream, which have
-// one logical id.
+// relayActions returns the actions of a relay on the table and on its stream,
+// which share a logical id.
 func relayActions() []string {
 	return []string{
 		"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams", "dynamodb:UpdateItem",
 	}
 }
 
-// unpublished passes what a transaction writes, also where it writes over an
-// item, and no mark: that would come back to the relay which has made it.
+// unpublished passes the items that a transaction writes, also over an older item.
+// It passes no marks, which would come back to the relay.
 const unpublished = `{"dynamodb":{"NewImage":{"published":{"N":[{"exists":false}]}}},"eventName":["INSERT","MODIFY"]}`
 
-// checkOutbox looks at outboxes, at those that write to them, and at their
-// relays: functions without records.
+// checkOutbox checks outboxes, the functions that write to them, and their relays,
+// which have no records.
 func (t Template) checkOutbox(say func(string, ...any)) {
 	relayed := map[string]bool{}
 	for _, f := range t.Functions() {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// checkKept looks at the queues that messages go to when they fail for good,
-// and at what protects these queues.
-func (t Template) checkKept(say func(string, ...any)) {
+// checkRetained checks the queues for messages that failed permanently, and the
+// policies that protect these queues.
+func (t Template) checkRetained(say func(string, ...any)) {
 	last := map[string]bool{}
 	for _, queue := range t.Resources("AWS::SQS::Queue") {
 		policy, _ := queue.Properties()["RedrivePolicy"].(map[string]any)
@@ -23,21 +23,21 @@ func (t Template) checkKept(say func(string, ...any)) {
 	}
 	delete(last, "")
 	for _, id := range slices.Sorted(maps.Keys(last)) {
-		t.checkStays(id, say)
+		t.checkRetention(id, say)
 		for _, policy := range t.policiesOf(id) {
-			t.checkStays(policy, say)
+			t.checkRetention(policy, say)
 		}
 	}
 }
 
-func (t Template) checkStays(id string, say func(string, ...any)) {
+func (t Template) checkRetention(id string, say func(string, ...any)) {
 	if r := t.Resources()[id]; r["DeletionPolicy"] != "Retain" || r["UpdateReplacePolicy"] != "Retain" {
 		say("%s goes with its stack, or with its name", id)
 	}
 }
 
-// checkTLS looks at the policies of queues and topics. A topic with a policy
-// takes from CloudWatch what this policy allows, and nothing else.
+// checkTLS checks the policies of queues and topics. A topic with a policy accepts
+// from CloudWatch only what this policy allows.
 func (t Template) checkTLS(say func(string, ...any)) {
 	for _, id := range t.IDs("AWS::SQS::Queue", "AWS::SNS::Topic") {
 		if !slices.ContainsFunc(t.statementsOf(id), func(s map[string]any) bool {
@@ -76,7 +76,7 @@ func (t Template) coversAll(id string, actions any) bool {
 	return slices.Contains(list(actions), any("sqs:*"))
 }
 
-// policiesOf are the resources that set the policy of a queue or a topic.
+// policiesOf returns the resources that set the policy of a queue or a topic.
 func (t Template) policiesOf(id string) []string {
 	var policies []string
 	for _, policy := range t.IDs("AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy") {
@@ -88,7 +88,7 @@ func (t Template) policiesOf(id string) []string {
 	return policies
 }
 
-// statementsOf are those about a queue or a topic in its policies.
+// statementsOf returns the statements about a queue or a topic in its policies.
 func (t Template) statementsOf(id string) []map[string]any {
 	var statements []map[string]any
 	for _, policy := range t.policiesOf(id) {

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// Rule is what the deployment of a function that uses Once must keep.
+// A Rule is a property that every deployment of Once must have.
 type Rule string
 
 // The rules.
 const (
-	Grant     Rule = "a function may do with the table what the store calls, and nothing else"
+	Grant     Rule = "a function may make the calls of the store on the table, and no others"
 	Wildcard  Rule = "no statement allows a wildcard action or resource of DynamoDB"
-	TTL       Rule = "the tables of records and of an outbox have time to live on expiration, backups, and stay"
+	TTL       Rule = "the tables of records and of an outbox have time to live on expiration and backups, and are retained"
 	Report    Rule = "queues and streams have ReportBatchItemFailures"
-	DLQ       Rule = "what feeds a function and fails for good goes to a queue"
+	DLQ       Rule = "every event source of a function has a queue for failed events"
 	Visible   Rule = "a message stays invisible for six timeouts and the batching window"
-	Kept      Rule = "what holds the last copy of a message stays when its stack goes or it gets another name"
-	TLS       Rule = "queues and topics refuse requests without TLS, and topics take what alarms publish"
+	Kept      Rule = "a queue with the last copy of a message is retained when its stack is deleted or it is renamed"
+	TLS       Rule = "queues and topics refuse requests without TLS, and topics let alarms publish"
 	Logged    Rule = "an HTTP API has an access log, without paths, and is throttled"
-	Relayed   Rule = "an outbox is written by PutItem alone, and its relay gets what is inserted, a batch at a time, and marks it"
-	AlarmRule Rule = "each alarm can be raised by one metric or expression, and no data is no alarm"
+	Relayed   Rule = "an outbox is written by PutItem alone, and its relay receives and marks the items, one batch at a time"
+	AlarmRule Rule = "each alarm has one metric or expression, and does not ring without data"
 )
 
-// Rules gives them all.
+// Rules returns all rules.
 func Rules() []Rule {
 	return []Rule{Grant, Wildcard, TTL, Report, DLQ, Visible, Kept, TLS, Logged, Relayed, AlarmRule}
 }
 
-// Problems says where a template breaks a rule. Actions are those that the
-// store calls.
+// Problems describes where a template breaks a rule. Actions are those that the
+// store needs.
 func (t Template) Problems(rule Rule, actions []string) []string {
 	var found []string
 	say := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -44,7 +44,7 @@ func (t Template) Problems(rule Rule, actions []string) []string {
 	case Report, DLQ, Visible:
 		t.checkSources(rule, say)
 	case Kept:
-		t.checkKept(say)
+		t.checkRetained(say)
 	case TLS:
 		t.checkTLS(say)
 	case Logged:

@@ -2,8 +2,8 @@ package template
 
 import "slices"
 
-// checkSources looks at the event source mappings, and at the configurations
-// of asynchronous invocations.
+// checkSources checks the event source mappings, and the configurations of
+// asynchronous invocations.
 func (t Template) checkSources(rule Rule, say func(string, ...any)) {
 	functions := map[string]Function{}
 	for _, f := range t.Functions() {
@@ -59,7 +59,7 @@ func (t Template) checkStream(id string, p map[string]any, say func(string, ...a
 	}
 }
 
-// sends says whether a failure goes to a queue of the template.
+// sends reports whether a failure goes to a queue of the template.
 func (t Template) sends(destination any) bool {
 	d, _ := destination.(map[string]any)
 	onFailure, _ := d["OnFailure"].(map[string]any)

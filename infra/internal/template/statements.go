@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Statement is one of the statements that allow a function something.
+// A Statement is an IAM statement of a function.
 type Statement struct {
 	Actions   []string // sorted
 	Resources []any
@@ -15,14 +15,14 @@ type Statement struct {
 	Effect    string
 }
 
-// Function is a function of a template, of CDK or of SAM.
+// A Function is a function of a template of CDK or SAM.
 type Function struct {
 	ID         string
 	Properties map[string]any
 	Statements []Statement
 }
 
-// Functions gives the functions of a template with what they may do.
+// Functions returns the functions of a template with their permissions.
 func (t Template) Functions() []Function {
 	var functions []Function
 	for _, id := range t.IDs("AWS::Lambda::Function", "AWS::Serverless::Function") {
@@ -43,7 +43,7 @@ func (t Template) Functions() []Function {
 	return functions
 }
 
-// globals are the properties that SAM gives to all functions.
+// globals returns the properties that SAM applies to all functions.
 func (t Template) globals(id string) map[string]any {
 	g, _ := t["Globals"].(map[string]any)
 	properties, _ := g["Function"].(map[string]any)
@@ -53,11 +53,11 @@ func (t Template) globals(id string) map[string]any {
 	return properties
 }
 
-// Table is the logical id of the table of a function's records, or "".
+// Table returns the logical id of the table of a function's records, or "".
 func (f Function) Table() string { return target(f.environment()["IDEMPOTENCY_TABLE"]) }
 
-// Outbox is the logical id of the table of the outbox that a function writes
-// to, or relays, or "".
+// Outbox returns the logical id of the outbox that a function writes to or relays,
+// or "".
 func (f Function) Outbox() string { return target(f.environment()["OUTBOX_TABLE"]) }
 
 func (f Function) environment() map[string]any {
@@ -83,7 +83,7 @@ func statement(v any) Statement {
 	return s
 }
 
-// On gives the actions that a function is allowed on a resource, sorted.
+// On returns the sorted actions that a function is allowed on a resource.
 func (f Function) On(id string) []string {
 	var actions []string
 	for _, s := range f.Statements {
@@ -95,7 +95,7 @@ func (f Function) On(id string) []string {
 	return slices.Compact(actions)
 }
 
-// everyStatement of a template, whoever has it.
+// everyStatement returns all statements of a template.
 func (t Template) everyStatement() []Statement {
 	var all []Statement
 	var walk func(v any)
@@ -120,8 +120,8 @@ func (t Template) everyStatement() []Statement {
 	return all
 }
 
-// wildcard says whether a resource is one that IAM would match with others:
-// any text with a "*", also within a join or a substitution.
+// wildcard reports whether IAM would match a resource with several: any text with
+// a "*", also within a join or a substitution.
 func wildcard(v any) bool {
 	switch v := v.(type) {
 	case string:

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// StoreActions gives the IAM actions, sorted, that the methods of an interface
-// in a package of Go need on the store's own table. It refuses methods that it
-// does not know: somebody has to decide what they may do.
+// StoreActions returns the sorted IAM actions that the methods of an interface in a
+// Go package need on the store's own table. It returns an error for an unknown
+// method: somebody has to decide which actions it needs.
 func StoreActions(folder, interfaceName string) ([]string, error) {
 	methods, err := methods(folder)
 	if err != nil {
@@ -35,8 +35,8 @@ func StoreActions(folder, interfaceName string) ([]string, error) {
 	return slices.Compact(actions), nil
 }
 
-// Interfaces gives the names of the interfaces in a package whose methods call
-// DynamoDB, sorted.
+// Interfaces returns the sorted names of the interfaces in a package whose methods
+// call DynamoDB.
 func Interfaces(folder string) ([]string, error) {
 	methods, err := methods(folder)
 	if err != nil {
@@ -59,8 +59,8 @@ func needs() map[string][]string {
 		"ExecuteStatement":      partiQL,
 		"GetItem":               {"GetItem"},
 		"PutItem":               {"PutItem"},
-		// The record's part of a transaction. The other parts are a handler's,
-		// on tables that its function is granted elsewhere.
+		// The write of the record in a transaction. The other writes are a
+		// handler's, on tables that are granted elsewhere.
 		"TransactWriteItems": {"PutItem", "UpdateItem"},
 		"UpdateItem":         {"UpdateItem"},
 	}

@@ -1,6 +1,6 @@
-// Package template reads CloudFormation templates, those that CDK synthesizes
-// and those that are written by hand for SAM, and says what is wrong with the
-// deployment of a function that uses Once. It is for tests.
+// Package template checks CloudFormation templates of functions that use Once,
+// those that CDK synthesizes and those that are written by hand for SAM. It is used
+// by tests.
 package template
 
 import (
@@ -12,11 +12,10 @@ import (
 	"strings"
 )
 
-// Template is a template as it is in JSON; the short tags of YAML are written
-// out.
+// A Template is a template as in JSON, with the short tags of YAML written out.
 type Template map[string]any
 
-// Resource is a resource of a template.
+// A Resource is a resource of a template.
 type Resource map[string]any
 
 // Parse reads a template in JSON.
@@ -28,7 +27,7 @@ func Parse(text []byte) (Template, error) {
 	return t, nil
 }
 
-// Clone copies a template to its leaves.
+// Clone returns a deep copy.
 func (t Template) Clone() Template {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -41,7 +40,7 @@ func (t Template) Clone() Template {
 	return clone
 }
 
-// Resources gives the resources of one of the types by their logical ids.
+// Resources returns the resources of one of the types by their logical ids.
 func (t Template) Resources(types ...string) map[string]Resource {
 	found := map[string]Resource{}
 	all, _ := t["Resources"].(map[string]any)
@@ -53,12 +52,13 @@ func (t Template) Resources(types ...string) map[string]Resource {
 	return found
 }
 
-// IDs gives the logical ids of the resources of a type, in order.
+// IDs returns the sorted logical ids of the resources of a type.
 func (t Template) IDs(types ...string) []string {
 	return slices.Sorted(maps.Keys(t.Resources(types...)))
 }
 
-// Properties of a resource; never nil. Changing them changes the resource.
+// Properties returns the properties of a resource, never nil. Changing them changes
+// the resource.
 func (r Resource) Properties() map[string]any {
 	p, _ := r["Properties"].(map[string]any)
 	if p == nil {
@@ -70,9 +70,9 @@ func (r Resource) Properties() map[string]any {
 
 var hashed = regexp.MustCompile(`^(.*[a-z].*?)[0-9A-F]{8}$`)
 
-// Readable is a template of CDK with the hashes taken from its logical ids,
-// where these then still differ, and from the names of assets, which change
-// with every build.
+// Readable returns a template of CDK without hashes. It removes them from logical
+// ids that still differ then, and from the names of assets, which change with every
+// build.
 func (t Template) Readable() (Template, error) {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -95,7 +95,7 @@ func (t Template) Readable() (Template, error) {
 	return Parse(text)
 }
 
-// list is a value that may stand alone where CloudFormation takes several.
+// list returns a value that CloudFormation accepts alone or in a list.
 func list(v any) []any {
 	switch v := v.(type) {
 	case nil:
@@ -106,7 +106,7 @@ func list(v any) []any {
 	return []any{v}
 }
 
-// target is the logical id that a Ref or an Fn::GetAtt points to, or "".
+// target returns the logical id that a Ref or an Fn::GetAtt refers to, or "".
 func target(v any) string {
 	m, _ := v.(map[string]any)
 	if id, ok := m["Ref"].(string); ok {

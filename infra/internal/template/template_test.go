@@ -24,7 +24,7 @@ func TestParseYAML(t *testing.T) {
 	for words, text := range map[string]string{
 		"no aliases":           "A: &a 1\nB: *a\n",
 		"is a merge":           "A: {<<: {B: 1}}\n",
-		`"A" is there twice`:   "A: 1\nA: 2\n",
+		`"A" is repeated`:      "A: 1\nA: 2\n",
 		"it is empty":          "",
 		"did not find":         "A: [1\n",
 		"cannot unmarshal":     "- a\n",
@@ -36,7 +36,7 @@ func TestParseYAML(t *testing.T) {
 	}
 }
 
-// Hashes go, where what is left still tells resources apart.
+// Hashes are removed from ids that still differ without them.
 func TestReadable(t *testing.T) {
 	got, err := Template{"Resources": map[string]any{
 		"Table0123ABCD": map[string]any{}, "A0123ABCD": map[string]any{"Ref": "Table0123ABCD"}, "TwiceAAAAAAAA": nil, "TwiceBBBBBBBB": nil,
@@ -50,8 +50,8 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// A method that is added to the store's interface has to be granted, and one
-// that nobody has thought of is not granted by guessing.
+// A method that is added to the store's interface must be granted, and an unknown
+// one is an error.
 func TestStoreActions(t *testing.T) {
 	folder := t.TempDir()
 	write := func(methods ...string) {

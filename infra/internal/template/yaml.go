@@ -8,8 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ParseYAML reads a template in YAML, with the tags of CloudFormation. Aliases
-// and repeated keys are refused, which CloudFormation and SAM do not take.
+// ParseYAML reads a template in YAML, with the tags of CloudFormation. It refuses
+// aliases and repeated keys, as CloudFormation and SAM do.
 func ParseYAML(text []byte) (Template, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -56,7 +56,7 @@ func untagged(n *yaml.Node) (any, error) {
 		for i := 0; i < len(n.Content); i += 2 {
 			key := n.Content[i].Value
 			if _, twice := m[key]; twice || key == "<<" {
-				return nil, fmt.Errorf("template: line %d: %q is there twice, or is a merge", n.Content[i].Line, key)
+				return nil, fmt.Errorf("template: line %d: %q is repeated, or is a merge", n.Content[i].Line, key)
 			}
 			value, err := plain(n.Content[i+1])
 			if err != nil {
@@ -83,5 +83,5 @@ func untagged(n *yaml.Node) (any, error) {
 		err := n.Decode(&value)
 		return value, err
 	}
-	return nil, fmt.Errorf("template: line %d: CloudFormation takes no aliases", n.Line)
+	return nil, fmt.Errorf("template: line %d: CloudFormation has no aliases", n.Line)
 }
