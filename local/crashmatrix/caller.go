@@ -17,14 +17,14 @@ type caller struct {
 	retries  int
 	crashes  int
 	wrong    string // the first that was seen between two attempts
-	// disturbed is the last end of an invocation that neither the one kill nor
-	// its lease explains.
+	// disturbed is the last failure of an invocation that neither the one kill
+	// nor its lease explains.
 	disturbed error
 }
 
-// ask invokes until there is a final answer.
+// ask invokes the function until it returns a final answer.
 func (c *caller) ask(ctx context.Context) (lambdaruntime.Response, error) {
-	ticker := time.NewTicker(pace)
+	ticker := time.NewTicker(backoff)
 	defer ticker.Stop()
 	for deadline := time.Now().Add(patience); ; c.retries++ {
 		answer, err := c.function.Invoke(ctx, c.event)
@@ -41,7 +41,7 @@ func (c *caller) ask(ctx context.Context) (lambdaruntime.Response, error) {
 			return answer, err
 		}
 		if time.Now().After(deadline) {
-			return answer, errors.Join(fmt.Errorf("no final answer in %v, at last: %w", patience, err), c.disturbed)
+			return answer, errors.Join(fmt.Errorf("no final answer in %v; last error: %w", patience, err), c.disturbed)
 		}
 		select {
 		case <-ticker.C:
@@ -69,7 +69,7 @@ func (c *caller) expects(r lambdaruntime.Response, err error) bool {
 	return r.FunctionError != nil && r.FunctionError.Type == "InProgressError"
 }
 
-// crashed says that a process was killed, be it before it took its event.
+// crashed reports whether a process was killed, also before it received its event.
 func crashed(err error) bool {
 	_, crashed := errors.AsType[*lambdaruntime.CrashedError](err)
 	_, never := errors.AsType[*lambdaruntime.InitError](err)

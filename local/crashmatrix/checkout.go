@@ -13,13 +13,13 @@ import (
 	"github.com/lambda-once/once/local/providers"
 )
 
-// checkout is one order in examples/checkout: two steps at services of others,
-// each with what undoes it, and a transaction with a message.
+// checkout is one order in examples/checkout: two steps at external services, each
+// with its undo function, and a transaction with a message.
 type checkout struct {
 	forgetful bool   // services
 	card      string // providers.Declined: the second step fails for good
-	exists    bool   // the order: the transaction is refused
-	relents   bool   // it exists no more when the undoing has begun
+	exists    bool   // the order exists already: the transaction is rejected
+	relents   bool   // the order is deleted when undoing has begun
 	failure   string // the type of the error that is the answer; empty for a receipt
 }
 
@@ -72,8 +72,8 @@ func (c checkout) world(ctx context.Context, s *stage) (_ *world, err error) {
 	}, nil
 }
 
-// relenting takes the reason of the failure away, before the first undoing is
-// done: a call that went forward again would be placed.
+// relenting removes the reason of the failure before the first undo function has
+// run: a call that went forward again would succeed.
 func (c checkout) relenting(s *stage, orders string, services http.Handler) http.Handler {
 	if !c.relents {
 		return services
@@ -89,12 +89,12 @@ func (c checkout) relenting(s *stage, orders string, services http.Handler) http
 	})
 }
 
-// existing is the key of the order, and all of one that is there already.
+// existing is the key of the order, and the whole item of one that exists already.
 func existing() map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "c-1/o-17"}}
 }
 
-// memory has forgetful services take every request for a new one.
+// memory makes forgetful services treat every request as new.
 func (c checkout) memory(services http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		if c.forgetful {
@@ -104,7 +104,7 @@ func (c checkout) memory(services http.Handler) http.Handler {
 	})
 }
 
-// did is how often the services have done something.
+// did returns how often the services have done something.
 func did(services *providers.Providers, path string) (n int) {
 	for _, e := range services.Effects() {
 		if e.Path == path {
@@ -119,7 +119,7 @@ func (c checkout) final(r lambdaruntime.Response) bool {
 	return succeeded(r) || c.failure != "" && r.FunctionError.Type == c.failure
 }
 
-// judge demands all, or all of it undone.
+// judge requires that everything was done, or that everything was undone.
 func (c checkout) judge(s *providers.Providers, orders, messages int, p point) effects {
 	want := map[string]int{reserve: 1, charge: 1}
 	wantOrders := 1
@@ -151,8 +151,8 @@ func (c checkout) judge(s *providers.Providers, orders, messages int, p point) e
 	return e
 }
 
-// within says whether a process that is killed at p has called a service, and
-// not recorded it: nobody but the service itself can know of it then.
+// within reports whether a process that is killed at p has called a service without
+// recording it: only the service itself knows of the call then.
 func (p point) within(path string) bool {
 	post := "POST " + path
 	return p.call.Operation == post && p.at == lambdaruntime.After || p.behind == post && p.at == lambdaruntime.Before

@@ -1,15 +1,15 @@
 // Package crashmatrix kills compiled examples at every network call they make,
-// and counts the effects that are left when the caller has its answer. The
-// command crashmatrix prints it all:
+// and counts the effects that remain when the caller has its answer. The command
+// crashmatrix prints the results:
 //
 //	go run ./local/cmd/crashmatrix
 //
-// Each mode is run once undisturbed, to learn its calls: those to DynamoDB, to
-// other servers, and to the Lambda Runtime API. Then, for every call, it is run
-// twice in a world of its own: its process is killed (SIGKILL) before the call
-// leaves, or when the server has answered and the process does not know. The
-// caller repeats its request, in new processes, until it is answered, and then
-// once more: that answer has to be the same.
+// Each mode runs once undisturbed, to record its calls to DynamoDB, to other
+// servers, and to the Lambda Runtime API. It then runs twice for every call, each
+// time in a world of its own. The process is killed (SIGKILL) before it sends the
+// call, or after the server has answered and before the process knows. The caller
+// repeats its request in new processes until it receives an answer, and then once
+// more: the second answer must be the same.
 //
 // A mode is an entry in modes, and a world that counts its effects.
 package crashmatrix

@@ -10,7 +10,7 @@ import (
 	"github.com/lambda-once/once/local/providers"
 )
 
-// asked are services that were asked for something at each of the paths.
+// asked returns services that received a request at each of the paths.
 func asked(t *testing.T, c checkout, paths ...string) *providers.Providers {
 	t.Helper()
 	services := providers.New()
@@ -29,7 +29,7 @@ func asked(t *testing.T, c checkout, paths ...string) *providers.Providers {
 	return services
 }
 
-// made is what is undone at a path.
+// made returns the ID that a request to a path undoes.
 func made(services *providers.Providers, path string) (id string) {
 	undone := map[string]string{release: reserve, refund: charge}[path]
 	for _, e := range services.Effects() {
@@ -40,7 +40,7 @@ func made(services *providers.Providers, path string) (id string) {
 	return id
 }
 
-// No mix of done and undone passes.
+// A mix of done and undone steps is wrong.
 func TestWhatIsLeftOfACheckout(t *testing.T) {
 	placed, declined := checkout{}, checkout{card: providers.Declined, failure: "CardDeclinedError"}
 	refused, forgetful := checkout{exists: true, failure: "OrderExistsError"}, checkout{forgetful: true}

@@ -12,16 +12,16 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// Run plays all modes, prints every point of them, and ends with a summary.
-// Its error says which promises were broken. root is the folder of the
-// repository, where the examples are compiled.
+// Run plays all modes, and prints every point and a summary. It returns an error
+// that lists the broken promises. root is the folder of the repository, where the
+// examples are compiled.
 func Run(ctx context.Context, out io.Writer, root string) error {
 	return run(ctx, out, root, modes)
 }
 
-// RunShort is Run with fewer points, for CI. Modes that promise exactly one
-// effect keep all; in others nothing is killed before a call: to the servers
-// that is the same as after the one before. No process is killed a second time.
+// RunShort is Run with fewer points, for CI. Modes that promise exactly one effect
+// keep all points. The others omit the kills before a call, which servers cannot
+// distinguish from the kill after the previous one. No process is killed twice.
 func RunShort(ctx context.Context, out io.Writer, root string) error {
 	var short []mode
 	for _, m := range modes {
@@ -66,8 +66,8 @@ func run(ctx context.Context, out io.Writer, root string, modes []mode) (err err
 	return errors.Join(errs...)
 }
 
-// matrix is the results of a mode: the undisturbed run's first, then those
-// of each of its calls.
+// matrix contains the results of a mode: first of the undisturbed run, then of each
+// of its calls.
 type matrix struct {
 	mode
 	results []result
@@ -100,8 +100,8 @@ func (m *matrix) fill(ctx context.Context, s *stage) {
 	group.Wait()
 }
 
-// learn runs a mode undisturbed until two runs have made the same calls: one
-// may be sent again when the machine is busy.
+// learn runs a mode undisturbed until two runs have made the same calls, because a
+// busy machine may repeat one.
 func (s *stage) learn(ctx context.Context, m mode) (r result, err error) {
 	for range takes {
 		before := r.calls
@@ -109,38 +109,38 @@ func (s *stage) learn(ctx context.Context, m mode) (r result, err error) {
 			return r, err
 		}
 	}
-	return r, fmt.Errorf("no two of %d runs have made the same calls", takes)
+	return r, fmt.Errorf("no two of %d runs made the same calls", takes)
 }
 
-// points is how many there were, and at how many the promise was kept.
-func (m *matrix) points() (all, kept int) {
+// points returns the number of points, and of those where the promise held.
+func (m *matrix) points() (all, passed int) {
 	for i, r := range m.results {
 		if r.at == 0 {
 			continue
 		}
 		all++
 		if r.wrong == "" && m.errs[i] == nil {
-			kept++
+			passed++
 		}
 	}
-	return all, kept
+	return all, passed
 }
 
-// verdict is nil if the promise of the mode was kept, or broken where it has
-// to be.
+// verdict returns nil if the promise of the mode held, or was broken in a mode that
+// must break it.
 func (m *matrix) verdict() error {
 	failed := slices.DeleteFunc(slices.Clone(m.errs), func(err error) bool { return err == nil })
 	if len(failed) > 0 {
 		return fmt.Errorf("%s: %d of %d runs failed: %w", m.name, len(failed), len(m.errs), failed[0])
 	}
-	all, kept := m.points()
+	all, passed := m.points()
 	switch calm := m.results[0]; {
 	case calm.wrong != "":
 		return fmt.Errorf("%s: undisturbed: %s: %s", m.name, calm.seen, calm.wrong)
-	case m.harmful && kept == all:
+	case m.harmful && passed == all:
 		return fmt.Errorf("%s: nothing went wrong at %d points: this matrix shows nothing", m.name, all)
-	case !m.harmful && kept < all:
-		return fmt.Errorf("%s: the promise was broken at %d of %d points", m.name, all-kept, all)
+	case !m.harmful && passed < all:
+		return fmt.Errorf("%s: the promise was broken at %d of %d points", m.name, all-passed, all)
 	}
 	return nil
 }

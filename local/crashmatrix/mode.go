@@ -12,19 +12,19 @@ type mode struct {
 	name    string
 	example string // its folder in examples
 	promise string // what holds at every point
-	// harmful says that there is no such promise: it must be seen broken at
-	// one point at least, or the matrix shows nothing.
+	// harmful means that the promise must be broken at one point at least, or
+	// the matrix shows nothing.
 	harmful bool
-	// exactly says that the promise is one effect, wherever the crash is.
+	// exactly means that the promise is one effect, wherever the crash is.
 	exactly bool
-	// depends says that the promise depends on where the crash is.
+	// depends means that the promise depends on where the crash is.
 	depends bool
-	// short leaves out the kills before a call.
+	// short omits the kills before a call.
 	short bool
-	// first is where a process is killed before the run begins, which then is
-	// one of a takeover, behind the end of the lease. The zero value is nowhere.
+	// first is where a process is killed before the run, which then begins with
+	// a takeover after the lease. The zero value means nowhere.
 	first point
-	// world makes what one run acts on: nothing of it is shared with others.
+	// world creates the world of one run, which shares nothing with others.
 	world func(context.Context, *stage) (*world, error)
 }
 
@@ -99,27 +99,27 @@ type world struct {
 	servers []server
 	env     []string
 	event   []byte
-	// final says that a caller does not ask again after this answer.
+	// final reports whether a caller does not retry after this answer.
 	final func(lambdaruntime.Response) bool
-	// glance looks at what an attempt has left that was not the last, and
-	// answers how it breaks the promise; nil for nothing.
+	// glance inspects what an attempt before the last left, and returns how it
+	// breaks the promise. It may be nil.
 	glance func(context.Context) (wrong string, err error)
-	// count looks at what has happened in the end.
+	// count counts the effects of the whole run.
 	count func(context.Context, point) (effects, error)
-	// close ends what the world has started; nil for nothing.
+	// close stops what the world has started. It may be nil.
 	close func() error
 }
 
-// server is one that the function finds by an environment variable.
+// server is a server whose address the function reads from a variable.
 type server struct{ name, variable, url string }
 
-// effects are what a run has left.
+// effects describes the effects of a run.
 type effects struct {
-	seen  string // for the reader
-	wrong string // how they break the promise; empty if they keep it
+	seen  string // what was counted
+	wrong string // how they break the promise, or ""
 }
 
-// point is where a run is killed. The zero value is nowhere.
+// point is where a run is killed. The zero value means nowhere.
 type point struct {
 	call   lambdaruntime.Call
 	at     lambdaruntime.Point
@@ -130,5 +130,5 @@ func after(number int, server, operation string) point {
 	return point{call: lambdaruntime.Call{Number: number, Server: server, Operation: operation}, at: lambdaruntime.After}
 }
 
-// succeeded is the final of functions whose every error is worth a retry.
+// succeeded is the final of functions all of whose errors are retryable.
 func succeeded(r lambdaruntime.Response) bool { return r.FunctionError == nil }

@@ -13,17 +13,17 @@ func TestGuaranteesPageHasEveryMode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := map[string]bool{} // whether every point is kept
+	rows := map[string]bool{} // whether the promise holds at every point
 	for _, m := range regexp.MustCompile(`(?m)^\| ([^|]+) \| (\d+) \| (\d+) \| `).FindAllStringSubmatch(string(page), -1) {
 		rows[m[1]] = m[2] == m[3]
 	}
 	for _, m := range modes {
-		kept, ok := rows[m.name]
+		holds, ok := rows[m.name]
 		switch {
 		case !ok:
 			t.Errorf("docs/guarantees.md has no mode %q", m.name)
-		case kept == m.harmful:
-			t.Errorf("docs/guarantees.md says that mode %q keeps its promise at every point: %t", m.name, kept)
+		case holds == m.harmful:
+			t.Errorf("docs/guarantees.md says that the promise of mode %q holds at every point: %t", m.name, holds)
 		}
 	}
 	if len(rows) != len(modes) {

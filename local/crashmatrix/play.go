@@ -12,32 +12,32 @@ import (
 )
 
 const (
-	// timeout of an invocation. It bounds the lease of a crashed one, which
-	// its retry waits for.
+	// timeout is the timeout of an invocation. It bounds the lease of a crashed
+	// one, for which its retry waits.
 	timeout = 3 * time.Second
-	// skew of clocks, the library's default.
+	// skew is the default clock skew of the library.
 	skew = time.Second
-	// pace of a caller that retries.
-	pace = 250 * time.Millisecond
-	// takes of a run that the machine disturbs.
+	// backoff is the time between two attempts of a caller.
+	backoff = 250 * time.Millisecond
+	// takes is the number of times that a disturbed run is repeated.
 	takes = 5
-	// patience is used up only by a call that is never answered.
+	// patience is the time after which a call counts as never answered.
 	patience = time.Minute
 )
 
-// result is what came of one run.
+// result is the result of one run.
 type result struct {
 	point
 	effects
 	retries int
 	calls   []lambdaruntime.Call
-	// disturbed is what neither the kill nor its lease explains.
+	// disturbed is an error that neither the kill nor its lease explains.
 	disturbed error
 }
 
-// play runs a mode that is killed at p. A machine that is too busy adds
-// timeouts, which are crashes at other points, and calls that are sent again:
-// such a run counts only against a promise that holds wherever the crash is.
+// play runs a mode that is killed at p. A busy machine adds timeouts, which are
+// crashes at other points, and repeated calls. Such a run counts only against a
+// promise that holds wherever the crash is.
 func (s *stage) play(ctx context.Context, m mode, p point) (r result, err error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -51,10 +51,10 @@ func (s *stage) play(ctx context.Context, m mode, p point) (r result, err error)
 			return r, err
 		}
 	}
-	return r, fmt.Errorf("disturbed %d times, at last: %w", takes, r.disturbed)
+	return r, fmt.Errorf("disturbed %d times; last error: %w", takes, r.disturbed)
 }
 
-// take has the caller ask until it is answered, twice.
+// take makes the caller repeat its request until it is answered, twice.
 func (s *stage) take(ctx context.Context, m mode, p point) (r result, err error) {
 	r = result{point: p}
 	w, err := m.world(ctx, s)
@@ -99,8 +99,8 @@ func (s *stage) take(ctx context.Context, m mode, p point) (r result, err error)
 	return r, nil
 }
 
-// lapse kills a first process, and waits for the end of its lease. A retry
-// before that would add calls.
+// lapse kills a first process, and waits until its lease lapses. An earlier retry
+// would add calls.
 func (w *world) lapse(ctx context.Context, first point, function *lambdaruntime.Runtime, wire *lambdaruntime.Wire) error {
 	wire.KillAt(first.call.Number, first.at)
 	if _, err := function.Invoke(ctx, w.event); !crashed(err) {
@@ -109,19 +109,19 @@ func (w *world) lapse(ctx context.Context, first point, function *lambdaruntime.
 	if err := first.struck(wire, 0); err != nil {
 		return err
 	}
-	// The lease ends a skew after the invocation, and counts as over a skew
-	// after that.
-	over := time.NewTimer(timeout + 2*skew + pace)
-	defer over.Stop()
+	// The lease ends a skew after the invocation, and has lapsed a skew after
+	// that.
+	lapsed := time.NewTimer(timeout + 2*skew + backoff)
+	defer lapsed.Stop()
 	select {
-	case <-over.C:
+	case <-lapsed.C:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// numbered numbers calls anew, from 1.
+// numbered numbers calls again, from 1.
 func numbered(calls []lambdaruntime.Call) []lambdaruntime.Call {
 	for i := range calls {
 		calls[i].Number = i + 1
@@ -129,8 +129,7 @@ func numbered(calls []lambdaruntime.Call) []lambdaruntime.Call {
 	return calls
 }
 
-// struck sees that the run was killed where it should be, after so many other
-// calls.
+// struck returns an error unless the run was killed at p.
 func (p point) struck(wire *lambdaruntime.Wire, before int) error {
 	if p.at == 0 {
 		return nil
@@ -143,7 +142,7 @@ func (p point) struck(wire *lambdaruntime.Wire, before int) error {
 	return nil
 }
 
-// deploy starts the function with all of its servers on the wire.
+// deploy starts the function behind a wire to all of its servers.
 func (s *stage) deploy(ctx context.Context, m mode, w *world, wire *lambdaruntime.Wire) (*lambdaruntime.Runtime, error) {
 	env := append(s.server.Env(), w.env...)
 	for _, to := range w.servers {
@@ -151,7 +150,7 @@ func (s *stage) deploy(ctx context.Context, m mode, w *world, wire *lambdaruntim
 		if err != nil {
 			return nil, err
 		}
-		env = append(env, to.variable+"="+url) // the last one counts
+		env = append(env, to.variable+"="+url) // the last entry wins
 	}
 	return lambdaruntime.Start(ctx, lambdaruntime.Function{
 		Name: m.example, Binary: s.binaries[m.example], Env: env, Wire: wire, Timeout: timeout, InitTimeout: patience,

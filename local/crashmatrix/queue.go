@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// queue takes batches as SQS does, and keeps all: it is for its readers to
-// know that two messages are one.
+// queue receives batches as SQS does, and stores every message: its readers decide
+// which ones are duplicates.
 type queue struct {
 	mu       sync.Mutex
 	messages []message
@@ -32,7 +32,7 @@ func (q *queue) all() []message {
 func (q *queue) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	var batch struct{ Entries []message }
 	if err := json.NewDecoder(in.Body).Decode(&batch); err != nil || in.Header.Get("X-Amz-Target") != "AmazonSQS.SendMessageBatch" {
-		http.Error(out, "this is no batch", http.StatusBadRequest)
+		http.Error(out, "not a batch", http.StatusBadRequest)
 		return
 	}
 	var answer struct {

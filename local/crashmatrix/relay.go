@@ -20,7 +20,7 @@ var transactions = []map[string][]string{
 	{"o-1": {"shipped"}},
 }
 
-// published are all of them, each aggregate's in their order.
+// published returns all messages by aggregate, in their order.
 func published(aggregate string) (bodies []string) {
 	for _, t := range transactions {
 		for _, body := range t[aggregate] {
@@ -30,9 +30,9 @@ func published(aggregate string) (bodies []string) {
 	return bodies
 }
 
-// relay publishes with examples/relay what a transaction has left in the
-// outbox. The world's event is that of the table's stream, which Lambda repeats
-// until it is handled.
+// relay publishes with examples/relay what a transaction wrote to the outbox. The
+// event of the world is that of the table's stream, which Lambda repeats until it
+// is handled.
 func relay(ctx context.Context, s *stage) (*world, error) {
 	t, err := s.outboxTables(ctx)
 	if err != nil {
@@ -99,8 +99,8 @@ func (s *stage) publish(ctx context.Context, t outboxTables, transaction int) er
 	return err
 }
 
-// sent sees that every message is out, each aggregate's in their order, and
-// that whatever is out twice has one deduplication id.
+// sent checks that every message was sent, in the order of its aggregate, and that
+// a message which was sent twice has one deduplication id.
 func sent(all []message) effects {
 	ids, first := map[string]string{}, map[string][]string{}
 	e := effects{}
@@ -111,7 +111,7 @@ func sent(all []message) effects {
 			ids[m.Body] = m.DeduplicationID
 			first[m.Group] = append(first[m.Group], m.Body)
 		case known != m.DeduplicationID:
-			e.wrong = fmt.Sprintf("%q is out with two deduplication ids", m.Body)
+			e.wrong = fmt.Sprintf("%q was sent with two deduplication ids", m.Body)
 		}
 	}
 	distinct := map[string]bool{}
@@ -122,7 +122,7 @@ func sent(all []message) effects {
 	for _, aggregate := range []string{"o-1", "o-2"} {
 		want := published(aggregate)
 		if !slices.Equal(first[aggregate], want) {
-			e.wrong = fmt.Sprintf("of %s are out %q, want %q", aggregate, first[aggregate], want)
+			e.wrong = fmt.Sprintf("%s: sent %q, want %q", aggregate, first[aggregate], want)
 		}
 	}
 	if len(distinct) != len(ids) {
@@ -131,8 +131,8 @@ func sent(all []message) effects {
 	return e
 }
 
-// markedEarly sees that what is marked is out: Lambda may give the event up, and
-// nobody would look for what is missing.
+// markedEarly checks that every marked message was sent: Lambda may give up on the
+// event, and nobody would look for the missing message.
 func (s *stage) markedEarly(ctx context.Context, outbox string, all []message) (wrong string, err error) {
 	items, err := s.items(ctx, outbox)
 	for _, item := range items {
@@ -143,7 +143,7 @@ func (s *stage) markedEarly(ctx context.Context, outbox string, all []message) (
 		for _, m := range messages.Value {
 			body := m.(*types.AttributeValueMemberM).Value["body"].(*types.AttributeValueMemberB)
 			if !slices.ContainsFunc(all, func(m message) bool { return m.Body == string(body.Value) }) {
-				wrong = fmt.Sprintf("%q is marked, and not out", body.Value)
+				wrong = fmt.Sprintf("%q is marked, but was not sent", body.Value)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// serve starts a server of this machine, and answers what ends it.
+// serve starts a local server, and returns its URL and a function that stops it.
 func serve(h http.Handler) (url string, end func() error, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -53,7 +53,7 @@ func (s *stage) close() error {
 	for _, binary := range s.binaries {
 		errs = append(errs, os.RemoveAll(filepath.Dir(binary)))
 	}
-	// The server may be one that was found, and goes on.
+	// The server may have been found running, and continues.
 	errs = append(errs, s.deleteTables())
 	return errors.Join(append(errs, s.server.Stop())...)
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// stream is that of an outbox, in the order of the commits.
+// stream is the stream of an outbox, in the order of the commits.
 type stream struct {
 	event events.DynamoDBEvent
 	known map[string]bool // by aggregate and id
 }
 
-// inserted adds to the stream what is new in the table.
+// inserted adds new items of the table to the stream.
 func (s *stage) inserted(ctx context.Context, outbox string, to *stream) error {
 	items, err := s.items(ctx, outbox)
 	if to.known == nil {
@@ -47,7 +47,7 @@ func streamImage(item map[string]types.AttributeValue) map[string]events.DynamoD
 	return image
 }
 
-// streamValue knows the types of an outbox.
+// streamValue converts the types that an outbox uses.
 func streamValue(value types.AttributeValue) events.DynamoDBAttributeValue {
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:

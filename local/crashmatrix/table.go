@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// String is a line for every run.
+// String returns a line for every run.
 func (m *matrix) String() string {
 	rows := [][]any{{"call", "killed", "retries", "effects", "promise"}}
 	for i, r := range m.results {
@@ -26,7 +26,7 @@ func (m *matrix) String() string {
 	return fmt.Sprintf("\n%s (examples/%s): %s\n\n%s", m.name, m.example, m.promise, table(rows))
 }
 
-// summary is a line for every mode.
+// summary returns a line for every mode.
 func summary(all []*matrix, took time.Duration) string {
 	rows := [][]any{{"mode", "points", "kept", ""}}
 	killed := 0

@@ -21,13 +21,13 @@ func (s *stage) tableName() string {
 	return name
 }
 
-// table makes a table whose key is id, be it for records or for anything else.
+// table creates a table with the key id, for records or anything else.
 func (s *stage) table(ctx context.Context) (string, error) {
 	name := s.tableName()
 	return name, dynamo.CreateTable(ctx, s.client, name, nil)
 }
 
-// outboxTables are those of a function that commits messages.
+// outboxTables are the tables of a function that commits messages.
 type outboxTables struct{ records, orders, outbox string }
 
 func (s *stage) outboxTables(ctx context.Context) (t outboxTables, err error) {
@@ -49,7 +49,7 @@ func (s *stage) items(ctx context.Context, table string) ([]map[string]types.Att
 	return out.Items, nil
 }
 
-// deleteTables does not wait for the context of the runs, which may be over.
+// deleteTables ignores the context of the runs, which may be done.
 func (s *stage) deleteTables() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -15,7 +15,7 @@ const (
 	amount  = 30
 )
 
-// transferIn moves money once in a mode of examples/transfer.
+// transferIn transfers money once in a mode of examples/transfer.
 func transferIn(mode string) func(context.Context, *stage) (*world, error) {
 	return func(ctx context.Context, s *stage) (*world, error) {
 		records, err := s.table(ctx)
@@ -47,7 +47,7 @@ func transferIn(mode string) func(context.Context, *stage) (*world, error) {
 	}
 }
 
-// transfers reads from the balances how often each half was made.
+// transfers derives from the balances how often each half was written.
 func (s *stage) transfers(ctx context.Context, accounts string) (effects, error) {
 	alice, err := s.balance(ctx, accounts, "alice")
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *stage) transfers(ctx context.Context, accounts string) (effects, error)
 	case debits > credits:
 		e.wrong = "money is lost"
 	case debits < credits:
-		e.wrong = "money out of nothing"
+		e.wrong = "money is created"
 	case debits != 1:
 		e.wrong = fmt.Sprintf("transferred %d times", debits)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// Run shows everything, on out. root is the folder of the repository, where the
-// function is compiled.
+// Run plays all scenes, and prints them to out. root is the folder of the
+// repository, where the function is compiled.
 func Run(ctx context.Context, out io.Writer, root string) (err error) {
 	tell := newTimeline(out)
 	tell.title("Getting ready")
@@ -35,7 +35,7 @@ func Run(ctx context.Context, out io.Writer, root string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(binary))) }()
-	tell.note("it is compiled")
+	tell.note("compiled")
 
 	s := &stage{server: server, binary: binary}
 	storm, err := s.storm(ctx, tell)

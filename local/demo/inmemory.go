@@ -12,8 +12,8 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// inMemory is the storm without anything but this process: as many executors
-// as there would be environments, on one in-memory store.
+// inMemory plays the storm in this process alone, with an executor for each
+// environment on one store in memory.
 func inMemory(ctx context.Context, tell *timeline) error {
 	tell.title("A storm: one payment of 12.99, sent %d times at once, in one process", requests)
 	store := memory.New(0)
@@ -51,7 +51,7 @@ func inMemory(ctx context.Context, tell *timeline) error {
 	tell.note("while it is charged: %d paid, %d in progress", created.Load(), conflicts.Load())
 	retries := int(conflicts.Load())
 	send(retries)
-	tell.note("the %d that were told to retry do: %d paid in all", retries, created.Load())
+	tell.note("the %d refused ones retry: %d paid in all", retries, created.Load())
 	tell.line("\nThe storm of %d duplicates at once in one process (another process would know nothing of them):", requests)
 	tell.line("charges: %d", charges.Load())
 	if charges.Load() != 1 || created.Load() != requests || other.Load() != 0 {

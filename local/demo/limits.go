@@ -11,8 +11,8 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// A limit is a crash, or a pause, at the worst moment, and a client that
-// retries until it has its answer.
+// A limit is a crash or a pause at the worst moment, with a client that retries
+// until it has its answer.
 type limit struct {
 	name   string
 	strike func(ctx context.Context, c *scene, tell *timeline) error
@@ -26,8 +26,8 @@ var theLimits = []limit{
 	{"frozen after it charged, for longer than its lease", frozenAfter, true, 2},
 }
 
-// Long enough to strike in either half of a charge, and short enough to wait
-// for the lease.
+// Long enough to kill the process in either half of a charge, and short enough to
+// wait for the lease.
 const (
 	limitDelay   = 2 * time.Second
 	limitTimeout = 4 * time.Second
@@ -42,8 +42,8 @@ type play struct {
 	err     error
 }
 
-// limits plays every limit twice, side by side: with payments that have random
-// ids, and with the downstream key for their id.
+// limits plays every limit twice, side by side: with random payment IDs, and with
+// the downstream key as the ID.
 func (s *stage) limits(ctx context.Context, tell *timeline) ([]*play, error) {
 	tell.title("What a crash or a pause between the charge and its record costs")
 	tell.line("  (all six at once; the function's timeout is %v and the clock skew 1s, so a takeover starts after about %v)\n", limitTimeout, limitTimeout+2*time.Second)
@@ -109,9 +109,9 @@ func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string) (c
 		if e.err != nil {
 			return 0, e.err
 		}
-		tell.note("thawed, it cannot record its own end, and answers what the record says: %d %s", e.answer.Status, e.answer.Body)
+		tell.note("thawed, it cannot record its own result, and returns the recorded one: %d %s", e.answer.Status, e.answer.Body)
 		if !e.answer.same(retry) || !e.answer.replayed() {
-			return 0, errors.New("the thawed process gave another answer than the record's")
+			return 0, errors.New("the thawed process did not return the recorded result")
 		}
 	}
 	if charges, err = c.charges(ctx); err != nil {
@@ -124,8 +124,8 @@ func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string) (c
 	return charges, err
 }
 
-// retry repeats a request in another environment, as its 409s say, until it
-// has its payment.
+// retry repeats a request in another environment, as its 409s request, until it
+// succeeds.
 func (c *scene) retry(ctx context.Context, event []byte, tell *timeline) (response, error) {
 	for conflicts := 0; ; conflicts++ {
 		answer, err := post(ctx, c.Environment(1), event)
@@ -134,12 +134,12 @@ func (c *scene) retry(ctx context.Context, event []byte, tell *timeline) (respon
 		}
 		switch {
 		case answer.Status == http.StatusCreated && conflicts == 0:
-			return answer, errors.New("the retry did not meet the lease of the first")
+			return answer, errors.New("the retry did not meet the lease of the first request")
 		case answer.Status == http.StatusCreated:
 			tell.note("after the lease a retry takes over: 201 %s", answer.Body)
 			return answer, nil
 		case answer.Status != http.StatusConflict:
-			return answer, fmt.Errorf("the retry got %d %s", answer.Status, answer.Body)
+			return answer, fmt.Errorf("the retry received %d %s", answer.Status, answer.Body)
 		case conflicts == 0:
 			tell.note("a retry within the lease: 409, Retry-After %s", answer.Headers["Retry-After"])
 		}

@@ -19,13 +19,13 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// stage is what all scenes share.
+// stage contains what all scenes share.
 type stage struct {
 	server *dynamodblocal.Server
 	binary string
 }
 
-// scene is one deployment of the function with tables of its own.
+// scene is a deployment of the function with tables of its own.
 type scene struct {
 	*lambdaruntime.Runtime
 	client            *dynamodb.Client
@@ -33,7 +33,7 @@ type scene struct {
 	log               *callLog
 }
 
-// deploy makes the tables and starts the environments.
+// deploy creates the tables and starts the environments.
 func (s *stage) deploy(ctx context.Context, environments int, timeout, delay time.Duration, env ...string) (*scene, error) {
 	name := rand.Text()
 	c := &scene{client: s.server.Client(), records: "records-" + name, payments: "payments-" + name, log: new(callLog)}
@@ -82,8 +82,8 @@ func (c *scene) count(ctx context.Context, table string) (n int, err error) {
 	return n, nil
 }
 
-// until polls a table for its first item: there is nothing else that a client
-// of the function could see.
+// until polls a table for its first item, which is all that a client of the
+// function could see.
 func (c *scene) until(ctx context.Context, table string) error {
 	for {
 		n, err := c.count(ctx, table)
@@ -107,7 +107,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// response is an HTTP answer, and which environment gave it.
+// response is an HTTP response and the environment that returned it.
 type response struct {
 	Status      int               `json:"statusCode"`
 	Headers     map[string]string `json:"headers"`
@@ -115,14 +115,14 @@ type response struct {
 	environment int
 }
 
-// replayed says whether the answer is marked as a stored one.
+// replayed reports whether the header says that the response was stored.
 func (r response) replayed() bool { return r.Headers["Idempotent-Replayed"] == "true" }
 
-// same compares what a client acts on: a stored answer differs from the first
-// one in its mark.
+// same compares what a client acts on. A replay differs from the first response in
+// its header.
 func (r response) same(as response) bool { return r.Status == as.Status && r.Body == as.Body }
 
-// request is POST /payments as API Gateway hands it to a function.
+// request returns POST /payments as API Gateway sends it to a function.
 func request(key string, amount int) []byte {
 	event, err := json.Marshal(map[string]any{
 		"version": "2.0", "routeKey": "POST /payments", "rawPath": "/payments",
@@ -151,12 +151,12 @@ func post(ctx context.Context, to invoker, event []byte) (response, error) {
 	}
 	r := response{environment: answer.Environment}
 	if err := json.Unmarshal(answer.Payload, &r); err != nil {
-		return r, fmt.Errorf("the answer is no HTTP answer: %w", err)
+		return r, fmt.Errorf("not an HTTP response: %w", err)
 	}
 	return r, nil
 }
 
-// callLog keeps what the function's observer logs.
+// callLog stores what the function's observer logs.
 type callLog struct {
 	mu    sync.Mutex
 	calls []loggedCall
@@ -164,12 +164,12 @@ type callLog struct {
 
 type loggedCall struct {
 	Environment int
-	Message     string `json:"msg"` // a line of metrics has none
+	Message     string `json:"msg"` // absent in a line of metrics
 	Outcome     string `json:"outcome"`
 	Attempt     int    `json:"attempt"`
 }
 
-// Write takes one line: "payments/3 {…}".
+// Write receives one line: "payments/3 {…}".
 func (l *callLog) Write(line []byte) (int, error) {
 	name, text, ok := bytes.Cut(line, []byte(" "))
 	_, number, found := bytes.Cut(name, []byte("/"))

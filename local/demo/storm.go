@@ -15,8 +15,8 @@ const (
 	environments = 4
 )
 
-// storm sends one payment many times at once, twice: while it is being made,
-// and after. It answers the number of charges.
+// storm sends one payment many times at once, while it is being made and again
+// afterwards. It returns the number of charges.
 func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err error) {
 	tell.title("A storm: one payment of 12.99, sent %d times at once to %d environments", requests, environments)
 	c, err := s.deploy(ctx, environments, 10*time.Second, 2*time.Second)
@@ -37,7 +37,7 @@ func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err err
 		return 0, err
 	}
 	created, conflicts := first.with(http.StatusCreated), first.with(http.StatusConflict)
-	tell.note("while it is charged: %d x 201, %d x 409 with Retry-After (per environment: %s; where there are none it is being charged)",
+	tell.note("while it is charged: %d x 201, %d x 409 with Retry-After (per environment: %s; the one without is charging)",
 		len(created), len(conflicts), conflicts.perEnvironment())
 
 	retries, err := c.all(ctx, len(conflicts), event)
@@ -45,7 +45,7 @@ func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err err
 		return 0, err
 	}
 	replays := retries.with(http.StatusCreated)
-	tell.note("the %d that were told to retry do: %d x 201, %d of them marked Idempotent-Replayed, byte for byte the first body: %s",
+	tell.note("the %d refused ones retry: %d x 201, %d of them with Idempotent-Replayed, byte for byte the first body: %s",
 		len(conflicts), len(replays), replays.replayed(), replays.body())
 
 	reused, err := post(ctx, c, request("8e03978e-40d5-43dd-bc93-6894a57f9324", 99900))
@@ -69,15 +69,15 @@ func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err err
 	case len(executed) != 1:
 		err = fmt.Errorf("%d executions, want 1", len(executed))
 	case len(all.with(http.StatusCreated))+len(all.with(http.StatusConflict)) != len(all):
-		err = errors.New("there are answers that are neither 201 nor 409")
+		err = errors.New("there are responses other than 201 and 409")
 	case len(created) == 0 || len(replays) != len(conflicts):
-		err = errors.New("a request that was repeated after the payment did not get it")
+		err = errors.New("a request that was repeated after the payment did not receive it")
 	case !all.with(http.StatusCreated).equal():
 		err = errors.New("the bodies of the 201s are not equal byte for byte")
 	case all.with(http.StatusCreated).replayed() != len(all.with(http.StatusCreated))-1:
-		err = errors.New("not every 201 but the first is marked as a replay")
+		err = errors.New("not every 201 but the first is a replay")
 	case reused.Status != http.StatusUnprocessableEntity:
-		err = fmt.Errorf("a reused key got %d, want 422", reused.Status)
+		err = fmt.Errorf("a reused key received %d, want 422", reused.Status)
 	default:
 		err = conflicts.everywhereBut(executed[0].Environment)
 	}
@@ -86,7 +86,7 @@ func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err err
 
 type responses []response
 
-// all sends an event n times at once, and answers when each has its answer.
+// all sends an event n times at once, and returns all responses.
 func (c *scene) all(ctx context.Context, n int, event []byte) (responses, error) {
 	answers, errs := make(responses, n), make([]error, n)
 	var group sync.WaitGroup
@@ -139,8 +139,8 @@ func (r responses) perEnvironment() string {
 	return strings.Trim(fmt.Sprint(counts), "[]")
 }
 
-// everywhereBut sees that duplicates met the record in every environment that
-// did not own it.
+// everywhereBut checks that duplicates met the record in every environment that did
+// not own it.
 func (r responses) everywhereBut(owner int) error {
 	met := map[int]bool{}
 	for _, answer := range r {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// timeline prints what happens, with the time since it began. A timeline made
-// by later is printed at once, when it is told: scenes that run side by side
-// are read one after the other.
+// timeline prints what happens, with the time since its start. A timeline made by
+// later is printed at once, so that concurrent scenes are printed one after the
+// other.
 type timeline struct {
 	began time.Time
 
-	mu   sync.Mutex
-	out  io.Writer
-	held *strings.Builder
+	mu     sync.Mutex
+	out    io.Writer
+	buffer *strings.Builder
 }
 
 func newTimeline(out io.Writer) *timeline { return &timeline{began: time.Now(), out: out} }
@@ -36,25 +36,25 @@ func (t *timeline) line(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	to := t.out
-	if t.held != nil {
-		to = t.held
+	if t.buffer != nil {
+		to = t.buffer
 	}
 	fmt.Fprintf(to, format+"\n", args...)
 }
 
-// Write makes notes of the long steps that others report.
+// Write prints the long steps that other packages report.
 func (t *timeline) Write(p []byte) (int, error) {
 	t.note("%s", strings.TrimSpace(string(p)))
 	return len(p), nil
 }
 
-// later is a timeline of its own, printed when its scene is over.
+// later returns a timeline that is printed when its scene has finished.
 func (t *timeline) later() *timeline {
-	return &timeline{began: time.Now(), out: t.out, held: new(strings.Builder)}
+	return &timeline{began: time.Now(), out: t.out, buffer: new(strings.Builder)}
 }
 
 func (t *timeline) print() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprint(t.out, t.held.String())
+	fmt.Fprint(t.out, t.buffer.String())
 }
