@@ -20,10 +20,10 @@ import (
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
-// cutCase is a call whose every request meets the faults in turn.
+// cutCase is a call. Each of its requests meets the faults in turn.
 type cutCase struct {
 	name     string
-	requests int  // of a caller that meets no fault and retries errors
+	requests int  // without faults, with retries of errors
 	finished bool // the call meets a finished record
 	lapsed   bool // the call meets a lapsed one
 	fails    bool // the handler fails at first
@@ -65,7 +65,7 @@ func TestCutConnections(t *testing.T) {
 	}
 }
 
-// line is a store behind a wire, and the same store without it.
+// line contains a store behind a wire, and the same store without it.
 type line struct {
 	*wire
 	client  *dynamodb.Client // to the same table as the stores
@@ -84,8 +84,8 @@ func newLine(t *testing.T, retryer aws.Retryer, change ...func(*idempotent.Confi
 	options := client.Options()
 	options.BaseEndpoint, options.Retryer = &w.url, retryer
 	options.HTTPClient = &http.Client{Transport: connections}
-	// A lease that a call cannot outlive by chance: only a claim that nobody
-	// could give back is waited for.
+	// A lease that no call outlives by chance: a caller waits only for a claim
+	// that nobody could release.
 	config := &idempotent.Config{Lease: time.Second, Reserve: 100 * time.Millisecond, ClockSkew: 20 * time.Millisecond}
 	for _, c := range change {
 		c(config)
@@ -109,8 +109,8 @@ func newLine(t *testing.T, retryer aws.Retryer, change ...func(*idempotent.Confi
 
 var errBusy = errors.New("the bank is busy")
 
-// cut calls until the call succeeds, with the plan from the request n on. It
-// reports whether there was a request n.
+// cut retries until the call succeeds, with the plan from request n on. It reports
+// whether there was a request n.
 func (l *line) cut(t *testing.T, c cutCase, n int, plan []fault) bool {
 	t.Helper()
 	what := fmt.Sprintf("%v from request %d on", plan, n)
@@ -163,9 +163,9 @@ func (l *line) mustDo(t *testing.T, what string, do func(*idempotent.Executor) (
 // untilDone retries as a caller would who is told to.
 func (l *line) untilDone(t *testing.T, what string, do func() (string, error)) string {
 	t.Helper()
-	pace := time.NewTicker(30 * time.Millisecond)
-	defer pace.Stop()
-	for deadline := time.Now().Add(patience); ; <-pace.C {
+	ticker := time.NewTicker(30 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(patience); ; <-ticker.C {
 		got, err := do()
 		var store *idempotent.StoreError
 		switch {
@@ -183,7 +183,7 @@ func (l *line) untilDone(t *testing.T, what string, do func() (string, error)) s
 	}
 }
 
-// plantLapsed leaves the record of an owner that is long dead.
+// plantLapsed stores the record of an owner that died long ago.
 func (l *line) plantLapsed(t *testing.T, id string) {
 	t.Helper()
 	now := time.Now()

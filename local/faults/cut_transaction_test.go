@@ -20,9 +20,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// A transfer between two accounts, whose every request meets the faults in
-// turn, is there with its record or neither is, at every moment that the
-// caller sees.
+// A transfer between two accounts and its record are visible together or not at
+// all, whichever request meets the faults.
 func TestCutTransactions(t *testing.T) {
 	t.Parallel()
 	plans := [][]fault{{unsent}, {lost}, {torn}, {unsent, lost}, {lost, unsent}, {lost, lost}}
@@ -63,7 +62,7 @@ func TestCutTransactions(t *testing.T) {
 	}
 }
 
-// transfer is one between two accounts in the table of the records.
+// transfer is a transfer between two accounts in the table of the records.
 type transfer struct {
 	*line
 	t        *testing.T
@@ -80,10 +79,10 @@ func (l *line) cutTransfer(t *testing.T, lapsed bool, n int, plan []fault) bool 
 		l.plantLapsed(t, key.Record)
 	}
 	l.faults(append(slices.Repeat([]fault{pass}, n), plan...)...)
-	pace := time.NewTicker(30 * time.Millisecond)
-	defer pace.Stop()
+	ticker := time.NewTicker(30 * time.Millisecond)
+	defer ticker.Stop()
 	got := ""
-	for deadline := time.Now().Add(patience); ; <-pace.C {
+	for deadline := time.Now().Add(patience); ; <-ticker.C {
 		var err error
 		got, err = tr.do(l.through, key)
 		tr.agrees(what, key)
@@ -115,10 +114,10 @@ func (tr transfer) do(x *idempotent.Executor, key idempotent.Key) (string, error
 	})
 }
 
-// agrees demands that both accounts and the record tell the same.
+// agrees requires that the accounts agree with the record.
 func (tr transfer) agrees(what string, key idempotent.Key) {
 	tr.t.Helper()
-	// Nothing is on its way: a request that is lost was answered before.
+	// No request is pending: the response of a lost one was cut after it arrived.
 	r, err := tr.direct.Get(tr.t.Context(), key.Record)
 	if err != nil {
 		tr.t.Fatal(err)

@@ -7,9 +7,8 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// With the defaults a lease is what is left of the invocation, and no
-// heartbeat runs: a zombie wakes after its own deadline, without the time it
-// would need to hear that it is one.
+// With the defaults, the lease lasts as long as the invocation, and no heartbeat
+// runs. A zombie wakes after its own deadline, with no time left to notice.
 func TestFrozenPastItsDeadline(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"ok", "permanent", "error"} {
@@ -28,14 +27,14 @@ func TestFrozenPastItsDeadline(t *testing.T) {
 				t.Errorf("taken over %v before the end of the invocation", time.Until(lease))
 			}
 			a.effect()
-			a.end()
+			a.finish()
 			answer := s.answer(c)
 			s.resulted(answer, a)
 			if err := old.Environment(0).Thaw(); err != nil {
 				t.Fatal(err)
 			}
 			zombie.effect()
-			zombie.end()
+			zombie.finish()
 			s.same(s.answer(late), answer)
 			s.same(s.ask(other), answer)
 			s.happened(2)

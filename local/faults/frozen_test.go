@@ -7,51 +7,51 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// zombie is an owner that was frozen until its lease had lapsed, with a
-// heartbeat of its own still on the way, and the other that took over.
+// zombie is an owner that was frozen until its lease had lapsed, with a delayed
+// heartbeat, and the other process that took over.
 type zombie struct {
 	*scene
 	end        string
 	old, other *lambdaruntime.Runtime
 	call       *call
 	actor      *actor
-	heartbeat  *held
+	heartbeat  *delayed
 	otherCall  *call
 	otherActor *actor
 }
 
-func freeze(t *testing.T, end, otherEnd string) *zombie {
+func freeze(t *testing.T, end, otherFinish string) *zombie {
 	t.Helper()
 	s := newScene(t)
 	w := newWire(t)
 	z := &zombie{scene: s, end: end}
 	z.old = s.deploy(lambdaruntime.Function{Name: "old"}, "LEASE=900ms", "AWS_ENDPOINT_URL_DYNAMODB="+w.url)
-	// No heartbeat of the other comes in between: its record then must not
-	// change at all.
+	// The other sends no heartbeat in between, so its record must not change at
+	// all.
 	z.other = s.deploy(lambdaruntime.Function{Name: "other"}, "LEASE=1m")
 	z.call, z.actor = s.play(z.old, end)
-	z.heartbeat = w.holdNext()
+	z.heartbeat = w.delayNext()
 	z.heartbeat.await(t)
 	if err := z.old.Environment(0).Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	z.otherCall, z.otherActor = s.play(z.other, otherEnd)
+	z.otherCall, z.otherActor = s.play(z.other, otherFinish)
 	if z.otherActor.Attempt != 2 {
 		t.Errorf("attempt %d took over from attempt %d", z.otherActor.Attempt, z.actor.Attempt)
 	}
 	return z
 }
 
-// otherEnds lets the other do its work.
-func (z *zombie) otherEnds() lambdaruntime.Response {
+// finishOther lets the other process finish, and returns its response.
+func (z *zombie) finishOther() lambdaruntime.Response {
 	z.Helper()
 	z.otherActor.effect()
-	z.otherActor.end()
+	z.otherActor.finish()
 	return z.answer(z.otherCall)
 }
 
-// thaw lets the heartbeat arrive, which must be refused, and then the process
-// go on.
+// thaw lets the heartbeat arrive, which must be refused, and then thaws the
+// process.
 func (z *zombie) thaw() {
 	z.Helper()
 	z.heartbeat.refused(z.T)
@@ -60,11 +60,11 @@ func (z *zombie) thaw() {
 	}
 }
 
-// zombieEnds lets the zombie do its work as well, and gives its answer.
-func (z *zombie) zombieEnds() lambdaruntime.Response {
+// finishZombie lets the zombie finish too, and returns its response.
+func (z *zombie) finishZombie() lambdaruntime.Response {
 	z.Helper()
 	z.actor.effect()
-	z.actor.end()
+	z.actor.finish()
 	return z.answer(z.call)
 }
 
@@ -94,35 +94,35 @@ func anotherRuns(t *testing.T, end string) {
 	record := z.scan(z.records)
 	z.thaw()
 	z.sameItems(z.scan(z.records), record)
-	z.refused(z.zombieEnds(), "LeaseLostError")
+	z.refused(z.finishZombie(), "LeaseLostError")
 	z.sameItems(z.scan(z.records), record)
-	answer := z.otherEnds()
+	answer := z.finishOther()
 	z.resulted(answer, z.otherActor)
 	z.same(z.ask(z.old), answer)
-	z.happened(2) // the zombie's own cannot be taken back
+	z.happened(2) // the zombie's own effect cannot be undone
 }
 
 func anotherCompleted(t *testing.T, end string) {
 	z := freeze(t, end, "ok")
-	answer := z.otherEnds()
+	answer := z.finishOther()
 	z.resulted(answer, z.otherActor)
 	record := z.scan(z.records)
 	z.thaw()
-	z.same(z.zombieEnds(), answer)
+	z.same(z.finishZombie(), answer)
 	z.sameItems(z.scan(z.records), record)
 	z.same(z.ask(z.old), answer)
 	z.happened(2)
 }
 
-// anotherFailed: what the zombie has done is then the only thing done, and a
-// retry would do it again.
+// anotherFailed lets the successor fail. Only the zombie's work is then done, and
+// a retry would repeat it.
 func anotherFailed(t *testing.T, end string) {
 	z := freeze(t, end, "error")
-	z.refused(z.otherEnds(), "BusyError")
+	z.refused(z.finishOther(), "BusyError")
 	record := z.scan(z.records)
 	z.thaw()
 	z.sameItems(z.scan(z.records), record)
-	answer := z.zombieEnds()
+	answer := z.finishZombie()
 	retry := z.ask(z.other)
 	switch end {
 	case "ok":

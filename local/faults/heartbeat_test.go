@@ -8,9 +8,9 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// A heartbeat that was overtaken by its own owner's end must not give a
-// finished record a lease again, nor bring a released one back.
-func TestHeartbeatAfterTheEnd(t *testing.T) {
+// A delayed heartbeat must not extend the lease of a record that its owner has
+// finished, nor restore a released one.
+func TestDelayedHeartbeatChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"ok", "permanent", "error"} {
 		t.Run(end, func(t *testing.T) {
@@ -19,22 +19,22 @@ func TestHeartbeatAfterTheEnd(t *testing.T) {
 			w := newWire(t)
 			r := s.deploy(lambdaruntime.Function{}, "LEASE=3s", "AWS_ENDPOINT_URL_DYNAMODB="+w.url)
 			c, a := s.play(r, end)
-			beat := w.holdNext()
-			beat.await(t)
+			heartbeat := w.delayNext()
+			heartbeat.await(t)
 			a.effect()
-			a.end()
+			a.finish()
 			s.answer(c)
 			before := s.scan(s.records)
-			beat.refused(t)
+			heartbeat.refused(t)
 			s.sameItems(s.scan(s.records), before)
 			s.happened(1)
 		})
 	}
 }
 
-// A pause that nobody else has used costs no lease: the handler still runs,
-// and a retry in the meantime would do its work once more.
-func TestThawedBeforeAnybodyElse(t *testing.T) {
+// An owner that was frozen past its lease keeps the record if nobody has taken it
+// over: a takeover while its handler runs would repeat the work.
+func TestThawedOwnerExtendsItsLease(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	w := newWire(t)
@@ -45,18 +45,18 @@ func TestThawedBeforeAnybodyElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-time.After(time.Until(s.leaseEnd()) + 100*time.Millisecond)
-	beat := w.holdNext()
+	heartbeat := w.delayNext()
 	if err := r.Environment(0).Thaw(); err != nil {
 		t.Fatal(err)
 	}
-	beat.await(t)
-	close(beat.release)
-	if status := <-beat.status; status != http.StatusOK {
+	heartbeat.await(t)
+	close(heartbeat.release)
+	if status := <-heartbeat.status; status != http.StatusOK {
 		t.Errorf("the heartbeat was answered with %d", status)
 	}
 	s.refused(s.ask(other), "InProgressError")
 	a.effect()
-	a.end()
+	a.finish()
 	s.resulted(s.answer(c), a)
 	s.happened(1)
 }

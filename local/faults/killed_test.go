@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// kill ends the process in the middle of its call.
+// kill kills the process during its call.
 func (s *scene) kill(r *lambdaruntime.Runtime, c *call) {
 	s.Helper()
 	if err := r.Environment(0).Kill(); err != nil {
@@ -45,8 +45,8 @@ func TestKilledWhileItRuns(t *testing.T) {
 			s := newScene(t)
 			r := s.deploy(lambdaruntime.Function{}, "LEASE=3s")
 			c, first := s.play(r, "ok")
-			// What is between an effect and its record is nobody's to see:
-			// after a crash there the effect is repeated, as docs/guarantees.md says.
+			// After a crash between an effect and its record, the effect is
+			// repeated, as docs/guarantees.md says.
 			want := 1
 			if afterEffect {
 				first.effect()
@@ -57,7 +57,7 @@ func TestKilledWhileItRuns(t *testing.T) {
 			lease := s.leaseEnd()
 			retry := s.ask(r)
 			if !time.Now().Before(lease) {
-				t.Fatal("the machine is too slow to ask within the lease")
+				t.Fatal("the machine is too slow to retry within the lease")
 			}
 			s.refused(retry, "InProgressError")
 
@@ -69,7 +69,7 @@ func TestKilledWhileItRuns(t *testing.T) {
 				t.Errorf("attempt %d in process %d took over from %d", second.Attempt, second.PID, first.PID)
 			}
 			second.effect()
-			second.end()
+			second.finish()
 			s.resulted(s.answer(c), second)
 			s.resulted(s.ask(r), second)
 			s.happened(want)
@@ -86,9 +86,9 @@ func TestNeverRunAgain(t *testing.T) {
 	s.kill(r, c)
 
 	lease := s.leaseEnd()
-	pace := time.NewTicker(30 * time.Millisecond)
-	defer pace.Stop()
-	for deadline := lease.Add(patience); ; <-pace.C {
+	ticker := time.NewTicker(30 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := lease.Add(patience); ; <-ticker.C {
 		res := s.ask(r)
 		if res.FunctionError == nil || res.FunctionError.Type != "InProgressError" || time.Now().After(deadline) {
 			s.refused(res, "OutcomeUnknownError")
@@ -96,7 +96,7 @@ func TestNeverRunAgain(t *testing.T) {
 		}
 	}
 	if !time.Now().After(lease) {
-		t.Errorf("given up %v before the end of the lease", time.Until(lease))
+		t.Errorf("outcome unknown %v before the end of the lease", time.Until(lease))
 	}
 	for range 3 {
 		s.refused(s.ask(r), "OutcomeUnknownError")
@@ -104,20 +104,20 @@ func TestNeverRunAgain(t *testing.T) {
 	s.happened(1)
 }
 
-// A panic ends the process, but not before the record was released.
+// A panic ends the process after the record was released.
 func TestPanicReleases(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	r := s.deploy(lambdaruntime.Function{}, "LEASE=1m")
 	c, first := s.play(r, "panic")
-	first.end()
+	first.finish()
 	s.refused(s.answer(c), "string") // aws-lambda-go reports the panic's type
 	c, second := s.play(r, "ok")
 	if second.PID == first.PID || second.Attempt != 1 {
 		t.Errorf("attempt %d in process %d after a panic in %d", second.Attempt, second.PID, first.PID)
 	}
 	second.effect()
-	second.end()
+	second.finish()
 	s.resulted(s.answer(c), second)
 	s.happened(1)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// A transaction that arrives when its owner has lost the record writes nothing
-// at all, however it was lost.
+// A transaction that arrives after its owner has lost the record writes nothing,
+// however the record was lost.
 func TestLateTransaction(t *testing.T) {
 	t.Parallel()
 	l := newLine(t, aws.NopRetryer{})
@@ -51,7 +51,7 @@ func TestLateTransaction(t *testing.T) {
 				ok  bool
 				err error
 			}
-			late := l.holdNext()
+			late := l.delayNext()
 			done := make(chan result, 1)
 			go func() {
 				met, ok, err := slow.Change(t.Context(), fence, driver.Change{Status: driver.Completed, Data: []byte("2"), With: tx})

@@ -17,11 +17,10 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// patience bounds every wait. It is for machines that are busy, and is only
-// ever used up by a test that fails.
+// patience limits every wait. Only a failing test waits for so long.
 const patience = 30 * time.Second
 
-// scene is one key, one table of records and one of effects.
+// scene consists of one key, a table of records and a table of effects.
 type scene struct {
 	*testing.T
 	*stage
@@ -37,7 +36,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// deploy starts a runtime of the worker. env comes after the defaults, and wins.
+// deploy starts a runtime of the worker. env overrides the defaults.
 func (s *scene) deploy(f lambdaruntime.Function, env ...string) *lambdaruntime.Runtime {
 	s.Helper()
 	f.Binary = worker
@@ -54,16 +53,16 @@ func (s *scene) deploy(f lambdaruntime.Function, env ...string) *lambdaruntime.R
 	return lambdaruntime.StartTest(s, f)
 }
 
-// call is an invocation that goes on while the test does other things.
+// call is an invocation that runs concurrently with the test.
 type call struct {
 	res  lambdaruntime.Response
 	err  error
 	done chan struct{}
 }
 
-func (s *scene) invoke(r *lambdaruntime.Runtime, end, addr string) *call {
+func (s *scene) invoke(r *lambdaruntime.Runtime, finish, addr string) *call {
 	c := &call{done: make(chan struct{})}
-	payload := fmt.Appendf(nil, `{"key":"k","end":%q,"addr":%q}`, end, addr)
+	payload := fmt.Appendf(nil, `{"key":"k","finish":%q,"addr":%q}`, finish, addr)
 	go func() {
 		defer close(c.done)
 		ctx, cancel := context.WithTimeout(s.Context(), 2*patience)
@@ -73,7 +72,7 @@ func (s *scene) invoke(r *lambdaruntime.Runtime, end, addr string) *call {
 	return c
 }
 
-// answer waits for what the function answers.
+// answer waits for the response of the function.
 func (s *scene) answer(c *call) lambdaruntime.Response {
 	s.Helper()
 	select {
@@ -87,34 +86,33 @@ func (s *scene) answer(c *call) lambdaruntime.Response {
 	return c.res
 }
 
-// ask is a call that nothing stops in the middle, should it run.
+// ask makes a call whose handler does not wait for the test.
 func (s *scene) ask(r *lambdaruntime.Runtime) lambdaruntime.Response {
 	s.Helper()
 	return s.answer(s.invoke(r, "ok", ""))
 }
 
-// play calls again and again, as a retrying caller would, until the handler
-// runs.
-func (s *scene) play(r *lambdaruntime.Runtime, end string) (*call, *actor) {
+// play retries until the handler runs.
+func (s *scene) play(r *lambdaruntime.Runtime, finish string) (*call, *actor) {
 	s.Helper()
-	pace := time.NewTicker(30 * time.Millisecond) // a retry at full speed would starve the rest
-	defer pace.Stop()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-pace.C {
-		c := s.invoke(r, end, s.addr)
+	ticker := time.NewTicker(30 * time.Millisecond) // without a backoff, retries would starve the other tests
+	defer ticker.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-ticker.C {
+		c := s.invoke(r, finish, s.addr)
 		select {
 		case a := <-s.actors:
 			return c, a
 		case <-c.done:
 			s.refused(s.answer(c), "InProgressError")
 		case <-time.After(patience):
-			s.Fatal("neither a run nor an answer")
+			s.Fatal("the handler did not run, and there is no response")
 		}
 	}
-	s.Fatal("it never runs")
+	s.Fatal("the handler never ran")
 	return nil, nil
 }
 
-// refused demands an error of that type.
+// refused requires an error of the type want.
 func (s *scene) refused(res lambdaruntime.Response, want string) {
 	s.Helper()
 	if res.FunctionError == nil || res.FunctionError.Type != want {
@@ -128,7 +126,7 @@ type result struct {
 	Effect  string `json:"effect"`
 }
 
-// resulted demands the result of that actor's run.
+// resulted requires the result of the actor's run.
 func (s *scene) resulted(res lambdaruntime.Response, by *actor) {
 	s.Helper()
 	var got result
@@ -140,7 +138,7 @@ func (s *scene) resulted(res lambdaruntime.Response, by *actor) {
 	}
 }
 
-// happened demands a number of effects.
+// happened requires a number of effects.
 func (s *scene) happened(want int) {
 	s.Helper()
 	if got := len(s.scan(s.effects)); got != want {

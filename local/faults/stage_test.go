@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// stage is where running handlers wait for the test to direct them.
+// stage is a server on which running handlers wait for commands of the test.
 type stage struct {
 	addr   string
 	actors chan *actor
 }
 
-// actor is a handler that runs.
+// actor is a running handler.
 type actor struct {
-	result // as far as it is known before the end
+	result // as far as it is known before the effect
 	t      *testing.T
 	conn   net.Conn
 	said   *bufio.Reader
@@ -72,10 +72,10 @@ func (a *actor) effect() {
 	}
 }
 
-// end lets the handler return.
-func (a *actor) end() {
+// finish lets the handler return.
+func (a *actor) finish() {
 	a.t.Helper()
-	a.say("end\n")
+	a.say("finish\n")
 }
 
 func (a *actor) say(command string) {

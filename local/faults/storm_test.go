@@ -41,7 +41,7 @@ func TestConcurrentStorm(t *testing.T) {
 				}
 			}
 			a.effect()
-			a.end()
+			a.finish()
 			var first []byte
 			for range callers - conflicts {
 				res := s.answer(<-answers)

@@ -16,26 +16,26 @@ type fault int
 
 const (
 	pass   fault = iota
-	unsent       // the connection is cut before DynamoDB gets the request
-	lost         // it is cut before the answer comes back
-	torn         // it is cut in the middle of the answer
+	unsent       // the connection is cut before DynamoDB receives the request
+	lost         // the connection is cut before the response
+	torn         // the connection is cut in the middle of the response
 )
 
 func (f fault) String() string { return [...]string{"pass", "unsent", "lost", "torn"}[f] }
 
-// wire is a way to DynamoDB Local on which faults are planned.
+// wire is a proxy of DynamoDB Local that injects planned faults.
 type wire struct {
 	url string
 	t   *testing.T
 
-	mu   sync.Mutex
-	seen int     // requests since the plan was made
-	plan []fault // of the first requests; nothing happens to later ones
-	hold *held   // for the next request
+	mu    sync.Mutex
+	seen  int      // requests since the plan was made
+	plan  []fault  // of the first requests; later ones pass
+	delay *delayed // for the next request
 }
 
-// held is a request that is on its way for as long as the test wants.
-type held struct {
+// delayed is a request that arrives when the test releases it.
+type delayed struct {
 	arrived chan struct{}
 	release chan struct{}
 	status  chan int // of DynamoDB's answer
@@ -49,31 +49,31 @@ func newWire(t *testing.T) *wire {
 	return w
 }
 
-// faults plans for the requests from now on.
+// faults plans the faults of the following requests.
 func (w *wire) faults(plan ...fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen, w.plan = 0, plan
 }
 
-// requests since the plan was made.
+// requests returns the number of requests since the plan was made.
 func (w *wire) requests() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen
 }
 
-// holdNext holds the next request until h.release is closed.
-func (w *wire) holdNext() (h *held) {
-	h = &held{arrived: make(chan struct{}), release: make(chan struct{}), status: make(chan int, 1)}
+// delayNext delays the next request until h.release is closed.
+func (w *wire) delayNext() (h *delayed) {
+	h = &delayed{arrived: make(chan struct{}), release: make(chan struct{}), status: make(chan int, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.hold = h
+	w.delay = h
 	return h
 }
 
-// await returns when the request is on its way.
-func (h *held) await(t *testing.T) {
+// await returns when the request has been sent.
+func (h *delayed) await(t *testing.T) {
 	t.Helper()
 	select {
 	case <-h.arrived:
@@ -82,32 +82,32 @@ func (h *held) await(t *testing.T) {
 	}
 }
 
-// refused lets the request arrive, and demands that DynamoDB refuses it.
-func (h *held) refused(t *testing.T) {
+// refused lets the request arrive, and requires that DynamoDB refuses it.
+func (h *delayed) refused(t *testing.T) {
 	t.Helper()
 	close(h.release)
 	select {
 	case status := <-h.status:
 		if status != http.StatusBadRequest {
-			t.Errorf("a write that comes too late was answered with %d", status)
+			t.Errorf("status %d for a delayed write, want 400", status)
 		}
 	case <-time.After(patience):
 		t.Fatal("the request does not arrive")
 	}
 }
 
-func (w *wire) next() (fault, *held) {
+func (w *wire) next() (fault, *delayed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f, h := pass, w.hold
+	f, h := pass, w.delay
 	if w.seen < len(w.plan) {
 		f = w.plan[w.seen]
 	}
-	w.seen, w.hold = w.seen+1, nil
+	w.seen, w.delay = w.seen+1, nil
 	return f, h
 }
 
-// ServeHTTP takes the whole request first, so that a cut is never before it.
+// ServeHTTP reads the whole request before it cuts a connection.
 func (w *wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	request, err := io.ReadAll(in.Body)
 	if err != nil {
@@ -127,7 +127,7 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	}
 	status, header, answer, err := forward(in.Header, request)
 	if err != nil {
-		w.t.Errorf("DynamoDB Local does not answer: %v", err)
+		w.t.Errorf("DynamoDB Local does not respond: %v", err)
 		panic(http.ErrAbortHandler)
 	}
 	if h != nil {
@@ -148,8 +148,8 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	}
 }
 
-// forward does not use the caller's context: a caller that has gone takes
-// nothing back.
+// forward does not use the caller's context, because a caller that has died does
+// not cancel its requests.
 func forward(header http.Header, request []byte) (int, http.Header, []byte, error) {
 	req, err := http.NewRequest(http.MethodPost, os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), bytes.NewReader(request))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"net"
 )
 
-// directed does what the test says over a connection: "effect", which is
-// answered when it has happened, and "end".
+// directed executes the commands of the test over a connection: "effect", which it
+// acknowledges with "done", and "finish".
 func directed(addr string, who Result, effect func() error) (err error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -30,10 +30,10 @@ func directed(addr string, who Result, effect func() error) (err error) {
 			if _, err := io.WriteString(conn, "done\n"); err != nil {
 				return err
 			}
-		case "end":
+		case "finish":
 			return nil
 		default:
-			return fmt.Errorf("what is %q", commands.Text())
+			return fmt.Errorf("unknown command %q", commands.Text())
 		}
 	}
 	return errors.Join(commands.Err(), io.ErrUnexpectedEOF)

@@ -1,5 +1,5 @@
-// Command worker is the function of the tests: it stops in the middle of its
-// work, has one effect that can be counted, and ends as its event says.
+// Command worker is the function of the tests: it waits in the middle of its work,
+// has one countable effect, and finishes as its event says.
 package main
 
 import (
@@ -12,28 +12,28 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// Event is one request.
+// An Event is one request.
 type Event struct {
 	Key string `json:"key"`
-	// End is "ok", "permanent", "error" or "panic".
-	End string `json:"end"`
-	// Addr is where the test listens; without it nothing stops the work.
+	// Finish is "ok", "permanent", "error" or "panic".
+	Finish string `json:"finish"`
+	// Addr is the address of the test. If it is "", the work does not wait.
 	Addr string `json:"addr"`
 }
 
-// Result tells who has done the work.
+// A Result identifies the attempt and the process that did the work.
 type Result struct {
 	Attempt int64  `json:"attempt"`
 	PID     int    `json:"pid"`
 	Effect  string `json:"effect"`
 }
 
-// DeclinedError is permanent.
+// A DeclinedError is permanent.
 type DeclinedError struct{}
 
 func (*DeclinedError) Error() string { return "card declined" }
 
-// BusyError is worth a retry.
+// A BusyError is retryable.
 type BusyError struct{}
 
 func (*BusyError) Error() string { return "the bank is busy" }
@@ -48,7 +48,7 @@ func main() {
 	lambda.Start(idempotent.Wrap(s.executor, key, s.work))
 }
 
-// work ignores that its context ends: the worst of zombies.
+// work ignores the end of its context, as the worst of zombies does.
 func (s *settings) work(ctx context.Context, e Event) (Result, error) {
 	claim, _ := idempotent.FromContext(ctx)
 	ctx = context.WithoutCancel(ctx)
@@ -66,7 +66,7 @@ func (s *settings) work(ctx context.Context, e Event) (Result, error) {
 	if err != nil {
 		return result, err
 	}
-	switch e.End {
+	switch e.Finish {
 	case "ok":
 		return result, nil
 	case "permanent":
@@ -74,7 +74,7 @@ func (s *settings) work(ctx context.Context, e Event) (Result, error) {
 	case "error":
 		return result, &BusyError{}
 	case "panic":
-		panic("as asked")
+		panic("as requested")
 	}
-	return result, fmt.Errorf("what end is %q", e.End)
+	return result, fmt.Errorf("unknown finish %q", e.Finish)
 }

@@ -24,8 +24,8 @@ type settings struct {
 }
 
 func settingsFromEnv() (*settings, error) {
-	// The SDK's module config would read all this, but nothing else in this
-	// module needs it.
+	// The SDK's module config would read all this, but this module does not
+	// require it otherwise.
 	client := dynamodb.New(dynamodb.Options{
 		BaseEndpoint: aws.String(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")),
 		Region:       os.Getenv("AWS_REGION"),
@@ -67,8 +67,7 @@ func duration(field *time.Duration, name string) (err error) {
 	return nil
 }
 
-// effect writes an item under an id of its own, so that every repetition
-// shows as one more.
+// effect writes an item with a new ID, so that every repetition is counted.
 func (s *settings) effect(ctx context.Context, key string) (id string, err error) {
 	id = rand.Text()
 	_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.effects, Item: map[string]types.AttributeValue{
