@@ -21,7 +21,7 @@ type order struct {
 	Card     string `json:"card"`
 }
 
-// receipt is the answer, the item of the order and the message about it.
+// receipt is the response, the item of the order and the message about it.
 type receipt struct {
 	ID          string `json:"-" dynamodbav:"id"` // the customer's and the order's, see orderID
 	OrderID     string `json:"orderId" dynamodbav:"orderId"`
@@ -36,9 +36,9 @@ type shop struct {
 	services services
 }
 
-// checkout has two steps with what undoes them, and a transaction. A crash
-// anywhere repeats no step that is finished; a card that is declined gives back
-// what was reserved, and an order that is there already the money too.
+// checkout has two steps with undo functions, and a transaction. A crash repeats no
+// finished step. A declined card releases the reservation. If the order exists
+// already, the charge is refunded too.
 func (s *shop) checkout(ctx context.Context, o order) (receipt, error) {
 	reserved, err := idempotent.SagaStep(ctx, "reserve", s.reserve(o), s.release)
 	if err != nil {
@@ -54,14 +54,15 @@ func (s *shop) checkout(ctx context.Context, o order) (receipt, error) {
 	})
 }
 
-// orderID escapes its parts: order b/c of a is not order c of a/b.
+// orderID escapes its parts: order b/c of customer a is not order c of customer a/b.
 func orderID(o order) string { return url.PathEscape(o.Customer) + "/" + url.PathEscape(o.OrderID) }
 
-// place writes nothing itself: all is committed when the handler has returned.
+// place writes nothing itself: the transaction is committed when the handler has
+// returned.
 //
-// An order that is there with this very charge is this order, placed before its
-// record was over: the services have known their keys for longer. To refuse it
-// would undo what that order was paid with.
+// An existing order with the same charge is this order, placed before its record
+// expired: the services remember their keys for longer. To refuse it would refund
+// the charge of a placed order.
 func (s *shop) place(ctx context.Context, r receipt) (receipt, error) {
 	body, err := json.Marshal(r)
 	if err != nil {

@@ -56,8 +56,8 @@ type function struct {
 	orders   string
 	outbox   string
 	services *providers.Providers
-	// interrupt is called after a service has done what it was asked for, and
-	// before it answers.
+	// interrupt is called after a service has handled a request, and before it
+	// responds.
 	interrupt atomic.Pointer[func(path string)]
 }
 
@@ -118,8 +118,7 @@ func invoke(ctx context.Context, to invoker, o order) (r receipt, refused *lambd
 	return r, nil, json.Unmarshal(answer.Payload, &r)
 }
 
-// untilAnswered repeats an order for as long as the lease of an attempt that
-// has ended is live.
+// untilAnswered repeats an order until the lease of a dead attempt has lapsed.
 func untilAnswered(t *testing.T, to invoker, o order) (receipt, *lambdaruntime.FunctionError) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -203,7 +202,7 @@ func TestOneOrder(t *testing.T) {
 	}
 }
 
-// A declined card gives back what was reserved, and says so for good.
+// A declined card releases the reservation, and the error is replayed.
 func TestADeclinedCardIsUndone(t *testing.T) {
 	f := deploy(t, 1)
 	o := theOrder("o-1")
@@ -226,23 +225,23 @@ func TestOutOfStock(t *testing.T) {
 	f.want(t, 0)
 }
 
-// A service that is still busy with the first request of a killed attempt has
-// not refused it: to give up would leave its charge behind.
+// A service that is still busy with the first request of a killed attempt has not
+// refused it: a permanent error would leave its charge behind.
 func TestAServiceThatIsBusyIsAskedAgain(t *testing.T) {
 	for status, permanent := range map[int]bool{http.StatusConflict: false, http.StatusTooManyRequests: false, http.StatusGone: true, http.StatusPaymentRequired: true} {
 		x, err := idempotent.New("charge", memory.New(0), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := 0
+		requests := 0
 		for range 2 { // one that is permanent is not run again
 			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "o-1"}, func(context.Context) (bool, error) {
-				asked++
+				requests++
 				return false, refused("/charges", status)
 			})
 		}
-		if err == nil || (asked == 1) != permanent {
-			t.Errorf("%d: asked %d times, %v", status, asked, err)
+		if err == nil || (requests == 1) != permanent {
+			t.Errorf("%d: %d requests, %v", status, requests, err)
 		}
 	}
 }
@@ -274,9 +273,9 @@ func TestAnOrderThatExistsIsUndone(t *testing.T) {
 	}
 }
 
-// The services remember their keys for longer than the record is kept. What
-// they answer then is what the placed order has: to undo that would give back
-// its money, and keep the order.
+// The services remember their keys for longer than the retention of the record.
+// They then return the charge of the placed order: to undo it would refund the
+// order without cancelling it.
 func TestAnOrderWhoseRecordIsOverKeepsItsCharge(t *testing.T) {
 	f := deploy(t, 1)
 	first, refused := send(t, f, theOrder("o-1"))
@@ -308,9 +307,9 @@ func TestOrdersOfTwoCustomers(t *testing.T) {
 	f.want(t, 2, "/reservations", "/charges", "/reservations", "/charges")
 }
 
-// The process is killed when a service has done its part and the function does
-// not know. The next attempt asks again with the same key, repeats no finished
-// step, and goes on.
+// The process is killed when a service has handled a request and the function does
+// not know. The next attempt repeats the request with the same key, and repeats no
+// finished step.
 func TestKilledWithinAStep(t *testing.T) {
 	for name, c := range map[string]struct {
 		at     string

@@ -1,8 +1,8 @@
 // Command checkout is a Lambda function that is invoked directly, or by Step
-// Functions: it takes an order, once per orderId of a customer. It reserves
-// what is ordered and charges for it, at services of others, and then commits
-// the order, the message about it and its own completion in one transaction.
-// What fails for good is undone.
+// Functions. It places an order once for each orderId of a customer. It reserves
+// the item and charges the card at external services. It then commits the order, a
+// message and its own completion in one transaction. A permanent failure undoes the
+// finished steps.
 //
 // The event is JSON:
 //
@@ -14,10 +14,10 @@
 // Environment:
 //
 //	IDEMPOTENCY_TABLE  table of the idempotency records
-//	ORDERS_TABLE       table that gets one item per order
+//	ORDERS_TABLE       table with one item for each order
 //	OUTBOX_TABLE       table of the messages, which examples/relay publishes
-//	PROVIDER_URL       where the inventory and the payment provider are: package
-//	                   local/providers shows what they answer
+//	PROVIDER_URL       URL of the inventory and the payment provider; package
+//	                   local/providers implements them
 //	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
 package main
 
@@ -72,8 +72,7 @@ func setUp(ctx context.Context) (handler, error) {
 	return handlers.Invoke(x, key, shop.checkout), nil
 }
 
-// key is the customer's own order id: the same id with another order is a
-// mistake.
+// key is the customer's own order ID. The same ID with another order is a mismatch.
 func key(o order) (idempotent.Key, error) {
 	return idempotent.Key{Scope: o.Customer, ID: o.OrderID, Payload: o}, nil
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// services are the inventory and the payment provider. Each request has a key
-// that is the step's own and the same in every attempt, so that they see one
-// request however often a crash has it sent.
+// services are the inventory and the payment provider. The key of a request is
+// unique to its step and the same in every attempt, so that the services recognise
+// a repeated request.
 type services struct{ url string }
 
 // made is what a service has made: a reservation or a charge.
@@ -70,9 +70,9 @@ func (s services) post(ctx context.Context, path string, body any) (m made, err 
 	return m, json.Unmarshal(answer, &m)
 }
 
-// refused says which answers are for good. Any other failure may have had its
-// effect, and the next attempt finds out with the same key: 409 too, by which
-// services say that the first request with it is still running.
+// refused reports whether a response is a permanent failure. Any other failure may
+// have had its effect, and the next attempt repeats it with the same key. That
+// includes 409, by which services report that the first request is still running.
 func refused(path string, status int) error {
 	switch status {
 	case http.StatusCreated:

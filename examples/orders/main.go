@@ -1,6 +1,6 @@
-// Command orders is a Lambda function behind an SQS queue: it places each order
-// once, however often its message is delivered, and however often the producer
-// has sent it. The event source mapping must have ReportBatchItemFailures.
+// Command orders is a Lambda function behind an SQS queue. It places each order
+// once, however often its message is sent and delivered. The event source mapping
+// must have ReportBatchItemFailures.
 //
 // The body of a message is JSON:
 //
@@ -12,9 +12,9 @@
 // Environment:
 //
 //	IDEMPOTENCY_TABLE  table of the idempotency records
-//	ORDERS_TABLE       table that gets one item per execution, be the order placed
-//	                   or rejected
-//	ORDERS_DELAY       how long it takes to place an order, e.g. 200ms; default none
+//	ORDERS_TABLE       table with one item for each execution, also of a rejected
+//	                   order
+//	ORDERS_DELAY       time that it takes to place an order, e.g. 200ms; default none
 //	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
 package main
 
@@ -50,7 +50,7 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	slog.SetDefault(logger) // where messages that failed are logged
+	slog.SetDefault(logger) // logs failed messages
 	shop, err := newShop()
 	if err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func setUp(ctx context.Context) (handler, error) {
 		return nil, err
 	}
 	x, err := idempotent.New("place-order", store, &idempotent.Config{
-		// A queue keeps a message for up to 14 days, and so does the
-		// dead-letter queue from which it may be sent back.
+		// The retention of a queue is up to 14 days, and so is that of the
+		// dead-letter queue from which a message may be sent back.
 		Retention: 28 * 24 * time.Hour,
 		Observer:  idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
 	})
@@ -80,15 +80,15 @@ func setUp(ctx context.Context) (handler, error) {
 	}
 	return handlers.SQS(x, key, shop.place, &handlers.SQSOptions{
 		Concurrency: 5,
-		// The slowest order takes less. One that is cut off behind its effect
-		// is an error, and errors are run again. With the Reserve of 500 ms, the
-		// function's timeout has to be more than 2.5 s.
+		// The slowest order takes less. An order that is cut off after its
+		// effect is an error, and errors run again. With a Reserve of 500 ms,
+		// the function's timeout must be more than 2.5 s.
 		Margin: 2 * time.Second,
 	}), nil
 }
 
-// key is the producer's own id: two messages of one order are one order, and
-// the same id with another sku or quantity is a mistake.
+// key is the producer's own ID. Two messages with one ID are one order. The same ID
+// with another sku or quantity is a mismatch.
 func key(m handlers.SQSMessage[order]) (idempotent.Key, error) {
 	return idempotent.Key{ID: m.Body.OrderID, Payload: m.Body}, nil
 }

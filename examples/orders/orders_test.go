@@ -60,7 +60,7 @@ func deployFor(t *testing.T, timeout time.Duration, env ...string) function {
 	}
 }
 
-// executions are all items, in no order.
+// executions returns all items, in no order.
 func (f function) executions(t *testing.T) (list []execution) {
 	t.Helper()
 	out, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.orders, ConsistentRead: aws.Bool(true)})
@@ -73,14 +73,14 @@ func (f function) executions(t *testing.T) (list []execution) {
 	return list
 }
 
-// message is one of the queue: its id and its body.
+// message is a message of the queue: its ID and its body.
 type message [2]string
 
 type invoker interface {
 	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
 }
 
-// deliver answers the bytes that Lambda gets.
+// deliver returns the response that Lambda receives.
 func deliver(ctx context.Context, to invoker, batch ...message) (string, error) {
 	var e events.SQSEvent
 	for _, m := range batch {
@@ -130,7 +130,7 @@ func TestOneOrderAnID(t *testing.T) {
 	}
 }
 
-// Only what failed comes back, and what failed for good is not run again.
+// Only failed messages are redelivered, and permanent failures do not run again.
 func TestPartialFailures(t *testing.T) {
 	f := deploy(t)
 	if got, err := deliver(t.Context(), f, message{"m0", cup}); err != nil || got != allPlaced {
@@ -160,7 +160,7 @@ func TestPartialFailures(t *testing.T) {
 	}
 }
 
-// A message whose twin is running elsewhere waits for it, and is done then.
+// A message whose duplicate is running elsewhere waits for its result.
 func TestATwinIsRunning(t *testing.T) {
 	f := deploy(t, "ORDERS_DELAY=2s")
 	type end struct {
@@ -179,7 +179,7 @@ func TestATwinIsRunning(t *testing.T) {
 		}
 	}
 	if got, err := deliver(t.Context(), f.Environment(1), message{"m2", cup}); err != nil || got != allPlaced {
-		t.Errorf("the twin: %s, %v", got, err)
+		t.Errorf("the duplicate: %s, %v", got, err)
 	}
 	if got := <-first; got.err != nil || got.answer != allPlaced {
 		t.Errorf("the first: %+v", got)
@@ -189,8 +189,8 @@ func TestATwinIsRunning(t *testing.T) {
 	}
 }
 
-// The timeout is short for a batch: what is not started in time comes back,
-// and nothing is cut off behind its effect.
+// The timeout is short for a batch: messages that are not started in time are
+// redelivered, and no handler is cut off after its effect.
 func TestSlowOrdersArePlacedOnce(t *testing.T) {
 	f := deployFor(t, 4*time.Second, "ORDERS_DELAY=1800ms")
 	var left []message

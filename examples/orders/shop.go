@@ -22,15 +22,15 @@ type order struct {
 	Quantity int64  `json:"quantity"`
 }
 
-// execution is the item that one execution leaves. Its id is new each time, so
-// that a second execution of an order shows.
+// execution is the item that one execution writes. Its ID is new each time, so that
+// a second execution of an order is visible.
 type execution struct {
 	ID       string `dynamodbav:"id"`
 	OrderID  string `dynamodbav:"orderId"`
 	SKU      string `dynamodbav:"sku"`
 	Quantity int64  `dynamodbav:"quantity"`
 	Status   string `dynamodbav:"status"`
-	// Attempt and Process tell a repetition after a crash from a mistake.
+	// Attempt and Process distinguish a repetition after a crash from a bug.
 	Attempt int64  `dynamodbav:"attempt"`
 	Process string `dynamodbav:"process"`
 }
@@ -47,8 +47,8 @@ type shop struct {
 	process string // the log stream is the name of the process
 }
 
-// place places an order, or rejects it for good: then the queue moves its
-// message to the dead-letter queue, and no delivery decides on it again.
+// place places an order, or rejects it permanently: the queue then moves its message
+// to the dead-letter queue, and no delivery runs it again.
 func (s *shop) place(ctx context.Context, m handlers.SQSMessage[order]) error {
 	claim, _ := idempotent.FromContext(ctx) // none with ONCE_DISABLED
 	e := execution{
@@ -67,8 +67,8 @@ func (s *shop) place(ctx context.Context, m handlers.SQSMessage[order]) error {
 	return nil
 }
 
-// record takes half of the delay before the effect and half after it: what
-// ends the process in the second half leaves an effect that nobody knows of.
+// record waits for half of the delay before the effect and half after it. A crash in
+// the second half leaves an effect that nobody knows of.
 func (s *shop) record(ctx context.Context, e execution) error {
 	if err := pass(ctx, s.delay/2); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *shop) record(ctx context.Context, e execution) error {
 		return err
 	}
 	if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(s.table), Item: item}); err != nil {
-		return fmt.Errorf("the order was not recorded: %w", err)
+		return fmt.Errorf("record the order: %w", err)
 	}
 	return pass(ctx, s.delay/2)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// answer is how the entries of a call fared. Their ids are their places in it.
+// answer collects the results of a call. The ID of an entry is its index.
 type answer []error
 
 func newAnswer(size int) answer {

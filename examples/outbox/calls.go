@@ -8,13 +8,13 @@ import (
 
 const (
 	maxEntries = 10 // of one call, at each of the three
-	// maxBytes of one call is the smallest of their limits. A message that is
-	// longer goes alone: whether it can be sent is the service's to say.
+	// maxBytes is the smallest limit of a call. A longer message is sent alone:
+	// the service decides whether it accepts it.
 	maxBytes = 256 << 10
 )
 
-// calls sends a batch in as few calls as its size allows. An error of prepare
-// is its message's own; one of send is that of all that were in the call.
+// calls sends a batch in as few calls as its size allows. An error of prepare applies
+// to its message. An error of send applies to all messages of the call.
 func calls[E any](ctx context.Context, batch []handlers.OutboxMessage,
 	prepare func(m handlers.OutboxMessage) (value E, bytes int, err error),
 	send func(ctx context.Context, entries []E) (failed []error, err error),
@@ -27,13 +27,13 @@ func calls[E any](ctx context.Context, batch []handlers.OutboxMessage,
 		if len(entries) == 0 {
 			return
 		}
-		ends, err := send(ctx, entries)
+		results, err := send(ctx, entries)
 		for i, at := range places {
 			switch {
 			case err != nil:
 				failed[at] = err
-			case i < len(ends):
-				failed[at] = ends[i]
+			case i < len(results):
+				failed[at] = results[i]
 			default:
 				failed[at] = errNoAnswer
 			}

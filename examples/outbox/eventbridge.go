@@ -11,22 +11,22 @@ import (
 	"github.com/lambda-once/once/handlers"
 )
 
-// EventBridgeClient is the call of EventBridge that [EventBridge] makes.
+// EventBridgeClient is the part of the EventBridge client that [EventBridge] uses.
 type EventBridgeClient interface {
 	PutEvents(ctx context.Context, in *eventbridge.PutEventsInput, o ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error)
 }
 
 var (
-	errNoType         = errors.New("outbox: the message has no type, which is an event's detail-type")
-	errMoreAttributes = errors.New("outbox: the message has attributes, for which an event has no place: put them into its body")
+	errNoType         = errors.New("outbox: the message has no type, which an event needs as its detail-type")
+	errMoreAttributes = errors.New("outbox: the message has attributes, which an event cannot have: put them into its body")
 )
 
-// EventBridge publishes to a bus, as events of the source. The detail is the
-// body, which is a JSON object, with the chain key as its last member; the
-// detail-type is the Type.
+// EventBridge returns a function that publishes to a bus, as events of the source.
+// The detail is the body, which must be a JSON object, with the chain key as its last
+// member. The detail-type is the Type.
 //
-// A bus keeps no order, nor does it know what was published twice: that is for
-// the chain key, and its reader.
+// A bus neither preserves the order nor detects duplicates. Its readers detect them
+// by the chain key.
 func EventBridge(client EventBridgeClient, bus, source string) Publish {
 	return func(ctx context.Context, _ string, batch []handlers.OutboxMessage) ([]error, error) {
 		return calls(ctx, batch,

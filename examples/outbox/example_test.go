@@ -11,8 +11,8 @@ import (
 	"github.com/lambda-once/once/handlers"
 )
 
-// One transaction has left two messages of one order. The relay sends them to
-// where they go, the second after the first, and marks the item.
+// One transaction has written two messages of one order. The relay sends them to
+// their destinations, the second after the first, and marks the items.
 func Example() {
 	aws := &service{} // sqs.NewFromConfig(cfg) and so on
 	publish := outbox.Route(map[string]outbox.Publish{
@@ -40,7 +40,7 @@ func Example() {
 	// [] <nil>
 }
 
-// inserted is the stream's event of an item of the outbox.
+// inserted returns the stream's event of an item of the outbox.
 func inserted(aggregate string, destinations ...string) events.DynamoDBEvent {
 	text, object := events.NewStringAttribute, events.NewMapAttribute
 	var messages []events.DynamoDBAttributeValue

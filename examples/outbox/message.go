@@ -13,15 +13,15 @@ import (
 )
 
 var (
-	errNotText    = errors.New("outbox: the body is empty, not UTF-8, or has characters that SQS refuses or replaces")
-	errAttributes = errors.New("outbox: there are more than 10 attributes with the type, or an empty one, or one that SQS refuses")
+	errNotText    = errors.New("outbox: the body is empty, not UTF-8, or contains characters that SQS refuses or replaces")
+	errAttributes = errors.New("outbox: more than 10 attributes with the type, or an empty one, or one that SQS refuses")
 )
 
-// TypeAttribute is the attribute that has a message's type, in SQS and SNS,
-// unless its producer has set one.
+// TypeAttribute is the attribute with a message's type in SQS and SNS, unless its
+// producer has set one.
 const TypeAttribute = "type"
 
-// textMessage is what SQS and SNS take.
+// textMessage is a message as SQS and SNS accept it.
 type textMessage struct {
 	body       string
 	attributes map[string]string
@@ -30,7 +30,7 @@ type textMessage struct {
 	bytes                int
 }
 
-// newTextMessage checks what would fail a whole call.
+// newTextMessage refuses a message that would fail its whole call.
 func newTextMessage(m handlers.OutboxMessage, fifo bool) (textMessage, error) {
 	if len(m.Body) == 0 || !utf8.Valid(m.Body) || strings.ContainsFunc(string(m.Body), noText) {
 		return textMessage{}, errNotText
@@ -57,13 +57,13 @@ func newTextMessage(m handlers.OutboxMessage, fifo bool) (textMessage, error) {
 	return t, nil
 }
 
-// chainKey is the message's own ID where it has none: one that is read from the
-// table, and not by the relay, is the same message to whoever has it already.
+// chainKey returns the chain key of a message, or its ID if it has none. A message
+// that is read from the table, not by the relay, then has the same key.
 func chainKey(m handlers.OutboxMessage) string {
 	return cmp.Or(m.Attributes[handlers.ChainAttribute], m.ID)
 }
 
-// isAttribute knows the rules of SQS for names.
+// isAttribute reports whether SQS accepts the name of an attribute.
 func isAttribute(name string) bool {
 	lower := strings.ToLower(name)
 	return len(name) > 0 && len(name) <= 256 && !strings.ContainsFunc(name, notInName) &&
@@ -75,15 +75,15 @@ func notInName(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r))
 }
 
-// noText is of what SQS does not take, and at times has put U+FFFD for.
+// noText reports whether SQS refuses a character, or may replace it with U+FFFD.
 func noText(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF
 }
 
 func isFIFO(destination string) bool { return strings.HasSuffix(destination, ".fifo") }
 
-// groupID is the aggregate, or its digest where it has characters that a
-// message group cannot have.
+// groupID returns the aggregate, or its digest if a message group cannot contain its
+// characters.
 func groupID(aggregate string) string {
 	if len(aggregate) <= 128 && !strings.ContainsFunc(aggregate, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return aggregate

@@ -8,9 +8,9 @@
 //	})
 //	lambda.Start(handlers.OutboxRelay(publish, &handlers.OutboxOptions{Mark: mark}))
 //
-// A message that its destination can never take (no text, too many attributes)
-// fails by itself, and is not sent: in a call with others it would fail all of
-// them. Functions of this package are safe for concurrent use.
+// A message that its destination can never accept (no text, too many attributes)
+// fails alone and is not sent, because it would fail all messages of its call.
+// Functions of this package are safe for concurrent use.
 package outbox
 
 import (
@@ -21,14 +21,14 @@ import (
 	"github.com/lambda-once/once/handlers"
 )
 
-// Publish is what handlers.OutboxRelay takes.
+// Publish is the type of function that handlers.OutboxRelay calls.
 type Publish = func(ctx context.Context, destination string, batch []handlers.OutboxMessage) (failed []error, err error)
 
-// ErrDestination is the error of messages whose destination has no route. They
-// stay in the outbox until it has one.
+// ErrDestination reports that the destination of a message has no route. The message
+// stays in the outbox until it has one.
 var ErrDestination = errors.New("outbox: the destination has no route")
 
-// Route publishes by the destination's name.
+// Route returns a function that publishes by the name of the destination.
 func Route(routes map[string]Publish) Publish {
 	return func(ctx context.Context, destination string, batch []handlers.OutboxMessage) ([]error, error) {
 		publish, ok := routes[destination]
@@ -39,16 +39,15 @@ func Route(routes map[string]Publish) Publish {
 	}
 }
 
-// ErrRefused marks errors of type [*EntryError].
+// ErrRefused matches every [*EntryError] in errors.Is.
 var ErrRefused = errors.New("outbox: the message was refused")
 
-// EntryError says that a call went through, and that this message of it did
-// not.
+// An EntryError reports that a call succeeded, but one of its messages was refused.
 type EntryError struct {
 	Code string
-	// Message is the service's, and may quote what it refuses.
+	// Message is the text of the service, which may quote the message.
 	Message string
-	// SenderFault is whether it will be refused again.
+	// SenderFault reports whether the same message would be refused again.
 	SenderFault bool
 }
 
@@ -57,6 +56,6 @@ func (e *EntryError) Error() string { return "outbox: the message was refused: "
 // Is reports whether target is ErrRefused.
 func (e *EntryError) Is(target error) bool { return target == ErrRefused }
 
-// errNoAnswer is of a message that a call says nothing about. It may be out,
-// and is published again.
-var errNoAnswer = errors.New("outbox: the call does not say how the message fared")
+// errNoAnswer is the error of a message without a result. It may have been sent, and
+// is published again.
+var errNoAnswer = errors.New("outbox: no result for the message")

@@ -17,7 +17,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// Every error is its own message's.
+// Every error applies to its own message.
 func TestEntriesThatFail(t *testing.T) {
 	for name := range publishers(&service{}) {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestEntriesThatFail(t *testing.T) {
 	}
 }
 
-// Calls have at most 10 entries and 256 KiB; what is longer goes alone.
+// Calls have at most 10 entries and 256 KiB; a longer message is sent alone.
 func TestLimitsOfACall(t *testing.T) {
 	long := func(kib int) string { return `{"a":"` + strings.Repeat("x", kib<<10) + `"}` }
 	for name, test := range map[string]struct {
@@ -158,7 +158,7 @@ func TestCharactersThatSQSDoesNotTake(t *testing.T) {
 	}
 }
 
-// Who publishes what is pending reads it from the table, without the relay.
+// Pending messages are published from the table, without the relay.
 func TestMessagesWithoutAttributes(t *testing.T) {
 	for name := range publishers(&service{}) {
 		s := &service{}
@@ -186,7 +186,7 @@ func TestMessageGroups(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i, m := range s.calls[0] {
-		if kept := m.group == aggregates[i]; kept != (i == 0 || i == 4) || len(m.group) > 128 || seen[m.group] {
+		if same := m.group == aggregates[i]; same != (i == 0 || i == 4) || len(m.group) > 128 || seen[m.group] {
 			t.Errorf("%q has the group %q", aggregates[i], m.group)
 		}
 		seen[m.group] = true
@@ -204,7 +204,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// What is published twice has its effect once at a queue's function.
+// A message that is published twice has one effect in the function of its queue.
 func TestFromTheOutboxToAnEffect(t *testing.T) {
 	s := &service{}
 	for range 2 { // the relay died before the item was marked

@@ -18,7 +18,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 )
 
-// sent is a message as it came to a service.
+// sent is a message as a service received it.
 type sent struct {
 	body, group, deduplication, kind string
 	attributes                       map[string]string
@@ -102,7 +102,7 @@ func publishers(s *service) map[string]outbox.Publish {
 	}
 }
 
-// batch has a message for each body, as the relay makes them.
+// batch returns a message for each body, as the relay makes them.
 func batch(bodies ...string) (messages []handlers.OutboxMessage) {
 	for i, body := range bodies {
 		id := fmt.Sprintf("id-%d", i)

@@ -11,12 +11,12 @@ import (
 	"github.com/lambda-once/once/handlers"
 )
 
-// SNSClient is the call of SNS that [SNS] makes.
+// SNSClient is the part of the SNS client that [SNS] uses.
 type SNSClient interface {
 	PublishBatch(ctx context.Context, in *sns.PublishBatchInput, o ...func(*sns.Options)) (*sns.PublishBatchOutput, error)
 }
 
-// SNS publishes to a topic, as [SQS] does to a queue.
+// SNS returns a function that publishes to a topic, as [SQS] does to a queue.
 func SNS(client SNSClient, topicARN string) Publish {
 	fifo := isFIFO(topicARN)
 	return func(ctx context.Context, _ string, batch []handlers.OutboxMessage) ([]error, error) {

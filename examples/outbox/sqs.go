@@ -11,14 +11,14 @@ import (
 	"github.com/lambda-once/once/handlers"
 )
 
-// SQSClient is the call of SQS that [SQS] makes.
+// SQSClient is the part of the SQS client that [SQS] uses.
 type SQSClient interface {
 	SendMessageBatch(ctx context.Context, in *sqs.SendMessageBatchInput, o ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error)
 }
 
-// SQS publishes to a queue. In a FIFO queue, known by the suffix of its URL,
-// the message group is the aggregate, or a digest of it, and the deduplication
-// id the message's ID.
+// SQS returns a function that publishes to a queue. The URL of a FIFO queue ends with
+// ".fifo". Its message group is the aggregate or a digest of it, and the
+// deduplication ID is the message's ID.
 //
 // Bodies are text. Attributes are strings, with the Type as "type".
 func SQS(client SQSClient, queueURL string) Publish {

@@ -14,10 +14,10 @@ import (
 
 type handler = func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 
-// overHTTP routes requests. The header, the scope, conflicts and replays are
-// the library's.
+// overHTTP routes requests. The library handles the header, the scope, conflicts and
+// replays.
 func overHTTP(x *idempotent.Executor, create func(context.Context, order) (payment, error)) handler {
-	// Keys are the caller's where an authorizer has checked a JWT.
+	// Behind a JWT authorizer, each caller has keys of its own.
 	callers := handlers.FirstOf(handlers.JWTClaim("sub"), handlers.NoIdentity())
 	payments := handlers.APIGatewayV2(x, callers, creating(create), nil)
 	return func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
@@ -28,8 +28,8 @@ func overHTTP(x *idempotent.Executor, create func(context.Context, order) (payme
 	}
 }
 
-// creating maps a request to an order. Its 400 releases the key: the client may
-// send a better body with the same one.
+// creating maps a request to an order. A 400 releases the key, so that the client may
+// send a valid body with the same one.
 func creating(create func(context.Context, order) (payment, error)) handler {
 	return func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		body, err := decodeBody(event)

@@ -1,7 +1,6 @@
 // Command payments is a Lambda function behind an API Gateway HTTP API
-// (payload format 2.0): POST /payments charges once per Idempotency-Key,
-// however often it is sent. Where the route has a JWT authorizer, each subject
-// has keys of its own.
+// (payload format 2.0). POST /payments charges once for each Idempotency-Key,
+// however often it is sent. Behind a JWT authorizer, each subject has keys of its own.
 //
 // Its metrics go to standard output, in CloudWatch's Embedded Metric Format, and
 // its log to standard error; on Lambda both are its log stream.
@@ -9,11 +8,11 @@
 // Environment:
 //
 //	IDEMPOTENCY_TABLE  table of the idempotency records
-//	PAYMENTS_TABLE     table that gets one item per charge
-//	PAYMENTS_DELAY     how long the provider takes for a charge, e.g. 200ms; default none
-//	PAYMENTS_ID        "random" (default): every charge gets a new id, so that a second
-//	                   one shows; "downstream": the id is the key derived from the
-//	                   request's, so that the provider itself sees a repetition
+//	PAYMENTS_TABLE     table with one item for each charge
+//	PAYMENTS_DELAY     time that the provider takes for a charge, e.g. 200ms; default none
+//	PAYMENTS_ID        "random" (default): every charge has a new ID, so that a second
+//	                   one is visible; "downstream": the ID is the downstream key, so
+//	                   that the provider recognises a repetition
 //	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
 package main
 
@@ -99,7 +98,7 @@ func newProvider() (*provider, error) {
 	case "downstream":
 		p.newID = downstreamID
 	default:
-		return nil, fmt.Errorf("PAYMENTS_ID is %q, neither random nor downstream", id)
+		return nil, fmt.Errorf("PAYMENTS_ID is %q, want random or downstream", id)
 	}
 	return p, nil
 }

@@ -29,7 +29,7 @@ type function struct {
 	log      logLines
 }
 
-// logLines has what the function says; what does not fit in is dropped.
+// logLines receives the lines of the function. Lines that do not fit are dropped.
 type logLines chan string
 
 func (l logLines) Write(line []byte) (int, error) {
@@ -156,7 +156,7 @@ func TestOneChargeAKey(t *testing.T) {
 		t.Fatalf("first: %+v, %v", first, err)
 	}
 	if first.Headers["Idempotent-Replayed"] != "" {
-		t.Errorf("the first is marked as a replay: %+v", first)
+		t.Errorf("the first response is a replay: %+v", first)
 	}
 	// Another spelling of the key, or of the body, is the same request.
 	for _, again := range []events.APIGatewayV2HTTPRequest{
@@ -206,7 +206,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	// None of these has used its key up.
+	// None of these requests has stored a result for its key.
 	if r := send(t, f, event("k", body)); r.StatusCode != http.StatusCreated || r.Headers["Idempotent-Replayed"] != "" {
 		t.Errorf("a better request: %+v", r)
 	}
@@ -251,11 +251,11 @@ func TestATwinIsRunning(t *testing.T) {
 			t.Fatal("nothing is charged")
 		}
 	}
-	twin := send(t, f.Environment(1), event("k", body))
-	if twin.StatusCode != http.StatusConflict || twin.Headers["Retry-After"] == "" {
-		t.Errorf("the twin gets %+v", twin)
+	duplicate := send(t, f.Environment(1), event("k", body))
+	if duplicate.StatusCode != http.StatusConflict || duplicate.Headers["Retry-After"] == "" {
+		t.Errorf("the duplicate received %+v", duplicate)
 	}
 	if status := <-done; status != http.StatusCreated || f.charges(t) != 1 {
-		t.Errorf("the first gets %d, with %d charges", status, f.charges(t))
+		t.Errorf("the first received %d, with %d charges", status, f.charges(t))
 	}
 }

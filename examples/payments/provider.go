@@ -20,7 +20,7 @@ type order struct {
 	Source   string `json:"source"`
 }
 
-// payment is the answer, and the item of one charge.
+// payment is the response, and the item of one charge.
 type payment struct {
 	ID       string    `json:"id" dynamodbav:"id"`
 	Amount   int64     `json:"amount" dynamodbav:"amount"`
@@ -29,9 +29,9 @@ type payment struct {
 	Created  time.Time `json:"created" dynamodbav:"created"`
 }
 
-// provider stands in for a payment provider: a table in which every charge is
-// an item. A put with a new id is a new charge; a put with the same id is what
-// a provider does with an idempotency key that it knows.
+// provider stands in for a payment provider. Every charge is an item of a table. A
+// put with a new ID is a new charge; a put with the same ID is a request with an
+// idempotency key that the provider knows.
 type provider struct {
 	client *dynamodb.Client
 	table  string
@@ -47,8 +47,8 @@ func (p *provider) createPayment(ctx context.Context, o order) (payment, error) 
 		Source:   o.Source,
 		Created:  time.Now().UTC(),
 	}
-	// Half of the time is the way to the provider, half the way back: what
-	// ends the process in the second half leaves a charge without an answer.
+	// Half of the time is spent before the charge and half after it. A crash in
+	// the second half leaves a charge without a response.
 	if err := travel(ctx, p.delay/2); err != nil {
 		return payment{}, err
 	}
@@ -57,7 +57,7 @@ func (p *provider) createPayment(ctx context.Context, o order) (payment, error) 
 		return payment{}, err
 	}
 	if _, err := p.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(p.table), Item: item}); err != nil {
-		return payment{}, fmt.Errorf("the charge failed: %w", err)
+		return payment{}, fmt.Errorf("charge: %w", err)
 	}
 	return paid, travel(ctx, p.delay/2)
 }

@@ -1,8 +1,7 @@
-// Command relay is a Lambda function behind the stream of an outbox: it
-// publishes what transactions have left there, such as those of
-// examples/checkout, to a queue. The event source mapping must have
-// ReportBatchItemFailures, one batch of a shard at a time, and a filter on what
-// is not published:
+// Command relay is a Lambda function behind the stream of an outbox. It publishes the
+// messages of transactions, such as those of examples/checkout, to a queue. The event
+// source mapping must have ReportBatchItemFailures, one batch of a shard at a time,
+// and a filter for unpublished items:
 //
 //	{"eventName":["INSERT","MODIFY"],"dynamodb":{"NewImage":{"published":{"N":[{"exists":false}]}}}}
 //
@@ -11,8 +10,8 @@
 // Environment:
 //
 //	OUTBOX_TABLE        table of the messages
-//	ORDER_EVENTS_QUEUE  URL of the queue for the destination order-events; of a
-//	                    FIFO queue each order is a message group
+//	ORDER_EVENTS_QUEUE  URL of the queue for the destination order-events; in a
+//	                    FIFO queue, each order is a message group
 //	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
 package main
 
@@ -67,9 +66,8 @@ func setUp(ctx context.Context) (handler, error) {
 	return handlers.OutboxRelay(publish, &handlers.OutboxOptions{Mark: marking(box)}), nil
 }
 
-// marking lets items expire that are published. One that is gone has been
-// marked before, and one that was written over since comes with an event of its
-// own.
+// marking marks published items, so that they expire. A missing item was marked
+// before, and an item that was rewritten since has an event of its own.
 func marking(box *dynamooutbox.Outbox) func(context.Context, []handlers.OutboxKey) error {
 	return func(ctx context.Context, keys []handlers.OutboxKey) error {
 		var errs []error
@@ -82,7 +80,7 @@ func marking(box *dynamooutbox.Outbox) func(context.Context, []handlers.OutboxKe
 	}
 }
 
-// logAt sets the default logger, which is told what is not published.
+// logAt sets the default logger, which logs unpublished messages.
 func logAt(text string) error {
 	level := slog.LevelInfo
 	if text != "" {

@@ -48,7 +48,7 @@ func run(m *testing.M) (code int) {
 	return dynamodblocal.Main(m)
 }
 
-// queue answers SendMessageBatch, and keeps what it has accepted.
+// queue implements SendMessageBatch, and stores the accepted messages.
 type queue struct {
 	mu       sync.Mutex
 	accepted []message
@@ -130,7 +130,7 @@ func deploy(t *testing.T) *function {
 	return f
 }
 
-// publish leaves messages of an order in the outbox, as a handler does.
+// publish writes messages of an order to the outbox, as a handler does.
 func (f *function) publish(order string, bodies ...string) {
 	f.t.Helper()
 	store, err := dynamo.New(f.client, f.records, &dynamo.Options{Outbox: f.outbox})
@@ -187,7 +187,7 @@ func (f *function) event(orders ...string) []byte {
 	return text
 }
 
-// image is an attribute value as events have it.
+// image returns an attribute value as in events.
 func (f *function) image(v types.AttributeValue) map[string]any {
 	f.t.Helper()
 	switch v := v.(type) {
@@ -227,7 +227,7 @@ func (f *function) relay(event []byte) []events.DynamoDBBatchItemFailure {
 	return report.BatchItemFailures
 }
 
-// said are the bodies, with their message groups.
+// said returns the bodies with their message groups.
 func said(messages []message) (all []string) {
 	for _, m := range messages {
 		all = append(all, m.MessageGroupID+": "+m.MessageBody)
@@ -257,8 +257,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// A message that is published again, as its invocation ended too early, has
-// the id by which the queue knows it.
+// A message that is published again after a crash has the same deduplication ID.
 func TestRelayedTwice(t *testing.T) {
 	f := deploy(t)
 	f.publish("o-1", "first")
@@ -274,7 +273,7 @@ func TestRelayedTwice(t *testing.T) {
 	}
 }
 
-// What is refused is reported and stays unmarked, and holds up no other order.
+// A refused message is reported, stays unmarked, and does not delay other orders.
 func TestARefusedMessage(t *testing.T) {
 	f := deploy(t)
 	f.publish("o-1", "one")

@@ -19,8 +19,8 @@ type transfer struct {
 	Amount     int64  `json:"amount"` // in the currency's smallest unit
 }
 
-// receipt is the answer. It has no balances: they are known only when the
-// transfer is committed, and others go on from there.
+// receipt is the response. It has no balances, which are known only after the commit
+// and may have changed since.
 type receipt struct {
 	transfer
 	Status string `json:"status"`
@@ -53,7 +53,7 @@ func (b *bank) transfer(ctx context.Context, t transfer) (receipt, error) {
 	return receipt{transfer: t, Status: "transferred"}, err
 }
 
-// check refuses what no state of the accounts could allow.
+// check refuses a transfer that no state of the accounts could allow.
 func (t transfer) check() error {
 	reason := ""
 	switch {
@@ -69,7 +69,7 @@ func (t transfer) check() error {
 	return idempotent.Permanent(&InvalidTransferError{Reason: reason})
 }
 
-// account is the key of an item.
+// account returns the key of an item.
 func account(id string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}}
 }
@@ -79,7 +79,7 @@ var (
 	exists  = expression.AttributeExists(expression.Name("id"))
 )
 
-// change adds an amount, be it negative, to a balance.
+// change adds an amount, which may be negative, to a balance.
 func change(amount int64) expression.UpdateBuilder {
 	return expression.Add(balance, expression.Value(amount))
 }

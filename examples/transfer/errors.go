@@ -8,22 +8,22 @@ import (
 
 // Lambda reports the names of these types, and Step Functions match on them.
 
-// InsufficientFundsError means that the balance was below the amount.
+// An InsufficientFundsError reports that the balance was below the amount.
 type InsufficientFundsError struct{}
 
 func (*InsufficientFundsError) Error() string { return "the balance does not cover the amount" }
 
-// UnknownAccountError means that one of the accounts does not exist.
+// An UnknownAccountError reports that one of the accounts does not exist.
 type UnknownAccountError struct{ Side string }
 
 func (e *UnknownAccountError) Error() string { return "there is no account to transfer " + e.Side }
 
-// InvalidTransferError means that the event is no transfer.
+// An InvalidTransferError reports that the event is not a valid transfer.
 type InvalidTransferError struct{ Reason string }
 
 func (e *InvalidTransferError) Error() string { return e.Reason }
 
-// refusedDebit is why the account that pays, as it was met, has not paid.
+// refusedDebit returns the reason why the debit was refused.
 func refusedDebit(met map[string]types.AttributeValue) error {
 	if len(met) == 0 {
 		return idempotent.Permanent(&UnknownAccountError{Side: "from"})
@@ -31,5 +31,5 @@ func refusedDebit(met map[string]types.AttributeValue) error {
 	return idempotent.Permanent(&InsufficientFundsError{})
 }
 
-// refusedCredit is why the other one has not been paid.
+// refusedCredit returns the reason why the credit was refused.
 func refusedCredit() error { return idempotent.Permanent(&UnknownAccountError{Side: "to"}) }

@@ -45,8 +45,7 @@ type function struct {
 	records, accounts string
 }
 
-// start starts the function with these accounts and an environment on top of
-// that of a function that works.
+// start starts the function with these accounts. env extends the default environment.
 func start(t *testing.T, f lambdaruntime.Function, balances map[string]int64, env ...string) function {
 	t.Helper()
 	client, records := dynamodblocal.NewTable(t)
@@ -72,7 +71,7 @@ func start(t *testing.T, f lambdaruntime.Function, balances map[string]int64, en
 	return function{Runtime: lambdaruntime.StartTest(t, f), client: client, records: records, accounts: accounts}
 }
 
-// balances are all of one moment.
+// balances returns all balances at one moment.
 func (f function) balances(t *testing.T, ids ...string) (list []int64) {
 	t.Helper()
 	var gets []types.TransactGetItem
@@ -101,11 +100,10 @@ type invoker interface {
 	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
 }
 
-// answer is what a caller acts on: a receipt, or the type of an error.
+// answer is what a caller receives: a receipt, or the type of an error.
 type answer struct{ receipt, failure string }
 
-// ask invokes the function. The error is one of an invocation that was not
-// answered.
+// ask invokes the function. It returns an error if the invocation had no response.
 func ask(ctx context.Context, to invoker, event string) (answer, error) {
 	r, err := to.Invoke(ctx, []byte(event))
 	if err != nil {
@@ -117,7 +115,7 @@ func ask(ctx context.Context, to invoker, event string) (answer, error) {
 	return answer{receipt: string(r.Payload)}, nil
 }
 
-// answers demands this answer.
+// answers requires this answer.
 func answers(t *testing.T, to invoker, event string, want answer) {
 	t.Helper()
 	got, err := ask(t.Context(), to, event)

@@ -24,7 +24,7 @@ type storm struct {
 
 	mu       sync.Mutex
 	answered map[string][]answer // by transfer id
-	ended    int                 // calls
+	finished int                 // calls
 	crashed  int                 // of these
 }
 
@@ -55,7 +55,7 @@ func TestUnderFire(t *testing.T) {
 	}
 }
 
-// newStorm gives some accounts so little that some transfers are refused.
+// newStorm creates some accounts with so little that some transfers are refused.
 func newStorm(t *testing.T, mode string) *storm {
 	t.Helper()
 	s := &storm{T: t, answered: map[string][]answer{}, wallets: map[string]int64{"rich": 1000, "poor": 10, "empty": 0, "well-off": 200}}
@@ -71,15 +71,15 @@ func newStorm(t *testing.T, mode string) *storm {
 	return s
 }
 
-// send retries until it has an answer, as every caller must.
+// send retries until it receives an answer, as every caller must.
 func (s *storm) send(e transfer) {
 	text := event(e.TransferID, e.From, e.To, e.Amount)
-	pace := time.NewTicker(200 * time.Millisecond)
-	defer pace.Stop()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-pace.C {
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-ticker.C {
 		got, err := ask(s.Context(), s.Runtime, text)
 		s.mu.Lock()
-		s.ended++
+		s.finished++
 		if _, ok := errors.AsType[*lambdaruntime.CrashedError](err); ok {
 			s.crashed++
 		}
@@ -91,28 +91,28 @@ func (s *storm) send(e transfer) {
 			return
 		}
 	}
-	s.Errorf("%s is never answered", e.TransferID)
+	s.Errorf("%s: no answer", e.TransferID)
 }
 
-// final is an answer that a caller does not ask again after.
+// final reports whether a caller does not retry after this answer.
 func final(a answer) bool {
 	return a.receipt != "" || a.failure == "InsufficientFundsError"
 }
 
-// strike kills one process after the other, each in the middle of work.
+// strike kills one process after the other, each during its work.
 func (s *storm) strike(stopped chan<- struct{}) {
 	defer close(stopped)
-	pace := time.NewTicker(150 * time.Millisecond)
-	defer pace.Stop()
+	ticker := time.NewTicker(150 * time.Millisecond)
+	defer ticker.Stop()
 	for i := range kills {
-		<-pace.C
+		<-ticker.C
 		if err := s.Environment(i % s.Environments()).Kill(); err != nil {
 			s.Error(err)
 		}
 	}
 }
 
-// watch sees the sum of all balances never change.
+// watch checks that the sum of all balances never changes.
 func (s *storm) watch(done, stopped <-chan struct{}) {
 	want := total(slices.Collect(maps.Values(s.wallets)))
 	for looks := 1; ; looks++ {
@@ -122,14 +122,14 @@ func (s *storm) watch(done, stopped <-chan struct{}) {
 		select {
 		case <-done:
 			<-stopped
-			s.Logf("%d calls, %d killed, looked %d times at the sum", s.ended, s.crashed, looks)
+			s.Logf("%d calls, %d killed, looked %d times at the sum", s.finished, s.crashed, looks)
 			return
 		default:
 		}
 	}
 }
 
-// check computes what the balances must be from what callers were told.
+// check computes the balances from the answers to the callers, and compares them.
 func (s *storm) check() {
 	want := maps.Clone(s.wallets)
 	done := 0
@@ -151,7 +151,7 @@ func (s *storm) check() {
 		}
 	}
 	if done == 0 || done == transfers {
-		s.Errorf("%d of %d transfers were made: nothing was told apart", done, transfers)
+		s.Errorf("%d of %d transfers were made: want some of both", done, transfers)
 	}
 	if s.crashed == 0 {
 		s.Error("no call was killed")

@@ -1,14 +1,13 @@
-// Command transfer is a Lambda function, invoked directly, that moves money
-// between two accounts once per transfer id: the accounts change and the call
-// completes in one transaction, or nothing does.
+// Command transfer is a Lambda function that is invoked directly. It transfers money
+// between two accounts once for each transfer ID. The accounts change and the call
+// completes in one transaction, or not at all.
 //
 // The event is JSON:
 //
 //	{"transferId": "t-17", "from": "alice", "to": "bob", "amount": 100}
 //
-// A transfer that can never be made is refused for good, and a repetition gets
-// the same error: InsufficientFundsError, UnknownAccountError and
-// InvalidTransferError.
+// A refused transfer is a permanent failure, and a duplicate receives the same error:
+// InsufficientFundsError, UnknownAccountError or InvalidTransferError.
 //
 // Its metrics go to standard output, in CloudWatch's Embedded Metric Format, and
 // its log to standard error; on Lambda both are its log stream.
@@ -20,7 +19,7 @@
 //	                   and balance a number
 //	TRANSFER_MODE      "transactional" (default): claimed first, then committed;
 //	                   "optimistic": one request, no claim; "plain": one update for each
-//	                   account, which shows what goes wrong without a transaction
+//	                   account, which shows the failures without a transaction
 //	TRANSFER_DELAY     a pause before the commit, in plain mode between the updates,
 //	                   e.g. 200ms; default none
 //	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
@@ -85,8 +84,8 @@ func setUp(ctx context.Context) (handler, error) {
 	return handlers.Invoke(x, key, bank.transfer), nil
 }
 
-// key is the caller's own id: the same id with other accounts or another
-// amount is a mistake.
+// key is the caller's own ID. The same ID with other accounts or another amount is a
+// mismatch.
 func key(t transfer) (idempotent.Key, error) {
 	return idempotent.Key{ID: t.TransferID, Payload: t}, nil
 }
@@ -111,7 +110,7 @@ func newBank() (*bank, error) {
 		b.mode = transactional
 	case transactional, optimistic, plain:
 	default:
-		return nil, fmt.Errorf("TRANSFER_MODE is %q, neither transactional nor optimistic nor plain", b.mode)
+		return nil, fmt.Errorf("TRANSFER_MODE is %q, want transactional, optimistic or plain", b.mode)
 	}
 	if text := os.Getenv("TRANSFER_DELAY"); text != "" {
 		var err error
@@ -119,7 +118,7 @@ func newBank() (*bank, error) {
 			return nil, fmt.Errorf("TRANSFER_DELAY: %w", err)
 		}
 		if b.delay < 0 {
-			return nil, fmt.Errorf("TRANSFER_DELAY is %v, below 0", b.delay)
+			return nil, fmt.Errorf("TRANSFER_DELAY is %v, less than 0", b.delay)
 		}
 	}
 	return b, nil

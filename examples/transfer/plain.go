@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// inTwoUpdates is what not to do, protected as it is by a claim. What ends it
-// between the updates leaves half a transfer; the retry then pays once more.
+// inTwoUpdates shows what not to do, even behind a claim. A crash between the updates
+// leaves half a transfer, and the retry debits once more.
 func (b *bank) inTwoUpdates(ctx context.Context, t transfer) error {
 	err := b.update(ctx, t.From, change(-t.Amount), covers(t.Amount))
 	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
@@ -24,7 +24,7 @@ func (b *bank) inTwoUpdates(ctx context.Context, t transfer) error {
 	}
 	err = b.update(ctx, t.To, change(t.Amount), exists)
 	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		// Paid into nothing: this, too, a transaction would have refused.
+		// The debit is lost. A transaction would have refused it.
 		return refusedCredit()
 	}
 	return err

@@ -6,8 +6,8 @@ import (
 	"github.com/lambda-once/once/dynamo"
 )
 
-// inOneTransaction changes nothing by itself: what it says here is committed
-// together with the completion of the call, once it has returned.
+// inOneTransaction writes nothing itself. Its writes are committed together with the
+// completion of the call, when it has returned.
 func (b *bank) inOneTransaction(ctx context.Context, t transfer) error {
 	tx := dynamo.Transaction(ctx)
 	tx.Update(b.table, account(t.From), change(-t.Amount),

@@ -66,7 +66,7 @@ func TestRefusals(t *testing.T) {
 		if got := f.balances(t, "alice", "bob"); !slices.Equal(got, []int64{100, 20}) {
 			t.Errorf("balances %v", got)
 		}
-		// For good: money that comes later changes nothing.
+		// The error is permanent: a later deposit changes nothing.
 		rich := event("rich", "bob", "alice", 20)
 		answers(t, f, rich, receiptOf(rich))
 		answers(t, f, poor, answer{failure: "InsufficientFundsError"})
@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// A function that is set up wrongly says so before it takes an event.
+// A function with a wrong configuration fails before it receives an event.
 func TestSettings(t *testing.T) {
 	for setting, want := range map[string]string{
 		"ACCOUNTS_TABLE=":               "ACCOUNTS_TABLE is not set",
@@ -98,8 +98,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// kill kills the function behind the claim of its call, in the middle of its
-// delay.
+// kill kills the function after the claim of its call, during its delay.
 func kill(t *testing.T, f function, claimed func() bool) {
 	t.Helper()
 	done := make(chan error, 1)
@@ -110,7 +109,7 @@ func kill(t *testing.T, f function, claimed func() bool) {
 	for !claimed() {
 		select {
 		case err := <-done:
-			t.Fatalf("it ended by itself: %v", err)
+			t.Fatalf("it stopped by itself: %v", err)
 		default:
 		}
 	}
@@ -122,7 +121,7 @@ func kill(t *testing.T, f function, claimed func() bool) {
 	}
 }
 
-// What TRANSFER_MODE=plain is for: to see this.
+// TRANSFER_MODE=plain exists to show this.
 func TestPlainLosesMoney(t *testing.T) {
 	t.Parallel()
 	f := start(t, lambdaruntime.Function{}, map[string]int64{"alice": 100, "bob": 20}, "TRANSFER_MODE=plain", "TRANSFER_DELAY=5s")
