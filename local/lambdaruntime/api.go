@@ -11,23 +11,23 @@ import (
 	"sync"
 )
 
-// api is the Lambda Runtime API of one process. Each process has its own, on
-// a port of its own: one that was killed can say nothing to its successor.
+// api is the Lambda Runtime API of one process. Each process has an API on its own
+// port, so that requests of a killed process never reach its successor.
 type api struct {
 	arn  string
 	work chan *invocation
-	// gone is closed when the process is, to release what waits for work.
+	// gone is closed when the process has exited, to release waiting requests.
 	gone <-chan struct{}
 
 	mu      sync.Mutex
 	waiting int           // requests for work that wait
-	asked   chan struct{} // closed while any does
+	idle    chan struct{} // closed while at least one waits
 	current *invocation
 	initErr *FunctionError
 }
 
 func newAPI(arn string, gone <-chan struct{}) *api {
-	return &api{arn: arn, gone: gone, work: make(chan *invocation), asked: make(chan struct{})}
+	return &api{arn: arn, gone: gone, work: make(chan *invocation), idle: make(chan struct{})}
 }
 
 func (a *api) handler() http.Handler {
@@ -44,13 +44,13 @@ func (a *api) handler() http.Handler {
 func (a *api) ready() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.asked
+	return a.idle
 }
 
 func (a *api) next(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	if a.waiting++; a.waiting == 1 {
-		close(a.asked)
+		close(a.idle)
 	}
 	a.mu.Unlock()
 	var inv *invocation
@@ -61,11 +61,11 @@ func (a *api) next(w http.ResponseWriter, r *http.Request) {
 	}
 	a.mu.Lock()
 	if a.waiting--; a.waiting == 0 {
-		a.asked = make(chan struct{})
+		a.idle = make(chan struct{})
 	}
 	a.mu.Unlock()
 	if inv == nil {
-		// The process is gone, nobody reads the answer.
+		// The process has exited, and nobody reads the response.
 		http.Error(w, "gone", http.StatusServiceUnavailable)
 		return
 	}
@@ -76,11 +76,11 @@ func (a *api) next(w http.ResponseWriter, r *http.Request) {
 	h.Set("Lambda-Runtime-Invoked-Function-Arn", a.arn)
 	h.Set("Lambda-Runtime-Trace-Id", inv.trace)
 	if _, err := w.Write(inv.payload); err != nil {
-		panic(http.ErrAbortHandler) // the process died: its end is noticed elsewhere
+		panic(http.ErrAbortHandler) // the process died, which the sandbox notices
 	}
 }
 
-// hand gives an invocation to the request that waits, of which ready spoke.
+// hand sends an invocation to a request that waits.
 func (a *api) hand(inv *invocation) bool {
 	a.mu.Lock()
 	a.current = inv
@@ -106,7 +106,7 @@ func (a *api) response(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	// A function that fails while its answer is on the way says so behind it.
+	// A function that fails while it sends its response reports that in a trailer.
 	if r.Trailer.Get("Lambda-Runtime-Function-Error-Type") != "" {
 		document, err := base64.StdEncoding.DecodeString(r.Trailer.Get("Lambda-Runtime-Function-Error-Body"))
 		if err != nil {
@@ -152,8 +152,8 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, failure *FunctionErro
 	return a.answer(w, r, Response{Payload: document, ContentType: "application/json", FunctionError: failure})
 }
 
-// answer takes the first answer to the invocation in progress. It has written
-// the refusal if it reports false.
+// answer accepts the first response to the invocation in progress. If it reports
+// false, it has written the refusal.
 func (a *api) answer(w http.ResponseWriter, r *http.Request, res Response) bool {
 	a.mu.Lock()
 	inv := a.current

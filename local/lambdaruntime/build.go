@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Build compiles the main package pkg, as seen from dir, for this machine and
-// answers the binary. It lies in a temporary directory of its own, which the
-// caller removes: os.RemoveAll(filepath.Dir(binary)).
+// Build compiles the main package pkg, relative to dir, for this machine. It returns
+// the binary in a temporary directory of its own, which the caller removes:
+// os.RemoveAll(filepath.Dir(binary)).
 func Build(ctx context.Context, dir, pkg string) (binary string, err error) {
 	out, err := os.MkdirTemp("", "once-lambda-")
 	if err != nil {
 		return "", fmt.Errorf("lambdaruntime: %w", err)
 	}
-	// AWS's name for it. Without cgo, as it is built for provided.al2023.
+	// The name that AWS requires, and without cgo, as for provided.al2023.
 	binary = filepath.Join(out, "bootstrap")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, pkg)
 	cmd.Dir = dir

@@ -2,10 +2,10 @@ package lambdaruntime
 
 import "time"
 
-// clock is the time that an invocation has left. It can be held.
+// clock is the time that an invocation has left. It can be paused.
 type clock struct {
 	left  time.Duration
-	since time.Time // zero while held
+	since time.Time // zero while paused
 	timer *time.Timer
 }
 
@@ -13,10 +13,11 @@ func newClock(d time.Duration) *clock {
 	return &clock{left: d, since: time.Now(), timer: time.NewTimer(d)}
 }
 
-// expired is received from when no time is left. It is not while held.
+// expired returns a channel that receives when no time is left. It does not receive
+// while the clock is paused.
 func (c *clock) expired() <-chan time.Time { return c.timer.C }
 
-func (c *clock) hold() {
+func (c *clock) pause() {
 	if c.since.IsZero() {
 		return
 	}
@@ -25,7 +26,7 @@ func (c *clock) hold() {
 	c.since = time.Time{}
 }
 
-// resume goes on with what was left, but no less than grace.
+// resume continues with the time that was left, but at least with grace.
 func (c *clock) resume(grace time.Duration) {
 	if !c.since.IsZero() {
 		return

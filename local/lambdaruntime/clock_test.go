@@ -18,17 +18,17 @@ func TestClock(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newClock(3 * time.Second)
 				time.Sleep(3*time.Second - test.left)
-				c.hold()
-				c.hold() // twice is once
+				c.pause()
+				c.pause() // a second pause has no effect
 				time.Sleep(time.Hour)
 				select {
 				case <-c.expired():
-					t.Fatal("it ran while it was held")
+					t.Fatal("it ran while it was paused")
 				default:
 				}
 				c.resume(test.grace)
 				resumed := time.Now()
-				c.resume(time.Hour) // it runs: nothing to do
+				c.resume(time.Hour) // it runs: no effect
 				<-c.expired()
 				if got := time.Since(resumed); got != test.want {
 					t.Errorf("it ran out after %v, want %v", got, test.want)

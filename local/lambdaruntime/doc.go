@@ -1,40 +1,37 @@
-// Package lambdaruntime runs compiled Lambda functions as AWS does: a child
-// process for each execution environment, fed over the Lambda Runtime API
-// (2018-06-01), killed when it is out of time and frozen between invocations.
-// The program is the one that would be deployed, built for this machine; it is not told that it runs
-// anywhere else.
+// Package lambdaruntime runs compiled Lambda functions as AWS does. Each execution
+// environment is a child process that receives events over the Lambda Runtime API
+// (2018-06-01). It is killed at its timeout and frozen between invocations. The
+// program is the one that would be deployed, built for this machine.
 //
 //	rt := lambdaruntime.StartTest(t, lambdaruntime.Function{
 //		Binary: lambdaruntime.BuildTest(t, ".", "./testdata/payments"),
 //	})
 //	res, err := rt.Invoke(ctx, []byte(`{"amount": 12}`))
 //
-// # What is like on AWS
+// # What is as on AWS
 //
-// An environment handles one invocation at a time and is started when one is
-// needed. An invocation ends when the function has answered and asked for the
-// next one. Between invocations the process is stopped, so that what it left
-// running in the background does not go on, and goes on in the middle of the
-// next. At its timeout the process is killed with all that it started; so the
-// next invocation starts a new one. An error that the function returns keeps
-// the process, a panic does not. The function sees Lambda's environment
-// variables and its own, and nothing of the caller's. A caller that goes away
-// stops no invocation. Payloads and answers end at 6 MB.
+// An environment handles one invocation at a time, and is started when it is needed.
+// An invocation ends when the function has responded and requested the next one.
+// Between invocations the process is stopped: its background work pauses, and
+// continues during the next invocation.
 //
-// # What is not
+// At its timeout the process is killed with all its children, and the next invocation
+// starts a new one. The process survives an error of the function, but not a panic.
+// The function sees only Lambda's environment variables and its own. A caller that
+// leaves does not stop the invocation. Payloads and responses have at most 6 MB.
 //
-// Memory and CPU are not limited, a process that waits is never retired, and
-// there are no retries, no extensions and no response streaming: a streamed
-// answer is delivered when it is complete.
+// # What differs
 //
-// For tests of what happens to an owner that was believed dead, an invocation
-// can be held in the middle: see [Environment.Freeze]. AWS does not stop its
-// clock for that, this package does; otherwise nobody could see the zombie
-// wake up.
+// Memory and CPU are not limited, and an idle process is never retired. There are no
+// retries, extensions or response streaming: a streamed response is delivered when it
+// is complete.
 //
-// A [Wire] between the function and its servers counts every network call of
-// the function, and can kill its process before or after any of them.
+// Tests of zombies can freeze an invocation in progress: see [Environment.Freeze]. Its
+// timeout is then paused, unlike on AWS; otherwise nobody could see the zombie wake up.
 //
-// A function's processes end with the process that started the runtime, even
-// if that one is killed.
+// A [Wire] between the function and its servers counts every network call of the
+// function, and can kill its process before or after any of them.
+//
+// The processes of a function exit with the process that started the runtime, even if
+// that one is killed.
 package lambdaruntime

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Environment is an execution environment: at any time at most one process,
-// which handles one invocation after the other. Its methods are safe for
-// concurrent use.
+// An Environment is an execution environment. It has at most one process at a time,
+// which handles one invocation after the other. Its methods are safe for concurrent
+// use.
 type Environment struct {
 	runtime *Runtime
 	number  int
@@ -19,37 +19,36 @@ type Environment struct {
 	busy    bool // guarded by runtime.mu
 
 	mu        sync.Mutex
-	box       *sandbox // nil before the first start and after an end
+	box       *sandbox // nil without a process
 	cold      int
 	logStream string
 	clock     *clock // nil while no invocation is in progress
-	frozen    bool   // by hand
+	frozen    bool   // by Freeze
 }
 
-// Number is the environment's number, from 0.
+// Number returns the environment's number, from 0.
 func (e *Environment) Number() int { return e.number }
 
-// ColdStarts is the number of processes that were started here so far.
+// ColdStarts returns the number of processes that were started here so far.
 func (e *Environment) ColdStarts() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.cold
 }
 
-// LogStream is what AWS_LAMBDA_LOG_STREAM_NAME says in the process that was
-// started last, be it alive or not: the environment's number, a dot, and the
-// number of the process. As on AWS no two processes of a function share it.
-// It is empty before the first start.
+// LogStream returns AWS_LAMBDA_LOG_STREAM_NAME of the latest process, which may be
+// dead: the environment's number, a dot, and the number of the process. As on AWS, no
+// two processes of a function share it. It is empty before the first start.
 //
-// Which process an invocation has died with is said by [CrashedError] and
-// [TimeoutError]: by the time somebody asks here, there may be a successor.
+// [CrashedError] and [TimeoutError] name the process of a failed invocation, which
+// may have a successor when LogStream is called.
 func (e *Environment) LogStream() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.logStream
 }
 
-// Invoke is like [Runtime.Invoke] in this very environment.
+// Invoke is like [Runtime.Invoke], but uses this environment.
 func (e *Environment) Invoke(ctx context.Context, payload []byte) (Response, error) {
 	return e.runtime.invoke(ctx, payload, func() *Environment {
 		if e.busy {
@@ -59,22 +58,22 @@ func (e *Environment) Invoke(ctx context.Context, payload []byte) (Response, err
 	})
 }
 
-// Freeze stops the process in the middle of an invocation and returns when it
-// stands still. Unlike on AWS the clock of the timeout stands still as well,
-// until Thaw; the deadline that the function knows does not move.
+// Freeze stops the process during an invocation, and returns when it has stopped.
+// Unlike on AWS, the timeout is paused until Thaw. The deadline that the function
+// knows does not change.
 func (e *Environment) Freeze() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.clock == nil {
 		return ErrIdle
 	}
-	e.clock.hold()
+	e.clock.pause()
 	e.frozen = true
 	return e.box.freeze()
 }
 
-// Thaw lets a frozen invocation go on. It has the time it had left, and at
-// least Function.Grace: a zombie that wakes up after its deadline can act.
+// Thaw continues a frozen invocation. It has the time that it had left, and at least
+// Function.Grace, so that a zombie that wakes up after its deadline can act.
 func (e *Environment) Thaw() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,8 +88,8 @@ func (e *Environment) Thaw() error {
 	return e.box.thaw()
 }
 
-// Kill kills the process, if there is one, and returns when it is gone. An
-// invocation in progress ends with a *CrashedError.
+// Kill kills the process, if there is one, and returns when it has exited. An
+// invocation in progress returns a *CrashedError.
 func (e *Environment) Kill() error {
 	e.mu.Lock()
 	box := e.box
@@ -138,7 +137,7 @@ func (e *Environment) run(inv *invocation) (Response, error) {
 	return res, err
 }
 
-// sandbox answers the process, a new one where there is none.
+// sandbox returns the process, and starts one if there is none.
 func (e *Environment) sandbox() (_ *sandbox, cold bool, err error) {
 	e.mu.Lock()
 	box := e.box
@@ -162,8 +161,8 @@ func (e *Environment) sandbox() (_ *sandbox, cold bool, err error) {
 	return box, true, nil
 }
 
-// wait returns when the function has answered and asked for more work, when
-// the process is gone, or with an error when the time is over.
+// wait returns when the function has responded and requested more work, when the
+// process has exited, or with an error at the timeout.
 func (e *Environment) wait(box *sandbox, inv *invocation, clock *clock) (res Response, answered bool, err error) {
 	for {
 		var ready <-chan struct{}
@@ -176,7 +175,7 @@ func (e *Environment) wait(box *sandbox, inv *invocation, clock *clock) (res Res
 		case <-ready:
 			return res, true, nil
 		case <-box.gone:
-			if !answered { // it may have been its last word
+			if !answered { // it may have responded before it exited
 				select {
 				case res = <-inv.answered:
 					answered = true
@@ -186,9 +185,9 @@ func (e *Environment) wait(box *sandbox, inv *invocation, clock *clock) (res Res
 			return res, answered, nil
 		case <-clock.expired():
 			e.mu.Lock()
-			held := e.frozen
+			frozen := e.frozen
 			e.mu.Unlock()
-			if !held { // else it fired while it was being held
+			if !frozen { // otherwise it fired while Freeze paused it
 				return res, answered, &TimeoutError{RequestID: inv.id, LogStream: box.logStream, Timeout: e.runtime.function.Timeout}
 			}
 		case <-e.runtime.closing:

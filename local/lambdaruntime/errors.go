@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// ErrClosed is the error of an invocation of a runtime that was closed, or
-// closed meanwhile.
+// ErrClosed reports that the runtime was closed before or during an invocation.
 var ErrClosed = errors.New("lambdaruntime: closed")
 
-// ErrIdle is the error of [Environment.Freeze] and [Environment.Thaw] where
-// no invocation is in progress.
+// ErrIdle is returned by [Environment.Freeze] and [Environment.Thaw] if no invocation
+// is in progress.
 var ErrIdle = errors.New("lambdaruntime: no invocation in progress")
 
-// TimeoutError means that the function was out of time and was killed.
+// A TimeoutError reports that the function was killed at its timeout.
 type TimeoutError struct {
 	RequestID string
-	// LogStream is that of the process, as of [Environment.LogStream].
+	// LogStream names the process, as [Environment.LogStream] does.
 	LogStream string
 	Timeout   time.Duration
 }
@@ -26,15 +25,15 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("RequestId: %s Error: Task timed out after %.2f seconds", e.RequestID, e.Timeout.Seconds())
 }
 
-// CrashedError means that the function's process ended in the middle of an
-// invocation, by itself or by [Environment.Kill].
+// A CrashedError reports that the process of the function exited during an invocation,
+// by itself or by [Environment.Kill].
 type CrashedError struct {
 	RequestID string
-	// LogStream is that of the process, as of [Environment.LogStream].
+	// LogStream names the process, as [Environment.LogStream] does.
 	LogStream string
-	// Status is how it ended, such as "exit status 1" or "signal: killed".
+	// Status is its exit status, such as "exit status 1" or "signal: killed".
 	Status string
-	// Output is the end of what it said.
+	// Output is the end of its output.
 	Output string
 }
 
@@ -42,13 +41,13 @@ func (e *CrashedError) Error() string {
 	return fmt.Sprintf("RequestId: %s Error: Runtime exited with error: %s\n%s", e.RequestID, e.Status, e.Output)
 }
 
-// InitError means that the function's process never asked for work.
+// An InitError reports that the process of the function never requested work.
 type InitError struct {
-	// Status is how it ended, or that it was out of time.
+	// Status is its exit status, or says that it timed out.
 	Status string
-	// Reported is what the function itself said of it, nil if nothing.
+	// Reported is the error that the function reported, or nil.
 	Reported *FunctionError
-	// Output is the end of what it said.
+	// Output is the end of its output.
 	Output string
 }
 
@@ -60,7 +59,7 @@ func (e *InitError) Error() string {
 	return s + "\n" + e.Output
 }
 
-// Unwrap gives what the function itself said, if it did.
+// Unwrap returns the error that the function reported, or nil.
 func (e *InitError) Unwrap() error {
 	if e.Reported == nil {
 		return nil
@@ -68,8 +67,8 @@ func (e *InitError) Unwrap() error {
 	return e.Reported
 }
 
-// FunctionError is an error that the function answered: it has done so in
-// order, which is why it is part of a [Response].
+// A FunctionError is an error that the function returned. It is part of a [Response],
+// because the invocation itself succeeded.
 type FunctionError struct {
 	// Type is the name of the Go type, on which Step Functions match.
 	Type       string       `json:"errorType"`
@@ -79,7 +78,7 @@ type FunctionError struct {
 
 func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
 
-// StackFrame is one line of the stack trace of a panic.
+// A StackFrame is one line of the stack trace of a panic.
 type StackFrame struct {
 	Path  string `json:"path"`
 	Line  int    `json:"line"`

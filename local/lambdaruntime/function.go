@@ -10,21 +10,20 @@ import (
 	"time"
 )
 
-// Function is what is deployed. The zero value of each optional field is its
-// default.
+// A Function is a deployed function. A field with its zero value has its default.
 type Function struct {
 	// Args are passed to the binary. Default: none, as on AWS.
 	Args []string
 	// Binary is the compiled function. Required; see [Build].
 	Binary string
-	// Env is the function's own environment, as "NAME=value". Together with
-	// Lambda's variables it is all that the function sees.
+	// Env is the function's own environment, as "NAME=value". The function sees
+	// only these and Lambda's variables. Default: none.
 	Env []string
-	// Environments is how many invocations run at once; others wait.
+	// Environments is the number of invocations that run at once; others wait.
 	// Default: 1.
 	Environments int
-	// Grace is the least time that an invocation has after
-	// [Environment.Thaw]. Default: one second.
+	// Grace is the minimum time of an invocation after [Environment.Thaw].
+	// Default: one second.
 	Grace time.Duration
 	// InitTimeout is the time from the start of a process to its first
 	// request for work. Default: ten seconds.
@@ -32,15 +31,16 @@ type Function struct {
 	// Log receives the function's output line by line, each with the name
 	// and the number of the environment. Default: discarded.
 	Log io.Writer
-	// MemoryMB is what the function is told; nothing limits it. Default: 128.
+	// MemoryMB is the memory size that the function sees. It is not enforced.
+	// Default: 128.
 	MemoryMB int
-	// Name of the function. Default: the name of the binary.
+	// Name is the name of the function. Default: the name of the binary.
 	Name string
-	// Timeout of an invocation. Default: three seconds.
+	// Timeout is the timeout of an invocation. Default: three seconds.
 	Timeout time.Duration
-	// Wire counts the function's calls and can kill its process at any; only
-	// with one environment, so that it is clear whose call it is. Default:
-	// none.
+	// Wire counts the function's calls, and can kill its process at any of them.
+	// It requires a single environment, so that each call has one possible
+	// process. Default: none.
 	Wire *Wire
 }
 
@@ -58,7 +58,7 @@ const (
 
 func (f Function) withDefaults() (Function, error) {
 	if f.Binary == "" {
-		return f, fmt.Errorf("lambdaruntime: a Function needs a Binary")
+		return f, fmt.Errorf("lambdaruntime: Function.Binary is empty")
 	}
 	binary, err := filepath.Abs(f.Binary)
 	if err != nil {
@@ -102,9 +102,9 @@ func (f Function) arn() string {
 	return "arn:aws:lambda:" + region + ":" + account + ":function:" + f.Name
 }
 
-// environ is the whole environment of a process. HOME is missing as on AWS:
-// the SDK then cannot read the developer's own profile. Later entries win, so
-// the function may change all but the last.
+// environ returns the whole environment of a process. HOME is missing as on AWS, so
+// that the SDK cannot read the developer's own profile. Later entries override
+// earlier ones, so the function may change all but the last.
 func (f Function) environ(api, logStream string) []string {
 	env := []string{
 		"AWS_DEFAULT_REGION=" + region,

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Response is the answer of a function.
+// A Response is the response of a function.
 type Response struct {
-	// Payload is the answer as it was sent; with a FunctionError, its JSON.
+	// Payload is the response as sent. With a FunctionError, it is its JSON.
 	Payload []byte
-	// ContentType is what the function said of it.
+	// ContentType is the content type that the function sent.
 	ContentType string
 	// FunctionError is not nil if the function failed.
 	FunctionError *FunctionError
-	// Environment is the number of the one that answered.
+	// Environment is the number of the environment that responded.
 	Environment int
-	// Cold says that the process was started for this invocation.
+	// Cold reports whether the process was started for this invocation.
 	Cold      bool
 	RequestID string
-	// Duration from handing the event over to the end, without the start
-	// of a process.
+	// Duration is the duration of the invocation, without the start of a
+	// process.
 	Duration time.Duration
 }
 
@@ -30,13 +30,13 @@ type invocation struct {
 	id      string
 	trace   string
 	payload []byte
-	// deadline is set when it is handed over, as on AWS: the start of a
-	// process does not count.
+	// deadline is set when the function receives the event, as on AWS: the start
+	// of a process does not count.
 	deadline time.Time
 
-	// answered gets the answer, once.
+	// answered receives the response, once.
 	answered chan Response
-	// outcome gets what the caller is told, once.
+	// outcome receives what the caller receives, once.
 	outcome chan outcome
 }
 
@@ -58,7 +58,7 @@ func newInvocation(payload []byte) *invocation {
 
 func randomHex(n int) string {
 	b := make([]byte, n)
-	rand.Read(b) // never fails: it ends the program instead
+	rand.Read(b) // never fails: it crashes the program instead
 	return hex.EncodeToString(b)
 }
 

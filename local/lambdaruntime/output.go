@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// output cuts what a process says into lines, hands them on and keeps the end.
+// output splits the output of a process into lines, forwards them and stores the end.
 type output struct {
 	to io.Writer
 
@@ -17,20 +17,21 @@ type output struct {
 	err  error
 }
 
-// A line beyond this is handed on in pieces, and so much of the end is kept.
-const outputKept = 64 << 10
+// maxOutput is the length from which a line is forwarded in parts, and the size of
+// the stored end.
+const maxOutput = 64 << 10
 
-// Write takes everything even if nobody takes it on: the process must not
-// stand still because a log is full. flush tells the error.
+// Write never fails, because a full log must not block the process. flush returns the
+// error.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.last = append(o.last, p...)
-	o.last = o.last[max(0, len(o.last)-outputKept):]
+	o.last = o.last[max(0, len(o.last)-maxOutput):]
 	o.line = append(o.line, p...)
 	for {
 		n := bytes.IndexByte(o.line, '\n') + 1
-		if n == 0 && len(o.line) < outputKept {
+		if n == 0 && len(o.line) < maxOutput {
 			return len(p), nil
 		}
 		if n == 0 {
@@ -47,7 +48,7 @@ func (o *output) write(line []byte) {
 	}
 }
 
-// flush hands on a last line without an end, and tells what went wrong.
+// flush forwards an incomplete last line, and returns the first error.
 func (o *output) flush() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Runtime runs one function in a number of environments. Its methods are
-// safe for concurrent use.
+// A Runtime runs one function in a number of environments. Its methods are safe for
+// concurrent use.
 type Runtime struct {
 	function     Function
 	environments []*Environment
@@ -22,8 +22,8 @@ type Runtime struct {
 	closed  bool
 }
 
-// Start makes a runtime. No process runs before the first invocation. When
-// ctx ends, everything is killed as by Close, which is to be called anyway.
+// Start returns a runtime. No process runs before the first invocation. When ctx is
+// done, all processes are killed as by Close, which must still be called.
 func Start(ctx context.Context, f Function) (*Runtime, error) {
 	f, err := f.withDefaults()
 	if err != nil {
@@ -48,7 +48,7 @@ func Start(ctx context.Context, f Function) (*Runtime, error) {
 	detached := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		<-detached
-		// Its errors stay with the processes; a later Close tells them.
+		// A later Close returns the errors.
 		_ = r.Close()
 	})
 	r.detach = stop
@@ -56,13 +56,13 @@ func Start(ctx context.Context, f Function) (*Runtime, error) {
 	return r, nil
 }
 
-// Environments is the number of environments.
+// Environments returns the number of environments.
 func (r *Runtime) Environments() int { return len(r.environments) }
 
-// Environment is the one with that number, from 0.
+// Environment returns the environment with that number, from 0.
 func (r *Runtime) Environment(i int) *Environment { return r.environments[i] }
 
-// ColdStarts is the number of processes that were started so far.
+// ColdStarts returns the number of processes that were started so far.
 func (r *Runtime) ColdStarts() int {
 	n := 0
 	for _, e := range r.environments {
@@ -71,13 +71,12 @@ func (r *Runtime) ColdStarts() int {
 	return n
 }
 
-// Invoke runs the function on a JSON payload, in an idle environment that
-// has a process, else in one that gets a process, else waits for one.
+// Invoke runs the function on a JSON payload. It prefers an idle environment with a
+// process, then one without, and otherwise waits for one.
 //
-// The error is nil when the function has answered, be it with an error of its
-// own: see Response.FunctionError. It is an *InitError, a *TimeoutError or a
-// *CrashedError when it has not. When ctx ends the caller is released, and the
-// invocation goes on.
+// The error is nil if the function responded, also with an error of its own: see
+// Response.FunctionError. Otherwise it is an *InitError, a *TimeoutError or a
+// *CrashedError. When ctx is done, Invoke returns, and the invocation continues.
 func (r *Runtime) Invoke(ctx context.Context, payload []byte) (Response, error) {
 	return r.invoke(ctx, payload, func() *Environment {
 		var cold *Environment
@@ -94,8 +93,8 @@ func (r *Runtime) Invoke(ctx context.Context, payload []byte) (Response, error) 
 	})
 }
 
-// invoke runs in the environment that pick answers; pick is called with mu
-// held until it has one.
+// invoke runs in the environment that pick returns. It calls pick with mu locked,
+// until it returns one.
 func (r *Runtime) invoke(ctx context.Context, payload []byte, pick func() *Environment) (Response, error) {
 	if len(payload) > maxPayload {
 		return Response{}, fmt.Errorf("lambdaruntime: the payload has %d bytes, the limit is %d", len(payload), maxPayload)
@@ -154,8 +153,8 @@ func (r *Runtime) release(e *Environment) {
 	r.changed = make(chan struct{})
 }
 
-// Close kills all processes, in the middle of an invocation or not, and waits
-// until they are gone. Invocations in progress end with ErrClosed.
+// Close kills all processes, also during an invocation, and waits until they have
+// exited. Invocations in progress return ErrClosed.
 func (r *Runtime) Close() error {
 	r.detach()
 	r.mu.Lock()
@@ -164,8 +163,8 @@ func (r *Runtime) Close() error {
 		close(r.closing)
 	}
 	r.mu.Unlock()
-	// An invocation in progress may just be starting a process, and kills it
-	// itself. What is left after that is idle.
+	// An invocation in progress may be starting a process, which it kills
+	// itself. The remaining processes are idle.
 	r.running.Wait()
 	var errs []error
 	for _, e := range r.environments {

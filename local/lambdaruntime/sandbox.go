@@ -13,19 +13,19 @@ import (
 	"github.com/lambda-once/once/local/internal/supervise"
 )
 
-// sandbox is one process of a function, from its start to its end.
+// sandbox is one process of a function, from its start to its exit.
 type sandbox struct {
 	logStream string
 	process   *supervise.Process
 	api       *api
 	output    *output
-	// gone is closed when the process is gone and its port closed.
+	// gone is closed when the process has exited and its port is closed.
 	gone chan struct{}
 	err  error // of closing; read after gone
 }
 
-// newSandbox starts a process and waits until it asks for work. It gives up
-// at the end of InitTimeout and when stop is closed.
+// newSandbox starts a process and waits until it requests work. It fails after
+// InitTimeout and when stop is closed.
 func newSandbox(f Function, logStream string, log io.Writer, stop <-chan struct{}) (*sandbox, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *sandbox) freeze() error { return s.process.Stop() }
 
 func (s *sandbox) thaw() error { return s.process.Signal(syscall.SIGCONT) }
 
-// kill ends the process and waits until nothing of it is left.
+// kill kills the process, and waits until it has exited and its port is closed.
 func (s *sandbox) kill() error {
 	err := s.process.Kill()
 	<-s.gone

@@ -16,8 +16,8 @@ type TB interface {
 	Logf(format string, args ...any)
 }
 
-// StartTest is [Start] for a test: the runtime is closed when the test ends.
-// Where f has no Log, the test's own is used.
+// StartTest is like [Start], but closes the runtime when the test ends. If f has no
+// Log, the log of the test is used.
 func StartTest(t TB, f Function) *Runtime {
 	t.Helper()
 	if f.Log == nil {
@@ -35,7 +35,7 @@ func StartTest(t TB, f Function) *Runtime {
 	return r
 }
 
-// BuildTest is [Build] for a test: the binary is removed when the test ends.
+// BuildTest is like [Build], but removes the binary when the test ends.
 func BuildTest(t TB, dir, pkg string) (binary string) {
 	t.Helper()
 	binary, err := Build(context.Background(), dir, pkg)

@@ -12,9 +12,8 @@ import (
 	"github.com/lambda-once/once/local/internal/supervise"
 )
 
-// Wire is the network between a function and its servers, for tests of what a
-// crash costs. It counts the calls that the function makes, and can kill its
-// process at any of them:
+// A Wire is the network between a function and its servers, for tests of crashes. It
+// counts the calls of the function, and can kill its process at any of them:
 //
 //	wire := lambdaruntime.NewWire()
 //	defer wire.Close()
@@ -25,20 +24,20 @@ import (
 //		Binary: binary, Wire: wire, Env: []string{"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint},
 //	})
 //
-// The calls are those to the servers that the wire leads to, and those to the
-// Lambda Runtime API. A function that uses HTTP proxies as Go programs do is
-// refused all others, and Close reports them; but what it calls on this machine
-// past the wire is not seen. A Wire's methods are safe for concurrent use.
+// It counts calls to the servers of [Wire.To] and to the Lambda Runtime API. It
+// refuses all other calls that go through the HTTP proxy of the environment, and Close
+// reports them. It does not see calls to other servers on this machine. The methods of
+// a Wire are safe for concurrent use.
 type Wire struct {
 	transport *http.Transport
-	// A call that is on its way is not taken back when the process that made
-	// it is killed, only by Close.
+	// ctx cancels pending calls in Close. A call continues when its process is
+	// killed.
 	ctx     context.Context
 	cancel  context.CancelFunc
 	serving sync.WaitGroup // its servers
 
-	// starting is held while a process starts, which may call before it is
-	// known here.
+	// starting is locked while a process starts, which may make calls before the
+	// wire knows it.
 	starting sync.Mutex
 	process  *supervise.Process
 
@@ -53,26 +52,26 @@ type Wire struct {
 // RuntimeAPI is the Server of calls to the Lambda Runtime API.
 const RuntimeAPI = "lambda"
 
-// Call is one request of a function to a server.
+// A Call is one request of a function to a server.
 type Call struct {
-	// Number counts the calls on a wire from 1, in the order in which they
-	// came, whichever process made them.
+	// Number counts the calls on a wire from 1, in the order of their arrival,
+	// from all processes.
 	Number int
-	// Server is the name that [Wire.To] was given, or [RuntimeAPI].
+	// Server is the name that was passed to [Wire.To], or [RuntimeAPI].
 	Server string
-	// Operation is what an AWS SDK calls, such as PutItem; of the Runtime API
-	// the end of the path: next, response or error; elsewhere the method and
-	// the path.
+	// Operation is the operation of an AWS SDK, such as PutItem. For the Runtime
+	// API it is the end of the path: next, response or error. Otherwise it is the
+	// method and the path.
 	Operation string
 }
 
-// Point is a moment of a call.
+// A Point is a moment of a call.
 type Point uint8
 
 const (
-	// Before is when the call was made and the server has nothing of it.
+	// Before is the moment before the server receives the call.
 	Before Point = iota + 1
-	// After is when the server has answered and the function does not know.
+	// After is the moment between the server's response and its delivery.
 	After
 )
 
@@ -86,35 +85,35 @@ func (p Point) String() string {
 	return "never"
 }
 
-// strike is the kill that is planned; the zero value is none.
+// strike is the planned kill. The zero value means none.
 type strike struct {
 	number int
 	point  Point
 }
 
-// NewWire makes a wire that leads nowhere yet. It is closed after the runtime.
+// NewWire returns a wire without servers. Close it after the runtime.
 func NewWire() *Wire {
 	w := &Wire{transport: &http.Transport{MaxIdleConnsPerHost: 8, DisableCompression: true}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
 
-// KillAt plans the end of the process that makes the call of that number: by
-// SIGKILL, once. The last plan counts.
+// KillAt plans to kill the process that makes the call with that number, once, by
+// SIGKILL. It replaces an earlier plan.
 func (w *Wire) KillAt(number int, p Point) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.plan = strike{number, p}
 }
 
-// Calls are all so far.
+// Calls returns all calls so far.
 func (w *Wire) Calls() []Call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.calls)
 }
 
-// Struck is the call at which a process was killed.
+// Struck returns the call at which a process was killed.
 func (w *Wire) Struck() (_ Call, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,10 +131,10 @@ func (w *Wire) start(c supervise.Command) (*supervise.Process, error) {
 	return p, err
 }
 
-// around counts the calls to a server, and strikes as planned.
+// around counts the calls to a server, and kills the process as planned.
 func (w *Wire) around(server string, serve http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		// All of it: what a process could not send is no call.
+		// The whole body: an incomplete request does not count.
 		body, err := io.ReadAll(in.Body)
 		if err != nil {
 			panic(http.ErrAbortHandler)
@@ -147,7 +146,7 @@ func (w *Wire) around(server string, serve http.Handler) http.Handler {
 			w.kill(call)
 			panic(http.ErrAbortHandler)
 		case After:
-			// The process must not see the first byte of the answer.
+			// The process must not receive the first byte of the response.
 			serve.ServeHTTP(nowhere{}, in)
 			w.kill(call)
 			panic(http.ErrAbortHandler)
@@ -169,8 +168,8 @@ func (w *Wire) arrives(server string, in *http.Request) (Call, Point) {
 	return call, point
 }
 
-// kill returns when the process is gone: it must not hear that its connection
-// was closed.
+// kill returns when the process has exited, because it must not notice that its
+// connection was closed.
 func (w *Wire) kill(call Call) {
 	w.starting.Lock()
 	process := w.process
@@ -180,7 +179,7 @@ func (w *Wire) kill(call Call) {
 		return // by other means
 	default:
 	}
-	// Before the end of the process: whoever hears of that may ask.
+	// Set before the kill: whoever notices the exit may call Struck.
 	w.mu.Lock()
 	w.struck = call
 	w.mu.Unlock()
@@ -191,9 +190,8 @@ func (w *Wire) kill(call Call) {
 	}
 }
 
-// Close ends the wire. Its error is what went wrong on it: a server that did
-// not answer, a call to one that it does not lead to, a process that could not
-// be killed.
+// Close closes the wire. It returns the errors of the wire: a server that did not
+// respond, a call to an unknown server, or a process that could not be killed.
 func (w *Wire) Close() error {
 	w.cancel()
 	w.mu.Lock()
@@ -202,8 +200,8 @@ func (w *Wire) Close() error {
 	w.mu.Unlock()
 	var errs []error
 	for _, s := range servers {
-		// Not Close, which does not wait for what is being served. It ends
-		// soon: ctx is over.
+		// Close would not wait for handlers. They return soon, because ctx is
+		// done.
 		errs = append(errs, s.Shutdown(context.Background()))
 	}
 	w.serving.Wait()

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// To leads to one more server, and answers the URL at which the function finds
-// it. server names it in each [Call]. The server sees the function's own
-// requests, but for the host: a signature that covers it does not hold.
+// To adds a server, and returns the URL that the function must use. server is its
+// name in each [Call]. The server receives the function's own requests with another
+// host, so a signature that covers the host is invalid.
 func (w *Wire) To(server, target string) (string, error) {
 	if to, err := url.Parse(target); err != nil || to.Host == "" {
 		return "", fmt.Errorf("lambdaruntime: the URL of %s is %q", server, target)
@@ -21,12 +21,12 @@ func (w *Wire) To(server, target string) (string, error) {
 	return w.serve(server, w.around(server, w.forward(server, strings.TrimSuffix(target, "/"))))
 }
 
-// elsewhere is the proxy of all that is called but by a name of this machine.
-// It lets nothing through: a call that nobody counts must not go unnoticed.
+// elsewhere is the proxy of all calls to other machines. It refuses them, so that no
+// call goes uncounted.
 func (w *Wire) elsewhere() (string, error) {
 	return w.serve("elsewhere", http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		w.failed("elsewhere", fmt.Errorf("%s %s: the wire does not lead there", in.Method, in.Host))
-		http.Error(out, "the wire does not lead there", http.StatusBadGateway)
+		w.failed("elsewhere", fmt.Errorf("%s %s: not a server of the wire", in.Method, in.Host))
+		http.Error(out, "not a server of the wire", http.StatusBadGateway)
 	}))
 }
 
@@ -47,8 +47,8 @@ func (w *Wire) serve(server string, h http.Handler) (url string, err error) {
 	return "http://" + listener.Addr().String(), nil
 }
 
-// forward is not httputil.ReverseProxy, which takes a call back when its
-// caller goes away. A process that was killed takes nothing back.
+// forward replaces httputil.ReverseProxy, which cancels a call when its caller leaves.
+// A killed process cancels nothing.
 func (w *Wire) forward(server, target string) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		answer, err := w.send(in, target+in.URL.RequestURI())
@@ -106,7 +106,7 @@ func operation(server string, in *http.Request) string {
 	return in.Method + " " + in.URL.Path
 }
 
-// nowhere is the way to a process that is about to be killed.
+// nowhere is the writer of a response to a process that is about to be killed.
 type nowhere struct{}
 
 func (nowhere) Header() http.Header         { return http.Header{} }
