@@ -14,8 +14,8 @@ const (
 	project = "github.com/lambda-once/once/"
 )
 
-// Each line allows a package to import those to its right, and no other
-// package of the project: the order of the packages, from the bottom up.
+// Each line allows a package to import the packages to its right, and no others of
+// the project. The order is from the bottom up.
 var order = map[string]string{
 	"internal/attribute":           "",
 	"internal/canonical":           "",

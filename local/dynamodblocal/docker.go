@@ -17,8 +17,8 @@ import (
 // The digest decides; the tag is for the reader.
 const dockerImage = "amazon/dynamodb-local:3.3.1@sha256:ff89bd48ff32cd8d9be5fee8873b65b8854dc408f1afe881be6eb00247bc0dab"
 
-// findDocker answers a docker command whose engine is up: the command alone
-// is often there without one.
+// findDocker returns a docker command whose engine is running. The command is often
+// installed without one.
 func findDocker(ctx context.Context) (string, error) {
 	path, err := exec.LookPath("docker")
 	if err != nil {
@@ -52,8 +52,8 @@ func startDocker(ctx context.Context, c Options, docker string) (*Server, error)
 	}
 	kill := s.stop
 	s.stop = func() error {
-		// The container belongs to the engine: killing the command that
-		// shows its output would leave it.
+		// The container belongs to the engine: killing the docker command would
+		// not stop it.
 		out, err := exec.Command(docker, "rm", "--force", name).CombinedOutput()
 		if err != nil {
 			err = fmt.Errorf("dynamodblocal: docker rm: %w: %s", err, strings.TrimSpace(string(out)))

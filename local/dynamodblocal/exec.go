@@ -10,10 +10,9 @@ import (
 	"syscall"
 )
 
-// Exec is the command dynamodblocal, for commands around it: it runs args with
-// a server in their environment, and answers the code to exit with. A leading
-// "--" is dropped. Signals are passed on. Without args it prints the endpoint
-// and waits for a signal.
+// Exec implements the command dynamodblocal. It runs args with a server in their
+// environment, and returns the exit code. It drops a leading "--", and forwards
+// signals. Without args, it prints the endpoint and waits for a signal.
 func Exec(args []string) (code int, err error) {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
@@ -39,7 +38,7 @@ func Exec(args []string) (code int, err error) {
 	return command(args, server.Env(), signals)
 }
 
-// startUntil gives up at the first signal: fetching can take minutes.
+// startUntil stops at the first signal, because fetching can take minutes.
 func startUntil(signals <-chan os.Signal) (*Server, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	started := make(chan struct{})
@@ -71,8 +70,8 @@ func command(args, env []string, signals <-chan os.Signal) (int, error) {
 	for {
 		select {
 		case s := <-signals:
-			// An interrupt typed at a terminal has reached the command
-			// already. Once more does no harm to go test.
+			// An interrupt from a terminal has reached the command already. A
+			// second one does not harm go test.
 			if err := cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				return 1, err
 			}
@@ -82,7 +81,7 @@ func command(args, env []string, signals <-chan os.Signal) (int, error) {
 				return 0, err
 			}
 			if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-				return 128 + int(status.Signal()), nil // as a shell says it
+				return 128 + int(status.Signal()), nil // as a shell reports it
 			}
 			return exit.ExitCode(), nil
 		}

@@ -18,7 +18,7 @@ import (
 
 const fetchTimeout = 10 * time.Minute
 
-// source is one way to get the program: an archive of a pinned content.
+// source is an archive of the program with pinned content.
 type source struct {
 	name   string // also the directory it is unpacked to
 	sha256 string
@@ -57,13 +57,13 @@ func install(ctx context.Context, c Options) (string, error) {
 	return installFrom(ctx, c, sources())
 }
 
-// installFrom answers the directory of the program, from the first source
-// that is in the cache, else from the first that can be had.
+// installFrom returns the directory of the program, from the first source in the cache,
+// or else from the first source that can be fetched.
 func installFrom(ctx context.Context, c Options, from []source) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	// One process fetches and the others wait for it: tests of a dozen
-	// packages start at the same moment.
+	// One process fetches, and the others wait for it: the tests of a dozen
+	// packages start at the same time.
 	unlock, err := lock(ctx, filepath.Join(c.CacheDir, "fetch.lock"))
 	if err != nil {
 		return "", err
@@ -81,7 +81,8 @@ func installLocked(ctx context.Context, c Options, from []source) (string, error
 			return "", err
 		}
 	}
-	// What a killed process left half done. The lock is ours: nobody is at it.
+	// Remove what a killed process left. This process has the lock, so no other one
+	// is writing there.
 	left, err := filepath.Glob(filepath.Join(c.CacheDir, ".fetch-*"))
 	if err != nil {
 		return "", err
@@ -109,8 +110,8 @@ func installLocked(ctx context.Context, c Options, from []source) (string, error
 	return "", errors.Join(errs...)
 }
 
-// fetchInto does its work beside dir and gives it the name last: a directory
-// of that name is always whole.
+// fetchInto writes to a temporary directory and renames it to dir, so that dir is
+// always complete.
 func fetchInto(ctx context.Context, s source, dir string) (err error) {
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".fetch-")
 	if err != nil {
@@ -129,7 +130,7 @@ func fetchInto(ctx context.Context, s source, dir string) (err error) {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(unpacked, "DynamoDBLocal.jar")); err != nil {
-		return fmt.Errorf("the archive is of another form: %w", err)
+		return fmt.Errorf("unknown form of archive: %w", err)
 	}
 	return os.Rename(unpacked, dir)
 }
@@ -145,15 +146,15 @@ func verify(path, want string) (err error) {
 		return err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != want {
-		return fmt.Errorf("the archive has the SHA-256 %s, want %s", got, want)
+		return fmt.Errorf("archive with SHA-256 %s, want %s", got, want)
 	}
 	return nil
 }
 
 func download(url string) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, dir string) (_ string, err error) {
-		// Networks that let nothing out often swallow packets: the wait for
-		// a first answer must be short, the transfer may take its time.
+		// Closed networks often drop packets: the wait for a response must be
+		// short, but the transfer may take long.
 		client := &http.Client{Transport: &http.Transport{
 			Proxy:                 http.ProxyFromEnvironment,
 			DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -182,8 +183,8 @@ func download(url string) func(context.Context, string) (string, error) {
 	}
 }
 
-// npmPack has npm fetch the package, so that a registry or a proxy that the
-// user has configured is used.
+// npmPack fetches the package with npm, which uses the registry and the proxy that the
+// user has configured.
 func npmPack(name, version string) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, dir string) (string, error) {
 		cmd := exec.CommandContext(ctx, "npm", "pack", "--silent", name+"@"+version)

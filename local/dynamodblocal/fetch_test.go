@@ -42,7 +42,7 @@ func archive(t *testing.T, files ...string) []byte {
 	return b.Bytes()
 }
 
-// serve makes a source of an archive that a local server offers.
+// serve returns a source whose archive a local server offers.
 func serve(t *testing.T, name, prefix string, content []byte, fetched *atomic.Int32) source {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -99,7 +99,7 @@ func TestInstallFetchesOnceForAll(t *testing.T) {
 		t.Errorf("fetched %d times", n)
 	}
 	if got := names(t, c.CacheDir); got != "fetch.lock v1" {
-		t.Errorf("the cache holds %q", got)
+		t.Errorf("the cache contains %q", got)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestInstallFallsBack(t *testing.T) {
 	if got := names(t, dir); got != "DynamoDBLocal.jar" {
 		t.Errorf("unpacked %q", got)
 	}
-	// What is in the cache spares the first source a second, slow try.
+	// With a cached archive, the first source is not tried again.
 	if _, err := installFrom(t.Context(), c, []source{gone, other}); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestInstallRefuses(t *testing.T) {
 		"a path that leads": {serve(t, "v1", "", archive(t, "../evil", "x", "DynamoDBLocal.jar", "jar"), &fetched), "evil"},
 		"behind the prefix": {serve(t, "v1", "p/", archive(t, "p/../../evil", "x", "p/DynamoDBLocal.jar", "jar"), &fetched), "evil"},
 		"an absolute path":  {serve(t, "v1", "", archive(t, "/tmp/evil", "x", "DynamoDBLocal.jar", "jar"), &fetched), "evil"},
-		"no program":        {serve(t, "v1", "", archive(t, "README", "x"), &fetched), "another form"},
+		"no program":        {serve(t, "v1", "", archive(t, "README", "x"), &fetched), "unknown form of archive"},
 		"not an archive":    {serve(t, "v1", "", []byte("<html>not here</html>"), &fetched), "gzip"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestInstallRefuses(t *testing.T) {
 				t.Errorf("got %v, want something about %q", err, test.want)
 			}
 			if got := names(t, c.CacheDir); got != "fetch.lock" {
-				t.Errorf("the cache holds %q", got)
+				t.Errorf("the cache contains %q", got)
 			}
 			if got := names(t, parent); got != "cache" {
 				t.Errorf("beside the cache is %q", got)

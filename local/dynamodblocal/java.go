@@ -16,7 +16,7 @@ import (
 
 const javaWanted = 17
 
-// findJava answers the first Java that is new enough, JAVA_HOME's or PATH's.
+// findJava returns the first Java that is new enough, from JAVA_HOME or PATH.
 func findJava(ctx context.Context) (string, error) {
 	var candidates []string
 	if home := os.Getenv("JAVA_HOME"); home != "" {
@@ -42,8 +42,8 @@ func findJava(ctx context.Context) (string, error) {
 	return "", errors.Join(errs...)
 }
 
-// javaVersion runs java: macOS has a /usr/bin/java that is there and only
-// says where to get one.
+// javaVersion runs java: the /usr/bin/java of macOS may only print where to download
+// Java.
 func javaVersion(ctx context.Context, path string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -54,7 +54,7 @@ func javaVersion(ctx context.Context, path string) (int, error) {
 	return parseJavaVersion(string(out))
 }
 
-// Java 8 called itself 1.8.
+// Java 8 reports 1.8.
 var javaVersionLine = regexp.MustCompile(`version "(?:1\.)?(\d+)`)
 
 func parseJavaVersion(out string) (int, error) {

@@ -14,10 +14,10 @@ import (
 	"github.com/lambda-once/once/local/internal/supervise"
 )
 
-// ErrNoRuntime means that neither Java 17 nor Docker is at hand.
+// ErrNoRuntime reports that neither Java 17 nor Docker is available.
 var ErrNoRuntime = errors.New("dynamodblocal: neither Java 17 or newer nor Docker is usable")
 
-// NoRuntimeError is [ErrNoRuntime] with what was missing.
+// A NoRuntimeError is an [ErrNoRuntime] with its reasons.
 type NoRuntimeError struct{ Java, Docker error }
 
 func (e *NoRuntimeError) Error() string {
@@ -27,10 +27,10 @@ func (e *NoRuntimeError) Error() string {
 // Is reports whether target is ErrNoRuntime.
 func (e *NoRuntimeError) Is(target error) bool { return target == ErrNoRuntime }
 
-// Unwrap gives both reasons.
+// Unwrap returns both reasons.
 func (e *NoRuntimeError) Unwrap() []error { return []error{e.Java, e.Docker} }
 
-// errPortTaken is the only failed start that is worth another try.
+// errPortTaken is the only error of a start that is retried.
 var errPortTaken = errors.New("the port was taken")
 
 func launch(ctx context.Context, c Options) (*Server, error) {
@@ -40,7 +40,7 @@ func launch(ctx context.Context, c Options) (*Server, error) {
 		if err == nil {
 			return start(ctx, c, func(port int) supervise.Command { return javaCommand(java, dir, port) })
 		}
-		// Docker fetches the same program by another way.
+		// Docker fetches the same program in another way.
 		docker, noDocker := findDocker(ctx)
 		if noDocker != nil {
 			return nil, fmt.Errorf("dynamodblocal: fetching: %w (and no Docker: %w)", err, noDocker)
@@ -54,9 +54,8 @@ func launch(ctx context.Context, c Options) (*Server, error) {
 	return startDocker(ctx, c, docker)
 }
 
-// start runs the command on a free port. Starts take turns: two processes
-// that chose the same free port would both be answered by the one that came
-// first, and share its tables without knowing.
+// start runs the command on a free port. Only one process starts a server at a time:
+// two that chose the same port would share the tables of one server unknowingly.
 func start(ctx context.Context, c Options, command func(port int) supervise.Command) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -92,8 +91,8 @@ func startOnce(ctx context.Context, command func(port int) supervise.Command) (*
 	endpoint := fmt.Sprintf("http://127.0.0.1:%d", port)
 	for {
 		err := answers(ctx, endpoint)
-		// The JVM lives on when it could not bind its port, and somebody
-		// else may be the one who answers.
+		// The JVM continues if it cannot bind its port, and another server may
+		// respond on it.
 		if said.contains("Address already in use") {
 			return nil, errors.Join(errPortTaken, p.Kill())
 		}
@@ -102,9 +101,9 @@ func startOnce(ctx context.Context, command func(port int) supervise.Command) (*
 		}
 		select {
 		case <-p.Done():
-			return nil, fmt.Errorf("it ended at once: %v\n%s", p.State(), &said)
+			return nil, fmt.Errorf("it exited at once: %v\n%s", p.State(), &said)
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("it did not answer: %w\n%s", err, &said), p.Kill())
+			return nil, errors.Join(fmt.Errorf("it did not respond: %w\n%s", err, &said), p.Kill())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -119,7 +118,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// tail keeps the end of what a program says, for its obituary.
+// tail stores the end of the output of a program, for errors.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// lock takes a lock between processes. The system gives it back when its
-// holder dies, so that no stale lock can block anybody.
+// lock acquires a lock between processes. The system releases it when its process dies,
+// so that no stale lock remains.
 func lock(ctx context.Context, path string) (unlock func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("dynamodblocal: %w", err)
@@ -21,7 +21,7 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 		return nil, fmt.Errorf("dynamodblocal: %w", err)
 	}
 	for {
-		// Not the blocking form: it would not hear of ctx.
+		// The blocking form would ignore ctx.
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return f.Close, nil

@@ -57,8 +57,8 @@ func TestNoRuntime(t *testing.T) {
 	}
 }
 
-// No engine is at hand in every build, so a script stands for the docker
-// command. It runs the very program that the image holds.
+// Not every build has an engine, so a script replaces the docker command. It runs the
+// program that the image contains.
 func TestDocker(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server of its own")

@@ -15,19 +15,19 @@ import (
 const (
 	endpointVar = "AWS_ENDPOINT_URL_DYNAMODB"
 	region      = "us-east-1"
-	// DynamoDB Local takes letters and digits only.
+	// DynamoDB Local accepts only letters and digits.
 	credential = "local"
 )
 
-// Options for [Start]. The zero value of each field is its default.
+// Options are the options of [Start]. A field with its zero value has its default.
 type Options struct {
-	// CacheDir is where the fetched program is kept. Default: once/dynamodb-local
-	// in os.UserCacheDir.
+	// CacheDir is the directory of the fetched program. Default:
+	// once/dynamodb-local in os.UserCacheDir.
 	CacheDir string
 	// Log receives a line for each long step. Default: nothing is logged.
 	Log io.Writer
-	// Timeout for the start of the server, fetching not included. Default:
-	// one minute.
+	// Timeout limits the start of the server without fetching. Default: one
+	// minute.
 	Timeout time.Duration
 }
 
@@ -52,16 +52,16 @@ func (o *Options) withDefaults() (Options, error) {
 	return c, nil
 }
 
-// Server is a running DynamoDB Local.
+// A Server is a running DynamoDB Local.
 type Server struct {
 	endpoint string
 	client   *dynamodb.Client
 	stop     func() error
 }
 
-// Start finds a server or starts one, and returns when it answers. ctx bounds
-// the start only; the server runs until Stop or the end of the process. nil
-// options are the defaults.
+// Start finds or starts a server, and returns when it responds. ctx limits only the
+// start: the server runs until Stop or the exit of the process. If options is nil, all
+// defaults apply.
 func Start(ctx context.Context, o *Options) (*Server, error) {
 	if endpoint := os.Getenv(endpointVar); endpoint != "" {
 		err := answers(ctx, endpoint)
@@ -82,8 +82,8 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 }
 
 func newServer(endpoint string, stop func() error) *Server {
-	// A transport of its own: many tests at once would otherwise open and
-	// close connections beyond the default's two idle ones.
+	// The default transport has two idle connections. Concurrent tests would open
+	// and close more all the time.
 	connections := &http.Transport{MaxIdleConnsPerHost: 64}
 	return &Server{endpoint: endpoint, client: newClient(endpoint, connections, nil), stop: func() error {
 		connections.CloseIdleConnections()
@@ -91,14 +91,14 @@ func newServer(endpoint string, stop func() error) *Server {
 	}}
 }
 
-// Endpoint is the server's URL.
+// Endpoint returns the URL of the server.
 func (s *Server) Endpoint() string { return s.endpoint }
 
-// Client is a client of the server, with credentials that mean nothing.
+// Client returns a client of the server, with meaningless credentials.
 func (s *Server) Client() *dynamodb.Client { return s.client }
 
-// Env is what a child process needs in its environment so that the AWS SDK,
-// in its default configuration, talks to the server.
+// Env returns the environment variables with which the AWS SDK, in its default
+// configuration, sends requests to the server.
 func (s *Server) Env() []string {
 	return []string{
 		endpointVar + "=" + s.endpoint,
@@ -108,8 +108,8 @@ func (s *Server) Env() []string {
 	}
 }
 
-// Stop ends the server and waits until it has. It does nothing to a server
-// that was found running.
+// Stop stops the server, and waits until it has exited. It does nothing to a server that
+// was found running.
 func (s *Server) Stop() error { return s.stop() }
 
 func newClient(endpoint string, connections *http.Transport, retryer aws.Retryer) *dynamodb.Client {
@@ -124,7 +124,7 @@ func newClient(endpoint string, connections *http.Transport, retryer aws.Retryer
 	})
 }
 
-// answers makes one call that every DynamoDB understands.
+// answers makes one call that every DynamoDB supports.
 func answers(ctx context.Context, endpoint string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(Main(m))
 }
 
-// parent starts a server, says where, and waits to be killed.
+// parent starts a server, prints its endpoint, and waits to be killed.
 func parent() {
 	s, err := Start(context.Background(), nil)
 	if err != nil {

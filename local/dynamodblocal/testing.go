@@ -13,8 +13,8 @@ import (
 	"github.com/lambda-once/once/dynamo"
 )
 
-// TB is the part of testing.TB that is used here, so that programs which
-// import this package do not link testing.
+// TB is the part of testing.TB that this package uses, so that programs which import it
+// do not link testing.
 type TB interface {
 	Cleanup(func())
 	Fatalf(format string, args ...any)
@@ -23,15 +23,15 @@ type TB interface {
 	Name() string
 }
 
-// M is the part of *testing.M that is used here.
+// M is the part of *testing.M that this package uses.
 type M interface{ Run() int }
 
-// NewTable gives a test a fresh table for Once's records, and a client for
-// it. The table goes when the test ends.
+// NewTable returns a new table for records of Once, and its client. The table is deleted
+// when the test ends.
 //
 // The server is the one named by AWS_ENDPOINT_URL_DYNAMODB, which [Main] and
-// the command dynamodblocal set. Without one, each call starts a server and
-// stops it with the test: right, but a second or two slower every time.
+// the command dynamodblocal set. Without one, each call starts a server and stops it
+// with the test, which takes a second or two.
 func NewTable(t TB) (client *dynamodb.Client, table string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout+time.Minute)
@@ -53,14 +53,14 @@ func NewTable(t TB) (client *dynamodb.Client, table string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
-			// The test may have ended its server itself.
+			// The test may have stopped its server itself.
 			t.Logf("dynamodblocal: delete table: %v", err)
 		}
 	})
 	return client, table
 }
 
-// tableName is unique and says which test left it behind.
+// tableName returns a unique name that contains the name of the test.
 func tableName(test string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') {
@@ -71,12 +71,12 @@ func tableName(test string) string {
 	return clean[:min(len(clean), 100)] + "-" + rand.Text()
 }
 
-// Main runs the tests of a package against one server, which it finds or
-// starts, and answers the code for os.Exit:
+// Main runs the tests of a package against one server, which it finds or starts, and
+// returns the code for os.Exit:
 //
 //	func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
 //
-// While they run, the environment of the process has what [Server.Env] says.
+// Meanwhile the environment of the process contains the variables of [Server.Env].
 func Main(m M) (code int) {
 	fail := func(err error) int {
 		fmt.Fprintf(os.Stderr, "%v\n", err)

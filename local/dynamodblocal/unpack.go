@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// unpack writes the regular files of a .tar.gz whose names begin with prefix
-// to dir, which it creates. The checksum has vouched for the archive; that
-// nothing lands outside dir does not rest on it.
+// unpack writes the regular files of a .tar.gz whose names begin with prefix to dir,
+// which it creates. It writes nothing outside dir, whatever the archive contains.
 func unpack(archive, prefix, dir string) (err error) {
 	f, err := os.Open(archive)
 	if err != nil {
@@ -28,7 +27,7 @@ func unpack(archive, prefix, dir string) (err error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	// os.Root refuses every path that leads out, through links as well.
+	// os.Root refuses every path that leads out of dir, also through links.
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -48,7 +47,7 @@ func unpack(archive, prefix, dir string) (err error) {
 			continue
 		}
 		if !fs.ValidPath(name) {
-			return fmt.Errorf("the archive holds a file %q", h.Name)
+			return fmt.Errorf("the archive contains a file %q", h.Name)
 		}
 		if err := writeFile(root, name, r); err != nil {
 			return err

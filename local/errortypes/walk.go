@@ -1,7 +1,6 @@
-// Package errortypes walks the errors that a package makes. Lambda reports an
-// error by the name of its Go type, and Step Functions match on that name: an
-// error that leaves as an *errors.errorString or a *fmt.wrapError cannot be told
-// from any other.
+// Package errortypes finds errors without an exported type. Lambda reports an error by
+// the name of its Go type, and Step Functions match on that name. They cannot
+// distinguish one *errors.errorString or *fmt.wrapError from another.
 package errortypes
 
 import (
@@ -81,9 +80,9 @@ func (p *Package) Types() []string {
 	return all
 }
 
-// Bare returns the functions that make or pass on an error without an exported
-// type, with the places where they do. Errors that stand in a value of an
-// exported error type, that are compared, or that a panic takes do not count.
+// Bare returns the functions that make or return an error without an exported type, with
+// the places where they do. Errors within a value of an exported error type, in a
+// comparison or in a panic do not count.
 func (p *Package) Bare() map[string][]string {
 	found := map[string][]string{}
 	for _, f := range p.files {
@@ -100,13 +99,13 @@ func (p *Package) Bare() map[string][]string {
 	return found
 }
 
-// describes reports whether a function is a method by which an error tells of
-// itself: what it returns does not leave by itself.
+// describes reports whether a function is a method of an error such as Unwrap, whose
+// result is not returned to a caller by itself.
 func describes(d *ast.FuncDecl) bool {
 	return d.Recv != nil && slices.Contains([]string{"Error", "Is", "Unwrap"}, d.Name.Name)
 }
 
-// receiver is the type that a function is a method of, or "".
+// receiver returns the type that a function is a method of, or "".
 func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return ""
@@ -128,8 +127,7 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// untyped reports whether an expression makes an error without a type that
-// anybody could name.
+// untyped reports whether an expression makes an error without an exported type.
 func untyped(e ast.Expr) bool {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
@@ -150,10 +148,10 @@ func untyped(e ast.Expr) bool {
 	return false
 }
 
-// Unexplained compares what Bare returns with the reasons why such an error does
-// not leave its package by itself: a reason for each function, by its name or by
-// a pattern as of path.Match. It returns the functions without a reason, with
-// their places, and the reasons without a function.
+// Unexplained compares the result of Bare with the reasons why such an error does not
+// leave its package by itself. Each reason has the name of a function or a pattern of
+// path.Match. Unexplained returns the functions without a reason, with their places, and
+// the reasons without a function.
 func (p *Package) Unexplained(reasons map[string]string) []string {
 	var faults []string
 	used := map[string]bool{}

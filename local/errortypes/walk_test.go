@@ -26,7 +26,7 @@ func TestBareErrorsAreFound(t *testing.T) {
 	}
 }
 
-// A reason for what is no longer there would hide what comes later.
+// A reason for a function that is gone would hide a later one with its name.
 func TestEveryBareErrorNeedsAReason(t *testing.T) {
 	reasons := map[string]string{"[FHJS]*": "wrapped", "HiddenSentinel": "wrapped", "store.*": "wrapped", "Made": "", "Gone": "wrapped"}
 	got := strings.Join(shop(t).Unexplained(reasons), "\n")

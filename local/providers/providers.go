@@ -1,6 +1,6 @@
 // Package providers stands in for the services that examples/checkout calls: an
-// inventory and a payment provider. A request with an Idempotency-Key that they
-// know has no effect, and gets the answer that the first one got.
+// inventory and a payment provider. A request with a known Idempotency-Key has no effect,
+// and receives the response of the first request.
 package providers
 
 import (
@@ -11,21 +11,21 @@ import (
 	"sync"
 )
 
-// What is refused.
+// Values that are refused.
 const (
 	SoldOut  = "sold-out" // a sku; 410
 	Declined = "declined" // a card; 402
 )
 
-// Effect is what a request has done.
+// An Effect is the effect of a request.
 type Effect struct {
 	Path string // /reservations, /releases, /charges or /refunds
 	Key  string // the Idempotency-Key
-	ID   string // of the reservation or charge that was made, or undone
+	ID   string // of the reservation or charge
 }
 
-// Providers are both services, as an http.Handler. They are safe for concurrent
-// use; make them with [New].
+// Providers implements both services as an http.Handler. It is safe for concurrent use.
+// Create it with [New].
 type Providers struct {
 	mu       sync.Mutex
 	answers  map[string]answer // by key
@@ -39,19 +39,19 @@ type answer struct {
 	body   []byte
 }
 
-// New makes services that have done nothing yet.
+// New returns services without effects.
 func New() *Providers {
 	return &Providers{answers: make(map[string]answer), requests: make(map[string]int)}
 }
 
-// Effects are all so far, in their order.
+// Effects returns all effects so far, in their order.
 func (p *Providers) Effects() []Effect {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.effects)
 }
 
-// Requests is how many have come to a path, with those that had no effect.
+// Requests returns the number of requests to a path, including those without effect.
 func (p *Providers) Requests(path string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,8 +64,8 @@ type request struct {
 	Card string `json:"card"`
 }
 
-// ServeHTTP answers POST to the paths of [Effect] with 201 and the id of what
-// was made or undone.
+// ServeHTTP responds to a POST to a path of [Effect] with 201 and the ID of the
+// reservation or charge.
 func (p *Providers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body request
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
@@ -75,7 +75,7 @@ func (p *Providers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := p.answer(r.URL.Path, r.Header.Get("Idempotency-Key"), body)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // whoever is gone asks again
+	_, _ = w.Write(a.body) // a caller that has left retries
 }
 
 func (p *Providers) answer(path, key string, body request) answer {
@@ -116,7 +116,7 @@ func (p *Providers) act(path, key string, body request) answer {
 	return answer{path: path, status: http.StatusCreated, body: text}
 }
 
-// open says whether something was made, and not undone.
+// open reports whether a reservation or charge was made and not undone.
 func (p *Providers) open(id string) bool {
 	times := 0
 	for _, e := range p.effects {

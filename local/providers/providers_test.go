@@ -11,8 +11,8 @@ import (
 	"github.com/lambda-once/once/local/providers"
 )
 
-// A request that is known has no effect, whatever its answer was; what is made
-// can be undone once.
+// A known request has no effect, whatever its response was. An effect can be undone
+// once.
 func TestProviders(t *testing.T) {
 	p := providers.New()
 	send := func(path, key, body string) string {

@@ -26,13 +26,13 @@ const (
 	tool   = "github.com/Admiral-Piett/goaws/app/cmd"
 )
 
-// errPortTaken is the only failed start that is worth another try.
+// errPortTaken is the only error of a start that is retried.
 var errPortTaken = errors.New("the port was taken")
 
-// start makes the server in dir, and runs it there.
+// start builds the server in dir, and runs it there.
 func start(ctx context.Context, dir string) (*Server, error) {
-	// Not built as a dependency of whatever module the test is in: the
-	// versions are those of this module's go.mod.
+	// Built in this module, whose go.mod pins the versions, and not in the module
+	// of the test.
 	source, err := run(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
 		return nil, err
@@ -66,11 +66,11 @@ func launch(ctx context.Context, dir, binary string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whoever knows this queue is the server just started, and none that
-	// came first to the port.
-	mark := "started-" + rand.Text()
+	// Only the server that was just started knows this queue, and not another one
+	// on the same port.
+	queue := "started-" + rand.Text()
 	config := filepath.Join(dir, "goaws.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, configuration, port, region, account, mark), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, configuration, port, region, account, queue), 0o600); err != nil {
 		return nil, err
 	}
 	var said tail
@@ -83,10 +83,10 @@ func launch(ctx context.Context, dir, binary string) (*Server, error) {
 		return nil, err
 	}
 	endpoint := fmt.Sprintf("http://127.0.0.1:%d", port)
-	pace := time.NewTicker(20 * time.Millisecond)
-	defer pace.Stop()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
 	for {
-		err := knows(ctx, endpoint, mark)
+		err := knows(ctx, endpoint, queue)
 		if err == nil {
 			return newServer(endpoint, func() error { return errors.Join(p.Kill(), os.RemoveAll(dir)) }), nil
 		}
@@ -95,10 +95,10 @@ func launch(ctx context.Context, dir, binary string) (*Server, error) {
 			if strings.Contains(said.String(), "address already in use") {
 				return nil, errPortTaken
 			}
-			return nil, fmt.Errorf("the server ended at once: %v\n%s", p.State(), &said)
+			return nil, fmt.Errorf("the server exited at once: %v\n%s", p.State(), &said)
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("the server does not answer: %w\n%s", err, &said), p.Kill())
-		case <-pace.C:
+			return nil, errors.Join(fmt.Errorf("the server does not respond: %w\n%s", err, &said), p.Kill())
+		case <-ticker.C:
 		}
 	}
 }
@@ -129,7 +129,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// tail keeps the end of what the server says, for its obituary.
+// tail stores the end of the server's output, for errors.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

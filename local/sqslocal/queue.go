@@ -11,14 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// QueueOptions for [NewQueue] and [Server.CreateQueue]. The zero value of each
-// field is its default.
+// QueueOptions are the options of [NewQueue] and [Server.CreateQueue]. A field with its
+// zero value has its default.
 type QueueOptions struct {
-	// MaxReceiveCount is how often a message is received before it goes to
-	// the dead-letter queue. Default: 3.
+	// MaxReceiveCount is the number of times that a message is received before it
+	// moves to the dead-letter queue. Default: 3.
 	MaxReceiveCount int
-	// VisibilityTimeout is how long a received message is hidden, in whole
-	// seconds. Default: 30 s.
+	// VisibilityTimeout is the time for which a received message is invisible, in
+	// whole seconds. Default: 30 s.
 	VisibilityTimeout time.Duration
 }
 
@@ -34,24 +34,24 @@ func (o *QueueOptions) withDefaults() (QueueOptions, error) {
 		c.VisibilityTimeout = 30 * time.Second
 	}
 	if c.MaxReceiveCount < 0 || c.MaxReceiveCount > 1000 {
-		return c, fmt.Errorf("sqslocal: a MaxReceiveCount of %d is not between 1 and 1000", c.MaxReceiveCount)
+		return c, fmt.Errorf("sqslocal: MaxReceiveCount is %d, want 1 to 1000", c.MaxReceiveCount)
 	}
-	// The server takes no fractions, and 0 s for 30 s.
+	// The server accepts no fractions, and treats 0 s as 30 s.
 	if c.VisibilityTimeout < 0 || c.VisibilityTimeout%time.Second != 0 {
-		return c, fmt.Errorf("sqslocal: a VisibilityTimeout of %v is not in whole seconds", c.VisibilityTimeout)
+		return c, fmt.Errorf("sqslocal: VisibilityTimeout is %v, want whole seconds", c.VisibilityTimeout)
 	}
 	return c, nil
 }
 
-// Queue is a standard queue with a dead-letter queue.
+// A Queue is a standard queue with a dead-letter queue.
 type Queue struct {
 	URL, ARN string
-	// DeadLetterURL is the queue that gets what was received too often.
+	// DeadLetterURL is the URL of the dead-letter queue.
 	DeadLetterURL string
 }
 
-// CreateQueue makes a queue, and beside it a dead-letter queue that bears its
-// name and "-dlq". Nobody may be receiving from the server meanwhile.
+// CreateQueue creates a queue, and a dead-letter queue with its name and "-dlq". No
+// client may receive from the server at the same time.
 func (s *Server) CreateQueue(ctx context.Context, name string, o *QueueOptions) (Queue, error) {
 	c, err := o.withDefaults()
 	if err != nil {

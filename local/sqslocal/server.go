@@ -15,27 +15,27 @@ import (
 const (
 	region  = "us-east-1"
 	account = "123456789012"
-	// Any will do. This is the one that DynamoDB Local is given.
+	// Any value works. DynamoDB Local uses the same.
 	credential = "local"
 )
 
-// Options for [Start]. The zero value of each field is its default.
+// Options are the options of [Start]. A field with its zero value has its default.
 type Options struct {
-	// Timeout for building and starting the server; the first build fetches
-	// and compiles it. Default: three minutes.
+	// Timeout limits building and starting the server. The first build fetches and
+	// compiles it. Default: three minutes.
 	Timeout time.Duration
 }
 
-// Server is a running queue server.
+// A Server is a running queue server.
 type Server struct {
 	endpoint string
 	client   *sqs.Client
 	stop     func() error
 }
 
-// Start builds and starts a server, and returns when it answers. ctx bounds
-// the start only; the server runs until Stop or the end of the process. nil
-// options are the defaults.
+// Start builds and starts a server, and returns when it responds. ctx limits only the
+// start: the server runs until Stop or the exit of the process. If options is nil, all
+// defaults apply.
 func Start(ctx context.Context, o *Options) (*Server, error) {
 	timeout := 3 * time.Minute
 	if o != nil && o.Timeout != 0 {
@@ -55,8 +55,8 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 }
 
 func newServer(endpoint string, stop func() error) *Server {
-	// A transport of its own: the default's keeps two idle connections, and
-	// every poller has one.
+	// The default transport has only two idle connections, but every poller needs
+	// one.
 	connections := &http.Transport{MaxIdleConnsPerHost: 64}
 	return &Server{endpoint: endpoint, client: newClient(endpoint, connections, nil), stop: func() error {
 		connections.CloseIdleConnections()
@@ -64,14 +64,14 @@ func newServer(endpoint string, stop func() error) *Server {
 	}}
 }
 
-// Endpoint is the server's URL.
+// Endpoint returns the URL of the server.
 func (s *Server) Endpoint() string { return s.endpoint }
 
-// Client is a client of the server, with credentials that mean nothing.
+// Client returns a client of the server, with meaningless credentials.
 func (s *Server) Client() *sqs.Client { return s.client }
 
-// Env is what a child process needs in its environment so that the AWS SDK,
-// in its default configuration, sends to the server.
+// Env returns the environment variables with which the AWS SDK, in its default
+// configuration, sends requests to the server.
 func (s *Server) Env() []string {
 	return []string{
 		"AWS_ENDPOINT_URL_SQS=" + s.endpoint,
@@ -81,7 +81,7 @@ func (s *Server) Env() []string {
 	}
 }
 
-// Stop ends the server and waits until it has.
+// Stop stops the server, and waits until it has exited.
 func (s *Server) Stop() error { return s.stop() }
 
 func newClient(endpoint string, connections *http.Transport, retryer aws.Retryer) *sqs.Client {

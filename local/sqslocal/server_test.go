@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// parent starts a server, says where, and waits to be killed.
+// parent starts a server, prints its endpoint, and waits to be killed.
 func parent() {
 	s, err := sqslocal.Start(context.Background(), nil)
 	if err != nil {
@@ -37,7 +37,7 @@ func parent() {
 	select {}
 }
 
-// receive waits until the queue gives a message.
+// receive waits until the queue delivers a message.
 func receive(t *testing.T, client *sqs.Client, url string) string {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
@@ -64,7 +64,7 @@ func TestNewQueue(t *testing.T) {
 	began := time.Now()
 	for _, url := range []string{q.URL, q.URL, q.DeadLetterURL} {
 		if got := receive(t, client, url); got != "hello" {
-			t.Errorf("%s gives %q", url, got)
+			t.Errorf("%s delivers %q", url, got)
 		}
 	}
 	// Twice hidden for a second.
@@ -155,9 +155,9 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("a killed process ended well")
 	}
-	pace := time.NewTicker(10 * time.Millisecond)
-	defer pace.Stop()
-	for end := time.Now().Add(20 * time.Second); ; <-pace.C {
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for end := time.Now().Add(20 * time.Second); ; <-ticker.C {
 		left, err := os.ReadDir(temp)
 		if err != nil {
 			t.Fatal(err)

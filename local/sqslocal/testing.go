@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// TB is the part of testing.TB that is used here, so that programs which
-// import this package do not link testing.
+// TB is the part of testing.TB that this package uses, so that programs which import it
+// do not link testing.
 type TB interface {
 	Cleanup(func())
 	Fatalf(format string, args ...any)
@@ -16,11 +16,10 @@ type TB interface {
 	Name() string
 }
 
-// NewQueue gives a test a fresh queue on a server of its own, and a client for
-// it. The server goes when the test ends. nil options are the defaults.
+// NewQueue returns a new queue on a server of its own, and its client. The server stops
+// when the test ends. If options is nil, all defaults apply.
 //
-// It takes half a second, and the very first time as long as fetching and
-// compiling the server takes.
+// NewQueue takes half a second. The first call also fetches and compiles the server.
 func NewQueue(t TB, o *QueueOptions) (client *sqs.Client, q Queue) {
 	t.Helper()
 	ctx := context.Background()
@@ -39,7 +38,7 @@ func NewQueue(t TB, o *QueueOptions) (client *sqs.Client, q Queue) {
 	return server.Client(), q
 }
 
-// queueName is what SQS allows of a test's name.
+// queueName returns a test's name without the characters that SQS refuses.
 func queueName(test string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') {

@@ -1,11 +1,10 @@
-// Command crashmatrix kills the compiled examples at every network call they
-// make, before it and after it, and prints what is left of their effects when
-// the caller has its answer:
+// Command crashmatrix kills the compiled examples before and after every network call
+// that they make. It prints the effects that remain when the caller has its answer:
 //
 //	go run ./local/cmd/crashmatrix
 //
-// It is run from the root of the module, and exits non-zero if a promise was
-// broken. Its DynamoDB is found or started as that of the tests.
+// Run it in the root of the module. It exits non-zero if a promise was broken. It finds
+// or starts DynamoDB Local as the tests do.
 package main
 
 import (

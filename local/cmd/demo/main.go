@@ -1,16 +1,15 @@
-// Command demo shows on a laptop what Once does for a function that charges
-// cards, and what nothing can do for it:
+// Command demo shows on a laptop what Once does for a function that charges cards, and
+// what no library can do for it:
 //
 //	go run ./local/cmd/demo
 //
-// It compiles examples/payments, starts DynamoDB Local and runs the function in
-// the environments of a local Lambda runtime: a storm of duplicates, a reused
-// key, a process killed before and after it charged, and one frozen past its
-// lease. It prints a timeline, ends with the storm's count of charges, and
-// exits non-zero if anything was not as promised.
+// It compiles examples/payments, starts DynamoDB Local and runs the function in a local
+// Lambda runtime. It plays a storm of duplicates, a reused key, a process killed before
+// and after it charged, and one frozen past its lease. It prints a timeline and the
+// number of charges, and exits non-zero if a promise was broken.
 //
-// With neither Java nor Docker it runs the storm alone, in one process, with
-// an in-memory store and ledger, and says so.
+// With neither Java nor Docker, it prints a note and runs only the storm, in one process
+// with a store in memory.
 package main
 
 import (

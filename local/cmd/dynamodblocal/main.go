@@ -2,10 +2,10 @@
 //
 //	go run ./local/cmd/dynamodblocal -- go test ./...
 //
-// It finds or starts a server, as package dynamodblocal says, runs the command
-// with the server in its environment, stops the server and exits as the
-// command did. Signals are passed on. Without a command it prints the endpoint
-// and runs until it is interrupted.
+// It finds or starts a server, as package dynamodblocal describes, and runs the command
+// with the server in its environment. It forwards signals, stops the server and exits
+// with the code of the command. Without a command, it prints the endpoint and runs until
+// it is interrupted.
 package main
 
 import (

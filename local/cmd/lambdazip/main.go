@@ -1,11 +1,11 @@
-// Command lambdazip packs a compiled function as Lambda takes it: a zip that
-// holds the program under the name "bootstrap", executable.
+// Command lambdazip packs a compiled function for Lambda: it writes a zip with the
+// program as the executable file "bootstrap".
 //
 //	go run github.com/lambda-once/once/local/cmd/lambdazip build/orders/bootstrap.zip build/orders/bootstrap
 //
-// The zip depends on nothing but the bytes of the program: not on the time, the
-// time zone, the umask or the machine. CDK names code by the hash of its zip,
-// so a program that is unchanged is not deployed again.
+// The zip depends only on the bytes of the program, and not on the time, the time zone,
+// the umask or the machine. CDK names code by the hash of its zip, so an unchanged
+// program is not deployed again.
 package main
 
 import (
@@ -28,8 +28,8 @@ func main() {
 	}
 }
 
-// write makes the zip beside its place and renames it, so that a zip that is
-// there is whole.
+// write writes a temporary file and renames it, so that an existing zip is always
+// complete.
 func write(name, program string) (err error) {
 	in, err := os.Open(program)
 	if err != nil {
@@ -58,7 +58,7 @@ func write(name, program string) (err error) {
 	return os.Rename(out.Name(), name)
 }
 
-// epoch is the earliest time that a zip can hold.
+// epoch is the earliest time that a zip can contain.
 var epoch = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 func pack(out io.Writer, program io.Reader) error {

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// field is an option, as its doc comment describes it.
+// A field is an option as described by its doc comment.
 type field struct{ name, standard, meaning string }
 
 // readFields returns the exported fields of a struct of the package in folder.
-// It parses the source alone, so that it reads packages of every module.
+// It parses only the source, so that it can read packages of every module.
 func readFields(root, folder, name string) ([]field, error) {
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*.go"))
 	if err != nil {
@@ -33,7 +33,7 @@ func readFields(root, folder, name string) ([]field, error) {
 			return describeAll(doc, options)
 		}
 	}
-	return nil, fmt.Errorf("there is no such struct")
+	return nil, fmt.Errorf("no such struct")
 }
 
 // find returns a struct that a file declares, and its doc comment.
@@ -71,9 +71,8 @@ func describeAll(doc string, options *ast.StructType) ([]field, error) {
 	return all, errors.Join(errs...)
 }
 
-// describe takes a doc comment apart. Of the sentences that describe a field the
-// first says what it is, and the one that begins with "Default" what it is where
-// it is not set.
+// describe parses the doc comment of a field. The first sentence is its meaning, and
+// the sentence that begins with "Default" is its default.
 func describe(name, structDoc, doc string) (field, error) {
 	f := field{name: name}
 	for i, sentence := range sentences(doc) {

@@ -1,13 +1,13 @@
-// Command reference writes the tables of options in docs/ anew.
+// Command reference generates the tables of options in docs/.
 //
-// A table stands between two comments in a page,
+// A table is between two comments of a page,
 //
 //	<!-- options: idempotent.Config -->
 //	<!-- end -->
 //
-// and has a row for each field of that struct: its name, its default, and what
-// it is. All three come from the field's doc comment, so that a page cannot
-// tell another default than the code. A test fails while a page is stale.
+// and has a row for each field of that struct, with its name, its default and its
+// meaning. All three come from the doc comment, so that a page and the code agree. A
+// test fails while a page is stale.
 package main
 
 //go:generate go run . ../../..

@@ -12,7 +12,7 @@ var marker = regexp.MustCompile(`(?m)^<!-- options: (\S+)\.(\w+) -->$`)
 
 const end = "<!-- end -->"
 
-// update returns the text of a page with every table in it written anew.
+// update returns the text of a page with new tables.
 func update(root, text string) (string, error) {
 	var b strings.Builder
 	for {
@@ -24,7 +24,7 @@ func update(root, text string) (string, error) {
 		folder, name := text[at[2]:at[3]], text[at[4]:at[5]]
 		_, rest, found := strings.Cut(text[at[1]:], end)
 		if !found {
-			return "", errors.New("no " + end + " after the marker of " + name)
+			return "", errors.New("no " + end + " after the comment of " + name)
 		}
 		fields, err := readFields(root, folder, name)
 		if err != nil {

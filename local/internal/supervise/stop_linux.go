@@ -7,9 +7,8 @@ import (
 	"unsafe"
 )
 
-// Stop stops the child's process group and returns when the child stands
-// still: the signal alone says nothing about when its threads obey. It
-// returns without an error when the child is gone.
+// Stop stops the child's process group, and returns when the child has stopped: its
+// threads stop some time after the signal. If the child has exited, Stop returns nil.
 func (p *Process) Stop() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("supervise: stop: %w", err)

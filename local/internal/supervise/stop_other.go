@@ -11,11 +11,10 @@ import (
 	"syscall"
 )
 
-// Stop stops the child's process group and returns when the child stands
-// still: the signal alone says nothing about when its threads obey. It
-// returns without an error when the child is gone.
+// Stop stops the child's process group, and returns when the child has stopped: its
+// threads stop some time after the signal. If the child has exited, Stop returns nil.
 //
-// ps is asked because waitid is not usable beside os.Process.Wait on macOS
+// It calls ps because waitid does not work beside os.Process.Wait on macOS
 // (go.dev/issue/19314).
 func (p *Process) Stop() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {

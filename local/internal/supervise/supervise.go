@@ -1,15 +1,14 @@
-// Package supervise runs a child process that cannot outlive its parent, not
-// even a parent that was killed with SIGKILL and could clean nothing up.
+// Package supervise runs a child process that cannot outlive its parent, even if the
+// parent is killed by SIGKILL and cannot clean up.
 //
-// Beside the child runs a watcher, a shell that blocks on a pipe whose other
-// end only the parent holds. However the parent ends, the kernel closes the
-// pipe and the watcher kills the child's process group. Linux could do this
-// with a parent-death signal, macOS could not; and that signal follows the
-// thread that forked, which a Go program does not control.
+// A watcher runs beside the child. It is a shell that blocks on a pipe whose other end
+// only the parent has. However the parent exits, the kernel closes the pipe, and the
+// watcher kills the child's process group. A parent-death signal would work only on
+// Linux, and depends on the thread that forked, which a Go program does not control.
 //
-// Child and watcher have a process group each. The child's can thus be
-// stopped without stopping the watcher, and an interrupt typed at a terminal
-// reaches the parent alone, which then ends its children in its own order.
+// Child and watcher have a process group each. The child can therefore be stopped
+// without stopping the watcher. An interrupt from a terminal reaches only the parent,
+// which then stops its children in its own order.
 package supervise
 
 import (
@@ -23,17 +22,17 @@ import (
 )
 
 const (
-	// The gate keeps the program from starting before its watcher does: a
-	// parent killed between the two would leave an orphan. An end of file
-	// without a line means that the parent is gone.
+	// The gate delays the program until its watcher has started: a parent killed
+	// between the two would leave an orphan. An end of file without a line means
+	// that the parent has exited.
 	gate = `read -r _ <&3 || exit 125; exec 3<&-; exec "$@"`
-	// A line dismisses the watcher, an end of file sets it to work.
+	// A line stops the watcher. An end of file makes it kill the group.
 	watch = `read -r _ && exit 0; kill -s KILL -- "-$1"; shift; [ $# -eq 0 ] || exec "$@"`
 )
 
-// Command is the program to run.
+// A Command is a program to run.
 type Command struct {
-	// Path of the program, absolute.
+	// Path is the absolute path of the program.
 	Path string
 	Args []string
 	// Env is the whole environment; nothing is inherited.
@@ -43,13 +42,13 @@ type Command struct {
 	// Output receives standard output and standard error, in the order in
 	// which they were written. It must not fail. Default: discarded.
 	Output io.Writer
-	// Orphaned is a command, an absolute path and arguments, that the
-	// watcher runs after killing the group. It is for what a signal does
-	// not reach, such as a container.
+	// Orphaned is a command, an absolute path and arguments, that the watcher
+	// runs after killing the group. It stops what a signal does not reach, such
+	// as a container.
 	Orphaned []string
 }
 
-// Process is a supervised child.
+// A Process is a supervised child.
 type Process struct {
 	cmd      *exec.Cmd
 	watcher  *exec.Cmd
@@ -89,7 +88,7 @@ func Start(c Command) (*Process, error) {
 
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	if err := p.startWatcher(c.Orphaned); err != nil {
-		// Closing the gate unopened ends the shell behind it.
+		// Closing the gate unopened makes the shell behind it exit.
 		return nil, errors.Join(fmt.Errorf("supervise: %w", err), gateW.Close(), outR.Close(), cmd.Wait())
 	}
 	go p.wait(outR, c.Output)
@@ -133,29 +132,29 @@ func (p *Process) wait(out *os.File, to io.Writer) {
 	p.reaped = true
 	p.mu.Unlock()
 	p.state = state
-	// Whatever the leader left running goes with it, and lets go of the pipe.
+	// Kill the remaining processes of the group, which closes the pipe.
 	_, dismissed := io.WriteString(p.lifeline, "done\n")
 	p.err = errors.Join(err, kill(p.Pid(), syscall.SIGKILL), <-copied, out.Close(),
 		dismissed, p.lifeline.Close(), p.watcher.Wait())
 }
 
-// Pid is the process id of the child, and the id of its group.
+// Pid returns the process ID of the child, which is also the ID of its group.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Done is closed when the child is gone and its output has been delivered.
+// Done returns a channel that is closed when the child has exited and its output has
+// been delivered.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// State says how the child ended. It waits until it has.
+// State waits until the child has exited, and returns its state.
 func (p *Process) State() *os.ProcessState {
 	<-p.done
 	return p.state
 }
 
-// Signal sends a signal to the child's process group. It does nothing once
-// the child is gone.
+// Signal sends a signal to the child's process group. It does nothing if the child has
+// exited.
 func (p *Process) Signal(s syscall.Signal) error {
-	// The lock keeps a group id from being used after the system may have
-	// given it to somebody else.
+	// The lock prevents the use of a group ID that the system may have reused.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.reaped {
@@ -164,16 +163,16 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return kill(p.Pid(), s)
 }
 
-// Kill kills the child's process group and waits until it is gone. A stopped
-// group dies too. Killing what is gone is no error.
+// Kill kills the child's process group, also a stopped one, and waits until it has
+// exited. Killing an exited group is not an error.
 func (p *Process) Kill() error {
 	err := p.Signal(syscall.SIGKILL)
 	<-p.done
 	return errors.Join(err, p.err)
 }
 
-// kill treats a group that has gone as success. macOS answers EPERM for a
-// group that has only a zombie left.
+// kill treats an exited group as success. macOS returns EPERM for a group of which only
+// a zombie is left.
 func kill(group int, s syscall.Signal) error {
 	err := syscall.Kill(-group, s)
 	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) {

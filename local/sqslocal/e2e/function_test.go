@@ -21,17 +21,16 @@ import (
 
 const (
 	environments = 3
-	// inFlight is how many orders the function has in its hands at once, in
-	// one environment: what one kill can cost.
+	// inFlight is the number of orders that one environment handles at once, and
+	// that one kill can interrupt.
 	inFlight = 5
-	// timeout of an invocation. A lease lasts for it and the ClockSkew of a
-	// second, and is taken over one more ClockSkew after that.
+	// timeout is the timeout of an invocation. A lease lasts for it and the
+	// ClockSkew of a second, and lapses one more ClockSkew after that.
 	timeout   = 4 * time.Second
 	takenOver = timeout + 2*time.Second
 )
 
-// function is the compiled function, its tables, and what has become of its
-// processes.
+// function is the compiled function with its tables and its killed processes.
 type function struct {
 	*lambdaruntime.Runtime
 	client          *dynamodb.Client
@@ -58,8 +57,8 @@ func deploy(t *testing.T, env ...string) *function {
 	return f
 }
 
-// Invoke remembers which processes were killed in the middle of an invocation,
-// and of which. One that was out of time was killed as well, by Lambda.
+// Invoke records which processes were killed during an invocation, also by its
+// timeout.
 func (f *function) Invoke(ctx context.Context, payload []byte) (lambdaruntime.Response, error) {
 	res, err := f.Runtime.Invoke(ctx, payload)
 	f.mu.Lock()
@@ -73,13 +72,12 @@ func (f *function) Invoke(ctx context.Context, payload []byte) (lambdaruntime.Re
 	return res, err
 }
 
-// diedWith reports whether the process was killed with the order in its hands. That
-// it was killed at some other time explains nothing.
+// diedWith reports whether the process was killed while it handled the order.
 func (f *function) diedWith(process, orderID string) bool {
 	return bytes.Contains(f.killed[process], []byte(orderID))
 }
 
-// execution is what the function leaves of each.
+// execution is the item that the function writes for each execution.
 type execution struct {
 	OrderID string `dynamodbav:"orderId"`
 	Status  string `dynamodbav:"status"`
@@ -87,7 +85,7 @@ type execution struct {
 	Process string `dynamodbav:"process"`
 }
 
-// executions are those of each order.
+// executions returns the executions of each order.
 func (f *function) executions(t *testing.T) map[string][]execution {
 	t.Helper()
 	byOrder := map[string][]execution{}
@@ -114,7 +112,7 @@ func scan[T any](t *testing.T, client *dynamodb.Client, table string) (all []T) 
 	return all
 }
 
-// outcomes counts what the function's own log says of its calls.
+// outcomes counts the outcomes in the function's log.
 type outcomes struct {
 	mu     sync.Mutex
 	counts map[string]int

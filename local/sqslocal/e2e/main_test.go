@@ -8,8 +8,8 @@ import (
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
-// seed repeats the order of the messages and the choice of whom to kill; when
-// a kill hits is up to the machine.
+// seed determines the order of the messages and the environments to kill, but not the
+// moments of the kills.
 var seed = flag.Uint64("seed", 0, "of what is random; 0: a new one")
 
 func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }

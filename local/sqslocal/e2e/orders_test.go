@@ -15,17 +15,16 @@ import (
 
 const (
 	good, poison = 1000, 10
-	// killing is how long. A message comes back after takenOver, so no kill can
-	// make it be received a sixth time.
+	// killing is the duration of the kills. A message returns after takenOver, so
+	// kills cannot cause a sixth receive.
 	killing = 5 * takenOver
-	// maxReceives leaves two more for twins that it cannot wait for. Poison
-	// takes as many times takenOver, and is what the test lasts for.
+	// maxReceives leaves two more for conflicts. Poison takes as many times
+	// takenOver, which determines the duration of the test.
 	maxReceives = 8
 )
 
-// Every order is sent twice, while a process is killed every second. An effect
-// that a killed process has had and not recorded is had again by another, as
-// docs/guarantees.md says; nothing else is.
+// Every order is sent twice while a process is killed every second. Only an effect
+// that a killed process did not record is repeated, as docs/guarantees.md says.
 func TestNoOrderIsLostOrRepeatedWithoutAKill(t *testing.T) {
 	if *seed == 0 {
 		*seed = rand.Uint64()
@@ -75,12 +74,12 @@ func TestNoOrderIsLostOrRepeatedWithoutAKill(t *testing.T) {
 
 func newQueue(t *testing.T) queue {
 	t.Helper()
-	// A message comes back when the lease of its dead owner can be taken over.
+	// A message returns when the lease of its dead owner has lapsed.
 	client, q := sqslocal.NewQueue(t, &sqslocal.QueueOptions{MaxReceiveCount: maxReceives, VisibilityTimeout: takenOver})
 	return queue{Queue: q, client: client}
 }
 
-// shuffled is every order twice, poison first: it takes longest.
+// shuffled returns every order twice, with poison first, which takes longest.
 func shuffled(random *rand.Rand) []order {
 	mix := func(list []order) []order {
 		list = append(list, list...)
@@ -90,9 +89,9 @@ func shuffled(random *rand.Rand) []order {
 	return append(mix(orders(good, good+poison, 0)), mix(orders(0, good, 1))...)
 }
 
-// kill kills a random environment about every second, and answers how often.
-// Exactly every second, it could keep step with the queue server, which has
-// hidden messages come back once a second, and hit one batch each time.
+// kill kills a random environment about every second, and returns how often. The time
+// varies, because the queue server returns messages once a second: with a fixed time,
+// every kill could hit the same batch.
 func kill(ctx context.Context, t *testing.T, f *function, random *rand.Rand) (kills int) {
 	ctx, cancel := context.WithTimeout(ctx, killing)
 	defer cancel()
@@ -111,8 +110,8 @@ func kill(ctx context.Context, t *testing.T, f *function, random *rand.Rand) (ki
 	}
 }
 
-// checkEnd takes a receipt that is void for what it is: the machine was too
-// slow for the visibility timeout, and the message comes again.
+// checkEnd accepts an invalid receipt handle: the machine was too slow for the
+// visibility timeout, and the message is delivered again.
 func checkEnd(t *testing.T, err error) {
 	t.Helper()
 	all := []error{err}
@@ -130,8 +129,8 @@ func checkEnd(t *testing.T, err error) {
 	}
 }
 
-// checkExecutions demands at least one of each order, and that each but the
-// last was cut off by a kill. It answers how many are not the first.
+// checkExecutions requires at least one execution of each order, and that a kill
+// interrupted all but the last. It returns the number of repetitions.
 func checkExecutions(t *testing.T, f *function) (repeated int) {
 	all, unexplained := f.executions(t), 0
 	if len(all) != good+poison {
@@ -168,8 +167,7 @@ func checkExecutions(t *testing.T, f *function) (repeated int) {
 	return repeated
 }
 
-// checkDead demands both messages of each order that can never be placed, and
-// nothing else.
+// checkDead requires both messages of each poisoned order, and no others.
 func checkDead(t *testing.T, dead map[string]int) {
 	for _, o := range orders(good, good+poison, 0) {
 		if dead[o.OrderID] != 2 {
@@ -182,7 +180,7 @@ func checkDead(t *testing.T, dead map[string]int) {
 	}
 }
 
-// checkRecords demands that Once has an end of every order.
+// checkRecords requires a finished record of every order.
 func checkRecords(t *testing.T, f *function) {
 	type record struct {
 		Status string `dynamodbav:"status"`

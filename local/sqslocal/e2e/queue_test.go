@@ -46,7 +46,7 @@ func (q queue) send(t *testing.T, list []order) {
 	}
 }
 
-// left is how many messages a queue holds, hidden ones included.
+// left returns the number of messages in a queue, including invisible ones.
 func (q queue) left(t *testing.T, url string) (n int) {
 	t.Helper()
 	names := []types.QueueAttributeName{
@@ -69,9 +69,9 @@ func (q queue) left(t *testing.T, url string) (n int) {
 // await returns when the queue is empty.
 func (q queue) await(t *testing.T, patience time.Duration) {
 	t.Helper()
-	pace := time.NewTicker(100 * time.Millisecond)
-	defer pace.Stop()
-	for deadline := time.Now().Add(patience); ; <-pace.C {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(patience); ; <-ticker.C {
 		n := q.left(t, q.URL)
 		if n == 0 {
 			return
@@ -82,7 +82,7 @@ func (q queue) await(t *testing.T, patience time.Duration) {
 	}
 }
 
-// dead takes all that the dead-letter queue holds, as a count for each order.
+// dead receives all messages of the dead-letter queue, and counts them by order.
 func (q queue) dead(t *testing.T) map[string]int {
 	t.Helper()
 	count := map[string]int{}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// failures is what of the batch an answer reports as failed. An error means
-// that the whole batch has failed.
+// failures returns the messages that a response reports as failed. An error means that
+// the whole batch failed.
 //
-// Maps, since encoding/json would take batchitemfailures for
-// batchItemFailures in a struct, and AWS does not.
+// It decodes into maps, because with a struct encoding/json would accept
+// batchitemfailures as batchItemFailures, and AWS does not.
 func failures(answer []byte, batch map[string]bool) (map[string]bool, error) {
 	if len(bytes.TrimSpace(answer)) == 0 {
 		return nil, nil

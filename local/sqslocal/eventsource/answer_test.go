@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/local/sqslocal/eventsource"
 )
 
-// What is deleted of a batch of a, b and c, by the bytes of the answer.
+// The response decides which of the messages a, b and c are deleted.
 func TestAnswers(t *testing.T) {
 	all, none := []string{"handle-a", "handle-b", "handle-c"}, []string(nil)
 	for answer, want := range map[string][]string{
@@ -58,12 +58,12 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("deleted %q, want %q", got, want)
 			}
 			if len(batches[0].Failed)+len(want) != 3 || string(batches[0].Response.Payload) != answer {
-				t.Errorf("told of %+v", batches[0])
+				t.Errorf("observed %+v", batches[0])
 			}
 			var malformed *eventsource.AnswerError
 			listed := answer == `{"batchItemFailures":[{"itemIdentifier":"a"},{"itemIdentifier":"b"},{"itemIdentifier":"c"}]}`
 			if errors.As(batches[0].Err, &malformed) != (want == nil && !listed) {
-				t.Errorf("told of %v", batches[0].Err)
+				t.Errorf("observed %v", batches[0].Err)
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func TestAnswersAreIgnoredWithoutReports(t *testing.T) {
 	}
 }
 
-// What has not answered in order has done nothing.
+// After a failed invocation, no message is deleted.
 func TestFailuresDeleteNothing(t *testing.T) {
 	for name, failure := range map[string]error{
 		"function error": &lambdaruntime.FunctionError{Type: "errorString", Message: "it failed"},
@@ -110,8 +110,8 @@ func TestFailuresDeleteNothing(t *testing.T) {
 	}
 }
 
-// A FIFO queue gives a batch of several groups, in order. What the function
-// reports stays, and nothing else does.
+// A FIFO queue delivers a batch of several groups in order. Only the messages that the
+// function reports stay.
 func TestFIFO(t *testing.T) {
 	batch := messages("a1", "b1", "a2", "b2")
 	for i := range batch {

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// delete deletes up to ten messages, and tries again those of which the queue
-// says that it is not the request's fault.
+// delete deletes up to ten messages. It retries those for which the queue does not
+// blame the request.
 func (m Mapping) delete(ctx context.Context, messages []types.Message) (undeleted []*DeleteError) {
 	const attempts = 3 // each of which the SDK makes three of
 	for attempt := 1; len(messages) > 0; attempt++ {
@@ -44,7 +44,7 @@ func (m Mapping) delete(ctx context.Context, messages []types.Message) (undelete
 	return undeleted
 }
 
-// failureOf is nil where the queue says that the message is deleted.
+// failureOf returns nil if the queue reports the message as deleted.
 func failureOf(message types.Message, entry string, out *sqs.DeleteMessageBatchOutput) *DeleteError {
 	for _, e := range out.Successful {
 		if aws.ToString(e.Id) == entry {

@@ -19,10 +19,10 @@ func TestDeleting(t *testing.T) {
 	}
 	second := func(e types.DeleteMessageBatchRequestEntry) bool { return *e.ReceiptHandle == "handle-b" }
 	for name, test := range map[string]struct {
-		script     *script
-		requests   int
-		undeleted  int
-		askedTwice bool // of b alone
+		script    *script
+		requests  int
+		undeleted int
+		retried   bool // of b alone
 	}{
 		"fails once": {
 			script: &script{fail: func(n int) error {
@@ -44,7 +44,7 @@ func TestDeleting(t *testing.T) {
 				}
 				return nil
 			}},
-			requests: 2, askedTwice: true,
+			requests: 2, retried: true,
 		},
 		"one is refused for good": {
 			script: &script{refuse: func(_ int, e types.DeleteMessageBatchRequestEntry) *types.BatchResultErrorEntry {
@@ -53,7 +53,7 @@ func TestDeleting(t *testing.T) {
 				}
 				return nil
 			}},
-			requests: 3, undeleted: 1, askedTwice: true,
+			requests: 3, undeleted: 1, retried: true,
 		},
 		"one is our fault": {
 			script: &script{refuse: func(_ int, e types.DeleteMessageBatchRequestEntry) *types.BatchResultErrorEntry {
@@ -72,21 +72,21 @@ func TestDeleting(t *testing.T) {
 			if len(s.deletes) != test.requests {
 				t.Errorf("requests %q, want %d", s.deletes, test.requests)
 			}
-			if test.askedTwice && !slices.Equal(s.deletes[1], []string{"handle-b"}) {
-				t.Errorf("asked again for %q", s.deletes[1])
+			if test.retried && !slices.Equal(s.deletes[1], []string{"handle-b"}) {
+				t.Errorf("retried %q", s.deletes[1])
 			}
 			if len(batches) != 1 || len(batches[0].Undeleted) != test.undeleted || len(batches[0].Failed) != 0 {
-				t.Errorf("told of %+v", batches)
+				t.Errorf("observed %+v", batches)
 			}
 			var undeleted *eventsource.DeleteError
 			if got := errors.As(err, &undeleted); got != (test.undeleted > 0) {
-				t.Fatalf("it ended with %v", err)
+				t.Fatalf("Run returned %v", err)
 			}
 			if test.undeleted == 1 && (undeleted.MessageID != "b" || undeleted.Code != "C" || undeleted.Reason != "m") {
-				t.Errorf("it ended with %+v", undeleted)
+				t.Errorf("Run returned %+v", undeleted)
 			}
 			if test.undeleted == 3 && !errors.Is(err, errDown) {
-				t.Errorf("it ended with %v", err)
+				t.Errorf("Run returned %v", err)
 			}
 		})
 	}

@@ -10,24 +10,24 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// Batch is what became of the messages of one invocation.
+// A Batch is the result of the messages of one invocation.
 type Batch struct {
-	// Messages as they were received, in that order.
+	// Messages are the messages in the order in which they were received.
 	Messages []types.Message
-	// Response of the function. It is the zero value where there is an Err
-	// other than its own and [*AnswerError].
+	// Response is the response of the function. It is the zero value if the
+	// invocation had none.
 	Response lambdaruntime.Response
-	// Err is why nothing was deleted: the *FunctionError that the function
-	// has answered, an [*AnswerError], or what Invoke returned.
+	// Err is the reason why nothing was deleted: the *FunctionError of the
+	// function, an [*AnswerError], or the error of Invoke.
 	Err error
-	// Failed are the ids of the messages that stay in the queue, of all of
-	// them where there is an Err.
+	// Failed are the IDs of the messages that stay in the queue. With an Err,
+	// these are all messages.
 	Failed []string
-	// Undeleted are those that were to be deleted and could not be.
+	// Undeleted are the messages that could not be deleted.
 	Undeleted []*DeleteError
 }
 
-// deliver invokes the function once and settles its batch.
+// deliver invokes the function once, and deletes the handled messages.
 func (m Mapping) deliver(ctx context.Context, messages []types.Message) Batch {
 	b := Batch{Messages: messages}
 	failed, err := m.invoke(ctx, &b)

@@ -1,5 +1,5 @@
-// Package eventsource feeds an SQS queue to a function as Lambda's event
-// source mapping does.
+// Package eventsource feeds the messages of an SQS queue to a function, as Lambda's
+// event source mapping does.
 //
 //	mapping := eventsource.Mapping{
 //		Client: client, QueueURL: queue.URL, QueueARN: queue.ARN,
@@ -9,15 +9,14 @@
 //	}
 //	err := mapping.Run(ctx)
 //
-// # What is like on AWS
+// # What is as on AWS
 //
-// Messages are received with long polling, up to BatchSize for one invocation,
-// and handed over in an event of Lambda's form. When the function has failed,
-// crashed or run out of time, nothing is deleted, and all of the batch comes
-// back after the visibility timeout. When it has answered, everything is
-// deleted; with ReportBatchItemFailures, everything but what the answer lists:
+// Messages are received with long polling, up to BatchSize for one invocation, and sent
+// in an event of Lambda's form. If the function failed, crashed or timed out, nothing is
+// deleted, and the batch returns after the visibility timeout. Otherwise everything is
+// deleted. With ReportBatchItemFailures, the messages that the response lists are not:
 //
-//	answer                                          deleted
+//	response                                        deleted
 //	null, nothing at all, {}                        all
 //	{"batchItemFailures":null}, …[]                 all
 //	{"batchItemFailures":[{"itemIdentifier":"a"}]}  all but a
@@ -25,15 +24,14 @@
 //	an item with another key name                   none
 //	invalid JSON, JSON of another shape             none
 //
-// Other members of the answer are ignored, a misspelt batchItemFailures
-// included: all is deleted then. Names are compared with their case. A message
-// that cannot be deleted comes back, although the function is done with it.
+// Other members of the response are ignored. With a misspelt batchItemFailures,
+// everything is deleted. Names are case-sensitive. A message that cannot be deleted
+// returns, although the function has handled it.
 //
-// # What is not
+// # What differs
 //
-// The number of pollers is fixed: it neither grows with the queue nor shrinks
-// when the function fails. A batch is never split, so one that is larger than
-// an invocation may be fails as a whole. There are no filters. AWS receives
-// what it may not be able to invoke at once; here a message is received only
-// when there is somebody to invoke for it.
+// The number of pollers is fixed: it neither grows with the queue nor shrinks when the
+// function fails. A batch is never split, so one that exceeds the limit of an invocation
+// fails as a whole. There are no filters. A message is received only when the function
+// can be invoked at once; AWS may receive it earlier.
 package eventsource

@@ -2,12 +2,12 @@ package eventsource
 
 import "fmt"
 
-// AnswerError means that a function which reports failures has answered what
-// is no such report. The whole batch counts as failed.
+// An AnswerError reports that the response of a function is not a valid report of
+// failures. The whole batch counts as failed.
 type AnswerError struct {
-	// Answer as it was sent.
+	// Answer is the response as sent.
 	Answer []byte
-	// Reason is what is wrong with it.
+	// Reason describes what is wrong with it.
 	Reason string
 }
 
@@ -15,16 +15,16 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("eventsource: the answer %.200s: %s", e.Answer, e.Reason)
 }
 
-// DeleteError means that a message which the function is done with is still in
-// the queue. It will be delivered again.
+// A DeleteError reports that a handled message is still in the queue. It will be
+// delivered again.
 type DeleteError struct {
 	MessageID string
-	// Code and Reason are the queue's.
+	// Code and Reason are those of the queue.
 	Code, Reason string
-	// SenderFault: the queue refused the request, most likely because the
-	// visibility timeout was over. Else three attempts have failed.
+	// SenderFault reports whether the queue refused the request, most likely
+	// after the visibility timeout. Otherwise three attempts failed.
 	SenderFault bool
-	// Err is not nil where the queue did not answer.
+	// Err is the error of the request if the queue did not respond.
 	Err error
 }
 
@@ -35,12 +35,12 @@ func (e *DeleteError) Error() string {
 	return fmt.Sprintf("eventsource: delete message %s: %s: %s", e.MessageID, e.Code, e.Reason)
 }
 
-// Unwrap gives the error of the request, if there was one.
+// Unwrap returns the error of the request, or nil.
 func (e *DeleteError) Unwrap() error { return e.Err }
 
-// ReceiveError means that the queue cannot be received from.
+// A ReceiveError reports that no messages can be received from the queue.
 type ReceiveError struct {
-	// Queue is the URL.
+	// Queue is the URL of the queue.
 	Queue string
 	Err   error
 }
@@ -49,5 +49,5 @@ func (e *ReceiveError) Error() string {
 	return fmt.Sprintf("eventsource: receive from %s: %v", e.Queue, e.Err)
 }
 
-// Unwrap gives the error of the request.
+// Unwrap returns the error of the request.
 func (e *ReceiveError) Unwrap() error { return e.Err }

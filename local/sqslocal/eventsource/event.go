@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// The event as Lambda sends it, member by member in its order. The types of
-// aws-lambda-go would write members that AWS leaves out.
+// event is the event as Lambda sends it, with its members in that order. The types of
+// aws-lambda-go would write members that AWS omits.
 type (
 	event struct {
 		Records []record `json:"Records"`

@@ -14,7 +14,7 @@ import (
 	"github.com/lambda-once/once/local/sqslocal/eventsource"
 )
 
-// decode demands that the event has no member that aws-lambda-go does not know.
+// decode requires that aws-lambda-go knows every member of the event.
 func decode(t *testing.T, payload []byte) (e events.SQSEvent) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(payload))

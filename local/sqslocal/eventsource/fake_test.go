@@ -20,20 +20,20 @@ const (
 	fifo     = standard + ".fifo"
 )
 
-// script is a queue that gives one list of messages after the other, and then
-// nothing until its context ends.
+// script is a queue that returns one list of messages after the other, and then nothing
+// until its context is done.
 type script struct {
 	mu       sync.Mutex
 	gives    [][]types.Message
 	receives []*sqs.ReceiveMessageInput
 	deletes  [][]string // receipt handles, request by request
-	// refuse answers a request to delete. Default: all is deleted.
+	// refuse returns the response to a delete. Default: everything is deleted.
 	refuse func(request int, e types.DeleteMessageBatchRequestEntry) *types.BatchResultErrorEntry
-	// fail answers the request with an error.
+	// fail makes the request fail.
 	fail func(request int) error
-	// receiveError comes when there is nothing left to give.
+	// receiveError is returned when no messages are left.
 	receiveError error
-	// empty is called then.
+	// empty is called when no messages are left.
 	empty func()
 }
 
@@ -112,7 +112,7 @@ func answers(payload string) func(context.Context, []byte) (lambdaruntime.Respon
 	}
 }
 
-// play runs the mapping until its queue is empty, and answers its batches.
+// play runs the mapping until its queue is empty, and returns its batches.
 func play(t *testing.T, s *script, m eventsource.Mapping) ([]eventsource.Batch, error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -130,7 +130,7 @@ func play(t *testing.T, s *script, m eventsource.Mapping) ([]eventsource.Batch, 
 	return batches, err
 }
 
-// deleted is what was asked to be deleted, without repetitions.
+// deleted returns what was deleted, without repetitions.
 func (s *script) deleted() (ids []string) {
 	for _, request := range s.deletes {
 		for _, handle := range request {

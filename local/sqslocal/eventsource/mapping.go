@@ -13,39 +13,40 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// Client is what a mapping needs of *sqs.Client.
+// Client is the part of *sqs.Client that a mapping uses.
 type Client interface {
 	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
 	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
 }
 
-// Mapping is what a function and a queue are connected by. The zero value of
-// each optional field is its default.
+// A Mapping connects a queue with a function. A field with its zero value has its
+// default.
 type Mapping struct {
-	// BatchSize is how many messages an invocation gets at most: up to 10,000,
-	// of a FIFO queue up to 10. More than 10 need a Window. Default: 10.
+	// BatchSize is the maximum number of messages of an invocation: up to 10,000,
+	// or up to 10 for a FIFO queue. More than 10 need a Window. Default: 10.
 	BatchSize int
-	// Client of the queue. Required.
+	// Client is the client of the queue. Required.
 	Client Client
-	// Invoke runs the function on an event, such as Invoke of a
-	// *lambdaruntime.Runtime. Its context does not end with Run's. Required.
+	// Invoke runs the function on an event, as Invoke of a
+	// *lambdaruntime.Runtime does. The end of Run's context does not cancel it.
+	// Required.
 	Invoke func(ctx context.Context, payload []byte) (lambdaruntime.Response, error)
-	// MaximumConcurrency is how many invocations run at once. Default: 2, the
-	// least that AWS takes; 1 is for tests that need an order.
+	// MaximumConcurrency is the maximum number of concurrent invocations. Tests
+	// that need an order set 1. Default: 2, the minimum on AWS.
 	MaximumConcurrency int
-	// Observe is told of each batch when it is settled, of one at a time.
-	// Default: nobody is told.
+	// Observe is called with each batch when it has been handled, with one at a
+	// time. Default: nothing is called.
 	Observe func(Batch)
-	// QueueARN is what the event says of its source; it ends in .fifo if the
-	// queue is one. Required.
+	// QueueARN is the source in the event. It ends in .fifo for a FIFO queue.
+	// Required.
 	QueueARN string
-	// QueueURL is the queue to receive from. Required.
+	// QueueURL is the URL of the queue. Required.
 	QueueURL string
-	// ReportBatchItemFailures lets the function say which messages failed.
-	// Default: its answer is ignored.
+	// ReportBatchItemFailures lets the function report which messages failed.
+	// Default: its response is ignored.
 	ReportBatchItemFailures bool
-	// Window is how long a batch is gathered, up to five minutes, beginning
-	// with its first message. Default: no longer than one receive takes.
+	// Window is the time for which a batch is gathered after its first message,
+	// up to five minutes. Default: the time of one receive.
 	Window time.Duration
 }
 
@@ -61,7 +62,7 @@ func (m Mapping) withDefaults() (Mapping, error) {
 	case m.Client == nil, m.Invoke == nil, m.QueueARN == "", m.QueueURL == "":
 		return m, errors.New("eventsource: a Mapping needs Client, Invoke, QueueARN and QueueURL")
 	case len(strings.Split(m.QueueARN, ":")) != 6:
-		return m, fmt.Errorf("eventsource: QueueARN %q is no ARN", m.QueueARN)
+		return m, fmt.Errorf("eventsource: QueueARN %q is not an ARN", m.QueueARN)
 	case m.BatchSize < 0, m.BatchSize > 10_000, fifo && m.BatchSize > 10:
 		return m, fmt.Errorf("eventsource: a BatchSize of %d", m.BatchSize)
 	case m.Window < 0, m.Window > 5*time.Minute, fifo && m.Window > 0:
@@ -74,13 +75,13 @@ func (m Mapping) withDefaults() (Mapping, error) {
 	return m, nil
 }
 
-// Run feeds the function until ctx ends, and returns when every invocation has
-// ended and its batch is settled. A message that was on its way at that moment
-// is in nobody's hands until its visibility timeout.
+// Run feeds the function until ctx is done, and returns when every invocation has
+// returned and its batch has been handled. A message that was being received at that
+// moment is invisible until its visibility timeout.
 //
-// The error joins a [*DeleteError] for each message that could not be deleted.
-// A queue that cannot be received from ends Run with a [*ReceiveError]. What
-// the function does wrong is no error of Run's: see Observe.
+// The error joins a [*DeleteError] for each message that could not be deleted. If no
+// messages can be received, Run returns a [*ReceiveError]. Run does not return errors of
+// the function: see Observe.
 func (m Mapping) Run(ctx context.Context) error {
 	m, err := m.withDefaults()
 	if err != nil {
@@ -119,8 +120,8 @@ func (m Mapping) poll(ctx context.Context, settled func(Batch)) error {
 	for ctx.Err() == nil {
 		messages, err := m.receive(ctx)
 		if len(messages) > 0 {
-			// Also when the batch could not be filled: what was received is
-			// hidden from everybody else.
+			// Also for an incomplete batch: its messages are invisible to all
+			// others.
 			settled(m.deliver(context.WithoutCancel(ctx), messages))
 		}
 		if err != nil && ctx.Err() == nil {

@@ -18,29 +18,29 @@ import (
 
 func TestBatches(t *testing.T) {
 	for name, test := range map[string]struct {
-		mapping eventsource.Mapping
-		gives   [][]types.Message
-		want    []int // messages, batch by batch
-		asked   []int32
+		mapping   eventsource.Mapping
+		gives     [][]types.Message
+		want      []int // messages, batch by batch
+		requested []int32
 	}{
 		"one receive, one invocation": {
 			gives: [][]types.Message{numbered(0, 4), numbered(4, 14)},
-			want:  []int{4, 10}, asked: []int32{10, 10, 10},
+			want:  []int{4, 10}, requested: []int32{10, 10, 10},
 		},
 		"nothing to give is no invocation": {
 			gives: [][]types.Message{nil, numbered(0, 1), nil},
-			want:  []int{1}, asked: []int32{10, 10, 10, 10},
+			want:  []int{1}, requested: []int32{10, 10, 10, 10},
 		},
 		"a small batch": {
 			mapping: eventsource.Mapping{BatchSize: 3},
 			gives:   [][]types.Message{numbered(0, 3), numbered(3, 5)},
-			want:    []int{3, 2}, asked: []int32{3, 3, 3},
+			want:    []int{3, 2}, requested: []int32{3, 3, 3},
 		},
 		"a window fills a batch": {
 			mapping: eventsource.Mapping{BatchSize: 25, Window: time.Minute},
 			gives:   [][]types.Message{numbered(0, 10), numbered(10, 18), nil, numbered(18, 25), numbered(25, 27)},
-			// What is left at the end is delivered as well.
-			want: []int{25, 2}, asked: []int32{10, 10, 7, 7, 10, 10},
+			// The remaining messages are delivered too.
+			want: []int{25, 2}, requested: []int32{10, 10, 7, 7, 10, 10},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,15 +56,15 @@ func TestBatches(t *testing.T) {
 				got = append(got, len(b.Messages))
 				total += len(b.Messages)
 			}
-			var asked []int32
+			var requested []int32
 			for i, in := range s.receives {
-				asked = append(asked, in.MaxNumberOfMessages)
+				requested = append(requested, in.MaxNumberOfMessages)
 				if i == 0 && (in.WaitTimeSeconds != 20 || in.MessageAttributeNames[0] != "All" || in.MessageSystemAttributeNames[0] != "All") {
 					t.Errorf("received with %+v", in)
 				}
 			}
-			if !slices.Equal(got, test.want) || !slices.Equal(asked, test.asked) {
-				t.Errorf("batches of %v, want %v; asked for %v, want %v", got, test.want, asked, test.asked)
+			if !slices.Equal(got, test.want) || !slices.Equal(requested, test.requested) {
+				t.Errorf("batches of %v, want %v; requested %v, want %v", got, test.want, requested, test.requested)
 			}
 			if n := len(s.deleted()); n != total {
 				t.Errorf("%d of %d deleted", n, total)
@@ -129,7 +129,7 @@ func TestRunEndsWhenAllIsSettled(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-done:
-			t.Fatalf("it ended in the middle of two invocations: %v", err)
+			t.Fatalf("Run returned during two invocations: %v", err)
 		default:
 		}
 		close(release)
@@ -147,14 +147,14 @@ func TestAQueueThatCannotBeReceivedFrom(t *testing.T) {
 	batches, err := play(t, s, eventsource.Mapping{Invoke: answers(``), MaximumConcurrency: 3})
 	var failed *eventsource.ReceiveError
 	if !errors.Is(err, errDown) || !errors.As(err, &failed) || failed.Queue != "url" {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("Run returned %v", err)
 	}
 	if len(batches) != 1 || len(s.deleted()) != 1 {
-		t.Errorf("what was received before is not settled: %+v", batches)
+		t.Errorf("received messages were not handled: %+v", batches)
 	}
 }
 
-// once is a queue that fails one of those who ask.
+// once is a queue that fails one request.
 type once struct {
 	script
 	failed atomic.Bool
@@ -167,12 +167,12 @@ func (o *once) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, 
 	return o.script.ReceiveMessage(ctx, in, opts...)
 }
 
-// A mapping that lost a poller would only be slow, and nobody would know.
+// A mapping that lost a poller would only be slower, and nobody would notice.
 func TestOnePollerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := eventsource.Mapping{Client: new(once), QueueURL: "url", QueueARN: standard, Invoke: answers(``), MaximumConcurrency: 3}
 		if err := m.Run(t.Context()); !errors.Is(err, errDown) {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("Run returned %v", err)
 		}
 	})
 }

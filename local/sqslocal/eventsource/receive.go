@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	longPoll   = 20 * time.Second // SQS takes no more
+	longPoll   = 20 * time.Second // the maximum of SQS
 	perRequest = 10
 )
 
-// receive gathers a batch. With an error it answers what it had by then.
+// receive gathers a batch. With an error, it returns the messages received so far.
 func (m Mapping) receive(ctx context.Context) ([]types.Message, error) {
 	var batch []types.Message
 	end := time.Time{}
@@ -37,7 +37,7 @@ func (m Mapping) receive(ctx context.Context) ([]types.Message, error) {
 		}
 		batch = append(batch, out.Messages...)
 		full := len(batch) >= m.BatchSize
-		// SQS waits for whole seconds: less than one would be a busy loop.
+		// SQS waits for whole seconds. Less than one would be a busy loop.
 		if full || len(batch) == 0 || time.Until(end) < time.Second {
 			return batch, nil
 		}
