@@ -181,7 +181,6 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 }
 
 // create, change and get call the store, and count the call and its time.
-
 func (c *call) create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
 	defer c.count()
 	return c.x.store.Create(ctx, r, cutoff, with)

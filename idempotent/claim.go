@@ -107,32 +107,28 @@ func (c *call) leaseOf(ctx context.Context, l *lease) *lease {
 }
 
 // createAs creates the record. It returns our record, or the one that it met.
-func (c *call) createAs(ctx context.Context, owner string, now, invocation time.Time) (met driver.Record, err error) {
+func (c *call) createAs(ctx context.Context, owner string, now, invocation time.Time) (driver.Record, error) {
 	lease := c.x.times.LeaseFrom(now, invocation)
 	fresh := driver.Record{
 		ID: c.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
 		Expires: c.x.times.ExpiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
 	}
-	err = c.bounded(ctx, func(ctx context.Context) error {
-		met, _, err = c.create(ctx, fresh, now.Add(-c.x.config.ClockSkew), nil)
-		return err
+	return c.bounded(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+		return c.create(ctx, fresh, now.Add(-c.x.config.ClockSkew), nil)
 	})
-	return met, err
 }
 
 // takeOverAs takes the record over, and returns what createAs returns.
-func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Record, now, invocation time.Time) (met driver.Record, err error) {
+func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Record, now, invocation time.Time) (driver.Record, error) {
 	lease := c.x.times.LeaseFrom(now, invocation)
 	fence := driver.Fence{ID: c.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
 	ours := driver.Change{
 		Owner: owner, Lease: lease,
 		Expires: c.x.times.ExpiresInProgress(lapsed.Expires, lease), Fingerprint: c.fingerprint,
 	}
-	err = c.bounded(ctx, func(ctx context.Context) error {
-		met, _, err = c.change(ctx, fence, ours)
-		return err
+	return c.bounded(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+		return c.change(ctx, fence, ours)
 	})
-	return met, err
 }
 
 // timeToRun reports whether a handler's context would have any time under a
@@ -166,15 +162,16 @@ func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Re
 	case protocol.OutcomeLost:
 		return ending{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
 	default:
-		return ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record's status is none that this version knows; look at the record")}}
+		return ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record has a status that this version does not know; inspect the record")}}
 	}
 }
 
-// bounded bounds a try to claim where the call can go on without: a store that
-// hangs must not take the time that the handler needs.
-func (c *call) bounded(ctx context.Context, try func(context.Context) error) error {
+// bounded bounds a try to claim if the call can continue without the store: a
+// store that hangs must not take the handler's time.
+func (c *call) bounded(ctx context.Context, try func(context.Context) (driver.Record, bool, error)) (driver.Record, error) {
 	if c.x.config.OnStoreError != FailOpen {
-		return try(ctx)
+		met, _, err := try(ctx)
+		return met, err
 	}
 	limit := longestAttempt
 	if deadline, ok := ctx.Deadline(); ok {
@@ -182,11 +179,11 @@ func (c *call) bounded(ctx context.Context, try func(context.Context) error) err
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := try(limited)
+	met, _, err := try(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = errors.Join(err, driver.ErrUnavailable)
 	}
-	return err
+	return met, err
 }
 
 func (c *call) inProgress(met driver.Record, err error) ending {

@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// A duplicate that waits for the result of a running call pauses longer each time.
+// The pauses of a duplicate that waits for the result of a running call.
 const (
 	firstPause   = 25 * time.Millisecond
 	longestPause = time.Second
@@ -43,7 +43,7 @@ func (c *call) waitUntil(ctx context.Context) time.Time {
 // reports that the wait is over.
 func (c *call) await(ctx context.Context, next *time.Duration, met driver.Record) error {
 	d := c.x.spread(*next)
-	*next = min(2**next, longestPause)
+	*next = min(2*(*next), longestPause)
 	if !met.Lease.IsZero() {
 		// A lease lapses strictly after its end and the skew.
 		lapse := met.Lease.Add(c.x.config.ClockSkew + 2*time.Millisecond).Sub(wall(c.now))

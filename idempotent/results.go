@@ -110,9 +110,7 @@ type Place struct {
 const (
 	resultSlot  = "result"
 	failureSlot = "failure"
-)
 
-const (
 	defaultPayloadAbove = 256 << 10
 	maxReference        = 2 << 10
 )

@@ -27,7 +27,7 @@ type steps struct {
 	running   int
 	undos     []undo
 	failed    *protocol.SagaFailure // the call has failed for good: nothing new begins
-	unsettled *StoreError           // of a step whose write is not known to have landed
+	unsettled *StoreError           // of a step whose write may not be recorded
 	stopped   error                 // a step could no longer be undone later: undo now
 	// known are the stored steps and all that were sent.
 	known map[string][]byte

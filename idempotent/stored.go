@@ -53,8 +53,7 @@ func (x *Executor) spill(ctx context.Context, data []byte) (protocol.Stored, err
 	return protocol.Stored{Payload: reference}, nil
 }
 
-// spills reports whether data goes to the payload store. Stored errors are
-// small.
+// spills reports whether data goes to the payload store; a stored error never does.
 func (x *Executor) spills(p Place, data []byte) bool {
 	return x.config.Payloads != nil && len(data) > x.config.PayloadAbove && p.Slot != failureSlot
 }
@@ -79,7 +78,8 @@ func (x *Executor) persist(ctx context.Context, do func(context.Context) error) 
 		limited, cancel := context.WithTimeout(ctx, max(time.Until(deadline)/2, shortestAttempt))
 		err := do(limited)
 		cancel()
-		if err == nil || isFinal(err) || ctx.Err() != nil {
+		_, final := errors.AsType[*permanentError](err)
+		if err == nil || final || ctx.Err() != nil {
 			return err
 		}
 		x.pause(ctx, backoff(try))
@@ -87,11 +87,6 @@ func (x *Executor) persist(ctx context.Context, do func(context.Context) error) 
 			return err
 		}
 	}
-}
-
-func isFinal(err error) bool {
-	_, ok := errors.AsType[*permanentError](err)
-	return ok
 }
 
 // seal, put, open and fetch return a panic as an error, because the work is
