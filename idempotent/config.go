@@ -9,8 +9,8 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// Config holds the policies of an [Executor]. The zero value of every field
-// stands for its default, and a nil *Config for all defaults.
+// A Config contains the policies of an [Executor]. The zero value of every
+// field stands for its default, and a nil *Config for all defaults.
 type Config struct {
 	// CacheBytes bounds the memory of the cache of finished results.
 	// Default 8 MiB. Without CacheEntries there is no cache.
@@ -113,7 +113,7 @@ type Config struct {
 
 	// Retention is how long a finished record is kept, and so how late a
 	// repetition may come and still receive the first result. It must be longer
-	// than any retry of the request may take. Default 24 h, at least 1 s.
+	// than all retries of a request. Default 24 h, at least 1 s.
 	Retention time.Duration
 
 	// Sealer encrypts results, stored errors and steps before they leave the
@@ -149,11 +149,10 @@ const (
 	// FailOpen runs the handler unprotected, and still tries to record its
 	// result. Use it only for handlers whose effects may happen twice.
 	//
-	// It covers errors that wrap [driver.ErrUnavailable], and a store that does
-	// not answer a claim within 5 s, or within half of the context's time if
-	// that is less. A missing table or permission is refused all the same. So
-	// is the claim of a record that contains the steps of a saga: see
-	// [SagaStep].
+	// It covers errors that wrap [driver.ErrUnavailable], and a claim without
+	// an answer after 5 s, or half of the context's time if that is less. A
+	// missing table or permission is refused all the same. So is the claim of a
+	// record that contains the steps of a saga: see [SagaStep].
 	FailOpen
 )
 

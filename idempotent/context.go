@@ -118,9 +118,9 @@ func ChainKey(ctx context.Context, name string) string {
 	return key.String()
 }
 
-// chainBranch distinguishes the records that one message leads to. It is "" for
-// the record whose ID is the chain key itself, and for a call without a record,
-// whose id differs in every attempt.
+// chainBranch distinguishes the records that one message leads to. It is "" if
+// the record's ID is the chain key itself, and in a call without a record: the
+// id differs in every attempt.
 func (in *inside) chainBranch() string {
 	if in.id == protocol.RecordID(in.claim.Operation, "", in.chain) || strings.HasPrefix(in.id, unprotectedPrefix) {
 		return ""

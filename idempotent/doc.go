@@ -1,7 +1,7 @@
 // Package idempotent makes functions safe to call twice. [Wrap] protects a
 // Lambda handler and [Do] any function: of all calls with one key, one runs the
 // work, and the others receive its result. Both belong to an [Executor], which
-// names the operation and holds its policies.
+// names the operation and its policies.
 //
 // Each key has one record in a [driver.Store]. A call claims the record with a
 // random token, its owner, and a lease, the time until which the owner may run.

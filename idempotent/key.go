@@ -170,7 +170,7 @@ func WholePayload[Req any]() func(Req) (Key, error) {
 }
 
 // WithPayload returns a key function that sets Key.Payload to the part of the
-// request that sel returns, so that one key with two payloads is refused. It
+// request that sel returns. One key with two payloads is then refused. It
 // replaces a payload that key has set.
 func WithPayload[Req any](key func(Req) (Key, error), sel func(Req) any) func(Req) (Key, error) {
 	return func(req Req) (Key, error) {

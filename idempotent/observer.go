@@ -79,8 +79,8 @@ type Event struct {
 	// RoundTrips is the number of calls to the store, with heartbeats, but
 	// without retries inside of the store's client.
 	RoundTrips int
-	// Err is the caller's error joined with suppressed ones, such as an error
-	// of the store in a release or in a call that failed open.
+	// Err is the caller's error, joined with suppressed ones: errors of the
+	// store in a release, or in a call that failed open.
 	Err error
 }
 

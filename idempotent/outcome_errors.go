@@ -165,9 +165,9 @@ func (e *CompensationError) Unwrap() error { return e.Err }
 // arrived although its answer did not. The key is released, and a retry repeats
 // the effects, unless Config.MaxAttempts forbids it.
 //
-// A call returns a TimedOutError in place of an error that only says that a
-// context ended, such as [context.DeadlineExceeded] or an error that wraps it.
-// Any other error is returned as it is, with [OutcomeTimedOut] all the same.
+// A call returns a TimedOutError in place of an error that only reports the end
+// of a context, such as one that wraps [context.DeadlineExceeded]. Any other
+// error is returned as it is, with [OutcomeTimedOut] all the same.
 //
 // A handler's time ends Config.Reserve before its lease, and in a Lambda function
 // Config.Reserve before the invocation. A context that the caller cancelled, or

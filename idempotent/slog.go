@@ -15,9 +15,8 @@ import (
 //
 //   - [slog.LevelError]: an unknown outcome, and an error of the store, also in a
 //     call that failed open.
-//   - [slog.LevelWarn]: a run after a lapsed lease, a lost lease, a handler that
-//     was cut off, steps that are not undone, and a result that could not be
-//     stored or read.
+//   - [slog.LevelWarn]: a run after a lapsed lease, a lost lease, a timeout,
+//     steps that are not undone, and an unavailable result.
 //   - [slog.LevelInfo]: refusals and failures.
 //   - [slog.LevelDebug]: successes, retries after a release, and configured
 //     bypasses.

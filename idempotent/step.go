@@ -14,10 +14,10 @@ import "context"
 // is returned as it is and not stored. Steps may run at the same time. Steps
 // within a step have their own names, below that of the outer step.
 //
-// Step returns a [*StepError] if it cannot run, a [*StoreError] if fn ran and
-// its write may not be recorded, and a [*LeaseLostError] if another attempt has
-// taken over. The handler should return the error. After the [*StoreError] the
-// key stays claimed, whatever the handler returns.
+// Step returns a [*StepError] if it cannot run, and a [*LeaseLostError] if
+// another attempt has taken over. It returns a [*StoreError] if fn ran and its
+// write may not be recorded. The handler should return the error. After the
+// [*StoreError] the key stays claimed, whatever the handler returns.
 //
 // A result that does not encode, or is too large, is returned now. A later
 // attempt receives a [*ResultUnavailableError], and fn is not called again. The

@@ -4,9 +4,9 @@
 //
 // # From a result to a key
 //
-// A string is the key as it is, a number as an exact decimal, a boolean as true
-// or false, a list or an object as canonical JSON. So the number 1 and the
-// string "1" are one key, as are true and "true". A string that starts with
+// A string is the key as it is. A number becomes an exact decimal, a boolean
+// true or false, and a list or an object canonical JSON. So the number 1 and
+// the string "1" are one key, as are true and "true". A string that starts with
 // [, { or " is quoted as in JSON: no string becomes the key of a list.
 //
 // If a result is null, "", an empty list or object, or contains only such
@@ -31,6 +31,6 @@
 // string as in Powertools for AWS Lambda: JSON, base64, and base64 of at most 10
 // MiB compressed with gzip. If their argument is null, the key is missing.
 //
-// The values of an object come in the order of its keys, in values, keys, items
-// and for *, so that equal requests have equal keys.
+// In values, keys, items and for *, the values of an object come in the order
+// of its keys. So equal requests have equal keys.
 package keypath

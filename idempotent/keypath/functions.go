@@ -68,8 +68,8 @@ var pathFunctions = func() map[string]functions.FunctionEntry {
 var libraryCaller = interpreter.NewFunctionCaller(slices.Collect(maps.Values(pathFunctions))...)
 
 // pathCaller records the first error of a function in one evaluation: the
-// library turns errors to the left of [], [?] and * into null, and a null in a
-// list would be one ID for all requests that cannot be decoded.
+// library turns errors to the left of [], [?] and * into null. A null in a list
+// would be one ID for all requests that cannot be decoded.
 type pathCaller struct{ err error }
 
 func (c *pathCaller) CallFunction(name string, args []any) (any, error) {

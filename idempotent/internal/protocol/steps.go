@@ -57,7 +57,7 @@ func DecodeStep(stored []byte) Stored {
 		stored = stored[1:]
 	}
 	if len(stored) == 0 {
-		return Stored{Unavailable: "what is stored is no result of a step"}
+		return Stored{Unavailable: "the stored bytes are not the result of a step"}
 	}
 	switch rest := stored[1:]; stored[0] {
 	case dataTag:
@@ -65,9 +65,9 @@ func DecodeStep(stored []byte) Stored {
 	case payloadTag:
 		return Stored{Payload: string(rest)}
 	case unavailableTag:
-		return Stored{Unavailable: "it could not be kept: " + string(rest)}
+		return Stored{Unavailable: "the result was not stored: " + string(rest)}
 	default:
-		return Stored{Unavailable: "what is stored is no result of a step"}
+		return Stored{Unavailable: "the stored bytes are not the result of a step"}
 	}
 }
 
