@@ -69,6 +69,7 @@ func javaCommand(java, dir string, port int) supervise.Command {
 	return supervise.Command{
 		Path: java,
 		Args: []string{
+			"-XX:TieredStopAtLevel=1", // a server of a minute does not earn back what C2 compiles
 			"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
 			"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
 			"-inMemory", "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port),
