@@ -28,7 +28,7 @@ func (e *OutcomeUnknownError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("idempotent: the transaction of key %s may or may not be committed: %v", short(e.KeyHash), e.Err)
 	}
-	return fmt.Sprintf("idempotent: all %d attempts that count for key %s failed or have an unknown outcome; check what was done, then complete or remove the record", e.Attempts, short(e.KeyHash))
+	return fmt.Sprintf("idempotent: all attempts with key %s failed or have an unknown outcome (%d counted); check what was done, then complete or remove the record", short(e.KeyHash), e.Attempts)
 }
 
 // Is reports whether target is [ErrOutcomeUnknown].

@@ -113,7 +113,7 @@ func (o LogObserver) text(err error) (text string) {
 		}
 		return shown.Error()
 	case *CompensationError:
-		return fmt.Sprintf("idempotent: the step %q is not undone: %s", e.Step, o.text(e.Err))
+		return fmt.Sprintf("idempotent: step %q is not undone: %s", e.Step, o.text(e.Err))
 	case *TimedOutError:
 		shown := *e
 		shown.Err = errors.New(o.text(e.Err))
