@@ -18,7 +18,7 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"--scope needs the --operation":         {"inspect", "order-1", "--scope", "ada"},
 		"--record excludes KEY":                 {"inspect", "pay#1", "--record", "pay#2"},
 		"one argument too many":                 {"inspect", "pay#1", "pay#2"},
-		"contains a '#'":                             {"inspect", "x", "--operation", "a#b"},
+		"contains a '#'":                        {"inspect", "x", "--operation", "a#b"},
 		"flag provided but not defined":         {"list", "--no-such-flag"},
 		"--status is none of":                   {"list", "--status", "DONE"},
 		"--older-than is a time ago":            {"list", "--status", "FAILED", "--older-than", "1h"},
