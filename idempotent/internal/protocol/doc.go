@@ -7,5 +7,8 @@
 //   - A [Policy] rules on the answer to any other write. The policies are a
 //     table: ten kinds of writes, and the standing of the record that each may
 //     meet. A test pins every cell.
-//   - Stored is the form in which a record contains results and steps.
+//   - [Stored], [Failure] and [SagaFailure] are the forms in which a record
+//     contains results, steps and errors; [Budget] is its compensation budget.
+//   - [Times] computes the ends of leases, handlers and retentions, and
+//     [RecordID], [DownstreamID] and [ChainRoot] the ids.
 package protocol
