@@ -116,9 +116,9 @@ func TestConflictsAreAShareOfCalls(t *testing.T) {
 // An alarm at an age that no message reaches never rings.
 func TestQueueAgeIsReached(t *testing.T) {
 	for name, c := range map[string]struct {
-		kept, age time.Duration
-		want      float64
-		words     string
+		retention, age time.Duration
+		want           float64
+		words          string
 	}{
 		"default":       {4 * day, 0, 3600, ""},
 		"a short queue": {30 * time.Minute, 0, 900, ""},
@@ -128,7 +128,7 @@ func TestQueueAgeIsReached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stack := newStack()
 			f := newFunction(t, stack, longRecords)
-			f.AddQueue("Orders", &QueueProps{Retention: c.kept})
+			f.AddQueue("Orders", &QueueProps{Retention: c.retention})
 			wantRefusal(t, c.words, func() {
 				NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, QueueAge: c.age})
 			})

@@ -97,7 +97,7 @@ func TestLaterAsynchronousSource(t *testing.T) {
 func TestFailureRetention(t *testing.T) {
 	stack := newStack()
 	sources()["SNS"](newFunction(t, stack, func(p *IdempotentFunctionProps) { p.FailureRetention, p.Retention = day, 2*day }))
-	if kept := only(t, synth(t, stack), "AWS::SQS::Queue").Properties()["MessageRetentionPeriod"]; kept != 86400.0 {
-		t.Errorf("got %v", kept)
+	if got := only(t, synth(t, stack), "AWS::SQS::Queue").Properties()["MessageRetentionPeriod"]; got != 86400.0 {
+		t.Errorf("got %v", got)
 	}
 }

@@ -50,18 +50,18 @@ func TestDeadLettersOutliveTheirStackAndARename(t *testing.T) {
 	for _, problem := range deployed.Problems(template.Kept, nil) {
 		t.Error(problem)
 	}
-	kept := 0
+	retained := 0
 	for id, queue := range deployed.Resources("AWS::SQS::Queue") {
 		last := strings.HasSuffix(id, "DeadLetters") || strings.HasSuffix(id, "Failures")
 		if last != (queue["DeletionPolicy"] == "Retain") {
 			t.Errorf("%s: its fate is %v", id, queue["DeletionPolicy"])
 		}
 		if last {
-			kept++
+			retained++
 		}
 	}
-	if kept != 5 {
-		t.Errorf("%d queues are kept", kept)
+	if retained != 5 {
+		t.Errorf("%d queues are retained", retained)
 	}
 }
 

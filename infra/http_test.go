@@ -52,7 +52,7 @@ func TestHTTPAPIRefuses(t *testing.T) {
 func TestHTTPAPIIsLoggedAndThrottled(t *testing.T) {
 	for name, c := range map[string]struct {
 		props       HTTPAPIProps
-		kept        float64
+		retention   float64
 		rate, burst float64
 		ephemeral   bool
 		fate        string
@@ -81,7 +81,7 @@ func TestHTTPAPIIsLoggedAndThrottled(t *testing.T) {
 				t.Errorf("the stage is %v", stage)
 			}
 			logs := deployed.Resources()["FunctionAPIAccessLogs"]
-			if logs.Properties()["RetentionInDays"] != c.kept || logs["DeletionPolicy"] != c.fate {
+			if logs.Properties()["RetentionInDays"] != c.retention || logs["DeletionPolicy"] != c.fate {
 				t.Errorf("the access log is %v", logs)
 			}
 			var line map[string]string

@@ -24,8 +24,8 @@ type sent struct {
 	attributes                       map[string]string
 }
 
-// service is the far side of each of the three. Messages with the bodies that
-// refuse, or are forgotten in its answer, are told by their text.
+// service stands in for all three services. The bodies of messages decide which are
+// refused, or missing in the response.
 type service struct {
 	calls       [][]sent
 	down        error
@@ -37,7 +37,7 @@ const refusedBody, forgottenBody = `{"refuse":true}`, `{"forget":true}`
 func (s *service) SendMessageBatch(_ context.Context, in *sqs.SendMessageBatchInput, _ ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error) {
 	var call []sent
 	out := &sqs.SendMessageBatchOutput{}
-	for _, e := range slices.Backward(in.Entries) { // answers are in no order
+	for _, e := range slices.Backward(in.Entries) { // responses are in no order
 		m := sent{body: *e.MessageBody, group: aws.ToString(e.MessageGroupId), deduplication: aws.ToString(e.MessageDeduplicationId), attributes: map[string]string{}}
 		for name, value := range e.MessageAttributes {
 			m.attributes[name] = *value.DataType + " " + *value.StringValue

@@ -32,7 +32,7 @@ func (c *caller) ask(ctx context.Context) (lambdaruntime.Response, error) {
 			return answer, nil
 		}
 		if err == nil {
-			err = fmt.Errorf("answered with %s", answer.Payload)
+			err = fmt.Errorf("response %s", answer.Payload)
 		}
 		if !c.expects(answer, err) {
 			c.disturbed = err
@@ -60,7 +60,7 @@ func (c *caller) look(ctx context.Context) error {
 	return err
 }
 
-// expects a crash, and that retries are refused for as long as its lease holds.
+// expects a crash, and that retries are refused until its lease lapses.
 func (c *caller) expects(r lambdaruntime.Response, err error) bool {
 	if crashed(err) {
 		c.crashes++

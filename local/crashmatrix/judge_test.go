@@ -10,8 +10,8 @@ import (
 	"github.com/lambda-once/once/local/providers"
 )
 
-// asked returns services that received a request at each of the paths.
-func asked(t *testing.T, c checkout, paths ...string) *providers.Providers {
+// requested returns services that received a request at each of the paths.
+func requested(t *testing.T, c checkout, paths ...string) *providers.Providers {
 	t.Helper()
 	services := providers.New()
 	for i, path := range paths {
@@ -73,7 +73,7 @@ func TestWhatIsLeftOfACheckout(t *testing.T) {
 		"refused and placed":            {refused, []string{reserve, charge, refund, release}, 1, 1, charging, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := c.judge(asked(t, c.checkout, c.paths...), c.orders, c.messages, c.at)
+			e := c.judge(requested(t, c.checkout, c.paths...), c.orders, c.messages, c.at)
 			if (e.wrong != "") != c.wrong {
 				t.Errorf("%s: %q", e.seen, e.wrong)
 			}

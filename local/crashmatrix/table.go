@@ -31,7 +31,7 @@ func summary(all []*matrix, took time.Duration) string {
 	rows := [][]any{{"mode", "points", "kept", ""}}
 	killed := 0
 	for _, m := range all {
-		points, kept := m.points()
+		points, passed := m.points()
 		killed += points
 		verdict := "as promised"
 		switch err := m.verdict(); {
@@ -40,7 +40,7 @@ func summary(all []*matrix, took time.Duration) string {
 		case m.harmful:
 			verdict = "as expected: nothing is promised"
 		}
-		rows = append(rows, []any{m.name, points, kept, verdict})
+		rows = append(rows, []any{m.name, points, passed, verdict})
 	}
 	return fmt.Sprintf("\n%s\n%d points in %v.\n", table(rows), killed, took.Round(time.Second))
 }

@@ -94,7 +94,7 @@ func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string) (c
 	if !l.zombie {
 		var crashed *lambdaruntime.CrashedError
 		if e := <-first; !errors.As(e.err, &crashed) {
-			return 0, fmt.Errorf("the killed process answered %v, %w", e.answer.Status, e.err)
+			return 0, fmt.Errorf("the killed process responded with %v, %w", e.answer.Status, e.err)
 		}
 	}
 	retry, err := c.retry(ctx, event, tell)

@@ -65,8 +65,8 @@ func command(args, env []string, signals <-chan os.Signal) (int, error) {
 	if err := cmd.Start(); err != nil {
 		return 1, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
 	for {
 		select {
 		case s := <-signals:
@@ -75,7 +75,7 @@ func command(args, env []string, signals <-chan os.Signal) (int, error) {
 			if err := cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				return 1, err
 			}
-		case err := <-ended:
+		case err := <-exited:
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) {
 				return 0, err

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// archive packs files, given as name and content in turn.
+// archive packs files, as names and contents in turn.
 func archive(t *testing.T, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -166,7 +166,7 @@ func TestLockHearsOfContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := lock(ctx, path); err == nil {
-		t.Error("two hold the lock")
+		t.Error("two processes have the lock")
 	}
 	if err := unlock(); err != nil {
 		t.Fatal(err)

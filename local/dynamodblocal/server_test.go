@@ -93,7 +93,7 @@ func TestStartFindsARunningServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !listens(s.Endpoint()) {
-		t.Error("Stop ended a server that it had not started")
+		t.Error("Stop stopped a server that it had not started")
 	}
 }
 
@@ -149,7 +149,7 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err == nil {
-		t.Fatal("a killed process ended well")
+		t.Fatal("a killed process exited with 0")
 	}
 	for end := time.Now().Add(20 * time.Second); listens(endpoint); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {

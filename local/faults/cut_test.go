@@ -160,7 +160,7 @@ func (l *line) mustDo(t *testing.T, what string, do func(*idempotent.Executor) (
 	return got
 }
 
-// untilDone retries as a caller would who is told to.
+// untilDone retries until the call succeeds, as a caller would.
 func (l *line) untilDone(t *testing.T, what string, do func() (string, error)) string {
 	t.Helper()
 	ticker := time.NewTicker(30 * time.Millisecond)

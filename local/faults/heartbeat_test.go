@@ -52,7 +52,7 @@ func TestThawedOwnerExtendsItsLease(t *testing.T) {
 	heartbeat.await(t)
 	close(heartbeat.release)
 	if status := <-heartbeat.status; status != http.StatusOK {
-		t.Errorf("the heartbeat was answered with %d", status)
+		t.Errorf("the heartbeat has status %d, want 200", status)
 	}
 	s.refused(s.ask(other), "InProgressError")
 	a.effect()

@@ -27,7 +27,7 @@ func TestBuildsAreReproducible(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(z.File) != 1 || z.File[0].Name != "bootstrap" || z.File[0].Mode() != 0o755 {
-			t.Errorf("%s holds %v", name, z.File)
+			t.Errorf("%s contains %v", name, z.File)
 		}
 	}
 	if len(first) < 5 {

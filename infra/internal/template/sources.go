@@ -44,7 +44,7 @@ func (t Template) checkRedrive(id string, queue Resource, say func(string, ...an
 	case !ok:
 		say("%s has no dead-letter queue", id)
 	case number(policy["maxReceiveCount"]) < 2:
-		say("%s gives a message up at its first failure", id)
+		say("%s gives up on a message after one failure", id)
 	case number(dead.Properties()["MessageRetentionPeriod"]) < number(queue.Properties()["MessageRetentionPeriod"]):
 		say("%s: its dead-letter queue forgets a message sooner", id)
 	}

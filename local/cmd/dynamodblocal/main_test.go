@@ -44,7 +44,7 @@ func TestRunsACommand(t *testing.T) {
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 7 {
-		t.Errorf("ended with %v, want 7", err)
+		t.Errorf("exited with %v, want 7", err)
 	}
 	endpoint := strings.TrimSpace(out.String())
 	if !strings.HasPrefix(endpoint, "http://127.0.0.1:") || listens(endpoint) {
@@ -89,7 +89,7 @@ func interrupt(t *testing.T, cmd *exec.Cmd, s os.Signal, want int) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != want {
-		t.Errorf("ended with %v, want %d", err, want)
+		t.Errorf("exited with %v, want %d", err, want)
 	}
 	if listens(endpoint) {
 		t.Errorf("%s listens on", endpoint)

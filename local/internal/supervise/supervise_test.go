@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child holds a connection to the test: the kernel closes it when the child
+// child has a connection to the test: the kernel closes it when the child
 // dies, even if nobody reaps it.
 func child(addr string) {
 	conn, err := net.Dial("tcp", addr)
@@ -102,7 +102,7 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := cmd.Wait(); err == nil {
-				t.Fatal("a killed parent ended well")
+				t.Fatal("a killed parent exited with 0")
 			}
 			// The watcher cleans up after the kill, so this also says that
 			// it is done.
@@ -155,13 +155,13 @@ func TestKillTakesStoppedGrandchildren(t *testing.T) {
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	// Kill returns only when nobody holds the output pipe any more, the
+	// Kill returns only when nobody has the output pipe open, the
 	// grandchild included.
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if status := p.State().Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-		t.Errorf("ended by %v", status.Signal())
+		t.Errorf("killed by %v", status.Signal())
 	}
 }
 
