@@ -1,17 +1,17 @@
 # What each command does is in CONTRIBUTING.md. CI runs "make test".
 
-# One DynamoDB Local for all that runs behind it.
+# Runs a command against one DynamoDB Local.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/sqslocal cmd/once
 FUZZTIME     ?= 2m
 
-# An example as Lambda runs it: $(call compile,<example>,<absolute path of the bootstrap>).
-# Neither the folder nor the commit is in it: a function whose code is unchanged
-# is not deployed again.
+# Compiles an example for Lambda: $(call compile,<example>,<absolute path of the bootstrap>).
+# The binary contains neither the folder nor the commit, so that an unchanged
+# function is not deployed again.
 compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '-s -w' -o "$(2)" ./$(1)
 
-# The same for SAM. Without ARTIFACTS_DIR it would be written to /bootstrap.
+# Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
 .PHONY: demo crash-matrix once once-large test test-short check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-CheckoutFunction build-RelayFunction
@@ -19,19 +19,20 @@ artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFAC
 demo:
 	@go run ./local/cmd/demo
 
-# Every point; make test has fewer.
+# Plays every point; make test plays fewer.
 crash-matrix:
 	@go run ./local/cmd/crashmatrix
 
-# bin/once
+# Writes bin/once.
 once:
 	@go build -C cmd/once -o $(CURDIR)/bin/once .
 
-# The figures of docs/operate.md, with a table of 100,000 records. CI has a smaller one.
+# Measures the figures of docs/operate.md with a table of 100,000 records. CI uses a
+# smaller one.
 once-large:
 	@$(WITH_DYNAMODB) env ONCE_RECORDS=100000 go -C cmd/once test -count=1 -run '^TestLargeTable$$' -v .
 
-# go test has the last word for each module.
+# Tests every module.
 test: check
 	@echo "== what a race detector would slow unevenly, or for minutes"
 	@go test -count=1 -run '^(TestDuplicateOverhead|TestExploreSchedules)$$' ./idempotent

@@ -47,7 +47,7 @@ func only(t *testing.T, from template.Template, kind string) template.Resource {
 	return from.Resources()[ids[0]]
 }
 
-// refusal is what a constructor panics with; nil if it does not.
+// refusal returns the value with which a constructor panics, or nil.
 func refusal(t *testing.T, construct func()) (refused *PropsError) {
 	t.Helper()
 	defer func() {

@@ -17,7 +17,7 @@ import (
 // a repeated request.
 type services struct{ url string }
 
-// made is what a service has made: a reservation or a charge.
+// made is a reservation or a charge.
 type made struct {
 	ID string `json:"id"`
 }

@@ -145,7 +145,7 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 	})
 }
 
-// Overhead is what the call took beyond its handler.
+// Overhead is the time of a call outside its handler.
 func TestDurations(t *testing.T) {
 	var out bytes.Buffer
 	observer(t, &emf.Options{Writer: &out}).Observe(t.Context(), idempotent.Event{

@@ -39,7 +39,7 @@ func schema(t testing.TB) map[string]any {
 	return s
 }
 
-// faults is what a JSON Schema finds wrong with a value. It knows the keywords
+// faults returns the violations of a JSON Schema by a value. It knows the keywords
 // that the schema here has, and no others.
 func faults(schema map[string]any, value any, at string) (found []string) {
 	is := func(wrong bool, keyword string) {

@@ -94,7 +94,7 @@ var modes = []mode{
 	},
 }
 
-// world is what one run of a function acts on.
+// world contains everything that one run of a function acts on.
 type world struct {
 	servers []server
 	env     []string

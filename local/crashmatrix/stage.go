@@ -13,7 +13,7 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// stage is what all runs share.
+// stage contains what all runs share.
 type stage struct {
 	server   *dynamodblocal.Server
 	client   *dynamodb.Client

@@ -61,7 +61,7 @@ func newWired(t *testing.T) wired {
 	return w
 }
 
-// calls are those of one undisturbed invocation, in order.
+// calls lists the calls of one undisturbed invocation, in order.
 var calls = []string{"lambda next", "things GET /one", "things GET /two", "things GET /three", "lambda response", "lambda next"}
 
 func names(calls []lambdaruntime.Call) (list []string) {
@@ -194,7 +194,7 @@ func TestWireReportsAServerThatIsGone(t *testing.T) {
 	}
 }
 
-// What a wire does not lead to would be a call that nobody counts.
+// A call to another server would not be counted, so it is refused.
 func TestWireReportsCallsElsewhere(t *testing.T) {
 	for _, url := range []string{"http://bank.example", "https://bank.example"} {
 		wire := lambdaruntime.NewWire()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-var marker = regexp.MustCompile(`(?m)^<!-- options: (\S+)\.(\w+) -->$`)
+var opening = regexp.MustCompile(`(?m)^<!-- options: (\S+)\.(\w+) -->$`)
 
 const end = "<!-- end -->"
 
@@ -16,7 +16,7 @@ const end = "<!-- end -->"
 func update(root, text string) (string, error) {
 	var b strings.Builder
 	for {
-		at := marker.FindStringSubmatchIndex(text)
+		at := opening.FindStringSubmatchIndex(text)
 		if at == nil {
 			b.WriteString(text)
 			return b.String(), nil
