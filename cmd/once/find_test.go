@@ -23,7 +23,7 @@ func TestRecordIsFoundByTheDigitsOfAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.pay(x, "p-1")
-	digits := regexp.MustCompile(`\(([0-9a-f]{12})\)`).FindStringSubmatch(err.Error())
+	digits := regexp.MustCompile(`key ([0-9a-f]{12}) `).FindStringSubmatch(err.Error())
 	if digits == nil {
 		t.Fatalf("no digits in: %v", err)
 	}
