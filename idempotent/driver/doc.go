@@ -29,7 +29,7 @@
 // # What a store must do besides
 //
 //   - It returns when the context ends. A context that is done before the write
-//     is sent gives an error, never ok false.
+//     is sent leads to an error, never to ok false.
 //   - It returns the bytes of steps as they were written: an attempt compares
 //     them with its own. Data may come back as another spelling of the same
 //     JSON value.
