@@ -28,9 +28,7 @@ func (c *call) optimistic(ctx context.Context) ending {
 // call that may have no record of its own.
 func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, ending) {
 	change := c.completion(ctx, c.asClaimedNow(l), func(driver.Change) {})
-	if with != nil {
-		change.With = with // a nil Attachment in an any is not nil
-	}
+	change.With = with
 	s := c.put(ctx, l, change)
 	switch s.Ruling {
 	case protocol.Done:
