@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
 // call is one call of Do on its way through the protocol.
@@ -26,13 +27,17 @@ type call struct {
 	// suppressed is the error that only the observer sees, because the caller
 	// receives the result or a more telling error.
 	suppressed error
+	// turn waits until the handler may run. It is nil without, and once the
+	// turn is taken. notRun is why the handler has not run.
+	turn   func(context.Context) error
+	notRun error
 	// abandoned is the outcome of a call whose handler panicked.
 	abandoned Outcome
 }
 
 // do runs the whole call. keyErr is the error of the key function.
 func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error {
-	c := call{x: x, work: w, began: time.Now()}
+	c := call{x: x, work: w, began: time.Now(), turn: options.Of(ctx).Turn}
 	c.now = c.began
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.
@@ -102,14 +107,18 @@ func (c *call) withoutKey(ctx context.Context, err error) ending {
 func (c *call) bypass(ctx context.Context) ending {
 	began, returned := time.Now(), false
 	defer func() {
-		c.event.Handler = time.Since(began)
+		c.event.Handler += time.Since(began)
 		if !returned {
 			c.abandoned = OutcomeBypassed
 			c.suppress(errPanicked)
 		}
 	}()
 	in := c.inside(ctx, nil)
-	with, err := in.frozen(c.openly(ctx, in, c.work.run))
+	with, err := in.frozen(c.openly(ctx, in, c.inTurn))
+	if c.notRun != nil {
+		returned = true
+		return ending{outcome: OutcomeNotRun, err: c.notRun}
+	}
 	if with != nil {
 		refused, e := c.commitAlone(ctx, in, with)
 		if refused == nil {

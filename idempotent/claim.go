@@ -82,16 +82,16 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 			}
 			met = again
 		case protocol.RunHandler:
-			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
-				c.event.Lapsed = lapsed
-				return c.leaseOf(ctx, &lease{record: met, invocation: invocation}), ending{}
-			}
-			// The answer took so long that another may already run. With a
-			// new token: copies of the old claim may still be on their way.
 			how := driver.ReleaseRefund
 			if met.Attempt == 1 {
 				how = driver.ReleaseDelete
 			}
+			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
+				c.event.Lapsed = lapsed
+				return c.leaseOf(ctx, &lease{record: met, invocation: invocation, unclaim: how}), ending{}
+			}
+			// The answer took so long that another may already run. With a
+			// new token: copies of the old claim may still be on their way.
 			c.unclaim(ctx, owner, how)
 			met, owner = driver.Record{}, rand.Text()
 		default:
@@ -203,7 +203,7 @@ func (c *call) claimFailed(ctx context.Context, op, owner string, undo driver.Re
 	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
 		c.suppress(&StoreError{Op: op + ", failed open", Executed: true, Err: err})
 		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: owner, Fingerprint: c.fingerprint}
-		return c.leaseOf(ctx, &lease{record: unknown, invocation: c.x.invocationEnd(ctx), unconfirmed: true}), ending{}
+		return c.leaseOf(ctx, &lease{record: unknown, invocation: c.x.invocationEnd(ctx), unconfirmed: true, unclaim: undo}), ending{}
 	}
 	c.unclaim(ctx, owner, undo)
 	return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: op, Err: err}}

@@ -6,6 +6,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -33,11 +35,22 @@ type scenario struct {
 	handler handler
 	config  Config
 	callers []func(run int) error // what each caller's handler returns
-	// claims has the first caller claim where the config is optimistic.
-	claims bool
-	faults int
-	lapses int
+	first   firstCall
+	faults  int
+	lapses  int
 }
+
+// firstCall is what is special about the first caller.
+type firstCall uint8
+
+const (
+	asConfigured firstCall = iota
+	claims                 // it claims where the config is optimistic
+	// claimsAhead: it claims before its turn, which never comes, and calls again.
+	claimsAhead
+)
+
+var errNoTurn = errors.New("an earlier record has failed")
 
 func succeeds(int) error { return nil }
 
@@ -50,22 +63,22 @@ func rejects(int) error { return Permanent(errors.New("no")) }
 func TestExploreSchedules(t *testing.T) {
 	always, once, twice := Config{}, Config{MaxAttempts: 1}, Config{MaxAttempts: 2}
 	for _, s := range append([]scenario{
-		{"two callers, no trouble", effects, always, []func(int) error{succeeds, succeeds}, false, 0, 0},
-		{"two callers", effects, always, []func(int) error{succeeds, succeeds}, false, 1, 1},
-		{"two callers, two faults", effects, always, []func(int) error{succeeds, succeeds}, false, 2, 0},
-		{"two callers, two lapses", effects, always, []func(int) error{succeeds, succeeds}, false, 0, 2},
-		{"one caller, three faults", effects, always, []func(int) error{succeeds}, false, 3, 1},
-		{"a successor fails", effects, always, []func(int) error{succeeds, fails}, false, 1, 1},
-		{"a successor is refused for good", effects, always, []func(int) error{succeeds, rejects}, false, 1, 1},
-		{"three callers", effects, always, []func(int) error{succeeds, fails, succeeds}, false, 0, 1},
-		{"never run again", effects, once, []func(int) error{succeeds, succeeds}, false, 1, 1},
-		{"never run again, two lapses", effects, once, []func(int) error{succeeds, succeeds, succeeds}, false, 0, 2},
-		{"never run again, failing", effects, once, []func(int) error{fails, succeeds}, false, 1, 1},
-		{"twice at most", effects, twice, []func(int) error{fails, succeeds, succeeds}, false, 0, 1},
-		{"twice at most, faults", effects, twice, []func(int) error{fails, succeeds}, false, 1, 1},
-		{"refunded", effects, once, []func(int) error{refunded, succeeds}, false, 1, 1},
-		{"waiting", effects, Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, false, 1, 0},
-		{"waiting for a failure", effects, Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, false, 0, 1},
+		{"two callers, no trouble", effects, always, []func(int) error{succeeds, succeeds}, asConfigured, 0, 0},
+		{"two callers", effects, always, []func(int) error{succeeds, succeeds}, asConfigured, 1, 1},
+		{"two callers, two faults", effects, always, []func(int) error{succeeds, succeeds}, asConfigured, 2, 0},
+		{"two callers, two lapses", effects, always, []func(int) error{succeeds, succeeds}, asConfigured, 0, 2},
+		{"one caller, three faults", effects, always, []func(int) error{succeeds}, asConfigured, 3, 1},
+		{"a successor fails", effects, always, []func(int) error{succeeds, fails}, asConfigured, 1, 1},
+		{"a successor is refused for good", effects, always, []func(int) error{succeeds, rejects}, asConfigured, 1, 1},
+		{"three callers", effects, always, []func(int) error{succeeds, fails, succeeds}, asConfigured, 0, 1},
+		{"never run again", effects, once, []func(int) error{succeeds, succeeds}, asConfigured, 1, 1},
+		{"never run again, two lapses", effects, once, []func(int) error{succeeds, succeeds, succeeds}, asConfigured, 0, 2},
+		{"never run again, failing", effects, once, []func(int) error{fails, succeeds}, asConfigured, 1, 1},
+		{"twice at most", effects, twice, []func(int) error{fails, succeeds, succeeds}, asConfigured, 0, 1},
+		{"twice at most, faults", effects, twice, []func(int) error{fails, succeeds}, asConfigured, 1, 1},
+		{"refunded", effects, once, []func(int) error{refunded, succeeds}, asConfigured, 1, 1},
+		{"waiting", effects, Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, asConfigured, 1, 0},
+		{"waiting for a failure", effects, Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, asConfigured, 0, 1},
 	}, moreScenarios...) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -163,14 +176,22 @@ func (s *scenario) run(t *testing.T, dfs *schedule) {
 	for i, script := range s.callers {
 		l := line{net, i}
 		x := s.executor(t, l)
-		x.config.Optimistic = x.config.Optimistic && !(s.claims && i == 0)
+		x.config.Optimistic = x.config.Optimistic && !(s.first == claims && i == 0)
 		runs := 0
-		go func() {
-			value, err := Do(t.Context(), x, Key{ID: "k", Payload: 1}, func(ctx context.Context) (string, error) {
+		call := func(ctx context.Context) (string, error) {
+			return Do(ctx, x, Key{ID: "k", Payload: 1}, func(ctx context.Context) (string, error) {
 				runs++
 				value := fmt.Sprintf("%c%d", 'A'+i, runs)
 				return value, s.handler(ctx, &run{l, &w, value, script(runs)})
 			})
+		}
+		go func() {
+			if s.first == claimsAhead && i == 0 {
+				_, _ = call(options.With(t.Context(), &options.Options{Turn: func(context.Context) error {
+					return cmp.Or((&run{line: l}).works("waits for its turn", func() {}), errNoTurn)
+				}}))
+			}
+			value, err := call(t.Context())
 			net.mu.Lock()
 			defer net.mu.Unlock()
 			results[i] = result{value, err, true}

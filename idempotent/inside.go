@@ -78,9 +78,10 @@ func (c *call) inside(ctx context.Context, l *lease) *inside {
 	return in
 }
 
-// enter returns the context of a handler.
+// enter returns the context of a handler. What an adapter says about this call
+// does not hold for the calls within.
 func (c *call) enter(ctx context.Context, in *inside) context.Context {
-	return options.Without(driver.WithCall(ctx, in))
+	return options.Without(driver.WithSibling(driver.WithCall(ctx, in), nil))
 }
 
 // nestedIn reports whether ctx is inside of a call on the same record.

@@ -19,8 +19,10 @@ type lease struct {
 	optimistic  bool // there was no claim
 	// committed: a transaction was sent, by this lease or before it. Late copies
 	// of the claim and the transaction could revive a record deleted now.
-	committed  bool
-	stepped    bool  // a step may be recorded
+	committed bool
+	stepped   bool // a step may be recorded
+	// unclaim is how to release the record if nothing has run.
+	unclaim    driver.Release
 	unreleased error // why a release may not be recorded
 }
 
@@ -89,6 +91,14 @@ func (x *Executor) HandlerDeadline(ctx context.Context) (deadline time.Time, ok 
 		return deadline, true
 	}
 	return end, true
+}
+
+// ClaimsAhead reports whether a record may be claimed before its handler's turn.
+// It is false with Config.MaxAttempts, as a crash would use up an attempt of
+// records that never ran. It is false where there is no claim: with
+// Config.Optimistic, and with ONCE_DISABLED.
+func (x *Executor) ClaimsAhead() bool {
+	return x.config.MaxAttempts == 0 && !x.config.Optimistic && !x.disabled
 }
 
 // Seals reports whether x has a Config.Sealer. Adapters that write logs use it:

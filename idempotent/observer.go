@@ -43,6 +43,10 @@ const (
 	// OutcomeUnknown: the attempts are used up, or it is unknown whether the
 	// result of this call is recorded.
 	OutcomeUnknown Outcome = "unknown"
+	// OutcomeNotRun: a batch handler claimed the record before its turn, and the
+	// handler did not run. The batch ended before its turn came, or the record is
+	// called again in its turn.
+	OutcomeNotRun Outcome = "not run"
 	// OutcomeBypassed: the handler ran unprotected, because of ONCE_DISABLED, a
 	// missing key, or a store that failed open (Err then says why).
 	OutcomeBypassed Outcome = "bypassed"
@@ -58,10 +62,10 @@ type Event struct {
 	// Attempt is 1 for the first owner of the record, and one more after each
 	// takeover. It is 0 if the handler did not run, or ran without the store.
 	Attempt int64
-	// Lapsed reports whether the handler ran because the lease of an earlier
-	// attempt had lapsed. That attempt crashed, was frozen or could not reach
-	// the store, and may have had its effects. A retry after a release is not
-	// Lapsed.
+	// Lapsed reports whether the call claimed the record because the lease of an
+	// earlier attempt had lapsed. That attempt crashed, was frozen or could not
+	// reach the store, and may have had its effects. A retry after a release is
+	// not Lapsed.
 	Lapsed bool
 	// Joined reports whether the result came from an identical call in this
 	// process.

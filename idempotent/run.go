@@ -22,13 +22,32 @@ func (c *call) claimed(ctx context.Context) ending {
 		return c.release(ctx, l, err, true)
 	}
 	with, err := c.run(ctx, l)
+	if c.notRun != nil {
+		c.unclaim(ctx, l.record.Owner, l.unclaim)
+		return ending{outcome: OutcomeNotRun, err: c.notRun}
+	}
 	return c.settle(ctx, l, with, err)
 }
 
 // run runs the handler under its lease. It returns the attachment, or the error
 // of the handler.
 func (c *call) run(ctx context.Context, l *lease) (driver.Attachment, error) {
-	return l.in.frozen(c.underLease(ctx, l, c.work.run))
+	return l.in.frozen(c.underLease(ctx, l, c.inTurn))
+}
+
+// inTurn runs the handler when its turn comes (see adapter.WithTurn). Until then
+// the heartbeat keeps the lease.
+func (c *call) inTurn(ctx context.Context) error {
+	if turn := c.turn; turn != nil {
+		began := time.Now()
+		c.notRun = turn(ctx)
+		c.event.Handler -= time.Since(began)
+		if c.notRun != nil {
+			return c.notRun
+		}
+		c.turn = nil // taken
+	}
+	return c.work.run(ctx)
 }
 
 // settle records the result of the handler, or releases the record.
@@ -172,6 +191,12 @@ func (c *call) report(ctx context.Context, e ending) {
 	c.event.Total = time.Since(c.began)
 	// After a panic of a store or a codec, the outcome is unknown.
 	c.event.Outcome = cmp.Or(e.outcome, c.abandoned, OutcomeUnknown)
+	if c.turn != nil && c.event.Outcome != OutcomeReplayed {
+		c.event.Outcome = OutcomeNotRun // the call is made again, in its turn
+	}
+	if c.event.Outcome == OutcomeNotRun {
+		c.event.Attempt = 0
+	}
 	if c.cutOff && c.event.Outcome == OutcomeReleased {
 		c.event.Outcome = OutcomeTimedOut
 	}

@@ -85,7 +85,7 @@ func (e Event) level() slog.Level {
 			return slog.LevelWarn
 		}
 		return slog.LevelDebug
-	case OutcomeReplayed, OutcomeBypassed:
+	case OutcomeReplayed, OutcomeBypassed, OutcomeNotRun:
 		return slog.LevelDebug
 	case OutcomeLeaseLost, OutcomeTimedOut:
 		return slog.LevelWarn

@@ -37,6 +37,24 @@ func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	return options.With(ctx, &o)
 }
 
+// WithTurn returns a context whose call claims its record, and then calls turn
+// before it runs the handler. It serves adapters that claim the records of a
+// batch together and run them one after another.
+//
+// The context of turn is the handler's: it ends with the lease. After an error
+// of turn, the handler does not run, and the claim is released uncounted. The
+// call then returns that error, and its outcome is [idempotent.OutcomeNotRun].
+// The outcome of a call that ends before it has called turn is the same, if it
+// has not replayed a result: make that call again, in its turn.
+//
+// Do not claim ahead for an executor whose [idempotent.Executor.ClaimsAhead] is
+// false.
+func WithTurn(ctx context.Context, turn func(context.Context) error) context.Context {
+	o := options.Of(ctx)
+	o.Turn = turn
+	return options.With(ctx, &o)
+}
+
 // WithChain returns a context whose calls continue the chain of a message. The
 // chain is the [idempotent.ChainKey] that came with the message, or "" for
 // none. Use it only for messages from trusted senders: whoever chooses the

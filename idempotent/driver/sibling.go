@@ -17,6 +17,9 @@ type siblingKey struct{}
 // WithSibling returns a context for the call of one sibling. A nil Sibling
 // removes the one of ctx.
 func WithSibling(ctx context.Context, s Sibling) context.Context {
+	if s == nil && ctx.Value(siblingKey{}) == nil {
+		return ctx
+	}
 	return context.WithValue(ctx, siblingKey{}, s)
 }
 
