@@ -53,11 +53,18 @@ type record[D any] struct {
 	err error
 	// skip acknowledges the record without running it.
 	skip bool
+	// turn is the record's place in its batch. began reports that its function
+	// has begun.
+	turn  *lanes.Turn
+	began bool
 }
 
 func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, p policy) *batch[D] {
 	if x == nil || fn == nil {
 		panic("handlers: " + s.name + ": the executor or the handler is nil")
+	}
+	if !x.ClaimsAhead() {
+		p.ahead = 0
 	}
 	// What the executor encrypts must not be logged.
 	p.hideText = p.hideText || x.Seals()
@@ -65,7 +72,11 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 		source: s, x: x, policy: p, key: key,
 		run: idempotent.WrapEffect(x,
 			func(r *record[D]) (idempotent.Key, error) { return r.key, r.err },
-			func(ctx context.Context, r *record[D]) error { return fn(ctx, r.delivery) }),
+			func(ctx context.Context, r *record[D]) error {
+				r.began = true
+				defer r.turn.Returned()
+				return fn(ctx, r.delivery)
+			}),
 	}
 }
 
@@ -75,8 +86,9 @@ type invocation[D any] struct {
 	records []record[D]
 	// lastStart is the time after which no record is started. The zero time
 	// sets no limit.
-	lastStart  time.Time
-	duplicates lanes.Duplicates[identity]
+	lastStart time.Time
+	// duplicates lists for each record the one before it with the same key.
+	duplicates []int
 }
 
 // identity is what two keys of one record share.
@@ -117,7 +129,7 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 			keys[i] = identityOf(r.key)
 		}
 	}
-	v.duplicates = lanes.FindDuplicates(keys)
+	v.duplicates = lanes.Duplicates(keys)
 	return v, nil
 }
 

@@ -13,6 +13,16 @@ import (
 // value of every field stands for its default, and a nil *EventOptions for all
 // of them.
 type EventOptions struct {
+	// Ahead is how many records are claimed before their turn: their requests to
+	// the store are then on the way together, and not one after another. Their
+	// functions still run in the order and concurrency that this handler
+	// promises. A crash leaves the claims until their leases end, and each then
+	// costs a takeover. A window needs about 25 KB a record. Nothing is claimed
+	// ahead with Config.MaxAttempts or Config.Optimistic. Set it to -1 if fn
+	// itself calls the executor with the key of another record of the event.
+	// Default 10; a negative number claims each record in its turn.
+	Ahead int
+
 	// Concurrency is how many records of an event run at once. Default 1.
 	Concurrency int
 
@@ -35,6 +45,13 @@ type EventOptions struct {
 	// error's text, cut to 1 KiB, and the stack of a panic.
 	OnFailure func(context.Context, *RecordError)
 
+	// Unrecorded is how many functions may have begun while their completion is
+	// not recorded yet: as many can run a second time after a crash. A larger
+	// number lets the next function start while the completion of the one before
+	// it is on its way. What runs in order always waits for it. Default
+	// Concurrency.
+	Unrecorded int
+
 	// Wait is how long a record waits, within the Margin, for a duplicate that
 	// is running. Default: until the end of the invocation.
 	Wait time.Duration
@@ -44,7 +61,10 @@ func newEventBatch[D any](s source, x *idempotent.Executor, key func(D) (idempot
 	if o == nil {
 		o = &EventOptions{}
 	}
-	return newBatch(s, x, key, fn, newPolicy(s.name, o.Concurrency, o.Margin, o.Wait, wholeInvocation, o.OnFailure, o.HideErrorText))
+	return newBatch(s, x, key, fn, policy{
+		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: o.Wait,
+		onFailure: o.OnFailure, hideText: o.HideErrorText,
+	}.filled(s.name, wholeInvocation))
 }
 
 // handleAll succeeds if all records do. One that fails stops no other, so that
@@ -62,6 +82,16 @@ func (b *batch[D]) handleAll(ctx context.Context, size int, read func(i int) rec
 // whose own type of a record is E. The zero value of every field stands for
 // its default, and a nil *StreamOptions for all of them.
 type StreamOptions[E any] struct {
+	// Ahead is how many records are claimed before their turn: their requests to
+	// the store are then on the way together, and not one after another. Their
+	// functions still run in the order and concurrency that this handler
+	// promises. A crash leaves the claims until their leases end, and each then
+	// costs a takeover. A window needs about 25 KB a record. Nothing is claimed
+	// ahead with Config.MaxAttempts or Config.Optimistic. Set it to -1 if fn
+	// itself calls the executor with the key of another record of the batch.
+	// Default 10; a negative number claims each record in its turn.
+	Ahead int
+
 	// Concurrency is how many records run at once. Records of one partition
 	// key, item key or Kafka partition run in order all the same. Default 1.
 	Concurrency int
@@ -97,6 +127,13 @@ type StreamOptions[E any] struct {
 	// expires; then it goes to the mapping's OnFailure destination.
 	Poison func(ctx context.Context, r E, err error) error
 
+	// Unrecorded is how many functions may have begun while their completion is
+	// not recorded yet: as many can run a second time after a crash. A larger
+	// number lets the next function start while the completion of the one before
+	// it is on its way. What runs in order always waits for it. Default
+	// Concurrency.
+	Unrecorded int
+
 	// Wait is how long a record waits, within the Margin, for a duplicate that
 	// is running. Default: until the end of the invocation, as what follows has
 	// to wait anyway.
@@ -109,7 +146,10 @@ func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (ide
 	if o == nil {
 		o = &StreamOptions[E]{}
 	}
-	b := newBatch(s, x, key, fn, newPolicy(s.name, o.Concurrency, o.Margin, o.Wait, wholeInvocation, o.OnFailure, o.HideErrorText))
+	b := newBatch(s, x, key, fn, policy{
+		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: o.Wait,
+		onFailure: o.OnFailure, hideText: o.HideErrorText,
+	}.filled(s.name, wholeInvocation))
 	if poison := o.Poison; poison != nil {
 		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
 	}

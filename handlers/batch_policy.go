@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 // filled in.
 type policy struct {
 	concurrency int
+	unrecorded  int           // 0: concurrency
+	ahead       int           // 0: the default; negative: none
 	margin      time.Duration // 0: the default
 	wait        time.Duration
 	onFailure   func(context.Context, *RecordError) // nil: a line of the log
@@ -24,24 +27,28 @@ type policy struct {
 
 const (
 	defaultMargin = time.Second
+	// defaultAhead is how many idle connections the SDK's HTTP client keeps to
+	// one host: more claims at once would open new ones each time.
+	defaultAhead = 10
 	// wholeInvocation is longer than any invocation.
 	wholeInvocation = time.Hour
 )
 
-// newPolicy panics if an option is negative.
-func newPolicy(source string, concurrency int, margin, wait, defaultWait time.Duration, onFailure func(context.Context, *RecordError), hideText bool) policy {
+// filled returns p with its defaults. It panics if an option is negative.
+func (p policy) filled(source string, defaultWait time.Duration) policy {
 	refuse := func(wrong bool, field string, value any) {
 		if wrong {
 			panic(fmt.Sprintf("handlers: %s: the option %s is %v", source, field, value))
 		}
 	}
-	refuse(concurrency < 0, "Concurrency", concurrency)
-	refuse(margin < 0, "Margin", margin)
-	refuse(wait < 0, "Wait", wait)
-	p := policy{concurrency: max(concurrency, 1), margin: margin, wait: wait, onFailure: onFailure, hideText: hideText}
-	if wait == 0 {
-		p.wait = defaultWait
-	}
+	refuse(p.concurrency < 0, "Concurrency", p.concurrency)
+	refuse(p.unrecorded < 0, "Unrecorded", p.unrecorded)
+	refuse(p.margin < 0, "Margin", p.margin)
+	refuse(p.wait < 0, "Wait", p.wait)
+	p.concurrency = max(p.concurrency, 1)
+	p.unrecorded = cmp.Or(p.unrecorded, p.concurrency)
+	p.ahead = max(cmp.Or(p.ahead, defaultAhead), 0)
+	p.wait = cmp.Or(p.wait, defaultWait)
 	return p
 }
 

@@ -13,7 +13,9 @@ import (
 
 // handle runs the records and returns the result of each.
 func (v *invocation[D]) handle(ctx context.Context, s lanes.Schedule) []error {
-	runner := lanes.Runner{Concurrency: v.policy.concurrency, LastStart: v.lastStart, Errors: notRun}
+	s.Duplicates = v.duplicates
+	p := &v.policy
+	runner := lanes.Runner{Concurrency: p.concurrency, Unrecorded: p.unrecorded, Ahead: p.ahead, LastStart: v.lastStart, Errors: notRun}
 	results := runner.Run(ctx, s, len(v.records), v.one)
 	for i, err := range results {
 		if err != nil {
@@ -24,25 +26,29 @@ func (v *invocation[D]) handle(ctx context.Context, s lanes.Schedule) []error {
 }
 
 // one confines every failure to its record: the others are no less done.
-func (v *invocation[D]) one(ctx context.Context, i int) error {
-	r := &v.records[i]
-	if r.skip {
-		return nil
-	}
-	leave, ok := v.duplicates.Enter(ctx, identityOf(r.key), v.lastStart)
-	if !ok {
-		return errOutOfTime
-	}
-	defer leave()
+func (v *invocation[D]) one(ctx context.Context, turn *lanes.Turn) error {
+	r := &v.records[turn.Index()]
+	r.turn = turn
 	return guarded(func() error { return v.attempt(ctx, r) })
 }
 
+// attempt calls the function of a record and then, in its turn, an option that
+// takes the failure.
 func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
+	if r.skip {
+		return r.turn.Take(ctx)
+	}
+	ctx = adapter.WithSibling(ctx, r.turn)
 	if r.chain != "" {
 		ctx = adapter.WithChain(ctx, r.chain)
 	}
-	withEvent, event := adapter.WithEvent(v.withWait(ctx))
-	err := readable(guarded(func() error { return v.run(withEvent, r) }))
+	event, err := v.ahead(ctx, r)
+	if refused := r.turn.Take(ctx); refused != nil {
+		return refused
+	}
+	if event == nil {
+		event, err = v.call(v.withWait(ctx), r)
+	}
 	if err == nil {
 		return nil
 	}
@@ -62,6 +68,26 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 		return &OptionError{Option: option, Err: readable(optionErr), Record: err}
 	}
 	return err
+}
+
+// ahead claims a record that has begun before its turn, and runs its function in
+// its turn. It returns no event if the call is neither a run nor a replay: what
+// else was met may have changed by then, and options must not hear of it before.
+func (v *invocation[D]) ahead(ctx context.Context, r *record[D]) (*idempotent.Event, error) {
+	if !r.turn.Ahead() {
+		return nil, nil
+	}
+	event, err := v.call(adapter.WithTurn(adapter.WithWait(ctx, 0), r.turn.Take), r)
+	if !r.began && event.Outcome != idempotent.OutcomeReplayed {
+		return nil, nil
+	}
+	return event, err
+}
+
+func (v *invocation[D]) call(ctx context.Context, r *record[D]) (*idempotent.Event, error) {
+	ctx, event := adapter.WithEvent(ctx)
+	err := readable(guarded(func() error { return v.run(ctx, r) }))
+	return event, err
 }
 
 // withWait returns the context of one record, in which the wait for a duplicate

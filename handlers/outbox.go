@@ -119,7 +119,7 @@ func OutboxRelay(publish func(ctx context.Context, destination string, batch []O
 	relay := &outboxRelay{
 		batch: &batch[*outbox.Item]{
 			source: source{"outbox", []string{"aws:dynamodb"}, true},
-			policy: newPolicy("outbox", o.Concurrency, o.Margin, 0, 0, o.OnFailure, o.HideErrorText),
+			policy: policy{concurrency: o.Concurrency, margin: o.Margin, onFailure: o.OnFailure, hideText: o.HideErrorText}.filled("outbox", 0),
 		},
 		publish: publish, size: cmp.Or(o.BatchSize, 10), mark: o.Mark, recent: outbox.NewRecent(10_000),
 	}

@@ -65,7 +65,8 @@ func (relay *outboxRelay) round(ctx context.Context, v *invocation[*outbox.Item]
 	batches, published := q.Round()
 	failed := make([][]error, len(batches)) // of each message
 	runner := lanes.Runner{Concurrency: relay.policy.concurrency, LastStart: v.lastStart, Errors: notRun}
-	errs := runner.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(len(batches))}, len(batches), func(ctx context.Context, i int) error {
+	errs := runner.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(len(batches))}, len(batches), func(ctx context.Context, turn *lanes.Turn) error {
+		i := turn.Index()
 		return guarded(func() (err error) { failed[i], err = relay.send(ctx, batches[i]); return err })
 	})
 	for i, b := range batches {
@@ -112,7 +113,7 @@ func (relay *outboxRelay) markPublished(ctx context.Context, v *invocation[*outb
 		keys[i] = OutboxKey(v.records[at].delivery.Key)
 	}
 	// Mark, as every function of the user's, runs on a goroutine of its own.
-	errs := lanes.Runner{Concurrency: 1, Errors: notRun}.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(1)}, 1, func(ctx context.Context, _ int) error {
+	errs := lanes.Runner{Concurrency: 1, Errors: notRun}.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(1)}, 1, func(ctx context.Context, _ *lanes.Turn) error {
 		return readable(guarded(func() error { return relay.mark(ctx, keys) }))
 	})
 	if errs[0] == nil {

@@ -18,6 +18,16 @@ type SQSMessage[T any] = Delivery[events.SQSMessage, T]
 // SQSOptions are the options of [SQS]. The zero value of every field stands for
 // its default, and a nil *SQSOptions for all of them.
 type SQSOptions struct {
+	// Ahead is how many messages are claimed before their turn: their requests to
+	// the store are then on the way together, and not one after another. Their
+	// functions still run in the order and concurrency that this handler
+	// promises. A crash leaves the claims until their leases end, and each then
+	// costs a takeover. A window needs about 25 KB a message. Nothing is claimed
+	// ahead with Config.MaxAttempts or Config.Optimistic. Set it to -1 if fn
+	// itself calls the executor with the key of another message of the batch.
+	// Default 10; a negative number claims each message in its turn.
+	Ahead int
+
 	// Concurrency is how many messages of a batch run at once. Default 1.
 	Concurrency int
 
@@ -50,6 +60,13 @@ type SQSOptions struct {
 	// handled. It must not panic. Default: a line on [slog.Default] with the
 	// error's text, cut to 1 KiB, and the stack of a panic.
 	OnFailure func(context.Context, *RecordError)
+
+	// Unrecorded is how many functions may have begun while their completion is
+	// not recorded yet: as many can run a second time after a crash. A larger
+	// number lets the next function start while the completion of the one before
+	// it is on its way. What runs in order always waits for it. Default
+	// Concurrency.
+	Unrecorded int
 
 	// Visibility delays the next delivery of a message whose duplicate is still
 	// running until the duplicate's lease has expired: earlier deliveries are in
@@ -93,7 +110,10 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 	if o == nil {
 		o = &SQSOptions{}
 	}
-	b := newBatch(source{"sqs", []string{"aws:sqs"}, true}, x, key, fn, newPolicy("sqs", o.Concurrency, o.Margin, o.Wait, 5*time.Second, o.OnFailure, o.HideErrorText))
+	b := newBatch(source{"sqs", []string{"aws:sqs"}, true}, x, key, fn, policy{
+		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: o.Wait,
+		onFailure: o.OnFailure, hideText: o.HideErrorText,
+	}.filled("sqs", 5*time.Second))
 	if o.Visibility != nil {
 		b.onConflict = func(ctx context.Context, m SQSMessage[T], running *idempotent.InProgressError) error {
 			return postpone(ctx, m.Source, running, o.Visibility)

@@ -140,11 +140,26 @@ func TestErrorIfAllFailedFailsTheInvocation(t *testing.T) {
 
 // A store that is not there fails every message, and loses none.
 func TestUnavailableStoreFailsMessages(t *testing.T) {
+	event := sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"}))
 	s := &shop{}
-	handler := handlers.SQS(newExecutor(t, memory.New(1), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
-	answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})))
+	handler := handlers.SQS(newExecutor(t, memory.New(1), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{Ahead: -1, OnFailure: quiet})
+	answer, err := deliver(t.Context(), handler, event)
 	if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1", "m2"}) {
 		t.Errorf("%s, %v", answer, err)
 	}
 	s.check(t, map[string]int{"o0": 1})
+
+	// Together, any of them may be the one that finds room.
+	s = &shop{}
+	handler = handlers.SQS(newExecutor(t, memory.New(1), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: quiet})
+	answer, err = deliver(t.Context(), handler, event)
+	if reported := reportedIDs(t, answer); err != nil || len(reported) != 2 || len(s.placed()) != 1 {
+		t.Errorf("ahead: %s, %v, placed %v", answer, err, s.placed())
+	} else {
+		for _, id := range reported {
+			if s.placed()["o"+id[1:]] != 0 {
+				t.Errorf("%s is reported, and was placed", id)
+			}
+		}
+	}
 }

@@ -55,6 +55,13 @@ func WithTurn(ctx context.Context, turn func(context.Context) error) context.Con
 	return options.With(ctx, &o)
 }
 
+// WithSibling returns a context whose call writes at about the same time as its
+// siblings, such as the other records of a batch. A store that sends several
+// writes in one request asks it how many more to wait for.
+func WithSibling(ctx context.Context, s driver.Sibling) context.Context {
+	return driver.WithSibling(ctx, s)
+}
+
 // WithChain returns a context whose calls continue the chain of a message. The
 // chain is the [idempotent.ChainKey] that came with the message, or "" for
 // none. Use it only for messages from trusted senders: whoever chooses the

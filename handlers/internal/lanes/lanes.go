@@ -3,17 +3,15 @@
 // records with the same key never do.
 package lanes
 
-import (
-	"context"
-	"sync"
-	"sync/atomic"
-	"time"
-)
-
-// A Schedule lists the records of each lane by their index in the event.
+// A Schedule says which records wait for which.
 type Schedule struct {
+	// Lanes lists the records of each lane by their index in the event, in
+	// ascending order.
 	Lanes [][]int
 	Halt  Halt
+	// Duplicates lists for each record the one before it with the same key, or
+	// -1. A nil slice stands for none.
+	Duplicates []int
 }
 
 // Halt says what does not start after a record has failed.
@@ -57,84 +55,23 @@ func By[N comparable](size int, name func(i int) N) [][]int {
 	return lanes
 }
 
-// A Runner runs events within its limits.
-type Runner struct {
-	Concurrency int
-	// LastStart is the time after which no record starts. The zero time sets
-	// no limit.
-	LastStart time.Time
-	Errors    Errors
-}
-
-// Errors are the results of records that did not run, or did not return.
-type Errors struct {
-	OutOfTime    error // LastStart has passed, or the context is done
-	AfterFailure error // see Halt
-	Unfinished   error // the record ended its goroutine
-}
-
-// Run calls one for each of size records and returns their results in the
-// order of the event. It returns when all that were started have returned.
-//
-// Every record runs on a goroutine of Run's, even one at a time: a handler
-// that ends its goroutine (runtime.Goexit) must not end the invocation's,
-// which would leave Lambda without a response.
-func (r Runner) Run(ctx context.Context, s Schedule, size int, one func(context.Context, int) error) []error {
-	e := execution{Runner: r, Schedule: s, one: one, results: make([]error, size)}
-	for i := range e.results {
-		e.results[i] = r.Errors.Unfinished
-	}
-	e.lowest.Store(int64(size))
-	var group sync.WaitGroup
-	for range min(r.Concurrency, len(s.Lanes)) {
-		group.Go(func() { e.work(ctx) })
-	}
-	group.Wait()
-	return e.results
-}
-
-type execution struct {
-	Runner
-	Schedule
-	one     func(context.Context, int) error
-	results []error
-	taken   atomic.Int64 // lanes
-	lowest  atomic.Int64 // index of a failed record
-}
-
-func (e *execution) work(ctx context.Context) {
-	for {
-		next := int(e.taken.Add(1)) - 1
-		if next >= len(e.Lanes) {
-			return
+// Duplicates returns for each record the one before it with the same key, or
+// -1. A zero key is no key. A duplicate waits in its own event until the record
+// before it has ended, and then finds its result. For duplicates in other
+// invocations the executor waits, up to a limit.
+func Duplicates[K comparable](keys []K) []int {
+	var none K
+	before := make([]int, len(keys))
+	last := make(map[K]int, len(keys))
+	for i, k := range keys {
+		before[i] = -1
+		if k == none {
+			continue
 		}
-		e.follow(ctx, e.Lanes[next])
-	}
-}
-
-func (e *execution) follow(ctx context.Context, lane []int) {
-	failed := false
-	for _, i := range lane {
-		switch {
-		case failed && e.Halt == HaltLane, e.Halt == HaltEvent && int64(i) > e.lowest.Load():
-			e.results[i] = e.Errors.AfterFailure
-		case ctx.Err() != nil, !e.LastStart.IsZero() && time.Now().After(e.LastStart):
-			e.results[i] = e.Errors.OutOfTime
-		default:
-			e.results[i] = e.one(ctx, i)
+		if j, ok := last[k]; ok {
+			before[i] = j
 		}
-		if e.results[i] != nil {
-			failed = true
-			e.lower(int64(i))
-		}
+		last[k] = i
 	}
-}
-
-func (e *execution) lower(i int64) {
-	for {
-		lowest := e.lowest.Load()
-		if i >= lowest || e.lowest.CompareAndSwap(lowest, i) {
-			return
-		}
-	}
+	return before
 }

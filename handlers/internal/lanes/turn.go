@@ -1,0 +1,103 @@
+package lanes
+
+import "context"
+
+// A Turn is the place of a record among those of its event. Its methods are
+// safe for concurrent use.
+//
+// A Turn is a driver.Sibling: it counts the records that are about to write.
+type Turn struct {
+	e     *execution
+	index int
+	// The next records in the lane and with the same key, or -1.
+	nextInLane, nextDuplicate int
+	duplicate                 bool
+	begun                     chan struct{} // nil if the record begins in its turn
+
+	// Guarded by e.mu.
+	blocked  int   // records to wait for
+	launched bool  // it has a goroutine
+	granted  bool  // its turn has begun
+	refused  error // why its turn does not begin
+	running  bool  // it counts for Concurrency
+	expected bool  // it is about to write
+	ended    bool
+	result   error // what it returned, if returned is true
+	returned bool
+}
+
+// Index returns the record's index in the event.
+func (t *Turn) Index() int { return t.index }
+
+// Ahead reports whether the record has begun before its turn.
+func (t *Turn) Ahead() bool { return t.begun != nil }
+
+// Take waits for the turn. It returns an error of [Errors] if the turn does not
+// begin. If ctx ends before that is decided, Take returns its cause, and may be
+// called again.
+func (t *Turn) Take(ctx context.Context) error {
+	e := t.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !t.decided() {
+		t.expect(false)
+		e.mu.Unlock()
+		select {
+		case <-t.begun:
+		case <-ctx.Done():
+		}
+		e.mu.Lock()
+		if !t.decided() && e.ctx.Err() == nil {
+			return context.Cause(ctx)
+		}
+		if !t.decided() {
+			e.refuseLate()
+		}
+	}
+	t.expect(true)
+	return t.refused
+}
+
+// Returned reports that the record's function has returned. Its result may not
+// be recorded yet.
+func (t *Turn) Returned() {
+	t.e.mu.Lock()
+	defer t.e.mu.Unlock()
+	if t.running {
+		t.running = false
+		t.e.running--
+		t.e.advance()
+	}
+}
+
+// Arrive reports that the record's write has reached the store, and returns how
+// many others are about to write.
+func (t *Turn) Arrive() (coming int) {
+	t.e.mu.Lock()
+	defer t.e.mu.Unlock()
+	t.expect(false)
+	return t.e.coming
+}
+
+// decided reports whether the record can no longer be refused, or begin.
+func (t *Turn) decided() bool { return t.granted || t.refused != nil || t.ended }
+
+// wake ends the wait of Take, or the one to come. The record writes next: it is
+// completed, or released.
+func (t *Turn) wake() {
+	t.expect(true)
+	close(t.begun)
+}
+
+// expect counts the record among those that are about to write.
+func (t *Turn) expect(write bool) {
+	if t.expected == write {
+		return
+	}
+	t.expected = write
+	if write {
+		t.e.coming++
+	} else {
+		t.e.coming--
+	}
+}
