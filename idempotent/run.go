@@ -41,7 +41,10 @@ func (c *call) inTurn(ctx context.Context) error {
 	if turn := c.turn; turn != nil {
 		began := time.Now()
 		c.notRun = turn(ctx)
-		c.event.Handler -= time.Since(began)
+		// Neither the handler's time, nor what the store costs.
+		waited := time.Since(began)
+		c.event.Handler -= waited
+		c.began = c.began.Add(waited)
 		if c.notRun != nil {
 			return c.notRun
 		}

@@ -95,7 +95,7 @@ func TestLeaseIsExtendedWhileTheTurnIsAwaited(t *testing.T) {
 			time.Sleep(time.Second)
 			return "done", nil
 		})
-		if err != nil || value != "done" || event.Outcome != idempotent.OutcomeExecuted || event.Attempt != 1 || event.Handler != time.Second {
+		if err != nil || value != "done" || event.Outcome != idempotent.OutcomeExecuted || event.Attempt != 1 || event.Handler != time.Second || event.Total != time.Second {
 			t.Errorf("%q, %v, %+v", value, err, event)
 		}
 	})
