@@ -46,6 +46,7 @@ func TestRoundTrips(t *testing.T) {
 		return x
 	}
 	plain, cached := executor(nil), executor(&idempotent.Config{CacheEntries: 10})
+	reads := executor(&idempotent.Config{ReadFirst: true})
 
 	// run returns the number of requests and of runs of one call.
 	run := func(x *idempotent.Executor, id string, end error) (requests int64, runs int, err error) {
@@ -68,6 +69,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 	create("running", time.Now().Add(time.Minute))
 	create("lapsed", time.Now().Add(-time.Minute))
+	create("lapsed, too", time.Now().Add(-time.Minute))
 
 	errBusy, errDeclined := errors.New("busy"), errors.New("declined")
 	for _, c := range []struct {
@@ -91,6 +93,10 @@ func TestRoundTrips(t *testing.T) {
 		{"permanent error", plain, "d", idempotent.Permanent(errDeclined), 2, 1, errDeclined},
 		{"replay of a permanent error", plain, "d", nil, 1, 0, idempotent.ErrReplayed},
 		{"takeover", plain, "lapsed", nil, 3, 1, nil},
+		{"first call that reads first", reads, "e", nil, 3, 1, nil},
+		{"duplicate that reads first", reads, "e", nil, 1, 0, nil},
+		{"duplicate of a running one that reads first", reads, "running", nil, 1, 0, idempotent.ErrInProgress},
+		{"takeover that reads first", reads, "lapsed, too", nil, 3, 1, nil},
 	} {
 		requests, runs, err := run(c.x, c.id, c.end)
 		if requests != c.requests || runs != c.runs || !errors.Is(err, c.err) {

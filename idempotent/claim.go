@@ -22,7 +22,6 @@ var errNoTime = fmt.Errorf("the time left is less than Config.Reserve: %w", cont
 func (c *call) claim(ctx context.Context) (*lease, ending) {
 	var (
 		cfg        = &c.x.config
-		met        driver.Record // unknown at first, so create it
 		owner      = rand.Text()
 		lapsed     bool
 		invocation = c.x.invocationEnd(ctx)
@@ -31,12 +30,9 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 	if ctx.Err() != nil {
 		return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: context.Cause(ctx)}}
 	}
-	if !c.hasTime(ctx, invocation) {
-		// A duplicate still has time to receive its result.
-		var err error
-		if met, err = c.reread(ctx); err != nil {
-			return nil, c.noTime(ctx, err)
-		}
+	met, err := c.readFirst(ctx, invocation)
+	if err != nil {
+		return nil, c.noTime(ctx, err)
 	}
 	for round := 0; ; {
 		now := wall(c.now)
@@ -53,7 +49,6 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 				now = wall(c.look())
 			}
 		}
-		var err error
 		switch verdict {
 		case protocol.ClaimAnew:
 			lapsed = false

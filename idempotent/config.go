@@ -99,6 +99,15 @@ type Config struct {
 	// [*ResultUnavailableError].
 	Payloads PayloadStore
 
+	// ReadFirst reads the record before the claim. A duplicate is then a read and
+	// not a failed write, which DynamoDB bills as a write of the whole record; a
+	// first call takes one round trip more. Use it if most calls are
+	// repetitions, or if results are large: docs/cost-and-scale.md has the
+	// break-even. A read that fails decides nothing: the claim follows, and the
+	// Observer receives the error. With Optimistic, later duplicates no longer
+	// run in vain. Default false.
+	ReadFirst bool
+
 	// ReleasePermanent treats [Permanent] errors as any other error: they
 	// release the key instead of being stored. Use it for tables shared with
 	// Powertools for Python, which does not know failed records. Default

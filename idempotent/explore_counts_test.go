@@ -51,6 +51,16 @@ var schedules = map[string]int{
 	"saga, half undone, faults":                    1533,
 	"saga, refused before a successor's step":      202,
 	"saga, done before a successor's step":         202,
+	"read first, no trouble":                       18,
+	"read first":                                   1062,
+	"read first, lapses":                           3911,
+	"read first, alone":                            3337,
+	"read first, never run again":                  17162,
+	"read first, waiting":                          1324,
+	"read first, failing open":                     3988,
+	"read first, saga":                             1459,
+	"read first, optimistic":                       2858,
+	"read first, optimistic beside a claim":        3256,
 }
 
 // shortSchedules is the same with -short.
@@ -100,4 +110,14 @@ var shortSchedules = map[string]int{
 	"saga, half undone, faults":                    1533,
 	"saga, refused before a successor's step":      202,
 	"saga, done before a successor's step":         202,
+	"read first, no trouble":                       18,
+	"read first":                                   1062,
+	"read first, lapses":                           322,
+	"read first, alone":                            30,
+	"read first, never run again":                  1062,
+	"read first, waiting":                          1324,
+	"read first, failing open":                     650,
+	"read first, saga":                             1459,
+	"read first, optimistic":                       190,
+	"read first, optimistic beside a claim":        380,
 }

@@ -79,7 +79,7 @@ func TestExploreSchedules(t *testing.T) {
 		{"refunded", effects, once, []func(int) error{refunded, succeeds}, asConfigured, 1, 1},
 		{"waiting", effects, Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, asConfigured, 1, 0},
 		{"waiting for a failure", effects, Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, asConfigured, 0, 1},
-	}, moreScenarios...) {
+	}, slices.Concat(moreScenarios, readFirstScenarios)...) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			s, counts := s, schedules

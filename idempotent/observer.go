@@ -84,7 +84,8 @@ type Event struct {
 	// without retries inside of the store's client.
 	RoundTrips int
 	// Err is the caller's error, joined with suppressed ones: errors of the
-	// store in a release, or in a call that failed open.
+	// store in a release, in a read before the claim (see Config.ReadFirst), or
+	// in a call that failed open.
 	Err error
 }
 

@@ -20,6 +20,9 @@ func (c *call) optimistic(ctx context.Context) ending {
 		record:     driver.Record{ID: c.id, Status: driver.InProgress, Owner: rand.Text(), Fingerprint: c.fingerprint},
 		invocation: c.x.invocationEnd(ctx), unconfirmed: true, optimistic: true,
 	})
+	if e, ends := c.endsOptimistic(ctx, l); ends {
+		return e
+	}
 	with, err := c.run(ctx, l)
 	return c.settle(ctx, l, with, err)
 }

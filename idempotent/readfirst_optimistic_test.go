@@ -1,0 +1,87 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A later duplicate of an optimistic call does not run in vain if it reads
+// first.
+func TestReadFirstOptimistic(t *testing.T) {
+	for name, test := range map[string]struct {
+		meets        func(*driver.Record) // nil: nothing
+		value        string
+		err          error
+		outcome      idempotent.Outcome
+		reads, tries int
+		booked       []string
+	}{
+		"a first call commits": {value: "ours", outcome: idempotent.OutcomeExecuted,
+			reads: 1, tries: 1, booked: []string{"ours"}},
+		"a finished call is replayed": {meets: finished, value: "theirs", outcome: idempotent.OutcomeReplayed, reads: 1},
+		"a running call is in progress": {meets: func(*driver.Record) {}, err: idempotent.ErrInProgress,
+			outcome: idempotent.OutcomeConflict, reads: 1},
+		"another payload is refused": {meets: func(r *driver.Record) { finished(r); r.Fingerprint = "another" },
+			err: idempotent.ErrKeyReused, outcome: idempotent.OutcomeMismatch, reads: 1},
+		"a lapsed call is continued under a claim": {meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover,
+			reads: 2, tries: 2, booked: []string{"ours"}},
+		"an expired one is replaced": {meets: expired, value: "ours", outcome: idempotent.OutcomeExecuted,
+			reads: 1, tries: 1, booked: []string{"ours"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBank()
+			if test.meets != nil {
+				if err := b.Put(met(t, test.meets)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := &counting{Transactional: b}
+			ran := false
+			value, event, err := do(t.Context(), newExecutor(t, c, &idempotent.Config{Optimistic: true, ReadFirst: true}), func(ctx context.Context) (string, error) {
+				ran = true
+				return books("ours", nil)(ctx)
+			})
+			if value != test.value || !errors.Is(err, test.err) || event.Outcome != test.outcome || ran != (test.booked != nil) {
+				t.Errorf("got %q, %v, %+v; it ran: %v", value, err, event, ran)
+			}
+			if c.reads != test.reads || c.tries != test.tries {
+				t.Errorf("%d reads and %d writes", c.reads, c.tries)
+			}
+			b.holds(t, test.booked...)
+		})
+	}
+}
+
+// The transaction's own condition decides where the read has failed.
+func TestReadFirstOptimisticThatFails(t *testing.T) {
+	b := newBank()
+	c := &counting{Transactional: b, get: func(context.Context, func() (driver.Record, error)) (driver.Record, error) {
+		return driver.Record{}, errNetwork
+	}}
+	x := newExecutor(t, c, &idempotent.Config{Optimistic: true, ReadFirst: true})
+	for _, outcome := range []idempotent.Outcome{idempotent.OutcomeExecuted, idempotent.OutcomeReplayed} {
+		value, event, err := do(t.Context(), x, books("ours", nil))
+		if err != nil || value != "ours" || event.Outcome != outcome || !errors.Is(event.Err, errNetwork) {
+			t.Errorf("got %q, %v, %+v", value, err, event)
+		}
+	}
+	b.holds(t, "ours")
+}
+
+func TestReadFirstOptimisticWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBank()
+		done := inBackground(t, newExecutor(t, b, nil), 10*time.Second, "theirs", nil)
+		x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReadFirst: true, Wait: time.Minute})
+		if value, event, err := do(t.Context(), x, mustNotRun(t)); err != nil || value != "theirs" || event.Outcome != idempotent.OutcomeReplayed {
+			t.Errorf("got %q, %v, %+v", value, err, event)
+		}
+		<-done
+	})
+}

@@ -1,0 +1,243 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// counting is a store that counts its calls, and whose reads may be replaced.
+type counting struct {
+	driver.Transactional
+	get          func(ctx context.Context, next func() (driver.Record, error)) (driver.Record, error)
+	reads, tries int // tries to write
+}
+
+func (c *counting) Get(ctx context.Context, id string) (driver.Record, error) {
+	c.reads++
+	next := func() (driver.Record, error) { return c.Transactional.Get(ctx, id) }
+	if c.get == nil {
+		return next()
+	}
+	return c.get(ctx, next)
+}
+
+func (c *counting) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+	c.tries++
+	return c.Transactional.Create(ctx, r, cutoff, with)
+}
+
+func (c *counting) Change(ctx context.Context, f driver.Fence, change driver.Change) (driver.Record, bool, error) {
+	c.tries++
+	return c.Transactional.Change(ctx, f, change)
+}
+
+// met is a record of theKey for a table of what a read may meet.
+func met(t *testing.T, change func(r *driver.Record)) driver.Record {
+	t.Helper()
+	r := driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Owner: "other", Attempt: 1,
+		Lease: time.Now().Add(time.Minute), Expires: time.Now().Add(time.Hour)}
+	change(&r)
+	return r
+}
+
+func finished(r *driver.Record) {
+	r.Status, r.Lease, r.Data = driver.Completed, time.Time{}, []byte(`"theirs"`)
+}
+
+func lapsed(r *driver.Record) { r.Lease = time.Now().Add(-time.Minute) }
+
+// expired is over: it must not be replayed.
+func expired(r *driver.Record) {
+	finished(r)
+	r.Expires = time.Now().Add(-time.Minute)
+}
+
+func TestReadFirst(t *testing.T) {
+	once := idempotent.Config{MaxAttempts: 1}
+	for name, test := range map[string]struct {
+		config       idempotent.Config
+		meets        func(*driver.Record) // nil: nothing
+		value        string
+		err          error
+		outcome      idempotent.Outcome
+		reads, tries int
+	}{
+		"a first call claims":                   {value: "ours", outcome: idempotent.OutcomeExecuted, reads: 1, tries: 2},
+		"a finished call is replayed":           {meets: finished, value: "theirs", outcome: idempotent.OutcomeReplayed, reads: 1},
+		"a finished one is replayed, never run": {config: once, meets: finished, value: "theirs", outcome: idempotent.OutcomeReplayed, reads: 1},
+		"a running call is in progress":         {meets: func(*driver.Record) {}, err: idempotent.ErrInProgress, outcome: idempotent.OutcomeConflict, reads: 1},
+		"another payload is refused": {meets: func(r *driver.Record) { finished(r); r.Fingerprint = "another" },
+			err: idempotent.ErrKeyReused, outcome: idempotent.OutcomeMismatch, reads: 1},
+		"no attempt is left":         {config: once, meets: lapsed, err: idempotent.ErrOutcomeUnknown, outcome: idempotent.OutcomeUnknown, reads: 1},
+		"a lapsed call is continued": {meets: lapsed, value: "ours", outcome: idempotent.OutcomeTakeover, reads: 1, tries: 2},
+		"an expired one is replaced": {meets: expired, value: "ours", outcome: idempotent.OutcomeExecuted, reads: 1, tries: 2},
+		"an unknown status is refused": {meets: func(r *driver.Record) { r.Status = "PAUSED" },
+			err: idempotent.ErrStore, outcome: idempotent.OutcomeFailed, reads: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBank()
+			if test.meets != nil {
+				if err := b.Put(met(t, test.meets)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := &counting{Transactional: b}
+			test.config.ReadFirst = true
+			value, event, err := do(t.Context(), newExecutor(t, c, &test.config), returns("ours"))
+			if value != test.value || !errors.Is(err, test.err) || event.Outcome != test.outcome {
+				t.Errorf("got %q, %v, %+v", value, err, event)
+			}
+			if c.reads != test.reads || c.tries != test.tries || event.RoundTrips != test.reads+test.tries {
+				t.Errorf("%d reads and %d writes, %+v", c.reads, c.tries, event)
+			}
+		})
+	}
+}
+
+// What the read has seen may have changed when the claim arrives.
+func TestReadFirstLosesARace(t *testing.T) {
+	b := newBank()
+	c := &counting{Transactional: b, get: func(_ context.Context, next func() (driver.Record, error)) (driver.Record, error) {
+		seen, err := next()
+		if _, _, err := do(t.Context(), newExecutor(t, b, nil), returns("theirs")); err != nil {
+			t.Error(err)
+		}
+		return seen, err
+	}}
+	value, event, err := do(t.Context(), newExecutor(t, c, &idempotent.Config{ReadFirst: true}), mustNotRun(t))
+	if err != nil || value != "theirs" || event.Outcome != idempotent.OutcomeReplayed || event.RoundTrips != 2 {
+		t.Errorf("got %q, %v, %+v", value, err, event)
+	}
+}
+
+var errDenied = errors.New("AccessDenied: dynamodb:GetItem")
+
+// A read that fails decides nothing, whatever is wrong: the claim follows.
+func TestReadFirstThatFailsLeavesTheCallToTheClaim(t *testing.T) {
+	for _, failure := range []error{errNetwork, errDenied} {
+		failing := func(context.Context, func() (driver.Record, error)) (driver.Record, error) {
+			// What comes with an error is no record.
+			return driver.Record{Status: driver.Completed, Data: []byte(`"?"`), Expires: time.Now().Add(time.Hour)}, failure
+		}
+		for _, policy := range []idempotent.StoreErrorPolicy{idempotent.FailClosed, idempotent.FailOpen} {
+			c := &counting{Transactional: newBank(), get: failing}
+			x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, OnStoreError: policy})
+			value, event, err := do(t.Context(), x, returns("ours"))
+			if err != nil || value != "ours" || event.Outcome != idempotent.OutcomeExecuted {
+				t.Errorf("first: %q, %v, %+v", value, err, event)
+			}
+			if !errors.Is(event.Err, failure) || !errors.Is(event.Err, idempotent.ErrStore) {
+				t.Errorf("the observer saw %v", event.Err)
+			}
+			value, event, err = do(t.Context(), x, mustNotRun(t))
+			if err != nil || value != "ours" || event.Outcome != idempotent.OutcomeReplayed || !errors.Is(event.Err, failure) {
+				t.Errorf("duplicate: %q, %v, %+v", value, err, event)
+			}
+		}
+	}
+}
+
+// The claim decides whether a call fails open, and not the read before it.
+func TestReadFirstNeverFailsOpenByItself(t *testing.T) {
+	b := newBank()
+	if err := b.Put(met(t, func(*driver.Record) {})); err != nil {
+		t.Fatal(err)
+	}
+	c := &counting{Transactional: b, get: func(context.Context, func() (driver.Record, error)) (driver.Record, error) {
+		return driver.Record{}, errNetwork
+	}}
+	x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, OnStoreError: idempotent.FailOpen})
+	if _, event, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) || errors.Is(err, errNetwork) {
+		t.Errorf("%v, %+v", err, event)
+	}
+}
+
+// A store that is down fails the claim as well, and the observer sees both.
+func TestReadFirstThatFailsBeforeTheClaimFails(t *testing.T) {
+	down := &proxy{Store: hungGet{memory.New(0)}, create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		return driver.Record{}, false, errDenied
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		_, event, err := do(t.Context(), newExecutor(t, down, &idempotent.Config{ReadFirst: true}), mustNotRun(t))
+		if !errors.Is(err, errDenied) || errors.Is(err, errNetwork) || !errors.Is(event.Err, errNetwork) {
+			t.Errorf("%v, %+v", err, event)
+		}
+	})
+}
+
+// A read that hangs leaves time to claim and to run.
+func TestReadFirstIsBounded(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for invocation, want := range map[time.Duration]time.Duration{
+		15 * time.Minute: 5 * time.Second,
+		4 * time.Second:  2 * time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), invocation)
+			defer cancel()
+			begun := time.Now()
+			x := newExecutor(t, hungGet{memory.New(0)}, &idempotent.Config{ReadFirst: true, Wait: time.Hour})
+			_, _, err := do(ctx, x, func(context.Context) (string, error) {
+				if took := time.Since(begun); took != want {
+					t.Errorf("of %v the read took %v", invocation, took)
+				}
+				return "", nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A call whose context ends while it reads claims nothing.
+func TestReadFirstEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := errors.New("the client has gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(gone) })
+		for _, optimistic := range []bool{false, true} {
+			c := &counting{Transactional: newBank(), get: func(ctx context.Context, _ func() (driver.Record, error)) (driver.Record, error) {
+				<-ctx.Done()
+				return driver.Record{}, ctx.Err()
+			}}
+			x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, Optimistic: optimistic})
+			if _, event, err := do(ctx, x, mustNotRun(t)); !errors.Is(err, gone) || !errors.Is(err, idempotent.ErrStore) || c.tries != 0 {
+				t.Errorf("%v, %+v", err, event)
+			}
+		}
+	})
+}
+
+func TestReadFirstWaitsForTheResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBank()
+		done := inBackground(t, newExecutor(t, b, nil), 10*time.Second, "theirs", nil)
+		c := &counting{Transactional: b}
+		value, event, err := do(t.Context(), newExecutor(t, c, &idempotent.Config{ReadFirst: true, Wait: time.Minute}), mustNotRun(t))
+		if err != nil || value != "theirs" || event.Outcome != idempotent.OutcomeReplayed || c.tries != 0 {
+			t.Errorf("got %q, %v, %+v after %d writes", value, err, event, c.tries)
+		}
+		<-done
+	})
+}
+
+func TestReadFirstReadsNothingForTheCache(t *testing.T) {
+	c := &counting{Transactional: newBank()}
+	x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, CacheEntries: 1})
+	for range 2 {
+		if value, _, err := do(t.Context(), x, returns("ours")); err != nil || value != "ours" {
+			t.Errorf("%q, %v", value, err)
+		}
+	}
+	if c.reads != 1 || c.tries != 2 {
+		t.Errorf("%d reads and %d writes", c.reads, c.tries)
+	}
+}
