@@ -15,7 +15,7 @@ type Options struct {
 	Attributes Attributes
 
 	// CompressAbove is the size in bytes above which a result is compressed
-	// (zstd), if that makes it smaller. A negative value turns compression off.
+	// (gzip), if that makes it smaller. A negative value turns compression off.
 	// Records shared with Powertools need that: it does not decompress them, and
 	// Powertools for TypeScript returns their bytes without an error.
 	//

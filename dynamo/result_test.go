@@ -32,7 +32,7 @@ var results = map[string][]byte{
 	"not JSON":    []byte(`{"a":`),
 	"not UTF-8":   {0xff, 0xfe, 0, 'a'},
 	"half a rune": []byte("ü")[:1],
-	"like a tag":  []byte("zstd"),
+	"like a tag":  []byte("gzip"),
 	"large":       bytes.Repeat([]byte(`{"a":1},`), 20_000),
 	"large bytes": bytes.Repeat([]byte{0xff, 0}, 20_000),
 	"noise":       noise(20_000),

@@ -3,6 +3,7 @@ package recorditem
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,39 +16,32 @@ import (
 // binary, so that a tag cannot be taken for a user's result.
 const (
 	TagRaw         = 'r' // the bytes themselves
-	TagZstd        = 'z' // the bytes compressed
+	TagGzip        = 'g' // the bytes compressed
+	TagZstd        = 'z' // the bytes compressed by an earlier version
 	TagPayload     = 'p' // the reference of a result in a payload store
 	TagUnavailable = 'u' // why there is no result
 )
 
 const (
-	// maxDataBytes bounds what a compressed result may grow to: a few KB of
-	// zstd can decode to gigabytes.
+	// maxDataBytes bounds what a compressed result may grow to: 400 KB can
+	// decode to 400 MB.
 	maxDataBytes = 64 << 20
 	// MaxReasonSize bounds the text in place of a result, in bytes.
 	MaxReasonSize = 1 << 10
-	// zstdWindow limits the encoder's memory in a 128 MB function.
-	zstdWindow = 1 << 20
 )
 
 // codec turns results into attribute values and back.
 type codec struct {
 	native        bool
 	compressAbove int
-	zip           *zstd.Encoder // both are safe for concurrent use
-	unzip         *zstd.Decoder
+	compression
+	unzip func() (*zstd.Decoder, error) // safe for concurrent use
 }
 
-func newCodec(native bool, compressAbove int) (*codec, error) {
-	zip, err := zstd.NewWriter(nil, zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(zstdWindow))
-	if err != nil {
-		return nil, err
-	}
-	unzip, err := zstd.NewReader(nil, zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxDataBytes))
-	if err != nil {
-		return nil, err
-	}
-	return &codec{native: native, compressAbove: compressAbove, zip: zip, unzip: unzip}, nil
+func newCodec(native bool, compressAbove int) *codec {
+	return &codec{native: native, compressAbove: compressAbove, compression: compression{limit: maxDataBytes}, unzip: sync.OnceValues(func() (*zstd.Decoder, error) {
+		return zstd.NewReader(nil, zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxDataBytes))
+	})}
 }
 
 // encode returns the attribute value of a result.
@@ -65,8 +59,8 @@ func (c *codec) encode(data []byte) types.AttributeValue {
 // encodeText returns the attribute value of bytes: those that are text as they
 // are, others tagged. Steps always use it, as only Once reads them.
 func (c *codec) encodeText(data []byte) types.AttributeValue {
-	if c.compressAbove >= 0 && len(data) > c.compressAbove && len(data) <= maxDataBytes {
-		if z := c.zip.EncodeAll(data, []byte{TagZstd}); len(z) < len(data) {
+	if c.compressAbove >= 0 && len(data) > c.compressAbove {
+		if z, smaller := c.compress(TagGzip, data); smaller {
 			return &types.AttributeValueMemberB{Value: z}
 		}
 	}
@@ -119,8 +113,18 @@ func (c *codec) decodeTagged(b []byte) (content, error) {
 	switch tag, b := b[0], b[1:]; tag {
 	case TagRaw:
 		return content{data: append([]byte{}, b...)}, nil
+	case TagGzip:
+		data, err := c.decompress(b)
+		if err != nil {
+			return content{}, fmt.Errorf("a compressed result: %w", err)
+		}
+		return content{data: data}, nil
 	case TagZstd:
-		data, err := c.unzip.DecodeAll(b, []byte{})
+		unzip, err := c.unzip()
+		if err != nil {
+			return content{}, err
+		}
+		data, err := unzip.DecodeAll(b, []byte{})
 		if err != nil {
 			return content{}, fmt.Errorf("a compressed result: %w", err)
 		}

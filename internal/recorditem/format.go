@@ -38,10 +38,7 @@ func New(o Options) (*Format, error) {
 	if err := o.resolve(); err != nil {
 		return nil, err
 	}
-	c, err := newCodec(o.Native, o.CompressAbove)
-	if err != nil {
-		return nil, err
-	}
+	c := newCodec(o.Native, o.CompressAbove)
 	f := &Format{Attr: o.Attributes, partition: o.Partition, shards: uint32(o.Shards), placeholders: map[string]string{}, codec: c}
 	for _, field := range f.Attr.fields() {
 		f.placeholders[field.placeholder] = *field.name

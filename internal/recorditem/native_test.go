@@ -33,7 +33,7 @@ func TestNativeResultsBecomeJSON(t *testing.T) {
 		"not UTF-8":  {&types.AttributeValueMemberL{Value: []types.AttributeValue{attribute.Text("\xff")}}, "", ""},
 	} {
 		for native, want := range map[bool]string{false: c.text, true: c.native} {
-			got, err := testCodec(t, native, -1).decode(c.v)
+			got, err := newCodec(native, -1).decode(c.v)
 			if string(got.data) != want || got.unavailable != "" || (err == nil) != (want != "") {
 				t.Errorf("%s, native %v: %q, %v; want %s", name, native, got, err, want)
 			}
@@ -43,7 +43,7 @@ func TestNativeResultsBecomeJSON(t *testing.T) {
 	for range 200 {
 		deep = &types.AttributeValueMemberL{Value: []types.AttributeValue{deep}}
 	}
-	if _, err := testCodec(t, false, -1).decode(deep); err == nil {
+	if _, err := newCodec(false, -1).decode(deep); err == nil {
 		t.Error("200 levels were read")
 	}
 }
