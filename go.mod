@@ -11,7 +11,6 @@ require (
 	github.com/aws/smithy-go v1.28.8
 	github.com/dunglas/httpsfv v1.1.2
 	github.com/jmespath-community/go-jmespath v1.1.1
-	github.com/klauspost/compress v1.20.3
 )
 
 require (

@@ -31,6 +31,5 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.7 // indirect
 	github.com/dunglas/httpsfv v1.1.2 // indirect
 	github.com/jmespath-community/go-jmespath v1.1.1 // indirect
-	github.com/klauspost/compress v1.20.3 // indirect
 	golang.org/x/exp v0.0.0-20230314191032-db074128a8ec // indirect
 )

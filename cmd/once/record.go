@@ -171,7 +171,7 @@ func shape(v types.AttributeValue) string {
 		if key, ok := sealedWith(v); ok {
 			return fmt.Sprintf("sealed with key %q, %d bytes", key, len(v.Value)-1)
 		}
-		kind := map[byte]string{recorditem.TagRaw: "binary", recorditem.TagGzip: "compressed", recorditem.TagZstd: "compressed", recorditem.TagUnavailable: "unavailable, the reason"}
+		kind := map[byte]string{recorditem.TagRaw: "binary", recorditem.TagGzip: "compressed", recorditem.TagUnavailable: "unavailable, the reason"}
 		if len(v.Value) == 0 || kind[v.Value[0]] == "" {
 			return fmt.Sprintf("binary of %d bytes, not Once's", len(v.Value))
 		}

@@ -76,7 +76,7 @@ func newStep(name string, v types.AttributeValue) step {
 		switch first(v.Value) { // the store's own tags
 		case recorditem.TagRaw:
 			tag = first(bytes.TrimPrefix(v.Value[1:], []byte(undoable)))
-		case recorditem.TagGzip, recorditem.TagZstd:
+		case recorditem.TagGzip:
 			s.Kept = keptCompressed
 		}
 	}

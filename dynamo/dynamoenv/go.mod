@@ -29,6 +29,5 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.7 // indirect
 	github.com/aws/smithy-go v1.28.8 // indirect
 	github.com/jmespath-community/go-jmespath v1.1.1 // indirect
-	github.com/klauspost/compress v1.20.3 // indirect
 	golang.org/x/exp v0.0.0-20230314191032-db074128a8ec // indirect
 )

@@ -3,11 +3,9 @@ package recorditem
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/lambda-once/once/internal/attribute"
 )
@@ -17,7 +15,6 @@ import (
 const (
 	TagRaw         = 'r' // the bytes themselves
 	TagGzip        = 'g' // the bytes compressed
-	TagZstd        = 'z' // the bytes compressed by an earlier version
 	TagPayload     = 'p' // the reference of a result in a payload store
 	TagUnavailable = 'u' // why there is no result
 )
@@ -35,13 +32,10 @@ type codec struct {
 	native        bool
 	compressAbove int
 	compression
-	unzip func() (*zstd.Decoder, error) // safe for concurrent use
 }
 
 func newCodec(native bool, compressAbove int) *codec {
-	return &codec{native: native, compressAbove: compressAbove, compression: compression{limit: maxDataBytes}, unzip: sync.OnceValues(func() (*zstd.Decoder, error) {
-		return zstd.NewReader(nil, zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxDataBytes))
-	})}
+	return &codec{native: native, compressAbove: compressAbove, compression: compression{limit: maxDataBytes}}
 }
 
 // encode returns the attribute value of a result.
@@ -115,16 +109,6 @@ func (c *codec) decodeTagged(b []byte) (content, error) {
 		return content{data: append([]byte{}, b...)}, nil
 	case TagGzip:
 		data, err := c.decompress(b)
-		if err != nil {
-			return content{}, fmt.Errorf("a compressed result: %w", err)
-		}
-		return content{data: data}, nil
-	case TagZstd:
-		unzip, err := c.unzip()
-		if err != nil {
-			return content{}, err
-		}
-		data, err := unzip.DecodeAll(b, []byte{})
 		if err != nil {
 			return content{}, fmt.Errorf("a compressed result: %w", err)
 		}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/lambda-once/once/internal/attribute"
 )
@@ -74,7 +73,7 @@ func TestStepsHaveOnlyTagsOfData(t *testing.T) {
 
 func TestBrokenBinaryResultsAreErrors(t *testing.T) {
 	c := newCodec(false, 1)
-	for name, b := range map[string][]byte{"empty": {}, "empty reference": []byte("p"), "unknown tag": []byte("xabc"), "not gzip": []byte("gabc"), "cut gzip": append([]byte("g"), gzipped(t, []byte("abc"))[:20]...), "not zstd": []byte("zabc"), "cut zstd": []byte("z\x28\xb5\x2f\xfd")} {
+	for name, b := range map[string][]byte{"empty": {}, "empty reference": []byte("p"), "unknown tag": []byte("xabc"), "not gzip": []byte("gabc"), "cut gzip": append([]byte("g"), gzipped(t, []byte("abc"))[:20]...)} {
 		if got, err := c.decode(&types.AttributeValueMemberB{Value: b}); err == nil {
 			t.Errorf("%s: read as %q", name, got)
 		}
@@ -184,20 +183,4 @@ func TestCompressionIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-// Records of an earlier version are compressed with zstd.
-func TestZstdIsRead(t *testing.T) {
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := newCodec(false, 1)
-	if got, err := c.decode(tagged(TagZstd, w.EncodeAll([]byte("as it was"), nil))); string(got.data) != "as it was" {
-		t.Errorf("read as %q, %v", got.data, err)
-	}
-	large := w.EncodeAll(make([]byte, maxDataBytes+1), nil)
-	if got, err := c.decode(tagged(TagZstd, large)); err == nil {
-		t.Errorf("%d bytes read from %d", len(got.data), len(large))
-	}
 }
