@@ -15,7 +15,7 @@ import (
 // of its time.
 const compressionLevel = 3
 
-// compression compresses results with gzip, which the SDK links anyway: another
+// compression compresses results with gzip, which the SDK links anyway. Another
 // format would make a function larger, and start later. Its checksum detects
 // what was damaged. It is safe for concurrent use, and allocates nothing before
 // the first large result.

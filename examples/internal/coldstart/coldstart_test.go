@@ -1,0 +1,122 @@
+package coldstart
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+)
+
+const (
+	mostBytes  = 1_000_000
+	mostMillis = 1.0
+)
+
+// compile builds a program for this machine, otherwise as docs/deploy.md says.
+func compile(t *testing.T, name string) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "bootstrap")
+	command := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", binary, "./"+name)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return binary
+}
+
+func TestProtectedFunctionStartsAsFastAsABareOne(t *testing.T) {
+	bare, protected := compile(t, "bare"), compile(t, "protected")
+
+	added := size(t, protected) - size(t, bare)
+	t.Logf("%d bytes and %d bytes: %d more", size(t, bare), size(t, protected), added)
+	if added <= 0 || added >= mostBytes {
+		t.Errorf("Once adds %d bytes to a function, want less than %d", added, mostBytes)
+	}
+
+	// Other programs of this machine disturb single runs.
+	var sums []float64
+	for range 11 {
+		of, own := initTimes(t, bare), 0.0
+		for pkg, millis := range initTimes(t, protected) {
+			if _, ok := of[pkg]; !ok {
+				own += millis
+			}
+		}
+		sums = append(sums, own)
+	}
+	slices.Sort(sums)
+	median := sums[len(sums)/2]
+	t.Logf("%.3f ms in packages that only the protected function has, of %.3f to %.3f", median, sums[0], sums[len(sums)-1])
+	if median <= 0 || median >= mostMillis {
+		t.Errorf("Once adds %.3f ms before main, want less than %v", median, mostMillis)
+	}
+}
+
+// What few calls need, such as compressors, is made by the first that does.
+func TestConstructorsAllocateLittle(t *testing.T) {
+	const most, times = 5_000, 100
+	client := dynamodb.New(dynamodb.Options{})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range times {
+		store, err := dynamo.New(client, "idempotency", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := idempotent.New("place-order", store, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	bytes := (after.TotalAlloc - before.TotalAlloc) / times
+	t.Logf("%d bytes", bytes)
+	if bytes > most {
+		t.Errorf("a store and an executor take %d bytes, want at most %d", bytes, most)
+	}
+}
+
+func size(t *testing.T, binary string) int64 {
+	t.Helper()
+	info, err := os.Stat(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+var initLine = regexp.MustCompile(`(?m)^init (\S+) @\S+ ms, (\S+) ms clock, `)
+
+// initTimes returns how long the initialization of each package takes, in
+// milliseconds.
+func initTimes(t *testing.T, binary string) map[string]float64 {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), binary)
+	// Without AWS_LAMBDA_RUNTIME_API, lambda.Start ends the process.
+	command.Env = []string{"GODEBUG=inittrace=1", "AWS_REGION=us-east-1", "IDEMPOTENCY_TABLE=idempotency"}
+	out, err := command.CombinedOutput()
+	if !strings.Contains(string(out), "AWS_LAMBDA_RUNTIME_API") {
+		t.Fatalf("%v, and no end by lambda.Start: %s", err, out)
+	}
+	times := map[string]float64{}
+	for _, line := range initLine.FindAllStringSubmatch(string(out), -1) {
+		millis, err := strconv.ParseFloat(line[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times[line[1]] = millis
+	}
+	if len(times) < 10 {
+		t.Fatalf("no trace of initializations: %s", out)
+	}
+	return times
+}
