@@ -38,6 +38,8 @@ test: check
 	@go test -count=1 -run '^(TestDuplicateOverhead|TestExploreSchedules)$$' ./idempotent
 	@echo "== the library, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go test -race ./...
+	@echo "== the store once more, with every write in a shared request"
+	@$(WITH_DYNAMODB) env ONCE_TEST_GROUP=1 go test -race ./dynamo
 	@echo "== stores from the environment, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C dynamo/dynamoenv test -race ./...
 	@echo "== OpenTelemetry"

@@ -21,6 +21,14 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if err := s.checkChange(f, c); err != nil {
 		return driver.Record{}, false, s.refused("Change", err)
 	}
+	if s.group == nil {
+		return s.change(ctx, f, c)
+	}
+	return s.group.do(ctx, s.statementOf(f, c), func() (driver.Record, bool, error) { return s.change(ctx, f, c) })
+}
+
+// change makes a write by a request of its own.
+func (s *Store) change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	switch {
 	case c.Release == driver.ReleaseDelete:
 		return s.delete(ctx, f)
@@ -64,9 +72,13 @@ func (s *Store) extend(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if _, err := s.send(ctx, f.ID, u); err != nil {
 		return s.lost(ctx, "UpdateItem", f.ID, err)
 	}
+	return extended(f, c), true, nil
+}
+
+func extended(f driver.Fence, c driver.Change) driver.Record {
 	r := changed(f, c)
 	r.Lease = wholeMillis(c.Lease)
-	return r, true, nil
+	return r
 }
 
 // keep ends the lease, and counts a refund if c asks for one. The refund is a
@@ -83,9 +95,13 @@ func (s *Store) keep(ctx context.Context, f driver.Fence, c driver.Change) (driv
 	if _, err := s.send(ctx, f.ID, u); err != nil {
 		return s.lost(ctx, "UpdateItem", f.ID, err)
 	}
+	return kept(f, c), true, nil
+}
+
+func kept(f driver.Fence, c driver.Change) driver.Record {
 	r := changed(f, c)
 	r.Owner, r.Lease = "", driver.LeaseEnded
-	return r, true, nil
+	return r
 }
 
 func (s *Store) delete(ctx context.Context, f driver.Fence) (driver.Record, bool, error) {

@@ -38,6 +38,21 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// Options that change the words of a statement are tested by themselves.
+func TestConformanceWithGroupCommit(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		o := &Options{Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "idempotency#f", Shards: 3}
+		client, table := newClient(t), tableName(t)
+		if err := CreateTable(t.Context(), client, table, o); err != nil {
+			t.Fatal(err)
+		}
+		s := loneStore(t, client, table, o)
+		s.shareAll(4)
+		return storetest.Harness{Store: s, Plant: s.plant, Attach: s.attach, Schedules: 20}
+	})
+}
+
 // attach adds to a counter in the store's own table.
 func (s *Store) attach(t *testing.T, refused bool) (driver.Attachment, func() int) {
 	t.Helper()

@@ -34,9 +34,18 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	item := s.format.Item(r)
 	s.putResult(item, &r)
 	if t != nil {
+		s.group.arrive(ctx)
 		return s.createWith(ctx, t, r, item, cutoff)
 	}
-	_, err = s.put(ctx, item, cutoff)
+	if s.group == nil {
+		return s.create(ctx, r, item, cutoff)
+	}
+	return s.group.do(ctx, s.insert(r, item, cutoff), func() (driver.Record, bool, error) { return s.create(ctx, r, item, cutoff) })
+}
+
+// create creates a record by a request of its own.
+func (s *Store) create(ctx context.Context, r driver.Record, item map[string]types.AttributeValue, cutoff time.Time) (driver.Record, bool, error) {
+	_, err := s.put(ctx, item, cutoff)
 	if fault.TooLarge(err) && r.Data != nil {
 		s.putUnavailable(item, &r)
 		_, err = s.put(ctx, item, cutoff)

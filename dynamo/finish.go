@@ -13,16 +13,7 @@ import (
 // finish completes or fails a record of the fence's owner or, with c.Owner, a
 // record that nobody owns.
 func (s *Store) finish(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	r := changed(f, c)
-	r.Status, r.Data, r.Payload, r.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
-	if c.Owner != "" {
-		r.Attempt = f.Attempt // as the fence requires
-	}
-	// What is known of the item, for its size.
-	known := s.format.Item(r)
-	known[s.format.Attr.Validation] = attribute.Text(c.Fingerprint)
-	s.putResult(known, &r)
-
+	r, known := s.finished(f, c)
 	t, err := transactionOf(c.With)
 	if err != nil {
 		return driver.Record{}, false, s.refused("Change", err)
@@ -39,6 +30,21 @@ func (s *Store) finish(ctx context.Context, f driver.Fence, c driver.Change) (dr
 		return s.lost(ctx, "UpdateItem", f.ID, err)
 	}
 	return r, true, nil
+}
+
+// finished returns the record that a change leaves that finishes it, and what is
+// known of its item.
+func (s *Store) finished(f driver.Fence, c driver.Change) (driver.Record, map[string]types.AttributeValue) {
+	r := changed(f, c)
+	r.Status, r.Data, r.Payload, r.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
+	if c.Owner != "" {
+		r.Attempt = f.Attempt // as the fence requires
+	}
+	// For the size of the item.
+	known := s.format.Item(r)
+	known[s.format.Attr.Validation] = attribute.Text(c.Fingerprint)
+	s.putResult(known, &r)
+	return r, known
 }
 
 // finishWith finishes a record in a transaction.

@@ -57,6 +57,16 @@ func clientOptions(endpoint string) dynamodb.Options {
 
 func newStore(t *testing.T, client Client, table string, o *Options) *Store {
 	t.Helper()
+	s := loneStore(t, client, table, o)
+	if os.Getenv(sharing) != "" {
+		s.shareAll(4)
+	}
+	return s
+}
+
+// loneStore is for tests of the requests themselves.
+func loneStore(t *testing.T, client Client, table string, o *Options) *Store {
+	t.Helper()
 	s, err := New(client, table, o)
 	if err != nil {
 		t.Fatal(err)

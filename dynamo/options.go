@@ -33,6 +33,33 @@ type Options struct {
 	// Default: Text.
 	Data DataFormat
 
+	// Group turns group commit on: it is the number of requests under way at
+	// once. A write that finds fewer of them is sent at once, as without Group.
+	// Writes that find all of them under way wait, and share the next one: a
+	// PartiQL BatchExecuteStatement of up to 25 writes, each conditional by
+	// itself, each with its own answer. The calls of one batch of package handlers
+	// announce each other: the first of them waits for the others, for 2 ms at
+	// most.
+	//
+	// It pays where many calls run at the same time: fewer requests take less of
+	// the client's CPU. Below that it adds latency, because a write waits for the
+	// request before its own. A request that takes longer than 50 ms no longer
+	// counts. A write that is refused in a shared request needs a read besides,
+	// and both are billed.
+	//
+	// These writes never share a request: takeovers, refunds, completions of
+	// records that nobody owns, transactions, writes above 64 KB, and all writes
+	// to a table that is given by its ARN. What a shared request does not settle
+	// is sent again without the others.
+	//
+	// The client must be a [GroupClient]. The role needs dynamodb:PartiQLInsert,
+	// PartiQLUpdate, PartiQLDelete and BatchGetItem besides. If one of them is
+	// denied, the store writes a line to [slog.Default] that names it, once, and
+	// sends all writes alone from then on.
+	//
+	// Default: 0, no group commit.
+	Group int
+
 	// Outbox is the name or ARN of the table that [Tx.Publish] writes messages to;
 	// see package dynamo/outbox. Stores with different tables may share an outbox
 	// if their operations have different names: the ids of messages come from the
@@ -99,6 +126,9 @@ func (o *Options) format() (*recorditem.Format, error) {
 	}
 	if o.Data > Native {
 		return nil, &OptionsError{Reason: fmt.Sprintf("Options.Data is %d; it must be Text or Native", o.Data)}
+	}
+	if o.Group < 0 {
+		return nil, &OptionsError{Reason: fmt.Sprintf("Options.Group is %d; it must not be negative", o.Group)}
 	}
 	f, err := recorditem.New(recorditem.Options{
 		Attributes: recorditem.Attributes(o.Attributes), CompressAbove: o.CompressAbove, Native: o.Data == Native,

@@ -29,9 +29,13 @@ func (s *Store) step(ctx context.Context, f driver.Fence, c driver.Change) (driv
 	if err != nil {
 		return s.lost(ctx, "UpdateItem", f.ID, err)
 	}
+	return stepped(f, c), true, nil
+}
+
+func stepped(f driver.Fence, c driver.Change) driver.Record {
 	r := changed(f, c)
 	r.Steps = c.Steps
-	return r, true, nil
+	return r
 }
 
 func (s *Store) stepUpdate(f driver.Fence, c driver.Change) *update {

@@ -29,6 +29,7 @@ type Store struct {
 	table  string
 	outbox string // a table
 	format *recorditem.Format
+	group  *grouping // nil: every write is a request
 }
 
 var _ driver.Transactional = (*Store)(nil)
@@ -50,6 +51,9 @@ func New(client Client, table string, options *Options) (*Store, error) {
 	s := &Store{client: client, table: table, format: f}
 	if options != nil {
 		s.outbox = options.Outbox
+		if s.group, err = newGrouping(s, options.Group); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

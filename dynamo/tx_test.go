@@ -18,7 +18,7 @@ import (
 func TestTransactionRoundTrips(t *testing.T) {
 	_, table := newTable(t)
 	wire := &recorder{}
-	s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
+	s := loneStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
 	for name, c := range map[string]struct {
 		config    idempotent.Config
 		first     string

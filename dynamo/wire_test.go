@@ -42,7 +42,7 @@ func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 func TestEveryOperationIsOneRequest(t *testing.T) {
 	_, table := newTable(t)
 	wire := &recorder{}
-	s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
+	s := loneStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
 	foreign := map[string]types.AttributeValue{"id": text("foreign"), "status": text("INPROGRESS"), "owner": text(owner)}
 	steps := driver.Change{Steps: map[string][]byte{"a": nil}}
 	for _, c := range []struct {
@@ -74,10 +74,61 @@ func TestEveryOperationIsOneRequest(t *testing.T) {
 	}
 }
 
+func TestSharedWritesAreOneRequestEach(t *testing.T) {
+	_, table := newTable(t)
+	wire := &recorder{}
+	s := loneStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
+	s.shareAll(1)
+	owned, released := fence("op#1"), driver.Fence{ID: "op#1", Attempt: 1, Lease: driver.LeaseEnded}
+	const shared = "BatchExecuteStatement"
+	for _, c := range []struct {
+		name   string
+		fence  driver.Fence
+		change driver.Change
+		want   string
+	}{
+		{"extend", owned, driver.Change{Lease: now.Add(time.Hour), Expires: now.Add(2 * time.Hour)}, shared},
+		{"step", owned, driver.Change{Steps: map[string][]byte{"a.b": []byte("1"), "c": nil}}, shared},
+		{"step like a placeholder", owned, driver.Change{Steps: map[string][]byte{"#a": nil}}, "UpdateItem"},
+		{"step with a quote", owned, driver.Change{Steps: map[string][]byte{`a"`: nil}}, "UpdateItem"},
+		{"keep", owned, driver.Change{Release: driver.ReleaseKeep}, shared},
+		{"take over", released, driver.Change{Owner: owner, Lease: now.Add(time.Minute), Expires: now.Add(time.Hour)}, "UpdateItem"},
+		{"refund", owned, driver.Change{Release: driver.ReleaseRefund}, "UpdateItem"},
+		{"adopt", driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}, driver.Change{Owner: owner, Status: driver.Failed, Data: []byte("1"), Expires: now}, "UpdateItem"},
+	} {
+		if c.name == "extend" {
+			wire.calls = nil
+			create(t, s, claim("op#1"))
+			if got := strings.Join(wire.calls, " "); got != shared {
+				t.Errorf("create: %s", got)
+			}
+		}
+		wire.calls = nil
+		if _, ok, err := s.Change(t.Context(), c.fence, c.change); !ok || err != nil {
+			t.Fatalf("%s: ok %v, %v", c.name, ok, err)
+		}
+		if got := strings.Join(wire.calls, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	create(t, s, claim("op#2"))
+	create(t, s, claim("op#3"))
+	large := driver.Change{Status: driver.Completed, Data: make([]byte, maxStatementSize+1), Expires: now}
+	wire.calls = nil
+	change(t, s, fence("op#2"), driver.Change{Status: driver.Completed, Data: []byte("1"), Expires: now.Add(time.Hour)}, true)
+	change(t, s, fence("op#3"), large, true)
+	create(t, s, claim("op#4"))
+	change(t, s, fence("op#4"), driver.Change{Release: driver.ReleaseDelete}, true)
+	// change reads.
+	if got, want := strings.Join(wire.calls, " "), shared+" GetItem UpdateItem GetItem "+shared+" "+shared+" GetItem"; got != want {
+		t.Errorf("complete, complete with a large result, create, delete: %s", got)
+	}
+}
+
 func TestClaimIsSentWithAnEmptyMapOfSteps(t *testing.T) {
 	_, table := newTable(t)
 	wire := &recorder{}
-	s := newStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
+	s := loneStore(t, newClient(t, func(o *dynamodb.Options) { o.HTTPClient = wire }), table, nil)
 	r := claim("op#1")
 	r.Lease, r.Expires = time.UnixMilli(4_000_000_000_123), time.Unix(4_000_000_060, 0)
 	create(t, s, r)

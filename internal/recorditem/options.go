@@ -67,6 +67,18 @@ func (a *Attributes) fields() []field {
 	}
 }
 
+// Names returns the names of all attributes that a format with these uses.
+func (a Attributes) Names() []string {
+	var names []string
+	for _, f := range a.fields() {
+		names = append(names, *f.name)
+	}
+	if a.SortKey != "" {
+		names = append(names, a.SortKey)
+	}
+	return names
+}
+
 // resolve fills the defaults in. The sort key has none.
 func (a *Attributes) resolve() error {
 	seen := map[string]bool{}

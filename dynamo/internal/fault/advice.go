@@ -77,3 +77,11 @@ func unansweredAdvice(err error) string {
 	}
 	return ""
 }
+
+// DeniedAction returns the action that a message of DynamoDB denies, without its
+// service.
+func DeniedAction(message string) (action string, found bool) {
+	_, after, _ := strings.Cut(message, "not authorized to perform: dynamodb:")
+	action, _, _ = strings.Cut(after, " ")
+	return action, action != ""
+}

@@ -1,0 +1,110 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo/internal/group"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// GroupClient is the part of DynamoDB that a [Store] calls besides with
+// Options.Group. *dynamodb.Client implements it.
+type GroupClient interface {
+	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+}
+
+// The limits of shared requests. DynamoDB sets the first. Far larger requests
+// work, but all their calls wait for the largest.
+const (
+	maxStatements   = 25
+	maxRequestSize  = 1 << 20
+	longestLinger   = 2 * time.Millisecond
+	requestPatience = 50 * time.Millisecond
+)
+
+// grouping shares requests among the writes of a store. A nil grouping shares
+// none.
+type grouping struct {
+	store  *Store
+	client GroupClient
+	table  string // as statements name it
+	queue  *group.Queue[*statement, answer]
+	off    atomic.Bool // a permission is missing
+
+	readAll bool // reads single refused records too, for tests
+}
+
+// An answer is what a shared request says to one of its calls. Without an answer
+// the write goes alone.
+type answer struct {
+	alone bool
+	met   driver.Record
+	ok    bool
+	err   error
+}
+
+func newGrouping(s *Store, flights int) (*grouping, error) {
+	if flights == 0 {
+		return nil, nil
+	}
+	client, ok := s.client.(GroupClient)
+	if !ok {
+		return nil, &OptionsError{Reason: "Options.Group needs a client with the methods of GroupClient"}
+	}
+	for _, name := range s.format.Attr.Names() {
+		if !isPlain(name) {
+			return nil, &OptionsError{Reason: fmt.Sprintf("Options.Group cannot be used with the attribute name %q: PartiQL has no words for it", name)}
+		}
+	}
+	return groupingWith(s, client, group.Limits{
+		Slots: flights, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: longestLinger, Patience: requestPatience,
+	}), nil
+}
+
+func groupingWith(s *Store, client GroupClient, limits group.Limits) *grouping {
+	g := &grouping{store: s, client: client, table: `"` + s.table + `"`}
+	g.queue = group.New(limits, g.send)
+	// PartiQL on DynamoDB Local does not find a table by its ARN.
+	g.off.Store(strings.Contains(s.table, ":"))
+	return g
+}
+
+// speaks reports whether a write with this result may share a request.
+func (g *grouping) speaks(data []byte) bool { return len(data) <= maxStatementSize && !g.off.Load() }
+
+// arrive reports a write that never shares a request.
+func (g *grouping) arrive(ctx context.Context) {
+	if g != nil {
+		g.queue.Arrive(func() int { return driver.Arrive(ctx) })
+	}
+}
+
+// do sends a statement in a shared request, or calls alone: for a nil statement,
+// for one that nobody shares a request with, and for one that a request did not
+// settle. The last may be a second copy of a write that has been executed. The
+// protocol treats it as it treats a copy that the SDK sent: a claim meets its own
+// owner, and a change what it has left itself.
+func (g *grouping) do(ctx context.Context, st *statement, alone func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+	if st == nil {
+		g.arrive(ctx)
+		return alone()
+	}
+	a, err := g.queue.Do(ctx, st, func() int { return driver.Arrive(ctx) }, func() (a answer) {
+		a.met, a.ok, a.err = alone()
+		return a
+	})
+	switch {
+	case err != nil:
+		return driver.Record{}, false, g.store.fail(opBatch, err)
+	case a.alone:
+		return alone()
+	}
+	return a.met, a.ok, a.err
+}

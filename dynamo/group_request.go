@@ -1,0 +1,150 @@
+package dynamo
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo/internal/fault"
+	"github.com/lambda-once/once/dynamo/internal/group"
+	"github.com/lambda-once/once/internal/attribute"
+)
+
+const (
+	opBatch = "BatchExecuteStatement"
+	opRead  = "BatchGetItem"
+)
+
+type groupCall = group.Call[*statement, answer]
+
+// send makes the writes of a shared request. Each has its own answer: a write
+// that is refused or fails changes nothing for the others. What the answer
+// does not settle goes alone. Its request then says what is wrong, as an error
+// that callers know, and the SDK retries it with its backoff: it retries no
+// errors of single statements.
+func (g *grouping) send(ctx context.Context, calls []*groupCall) {
+	if g.off.Load() {
+		goAlone(calls)
+		return
+	}
+	in := &dynamodb.BatchExecuteStatementInput{Statements: make([]types.BatchStatementRequest, len(calls))}
+	for i, c := range calls {
+		in.Statements[i] = types.BatchStatementRequest{
+			Parameters:                          c.Work.parameters,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			Statement:                           &c.Work.text,
+		}
+	}
+	out, err := g.client.BatchExecuteStatement(ctx, in, quiet)
+	if err != nil || len(out.Responses) != len(calls) {
+		g.checkDenied(ctx, err, "PartiQLInsert, PartiQLUpdate and PartiQLDelete")
+		goAlone(calls)
+		return
+	}
+	var refused []*groupCall
+	for i, c := range calls {
+		failed := out.Responses[i].Error
+		if failed == nil {
+			c.Answer(answer{met: c.Work.leaves, ok: true})
+			continue
+		}
+		switch failed.Code {
+		case types.BatchStatementErrorCodeEnumConditionalCheckFailed, types.BatchStatementErrorCodeEnumDuplicateItem:
+			if len(failed.Item) > 0 {
+				c.Answer(g.refusal(c.Work, failed.Item))
+				continue
+			}
+			refused = append(refused, c)
+		case types.BatchStatementErrorCodeEnumAccessDenied:
+			g.denied(ctx, c.Work.permission)
+			c.Answer(answer{alone: true})
+		default:
+			c.Answer(answer{alone: true})
+		}
+	}
+	g.read(ctx, refused)
+}
+
+// read answers the refused writes with their records. A single one goes alone: it
+// costs no more requests, and brings the very record that refuses it.
+func (g *grouping) read(ctx context.Context, refused []*groupCall) {
+	if len(refused) == 0 || len(refused) == 1 && !g.readAll {
+		goAlone(refused)
+		return
+	}
+	f := g.store.format
+	keys := make([]map[string]types.AttributeValue, len(refused))
+	for i, c := range refused {
+		keys[i] = f.Key(c.Work.id)
+	}
+	out, err := g.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+		RequestItems: map[string]types.KeysAndAttributes{g.store.table: {ConsistentRead: aws.Bool(true), Keys: keys}},
+	}, quiet)
+	if err != nil {
+		g.checkDenied(ctx, err, opRead)
+		goAlone(refused)
+		return
+	}
+	id := f.Attr.ID
+	if f.Composite() {
+		id = f.Attr.SortKey
+	}
+	items := make(map[any]map[string]types.AttributeValue, len(refused))
+	for _, item := range out.Responses[g.store.table] {
+		items[attribute.Plain(item[id])] = item
+	}
+	for _, c := range refused {
+		// Without an item, there is none, or DynamoDB has not processed its key.
+		c.Answer(g.refusal(c.Work, items[c.Work.id]))
+	}
+}
+
+// refusal returns the answer to a refused write whose record is in item.
+//
+// A record that was read after the refusal is a later state than the one that
+// refused the write. The contract allows that, as after a conflict: nothing was
+// written for certain, and the core rules on the record that it is given,
+// whenever it was read. A claim takes it for live or finished by its own clock.
+// A change that meets its own record in progress is repeated.
+//
+// Only what a Create would have written over is sent again: no record, one that
+// is expired, and an item that is no record, which may be expired.
+func (g *grouping) refusal(st *statement, item map[string]types.AttributeValue) answer {
+	met, err := g.store.format.Record(item)
+	if err != nil || met.ID != st.id || st.insert && met.Expired(st.cutoff) {
+		return answer{alone: true}
+	}
+	return answer{met: met}
+}
+
+func goAlone(calls []*groupCall) {
+	for _, c := range calls {
+		c.Answer(answer{alone: true})
+	}
+}
+
+// checkDenied reports the denial of a whole request.
+func (g *grouping) checkDenied(ctx context.Context, err error, permission string) {
+	if err == nil {
+		return
+	}
+	if code, message := fault.Code(err); code == "AccessDeniedException" || code == "AccessDenied" {
+		if action, found := fault.DeniedAction(message); found {
+			permission = action
+		}
+		g.denied(ctx, permission)
+	}
+}
+
+// denied turns group commit off, and says so once.
+func (g *grouping) denied(ctx context.Context, permission string) {
+	if g.off.Swap(true) {
+		return
+	}
+	slog.Default().LogAttrs(ctx, slog.LevelWarn,
+		"dynamo: group commit is off, and every write is a request: access denied; grant the role the permission, or leave Options.Group 0",
+		slog.String("table", g.store.table), slog.String("permission", "dynamodb:"+permission))
+}

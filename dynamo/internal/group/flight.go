@@ -1,0 +1,121 @@
+package group
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// A flight is a request under way. The queue's mutex guards it.
+type flight struct {
+	callers  int                // those that have not left
+	cancel   context.CancelFunc // of the context of a shared request
+	patience *time.Timer
+	freed    bool // it has no slot any more
+}
+
+// dispatch starts requests for the calls that wait, as far as slots are free.
+func (q *Queue[W, A]) dispatch() {
+	for q.flying < q.limits.Slots && q.due() {
+		if calls := q.take(); len(calls) > 0 {
+			q.start(calls)
+		}
+	}
+}
+
+// due reports whether calls wait for nothing but a slot. A call without
+// siblings does not wait for those of others.
+func (q *Queue[W, A]) due() bool {
+	return len(q.waiting) > q.lingering || len(q.waiting) >= q.limits.MaxCalls ||
+		len(q.waiting) > 0 && q.size >= q.limits.MaxSize
+}
+
+// take removes the calls of the next request from the queue, in their order. A
+// call whose context has ended is answered in its place: its caller is leaving,
+// and has not come to say so.
+func (q *Queue[W, A]) take() []*Call[W, A] {
+	calls := make([]*Call[W, A], 0, min(len(q.waiting), q.limits.MaxCalls))
+	rest, size := q.waiting[:0], 0
+	for i, c := range q.waiting {
+		if err := c.ctx.Err(); err != nil {
+			q.remove(c)
+			var none A
+			c.settle(none, err)
+			continue
+		}
+		if len(calls) == q.limits.MaxCalls || len(calls) > 0 && size+c.Work.Size() > q.limits.MaxSize {
+			rest = append(rest, q.waiting[i:]...)
+			break
+		}
+		// DynamoDB refuses a batch with two writes of one item, and DynamoDB Local
+		// executes the first of them all the same.
+		if slices.ContainsFunc(calls, func(other *Call[W, A]) bool { return other.Work.Key() == c.Work.Key() }) {
+			rest = append(rest, c)
+			continue
+		}
+		q.remove(c)
+		calls, size = append(calls, c), size+c.Work.Size()
+	}
+	clear(q.waiting[len(rest):])
+	q.waiting = rest
+	return calls
+}
+
+// start gives a slot to the calls of a request.
+func (q *Queue[W, A]) start(calls []*Call[W, A]) {
+	f := &flight{callers: len(calls)}
+	q.flying++
+	f.patience = time.AfterFunc(q.limits.Patience, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.free(f)
+	})
+	for _, c := range calls {
+		c.flight = f
+	}
+	if len(calls) == 1 && !q.limits.Share {
+		calls[0].alone = true
+		close(calls[0].ready)
+		return
+	}
+	// The values are the first caller's, for the sake of traces. The deadline is
+	// nobody's: when the last one has passed, the last caller has left.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(calls[0].ctx))
+	f.cancel = cancel
+	go q.fly(ctx, f, calls)
+}
+
+// fly sends a shared request.
+func (q *Queue[W, A]) fly(ctx context.Context, f *flight, calls []*Call[W, A]) {
+	defer q.land(f)
+	defer f.cancel()
+	defer func() {
+		err := errNoAnswer
+		if p := recover(); p != nil {
+			err = &PanicError{Value: p}
+		}
+		var none A
+		for _, c := range calls {
+			c.settle(none, err)
+		}
+	}()
+	q.send(ctx, calls)
+}
+
+// land ends a request.
+func (q *Queue[W, A]) land(f *flight) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.free(f)
+}
+
+// free gives the slot of a request to the calls that wait, once.
+func (q *Queue[W, A]) free(f *flight) {
+	if f.freed {
+		return
+	}
+	f.freed = true
+	f.patience.Stop()
+	q.flying--
+	q.dispatch()
+}

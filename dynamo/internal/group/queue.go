@@ -1,0 +1,230 @@
+// Package group lets calls that wait for a server share its requests.
+//
+// A [Queue] has some slots. A call that finds one free takes it and is sent at
+// once, alone, in the goroutine of its caller. Calls that find none wait. As soon
+// as a slot is free, those that wait share one request. So requests grow with
+// the load, and nobody waits for a batch to fill up: except for siblings, which
+// announce each other, and wait a moment to be sent together.
+//
+// A shared request has a goroutine of its own, because each of its callers may
+// leave before the answer. It belongs to these callers: its context ends when
+// the last of them has left.
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Work is what a call sends.
+type Work interface {
+	// Key names what the call writes. A request has each key at most once: a
+	// call waits while an earlier one has its key.
+	Key() string
+	// Size is the call's part of a request, in bytes.
+	Size() int
+}
+
+// Limits are those of a [Queue]. All must be positive, but for Linger.
+type Limits struct {
+	Slots    int           // requests under way
+	MaxCalls int           // in one request
+	MaxSize  int           // of one request, in bytes
+	Linger   time.Duration // how long siblings wait for each other
+	// Patience is how long a request may keep its slot. A request that takes
+	// longer, as one on a dead connection, goes on without one, and the next
+	// starts beside it. The callers bound their number: each is in one request
+	// at most, and a request without a caller ends.
+	Patience time.Duration
+	// Share sends single calls as shared requests too. It is for tests.
+	Share bool
+}
+
+// A Queue is safe for concurrent use. Make one with [New].
+type Queue[W Work, A any] struct {
+	limits Limits
+	send   func(context.Context, []*Call[W, A])
+
+	mu        sync.Mutex
+	flying    int           // the slots that are taken
+	waiting   []*Call[W, A] // the first came first
+	size      int           // of the waiting calls
+	lingering int           // the waiting calls whose siblings are coming
+}
+
+// New returns a queue. It calls send with the calls of each shared request, in a
+// goroutine of that request. send answers them, in any order.
+func New[W Work, A any](limits Limits, send func(context.Context, []*Call[W, A])) *Queue[W, A] {
+	return &Queue[W, A]{limits: limits, send: send}
+}
+
+// A Call is one call in a shared request.
+type Call[W Work, A any] struct {
+	Work W
+
+	ctx context.Context
+
+	// The queue's mutex guards these.
+	lingers bool
+	flight  *flight // nil while the call waits
+	alone   bool    // its caller sends it, and then frees the slot
+
+	answered bool // for the goroutine of the request
+	answer   A
+	err      error
+	ready    chan struct{} // closed when the call is answered, or to be sent alone
+}
+
+// Answer answers the call. It is for send, and of several answers the first
+// counts.
+func (c *Call[W, A]) Answer(a A) { c.settle(a, nil) }
+
+func (c *Call[W, A]) settle(a A, err error) {
+	if !c.answered {
+		c.answered, c.answer, c.err = true, a, err
+		close(c.ready)
+	}
+}
+
+// Do has w sent in a shared request and returns its answer, or calls alone if no
+// other call shares the request. If ctx ends while w waits, w is never sent. If
+// ctx ends later, the request goes on for its other callers, and its answer to w
+// is lost. Both return the error of ctx. A panic in the request is a
+// [*PanicError] of all its calls.
+//
+// Do calls coming once. It returns how many siblings are about to call Do or
+// Arrive.
+func (q *Queue[W, A]) Do(ctx context.Context, w W, coming func() int, alone func() A) (A, error) {
+	var none A
+	if err := ctx.Err(); err != nil {
+		q.Arrive(coming)
+		return none, err
+	}
+	c := &Call[W, A]{Work: w, ctx: ctx, ready: make(chan struct{})}
+	var linger <-chan time.Time
+	if q.enter(c, coming) {
+		timer := time.NewTimer(q.limits.Linger)
+		defer timer.Stop()
+		linger = timer.C
+	}
+	for {
+		select {
+		case <-c.ready:
+			if !c.alone {
+				return c.answer, c.err
+			}
+			defer q.land(c.flight)
+			return alone(), nil
+		case <-linger:
+			q.hurry(c)
+		case <-ctx.Done():
+			if q.leave(c) {
+				return none, ctx.Err()
+			}
+			// Its answer came first: c.ready is closed.
+			<-c.ready
+			return c.answer, c.err
+		}
+	}
+}
+
+// Arrive reports a call that is sent without the queue. Siblings that wait for
+// it are sent if it is the last.
+func (q *Queue[W, A]) Arrive(coming func() int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if coming() <= 0 {
+		q.stopLingering()
+		q.dispatch()
+	}
+}
+
+// enter reports whether the call waits for siblings. It asks for them under the
+// lock, so that the last one that arrives is the last one in the queue.
+func (q *Queue[W, A]) enter(c *Call[W, A], coming func() int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c.lingers = coming() > 0
+	q.waiting = append(q.waiting, c)
+	q.size += c.Work.Size()
+	if c.lingers {
+		q.lingering++
+	} else {
+		q.stopLingering()
+	}
+	q.dispatch()
+	return c.lingers && c.flight == nil
+}
+
+// hurry sends a call whose siblings have not come in time, with those that have.
+func (q *Queue[W, A]) hurry(c *Call[W, A]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if c.lingers && c.flight == nil {
+		q.stopLingering()
+		q.dispatch()
+	}
+}
+
+func (q *Queue[W, A]) stopLingering() {
+	if q.lingering == 0 {
+		return
+	}
+	for _, c := range q.waiting {
+		c.lingers = false
+	}
+	q.lingering = 0
+}
+
+// leave takes a call back whose caller is leaving. It reports false for a call
+// that has its answer.
+func (q *Queue[W, A]) leave(c *Call[W, A]) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	select {
+	case <-c.ready:
+		if c.alone {
+			q.free(c.flight)
+		}
+		return c.alone
+	default:
+	}
+	if c.flight != nil {
+		if c.flight.callers--; c.flight.callers == 0 {
+			c.flight.cancel()
+		}
+		return true
+	}
+	q.remove(c)
+	q.waiting = slices.DeleteFunc(q.waiting, func(other *Call[W, A]) bool { return other == c })
+	return true
+}
+
+// remove subtracts a call from the counts of those that wait.
+func (q *Queue[W, A]) remove(c *Call[W, A]) {
+	q.size -= c.Work.Size()
+	if c.lingers {
+		c.lingers = false
+		q.lingering--
+	}
+}
+
+// A PanicError reports that sending a request panicked. Its writes may have
+// been executed.
+type PanicError struct{ Value any }
+
+func (e *PanicError) Error() string { return fmt.Sprintf("the client panicked: %v", e.Value) }
+
+// Unwrap returns the value of the panic if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// errNoAnswer is for a request that ended without an answer to a call, as one
+// whose goroutine exits.
+var errNoAnswer = errors.New("the request ended without an answer")
