@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -100,6 +101,7 @@ func (q *Queue[W, A]) fly(ctx context.Context, f *flight, calls []*Call[W, A]) {
 		}
 	}()
 	q.send(ctx, calls)
+	runtime.Gosched() // see yield
 }
 
 // land ends a request.

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -111,6 +112,7 @@ func (q *Queue[W, A]) Do(ctx context.Context, w W, coming func() int, alone func
 		defer timer.Stop()
 		linger = timer.C
 	}
+	q.yield()
 	for {
 		select {
 		case <-c.ready:
@@ -156,8 +158,18 @@ func (q *Queue[W, A]) enter(c *Call[W, A], coming func() int) bool {
 	} else {
 		q.stopLingering()
 	}
-	q.dispatch()
 	return c.lingers && c.flight == nil
+}
+
+// yield starts requests after the calls of other goroutines that are about to
+// come. They come in bursts: when a shared request is answered, all its callers
+// go on at once. Without the pause, the first of them would go alone, and the
+// others would wait for it.
+func (q *Queue[W, A]) yield() {
+	runtime.Gosched()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.dispatch()
 }
 
 // hurry sends a call whose siblings have not come in time, with those that have.

@@ -1,0 +1,217 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestCallThatFindsAFreeSlotIsSentAtOnceAndAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, func(l *Limits) { l.Slots = 2 })
+		a, b := s.do(t.Context(), "a", 0), s.do(t.Context(), "b", 0)
+		s.sent("alone a", "alone b")
+		s.end(0)
+		s.end(1)
+		s.idle()
+		if a.answer != "alone" || b.answer != "alone" || a.after != 0 {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
+func TestCallsThatWaitShareTheNextRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.do(t.Context(), "a", 0)
+		b, c := s.do(t.Context(), "b", 0), s.do(t.Context(), "c", 0)
+		s.sent("alone a")
+		s.end(0)
+		s.sent("alone a", "b c")
+		d := s.do(t.Context(), "d", 0)
+		s.endWith(1, func(calls []*Call[work, string]) {
+			calls[1].Answer("of c")
+			calls[0].Answer("of b")
+		})
+		s.sent("alone a", "b c", "alone d")
+		s.end(2)
+		s.idle()
+		if b.answer != "of b" || c.answer != "of c" || d.answer != "alone" {
+			t.Errorf("%+v, %+v, %+v", b, c, d)
+		}
+	})
+}
+
+func TestRequestsHaveLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, func(l *Limits) { l.MaxCalls, l.MaxSize = 3, 10 })
+		s.do(t.Context(), "first", 0)
+		for _, w := range []work{"a", "b", "c", "d", "eeeee", "fffff", "gg", "hhhhhhhhhhhhhhh"} {
+			s.do(t.Context(), w, 0)
+		}
+		want := []string{"alone first", "a b c", "d eeeee", "fffff gg", "alone hhhhhhhhhhhhhhh"}
+		for i := range want {
+			s.sent(want[:i+1]...)
+			s.end(i)
+		}
+		s.idle()
+	})
+}
+
+// DynamoDB refuses a request with two writes of one item.
+func TestSecondWriteOfAKeyWaitsForTheNextRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.do(t.Context(), "first", 0)
+		for _, w := range []work{"a/1", "b/1", "a/2", "c", "a/3", "b/2"} {
+			s.do(t.Context(), w, 0)
+		}
+		want := []string{"alone first", "a/1 b/1 c", "a/2 b/2", "alone a/3"}
+		for i := range want {
+			s.sent(want[:i+1]...)
+			s.end(i)
+		}
+		s.idle()
+	})
+}
+
+func TestCallerThatLeavesTheQueueIsNeverSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.do(t.Context(), "first", 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		a, b := s.do(ctx, "a", 0), s.do(t.Context(), "b", 0)
+		cancel()
+		synctest.Wait()
+		if !a.done || !errors.Is(a.err, context.Canceled) {
+			t.Errorf("it waits on: %+v", a)
+		}
+		s.end(0)
+		s.sent("alone first", "alone b")
+		s.end(1)
+		s.idle()
+		if b.answer != "alone" {
+			t.Errorf("%+v", b)
+		}
+	})
+}
+
+// The caller has not come to say that it leaves: its context ends at the moment
+// at which the slot is free.
+func TestCallWhoseTimeIsUpIsNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.do(t.Context(), "first", 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		c := &Call[work, string]{Work: "a", ctx: ctx, ready: make(chan struct{})}
+		s.queue.enter(c, func() int { return 0 })
+		cancel()
+		s.end(0)
+		s.sent("alone first")
+		if <-c.ready; c.err != context.Canceled {
+			t.Errorf("error %v", c.err)
+		}
+		gone := s.do(ctx, "b", 0)
+		s.idle()
+		s.sent("alone first")
+		if gone.err != context.Canceled {
+			t.Errorf("%+v", gone)
+		}
+	})
+}
+
+func TestRequestOutlivesItsFirstCallerAndNotItsLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.do(t.Context(), "first", 0)
+		type key struct{}
+		traced, leave := context.WithCancel(context.WithValue(t.Context(), key{}, "trace"))
+		short, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		a, b := s.do(traced, "a", 0), s.do(short, "b", 0)
+		s.end(0)
+		s.sent("alone first", "a b")
+		ctx := s.requests[1].ctx
+		leave()
+		synctest.Wait()
+		if !a.done || a.err != context.Canceled || ctx.Err() != nil || ctx.Value(key{}) != "trace" {
+			t.Errorf("the first left: %+v; the request: %v", a, ctx.Err())
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if b.err != context.DeadlineExceeded || b.after != time.Minute || ctx.Err() == nil {
+			t.Errorf("the last left: %+v; the request: %v", b, ctx.Err())
+		}
+		s.end(1)
+		s.idle()
+	})
+}
+
+func TestCallerThatLeavesInsteadOfSendingFreesItsSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		c := &Call[work, string]{Work: "a", ctx: t.Context(), ready: make(chan struct{})}
+		s.queue.enter(c, func() int { return 0 })
+		s.queue.yield()
+		if <-c.ready; !c.alone {
+			t.Fatal("not to be sent alone")
+		}
+		s.do(t.Context(), "b", 0)
+		if !s.queue.leave(c) {
+			t.Error("it has an answer")
+		}
+		s.sent("alone b")
+		s.end(0)
+		s.idle()
+	})
+}
+
+func TestRequestWithoutAnAnswerIsAnErrorOfEachOfItsCalls(t *testing.T) {
+	errOf := errors.New("of the client")
+	for name, c := range map[string]struct {
+		end  func([]*Call[work, string])
+		want func(error) bool
+	}{
+		"panic":      {func([]*Call[work, string]) { panic("boom") }, func(err error) bool { return strings.Contains(err.Error(), "boom") }},
+		"error":      {func([]*Call[work, string]) { panic(fmt.Errorf("in %w", errOf)) }, func(err error) bool { return errors.Is(err, errOf) }},
+		"exit":       {func([]*Call[work, string]) { runtime.Goexit() }, func(err error) bool { return err == errNoAnswer }},
+		"not a word": {func([]*Call[work, string]) {}, func(err error) bool { return err == errNoAnswer }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(t)
+				s.do(t.Context(), "first", 0)
+				answered, a, b := s.do(t.Context(), "x", 0), s.do(t.Context(), "a", 0), s.do(t.Context(), "b", 0)
+				s.end(0)
+				s.endWith(1, func(calls []*Call[work, string]) {
+					calls[0].Answer("before")
+					c.end(calls)
+				})
+				s.idle()
+				if answered.answer != "before" || answered.err != nil || a.err == nil || !c.want(a.err) || b.err == nil || !c.want(b.err) {
+					t.Errorf("%+v, %+v, %+v", answered, a, b)
+				}
+			})
+		})
+	}
+}
+
+func TestPanicOfACallThatIsAloneIsItsCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		func() {
+			defer func() {
+				if recover() != "boom" {
+					t.Error("it did not panic")
+				}
+			}()
+			_, _ = s.queue.Do(t.Context(), "a", func() int { return 0 }, func() string { panic("boom") })
+		}()
+		s.idle()
+	})
+}

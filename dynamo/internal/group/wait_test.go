@@ -1,0 +1,219 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestSiblingsWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		a, b := s.do(t.Context(), "a", 2), s.do(t.Context(), "b", 1)
+		time.Sleep(time.Millisecond)
+		s.sent()
+		c := s.do(t.Context(), "c", 0)
+		s.sent("a b c")
+		s.end(0)
+		s.idle()
+		if a.after != time.Millisecond || b.answer != "shared" || c.after != 0 {
+			t.Errorf("%+v, %+v, %+v", a, b, c)
+		}
+	})
+}
+
+func TestSiblingsWaitForTwoMilliseconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.do(t.Context(), "a", 9)
+		time.Sleep(1900 * time.Microsecond)
+		s.do(t.Context(), "b", 8)
+		time.Sleep(99 * time.Microsecond)
+		s.sent()
+		time.Sleep(time.Microsecond)
+		s.sent("a b")
+		s.end(0)
+		s.idle()
+	})
+}
+
+// The next of those that wait takes over when the first leaves.
+func TestSiblingThatLeavesDoesNotStopTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		a := s.do(ctx, "a", 9)
+		time.Sleep(time.Millisecond)
+		b := s.do(t.Context(), "b", 8)
+		cancel()
+		time.Sleep(2 * time.Millisecond)
+		s.sent("alone b")
+		s.end(0)
+		s.idle()
+		if a.err != context.Canceled || b.after != 2*time.Millisecond {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
+func TestCallWithoutSiblingsDoesNotWaitForThoseOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.do(t.Context(), "a", 9)
+		lone := s.do(t.Context(), "lone", 0)
+		s.sent("a lone")
+		s.end(0)
+		s.idle()
+		if lone.after != 0 {
+			t.Errorf("%+v", lone)
+		}
+	})
+}
+
+// One of a batch's calls writes what never shares a request.
+func TestSiblingThatIsSentElsewhereIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.do(t.Context(), "a", 2)
+		s.queue.Arrive(func() int { return 1 })
+		s.sent()
+		s.queue.Arrive(func() int { return 0 })
+		s.sent("alone a")
+		s.end(0)
+		s.idle()
+	})
+}
+
+func TestFullRequestDoesNotWaitForSiblings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, func(l *Limits) { l.MaxCalls, l.MaxSize = 3, 100 })
+		for _, w := range []work{"a", "b", "c", "d"} {
+			s.do(t.Context(), w, 9)
+		}
+		s.sent("a b c")
+		s.end(0)
+		s.sent("a b c")
+		large := make([]byte, 99)
+		s.do(t.Context(), work(large), 5)
+		s.sent("a b c", "d "+string(large))
+		s.end(1)
+		s.idle()
+	})
+}
+
+func TestHungRequestStallsTheOthersOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.do(t.Context(), "first", 0)
+		s.do(t.Context(), "a", 0)
+		s.do(t.Context(), "b", 0)
+		s.end(0)
+		s.sent("alone first", "a b") // this one hangs
+		began := time.Now()
+		c := s.do(t.Context(), "c", 0)
+		time.Sleep(49 * time.Millisecond)
+		s.sent("alone first", "a b")
+		time.Sleep(time.Millisecond)
+		s.sent("alone first", "a b", "alone c")
+		s.end(2)
+		if !c.done || c.after != 50*time.Millisecond {
+			t.Errorf("%+v", c)
+		}
+		for i := range 3 {
+			d := s.do(t.Context(), "d", 0)
+			s.end(3 + i)
+			if !d.done || d.after != 0 {
+				t.Errorf("after the first time: %+v", d)
+			}
+		}
+		time.Sleep(time.Hour)
+		s.end(1)
+		s.idle()
+		if time.Since(began) < time.Hour {
+			t.Error("the request did not hang")
+		}
+	})
+}
+
+func TestHungCallThatIsAloneStallsTheOthersOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		s.do(t.Context(), "hung", 0)
+		a := s.do(t.Context(), "a", 0)
+		time.Sleep(50 * time.Millisecond)
+		s.sent("alone hung", "alone a")
+		s.end(1)
+		b := s.do(t.Context(), "b", 0)
+		s.end(2)
+		if a.after != 50*time.Millisecond || b.after != 0 {
+			t.Errorf("%+v, %+v", a, b)
+		}
+		s.end(0)
+		s.idle()
+	})
+}
+
+// Many callers with few keys, of whom some leave at any time.
+func TestCallsAreSentOnceAndAnswered(t *testing.T) {
+	const callers, calls, slots = 40, 300, 3
+	var sent, under, most atomic.Int64
+	q := New(Limits{Slots: slots, MaxCalls: 5, MaxSize: 100, Linger: 10 * time.Microsecond, Patience: time.Hour},
+		func(ctx context.Context, calls []*Call[work, string]) {
+			most.Store(max(most.Load(), under.Add(1)))
+			defer under.Add(-1)
+			keys := map[string]bool{}
+			for _, c := range calls {
+				keys[c.Work.Key()] = true
+				sent.Add(1)
+			}
+			if len(keys) != len(calls) || len(calls) > 5 {
+				t.Errorf("%d calls, %d keys", len(calls), len(keys))
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Microsecond):
+			}
+			for _, c := range calls {
+				c.Answer(string(c.Work))
+			}
+		})
+	var answered, left atomic.Int64
+	var wg sync.WaitGroup
+	for caller := range callers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(caller)))
+			for i := range calls {
+				ctx, cancel := context.WithCancel(t.Context())
+				if r.IntN(4) == 0 {
+					ctx, cancel = context.WithTimeout(t.Context(), time.Duration(r.IntN(60))*time.Microsecond)
+				}
+				w := work(fmt.Sprintf("%d/%d/%d", r.IntN(8), caller, i))
+				got, err := q.Do(ctx, w, func() int { return r.IntN(2) }, func() string {
+					most.Store(max(most.Load(), under.Add(1)))
+					defer under.Add(-1)
+					sent.Add(1)
+					return string(w)
+				})
+				switch {
+				case err == nil && got == string(w):
+					answered.Add(1)
+				case err != nil && err == ctx.Err():
+					left.Add(1)
+				default:
+					t.Errorf("%q: %q, %v", w, got, err)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	if answered.Load()+left.Load() != callers*calls || answered.Load() < callers*calls/2 || left.Load() == 0 ||
+		sent.Load() < answered.Load() || sent.Load() > callers*calls || most.Load() > slots {
+		t.Errorf("%d answered, %d left, %d sent, %d requests at once", answered.Load(), left.Load(), sent.Load(), most.Load())
+	}
+}
