@@ -1,0 +1,145 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// groupFaults are what can happen to a shared request.
+var groupFaults = map[string]mischief{
+	"not sent":    func([]byte, func([]byte) []byte) ([]byte, error) { return nil, errCut },
+	"answer lost": func(body []byte, pass func([]byte) []byte) ([]byte, error) { pass(body); return nil, errCut },
+	"half executed, answer lost": func(body []byte, pass func([]byte) []byte) ([]byte, error) {
+		if _, err := some("", odd)(body, pass); err != nil {
+			return nil, err
+		}
+		return nil, errCut
+	},
+	"half throttled":                  some("ThrottlingError", odd),
+	"half of it too fast":             some("ProvisionedThroughputExceeded", odd),
+	"half in conflict":                some("TransactionConflict", odd),
+	"half failed":                     some("InternalServerError", odd),
+	"half failed and executed":        executed("InternalServerError", odd),
+	"half refused although executed":  executed("ConditionalCheckFailed", odd),
+	"all duplicates of themselves":    executed("DuplicateItem", func(int) bool { return true }),
+	"half not valid":                  some("ValidationError", odd),
+	"half without a code":             some("", odd),
+	"half with a code of another day": some("Novelty", odd),
+	"executed, and an answer is missing": func(body []byte, pass func([]byte) []byte) ([]byte, error) {
+		pass(body)
+		return encode(responsesBody{}), nil
+	},
+	"executed, and no answers": func(body []byte, pass func([]byte) []byte) ([]byte, error) { pass(body); return []byte("{}"), nil },
+	"executed, and an answer that is no JSON": func(body []byte, pass func([]byte) []byte) ([]byte, error) {
+		pass(body)
+		return []byte("<html>"), nil
+	},
+	"throttled": func([]byte, func([]byte) []byte) ([]byte, error) {
+		return []byte(`{"__type":"ThrottlingException","message":"slow"}`), nil
+	},
+}
+
+func odd(i int) bool { return i%2 == 1 }
+
+// Whatever happens to a shared request: every call runs once and returns its own
+// result, and so do its repetitions.
+func TestFaultsOfASharedRequestChangeNoResult(t *testing.T) {
+	retries := map[string]func(*dynamodb.Options){
+		"alone again": func(*dynamodb.Options) {},
+		"sent again by the SDK": func(o *dynamodb.Options) {
+			o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+				o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+			})
+		},
+	}
+	for again, option := range retries {
+		t.Run(again, func(t *testing.T) {
+			s, wire := intercepted(t, option)
+			x, err := idempotent.New("op", s, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, f := range groupFaults {
+				for _, write := range []string{"claim", "completion", "release"} {
+					t.Run(name+"/"+write, func(t *testing.T) { runsOnce(t, s, x, wire, firstTime(f), write) })
+				}
+			}
+		})
+	}
+}
+
+// runsOnce makes some calls at once, with a fault of the shared request of one of
+// their writes.
+func runsOnce(t *testing.T, s *Store, x *idempotent.Executor, wire *interceptor, f mischief, write string) {
+	const n = 6
+	var runs [n]atomic.Int64
+	var ran sync.WaitGroup
+	ran.Add(n)
+	var next sync.Once
+	key := func(i int) idempotent.Key { return idempotent.Key{Record: fmt.Sprintf("%s/%d", t.Name(), i)} }
+	if write == "claim" {
+		wire.on(opBatch, f)
+	}
+	var shared countdown
+	shared.left.Store(n)
+	errBusy := fmt.Errorf("busy")
+	ctx := driver.WithSibling(t.Context(), &shared)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			got, err := idempotent.Do(ctx, x, key(i), func(context.Context) (int, error) {
+				runs[i].Add(1)
+				ran.Done()
+				ran.Wait() // so that the next writes share a request, too
+				next.Do(func() {
+					shared.left.Store(n)
+					if write != "claim" {
+						wire.on(opBatch, f)
+					}
+				})
+				if write == "release" {
+					return 0, errBusy
+				}
+				return i, nil
+			})
+			if write == "release" {
+				if err == nil {
+					t.Errorf("call %d succeeded", i)
+				}
+				return
+			}
+			if got != i || err != nil {
+				t.Errorf("call %d: %d, %v", i, got, err)
+			}
+		})
+	}
+	wg.Wait()
+	wire.on(opBatch, nil)
+	if sent := wire.sent(); strings.Count(sent, opBatch) < 2 {
+		t.Errorf("the writes did not share requests: %s", sent)
+	}
+	for i := range n {
+		got, err := idempotent.Do(t.Context(), x, key(i), func(context.Context) (int, error) { runs[i].Add(1); return i, nil })
+		want := int64(1)
+		if write == "release" {
+			want = 2
+		}
+		if got != i || err != nil || runs[i].Load() != want {
+			t.Errorf("repetition %d: %d, %v after %d runs, want %d", i, got, err, runs[i].Load(), want)
+		}
+		if r := get(t, s, key(i).Record); r.Status != driver.Completed {
+			t.Errorf("record %d: %s", i, r.Status)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package dynamo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// DynamoDB's manual promises the item of a failed condition. Without it, the
+// tests above read.
+func TestItemOfARefusalIsItsRecord(t *testing.T) {
+	s, wire := intercepted(t)
+	s.createTogether(t, 3, owner)
+	wire.on(opBatch, func(body []byte, pass func([]byte) []byte) ([]byte, error) {
+		var in struct {
+			Statements []struct{ Parameters []map[string]any }
+		}
+		var out responsesBody
+		if err := errors.Join(json.Unmarshal(body, &in), json.Unmarshal(pass(body), &out)); err != nil {
+			return nil, err
+		}
+		for i := range out.Responses {
+			item := map[string]any{"id": in.Statements[i].Parameters[0], "status": map[string]string{"S": "INPROGRESS"}, "owner": map[string]string{"S": "of the answer"}}
+			if item["id"].(map[string]any)["S"] == id(2) {
+				item["expiration"] = map[string]string{"N": "1"}
+			}
+			out.Responses[i] = encode(map[string]any{"Error": map[string]any{"Code": "DuplicateItem", "Item": item}})
+		}
+		return encode(out), nil
+	})
+	wire.sent()
+	for i, m := range s.createTogether(t, 3, rival) {
+		want := "of the answer"
+		if i == 2 {
+			want = owner // that one had expired: it went alone
+		}
+		if m.ok || m.err != nil || m.record.Owner != want {
+			t.Errorf("%d: %+v", i, m)
+		}
+	}
+	if sent := wire.sent(); sent != opBatch+" PutItem" {
+		t.Errorf("sent %s", sent)
+	}
+}
+
+// A function whose role lacks a permission works on, and says so once.
+func TestDenialTurnsGroupCommitOff(t *testing.T) {
+	denied := func(action string) mischief {
+		return func([]byte, func([]byte) []byte) ([]byte, error) {
+			return encode(map[string]string{"__type": "com.amazon.coral.service#AccessDeniedException",
+				"Message": "User: arn:aws:sts::1:assumed-role/r is not authorized to perform: dynamodb:" + action + " on resource: arn:aws:dynamodb:eu-central-1:1:table/t"}), nil
+		}
+	}
+	for name, c := range map[string]struct {
+		op         string
+		f          mischief
+		permission string
+	}{
+		"request":         {opBatch, denied("PartiQLInsert"), "dynamodb:PartiQLInsert"},
+		"statements":      {opBatch, some("AccessDenied", odd), "dynamodb:PartiQLInsert"},
+		"every statement": {opBatch, some("AccessDenied", func(int) bool { return false }), "dynamodb:PartiQLInsert"},
+		"read":            {opRead, denied("BatchGetItem"), "dynamodb:BatchGetItem"},
+		"without its name": {opBatch, func([]byte, func([]byte) []byte) ([]byte, error) {
+			return []byte(`{"__type":"AccessDeniedException"}`), nil
+		}, "dynamodb:PartiQLInsert, PartiQLUpdate and PartiQLDelete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			before := slog.Default()
+			slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
+			t.Cleanup(func() { slog.SetDefault(before) })
+			s, wire := intercepted(t)
+			wire.on(c.op, c.f)
+			for i, m := range append(s.createTogether(t, 6, owner), s.createTogether(t, 6, rival)...) {
+				if m.ok != (i < 6) || m.err != nil || m.record.Owner != owner {
+					t.Errorf("%d: %+v", i, m)
+				}
+			}
+			wire.sent()
+			for i, m := range s.changeTogether(t, 6, driver.Change{Status: driver.Completed, Data: []byte("1")}) {
+				if !m.ok || m.err != nil {
+					t.Errorf("%d: %+v", i, m)
+				}
+			}
+			if sent := wire.sent(); sent != strings.TrimSpace(strings.Repeat("UpdateItem ", 6)) {
+				t.Errorf("sent %s", sent)
+			}
+			var line map[string]any
+			if err := json.Unmarshal(log.Bytes(), &line); err != nil || line["permission"] != c.permission || line["table"] != s.table || line["level"] != "WARN" {
+				t.Errorf("%v; logged %s", err, &log)
+			}
+		})
+	}
+}
