@@ -56,7 +56,7 @@ func TestAlarms(t *testing.T) {
 	if !slices.Equal(got, want) || len(made) != len(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	for _, problem := range deployed.Problems(template.AlarmRule, nil) {
+	for _, problem := range deployed.Problems(template.AlarmRule, template.Actions{}) {
 		t.Error(problem)
 	}
 }

@@ -38,7 +38,7 @@ func TestQueuesAndTopicsRefuseRequestsWithoutTLS(t *testing.T) {
 	if name := only(t, deployed, "AWS::SNS::Topic").Properties()["TopicName"]; name != "on-call" {
 		t.Errorf("the topic has the name %v", name)
 	}
-	for _, problem := range deployed.Problems(template.TLS, nil) {
+	for _, problem := range deployed.Problems(template.TLS, template.Actions{}) {
 		t.Error(problem)
 	}
 }
@@ -47,7 +47,7 @@ func TestQueuesAndTopicsRefuseRequestsWithoutTLS(t *testing.T) {
 // construct is renamed, which for CloudFormation is to delete it.
 func TestDeadLettersOutliveTheirStackAndARename(t *testing.T) {
 	deployed := everyQueue(t, false)
-	for _, problem := range deployed.Problems(template.Kept, nil) {
+	for _, problem := range deployed.Problems(template.Kept, template.Actions{}) {
 		t.Error(problem)
 	}
 	retained := 0
@@ -79,12 +79,12 @@ func TestAlarmTopicTakesAlarms(t *testing.T) {
 	stack := newStack()
 	silent := awssns.NewTopic(stack, jsii.String("Silent"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true)})
 	NewAlarms(stack, "Alarms", &AlarmsProps{Notify: []awssns.ITopic{silent}, Operations: []string{"pay"}})
-	if len(synth(t, stack).Problems(template.TLS, nil)) == 0 {
+	if len(synth(t, stack).Problems(template.TLS, template.Actions{})) == 0 {
 		t.Error("nobody notices a topic that takes no alarms")
 	}
 	stack = newStack()
 	NewAlarms(stack, "Alarms", &AlarmsProps{Notify: []awssns.ITopic{NewAlarmTopic(stack, "OnCall", nil)}, Operations: []string{"pay"}})
-	for _, problem := range synth(t, stack).Problems(template.TLS, nil) {
+	for _, problem := range synth(t, stack).Problems(template.TLS, template.Actions{}) {
 		t.Error(problem)
 	}
 	wantRefusal(t, `id: another construct in S has "OnCall"`, func() { NewAlarmTopic(stack, "OnCall", nil) })

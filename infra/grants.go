@@ -11,10 +11,13 @@ import (
 // ExecuteOptions are the options of [IdempotencyTable.GrantExecute]. The zero
 // value of every field is its default.
 type ExecuteOptions struct {
-	// BatchGet allows BatchGetItem. Nothing in this release calls it.
+	// Group allows what a store with dynamo.Options.Group calls besides the rest:
+	// BatchGetItem, PartiQLDelete, PartiQLInsert and PartiQLUpdate. Without these
+	// permissions, such a store reports the denial once and sends each write in a
+	// request of its own. Operations restricts these calls as well.
 	//
 	// Default: false.
-	BatchGet bool
+	Group bool
 
 	// Operations restricts the function to the records of these operations, by
 	// a condition on the partition key. It excludes keys with Key.Record, and
@@ -22,12 +25,6 @@ type ExecuteOptions struct {
 	//
 	// Default: nil, all records of the table. An empty list is refused.
 	Operations []string
-
-	// PartiQL allows PartiQL statements on items. Nothing in this release calls
-	// them.
-	//
-	// Default: false.
-	PartiQL bool
 
 	// Transactions states that handlers complete in transactions. It allows
 	// nothing more, because the write of the record is a PutItem or an
@@ -49,11 +46,8 @@ func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *Exec
 	}
 	t.refuse(options).panic(t.Table, "")
 	actions := []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
-	if options.BatchGet {
-		actions = append(actions, "dynamodb:BatchGetItem")
-	}
-	if options.PartiQL {
-		actions = append(actions, "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLSelect", "dynamodb:PartiQLUpdate")
+	if options.Group {
+		actions = append(actions, "dynamodb:BatchGetItem", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate")
 	}
 	return t.grant(grantee, actions, leadingKeys(options.Operations))
 }
@@ -91,6 +85,11 @@ type conditions = map[string]*map[string]any
 
 // leadingKeys returns two conditions. ForAllValues alone is true for a request
 // without any leading key, such as a Scan.
+//
+// Both apply to the calls of Group. The Service Authorization Reference of AWS
+// lists dynamodb:LeadingKeys among the condition keys of BatchGetItem,
+// PartiQLDelete, PartiQLInsert and PartiQLUpdate, as it does for the calls on one
+// item. If IAM found no key in a statement, the second condition would refuse it.
 func leadingKeys(operations []string) *conditions {
 	if len(operations) == 0 {
 		return nil

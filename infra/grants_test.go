@@ -21,7 +21,7 @@ func statements(t *testing.T, props *IdempotencyTableProps, grant func(*Idempote
 	role := awsiam.NewRole(stack, jsii.String("Role"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
 	grant(NewIdempotencyTable(stack, "Table", props), role)
 	deployed := synth(t, stack)
-	if found := deployed.Problems(template.Wildcard, nil); len(found) > 0 {
+	if found := deployed.Problems(template.Wildcard, template.Actions{}); len(found) > 0 {
 		t.Error(found)
 	}
 	var all []map[string]any
@@ -50,9 +50,8 @@ func TestGrants(t *testing.T) {
 	}{
 		"execute":           {execute(nil), "DeleteItem GetItem PutItem UpdateItem"},
 		"with transactions": {execute(&ExecuteOptions{Transactions: true}), "DeleteItem GetItem PutItem UpdateItem"},
-		"with batches":      {execute(&ExecuteOptions{BatchGet: true}), "BatchGetItem DeleteItem GetItem PutItem UpdateItem"},
-		"with PartiQL": {execute(&ExecuteOptions{PartiQL: true}),
-			"DeleteItem GetItem PartiQLDelete PartiQLInsert PartiQLSelect PartiQLUpdate PutItem UpdateItem"},
+		"with group commit": {execute(&ExecuteOptions{Group: true}),
+			"BatchGetItem DeleteItem GetItem PartiQLDelete PartiQLInsert PartiQLUpdate PutItem UpdateItem"},
 		"operate": {func(table *IdempotencyTable, role awsiam.IGrantable) { table.GrantOperate(role) }, "DeleteItem GetItem Query Scan UpdateItem"},
 		"sweep":   {func(table *IdempotencyTable, role awsiam.IGrantable) { table.GrantSweep(role) }, "DeleteItem Scan"},
 	} {
@@ -74,15 +73,18 @@ func TestGrants(t *testing.T) {
 // Without the second condition, the first holds for a request that names no
 // leading key at all.
 func TestGrantByOperation(t *testing.T) {
-	all := statements(t, nil, func(table *IdempotencyTable, role awsiam.IGrantable) {
-		table.GrantExecute(role, &ExecuteOptions{Operations: []string{"create-payment", "refund"}})
-	})
 	want := map[string]any{
 		"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": []any{"create-payment#*", "refund#*"}},
 		"Null":                    map[string]any{"dynamodb:LeadingKeys": "false"},
 	}
-	if len(all) != 1 || !reflect.DeepEqual(all[0]["Condition"], want) {
-		t.Errorf("got %v", all)
+	for _, group := range []bool{false, true} {
+		all := statements(t, nil, func(table *IdempotencyTable, role awsiam.IGrantable) {
+			table.GrantExecute(role, &ExecuteOptions{Group: group, Operations: []string{"create-payment", "refund"}})
+		})
+		// One statement: no action escapes the condition.
+		if len(all) != 1 || !reflect.DeepEqual(all[0]["Condition"], want) {
+			t.Errorf("group %t: got %v", group, all)
+		}
 	}
 }
 

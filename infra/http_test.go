@@ -72,7 +72,7 @@ func TestHTTPAPIIsLoggedAndThrottled(t *testing.T) {
 				t.Error("the API has no URL")
 			}
 			deployed := synth(t, stack)
-			for _, problem := range deployed.Problems(template.Logged, nil) {
+			for _, problem := range deployed.Problems(template.Logged, template.Actions{}) {
 				t.Error(problem)
 			}
 			stage := only(t, deployed, "AWS::ApiGatewayV2::Stage").Properties()

@@ -83,7 +83,7 @@ func TestRelayMayNothingElse(t *testing.T) {
 		t.Errorf("on the table %v, on the stream %v", onTable, onStream)
 	}
 	for _, rule := range []template.Rule{template.Relayed, template.TTL, template.Wildcard} {
-		for _, problem := range deployed.Problems(rule, nil) {
+		for _, problem := range deployed.Problems(rule, template.Actions{}) {
 			t.Errorf("%s: %s", rule, problem)
 		}
 	}
@@ -108,7 +108,7 @@ func TestRelayBreaks(t *testing.T) {
 	} {
 		broken := deployed.Clone()
 		apply(broken)
-		if len(broken.Problems(template.Relayed, nil)) == 0 {
+		if len(broken.Problems(template.Relayed, template.Actions{})) == 0 {
 			t.Errorf("%s: nobody notices", name)
 		}
 	}
@@ -149,7 +149,7 @@ func TestRelayAlarms(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
-	for _, problem := range deployed.Problems(template.AlarmRule, nil) {
+	for _, problem := range deployed.Problems(template.AlarmRule, template.Actions{}) {
 		t.Error(problem)
 	}
 }

@@ -58,12 +58,12 @@ func TestStreams(t *testing.T) {
 func breakSources(t *testing.T, deployed template.Template, kind string, properties map[string]template.Rule) {
 	t.Helper()
 	for property, rule := range properties {
-		if found := deployed.Problems(rule, nil); len(found) > 0 {
+		if found := deployed.Problems(rule, template.Actions{}); len(found) > 0 {
 			t.Error(found)
 		}
 		broken := deployed.Clone()
 		delete(only(t, broken, kind).Properties(), property)
-		if len(broken.Problems(rule, nil)) == 0 {
+		if len(broken.Problems(rule, template.Actions{})) == 0 {
 			t.Errorf("without %s nobody notices; this rule should: %s", property, rule)
 		}
 	}

@@ -36,6 +36,11 @@ func TestDeploymentAgreesWithTheCode(t *testing.T) {
 				t.Errorf("the code has the operations %v, the grant %v", operations, allowed)
 			}
 
+			groups := regexp.MustCompile(`dynamo\.Options\{[^}]*\bGroup:`).MatchString(code)
+			if f.Groups() != groups {
+				t.Errorf("the code groups writes: %t; the grant allows it: %t", groups, f.Groups())
+			}
+
 			variables := fmt.Sprint(f.Properties["Environment"])
 			for _, m := range regexp.MustCompile(`os\.Getenv\("([A-Z_]+_(?:TABLE|QUEUE|URL))"\)`).FindAllStringSubmatch(code, -1) {
 				if !strings.Contains(variables, m[1]+":") {

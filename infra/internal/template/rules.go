@@ -11,7 +11,7 @@ type Rule string
 
 // The rules.
 const (
-	Grant     Rule = "a function may make the calls of the store on the table, and no others"
+	Grant     Rule = "a function may make the calls of the store on the table, those of group commit all or none, and no others"
 	Wildcard  Rule = "no statement allows a wildcard action or resource of DynamoDB"
 	TTL       Rule = "the tables of records and of an outbox have time to live on expiration and backups, and are retained"
 	Report    Rule = "queues and streams have ReportBatchItemFailures"
@@ -31,7 +31,7 @@ func Rules() []Rule {
 
 // Problems describes where a template breaks a rule. Actions are those that the
 // store needs.
-func (t Template) Problems(rule Rule, actions []string) []string {
+func (t Template) Problems(rule Rule, actions Actions) []string {
 	var found []string
 	say := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	switch rule {
@@ -57,7 +57,7 @@ func (t Template) Problems(rule Rule, actions []string) []string {
 	return found
 }
 
-func (t Template) checkGrant(actions []string, say func(string, ...any)) {
+func (t Template) checkGrant(actions Actions, say func(string, ...any)) {
 	users := 0
 	for _, f := range t.Functions() {
 		if f.Table() == "" {
@@ -67,8 +67,12 @@ func (t Template) checkGrant(actions []string, say func(string, ...any)) {
 			continue // a relay, of which rule Relayed speaks
 		}
 		users++
-		if got := f.On(f.Table()); !slices.Equal(got, actions) {
-			say("%s may %v, the store calls %v", f.ID, got, actions)
+		want := actions.Always
+		if f.Groups() {
+			want = actions.All()
+		}
+		if got := f.On(f.Table()); !slices.Equal(got, want) {
+			say("%s may %v, the store calls %v", f.ID, got, want)
 		}
 	}
 	if users == 0 {

@@ -95,6 +95,14 @@ func (f Function) On(id string) []string {
 	return slices.Compact(actions)
 }
 
+// Groups reports whether a function is allowed a call of group commit on the table
+// of its records.
+func (f Function) Groups() bool {
+	return slices.ContainsFunc(f.On(f.Table()), func(action string) bool {
+		return action == "dynamodb:BatchGetItem" || strings.HasPrefix(action, "dynamodb:PartiQL")
+	})
+}
+
 // everyStatement returns all statements of a template.
 func (t Template) everyStatement() []Statement {
 	var all []Statement

@@ -10,29 +10,51 @@ import (
 	"strings"
 )
 
-// StoreActions returns the sorted IAM actions that the methods of an interface in a
-// Go package need on the store's own table. It returns an error for an unknown
-// method: somebody has to decide which actions it needs.
-func StoreActions(folder, interfaceName string) ([]string, error) {
+// Actions are the sorted IAM actions that a store needs on its own table.
+type Actions struct {
+	Always []string
+	Group  []string // besides, with group commit
+}
+
+// All returns the sorted actions of a store with group commit.
+func (a Actions) All() []string {
+	all := slices.Concat(a.Always, a.Group)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// StoreActions returns the actions that the methods of interfaces in a Go package
+// need. It returns an error for an unknown method: somebody has to decide which
+// actions it needs.
+func StoreActions(folder string, interfaces ...string) (Actions, error) {
 	methods, err := methods(folder)
 	if err != nil {
-		return nil, err
+		return Actions{}, err
 	}
-	if len(methods[interfaceName]) == 0 {
-		return nil, fmt.Errorf("template: %s has no interface %s with methods", folder, interfaceName)
-	}
-	var actions []string
-	for _, method := range methods[interfaceName] {
-		needs, known := needs()[method]
-		if !known {
-			return nil, fmt.Errorf("template: %s.%s: which actions does it need?", interfaceName, method)
+	var found Actions
+	for _, name := range interfaces {
+		if len(methods[name]) == 0 {
+			return Actions{}, fmt.Errorf("template: %s has no interface %s with methods", folder, name)
 		}
-		for _, action := range needs {
-			actions = append(actions, "dynamodb:"+action)
+		for _, method := range methods[name] {
+			needs, known := needs()[method]
+			if !known {
+				return Actions{}, fmt.Errorf("template: %s.%s: which actions does it need?", name, method)
+			}
+			to := &found.Always
+			if slices.Contains(groupCalls(), method) {
+				to = &found.Group
+			}
+			for _, action := range needs {
+				*to = append(*to, "dynamodb:"+action)
+			}
 		}
 	}
-	slices.Sort(actions)
-	return slices.Compact(actions), nil
+	for _, actions := range []*[]string{&found.Always, &found.Group} {
+		slices.Sort(*actions)
+		*actions = slices.Compact(*actions)
+	}
+	return found, nil
 }
 
 // Interfaces returns the sorted names of the interfaces in a package whose methods
@@ -50,13 +72,17 @@ func Interfaces(folder string) ([]string, error) {
 	return names, nil
 }
 
+// groupCalls returns the calls that only group commit makes.
+func groupCalls() []string { return []string{"BatchExecuteStatement", "BatchGetItem"} }
+
+// needs returns the actions of each call. A grouped write is a claim (INSERT), a
+// change (UPDATE) or a release (DELETE), and never a SELECT: records are read by
+// GetItem and BatchGetItem.
 func needs() map[string][]string {
-	partiQL := []string{"PartiQLDelete", "PartiQLInsert", "PartiQLSelect", "PartiQLUpdate"}
 	return map[string][]string{
-		"BatchExecuteStatement": partiQL,
+		"BatchExecuteStatement": {"PartiQLDelete", "PartiQLInsert", "PartiQLUpdate"},
 		"BatchGetItem":          {"BatchGetItem"},
 		"DeleteItem":            {"DeleteItem"},
-		"ExecuteStatement":      partiQL,
 		"GetItem":               {"GetItem"},
 		"PutItem":               {"PutItem"},
 		// The write of the record in a transaction. The other writes are a

@@ -65,11 +65,19 @@ func TestStoreActions(t *testing.T) {
 		}
 	}
 	write("GetItem", "TransactWriteItems")
-	want := strings.Fields("dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem")
-	if got, err := StoreActions(folder, "Client"); err != nil || !slices.Equal(got, want) {
+	want := Actions{Always: strings.Fields("dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem")}
+	if got, err := StoreActions(folder, "Client"); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if got, err := Interfaces(folder); err != nil || !slices.Equal(got, []string{"Client"}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	write("BatchExecuteStatement", "BatchGetItem", "GetItem")
+	want = Actions{
+		Always: []string{"dynamodb:GetItem"},
+		Group:  strings.Fields("dynamodb:BatchGetItem dynamodb:PartiQLDelete dynamodb:PartiQLInsert dynamodb:PartiQLUpdate"),
+	}
+	if got, err := StoreActions(folder, "Client"); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	write("DescribeTable")
