@@ -22,7 +22,8 @@ The permissions are those of the credentials that this command runs with: give
 --profile for a profile with the role_arn of the function. Each action is tried
 on a key that no record has, under a condition that never holds, so that
 nothing is written. Where a policy confines the function to its operations,
-give --operation.
+give --operation. Where the function turns on group commit
+(dynamo.Options.Group), give --group, which tries what that calls as well.
 
 Reading the settings needs dynamodb:DescribeTable, DescribeTimeToLive and
 DescribeContinuousBackups, which functions do not need: what is not known is a
@@ -68,6 +69,7 @@ func check(ctx context.Context, to terminal, args []string) error {
 	f := newFlags(to, "check", aboutCheck)
 	o.add(f)
 	operation := f.String("operation", "check", "try the permissions on a key of this `operation`")
+	group := f.Bool("group", false, "try what group commit calls, too")
 	asJSON := f.Bool("json", false, "write JSON")
 	strict := f.Bool("strict", false, "end with code 8 for warnings, too")
 	if _, err := parse(f, args, 0); err != nil {
@@ -84,6 +86,9 @@ func check(ctx context.Context, to terminal, args []string) error {
 	var found findings
 	if t.checkSettings(ctx, &found) {
 		t.checkAccess(ctx, id, &found)
+		if *group {
+			t.checkGroupAccess(ctx, id, &found)
+		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

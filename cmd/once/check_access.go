@@ -44,6 +44,10 @@ func (t *table) checkAccess(ctx context.Context, id string, found *findings) {
 	}
 }
 
+const accessDenied = "AccessDeniedException"
+
+const toGrant = "grant it to the role of the function: infra's GrantExecute, or the policy in template.yaml; with a condition on the operation, give --operation"
+
 func (f *findings) access(action string, err error) {
 	var never *types.ConditionalCheckFailedException
 	var api smithy.APIError
@@ -52,8 +56,8 @@ func (f *findings) access(action string, err error) {
 		f.say(action, fine, "the caller may", "")
 	case !errors.As(err, &api):
 		f.say(action, wrong, "DynamoDB was not reached: "+err.Error(), "see --endpoint, --region and --profile")
-	case api.ErrorCode() == "AccessDeniedException":
-		f.say(action, wrong, api.ErrorMessage(), "grant it to the role of the function: infra's GrantExecute, or the policy in template.yaml; with a condition on the operation, give --operation")
+	case api.ErrorCode() == accessDenied:
+		f.say(action, wrong, api.ErrorMessage(), toGrant)
 	default:
 		f.say(action, wrong, api.ErrorCode()+": "+api.ErrorMessage(), "")
 	}

@@ -140,7 +140,7 @@ func (f *findings) notKnown(check string, err error) bool {
 		return false
 	}
 	switch api.ErrorCode() {
-	case "AccessDeniedException":
+	case accessDenied:
 		f.say(check, warning, "not known: "+api.ErrorMessage(), "have somebody check it who may")
 	case "UnknownOperationException":
 		f.say(check, warning, "not known: this server, such as DynamoDB Local, does not have the call", "")

@@ -22,10 +22,20 @@ import (
 type answers map[string]string
 
 const (
-	backedUp = `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`
-	exposed  = `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"DISABLED"}}}`
-	denied   = `{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"User: ada is not authorized to perform: this"}`
+	backedUp        = `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`
+	exposed         = `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"DISABLED"}}}`
+	deniedStatement = `{"Responses":[{"Error":{"Code":"AccessDenied","Message":"the caller may not: this"}}]}`
+	denied          = `{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"User: ada is not authorized to perform: this"}`
 )
+
+// deniedOf names the action, as DynamoDB does.
+func deniedOf(action string) string { return strings.ReplaceAll(denied, "this", "dynamodb:"+action) }
+
+// canceled is a transaction of two statements, in which the first has this reason.
+func canceled(reason string) string {
+	return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"canceled","CancellationReasons":[{"Code":"` +
+		reason + `"},{"Code":"ConditionalCheckFailed"}]}`
+}
 
 // endpoint is of DynamoDB Local but for those answers. With a description, it
 // changes that of the table.
@@ -108,6 +118,41 @@ func TestCheckAcceptsATableThatIsRight(t *testing.T) {
 	}
 }
 
+// Each statement is tried for real, in tables of every shape, and none writes.
+func TestCheckTriesGroupCommit(t *testing.T) {
+	s := newScene(t)
+	composite := s.table + "-composite"
+	_, err := s.client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &composite, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("the id"), AttributeType: types.ScalarAttributeTypeS}, {AttributeName: aws.String(`a"b'c`), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String("the id"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String(`a"b'c`), KeyType: types.KeyTypeRange},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		nil,
+		{"--operation", "pay"},
+		{"--attribute", "owner=select"},
+		{"--table", composite, "--attribute", "id=the id", "--sort-key", `a"b'c`, "--shards", "7"},
+	} {
+		got := s.verdicts(0, append(args, "--group")...)
+		for _, name := range []string{"dynamodb:BatchGetItem", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PutItem"} {
+			if got[name].Verdict != fine {
+				t.Errorf("%q: %s: %+v", args, name, got[name])
+			}
+		}
+		out, err := s.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &composite})
+		if err != nil || out.Count != 0 {
+			t.Errorf("%q: the check has written %v, %v", args, out.Items, err)
+		}
+	}
+}
+
 // What a table lacks is found, with what to do about it.
 func TestCheckFindsWhatIsNotRight(t *testing.T) {
 	s := newScene(t)
@@ -129,10 +174,29 @@ func TestCheckFindsWhatIsNotRight(t *testing.T) {
 			code: codeNotRight, check: "time to live", verdict: wrong, says: "by ttl, which is not expiration"},
 		"renamed": {said: answers{"DescribeTimeToLive": `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"ttl"}}`},
 			args: []string{"--attribute", "expiration=ttl"}, check: "time to live", verdict: fine},
-		"may not put":      {said: answers{"PutItem": denied}, code: codeNotRight, check: "dynamodb:PutItem", verdict: wrong, says: "GrantExecute"},
-		"may not get":      {said: answers{"GetItem": denied}, code: codeNotRight, check: "dynamodb:GetItem", verdict: wrong, says: "is not authorized"},
-		"may not update":   {said: answers{"UpdateItem": denied}, code: codeNotRight, check: "dynamodb:UpdateItem", verdict: wrong},
-		"may not delete":   {said: answers{"DeleteItem": denied}, code: codeNotRight, check: "dynamodb:DeleteItem", verdict: wrong},
+		"may not put":    {said: answers{"PutItem": denied}, code: codeNotRight, check: "dynamodb:PutItem", verdict: wrong, says: "GrantExecute"},
+		"may not get":    {said: answers{"GetItem": denied}, code: codeNotRight, check: "dynamodb:GetItem", verdict: wrong, says: "is not authorized"},
+		"may not update": {said: answers{"UpdateItem": denied}, code: codeNotRight, check: "dynamodb:UpdateItem", verdict: wrong},
+		"may not delete": {said: answers{"DeleteItem": denied}, code: codeNotRight, check: "dynamodb:DeleteItem", verdict: wrong},
+		"may not get many": {said: answers{"BatchGetItem": denied}, args: []string{"--group"},
+			code: codeNotRight, check: "dynamodb:BatchGetItem", verdict: wrong, says: "GrantExecute"},
+		"may not update in a group": {said: answers{"BatchExecuteStatement": deniedStatement}, args: []string{"--group"},
+			code: codeNotRight, check: "dynamodb:PartiQLUpdate", verdict: wrong, says: "may not: this"},
+		"may not delete in a group": {said: answers{"BatchExecuteStatement": deniedStatement}, args: []string{"--group"},
+			code: codeNotRight, check: "dynamodb:PartiQLDelete", verdict: wrong, says: "GrantExecute"},
+		"may not group at all": {said: answers{"BatchExecuteStatement": denied}, args: []string{"--group"},
+			code: codeNotRight, check: "dynamodb:PartiQLDelete", verdict: wrong, says: "is not authorized"},
+		"may not insert in a group": {said: answers{"ExecuteTransaction": deniedOf("PartiQLInsert")}, args: []string{"--group"},
+			code: codeNotRight, check: "dynamodb:PartiQLInsert", verdict: wrong, says: "GrantExecute"},
+		"may insert, it is not known": {said: answers{"ExecuteTransaction": deniedOf("PartiQLUpdate")}, args: []string{"--group"},
+			check: "dynamodb:PartiQLInsert", verdict: warning, says: "grant dynamodb:PartiQLUpdate"},
+		"another canceled the insert": {said: answers{"ExecuteTransaction": canceled("TransactionConflict")}, args: []string{"--group"},
+			check: "dynamodb:PartiQLInsert", verdict: warning, says: "not known: TransactionCanceledException"},
+		"no transactions to insert with": {said: answers{"ExecuteTransaction": `{"__type":"com.amazon.coral.validate#ValidationException","message":"unsupported"}`},
+			args: []string{"--group"}, check: "dynamodb:PartiQLInsert", verdict: warning, says: "not known: ValidationException: unsupported"},
+		"an ARN, by which nothing is grouped": {args: []string{"--group", "--table", "arn:aws:dynamodb:eu-west-1:000000000000:table/" + s.table},
+			code: codeNotRight /* DynamoDB Local knows no ARNs */, check: "group commit", verdict: warning, says: "its name"},
+		"does not group":   {said: answers{"BatchExecuteStatement": denied, "BatchGetItem": denied, "ExecuteTransaction": denied}, check: "dynamodb:PutItem", verdict: fine},
 		"may not describe": {said: answers{"DescribeTable": denied}, check: "table", verdict: warning, says: "not known"},
 		"being made":       {describe: func(d map[string]any) { d["TableStatus"] = "CREATING" }, code: codeNotRight, check: "status", verdict: wrong, says: "ACTIVE"},
 		"replicas": {describe: func(d map[string]any) { d["Replicas"] = []any{map[string]any{"RegionName": "eu-west-1"}} },
