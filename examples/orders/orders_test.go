@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -25,8 +24,8 @@ func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
 // function is the compiled function with tables of its own.
 type function struct {
 	*lambdaruntime.Runtime
-	client *dynamodb.Client
-	orders string
+	client          *dynamodb.Client
+	records, orders string
 }
 
 func deploy(t *testing.T, env ...string) function {
@@ -48,15 +47,15 @@ func deployFor(t *testing.T, timeout time.Duration, env ...string) function {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env = append(env, "IDEMPOTENCY_TABLE="+records, "ORDERS_TABLE="+orders)
+	all := []string{"IDEMPOTENCY_TABLE=" + records, "ORDERS_TABLE=" + orders}
 	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		env = append(env, name+"="+os.Getenv(name))
+		all = append(all, name+"="+os.Getenv(name))
 	}
 	return function{
 		Runtime: lambdaruntime.StartTest(t, lambdaruntime.Function{
-			Name: "orders", Binary: lambdaruntime.BuildTest(t, ".", "."), Env: env, Environments: 2, Timeout: timeout,
+			Name: "orders", Binary: lambdaruntime.BuildTest(t, ".", "."), Env: append(all, env...), Environments: 2, Timeout: timeout,
 		}),
-		client: client, orders: orders,
+		client: client, records: records, orders: orders,
 	}
 }
 
@@ -163,6 +162,16 @@ func TestPartialFailures(t *testing.T) {
 // A message whose duplicate is running elsewhere waits for its result.
 func TestATwinIsRunning(t *testing.T) {
 	f := deploy(t, "ORDERS_DELAY=2s")
+	f.deliverTwins(t)
+	if list := f.executions(t); len(list) != 1 {
+		t.Errorf("executed: %+v", list)
+	}
+}
+
+// deliverTwins delivers a duplicate while the first message is running, which takes
+// two seconds.
+func (f function) deliverTwins(t *testing.T) {
+	t.Helper()
 	type end struct {
 		answer string
 		err    error
@@ -184,19 +193,13 @@ func TestATwinIsRunning(t *testing.T) {
 	if got := <-first; got.err != nil || got.answer != allPlaced {
 		t.Errorf("the first: %+v", got)
 	}
-	if list := f.executions(t); len(list) != 1 {
-		t.Errorf("executed: %+v", list)
-	}
 }
 
 // The timeout is short for a batch: messages that are not started in time are
 // redelivered, and no handler is cut off after its effect.
 func TestSlowOrdersArePlacedOnce(t *testing.T) {
 	f := deployFor(t, 4*time.Second, "ORDERS_DELAY=1800ms")
-	var left []message
-	for i := range 10 {
-		left = append(left, message{fmt.Sprint("m", i), fmt.Sprintf(`{"orderId":"o-%d","sku":"cup","quantity":1}`, i)})
-	}
+	left := orders(0, 10)
 	for range 10 {
 		answer, err := deliver(t.Context(), f, left...)
 		if err != nil {

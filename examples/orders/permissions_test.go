@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A function may do what it does, in all that can happen to a message, and
+// nothing else. infra compares this policy with that of the CDK app.
+func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
+	seen := newTap(t)
+	var requests []request
+	functions := map[string]func(f function){
+		"ORDERS_DELAY=0s": func(f function) { // new, delivered again, alone, and alone again
+			for _, batch := range [][]message{orders(0, 10), orders(0, 10), orders(10, 11), orders(10, 11)} {
+				if got, err := deliver(t.Context(), f, batch...); err != nil || got != allPlaced {
+					t.Errorf("%s, %v", got, err)
+				}
+			}
+		},
+		"ORDERS_TABLE=nowhere": func(f function) { // so that every handler fails
+			for _, batch := range [][]message{orders(0, 10), orders(0, 1)} {
+				if got, err := deliver(t.Context(), f, batch...); err != nil || strings.Count(got, "itemIdentifier") != len(batch) {
+					t.Errorf("%s, %v", got, err)
+				}
+			}
+		},
+		"ORDERS_DELAY=2s": func(f function) { f.deliverTwins(t) },
+	}
+	for env, use := range functions {
+		f := deploy(t, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL, env)
+		use(f)
+		requests = append(requests, seen.about(f.records)...)
+	}
+
+	var called []string
+	for _, r := range requests {
+		called = append(called, r.actions()...)
+	}
+	slices.Sort(called)
+	called = slices.Compact(called)
+	if allowed := policy(t); !slices.Equal(called, allowed) {
+		t.Errorf("the function calls %v,\nits policy allows %v", called, allowed)
+	}
+}
+
+// policy returns the sorted actions on the records that template.yaml allows the
+// function.
+func policy(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, function, _ := strings.Cut(string(text), "\n  OrdersFunction:\n")
+	m := regexp.MustCompile(`Action:[^[]*\[([^]]*)\]\s+Resource: !GetAtt Idempotency\.Arn`).FindStringSubmatch(function)
+	if m == nil {
+		t.Fatal("template.yaml allows OrdersFunction nothing")
+	}
+	actions := strings.Fields(strings.ReplaceAll(m[1], ",", " "))
+	slices.Sort(actions)
+	return actions
+}
