@@ -74,8 +74,11 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 			func(r *record[D]) (idempotent.Key, error) { return r.key, r.err },
 			func(ctx context.Context, r *record[D]) error {
 				r.began = true
-				defer r.turn.Returned()
-				return fn(ctx, r.delivery)
+				if err := fn(ctx, r.delivery); err != nil {
+					return err // its undo functions run within its turn, too
+				}
+				r.turn.Returned()
+				return nil
 			}),
 	}
 }
