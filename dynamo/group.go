@@ -60,7 +60,7 @@ func newGrouping(s *Store, flights int) (*grouping, error) {
 	}
 	for _, name := range s.format.Attr.Names() {
 		if !isPlain(name) {
-			return nil, &OptionsError{Reason: fmt.Sprintf("Options.Group cannot be used with the attribute name %q: PartiQL has no words for it", name)}
+			return nil, &OptionsError{Reason: fmt.Sprintf("Options.Group cannot be used with the attribute name %.40q: PartiQL has no words for it", name)}
 		}
 	}
 	return groupingWith(s, client, group.Limits{

@@ -215,3 +215,21 @@ func TestRefusedWritesWithoutTheirRecordsGoAlone(t *testing.T) {
 		})
 	}
 }
+
+func TestLateStatementChangesNoFinishedRecord(t *testing.T) {
+	s, wire := intercepted(t)
+	s.createTogether(t, 3, owner)
+	first := loneStore(t, newClient(t), s.table, nil)
+	finish := driver.Change{Status: driver.Completed, Data: []byte(`"first"`), Expires: now.Add(time.Hour)}
+	wire.on(opBatch, func(body []byte, pass func([]byte) []byte) ([]byte, error) {
+		for i := range 3 {
+			change(t, first, fence(id(i)), finish, true)
+		}
+		return pass(body), nil
+	})
+	for i, m := range s.changeTogether(t, 3, driver.Change{Release: driver.ReleaseKeep}) {
+		if r := get(t, s, id(i)); m.ok || m.err != nil || m.record.Status != driver.Completed || r.Status != driver.Completed || r.Owner != owner {
+			t.Errorf("%d: %+v, %+v", i, m, r)
+		}
+	}
+}

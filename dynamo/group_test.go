@@ -1,0 +1,180 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+func TestGroupOptionsAreChecked(t *testing.T) {
+	client := dynamodb.New(dynamodb.Options{})
+	for name, c := range map[string]struct {
+		client  Client
+		options Options
+		want    string
+	}{
+		"negative":              {client, Options{Group: -1}, "negative"},
+		"a client without them": {&fakeClient{}, Options{Group: 1}, "GroupClient"},
+		"a quote in a name":     {client, Options{Group: 1, Attributes: Attributes{Owner: `"o"`}}, "PartiQL"},
+		"a name like a value":   {client, Options{Group: 1, Attributes: Attributes{SortKey: ":sk"}}, "PartiQL"},
+	} {
+		var e *OptionsError
+		if _, err := New(c.client, "records", &c.options); !errors.As(err, &e) || !strings.Contains(e.Reason, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, o := range []*Options{nil, {}, {Attributes: Attributes{Owner: `"o"`}}} {
+		if s, err := New(&fakeClient{}, "records", o); err != nil || s.group != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	s, err := New(client, "records", &Options{Group: 3})
+	if err != nil || s.group == nil {
+		t.Fatal(err)
+	}
+}
+
+// PartiQL finds no table by its ARN.
+func TestTableByItsARNSharesNoRequest(t *testing.T) {
+	var mu sync.Mutex
+	var sent []string
+	client := wireClient(func(r *http.Request) (*http.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, op, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		sent = append(sent, op)
+		return answering(200, "{}")(r)
+	})
+	s, err := New(client, "arn:aws:dynamodb:eu-central-1:1:table/records", &Options{Group: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range s.createTogether(t, 3, owner) {
+		if !m.ok || m.err != nil {
+			t.Errorf("%d: %+v", i, m)
+		}
+	}
+	if got := strings.Join(sent, " "); got != "PutItem PutItem PutItem" {
+		t.Errorf("sent %s", got)
+	}
+}
+
+// Their batch knows how many writes are coming, and not what they are.
+func TestEveryWriteArrivesOnce(t *testing.T) {
+	s, _ := intercepted(t)
+	writes := map[string]func(ctx context.Context) (driver.Record, bool, error){
+		"create": func(ctx context.Context) (driver.Record, bool, error) {
+			return s.Create(ctx, claim("op#create"), now, nil)
+		},
+		"create with a transaction": func(ctx context.Context) (driver.Record, bool, error) {
+			tx := new(Tx)
+			tx.Update(s.table, s.counter(t).key, expression.Add(expression.Name("n"), expression.Value(1)))
+			return s.Create(ctx, driver.Record{ID: "op#tx", Status: driver.Completed}, now, frozen(t, tx))
+		},
+		"refused": func(ctx context.Context) (driver.Record, bool, error) {
+			return s.Change(ctx, fence("op#none"), driver.Change{Status: driver.Completed})
+		},
+		"refund": func(ctx context.Context) (driver.Record, bool, error) {
+			return s.Change(ctx, fence("op#none"), driver.Change{Release: driver.ReleaseRefund})
+		},
+	}
+	for name, write := range writes {
+		siblings := together(t, 1, func(ctx context.Context, _ int) {
+			if _, _, err := write(ctx); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		if left := siblings.left.Load(); left != 0 {
+			t.Errorf("%s: it arrived %d times", name, 1-left)
+		}
+	}
+}
+
+func TestCallerThatLeavesReturnsItsOwnError(t *testing.T) {
+	s, wire := intercepted(t)
+	hung, thaw := make(chan struct{}), make(chan struct{})
+	wire.on(opBatch, firstTime(func(body []byte, pass func([]byte) []byte) ([]byte, error) {
+		close(hung)
+		<-thaw
+		return pass(body), nil
+	}))
+	all := make([]met, 3)
+	together(t, 3, func(ctx context.Context, i int) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if i == 1 {
+			go func() {
+				<-hung
+				// A second one waits for the request, and leaves the queue.
+				queued, leave := context.WithTimeout(t.Context(), time.Millisecond)
+				defer leave()
+				_, ok, err := s.Create(queued, claim("op#queued"), now, nil)
+				if ok || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, driver.ErrUnavailable) {
+					t.Errorf("from the queue: %v, %v", ok, err)
+				}
+				cancel()
+			}()
+		}
+		all[i].record, all[i].ok, all[i].err = s.Create(ctx, claim(id(i)), now, nil)
+		if i == 1 {
+			close(thaw)
+		}
+	})
+	for i, m := range all {
+		var e *Error
+		switch {
+		case i == 1 && (m.ok || !errors.Is(m.err, context.Canceled) || errors.Is(m.err, driver.ErrUnavailable) || !errors.As(m.err, &e) || e.Op != opBatch):
+			t.Errorf("the one that left: %+v", m)
+		case i != 1 && (!m.ok || m.err != nil):
+			t.Errorf("%d: %+v", i, m)
+		}
+	}
+	if r := get(t, s, "op#queued"); r.Status != driver.Absent {
+		t.Errorf("the one that left the queue was sent: %+v", r)
+	}
+}
+
+func TestPanicOfTheClientIsAnErrorOfEachWrite(t *testing.T) {
+	s, wire := intercepted(t)
+	wire.on(opBatch, firstTime(func([]byte, func([]byte) []byte) ([]byte, error) { panic("boom") }))
+	for i, m := range s.createTogether(t, 3, owner) {
+		var e *Error
+		if m.ok || !errors.As(m.err, &e) || e.Op != opBatch || errors.Is(m.err, driver.ErrNotWritten) || !strings.Contains(m.err.Error(), "boom") {
+			t.Errorf("%d: %+v", i, m)
+		}
+	}
+	for i, m := range s.createTogether(t, 3, owner) {
+		if !m.ok || m.err != nil {
+			t.Errorf("%d, after it: %+v", i, m)
+		}
+	}
+}
+
+// DynamoDB refuses longer statements.
+func TestLongStatementGoesAlone(t *testing.T) {
+	s, wire := intercepted(t)
+	s.createTogether(t, 3, owner)
+	steps := map[string][]byte{}
+	for i := range 100 {
+		steps[fmt.Sprintf("%0100d", i)] = nil
+	}
+	wire.sent()
+	for i, m := range s.changeTogether(t, 3, driver.Change{Steps: steps}) {
+		if !m.ok || m.err != nil || len(get(t, s, id(i)).Steps) != len(steps) {
+			t.Errorf("%d: %v, %v", i, m.ok, m.err)
+		}
+	}
+	if sent := wire.sent(); sent != "GetItem GetItem GetItem UpdateItem UpdateItem UpdateItem" {
+		t.Errorf("sent %s", sent)
+	}
+}
