@@ -43,10 +43,21 @@
 // the transaction is committed. A relay publishes them from the table's stream;
 // see package [github.com/lambda-once/once/dynamo/outbox].
 //
+// # Group commit
+//
+// With Options.Group, writes that find all requests under way share the next one,
+// a PartiQL BatchExecuteStatement. Each of its statements makes the same write as
+// the request of its own would, under the same condition, and has its own answer.
+// A claim is the exception: INSERT fails on an expired record, too. What a shared
+// request does not settle is sent again alone: that claim, a statement that
+// failed, and all statements if the answer was lost.
+//
 // # Permissions
 //
 // The function's role needs dynamodb:PutItem, dynamodb:UpdateItem,
-// dynamodb:DeleteItem and dynamodb:GetItem on the table. A transaction needs the
+// dynamodb:DeleteItem and dynamodb:GetItem on the table. With Options.Group it
+// also needs dynamodb:PartiQLInsert, dynamodb:PartiQLUpdate,
+// dynamodb:PartiQLDelete and dynamodb:BatchGetItem. A transaction needs the
 // actions of its additions on their tables: dynamodb:PutItem, UpdateItem,
 // DeleteItem, and ConditionCheckItem for [Tx.Check]. It needs PutItem on the
 // outbox.
