@@ -15,18 +15,19 @@ const storeFolder = "../../../dynamo"
 // without being granted fails here, as does a grant of what it does not call.
 func storeActions(t *testing.T) template.Actions {
 	t.Helper()
-	actions, err := template.StoreActions(storeFolder, "Client")
+	actions, err := template.StoreActions(storeFolder, "Client", "GroupClient")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return actions
 }
 
-// The store calls DynamoDB through Client alone; TableClient is for tests and
-// tools, and outbox.Client for those who publish from another table. Another
-// interface needs a grant, or a reason to have none.
+// The store calls DynamoDB through Client, and with group commit through
+// GroupClient, too. TableClient is for tests and tools, and outbox.Client for those
+// who publish from another table. Another interface needs a grant, or a reason to
+// have none.
 func TestStoreHasNoOtherClient(t *testing.T) {
-	for folder, want := range map[string][]string{storeFolder: {"Client", "TableClient"}, storeFolder + "/outbox": {"Client"}} {
+	for folder, want := range map[string][]string{storeFolder: {"Client", "GroupClient", "TableClient"}, storeFolder + "/outbox": {"Client"}} {
 		got, err := template.Interfaces(folder)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s calls DynamoDB through %v, %v; want %v", folder, got, err, want)
