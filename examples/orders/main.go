@@ -28,6 +28,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
@@ -61,7 +62,12 @@ func setUp(ctx context.Context) (handler, error) {
 	}
 	shop.client = client
 
-	store, err := dynamoenv.Open(ctx, &dynamoenv.Options{Client: client})
+	store, err := dynamoenv.Open(ctx, &dynamoenv.Options{
+		Client: client,
+		// The claims of a batch share a request, and its completions share two.
+		// The role needs the permissions of group commit.
+		Store: &dynamo.Options{Group: 1},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +86,9 @@ func setUp(ctx context.Context) (handler, error) {
 	}
 	return handlers.SQS(x, key, shop.place, &handlers.SQSOptions{
 		Concurrency: 5,
+		// An order does not wait for the completions of those before it, which
+		// share requests. In return, a crash can place all of a batch again.
+		Unrecorded: 10,
 		// The slowest order takes less. An order that is cut off after its
 		// effect is an error, and errors run again. With a Reserve of 500 ms,
 		// the function's timeout must be more than 2.5 s.

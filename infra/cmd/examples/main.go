@@ -45,7 +45,7 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	orders := infra.NewIdempotentFunction(stack, "Orders", &infra.IdempotentFunctionProps{
 		Code:        build + "orders/bootstrap.zip",
 		Environment: map[string]string{"ORDERS_TABLE": *placed.TableName()},
-		Execute:     &infra.ExecuteOptions{Operations: []string{"place-order"}},
+		Execute:     &infra.ExecuteOptions{Group: true, Operations: []string{"place-order"}},
 		Retention:   28 * 24 * time.Hour, // as in the function: the retention of both queues
 		Table:       table,
 	})

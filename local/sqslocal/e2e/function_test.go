@@ -21,9 +21,9 @@ import (
 
 const (
 	environments = 3
-	// inFlight is the number of orders that one environment handles at once, and
-	// that one kill can interrupt.
-	inFlight = 5
+	// unrecorded is the number of orders whose completion one environment may not
+	// have recorded yet, and that one kill can repeat.
+	unrecorded = 10
 	// timeout is the timeout of an invocation. A lease lasts for it and the
 	// ClockSkew of a second, and lapses one more ClockSkew after that.
 	timeout   = 4 * time.Second

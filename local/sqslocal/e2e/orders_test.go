@@ -158,7 +158,7 @@ func checkExecutions(t *testing.T, f *function) (repeated int) {
 	if unexplained > 10 {
 		t.Errorf("%d such executions", unexplained)
 	}
-	if most := len(f.killed) * inFlight; repeated > most {
+	if most := len(f.killed) * unrecorded; repeated > most {
 		t.Errorf("%d second executions, but %d kills explain %d at most", repeated, len(f.killed), most)
 	}
 	if repeated == 0 {
