@@ -21,8 +21,9 @@ type request struct{ operation, body string }
 // tap is an endpoint of DynamoDB Local that remembers what was sent to it.
 type tap struct {
 	*httptest.Server
-	mu   sync.Mutex
-	sent []request
+	mu    sync.Mutex
+	sent  []request
+	after func(request) // if set, is called before a response is returned
 }
 
 func newTap(t *testing.T) *tap {
@@ -39,13 +40,31 @@ func newTap(t *testing.T) *tap {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		sent := request{operation, string(body)}
 		seen.mu.Lock()
-		seen.sent = append(seen.sent, request{operation, string(body)})
+		seen.sent = append(seen.sent, sent)
+		after := seen.after
 		seen.mu.Unlock()
-		proxy.ServeHTTP(w, r)
+		response := httptest.NewRecorder()
+		proxy.ServeHTTP(response, r)
+		if after != nil {
+			after(sent)
+		}
+		for name, values := range response.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(response.Code)
+		_, _ = w.Write(response.Body.Bytes()) // its caller may be gone
 	}))
 	t.Cleanup(seen.Close)
 	return seen
+}
+
+// respondAfter has responses wait for a function.
+func (p *tap) respondAfter(f func(request)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.after = f
 }
 
 // about returns the requests so far about a table, and forgets all.
@@ -53,13 +72,17 @@ func (p *tap) about(table string) (requests []request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.sent {
-		if strings.Contains(r.body, `"`+table) { // the name begins here, as a value or in a statement
+		if r.isAbout(table) {
 			requests = append(requests, r)
 		}
 	}
 	p.sent = nil
 	return requests
 }
+
+// isAbout reports whether a request names a table. A name begins after a quote, as a
+// value and in a statement.
+func (r request) isAbout(table string) bool { return strings.Contains(r.body, `"`+table) }
 
 // actions returns the IAM actions that a request needs.
 func (r request) actions() (names []string) {

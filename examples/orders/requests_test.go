@@ -1,0 +1,59 @@
+package main
+
+import (
+	"slices"
+	"sync"
+	"testing"
+)
+
+// The claims of a batch share a request. So do the completions of the orders that
+// are placed at the same time, half of the batch. A message that is delivered again
+// has its part of a claim and of a read.
+//
+// A write waits for the others of its batch for 2 ms at most. On a busy machine one
+// may come later, so the median of several batches counts.
+func TestABatchNeedsThreeRequests(t *testing.T) {
+	const batches, atOnce = 9, 5
+	seen := newTap(t)
+	f := deploy(t, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL)
+	seen.respondAfter(together(atOnce, "PutItem", f.orders))
+	var sent [2][]int
+	for i := range batches {
+		for again := range sent {
+			seen.about(f.records)
+			if got, err := deliver(t.Context(), f.Environment(0), orders(10*i, 10*i+10)...); err != nil || got != allPlaced {
+				t.Fatalf("%s, %v", got, err)
+			}
+			sent[again] = append(sent[again], len(seen.about(f.records)))
+		}
+	}
+	t.Logf("requests for new batches: %v; delivered again: %v", sent[0], sent[1])
+	for again, most := range []int{3, 2} {
+		if slices.Sort(sent[again]); sent[again][batches/2] > most {
+			t.Errorf("delivery %d: more than %d requests for most batches: %v", again+1, most, sent[again])
+		}
+	}
+	if placed := len(f.executions(t)); placed != 10*batches {
+		t.Errorf("%d orders are placed", placed)
+	}
+}
+
+// together holds the responses to an operation on a table until there are some:
+// DynamoDB Local, unlike DynamoDB, executes requests one after the other.
+func together(size int, operation, table string) func(request) {
+	var mu sync.Mutex
+	all, there := make(chan struct{}), 0
+	return func(r request) {
+		if r.operation != operation || !r.isAbout(table) {
+			return
+		}
+		mu.Lock()
+		arrived := all
+		if there++; there == size {
+			close(all)
+			all, there = make(chan struct{}), 0
+		}
+		mu.Unlock()
+		<-arrived
+	}
+}
