@@ -105,6 +105,23 @@ func Example() {
 	// receipt 1 <nil>
 }
 
+// The first call of a process finds the connection open.
+func ExampleStore_Warm() {
+	ctx, client, table := context.Background(), localClient(), "records-"+rand.Text()
+	if err := dynamo.CreateTable(ctx, client, table, nil); err != nil {
+		log.Fatal(err)
+	}
+	store, err := dynamo.New(client, table, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := store.Warm(ctx); err != nil {
+		log.Print(err) // the first call tries again
+	}
+	fmt.Println("ready")
+	// Output: ready
+}
+
 func ExampleTransaction() {
 	ctx, client := context.Background(), localClient()
 	accounts := accounts(ctx, client, map[string]string{"alice": "100", "bob": "0"})

@@ -77,6 +77,12 @@ func Code(err error) (code, message string) {
 	return "", ""
 }
 
+// Denied reports whether DynamoDB denied a call to an identity that it knows.
+func Denied(err error) bool {
+	code, _ := Code(err)
+	return (code == "AccessDeniedException" || code == "AccessDenied") && !noIdentity(err)
+}
+
 // noIdentity recognizes the SDK's failure to get credentials, which has no
 // type of its own and may wrap a response of another service.
 func noIdentity(err error) bool { return strings.Contains(err.Error(), "get identity: ") }

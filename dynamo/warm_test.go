@@ -1,0 +1,178 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/dynamodblocal"
+)
+
+// fresh is a client that has sent nothing yet. It counts the connections that
+// it opens, and the times that it gets credentials.
+type fresh struct {
+	*dynamodb.Client
+	connections, credentials atomic.Int64
+}
+
+func newFresh(t *testing.T, of *dynamodb.Client) *fresh {
+	f := &fresh{}
+	options := of.Options()
+	known := options.Credentials
+	options.Credentials = aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+		f.credentials.Add(1)
+		return known.Retrieve(ctx)
+	}))
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		f.connections.Add(1)
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	options.HTTPClient = &http.Client{Transport: transport}
+	f.Client = dynamodb.New(options)
+	return f
+}
+
+func TestWarmOpensTheConnectionOfTheFirstCall(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	f := newFresh(t, client)
+	store, err := dynamo.New(f, table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := func(when string) {
+		t.Helper()
+		if c, k := f.connections.Load(), f.credentials.Load(); c != 1 || k != 1 {
+			t.Errorf("%s: %d connections opened, and credentials got %d times", when, c, k)
+		}
+	}
+	if err := store.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	seen("after Warm")
+	x, err := idempotent.New("op", store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "a"}, func(context.Context) (string, error) { return "done", nil }); err != nil {
+		t.Fatal(err)
+	}
+	seen("after the first call")
+}
+
+func TestWarmReadsHalfAUnitAndWritesNothing(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	r := &reading{metered: metered{Client: client}}
+	store, err := dynamo.New(r, table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.consumed(), (consumed{reads: 1, readUnits: 0.5}); got != want {
+		t.Errorf("it takes %+v, want %+v", got, want)
+	}
+	if all, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table}); err != nil || len(all.Items) != 0 {
+		t.Errorf("there are %v, %v", all.Items, err)
+	}
+}
+
+// refusing is a client whose reads fail.
+type refusing struct {
+	dynamo.Client
+	err error
+}
+
+func (r refusing) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return nil, &smithy.OperationError{ServiceID: "DynamoDB", OperationName: "GetItem", Err: r.err}
+}
+
+func TestWarmReports(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, test := range map[string]struct {
+		ctx     context.Context
+		client  dynamo.Client
+		table   string
+		options *dynamo.Options
+		advice  string // "": no error
+	}{
+		"nothing":                {client: client, table: table},
+		"a missing table":        {client: client, table: "missing", advice: "does not exist"},
+		"other keys":             {client: client, table: table, options: &dynamo.Options{Attributes: dynamo.Attributes{SortKey: "sk"}}, advice: `the sort key "sk"`},
+		"the end of its context": {ctx: gone, client: client, table: table, advice: "cancelled"},
+		// A role may read only the records of its operations.
+		"no denial":     {client: refusing{err: &smithy.GenericAPIError{Code: "AccessDeniedException"}}, table: table},
+		"no identity":   {client: refusing{err: errors.New("get identity: no EC2 IMDS role found")}, table: table, advice: "no valid credentials"},
+		"a denied role": {client: refusing{err: fmt.Errorf("get identity: %w", &smithy.GenericAPIError{Code: "AccessDenied"})}, table: table, advice: "no valid credentials"},
+		"an old token":  {client: refusing{err: &smithy.GenericAPIError{Code: "ExpiredTokenException"}}, table: table, advice: "have expired"},
+		"throttling":    {client: refusing{err: &types.ProvisionedThroughputExceededException{}}, table: table, advice: "throttled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, err := dynamo.New(test.client, test.table, test.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.ctx == nil {
+				test.ctx = t.Context()
+			}
+			err = store.Warm(test.ctx)
+			var failed *dynamo.Error
+			switch {
+			case test.advice == "" && err != nil:
+				t.Error(err)
+			case test.advice != "" && (!errors.As(err, &failed) || failed.Op != "GetItem" || failed.Table != test.table || !strings.Contains(failed.Advice, test.advice)):
+				t.Errorf("%v, want advice that contains %q", err, test.advice)
+			}
+		})
+	}
+}
+
+func TestWarmFindsDynamoDBUnreachable(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	options := client.Options()
+	options.BaseEndpoint, options.Retryer = aws.String("http://127.0.0.1:1"), aws.NopRetryer{}
+	store, err := dynamo.New(dynamodb.New(options), table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Warm(t.Context()); !errors.Is(err, driver.ErrUnavailable) {
+		t.Error(err)
+	}
+}
+
+func TestWarmReadsATableWithCompositeKeys(t *testing.T) {
+	client, table := dynamodblocal.NewTable(t)
+	composite := &dynamo.Options{Attributes: dynamo.Attributes{ID: "pk", SortKey: "sk"}, Partition: "p", Shards: 3}
+	name := table + "-composite"
+	if err := dynamo.CreateTable(t.Context(), client, name, composite); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+			t.Error(err)
+		}
+	})
+	store, err := dynamo.New(client, name, composite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Warm(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
