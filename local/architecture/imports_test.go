@@ -38,6 +38,7 @@ var order = map[string]string{
 	"dynamo/dynamoenv":             "dynamo",
 	"handlers":                     "idempotent idempotent/adapter",
 	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",
+	"local/internal/kill":          "local/lambdaruntime",
 }
 
 // What a user of a package must not link: clients of other services, and

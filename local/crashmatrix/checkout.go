@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/local/internal/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/providers"
 )
@@ -47,7 +48,7 @@ func (c checkout) world(ctx context.Context, s *stage) (_ *world, err error) {
 		return nil, err
 	}
 	return &world{
-		servers: []server{s.dynamodb(), {"services", "PROVIDER_URL", url}},
+		servers: []kill.Server{s.dynamodb(), {Name: "services", Variable: "PROVIDER_URL", URL: url}},
 		env: []string{
 			"IDEMPOTENCY_TABLE=" + t.records, "ORDERS_TABLE=" + t.orders, "OUTBOX_TABLE=" + t.outbox,
 		},

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/internal/kill"
 )
 
 // Run plays all modes, and prints every point and a summary. It returns an error
@@ -83,13 +83,8 @@ func (m *matrix) fill(ctx context.Context, s *stage) {
 		return
 	}
 	points := []point{{}}
-	behind := ""
-	for _, call := range calm.calls {
-		if !m.short {
-			points = append(points, point{call, lambdaruntime.Before, behind})
-		}
-		points = append(points, point{call, lambdaruntime.After, behind})
-		behind = call.Operation
+	for _, p := range kill.Points(calm.calls, m.short) {
+		points = append(points, point{p.Call, p.At, p.Behind})
 	}
 	m.results, m.errs = make([]result, len(points)), make([]error, len(points))
 	m.results[0] = calm
@@ -98,18 +93,6 @@ func (m *matrix) fill(ctx context.Context, s *stage) {
 		group.Go(func() { m.results[i+1], m.errs[i+1] = s.play(ctx, m.mode, p) })
 	}
 	group.Wait()
-}
-
-// learn runs a mode undisturbed until two runs have made the same calls, because a
-// busy machine may repeat one.
-func (s *stage) learn(ctx context.Context, m mode) (r result, err error) {
-	for range takes {
-		before := r.calls
-		if r, err = s.play(ctx, m, point{}); err != nil || slices.Equal(before, r.calls) {
-			return r, err
-		}
-	}
-	return r, fmt.Errorf("no two of %d runs made the same calls", takes)
 }
 
 // points returns the number of points, and of those where the promise held.

@@ -3,6 +3,7 @@ package crashmatrix
 import (
 	"context"
 
+	"github.com/lambda-once/once/local/internal/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/providers"
 )
@@ -96,7 +97,7 @@ var modes = []mode{
 
 // world contains everything that one run of a function acts on.
 type world struct {
-	servers []server
+	servers []kill.Server
 	env     []string
 	event   []byte
 	// final reports whether a caller does not retry after this answer.
@@ -110,9 +111,6 @@ type world struct {
 	close func() error
 }
 
-// server is a server whose address the function reads from a variable.
-type server struct{ name, variable, url string }
-
 // effects describes the effects of a run.
 type effects struct {
 	seen  string // what was counted
@@ -125,6 +123,8 @@ type point struct {
 	at     lambdaruntime.Point
 	behind string // the operation before it
 }
+
+func (p point) kill() kill.Point { return kill.Point{Call: p.call, At: p.at, Behind: p.behind} }
 
 func after(number int, server, operation string) point {
 	return point{call: lambdaruntime.Call{Number: number, Server: server, Operation: operation}, at: lambdaruntime.After}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/internal/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -57,7 +58,7 @@ func relay(ctx context.Context, s *stage) (*world, error) {
 		return nil, err
 	}
 	return &world{
-		servers: []server{s.dynamodb(), {"sqs", "AWS_ENDPOINT_URL_SQS", url}},
+		servers: []kill.Server{s.dynamodb(), {Name: "sqs", Variable: "AWS_ENDPOINT_URL_SQS", URL: url}},
 		env:     []string{"OUTBOX_TABLE=" + t.outbox, "ORDER_EVENTS_QUEUE=" + url + "/1/order-events.fifo"},
 		event:   event,
 		final: func(r lambdaruntime.Response) bool {

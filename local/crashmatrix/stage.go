@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/internal/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -58,6 +59,6 @@ func (s *stage) close() error {
 	return errors.Join(append(errs, s.server.Stop())...)
 }
 
-func (s *stage) dynamodb() server {
-	return server{"dynamodb", "AWS_ENDPOINT_URL_DYNAMODB", s.server.Endpoint()}
+func (s *stage) dynamodb() kill.Server {
+	return kill.Server{Name: "dynamodb", Variable: "AWS_ENDPOINT_URL_DYNAMODB", URL: s.server.Endpoint()}
 }

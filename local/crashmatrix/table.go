@@ -3,8 +3,9 @@ package crashmatrix
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/lambda-once/once/local/internal/kill"
 )
 
 // String returns a line for every run.
@@ -23,7 +24,7 @@ func (m *matrix) String() string {
 		}
 		rows = append(rows, []any{call, at, r.retries, r.seen, verdict})
 	}
-	return fmt.Sprintf("\n%s (examples/%s): %s\n\n%s", m.name, m.example, m.promise, table(rows))
+	return fmt.Sprintf("\n%s (examples/%s): %s\n\n%s", m.name, m.example, m.promise, kill.Table(rows))
 }
 
 // summary returns a line for every mode.
@@ -42,15 +43,5 @@ func summary(all []*matrix, took time.Duration) string {
 		}
 		rows = append(rows, []any{m.name, points, passed, verdict})
 	}
-	return fmt.Sprintf("\n%s\n%d points in %v.\n", table(rows), killed, took.Round(time.Second))
-}
-
-func table(rows [][]any) string {
-	var text strings.Builder // to which writing does not fail
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintf(w, "  %v"+strings.Repeat("\t%v", len(row)-1)+"\n", row...)
-	}
-	w.Flush()
-	return text.String()
+	return fmt.Sprintf("\n%s\n%d points in %v.\n", kill.Table(rows), killed, took.Round(time.Second))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/outbox"
+	"github.com/lambda-once/once/local/internal/kill"
 )
 
 func (s *stage) tableName() string {
@@ -51,7 +52,7 @@ func (s *stage) items(ctx context.Context, table string) ([]map[string]types.Att
 
 // deleteTables ignores the context of the runs, which may be done.
 func (s *stage) deleteTables() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), kill.Patience)
 	defer cancel()
 	var errs []error
 	for _, name := range s.tables {

@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/internal/kill"
 )
 
 const (
@@ -36,7 +38,7 @@ func transferIn(mode string) func(context.Context, *stage) (*world, error) {
 			}
 		}
 		return &world{
-			servers: []server{s.dynamodb()},
+			servers: []kill.Server{s.dynamodb()},
 			env:     []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts, "TRANSFER_MODE=" + mode},
 			event:   fmt.Appendf(nil, `{"transferId":"t-1","from":"alice","to":"bob","amount":%d}`, amount),
 			final:   succeeded,

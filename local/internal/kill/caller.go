@@ -1,4 +1,4 @@
-package crashmatrix
+package kill
 
 import (
 	"cmp"
@@ -10,38 +10,40 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// caller repeats one request.
+// caller delivers one event again and again.
 type caller struct {
-	*world
+	*World
 	function *lambdaruntime.Runtime
+	patience time.Duration
 	retries  int
 	crashes  int
-	wrong    string // the first that was seen between two attempts
+	broken   error // the first that was seen between two attempts
 	// disturbed is the last failure of an invocation that neither the one kill
 	// nor its lease explains.
 	disturbed error
 }
 
-// ask invokes the function until it returns a final answer.
+// ask invokes the function until it returns a final response.
 func (c *caller) ask(ctx context.Context) (lambdaruntime.Response, error) {
-	ticker := time.NewTicker(backoff)
+	ticker := time.NewTicker(Backoff)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(patience); ; c.retries++ {
-		answer, err := c.function.Invoke(ctx, c.event)
-		if err == nil && c.final(answer) {
+	for deadline := time.Now().Add(c.patience); ; c.retries++ {
+		answer, err := c.function.Invoke(ctx, c.Event)
+		if err == nil && c.Final(answer) {
 			return answer, nil
 		}
+		expected := err == nil && c.Expected(answer) || c.isKill(err)
 		if err == nil {
 			err = fmt.Errorf("response %s", answer.Payload)
 		}
-		if !c.expects(answer, err) {
+		if !expected {
 			c.disturbed = err
 		}
 		if err := c.look(ctx); err != nil {
 			return answer, err
 		}
 		if time.Now().After(deadline) {
-			return answer, errors.Join(fmt.Errorf("no final answer in %v; last error: %w", patience, err), c.disturbed)
+			return answer, errors.Join(fmt.Errorf("no final answer in %v; last error: %w", c.patience, err), c.disturbed)
 		}
 		select {
 		case <-ticker.C:
@@ -52,21 +54,21 @@ func (c *caller) ask(ctx context.Context) (lambdaruntime.Response, error) {
 }
 
 func (c *caller) look(ctx context.Context) error {
-	if c.glance == nil {
+	if c.Glance == nil {
 		return nil
 	}
-	wrong, err := c.glance(ctx)
-	c.wrong = cmp.Or(c.wrong, wrong)
+	broken, err := c.Glance(ctx)
+	c.broken = cmp.Or(c.broken, broken)
 	return err
 }
 
-// expects a crash, and that retries are refused until its lease lapses.
-func (c *caller) expects(r lambdaruntime.Response, err error) bool {
-	if crashed(err) {
-		c.crashes++
-		return c.crashes == 1
+// isKill reports whether err is the first crash, which is the planned one.
+func (c *caller) isKill(err error) bool {
+	if !crashed(err) {
+		return false
 	}
-	return r.FunctionError != nil && r.FunctionError.Type == "InProgressError"
+	c.crashes++
+	return c.crashes == 1
 }
 
 // crashed reports whether a process was killed, also before it received its event.

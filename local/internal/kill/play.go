@@ -1,0 +1,190 @@
+package kill
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+const (
+	// Backoff is the time between two deliveries of an event.
+	Backoff = 250 * time.Millisecond
+	// Patience is the usual [Scene].Patience.
+	Patience = time.Minute
+	// takes is the number of times that a disturbed run is repeated.
+	takes = 5
+)
+
+// A Scene is a function that is played with one world after the other.
+type Scene struct {
+	// Function is the function, without the Env of a world and without a Wire.
+	Function lambdaruntime.Function
+	// World creates the world of one run.
+	World func(context.Context) (*World, error)
+	// First is where a process is killed before the run, which then begins when
+	// Lapse has passed. The zero value means nowhere.
+	First Point
+	Lapse time.Duration
+	// Depends means that what Check promises depends on where the crash is.
+	Depends bool
+	// Slots bounds how many runs there are at once: each fills one.
+	Slots chan struct{}
+	// Patience is the time after which an event counts as never answered.
+	Patience time.Duration
+	// Operation returns what an operation is compared and reported as, for
+	// paths that contain the name of a run. Nil leaves them as they are.
+	Operation func(string) string
+}
+
+// A Run is the result of one run.
+type Run struct {
+	// Broken is how the invariant is broken, or nil.
+	Broken error
+	// Calls are the calls up to the final response, numbered from 1.
+	Calls []lambdaruntime.Call
+	// Retries is the number of deliveries before the final one.
+	Retries int
+	// Answer is the final response.
+	Answer lambdaruntime.Response
+
+	// disturbed is an error that neither the kill nor its lease explains.
+	disturbed error
+}
+
+// Learn runs the function undisturbed until two runs have made the same calls,
+// because a busy machine may repeat one.
+func (s *Scene) Learn(ctx context.Context) (r Run, err error) {
+	for range takes {
+		before := r.Calls
+		if r, err = s.Play(ctx, Point{}); err != nil || slices.Equal(before, r.Calls) {
+			return r, err
+		}
+	}
+	return r, fmt.Errorf("no two of %d runs made the same calls", takes)
+}
+
+// Play runs the function, and kills it at p. A busy machine adds timeouts, which
+// are crashes at other points, and repeated calls. Such a run counts only against
+// an invariant that holds wherever the crash is.
+func (s *Scene) Play(ctx context.Context, p Point) (r Run, err error) {
+	select {
+	case s.Slots <- struct{}{}:
+		defer func() { <-s.Slots }()
+	case <-ctx.Done():
+		return r, context.Cause(ctx)
+	}
+	for range takes {
+		r, err = s.take(ctx, p)
+		if err != nil || r.disturbed == nil || r.Broken != nil && !s.Depends {
+			return r, err
+		}
+	}
+	return r, fmt.Errorf("disturbed %d times; last error: %w", takes, r.disturbed)
+}
+
+// take delivers the event until it is answered, twice.
+func (s *Scene) take(ctx context.Context, p Point) (r Run, err error) {
+	w, err := s.World(ctx)
+	if err != nil {
+		return r, err
+	}
+	if w.Close != nil {
+		defer func() { err = errors.Join(err, w.Close()) }()
+	}
+	wire := lambdaruntime.NewWire()
+	function, err := s.deploy(ctx, w, wire)
+	if err != nil {
+		return r, errors.Join(err, wire.Close())
+	}
+	defer func() { err = errors.Join(err, function.Close(), wire.Close()) }()
+	if s.First.At != 0 {
+		if err := s.lapse(ctx, w, function, wire); err != nil {
+			return r, fmt.Errorf("the first crash: %w", err)
+		}
+	}
+	before := len(wire.Calls())
+	wire.KillAt(before+p.Call.Number, p.At)
+
+	c := &caller{World: w, function: function, patience: s.Patience}
+	if r.Answer, err = c.ask(ctx); err != nil {
+		return r, err
+	}
+	r.Retries, r.Calls = c.retries, s.named(wire.Calls()[before:])
+	later, err := c.ask(ctx)
+	if err != nil {
+		return r, fmt.Errorf("repeated: %w", err)
+	}
+	broken, err := w.Check(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.Broken = cmp.Or(broken, c.broken, w.Same(r.Answer, later))
+	r.disturbed = errors.Join(c.disturbed, s.struck(p, wire, before))
+	return r, nil
+}
+
+// lapse kills a first process, and waits until its lease lapses. An earlier retry
+// would add calls.
+func (s *Scene) lapse(ctx context.Context, w *World, function *lambdaruntime.Runtime, wire *lambdaruntime.Wire) error {
+	wire.KillAt(s.First.Call.Number, s.First.At)
+	if _, err := function.Invoke(ctx, w.Event); !crashed(err) {
+		return fmt.Errorf("it survived: %w", err)
+	}
+	if err := s.struck(s.First, wire, 0); err != nil {
+		return err
+	}
+	lapsed := time.NewTimer(s.Lapse)
+	defer lapsed.Stop()
+	select {
+	case <-lapsed.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// named numbers calls again, from 1, and names their operations.
+func (s *Scene) named(calls []lambdaruntime.Call) []lambdaruntime.Call {
+	for i := range calls {
+		calls[i].Number = i + 1
+		if s.Operation != nil {
+			calls[i].Operation = s.Operation(calls[i].Operation)
+		}
+	}
+	return calls
+}
+
+// struck returns an error unless the run was killed at p.
+func (s *Scene) struck(p Point, wire *lambdaruntime.Wire, before int) error {
+	if p.At == 0 {
+		return nil
+	}
+	call, _ := wire.Struck()
+	number := call.Number - before
+	call = s.named([]lambdaruntime.Call{call})[0]
+	call.Number = number
+	if call != p.Call {
+		return fmt.Errorf("killed at %+v, which should be %s %+v", call, p.At, p.Call)
+	}
+	return nil
+}
+
+// deploy starts the function behind a wire to all of its servers.
+func (s *Scene) deploy(ctx context.Context, w *World, wire *lambdaruntime.Wire) (*lambdaruntime.Runtime, error) {
+	f := s.Function
+	f.Wire, f.InitTimeout = wire, Patience
+	f.Env = append(slices.Clone(f.Env), w.Env...)
+	for _, to := range w.Servers {
+		url, err := wire.To(to.Name, to.URL)
+		if err != nil {
+			return nil, err
+		}
+		f.Env = append(f.Env, to.Variable+"="+url) // the last entry wins
+	}
+	return lambdaruntime.Start(ctx, f)
+}
