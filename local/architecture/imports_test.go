@@ -39,6 +39,7 @@ var order = map[string]string{
 	"handlers":                     "idempotent idempotent/adapter",
 	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",
 	"local/internal/kill":          "local/lambdaruntime",
+	"local/crashtest":              "idempotent idempotent/driver idempotent/memory local/internal/kill local/lambdaruntime",
 }
 
 // What a user of a package must not link: clients of other services, and
@@ -54,6 +55,7 @@ var unlinked = map[string]string{
 	"idempotent/s3payload": "service/dynamodb service/kms gofakes3 testing... testify",
 	"dynamo":               "aws-lambda-go aws-cdk aws-sdk-go-v2/config testing... testify",
 	"handlers":             "aws-sdk-go smithy-go aws-cdk testing... testify",
+	"local/crashtest":      "aws testify",
 }
 
 func TestPackagesImportOnlyThoseBelow(t *testing.T) {

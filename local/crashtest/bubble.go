@@ -1,0 +1,198 @@
+package crashtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// Times of a bubble's clock.
+const (
+	firstPause  = time.Second
+	longestWait = time.Minute
+	patience    = time.Hour
+)
+
+// plan is where a run is disturbed. The zero value means nowhere.
+type plan struct {
+	number int
+	crash  Crash
+}
+
+// bubble is one run.
+type bubble struct {
+	plan    plan
+	trial   Trial
+	records *memory.Store
+	all     []*process
+	result  Result
+
+	thawed chan struct{} // closed when the victim continues, or ends
+
+	mu     sync.Mutex
+	points int
+	victim *process // the process that was struck, or nil
+	// answered: what a duplicate does is no point.
+	answered bool
+	effect   bool // at a call of Effect
+}
+
+func newBubble(p plan, t Trial) *bubble {
+	if t.Final == nil {
+		t.Final = finalError
+	}
+	return &bubble{
+		plan: p, trial: t, records: memory.New(0), result: Result{Number: p.number, Crash: p.crash},
+		thawed: make(chan struct{}),
+	}
+}
+
+// run delivers the event until it is answered, twice, and checks the trial.
+func (b *bubble) run() {
+	defer b.end()
+	first, err := b.ask()
+	if err != nil {
+		b.result.Err = err
+		return
+	}
+	b.mu.Lock()
+	b.answered = true
+	b.mu.Unlock()
+	if b.victim != nil && b.freezes() {
+		close(b.thawed)
+		<-b.victim.done
+	}
+	retries := b.result.Retries
+	later, err := b.ask()
+	if err != nil {
+		b.result.Err = fmt.Errorf("repeated: %w", err)
+		return
+	}
+	b.result.Retries = retries
+	b.result.Answer = outcome(first)
+	b.result.Broken = b.trial.Check()
+	if b.result.Broken == nil {
+		b.result.Broken = sameError(first, later)
+	}
+}
+
+// sameError compares the final answer with that of a duplicate. An unknown outcome
+// may become known.
+func sameError(first, later error) error {
+	if errors.Is(first, idempotent.ErrOutcomeUnknown) || fmt.Sprint(first) == fmt.Sprint(later) {
+		return nil
+	}
+	return fmt.Errorf("first answered %s, and a duplicate %s", outcome(first), outcome(later))
+}
+
+// freezes reports whether the victim continues.
+func (b *bubble) freezes() bool {
+	return b.plan.crash == FrozenBefore || b.plan.crash == FrozenAfter
+}
+
+// ask delivers the event until it has a final answer. It returns the error of that
+// delivery, and an error if there is none.
+func (b *bubble) ask() (answer, err error) {
+	pause := firstPause
+	for deadline := time.Now().Add(patience); ; b.result.Retries++ {
+		answer, crashed := b.deliver()
+		if !crashed && b.trial.Final(answer) {
+			return answer, nil
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("no final answer in %v; last error: %w", patience, answer)
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, longestWait)
+	}
+}
+
+// deliver runs a process until it has answered, or has crashed.
+func (b *bubble) deliver() (answer error, crashed bool) {
+	p := &process{bubble: b, struck: make(chan struct{}), done: make(chan struct{})}
+	b.all = append(b.all, p)
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), processKey{}, p))
+	p.cancel = cancel
+	go p.run(ctx)
+	select {
+	case <-p.done:
+		return p.answer, p.crashed
+	case <-p.struck:
+		synctest.Wait() // its other goroutines stop, too
+		return errCrashed, true
+	}
+}
+
+// end lets everything go that a killed process has left. The checks are done.
+func (b *bubble) end() {
+	select {
+	case <-b.thawed:
+	default:
+		close(b.thawed)
+	}
+	for _, p := range b.all {
+		p.cancel()
+		<-p.done
+	}
+}
+
+var errCrashed = errors.New("the process has crashed")
+
+// outcome is an answer in the report.
+func outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	text := []rune(oneLine(err))
+	if len(text) > widest {
+		text = append(text[:widest-1], '…')
+	}
+	return string(text)
+}
+
+// widest is the width of an answer in the report.
+const widest = 40
+
+// process stands for the process of one delivery.
+type process struct {
+	bubble *bubble
+	cancel context.CancelFunc
+	struck chan struct{} // closed when it has crashed
+	done   chan struct{} // closed when it has ended
+	ended  bool          // guarded by bubble.mu
+	// Written before done is closed.
+	answer  error
+	crashed bool
+}
+
+type processKey struct{}
+
+// run ends without an answer after a panic, with which a process exits, and after
+// runtime.Goexit.
+func (p *process) run(ctx context.Context) {
+	defer close(p.done)
+	defer p.end()
+	p.answer, p.crashed = errCrashed, true
+	defer func() {
+		if v := recover(); v != nil {
+			p.answer = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	err := p.bubble.trial.Deliver(ctx, &store{p})
+	p.answer, p.crashed = err, false
+}
+
+// end makes what the process has left behind no longer count.
+func (p *process) end() {
+	p.cancel()
+	p.bubble.mu.Lock()
+	defer p.bubble.mu.Unlock()
+	p.ended = true
+}

@@ -1,0 +1,201 @@
+package crashtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lambda-once/once/local/internal/kill"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// A Function is a Lambda function that [Run] kills. A field with its zero value has
+// its default.
+type Function struct {
+	// AnswersVary permits that a duplicate receives another answer than the
+	// delivery before it. Default: the answers must be equal; of HTTP responses,
+	// the status and the body.
+	AnswersVary bool
+	// Binary is the compiled function. Default: Package is compiled.
+	Binary string
+	// Env is the function's environment, as "NAME=value". The function sees
+	// only this, the variables of Servers, Lambda's own, and a key for local
+	// servers in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+	Env []string
+	// Final reports whether the trigger does not deliver the event again after
+	// this response. Default: no function error, no HTTP status 409, 425, 429 or
+	// from 500 up, and no batchItemFailures. Set it if an error of the
+	// function is final.
+	Final func(lambdaruntime.Response) bool
+	// Log receives the function's output. Default: discarded.
+	Log io.Writer
+	// Package is the path of the function's main package, relative to the folder
+	// of the test. Default: ".".
+	Package string
+	// Parallel is the number of processes that run at once. Most of them wait
+	// for a lease. Default: 16.
+	Parallel int
+	// Servers are all servers that the function calls. Required.
+	Servers []Server
+	// Timeout is the timeout of an invocation. After a crash, retries wait for
+	// its lease, which ends with it. Default: three seconds.
+	Timeout time.Duration
+}
+
+// A Server is a server that a function calls. It runs on this machine, and the
+// function reads its URL from an environment variable.
+type Server struct {
+	// Variable is the environment variable. Required.
+	Variable string
+	// URL is the URL of the server. Default: the value of the variable in the
+	// environment of the test, which dynamodblocal.Main sets.
+	URL string
+	// Name is the server's name in the report. Default: the end of the
+	// variable's name in lower case, such as dynamodb for
+	// AWS_ENDPOINT_URL_DYNAMODB.
+	Name string
+}
+
+// A FunctionError reports that a [Function] cannot be played as it is described.
+type FunctionError struct{ Reason string }
+
+func (e *FunctionError) Error() string { return "crashtest: " + e.Reason }
+
+func refuse(format string, args ...any) error {
+	return &FunctionError{Reason: fmt.Sprintf(format, args...)}
+}
+
+func (f Function) withDefaults() (Function, error) {
+	if f.Package == "" {
+		f.Package = "."
+	}
+	if f.Parallel == 0 {
+		f.Parallel = 16
+	}
+	if f.Timeout == 0 {
+		f.Timeout = 3 * time.Second
+	}
+	if f.Final == nil {
+		f.Final = final
+	}
+	if f.Parallel < 0 || f.Timeout < 0 {
+		return f, refuse("Function.Parallel is %d and Timeout %v: neither may be below 0", f.Parallel, f.Timeout)
+	}
+	if len(f.Servers) == 0 {
+		return f, refuse("Function.Servers is empty: list every server that the function calls")
+	}
+	servers := f.Servers
+	f.Servers = nil
+	for _, s := range servers {
+		s, err := s.withDefaults()
+		if err != nil {
+			return f, err
+		}
+		f.Servers = append(f.Servers, s)
+	}
+	return f, f.checkEnv()
+}
+
+func (s Server) withDefaults() (Server, error) {
+	if s.Variable == "" {
+		return s, refuse("Server.Variable is empty")
+	}
+	if s.URL == "" {
+		s.URL = os.Getenv(s.Variable)
+	}
+	if s.URL == "" {
+		return s, refuse("Server.URL is empty, and %s is not set: start the server first", s.Variable)
+	}
+	if s.Name == "" {
+		s.Name = strings.ToLower(strings.TrimPrefix(s.Variable, "AWS_ENDPOINT_URL_"))
+	}
+	return s, nil
+}
+
+// checkEnv refuses the URL of another server on this machine. The proxy that
+// reports calls elsewhere does not see those calls.
+func (f Function) checkEnv() error {
+	known := map[string]bool{}
+	for _, s := range f.Servers {
+		known[host(s.URL)] = true
+	}
+	for _, entry := range f.Env {
+		name, value, _ := strings.Cut(entry, "=")
+		if at := host(value); at != "" && !known[at] {
+			return refuse("Function.Env sets %s to a server on this machine that is not among the Servers: its calls would not be counted", name)
+		}
+	}
+	return nil
+}
+
+// host returns host and port of a URL on this machine, or "".
+func host(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return ""
+	}
+	return u.Host
+}
+
+// build returns the binary, and a function that removes it.
+func (f Function) build(ctx context.Context) (binary string, remove func() error, err error) {
+	if f.Binary != "" {
+		return f.Binary, func() error { return nil }, nil
+	}
+	binary, err = lambdaruntime.Build(ctx, ".", f.Package)
+	return binary, func() error { return os.RemoveAll(filepath.Dir(binary)) }, err
+}
+
+// name is the function's name in the report.
+func (f Function) name() string {
+	if path, err := filepath.Abs(f.Package); f.Binary == "" && err == nil {
+		return filepath.Base(path)
+	}
+	return filepath.Base(f.Binary)
+}
+
+// scene returns the scene of all runs.
+func (f Function) scene(binary string) *kill.Scene {
+	return &kill.Scene{
+		Function: lambdaruntime.Function{
+			Binary: binary, Name: f.name(), Log: f.Log, Timeout: f.Timeout,
+			Env: append([]string{"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local"}, f.Env...),
+		},
+		Slots: make(chan struct{}, f.Parallel),
+		// A lease ends shortly after its invocation.
+		Patience:  kill.Patience + 2*f.Timeout,
+		Operation: withoutNames,
+	}
+}
+
+func (f Function) servers() (all []kill.Server) {
+	for _, s := range f.Servers {
+		all = append(all, kill.Server{Name: s.Name, Variable: s.Variable, URL: s.URL})
+	}
+	return all
+}
+
+// withoutNames replaces the long parts of a path, which are names and hashes that
+// differ in every run.
+func withoutNames(operation string) string {
+	method, path, ok := strings.Cut(operation, " ")
+	if !ok {
+		return operation
+	}
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if len(part) >= 16 {
+			parts[i] = "…"
+		}
+	}
+	return method + " " + strings.Join(parts, "/")
+}

@@ -1,0 +1,349 @@
+package crashtest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/local/crashtest"
+)
+
+// cards charges cards, once for each key.
+type cards struct {
+	mu      sync.Mutex
+	charges map[string]int
+	refunds int
+}
+
+var errCharged = errors.New("charged")
+
+func (c *cards) charge(ctx context.Context, key string) {
+	crashtest.Effect(ctx, "charge")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if key == "" {
+		key = rand.Text()
+	}
+	c.charges[key]++
+}
+
+// anew charges without a key.
+func (c *cards) anew(ctx context.Context) { c.charge(ctx, "") }
+
+func (c *cards) charged(times int) error {
+	if n := len(c.charges); n != times {
+		return fmt.Errorf("%w %d times", errCharged, n)
+	}
+	return nil
+}
+
+// paying is a trial of a protected handler.
+func paying(config idempotent.Config, pay func(context.Context, *cards) error) func() crashtest.Trial {
+	config.Observer = idempotent.NoObserver{}
+	return func() crashtest.Trial {
+		c := &cards{charges: map[string]int{}}
+		return crashtest.Trial{
+			Deliver: func(ctx context.Context, store driver.Store) error {
+				x, err := idempotent.New("pay", store, &config)
+				if err != nil {
+					return err
+				}
+				_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "p-1"}, func(ctx context.Context) (string, error) {
+					return "receipt", pay(ctx, c)
+				})
+				return err
+			},
+			Check: func() error { return c.charged(1) },
+		}
+	}
+}
+
+// broken lists where the check failed.
+func broken(r crashtest.Report) (all []string) {
+	for _, result := range r.Results {
+		if result.Broken != nil {
+			all = append(all, fmt.Sprint(result.Crash, " ", result.Call))
+		}
+	}
+	return all
+}
+
+func isBrokenAt(t *testing.T, r crashtest.Report, want ...string) {
+	t.Helper()
+	if got := broken(r); !slices.Equal(got, want) {
+		t.Errorf("broken at %q, want %q\n%v", got, want, r)
+	}
+	if err := r.Err(); (err != nil) != (len(want) > 0) {
+		t.Errorf("%v", err)
+	}
+	for _, result := range r.Results {
+		if result.Err != nil {
+			t.Errorf("%v %s: %v", result.Crash, result.Call, result.Err)
+		}
+	}
+}
+
+func TestHandlerChargesTwiceWithoutAKey(t *testing.T) {
+	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
+		c.anew(ctx)
+		return nil
+	}))
+	isBrokenAt(t, r, "frozen before charge", "killed before complete", "frozen before complete")
+	if all, n := r.Points(); all != 10 || n != 3 {
+		t.Errorf("%d points, %d broken", all, n)
+	}
+	var e *crashtest.BrokenError
+	if !errors.As(r.Err(), &e) || !errors.Is(e, errCharged) || len(e.Results) != 3 {
+		t.Errorf("%v", r.Err())
+	}
+	text := strings.Join(strings.Fields(r.String()), " ")
+	for _, want := range []string{
+		t.Name() + " call crash retries answer invariant all never 0 ok holds 1 claim killed before 1 ok holds",
+		"2 charge frozen before 6 ok BROKEN: charged 2 times", "10 points, broken at 3, in",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%v", want, r)
+		}
+	}
+}
+
+// An effect that nobody marks lies between two calls to the store.
+func TestUnmarkedEffectIsFoundThroughTheStore(t *testing.T) {
+	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(_ context.Context, c *cards) error {
+		c.anew(t.Context())
+		return nil
+	}))
+	isBrokenAt(t, r, "killed before complete", "frozen before complete")
+}
+
+func TestHandlerChargesOnceWithADownstreamKey(t *testing.T) {
+	crashtest.RunHandler(t, paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
+		c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
+		return nil
+	}))
+}
+
+// A step is repeated only if its attempt crashed between its effect and its record.
+func TestStepIsRepeatedBeforeItIsRecorded(t *testing.T) {
+	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
+		_, err := idempotent.Step(ctx, "charge", func(ctx context.Context) (any, error) {
+			c.anew(ctx)
+			return nil, nil
+		})
+		return err
+	}))
+	isBrokenAt(t, r, "frozen before charge", `killed before step "charge"`, `frozen before step "charge"`)
+}
+
+func TestNeverRunTwiceHolds(t *testing.T) {
+	trial := paying(idempotent.Config{MaxAttempts: 1}, func(ctx context.Context, c *cards) error {
+		c.anew(ctx)
+		return nil
+	})
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		one := trial()
+		check := one.Check
+		one.Check = func() error {
+			if err := check(); !errors.Is(err, errCharged) || !strings.Contains(err.Error(), "charged 0") {
+				return err
+			}
+			return nil // and a person is asked
+		}
+		return one
+	})
+	isBrokenAt(t, r)
+	asked := 0
+	for _, result := range r.Results { // after an attempt without a record of its end
+		if strings.HasPrefix(result.Answer, "idempotent: all attempts") {
+			asked++
+		}
+	}
+	if asked != 6 {
+		t.Errorf("%d times a person is asked:\n%v", asked, r)
+	}
+}
+
+// A saga that fails for good is undone once, wherever it crashes.
+func TestSagaIsUndoneOnce(t *testing.T) {
+	pay := func(ctx context.Context, c *cards) error {
+		_, err := idempotent.SagaStep(ctx, "charge",
+			func(ctx context.Context) (any, error) {
+				c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
+				return nil, nil
+			},
+			func(ctx context.Context, _ any) error {
+				crashtest.Effect(ctx, "refund")
+				c.refunds++
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+		return idempotent.Permanent(errors.New("sold out"))
+	}
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		c := &cards{charges: map[string]int{}}
+		trial := paying(idempotent.Config{}, func(ctx context.Context, _ *cards) error { return pay(ctx, c) })()
+		trial.Check = func() error {
+			if c.refunds != 1 {
+				return fmt.Errorf("%d refunds", c.refunds)
+			}
+			return c.charged(1)
+		}
+		return trial
+	})
+	// The refund has no key.
+	isBrokenAt(t, r, "frozen before refund", `killed before step ":undo:charge"`, `frozen before step ":undo:charge"`)
+}
+
+func TestKillsOnlyFreezesNothing(t *testing.T) {
+	trial := paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
+		c.anew(ctx)
+		return nil
+	})
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		one := trial()
+		one.KillsOnly = true
+		return one
+	})
+	isBrokenAt(t, r, "killed before complete")
+	if all, _ := r.Points(); all != 5 {
+		t.Errorf("%d points\n%v", all, r)
+	}
+}
+
+// A killed process neither runs its deferred functions nor lets its other goroutines
+// go on.
+func TestKilledProcessDoesNothingAnyMore(t *testing.T) {
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		c := &cards{charges: map[string]int{}}
+		trial := paying(idempotent.Config{}, func(ctx context.Context, _ *cards) error {
+			defer func() { c.refunds++ }()
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				time.Sleep(10 * time.Second)
+				c.anew(ctx)
+			}()
+			c.charge(ctx, idempotent.DownstreamKey(ctx, "another"))
+			<-done
+			return nil
+		})()
+		trial.KillsOnly = true
+		trial.Check = func() error {
+			if c.refunds != 1 {
+				return fmt.Errorf("refunded %d times", c.refunds)
+			}
+			return c.charged(2)
+		}
+		return trial
+	})
+	// The deferred function has run, and the next attempt repeats it.
+	isBrokenAt(t, r, "killed before complete")
+}
+
+// A heartbeat comes at a time, and not at a place of the code.
+func TestRenewalOfALeaseIsNoPoint(t *testing.T) {
+	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
+		time.Sleep(5 * time.Minute)
+		c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
+		return nil
+	}))
+	isBrokenAt(t, r)
+	if all, _ := r.Points(); all != 10 {
+		t.Errorf("%d points\n%v", all, r)
+	}
+}
+
+func TestPanicEndsTheProcess(t *testing.T) {
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		c, panicked := &cards{charges: map[string]int{}}, false
+		trial := paying(idempotent.Config{}, func(ctx context.Context, _ *cards) error {
+			if !panicked {
+				panicked = true
+				panic("not ready")
+			}
+			c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
+			return nil
+		})()
+		trial.Check = func() error { return c.charged(1) }
+		return trial
+	})
+	isBrokenAt(t, r)
+	if r.Results[0].Retries != 1 {
+		t.Errorf("%v", r)
+	}
+}
+
+func TestHandlerThatNeverAnswersIsAnError(t *testing.T) {
+	errDown := errors.New("the bank is down")
+	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(context.Context, *cards) error { return errDown }))
+	if err := r.Err(); !errors.Is(err, errDown) || !strings.Contains(err.Error(), "undisturbed: no final answer in 1h0m0s") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestHandlerBesideItsStoreHasNoPoints(t *testing.T) {
+	trial := paying(idempotent.Config{}, func(_ context.Context, c *cards) error {
+		c.charges["one"]++
+		return nil
+	})
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		one := trial()
+		deliver, own := one.Deliver, memory.New(0)
+		one.Deliver = func(ctx context.Context, _ driver.Store) error { return deliver(ctx, own) }
+		return one
+	})
+	var refused *crashtest.FunctionError
+	if err := r.Err(); !errors.As(err, &refused) || !strings.Contains(err.Error(), "no point") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Without a crash, a duplicate is enough.
+func TestUnprotectedHandlerIsBrokenUndisturbed(t *testing.T) {
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		c := &cards{charges: map[string]int{}}
+		return crashtest.Trial{
+			Deliver: func(ctx context.Context, _ driver.Store) error {
+				c.anew(ctx)
+				return nil
+			},
+			Check: func() error { return c.charged(1) },
+		}
+	})
+	if err := r.Err(); err == nil || err.Error() != "crashtest: the invariant is broken without a crash: charged 2 times" || len(r.Results) != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDuplicateWithAnotherAnswerIsReported(t *testing.T) {
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		n := 0
+		return crashtest.Trial{
+			Deliver: func(context.Context, driver.Store) error {
+				if n++; n > 1 {
+					return idempotent.ErrKeyReused
+				}
+				return nil
+			},
+			Check: func() error { return nil },
+		}
+	})
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "first answered ok, and a duplicate idempotent: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEffectElsewhereDoesNothing(t *testing.T) {
+	crashtest.Effect(t.Context(), "charge")
+}

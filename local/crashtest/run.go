@@ -1,0 +1,143 @@
+package crashtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lambda-once/once/local/internal/kill"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// TB is the part of testing.TB that [Run] uses.
+type TB interface {
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Helper()
+	Logf(format string, args ...any)
+}
+
+// Run is like [Play]. It logs the report, and fails the test with the first points
+// where the check failed.
+func Run(t TB, f Function, event func(ctx context.Context, run string) ([]byte, error), check func(ctx context.Context, run string) error) {
+	t.Helper()
+	report, err := Play(t.Context(), f, event, check)
+	if len(report.Results) > 0 {
+		t.Logf("%v", report)
+		err = errors.Join(err, report.Err())
+	}
+	if err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// Play kills a compiled function before and after every network call that it makes.
+//
+// It first runs the function undisturbed, to record its calls to f.Servers and to the
+// Lambda Runtime API. It then runs it twice for each of these calls. The process is
+// killed (SIGKILL) before it sends the call, or after the server has answered and
+// before the process knows. As a trigger would, Play delivers the event to new
+// processes until one returns a final answer, every quarter of a second. It then
+// delivers the event once more, as a duplicate, and calls check.
+//
+// Event prepares a run and returns its event, which is JSON. run is a name that no
+// other run has, of letters, digits and a hyphen. Use it in every key, so that runs
+// share nothing. Check returns an error if the effects of that run are wrong.
+// Both are called by many goroutines at once.
+//
+// The error is nil if the function was played. [Report.Err] says whether the check
+// passed. A [*FunctionError] reports a function that cannot be played, such as one
+// that never calls one of its servers. The calls must come in the same order in each
+// undisturbed run.
+func Play(ctx context.Context, f Function, event func(ctx context.Context, run string) ([]byte, error), check func(ctx context.Context, run string) error) (r Report, err error) {
+	began := time.Now()
+	f, err = f.withDefaults()
+	if err != nil {
+		return r, err
+	}
+	binary, remove, err := f.build(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	r.Name = f.name()
+	defer func() { r.Took = time.Since(began) }()
+
+	scene := f.scene(binary)
+	scene.World = func(ctx context.Context) (*kill.World, error) { return f.world(ctx, event, check) }
+	calm, err := scene.Learn(ctx)
+	if err != nil {
+		return r, fmt.Errorf("crashtest: undisturbed: %w", err)
+	}
+	r.Results = []Result{resultOf(kill.Point{}, calm, nil)}
+	if calm.Broken != nil {
+		return r, nil // what crashes would add says nothing
+	}
+	if err := f.uncalled(calm.Calls); err != nil {
+		return r, err
+	}
+	points := kill.Points(calm.Calls, false)
+	results := make([]Result, len(points))
+	var group sync.WaitGroup
+	for i, p := range points {
+		group.Go(func() {
+			run, err := scene.Play(ctx, p)
+			results[i] = resultOf(p, run, err)
+		})
+	}
+	group.Wait()
+	r.Results = append(r.Results, results...)
+	return r, nil
+}
+
+// world prepares one run.
+func (f Function) world(ctx context.Context, event func(context.Context, string) ([]byte, error), check func(context.Context, string) error) (*kill.World, error) {
+	run := "run-" + strings.ToLower(rand.Text())
+	payload, err := event(ctx, run)
+	if err != nil {
+		return nil, fmt.Errorf("event: %w", err)
+	}
+	w := &kill.World{
+		Servers: f.servers(), Event: payload, Final: f.Final,
+		Expected: func(lambdaruntime.Response) bool { return true },
+		Check:    func(ctx context.Context) (broken, err error) { return check(ctx, run), nil },
+		Same:     same,
+	}
+	if f.AnswersVary {
+		w.Same = func(_, _ lambdaruntime.Response) error { return nil }
+	}
+	return w, nil
+}
+
+// uncalled returns an error if the function never calls one of its servers. It
+// probably reads another variable, and calls a server that nobody watches.
+func (f Function) uncalled(calls []lambdaruntime.Call) error {
+	for _, s := range f.Servers {
+		if !slices.ContainsFunc(calls, func(c lambdaruntime.Call) bool { return c.Server == s.Name }) {
+			return refuse("the function made no call to %s: does it read %s?", s.Name, s.Variable)
+		}
+	}
+	return nil
+}
+
+func resultOf(p kill.Point, run kill.Run, err error) Result {
+	r := Result{Number: p.Call.Number, Retries: run.Retries, Broken: run.Broken, Err: err}
+	if err == nil {
+		r.Answer = summary(run.Answer)
+	}
+	switch p.At {
+	case lambdaruntime.Before:
+		r.Crash = KilledBefore
+	case lambdaruntime.After:
+		r.Crash = KilledAfter
+	}
+	if p.At != 0 {
+		r.Call = p.Call.Server + " " + p.Call.Operation
+	}
+	return r
+}

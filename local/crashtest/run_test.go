@@ -1,0 +1,259 @@
+package crashtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lambda-once/once/local/crashtest"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// till is the compiled function of these tests.
+var till string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		binary, err := lambdaruntime.Build(context.Background(), ".", "./internal/till")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		till = binary
+		code := m.Run()
+		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return code
+	}())
+}
+
+// ledger counts requests by path. It does those with one key once.
+type ledger struct {
+	mu   sync.Mutex
+	seen map[string]bool
+	done map[string]int
+}
+
+func newLedger(t *testing.T) (_ *ledger, url string) {
+	t.Helper()
+	l := &ledger{seen: map[string]bool{}, done: map[string]int{}}
+	server := httptest.NewServer(l)
+	t.Cleanup(server.Close)
+	return l, server.URL
+}
+
+func (l *ledger) ServeHTTP(out http.ResponseWriter, in *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := in.Header.Get("Idempotency-Key")
+	if !l.seen[in.URL.Path] || key == "" {
+		l.done[in.URL.Path]++
+	}
+	l.seen[in.URL.Path] = true
+	out.WriteHeader(http.StatusNoContent)
+}
+
+var errCharges = errors.New("charges")
+
+// once is a check: the duplicate at the end charges a naive till twice.
+func (l *ledger) charged(times int) func(context.Context, string) error {
+	return func(_ context.Context, run string) error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if n := l.done["/charges/"+run]; n != times {
+			return fmt.Errorf("%d %w", n, errCharges)
+		}
+		return nil
+	}
+}
+
+func sale(_ context.Context, run string) ([]byte, error) {
+	return fmt.Appendf(nil, `{"sale": %q}`, run), nil
+}
+
+func function(url, mode string) crashtest.Function {
+	return crashtest.Function{
+		Binary: till, Env: []string{"TILL_MODE=" + mode},
+		Servers: []crashtest.Server{{Name: "provider", Variable: "PROVIDER_URL", URL: url}},
+	}
+}
+
+// points are all points of a till.
+var points = []string{"lambda next", "provider POST /charges/…", "provider POST /receipts/…", "lambda response", "lambda next"}
+
+// The one delivery and its duplicate charge twice; every crash after the charge
+// adds one.
+func TestPlayFindsTheEffectOfAKilledProcess(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	report, err := crashtest.Play(t.Context(), function(url, "naive"), sale, l.charged(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Results) != 1+2*len(points) {
+		t.Fatalf("%v", report)
+	}
+	for i, r := range report.Results[1:] {
+		want := crashtest.Result{Number: 1 + i/2, Call: points[i/2], Crash: crashtest.KilledBefore + crashtest.Crash(i%2), Retries: r.Retries, Answer: "ok", Broken: r.Broken}
+		if r != want {
+			t.Errorf("%+v, want %+v", r, want)
+		}
+		// Between the charge and the answer.
+		broken := i >= 3 && i <= 6
+		if (r.Broken != nil) != broken || broken && !errors.Is(r.Broken, errCharges) {
+			t.Errorf("%v %s: %v", r.Crash, r.Call, r.Broken)
+		}
+	}
+	var e *crashtest.BrokenError
+	if err := report.Err(); !errors.As(err, &e) || !errors.Is(err, errCharges) || e.Points != 10 || len(e.Results) != 4 {
+		t.Errorf("%v", err)
+	}
+	const want = "crashtest: the invariant is broken at 4 of 10 points; killed after 2 provider POST /charges/…: 3 charges; " +
+		"killed before 3 provider POST /receipts/…: 3 charges; killed after 3 provider POST /receipts/…: 3 charges; …"
+	if report.Err().Error() != want {
+		t.Errorf("got  %v\nwant %s", report.Err(), want)
+	}
+	text := strings.Join(strings.Fields(report.String()), " ")
+	for _, want := range []string{
+		"call crash retries answer invariant all never 0 ok holds", "2 provider POST /charges/… killed before 1 ok holds",
+		"2 provider POST /charges/… killed after 1 ok BROKEN: 3 charges", "10 points, broken at 4, in ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%v", want, report)
+		}
+	}
+}
+
+// recorder is a test that may fail.
+type recorder struct {
+	*testing.T
+	failures, logs []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Logf(format string, args ...any) {
+	r.logs = append(r.logs, fmt.Sprintf(format, args...))
+}
+
+func TestRunPassesAFunctionWhoseEffectsHaveKeys(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	r := &recorder{T: t}
+	crashtest.Run(r, function(url, "keyed"), sale, l.charged(1))
+	if len(r.failures) > 0 || len(r.logs) != 1 || !strings.Contains(r.logs[0], "10 points, broken at 0") {
+		t.Errorf("%q, %q", r.failures, r.logs)
+	}
+}
+
+func TestRunFailsTheTestOfABrokenInvariant(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	r := &recorder{T: t}
+	crashtest.Run(r, function(url, "naive"), sale, l.charged(2))
+	if len(r.failures) != 1 || !strings.Contains(r.failures[0], "broken at 4 of 10 points") || len(r.logs) != 1 {
+		t.Errorf("%q, %q", r.failures, r.logs)
+	}
+}
+
+// A function that is broken without a crash is not played at all.
+func TestPlayStopsAtABrokenUndisturbedRun(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	report, err := crashtest.Play(t.Context(), function(url, "naive"), sale, l.charged(1))
+	if err != nil || len(report.Results) != 1 || !strings.Contains(fmt.Sprint(report.Err()), "broken without a crash: 2 charges") {
+		t.Errorf("%v, %v, %v", report, report.Err(), err)
+	}
+}
+
+func TestFinalErrorIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	f := function(url, "errs")
+	f.Final = func(r lambdaruntime.Response) bool {
+		return r.FunctionError == nil || r.FunctionError.Type == "ClosedError"
+	}
+	report, err := crashtest.Play(t.Context(), f, sale, l.charged(2))
+	if err != nil || report.Results[0].Answer != "ClosedError" || report.Results[0].Broken != nil {
+		t.Errorf("%v, %v", report, err)
+	}
+}
+
+// Calls that nobody counts would hide the moments around them.
+func TestCallPastTheServersIsAnError(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	_, err := crashtest.Play(t.Context(), function(url, "strays"), sale, l.charged(2))
+	if err == nil || !strings.Contains(err.Error(), "elsewhere.invalid: not a server of the wire") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestServerThatIsNeverCalledIsAnError(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	f := function(url, "naive")
+	f.Servers = append(f.Servers, crashtest.Server{Variable: "AWS_ENDPOINT_URL_DYNAMODB", URL: url})
+	_, err := crashtest.Play(t.Context(), f, sale, l.charged(2))
+	if want := "crashtest: the function made no call to dynamodb: does it read AWS_ENDPOINT_URL_DYNAMODB?"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+func TestErrorOfAnEventIsNoBrokenInvariant(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	errTable := errors.New("no such table")
+	_, err := crashtest.Play(t.Context(), function(url, "naive"), func(context.Context, string) ([]byte, error) { return nil, errTable }, l.charged(2))
+	if !errors.Is(err, errTable) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestFunctionThatCannotBePlayedIsRefused(t *testing.T) {
+	one := []crashtest.Server{{Variable: "PROVIDER_URL", URL: "http://127.0.0.1:1"}}
+	for want, f := range map[string]crashtest.Function{
+		"Servers is empty":             {},
+		"Server.Variable is empty":     {Servers: []crashtest.Server{{URL: "http://127.0.0.1:1"}}},
+		"NOT_SET is not set":           {Servers: []crashtest.Server{{Variable: "NOT_SET"}}},
+		"neither may be below 0":       {Servers: one, Parallel: -1},
+		"Function.Env sets QUEUE to a": {Servers: one, Env: []string{"QUEUE=http://localhost:9324/1/q"}},
+	} {
+		_, err := crashtest.Play(t.Context(), f, sale, nil)
+		var refused *crashtest.FunctionError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestReportWithoutPointsIsAnError(t *testing.T) {
+	for _, r := range []crashtest.Report{{}, {Results: []crashtest.Result{{Answer: "ok"}}}} {
+		if err := r.Err(); err == nil || !strings.Contains(err.Error(), "no point") {
+			t.Errorf("%v: %v", r, err)
+		}
+	}
+}
+
+func TestCrashesHaveNames(t *testing.T) {
+	var names []string
+	for c := range crashtest.FrozenAfter + 2 {
+		names = append(names, c.String())
+	}
+	want := []string{"never", "killed before", "killed after", "frozen before", "frozen after", "Crash(5)"}
+	if !slices.Equal(names, want) {
+		t.Errorf("%q", names)
+	}
+}

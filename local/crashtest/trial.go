@@ -1,0 +1,112 @@
+package crashtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A Trial is one run of a handler in this process.
+type Trial struct {
+	// Deliver delivers the event once, as to a new process: it creates the
+	// executor with this store, and calls the wrapped handler. Required.
+	Deliver func(ctx context.Context, store driver.Store) error
+	// Check returns an error if the effects of the trial are wrong. Required.
+	Check func() error
+	// Final reports whether the trigger does not deliver the event again
+	// after this error of Deliver. Default: only after nil and the errors that
+	// wrap idempotent.ErrReplayed, ErrOutcomeUnknown or ErrKeyReused.
+	Final func(error) bool
+	// KillsOnly omits the frozen processes. Default false.
+	KillsOnly bool
+}
+
+// RunHandler is like [PlayHandler]. It logs the report, and fails the test with the
+// first points where the check failed.
+func RunHandler(t *testing.T, trial func() Trial) {
+	t.Helper()
+	report := PlayHandler(t, trial)
+	t.Logf("%v", report)
+	if err := report.Err(); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// PlayHandler crashes a handler between any two of its effects, without a server and
+// without waiting: each run has a store in memory and a clock of its own.
+//
+// The points are the calls to the store, and the calls of [Effect]. trial returns
+// a new trial for every run: one undisturbed run, and up to four for each point. At
+// its point a process is killed or frozen, before the call to the store or after it.
+// A killed one does nothing any more. A frozen one continues after a retry has
+// been answered. PlayHandler delivers the event to new processes until one returns a
+// final answer, and the lease passes meanwhile. It then delivers the event once more,
+// as a duplicate, and calls Check.
+//
+// A crash stops a goroutine at its next point. So call Effect before every effect of a
+// handler that sleeps or starts goroutines, and hold no lock while calling it. The
+// renewal of a lease is no point. Goroutines of the handler must end when
+// its context is done. Transactions need a server: see [Play].
+//
+// The runs use testing/synctest. Therefore PlayHandler must not be called in one of
+// its bubbles, and the handler must not wait for anything outside of its run.
+func PlayHandler(t *testing.T, trial func() Trial) Report {
+	t.Helper()
+	began := time.Now()
+	r := Report{Name: t.Name()}
+	play := func(p plan) (b *bubble) {
+		synctest.Test(t, func(t *testing.T) {
+			b = newBubble(p, trial())
+			b.run()
+		})
+		if b == nil {
+			t.FailNow() // as trial has
+		}
+		return b
+	}
+	calm := play(plan{})
+	r.Results = []Result{calm.result}
+	if calm.result.Broken == nil && calm.result.Err == nil {
+		// A retry may meet other points than the undisturbed run.
+		for number := 1; ; number++ {
+			first := play(plan{number, KilledBefore})
+			if first.victim == nil {
+				break
+			}
+			r.Results = append(r.Results, first.result)
+			for _, crash := range first.crashes() {
+				if b := play(plan{number, crash}); b.victim != nil {
+					r.Results = append(r.Results, b.result)
+				}
+			}
+		}
+	}
+	r.Took = time.Since(began)
+	return r
+}
+
+// crashes returns what else can happen at the point that was met.
+func (b *bubble) crashes() (all []Crash) {
+	frozen := !b.trial.KillsOnly
+	if !b.effect {
+		all = append(all, KilledAfter)
+	}
+	if frozen {
+		all = append(all, FrozenBefore)
+	}
+	if frozen && !b.effect {
+		all = append(all, FrozenAfter)
+	}
+	return all
+}
+
+// finalError is the default of Trial.Final.
+func finalError(err error) bool {
+	return err == nil || errors.Is(err, idempotent.ErrReplayed) || errors.Is(err, idempotent.ErrOutcomeUnknown) ||
+		errors.Is(err, idempotent.ErrKeyReused)
+}
