@@ -212,6 +212,21 @@ func TestServerThatIsNeverCalledIsAnError(t *testing.T) {
 	}
 }
 
+func TestAnswersVaryOnlyIfPermitted(t *testing.T) {
+	t.Parallel()
+	l, url := newLedger(t)
+	f := function(url, "varies")
+	report, err := crashtest.Play(t.Context(), f, sale, l.charged(1))
+	if err != nil || !strings.Contains(fmt.Sprint(report.Err()), "broken without a crash: first answered ") {
+		t.Errorf("%v, %v", report.Err(), err)
+	}
+	f.AnswersVary = true
+	report, err = crashtest.Play(t.Context(), f, sale, l.charged(1))
+	if err != nil || report.Err() != nil {
+		t.Errorf("%v, %v", report.Err(), err)
+	}
+}
+
 func TestErrorOfAnEventIsNoBrokenInvariant(t *testing.T) {
 	t.Parallel()
 	l, url := newLedger(t)

@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/storetest"
@@ -21,4 +22,10 @@ func TestStore(t *testing.T) {
 			Depth: 3, Schedules: 500,
 		}
 	})
+}
+
+func TestRunThatHangsIsNoticed(t *testing.T) {
+	noticed := make(chan struct{})
+	watch(time.Millisecond, func() { close(noticed) }, func() { <-noticed })
+	watch(time.Hour, func() { t.Error("a run that ended was noticed") }, func() {})
 }

@@ -60,9 +60,11 @@ func PlayHandler(t *testing.T, trial func() Trial) Report {
 	began := time.Now()
 	r := Report{Name: t.Name()}
 	play := func(p plan) (b *bubble) {
-		synctest.Test(t, func(t *testing.T) {
-			b = newBubble(p, trial())
-			b.run()
+		watch(stuck, func() { panic(stuckMessage(t.Name())) }, func() {
+			synctest.Test(t, func(*testing.T) {
+				b = newBubble(p, trial())
+				b.run()
+			})
 		})
 		if b == nil {
 			t.FailNow() // as trial has
@@ -88,6 +90,22 @@ func PlayHandler(t *testing.T, trial func() Trial) Report {
 	}
 	r.Took = time.Since(began)
 	return r
+}
+
+// stuck is the real time after which a run of milliseconds does not end any more.
+const stuck = time.Minute
+
+// watch calls late if run does not return in time. The test would otherwise hang
+// until the time limit of all tests, without a hint.
+func watch(limit time.Duration, late, run func()) {
+	timer := time.AfterFunc(limit, late)
+	defer timer.Stop()
+	run()
+}
+
+func stuckMessage(name string) string {
+	return "crashtest: a run of " + name + " does not end: a crashed process holds a lock, or the handler waits for " +
+		"something outside of its run. Do not call Effect with a lock held."
 }
 
 // crashes returns what else can happen at the point that was met.

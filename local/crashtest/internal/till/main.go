@@ -5,12 +5,14 @@
 //
 //	PROVIDER_URL  the server of both requests
 //	TILL_MODE     "naive" (default): sends no idempotency key; "keyed": sends
-//	              the same in every attempt; "errs": fails after the charge;
+//	              the same in every attempt; "varies": the same, and answers
+//	              differently each time; "errs": fails after the charge;
 //	              "strays": calls a server on another machine, too
 package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"os"
@@ -33,7 +35,7 @@ func sell(ctx context.Context, e event) (string, error) {
 	}
 	for _, path := range []string{"/charges/", "/receipts/"} {
 		key := ""
-		if mode == "keyed" {
+		if mode == "keyed" || mode == "varies" {
 			key = e.Sale
 		}
 		if err := post(ctx, base+path+e.Sale, key); err != nil {
@@ -42,6 +44,9 @@ func sell(ctx context.Context, e event) (string, error) {
 		if mode == "errs" {
 			return "", &ClosedError{}
 		}
+	}
+	if mode == "varies" {
+		return rand.Text(), nil
 	}
 	return "sold", nil
 }

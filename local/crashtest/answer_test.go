@@ -1,0 +1,58 @@
+package crashtest
+
+import (
+	"testing"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+func answer(payload string) lambdaruntime.Response {
+	return lambdaruntime.Response{Payload: []byte(payload)}
+}
+
+func failure(kind, message string) lambdaruntime.Response {
+	return lambdaruntime.Response{FunctionError: &lambdaruntime.FunctionError{Type: kind, Message: message}}
+}
+
+func TestTriggerRetriesWhatIsNotHandled(t *testing.T) {
+	for text, want := range map[string]bool{
+		`"sold"`:                    true,
+		`null`:                      true,
+		`{"statusCode": "pending"}`: true, // a form of the function's own
+		`{"statusCode": 201}`:       true,
+		`{"statusCode": 404}`:       true,
+		`{"statusCode": 409}`:       false, // in progress
+		`{"statusCode": 425}`:       false,
+		`{"statusCode": 429}`:       false,
+		`{"statusCode": 503}`:       false,
+		`{"batchItemFailures": []}`: true,
+		`{"batchItemFailures": [{"itemIdentifier": "m-1"}]}`: false,
+	} {
+		if final(answer(text)) != want {
+			t.Errorf("%s: final is %v", text, !want)
+		}
+	}
+	if final(failure("SoldOutError", "")) {
+		t.Error("a function error is final")
+	}
+}
+
+func TestDuplicateReceivesTheSameAnswer(t *testing.T) {
+	for _, c := range []struct {
+		first, later lambdaruntime.Response
+		same         bool
+	}{
+		{answer(`"a"`), answer(`"a"`), true},
+		{answer(`"a"`), answer(`"b"`), false},
+		{answer(`{"statusCode":201,"body":"x"}`), answer(`{"statusCode":201,"body":"x","headers":{"Idempotent-Replayed":"true"}}`), true},
+		{answer(`{"statusCode":201,"body":"x"}`), answer(`{"statusCode":201,"body":"y"}`), false},
+		{answer(`{"statusCode":201,"body":"x"}`), answer(`{"statusCode":200,"body":"x"}`), false},
+		{failure("SoldOutError", "1"), failure("SoldOutError", "2"), true},
+		{failure("SoldOutError", ""), failure("ClosedError", ""), false},
+		{failure("SoldOutError", ""), answer(`"a"`), false},
+	} {
+		if err := same(c.first, c.later); (err == nil) != c.same {
+			t.Errorf("%s and %s: %v", c.first.Payload, c.later.Payload, err)
+		}
+	}
+}
