@@ -5,6 +5,7 @@ WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/sqslocal cmd/once
 FUZZTIME     ?= 2m
+SOAK         ?= 10m
 
 # Compiles an example for Lambda: $(call compile,<example>,<absolute path of the bootstrap>).
 # The binary contains neither the folder nor the commit, so that an unchanged
@@ -14,7 +15,7 @@ compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trim
 # Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
-.PHONY: demo crash-matrix once once-large test test-short check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix soak once once-large test test-short check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-CheckoutFunction build-RelayFunction
 
 demo:
 	@go run ./local/cmd/demo
@@ -22,6 +23,10 @@ demo:
 # Plays every point; make test plays fewer.
 crash-matrix:
 	@go run ./local/cmd/crashmatrix
+
+# Sends traffic for SOAK, any duration. make test does it for some seconds.
+soak:
+	@go run ./local/cmd/soak -for $(SOAK)
 
 # Writes bin/once.
 once:

@@ -1,0 +1,169 @@
+package soak
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// answer is an HTTP response of DynamoDB.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	length int // that the header promises
+}
+
+func (a answer) write(out http.ResponseWriter) {
+	for name, values := range a.header {
+		out.Header()[name] = values
+	}
+	out.Header().Set("Content-Length", strconv.Itoa(a.length))
+	out.WriteHeader(a.status)
+	_, _ = out.Write(a.body) // a caller that was killed
+}
+
+// made returns an answer of DynamoDB with these headers, which the SDK checks.
+func made(status int, body []byte) answer {
+	h := http.Header{}
+	h.Set("Content-Type", "application/x-amz-json-1.0")
+	h.Set("X-Amzn-Requestid", fmt.Sprintf("SOAK%048d", crc32.ChecksumIEEE(body)))
+	h.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
+	return answer{status: status, header: h, body: body, length: len(body)}
+}
+
+func exception(status int, kind, message string) answer {
+	return made(status, fmt.Appendf(nil, `{"__type":%q,"message":%q}`, kind, message))
+}
+
+func internalError() answer {
+	return exception(http.StatusInternalServerError, "com.amazonaws.dynamodb.v20120810#InternalServerError", "Internal server error")
+}
+
+const (
+	exceededText  = "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning level with the UpdateTable API."
+	throttledText = "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or index so please try again shortly."
+)
+
+// throttle returns one of the answers with which DynamoDB throttles a request. A
+// transaction may be cancelled instead, for reasons of single items.
+func throttle(operation string, request []byte, random *rand.Rand) answer {
+	if operation == "TransactWriteItems" && random.IntN(2) == 0 {
+		return cancelled(request, random)
+	}
+	switch random.IntN(3) {
+	case 0:
+		return exception(http.StatusBadRequest, "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException", exceededText)
+	case 1:
+		return exception(http.StatusBadRequest, "com.amazonaws.dynamodb.v20120810#ThrottlingException", throttledText)
+	default:
+		return exception(http.StatusBadRequest, "com.amazonaws.dynamodb.v20120810#RequestLimitExceeded",
+			"Throughput exceeds the current throughput limit for your account. Please contact AWS Support at https://aws.amazon.com/support request a limit increase")
+	}
+}
+
+// reason is why DynamoDB cancelled a transaction, for one of its items.
+type reason struct {
+	Code    string
+	Message string `json:",omitempty"`
+}
+
+// cancelled returns the answer to a transaction with one item that is throttled or
+// in another transaction.
+func cancelled(request []byte, random *rand.Rand) answer {
+	var in struct{ TransactItems []json.RawMessage }
+	if err := json.Unmarshal(request, &in); err != nil || len(in.TransactItems) == 0 {
+		return internalError() // the server would say why
+	}
+	reasons, codes := make([]reason, len(in.TransactItems)), make([]string, len(in.TransactItems))
+	culprit := random.IntN(len(reasons))
+	for i := range reasons {
+		reasons[i].Code = "None"
+		if i == culprit {
+			reasons[i] = []reason{
+				{"ThrottlingError", throttledText},
+				{"ProvisionedThroughputExceeded", exceededText},
+				{"TransactionConflict", "Transaction is ongoing for the item"},
+			}[random.IntN(3)]
+		}
+		codes[i] = reasons[i].Code
+	}
+	body, err := json.Marshal(map[string]any{
+		"__type":              "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+		"Message":             "Transaction cancelled, please refer cancellation reasons for specific reasons [" + strings.Join(codes, ", ") + "]",
+		"CancellationReasons": reasons,
+	})
+	if err != nil {
+		return internalError()
+	}
+	return made(http.StatusBadRequest, body)
+}
+
+// statementErrors are the codes with which DynamoDB refuses one statement of a
+// batch and not the others. The SDK repeats none of them.
+var statementErrors = []reason{
+	{"ThrottlingError", throttledText},
+	{"ProvisionedThroughputExceeded", exceededText},
+	{"RequestLimitExceeded", "Throughput exceeds the current throughput limit for your account."},
+	{"TransactionConflict", "Transaction is ongoing for the item"},
+	{"InternalServerError", "Internal server error"},
+}
+
+// refuseStatements refuses some statements of a batch inside an HTTP 200, and sends
+// the rest. One that ends in an InternalServerError may have been applied.
+func refuseStatements(send func(http.Header, []byte) (answer, error), header http.Header, request []byte, random *rand.Rand) (answer, error) {
+	var in map[string]json.RawMessage
+	var statements, sent []json.RawMessage
+	if err := json.Unmarshal(request, &in); err != nil || json.Unmarshal(in["Statements"], &statements) != nil {
+		return send(header, request) // the server says what is wrong
+	}
+	refusals := make([]*reason, len(statements))
+	applied := make([]bool, len(statements))
+	for i, s := range statements {
+		applied[i] = true
+		if random.IntN(3) == 0 {
+			refusals[i] = &statementErrors[random.IntN(len(statementErrors))]
+			applied[i] = refusals[i].Code == "InternalServerError" && random.IntN(2) == 0
+		}
+		if applied[i] {
+			sent = append(sent, s)
+		}
+	}
+	var out struct{ Responses []json.RawMessage }
+	if len(sent) > 0 {
+		var err error
+		if in["Statements"], err = json.Marshal(sent); err != nil {
+			return answer{}, err
+		}
+		rest, err := json.Marshal(in)
+		if err != nil {
+			return answer{}, err
+		}
+		a, err := send(header, rest)
+		if err != nil || a.status != http.StatusOK {
+			return a, err
+		}
+		if err := json.Unmarshal(a.body, &out); err != nil || len(out.Responses) != len(sent) {
+			return answer{}, fmt.Errorf("soak: %d answers to %d statements: %v", len(out.Responses), len(sent), err)
+		}
+	}
+	all := make([]any, len(statements))
+	for i, next := 0, 0; i < len(all); i++ {
+		if applied[i] {
+			all[i] = out.Responses[next]
+			next++
+		}
+		if refusals[i] != nil {
+			all[i] = map[string]*reason{"Error": refusals[i]}
+		}
+	}
+	body, err := json.Marshal(map[string]any{"Responses": all})
+	if err != nil {
+		return answer{}, err
+	}
+	return made(http.StatusOK, body), nil
+}

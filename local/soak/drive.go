@@ -1,0 +1,89 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lambda-once/once/local/soak/internal/job"
+)
+
+const (
+	// driveTimeout is far longer than any lease.
+	driveTimeout = 2 * time.Minute
+	// replays is how many finished keys are called again, besides those that met
+	// with anything unusual.
+	replays = 2000
+)
+
+// drive calls every unfinished key until somebody was told how it ended. Then it
+// calls finished ones once more.
+func (s *stage) drive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, driveTimeout)
+	defer cancel()
+	s.retries.all() // the ledger knows them
+	unfinished := s.ledger.selects(func(e *entry) bool { return single(e.Request) && len(e.digests) == 0 && e.declines == 0 })
+	s.driven = len(unfinished)
+	for ctx.Err() == nil && len(unfinished) > 0 {
+		s.again(ctx, unfinished)
+		s.retries.all()
+		unfinished = s.ledger.selects(func(e *entry) bool { return single(e.Request) && len(e.digests) == 0 && e.declines == 0 })
+	}
+	c := s.caller("drive")
+	for ctx.Err() == nil && s.queue.size() > 0 {
+		s.driven += c.deliverQueue(ctx, false)
+		wait(ctx, 10*time.Millisecond)
+	}
+	for _, shard := range s.shards {
+		s.driven += len(shard.log)
+		for ctx.Err() == nil && len(shard.log) > 0 {
+			c.advance(ctx, shard, false)
+		}
+	}
+	n := 0
+	finished := s.ledger.selects(func(e *entry) bool {
+		n++
+		return single(e.Request) && (e.clouded || n%(1+len(s.ledger.entries)/replays) == 0)
+	})
+	s.replayed = len(finished)
+	s.again(ctx, finished)
+	s.waiting.Wait()
+	if ctx.Err() != nil {
+		return errors.Join(fmt.Errorf("soak: keys are unfinished %v after the end of all faults", driveTimeout), s.failure())
+	}
+	return s.failure()
+}
+
+// again calls with each of the requests, several at a time.
+func (s *stage) again(ctx context.Context, requests []job.Request) {
+	work := make(chan job.Request)
+	var tasks sync.WaitGroup
+	for n := range callers {
+		s.sequence++
+		c := s.caller(fmt.Sprintf("again-%d-%d", s.sequence, n))
+		tasks.Go(func() {
+			for r := range work {
+				c.insist(ctx, r, 0)
+			}
+		})
+	}
+	for _, r := range requests {
+		work <- r
+	}
+	close(work)
+	tasks.Wait()
+}
+
+func (s *stage) caller(name string) *caller {
+	return &caller{traffic: s.traffic, name: name, random: s.source()}
+}
+
+func single(r job.Request) bool { return r.Kind != job.Queue && r.Kind != job.Stream }
+
+func (b *backlog[T]) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.list)
+}

@@ -1,0 +1,153 @@
+// Package job contains what the soak test and its worker processes tell each
+// other.
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// A Kind is a way to call a protected function. It is also the name of the
+// operation.
+type Kind string
+
+// The kinds. The last two arrive in batches.
+const (
+	Do          Kind = "do"
+	Wrap        Kind = "wrap"
+	Steps       Kind = "steps"
+	Saga        Kind = "saga"
+	Transaction Kind = "transaction"
+	Optimistic  Kind = "optimistic"
+	Queue       Kind = "queue"
+	Stream      Kind = "stream"
+)
+
+// Kinds are all kinds.
+var Kinds = []Kind{Do, Wrap, Steps, Saga, Transaction, Optimistic, Queue, Stream}
+
+// A Request is what a client wants done once. It is the payload of its key, and so
+// the same in every delivery.
+type Request struct {
+	Key  string `json:"key"`
+	Kind Kind   `json:"kind"`
+	// Size is the length of the result in bytes, of random text if Dense.
+	Size  int  `json:"size"`
+	Dense bool `json:"dense,omitempty"`
+	Steps int  `json:"steps,omitempty"` // of Steps and Saga
+	// Decline makes the work fail for good, in every attempt.
+	Decline bool `json:"decline,omitempty"`
+	// Account is the account, from 1, that a transaction of the work books to.
+	// With 0 the work has no transaction.
+	Account int `json:"account,omitempty"`
+	// After is the key of the record before it with the same partition key, in a
+	// Stream.
+	After string `json:"after,omitempty"`
+}
+
+// A Delivery is one call, or one batch, on its way to a worker.
+type Delivery struct {
+	ID    string          `json:"id"`
+	Kind  Kind            `json:"kind"`
+	Event json.RawMessage `json:"event"` // a Request, or an event of Lambda
+}
+
+// A Report is what a worker answers to a Delivery.
+type Report struct {
+	// Result is that of a call that succeeded, without its Blob. Digest is that of
+	// the whole.
+	Result *Result `json:"result,omitempty"`
+	Digest string  `json:"digest,omitempty"`
+	// Error is that of a call that failed, or of the whole batch.
+	Error *Failure `json:"error,omitempty"`
+	// Failed are the ids that the answer to a batch reports.
+	Failed []string `json:"failed,omitempty"`
+	// Failures are those of the records of a batch.
+	Failures []Failure `json:"failures,omitempty"`
+	// Ends are those of all calls of Once in the delivery.
+	Ends []End `json:"ends,omitempty"`
+	// Trouble is an error of the worker itself, which invalidates the test.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// A Failure is an error as its caller sees it.
+type Failure struct {
+	ID       string `json:"id,omitempty"` // of a message
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	Declined bool   `json:"declined,omitempty"` // the work's own permanent error, first or replayed
+}
+
+// An End is the end of one call of Once.
+type End struct {
+	Record  string `json:"record"` // its id
+	Outcome string `json:"outcome"`
+	Attempt int64  `json:"attempt"`
+}
+
+// A Result is the result of a request.
+type Result struct {
+	Key     string `json:"key"`
+	Attempt int64  `json:"attempt"`
+	// Effects are the ids of the effects that made the result, by their slots.
+	Effects map[string]string `json:"effects"`
+	Blob    string            `json:"blob,omitempty"`
+}
+
+// Digest returns a hash of the whole result.
+func (r Result) Digest() (string, error) {
+	text, err := json.Marshal(r) // maps in the order of their keys
+	if err != nil {
+		return "", fmt.Errorf("digest of a result: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// Main is the slot of the effect of work without steps.
+const Main = "main"
+
+// Step returns the name of a step, which is the slot of its effect too.
+func Step(n int) string { return "step-" + strconv.Itoa(n) }
+
+// Undo returns the slot of the effect that undoes a step.
+func Undo(n int) string { return "undo-" + strconv.Itoa(n) }
+
+// An Effect is an item of the table of effects, with an id that no other
+// execution has.
+type Effect struct {
+	ID       string `dynamodbav:"id"`
+	Key      string `dynamodbav:"key"`
+	Kind     Kind   `dynamodbav:"kind"`
+	Slot     string `dynamodbav:"slot"`
+	Delivery string `dynamodbav:"delivery"`
+	Attempt  int64  `dynamodbav:"attempt"`
+	// Early says that a record of a stream ran before its predecessor was
+	// finished.
+	Early bool `dynamodbav:"early"`
+	// State is that of a booking, which a saga makes with an idempotency key and
+	// cancels. It is "" for every other effect.
+	State string `dynamodbav:"state"`
+}
+
+// The states of a booking.
+const (
+	Booked    = "booked"
+	Cancelled = "cancelled"
+)
+
+// Account returns the id of the item that counts the transactions of an account,
+// in its attribute balance.
+func Account(n int) string { return AccountPrefix + strconv.Itoa(n) }
+
+// AccountPrefix begins the ids of accounts, and no others.
+const AccountPrefix = "account-"
+
+// A Sample describes an idle worker.
+type Sample struct {
+	Goroutines int    `json:"goroutines"`
+	Heap       uint64 `json:"heap"` // bytes in use after a collection
+}

@@ -1,0 +1,167 @@
+package soak
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/soak/internal/job"
+)
+
+func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+
+// A short soak finds nothing, and the same one finds each thing that is planted into
+// its tables and its ledger.
+func TestSoak(t *testing.T) {
+	t.Parallel()
+	duration := 8 * time.Second
+	if testing.Short() {
+		duration = 3 * time.Second
+	}
+	s, err := newStage(t.Context(), logWriter{t}, Options{Duration: duration, Root: "../.."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := s.play(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v := s.mustAudit(t)
+	t.Logf("\n%s", s.summary(v))
+	if err := v.err(); err != nil {
+		t.Fatal(err)
+	}
+	if s.kills == 0 || s.faults[string(throttled)] == 0 || s.ledger.duplicates == 0 || len(s.ledger.entries) < 30 {
+		t.Error("so little has happened that the soak shows nothing")
+	}
+	for _, p := range []struct {
+		name, kind string
+		plant      func(*stage, *testing.T) (hash string)
+	}{
+		{"an effect of plain work", "double effect", func(s *stage, t *testing.T) string { return s.plantEffect(t, job.Do) }},
+		{"an effect of a transaction", "double effect", func(s *stage, t *testing.T) string { return s.plantEffect(t, job.Transaction) }},
+		{"a leaked lease", "leaked lease", (*stage).plantLease},
+		{"leftover steps", "leftover", (*stage).plantSteps},
+		{"a wrong replay", "wrong replay", (*stage).plantReplay},
+		{"another stored result", "wrong replay", (*stage).plantResult},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			hash := p.plant(s, t)
+			v := s.mustAudit(t)
+			if !slices.ContainsFunc(v.findings, func(f Finding) bool { return f.Kind == p.kind && f.Hash == hash }) {
+				t.Errorf("the audit finds %v, want a %s of %s", v.findings, p.kind, hash)
+			}
+			if err := v.err(); err == nil || !strings.Contains(err.Error(), hash) {
+				t.Errorf("the error does not contain the hash: %v", err)
+			}
+		})
+	}
+}
+
+func (s *stage) mustAudit(t *testing.T) verdict {
+	t.Helper()
+	v, err := s.audit(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// key returns a finished key in which nothing unusual has happened, another one for
+// each call.
+func (s *stage) key(t *testing.T, kind job.Kind) *entry {
+	t.Helper()
+	for _, key := range slices.Sorted(maps.Keys(s.ledger.entries)) {
+		if e := s.ledger.entries[key]; e.Kind == kind && !e.Decline && !e.clouded {
+			e.clouded = true
+			return e
+		}
+	}
+	t.Fatalf("no key of kind %s", kind)
+	return nil
+}
+
+// plantEffect repeats the effect of a key.
+func (s *stage) plantEffect(t *testing.T, kind job.Kind) string {
+	e := s.key(t, kind)
+	item, err := attributevalue.MarshalMap(job.Effect{ID: "planted-" + e.Key, Key: e.Key, Kind: e.Kind, Slot: job.Main, Delivery: "another", Attempt: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.effects, Item: item}); err != nil {
+		t.Fatal(err)
+	}
+	return e.hash
+}
+
+// plantLease makes a record look like that of an owner that never ended.
+func (s *stage) plantLease(t *testing.T) string {
+	e := s.key(t, job.Queue)
+	s.set(t, e, "status", &types.AttributeValueMemberS{Value: "INPROGRESS"})
+	return e.hash
+}
+
+func (s *stage) plantSteps(t *testing.T) string {
+	e := s.key(t, job.Steps)
+	s.set(t, e, "steps", &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}})
+	return e.hash
+}
+
+func (s *stage) plantResult(t *testing.T) string {
+	e := s.key(t, job.Wrap)
+	s.set(t, e, "data", &types.AttributeValueMemberS{Value: `{"key":"` + e.Key + `","attempt":2,"effects":{}}`})
+	return e.hash
+}
+
+// plantReplay lets a caller have received another result.
+func (s *stage) plantReplay(t *testing.T) string {
+	e := s.key(t, job.Do)
+	s.ledger.note(job.Delivery{Kind: e.Kind}, []message{{"", e.Request}}, job.Report{Result: &job.Result{Key: e.Key}, Digest: "another"})
+	return e.hash
+}
+
+func (s *stage) set(t *testing.T, e *entry, attribute string, value types.AttributeValue) {
+	t.Helper()
+	_, err := s.client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName:                 &s.records,
+		Key:                       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: e.record}},
+		UpdateExpression:          aws.String("SET #a = :v"),
+		ConditionExpression:       aws.String("attribute_exists(id)"),
+		ExpressionAttributeNames:  map[string]string{"#a": attribute},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":v": value},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A soak that is interrupted returns, and leaves no process.
+func TestInterruptedSoakEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	if err := Run(ctx, logWriter{t}, Options{Duration: time.Hour, Root: "../.."}); err == nil {
+		t.Error("it ends without an error")
+	}
+}
+
+type logWriter struct{ t *testing.T }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.t.Logf("%s", strings.TrimSuffix(string(p), "\n"))
+	return len(p), nil
+}
