@@ -45,7 +45,7 @@ const (
 	copied      fault = "copied"  // applied, and once more up to some seconds later
 	delayed     fault = "delayed" // before DynamoDB receives it
 	answerLater fault = "answer delayed"
-	partly      fault = "statements refused" // of a batch, inside an HTTP 200
+	partly      fault = "partly refused" // a batch, inside an HTTP 200
 )
 
 // climate is how often a fault happens, in 1,000 requests.
@@ -58,7 +58,7 @@ var climate = []struct {
 }
 
 const (
-	// partlyPer100 is how many of 100 batches of statements are refused in part.
+	// partlyPer100 is how many of 100 batches are refused in part.
 	partlyPer100 = 10
 	// longestLate is longer than a lease.
 	longestLate = 4 * time.Second
@@ -145,7 +145,7 @@ func (w *weather) pick(operation string) fault {
 	if time.Now().Before(w.gust) && w.random.IntN(10) < 6 {
 		return throttled
 	}
-	if operation == "BatchExecuteStatement" && w.random.IntN(100) < partlyPer100 {
+	if strings.HasPrefix(operation, "Batch") && w.random.IntN(100) < partlyPer100 {
 		return partly
 	}
 	n := w.random.IntN(1000)

@@ -169,3 +169,42 @@ func TestRefusedStatementsAreNotApplied(t *testing.T) {
 		t.Errorf("%d applied, refused %v", applied, refused)
 	}
 }
+
+// The SDK finds the keys that were not read, in the form in which it asks for them.
+func TestWithheldKeysAreUnprocessed(t *testing.T) {
+	b := newBad(t)
+	client := b.answering(t, func(out http.ResponseWriter, in *http.Request) {
+		body, err := io.ReadAll(in.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		a, err := refusePartly("BatchGetItem", b.forward, in.Header, body, b.random)
+		if err != nil {
+			t.Error(err)
+		}
+		a.write(out)
+	})
+	var keys []map[string]types.AttributeValue
+	for n := range 5 {
+		key := map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: fmt.Sprint(n)}}
+		if _, err := b.direct.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &b.table, Item: key}); err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, key)
+	}
+	read, requests := 0, 0
+	for ask := map[string]types.KeysAndAttributes{b.table: {Keys: keys, ConsistentRead: aws.Bool(true)}}; len(ask) > 0; requests++ {
+		out, err := client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: ask})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Responses[b.table]) == 0 {
+			t.Fatal("nothing was read")
+		}
+		read += len(out.Responses[b.table])
+		ask = out.UnprocessedKeys
+	}
+	if read != len(keys) || requests < 2 {
+		t.Errorf("%d keys were read by %d requests", read, requests)
+	}
+}
