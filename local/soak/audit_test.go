@@ -2,6 +2,7 @@ package soak
 
 import (
 	"testing"
+	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -60,7 +61,7 @@ func (s *scene) add(r job.Request) {
 		report = job.Report{}
 	}
 	report.Ends = []job.End{{Record: e.record, Outcome: string(idempotent.OutcomeExecuted), Attempt: 1}}
-	s.note(job.Delivery{ID: "fine", Kind: r.Kind}, m, report)
+	s.note(job.Delivery{ID: "fine", Kind: r.Kind}, m, report, time.Millisecond)
 	s.evidence.records = append(s.evidence.records, record)
 	if r.Kind == job.Saga {
 		s.evidence.bookings = append(s.evidence.bookings, job.Effect{Key: r.Key, Slot: job.Step(0), State: map[bool]string{false: job.Booked, true: job.Cancelled}[r.Decline]})
@@ -183,7 +184,7 @@ func TestAReportExplainsItsOwnAttemptAlone(t *testing.T) {
 		s.note(job.Delivery{ID: "frozen", Kind: job.Do}, []message{{"", e.Request}}, job.Report{
 			Error: &job.Failure{Type: "*idempotent.LeaseLostError"},
 			Ends:  []job.End{{Record: e.record, Outcome: string(idempotent.OutcomeLeaseLost), Attempt: attempt}},
-		})
+		}, lease)
 		if v := audit(s.ledger, s.evidence); len(v.findings) != want {
 			t.Errorf("a report of attempt %d: found %v, want %d", attempt, v.findings, want)
 		}
@@ -199,9 +200,10 @@ func TestLedgerFindsUnexpectedReports(t *testing.T) {
 		{"wrong replay", job.Report{Result: &job.Result{Key: "of another"}, Digest: "digest of plain"}},
 		{"worker", job.Report{Trouble: "a call panics"}},
 		{"unknown record", job.Report{Ends: []job.End{{Record: "do#unknown"}}}},
+		{"lost lease", job.Report{Ends: []job.End{{Record: newScene(t).entries["plain"].record, Outcome: string(idempotent.OutcomeLeaseLost)}}}},
 	} {
 		s := newScene(t)
-		s.note(job.Delivery{Kind: job.Do}, []message{{"", s.entries["plain"].Request}}, c.report)
+		s.note(job.Delivery{Kind: job.Do}, []message{{"", s.entries["plain"].Request}}, c.report, time.Millisecond)
 		if v := audit(s.ledger, s.evidence); len(v.findings) != 1 || v.findings[0].Kind != c.kind {
 			t.Errorf("found %v, want a %s", v.findings, c.kind)
 		}

@@ -5,6 +5,7 @@
 //   - All callers of a key were told the same, and that is what its record contains.
 //   - Work in a transaction had its effects once. Other work had them at least once,
 //     and again only if a kill, or a call that reported it, explains the repetition.
+//   - No call lost its lease before it could lapse.
 //   - A kill repeated no more records of a batch than the settings of its worker allow.
 //   - A record of a stream began after its predecessor was finished.
 //   - A saga has all of its bookings, or has cancelled all of them.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/local/soak/internal/job"
@@ -109,8 +110,8 @@ func (l *ledger) dead(w role, d job.Delivery, messages []message) {
 // call has reported that it does not know, or is not the owner any more.
 var excusing = []idempotent.Outcome{idempotent.OutcomeLeaseLost, idempotent.OutcomeUnknown, idempotent.OutcomeTimedOut}
 
-// note notes a report.
-func (l *ledger) note(d job.Delivery, messages []message, r job.Report) {
+// note notes a report, and how long the delivery took.
+func (l *ledger) note(d job.Delivery, messages []message, r job.Report, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r.Trouble != "" {
@@ -129,6 +130,9 @@ func (l *ledger) note(d job.Delivery, messages []message, r job.Report) {
 		case slices.Contains(excusing, o):
 			l.excuses[excuse{d.ID, end.Record, end.Attempt}] = end.Outcome
 			e.clouded = true
+			if o == idempotent.OutcomeLeaseLost && took < lease {
+				l.find(Finding{Kind: "lost lease", Hash: e.hash, Detail: fmt.Sprintf("within %v, before it could lapse", took)})
+			}
 		}
 	}
 	switch {

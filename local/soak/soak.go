@@ -70,7 +70,7 @@ type stage struct {
 	kills, killsInFlight int
 	interrupted          int // deliveries
 	freezes              int
-	faults               map[string]int
+	faults, requests     map[string]int
 	atThird, atEnd       map[string]job.Sample
 }
 
@@ -177,7 +177,7 @@ func (s *stage) settle() error {
 	w := s.weather
 	s.weather = nil
 	err := errors.Join(s.dismiss(), w.close())
-	s.faults = w.faults()
+	s.faults, s.requests = w.seen()
 	return err
 }
 

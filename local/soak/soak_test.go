@@ -130,7 +130,7 @@ func (s *stage) plantResult(t *testing.T) string {
 // plantReplay lets a caller have received another result.
 func (s *stage) plantReplay(t *testing.T) string {
 	e := s.key(t, job.Do)
-	s.ledger.note(job.Delivery{Kind: e.Kind}, []message{{"", e.Request}}, job.Report{Result: &job.Result{Key: e.Key}, Digest: "another"})
+	s.ledger.note(job.Delivery{Kind: e.Kind}, []message{{"", e.Request}}, job.Report{Result: &job.Result{Key: e.Key}, Digest: "another"}, 0)
 	return e.hash
 }
 

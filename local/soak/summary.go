@@ -41,6 +41,7 @@ func (s *stage) summary(v verdict) string {
 	line("calls", "%d in %d deliveries, on %d keys; %d duplicates, %.0f%% of all that is not a retry", l.calls, l.deliveries, len(l.entries), l.duplicates, 100*float64(l.duplicates)/float64(max(l.duplicates+len(l.entries), 1)))
 	line("outcomes", "%s", counts(l.outcomes))
 	line("kills", "%d, %d of them with %d deliveries under way; stopped past the lease: %d", s.kills, s.killsInFlight, s.interrupted, s.freezes)
+	line("requests", "%d: %s", sum(s.requests), counts(s.requests))
 	line("network", "%s", counts(s.faults))
 	line("errors", "%s", counts(l.errors))
 	line("repeated", "%d executions: %s; at most %s in a batch", sum(v.repeated), counts(v.repeated), counts(v.worst))

@@ -142,6 +142,7 @@ func (c *caller) send(ctx context.Context, d job.Delivery, messages []message, d
 	done := make(chan outcome, 1)
 	c.waiting.Go(func() {
 		// The end of the test's traffic must not look like a dead worker.
+		began := time.Now()
 		report, killed, err := w.deliver(context.WithoutCancel(ctx), p, d)
 		switch {
 		case err != nil:
@@ -149,7 +150,7 @@ func (c *caller) send(ctx context.Context, d job.Delivery, messages []message, d
 		case killed:
 			c.ledger.dead(w.role, d, messages)
 		default:
-			c.ledger.note(d, messages, report)
+			c.ledger.note(d, messages, report, time.Since(began))
 		}
 		done <- outcome{report, killed || err != nil}
 	})

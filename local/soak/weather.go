@@ -25,8 +25,9 @@ type weather struct {
 	mu     sync.Mutex
 	random *rand.Rand
 	calm   bool
-	gust   time.Time // until then most requests are throttled
-	counts map[string]int
+	gust   time.Time      // until then most requests are throttled
+	counts map[string]int // of faults
+	sent   map[string]int // requests, by operation
 	err    error
 }
 
@@ -71,7 +72,7 @@ func newWeather(target string, random *rand.Rand) (*weather, error) {
 		return nil, err
 	}
 	w := &weather{
-		url: "http://" + l.Addr().String(), target: target, random: random, counts: map[string]int{},
+		url: "http://" + l.Addr().String(), target: target, random: random, counts: map[string]int{}, sent: map[string]int{},
 		transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
 	}
 	w.server = &http.Server{Handler: w}
@@ -118,18 +119,18 @@ func (w *weather) broken(err error) {
 	}
 }
 
-// faults returns how often each fault happened.
-func (w *weather) faults() map[string]int {
+// seen returns how often each fault happened, and the requests by operation.
+func (w *weather) seen() (faults, requests map[string]int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return maps.Clone(w.counts)
+	return maps.Clone(w.counts), maps.Clone(w.sent)
 }
 
 // draw decides on a request. The source is for what follows from the decision.
 func (w *weather) draw(operation string) (fault, *rand.Rand) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.counts["requests"]++
+	w.sent[operation]++
 	own := rand.New(rand.NewPCG(w.random.Uint64(), 0))
 	f := w.pick(operation)
 	if f != pass {
