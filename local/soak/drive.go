@@ -19,9 +19,9 @@ const (
 )
 
 // drive calls every unfinished key until somebody was told how it ended. Then it
-// calls finished ones once more.
-func (s *stage) drive(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, driveTimeout)
+// calls finished ones once more. If it runs out of time, the audit finds the keys.
+func (s *stage) drive(parent context.Context) error {
+	ctx, cancel := context.WithTimeout(parent, driveTimeout)
 	defer cancel()
 	s.retries.all() // the ledger knows them
 	unfinished := s.ledger.selects(func(e *entry) bool { return single(e.Request) && len(e.digests) == 0 && e.declines == 0 })
@@ -50,10 +50,7 @@ func (s *stage) drive(ctx context.Context) error {
 	s.replayed = len(finished)
 	s.again(ctx, finished)
 	s.waiting.Wait()
-	if ctx.Err() != nil {
-		return errors.Join(fmt.Errorf("soak: keys are unfinished %v after the end of all faults", driveTimeout), s.failure())
-	}
-	return s.failure()
+	return errors.Join(s.failure(), parent.Err())
 }
 
 // again calls with each of the requests, several at a time.

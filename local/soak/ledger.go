@@ -192,6 +192,7 @@ var expected = []string{
 	"*idempotent.InProgressError", "*idempotent.StoreError", "*idempotent.LeaseLostError",
 	"*idempotent.OutcomeUnknownError", "*idempotent.TimedOutError", "*idempotent.CompensationError",
 	"*dynamo.TransactionError", "*handlers.NotStartedError", "*handlers.UnfinishedError", "*handlers.PanicError", "panic",
+	"context.deadlineExceededError", // of a step after the caller's own deadline
 }
 
 // busy is the error of work that stumbles before its first effect.
