@@ -3,7 +3,7 @@
 # Runs a command against one DynamoDB Local.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/sqslocal cmd/once
+MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/bench local/sqslocal cmd/once
 FUZZTIME     ?= 2m
 SOAK         ?= 10m
 
@@ -59,6 +59,8 @@ test: check
 	@$(WITH_DYNAMODB) go -C local/sqslocal test -race ./...
 	@echo "== the operator's command, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C cmd/once test -race ./...
+	@echo "== the bench, in its short form (needs Node 20 or later)"
+	@go -C local/bench test -count=1 ./...
 	@echo "== the deployment, synthesized (needs Node 22 or later)"
 	@go -C infra test -count=1 ./...
 
@@ -74,10 +76,10 @@ check:
 mutants:
 	@$(WITH_DYNAMODB) go run ./local/cmd/mutants
 
-# The figures that docs/cost-and-scale.md quotes.
+# Writes docs/performance, in about 12 minutes. The machine should be idle. RECORDS is
+# the size of the largest table.
 bench:
-	@go test -run '^TestDuplicateOverhead$$' -count=1 -v ./idempotent | grep -v '^='
-	@go test -run '^$$' -bench 'Yardstick|Duplicate' -benchmem ./idempotent ./idempotent/memory
+	@go -C local/bench run . $(if $(RECORDS),-records $(RECORDS))
 
 # FUZZTIME for each target.
 fuzz:

@@ -1,0 +1,138 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lambda-once/once/local/bench/internal/plan"
+	"github.com/lambda-once/once/local/bench/internal/work"
+)
+
+// A Target is what a measurement must be.
+type Target struct {
+	What string
+	// Timed reports that a slow or busy machine may miss it.
+	Timed bool
+	// At least or at most Want.
+	Least bool
+	Want  float64
+	Got   Spread
+}
+
+// Met reports whether the median is on the right side.
+func (t Target) Met() bool {
+	if t.Least {
+		return t.Got.Mid >= t.Want
+	}
+	return t.Got.Mid <= t.Want
+}
+
+// Bound says what the target is.
+func (t Target) Bound() string {
+	if t.Least {
+		return "at least " + short(t.Want)
+	}
+	return "at most " + short(t.Want)
+}
+
+// noSlower is what "not slower" means: the difference of two equal series
+// reaches it by chance.
+const noSlower = 0.97
+
+// slow is the latency of most targets.
+const slow = 10 * time.Millisecond
+
+// A check is a target before it is measured. The measure of over is divided by that
+// of under, if there is one.
+type check struct {
+	what        string
+	over, under plan.Key
+	measure     plan.Measure
+	least       bool
+	want        float64
+}
+
+// Targets returns all targets that were measured. Ratios are those of rounds: two
+// figures of one round were measured one after the other.
+func Targets(r *plan.Results) (all []Target) {
+	for _, c := range append(batchChecks(), callChecks()...) {
+		t := Target{What: c.what, Timed: c.measure(work.Figures{Requests: 1}, 1) != 1, Least: c.least, Want: c.want}
+		got := r.Of(c.over, c.measure)
+		if c.under.Series != "" {
+			got = r.Ratio(c.over, c.under, c.measure)
+		}
+		if len(got) > 0 {
+			t.Got = spreadOf(got)
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func batchChecks() (all []check) {
+	batch := func(series string, kind work.Kind, latency time.Duration, size int) plan.Key {
+		return plan.Key{Series: series, Kind: kind, Latency: latency, Callers: 1, Size: size}
+	}
+	what := func(k plan.Key, text string) string {
+		return fmt.Sprintf("%s, %s, +%d ms: %s", records(k.Size), word(k.Kind), k.Latency.Milliseconds(), text)
+	}
+	// faster compares times: a series takes a part of the time of today's.
+	faster := func(series string, kind work.Kind, latency time.Duration, size int, want float64) {
+		over := batch("today", kind, latency, size)
+		all = append(all, check{what(over, "how many times as fast, "+names[series]), over, batch(series, kind, latency, size), plan.WallMS, true, want})
+	}
+	for _, kind := range []work.Kind{work.Queue, work.Requeue} {
+		for _, latency := range []time.Duration{0, slow} {
+			over := batch("ahead-grouped", kind, latency, 10)
+			all = append(all, check{what(over, "client CPU, "+names["ahead-grouped"]), over, batch("today", kind, latency, 10), plan.CPUMS, false, .25})
+		}
+	}
+	faster("ahead", work.Requeue, slow, 10, 6)
+	faster("ahead", work.Queue, slow, 10, 1.7)
+	faster("ahead-unrecorded", work.Queue, slow, 10, 5)
+	for _, size := range []int{10, 1} {
+		for _, kind := range []work.Kind{work.Queue, work.Requeue} {
+			faster("ahead", kind, 0, size, noSlower)
+		}
+	}
+	for i, kind := range []work.Kind{work.Queue, work.Requeue} {
+		k := batch("ahead-grouped", kind, 0, 10)
+		all = append(all, check{what: what(k, "requests, "+names[k.Series]), over: k, measure: plan.Requests, want: float64(3 - i)})
+	}
+	return all
+}
+
+func callChecks() (all []check) {
+	for i, callers := range []int{16, 64} {
+		grouped, hand := plan.Key{Series: "grouped", Kind: work.First, Callers: callers}, plan.Key{Series: "hand", Kind: work.First, Callers: callers}
+		what := fmt.Sprintf("first calls, %d callers: ", callers)
+		all = append(all, check{what + "calls a second, grouped, over those of the SDK by hand", grouped, hand, plan.Rate, true, []float64{1.25, 1.4}[i]})
+		if callers == 64 {
+			all = append(all, check{what: what + "requests a call, grouped", over: grouped, measure: plan.Requests, want: .3})
+		}
+	}
+	return all
+}
+
+// names are the series of batches in targets.
+var names = map[string]string{"ahead": "claims ahead", "ahead-unrecorded": "claims ahead with `Unrecorded: 10`", "ahead-grouped": "ahead and grouped, over today's"}
+
+// word is what the page calls calls of a kind.
+func word(k work.Kind) string {
+	switch k {
+	case work.First, work.Queue, work.Stream:
+		return "new"
+	case work.Duplicate:
+		return "duplicates"
+	case work.Requeue, work.Restream:
+		return "redelivered"
+	}
+	return string(k)
+}
+
+func records(n int) string {
+	if n == 1 {
+		return "a single record"
+	}
+	return fmt.Sprintf("a batch of %d", n)
+}

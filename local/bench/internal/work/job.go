@@ -1,0 +1,55 @@
+// Package work is what a worker does: a process that makes calls in one way, and
+// measures itself. Each series has a process of its own, so that the time of one
+// runtime is not counted for another.
+package work
+
+import "time"
+
+// A Kind is what is measured.
+type Kind string
+
+// The kinds. A repetition needs the first calls, with the same Keys, before it.
+const (
+	First     Kind = "first"     // calls with new keys
+	Duplicate Kind = "duplicate" // the same calls again
+	Conflict  Kind = "conflict"  // calls while the first with the key runs
+	Cached    Kind = "cached"    // duplicates of results that the process has kept
+	Memory    Kind = "memory"    // duplicates of one call, with the store in memory
+	Yardstick Kind = "yardstick" // what JSON does for each of these, by itself
+	Steps     Kind = "steps"     // calls with steps
+	Queue     Kind = "queue"     // batches of new SQS messages
+	Requeue   Kind = "requeue"   // the same batches again
+	Stream    Kind = "stream"    // batches of new records of one partition key
+	Restream  Kind = "restream"  // the same batches again
+)
+
+// runs reports whether the handlers of such a job run.
+func (k Kind) runs() bool { return k == First || k == Steps || k == Queue || k == Stream }
+
+// A Job is what a worker is asked to measure.
+type Job struct {
+	Kind     Kind
+	Endpoint string
+	Table    string
+	Keys     string // the beginning of the keys
+	Calls    int    // or batches
+	Callers  int    // calls at a time
+	Size     int    // records of a batch, or steps of a call
+	Bytes    int    // of an encoded result; 0: a short id
+}
+
+// Figures are what a worker has measured, of all calls of a job together.
+type Figures struct {
+	Wall     time.Duration
+	CPU      time.Duration // of the process, user and system
+	Requests int
+	Runs     int // of handlers
+	Mallocs  uint64
+	Bytes    uint64 // allocated
+}
+
+// An Answer is a line that a worker writes.
+type Answer struct {
+	Figures
+	Error string
+}

@@ -1,0 +1,38 @@
+package work
+
+import (
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// A Series is a way to make calls. A worker makes those of one series.
+type Series struct {
+	Name  string
+	Label string // on the page
+
+	ByHand bool // with the SDK alone
+	Node   bool // in TypeScript
+
+	Config  idempotent.Config
+	Store   dynamo.Options
+	Queue   handlers.SQSOptions
+	Records handlers.KinesisOptions
+}
+
+// All are the series that are measured.
+var All = []Series{
+	{Name: "hand", Label: "SDK by hand", ByHand: true},
+	{Name: "once", Label: "Once"},
+	{Name: "grouped", Label: "Once, grouped", Store: dynamo.Options{Group: group}},
+	{Name: "read-first", Label: "Once, `ReadFirst`", Config: idempotent.Config{ReadFirst: true}},
+	{Name: "typescript", Label: "Powertools for TypeScript", Node: true},
+
+	{Name: "today", Label: "In turn", Queue: handlers.SQSOptions{Ahead: -1}, Records: handlers.KinesisOptions{Ahead: -1}},
+	{Name: "ahead", Label: "Ahead"},
+	{Name: "ahead-unrecorded", Label: "Ahead, `Unrecorded: 10`", Queue: handlers.SQSOptions{Unrecorded: 10}},
+	{Name: "ahead-grouped", Label: "Ahead, `Unrecorded: 10`, grouped", Queue: handlers.SQSOptions{Unrecorded: 10}, Store: dynamo.Options{Group: group}},
+}
+
+// group is the number of shared requests under way.
+const group = 1

@@ -1,0 +1,46 @@
+package work
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// timed makes calls, that many at a time, and measures this process meanwhile.
+func timed(c *connections, callers, calls int, do func(i int) error) (Figures, error) {
+	runtime.GC() // what was prepared is not the calls' garbage
+	var next atomic.Int64
+	errs := make([]error, callers)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	requests, cpu, began := c.sent.Load(), cpuTime(), time.Now()
+	var running sync.WaitGroup
+	for caller := range callers {
+		running.Go(func() {
+			for errs[caller] == nil {
+				i := int(next.Add(1)) - 1
+				if i >= calls {
+					return
+				}
+				errs[caller] = do(i)
+			}
+		})
+	}
+	running.Wait()
+	f := Figures{Wall: time.Since(began), CPU: cpuTime() - cpu, Requests: int(c.sent.Load() - requests)}
+	runtime.ReadMemStats(&after)
+	f.Mallocs, f.Bytes = after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc
+	return f, errors.Join(errs...)
+}
+
+// cpuTime is the time that this process has run, user and system.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // of the arguments alone
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

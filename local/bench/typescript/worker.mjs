@@ -1,0 +1,121 @@
+// The worker of the series in TypeScript: it answers jobs, a line of JSON each, as
+// internal/work does in Go.
+import { createInterface } from 'node:readline';
+import { Agent } from 'node:http';
+import { IdempotencyAlreadyInProgressError, IdempotencyConfig, makeIdempotent } from '@aws-lambda-powertools/idempotency';
+import { DynamoDBPersistenceLayer } from '@aws-lambda-powertools/idempotency/dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+
+const charge = 'ch_8e03978e4b5f';
+const agent = new Agent({ keepAlive: true, maxSockets: 128 });
+let requests = 0;
+const clients = new Map();
+
+// client returns the client of an endpoint, which counts its requests.
+function client(endpoint) {
+  if (!clients.has(endpoint)) {
+    const c = new DynamoDBClient({
+      endpoint,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+      requestHandler: { httpAgent: agent },
+    });
+    c.middlewareStack.add((next) => (args) => { requests++; return next(args); }, { step: 'deserialize', name: 'count' });
+    clients.set(endpoint, c);
+  }
+  return clients.get(endpoint);
+}
+
+function noise(n) {
+  const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/';
+  let text = '';
+  for (let seed = 1; text.length < n;) {
+    seed = (seed * 48271) % 2147483647;
+    text += letters[(seed >>> 8) % 64];
+  }
+  return text;
+}
+
+// gate stops handlers until it is opened.
+function gate() {
+  const g = {};
+  g.opened = new Promise((open) => { g.open = open; });
+  return g;
+}
+
+async function measure(job) {
+  let runs = 0;
+  let started = null;
+  let held = null;
+  const result = { charge: job.Bytes > 0 ? noise(job.Bytes - '{"charge":""}'.length) : charge };
+  const config = new IdempotencyConfig({
+    eventKeyJmesPath: 'id',
+    payloadValidationJmesPath: '[customer, amount, currency]',
+    expiresAfterSeconds: 24 * 3600,
+    useLocalCache: job.Kind === 'cached',
+  });
+  config.registerLambdaContext({ getRemainingTimeInMillis: () => 60_000 });
+  const call = makeIdempotent(async () => {
+    runs++;
+    if (held) {
+      started.shift()();
+      await held.opened;
+    }
+    return result;
+  }, { config, persistenceStore: new DynamoDBPersistenceLayer({ tableName: job.Table, awsSdkV3Client: client(job.Endpoint) }) });
+
+  const once = async (i) => {
+    const got = await call({ id: `${job.Keys}-${i}`, customer: 'cus_4711', amount: 129900, currency: 'EUR' });
+    if (got.charge.length !== result.charge.length) {
+      throw new Error(`a charge of ${got.charge.length} bytes`);
+    }
+  };
+  let one = once;
+  let holders = [];
+  if (job.Kind === 'cached') {
+    for (let i = 0; i < job.Callers; i++) await once(i);
+    one = (i) => once(i % job.Callers);
+  } else if (job.Kind === 'conflict') {
+    held = gate();
+    const all = Array.from({ length: job.Callers }, () => new Promise((resolve) => { (started ??= []).push(resolve); }));
+    holders = Array.from({ length: job.Callers }, (_, i) => once(i));
+    await Promise.race([Promise.all(all), Promise.all(holders)]); // the latter only fails
+    one = async (i) => {
+      try {
+        await once(i % job.Callers);
+      } catch (err) {
+        if (err instanceof IdempotencyAlreadyInProgressError) return;
+        throw err;
+      }
+      throw new Error('a conflict ends without an error');
+    };
+  }
+
+  runs = 0;
+  requests = 0;
+  global.gc();
+  let next = 0;
+  const cpu = process.cpuUsage();
+  const began = process.hrtime.bigint();
+  await Promise.all(Array.from({ length: job.Callers }, async () => {
+    while (next < job.Calls) await one(next++);
+  }));
+  const wall = Number(process.hrtime.bigint() - began);
+  const used = process.cpuUsage(cpu);
+  const figures = { Wall: wall, CPU: (used.user + used.system) * 1000, Requests: requests, Runs: runs };
+  held?.open();
+  await Promise.all(holders);
+  const want = job.Kind === 'first' ? job.Calls : 0;
+  if (figures.Runs !== want) throw new Error(`the handler ran ${figures.Runs} times, want ${want}`);
+  return figures;
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  let answer;
+  try {
+    answer = await measure(JSON.parse(line));
+  } catch (err) {
+    answer = { Error: String(err?.cause ?? err) };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
