@@ -20,42 +20,44 @@ const (
 	patience    = time.Hour
 )
 
-// plan is where a run is disturbed. The zero value means nowhere.
-type plan struct {
+// strike is a planned crash: its point, counted over all processes, and its kind.
+type strike struct {
 	number int
 	crash  Crash
 }
 
 // bubble is one run.
 type bubble struct {
-	plan    plan
+	plan    []strike
 	trial   Trial
 	records *memory.Store
 	all     []*process
 	result  Result
 
-	thawed chan struct{} // closed when the victim continues, or ends
-
-	mu     sync.Mutex
-	points int
-	victim *process // the process that was struck, or nil
+	mu      sync.Mutex
+	points  int
+	crashes int  // of the plan, so far
+	effect  bool // the last was at a call of Effect
 	// answered: what a duplicate does is no point.
 	answered bool
-	effect   bool // at a call of Effect
 }
 
-func newBubble(p plan, t Trial) *bubble {
+func newBubble(plan []strike, t Trial) *bubble {
 	if t.Final == nil {
 		t.Final = finalError
 	}
-	return &bubble{
-		plan: p, trial: t, records: memory.New(0), result: Result{Number: p.number, Crash: p.crash},
-		thawed: make(chan struct{}),
-	}
+	return &bubble{plan: plan, trial: t, records: memory.New(0)}
 }
+
+// struck reports whether the whole plan was met.
+func (b *bubble) struck() bool { return b.crashes == len(b.plan) }
 
 // run delivers the event until it is answered, twice, and checks the trial.
 func (b *bubble) run() {
+	if b.trial.Deliver == nil || b.trial.Check == nil {
+		b.result.Err = refuse("Trial.Deliver and Trial.Check are required")
+		return
+	}
 	defer b.end()
 	first, err := b.ask()
 	if err != nil {
@@ -65,9 +67,11 @@ func (b *bubble) run() {
 	b.mu.Lock()
 	b.answered = true
 	b.mu.Unlock()
-	if b.victim != nil && b.freezes() {
-		close(b.thawed)
-		<-b.victim.done
+	for _, p := range b.all {
+		if p.frozen() {
+			close(p.thawed)
+			<-p.done
+		}
 	}
 	retries := b.result.Retries
 	later, err := b.ask()
@@ -92,11 +96,6 @@ func sameError(first, later error) error {
 	return fmt.Errorf("first answered %s, and a duplicate %s", outcome(first), outcome(later))
 }
 
-// freezes reports whether the victim continues.
-func (b *bubble) freezes() bool {
-	return b.plan.crash == FrozenBefore || b.plan.crash == FrozenAfter
-}
-
 // ask delivers the event until it has a final answer. It returns the error of that
 // delivery, and an error if there is none.
 func (b *bubble) ask() (answer, err error) {
@@ -116,7 +115,7 @@ func (b *bubble) ask() (answer, err error) {
 
 // deliver runs a process until it has answered, or has crashed.
 func (b *bubble) deliver() (answer error, crashed bool) {
-	p := &process{bubble: b, struck: make(chan struct{}), done: make(chan struct{})}
+	p := &process{bubble: b, struck: make(chan struct{}), thawed: make(chan struct{}), done: make(chan struct{})}
 	b.all = append(b.all, p)
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), processKey{}, p))
 	p.cancel = cancel
@@ -130,15 +129,13 @@ func (b *bubble) deliver() (answer error, crashed bool) {
 	}
 }
 
-// end lets everything go that a killed process has left. The checks are done.
+// end lets everything go that killed processes have left. The checks are done.
 func (b *bubble) end() {
-	select {
-	case <-b.thawed:
-	default:
-		close(b.thawed)
-	}
 	for _, p := range b.all {
 		p.cancel()
+		if !p.frozen() {
+			close(p.thawed)
+		}
 		<-p.done
 	}
 }
@@ -165,14 +162,26 @@ type process struct {
 	bubble *bubble
 	cancel context.CancelFunc
 	struck chan struct{} // closed when it has crashed
+	thawed chan struct{} // closed when it continues after that, or ends
 	done   chan struct{} // closed when it has ended
-	ended  bool          // guarded by bubble.mu
+
+	// Guarded by bubble.mu.
+	crash Crash
+	ended bool
+
 	// Written before done is closed.
 	answer  error
 	crashed bool
 }
 
 type processKey struct{}
+
+// frozen reports whether the process has stopped, and will continue.
+func (p *process) frozen() bool {
+	p.bubble.mu.Lock()
+	defer p.bubble.mu.Unlock()
+	return p.crash == FrozenBefore || p.crash == FrozenAfter
+}
 
 // run ends without an answer after a panic, with which a process exits, and after
 // runtime.Goexit.

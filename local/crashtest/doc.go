@@ -33,6 +33,8 @@
 //		})
 //	}
 //
+// With Trial.Crashes set to 2, it also crashes the retries, at each of their own points.
+//
 // [Run] does so with a compiled Lambda function and real servers, in seconds. It
 // kills the process before and after every network call that the function makes.
 // That covers what a test in process cannot: transactions, clients of other services,

@@ -43,13 +43,14 @@ type Function struct {
 	Parallel int
 	// Servers are all servers that the function calls. Required.
 	Servers []Server
-	// Timeout is the timeout of an invocation. After a crash, retries wait for
-	// its lease, which ends with it. Default: three seconds.
+	// Timeout is the timeout of an invocation. A retry waits for the lease of
+	// the crashed process, which ends shortly after it. Default: three seconds.
 	Timeout time.Duration
 }
 
-// A Server is a server that a function calls. It runs on this machine, and the
-// function reads its URL from an environment variable.
+// A Server is a server that a function calls. The function reads its URL from an
+// environment variable. The server must be a local one, which does not check
+// signatures: requests reach it with another host than they were signed for.
 type Server struct {
 	// Variable is the environment variable. Required.
 	Variable string
@@ -62,13 +63,14 @@ type Server struct {
 	Name string
 }
 
-// A FunctionError reports that a [Function] cannot be played as it is described.
-type FunctionError struct{ Reason string }
+// A SetupError reports that a [Function] or a [Trial] cannot be played as it is
+// described.
+type SetupError struct{ Reason string }
 
-func (e *FunctionError) Error() string { return "crashtest: " + e.Reason }
+func (e *SetupError) Error() string { return "crashtest: " + e.Reason }
 
 func refuse(format string, args ...any) error {
-	return &FunctionError{Reason: fmt.Sprintf(format, args...)}
+	return &SetupError{Reason: fmt.Sprintf(format, args...)}
 }
 
 func (f Function) withDefaults() (Function, error) {

@@ -21,7 +21,6 @@ import (
 type cards struct {
 	mu      sync.Mutex
 	charges map[string]int
-	refunds int
 }
 
 var errCharged = errors.New("charged")
@@ -172,37 +171,50 @@ func TestNeverRunTwiceHolds(t *testing.T) {
 	}
 }
 
-// A saga that fails for good is undone once, wherever it crashes.
-func TestSagaIsUndoneOnce(t *testing.T) {
-	pay := func(ctx context.Context, c *cards) error {
-		_, err := idempotent.SagaStep(ctx, "charge",
-			func(ctx context.Context) (any, error) {
-				c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
-				return nil, nil
-			},
-			func(ctx context.Context, _ any) error {
-				crashtest.Effect(ctx, "refund")
-				c.refunds++
-				return nil
-			})
-		if err != nil {
-			return err
-		}
-		return idempotent.Permanent(errors.New("sold out"))
-	}
-	r := crashtest.PlayHandler(t, func() crashtest.Trial {
-		c := &cards{charges: map[string]int{}}
-		trial := paying(idempotent.Config{}, func(ctx context.Context, _ *cards) error { return pay(ctx, c) })()
-		trial.Check = func() error {
-			if c.refunds != 1 {
-				return fmt.Errorf("%d refunds", c.refunds)
+// selling is a trial of a saga that fails for good. Its refunds may have keys.
+func selling(keys bool) func() crashtest.Trial {
+	return func() crashtest.Trial {
+		c, refunds := &cards{charges: map[string]int{}}, &cards{charges: map[string]int{}}
+		trial := paying(idempotent.Config{}, func(ctx context.Context, _ *cards) error {
+			_, err := idempotent.SagaStep(ctx, "charge",
+				func(ctx context.Context) (any, error) {
+					c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
+					return nil, nil
+				},
+				func(ctx context.Context, _ any) error {
+					key := ""
+					if keys {
+						key = idempotent.DownstreamKey(ctx, "refund")
+					}
+					refunds.charge(ctx, key)
+					return nil
+				})
+			if err != nil {
+				return err
 			}
-			return c.charged(1)
-		}
+			return idempotent.Permanent(errors.New("sold out"))
+		})()
+		trial.Check = func() error { return errors.Join(c.charged(1), refunds.charged(1)) }
+		return trial
+	}
+}
+
+func TestSagaIsUndoneTwiceWithoutAKey(t *testing.T) {
+	r := crashtest.PlayHandler(t, selling(false))
+	isBrokenAt(t, r, "frozen before charge", `killed before step ":undo:charge"`, `frozen before step ":undo:charge"`)
+}
+
+// Neither one crash nor two undo a saga twice, or leave it half undone.
+func TestSagaIsUndoneOnceWithAKey(t *testing.T) {
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		trial := selling(true)()
+		trial.Crashes = 2
 		return trial
 	})
-	// The refund has no key.
-	isBrokenAt(t, r, "frozen before refund", `killed before step ":undo:charge"`, `frozen before step ":undo:charge"`)
+	isBrokenAt(t, r)
+	if all, _ := r.Points(); all < 500 {
+		t.Errorf("%d points", all)
+	}
 }
 
 func TestKillsOnlyFreezesNothing(t *testing.T) {
@@ -221,13 +233,41 @@ func TestKillsOnlyFreezesNothing(t *testing.T) {
 	}
 }
 
+// A third attempt is one that only two crashes lead to.
+func TestRetryCrashesToo(t *testing.T) {
+	trial := paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
+		if claim, _ := idempotent.FromContext(ctx); claim.Attempt > 2 {
+			c.anew(ctx)
+			return nil
+		}
+		c.charge(ctx, idempotent.DownstreamKey(ctx, "charge"))
+		return nil
+	})
+	isBrokenAt(t, crashtest.PlayHandler(t, trial))
+
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		one := trial()
+		one.Crashes, one.KillsOnly = 2, true
+		return one
+	})
+	isBrokenAt(t, r, "killed before complete", "killed before complete", "killed after take over", "killed before charge", "killed before complete")
+	want := "; killed before 3 complete, then killed after 10 take over: charged 2 times; "
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v does not contain %s", err, want)
+	}
+	text := r.String()
+	if !strings.Contains(text, "10 take over, after killed before 3 complete  killed after ") || strings.Count(text, "\n") > 20 {
+		t.Errorf("the table is\n%s", text)
+	}
+}
+
 // A killed process neither runs its deferred functions nor lets its other goroutines
 // go on.
 func TestKilledProcessDoesNothingAnyMore(t *testing.T) {
 	r := crashtest.PlayHandler(t, func() crashtest.Trial {
-		c := &cards{charges: map[string]int{}}
+		c, deferred := &cards{charges: map[string]int{}}, 0
 		trial := paying(idempotent.Config{}, func(ctx context.Context, _ *cards) error {
-			defer func() { c.refunds++ }()
+			defer func() { deferred++ }()
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
@@ -240,8 +280,8 @@ func TestKilledProcessDoesNothingAnyMore(t *testing.T) {
 		})()
 		trial.KillsOnly = true
 		trial.Check = func() error {
-			if c.refunds != 1 {
-				return fmt.Errorf("refunded %d times", c.refunds)
+			if deferred != 1 {
+				return fmt.Errorf("deferred functions ran %d times", deferred)
 			}
 			return c.charged(2)
 		}
@@ -303,7 +343,7 @@ func TestHandlerBesideItsStoreHasNoPoints(t *testing.T) {
 		one.Deliver = func(ctx context.Context, _ driver.Store) error { return deliver(ctx, own) }
 		return one
 	})
-	var refused *crashtest.FunctionError
+	var refused *crashtest.SetupError
 	if err := r.Err(); !errors.As(err, &refused) || !strings.Contains(err.Error(), "no point") {
 		t.Errorf("%v", err)
 	}
@@ -340,6 +380,16 @@ func TestDuplicateWithAnotherAnswerIsReported(t *testing.T) {
 		}
 	})
 	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "first answered ok, and a duplicate idempotent: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTrialWithoutACheckIsRefused(t *testing.T) {
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		return crashtest.Trial{Deliver: func(context.Context, driver.Store) error { return nil }}
+	})
+	var refused *crashtest.SetupError
+	if err := r.Err(); !errors.As(err, &refused) || !strings.Contains(err.Error(), "required") {
 		t.Errorf("%v", err)
 	}
 }

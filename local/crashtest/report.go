@@ -18,15 +18,18 @@ type Report struct {
 	Took    time.Duration
 }
 
-// A Result is the result of one run, which is disturbed at one point at most.
+// A Result is the result of one run.
 type Result struct {
-	// Number counts the points of the undisturbed run from 1. It is 0 in the
-	// result of that run.
+	// Number counts the points of the run from 1. It is 0 in the result of the
+	// undisturbed run.
 	Number int
 	// Call names the point, such as "dynamodb PutItem", "step reserve" or the name
 	// passed to [Effect].
 	Call  string
 	Crash Crash
+	// Earlier names the crashes before this one in the same run. It is "" unless
+	// Trial.Crashes is set.
+	Earlier string
 	// Retries is the number of deliveries before the final answer.
 	Retries int
 	// Answer summarizes the final answer: ok, an HTTP status or an error.
@@ -69,7 +72,11 @@ func (r Result) point() string {
 	if r.Crash == NoCrash {
 		return "undisturbed"
 	}
-	return fmt.Sprintf("%v %d %s", r.Crash, r.Number, r.Call)
+	point := fmt.Sprintf("%v %d %s", r.Crash, r.Number, r.Call)
+	if r.Earlier != "" {
+		point = r.Earlier + ", then " + point
+	}
+	return point
 }
 
 // Points returns the number of points, and of those where the check failed.
@@ -152,13 +159,20 @@ func (e *BrokenError) Unwrap() (all []error) {
 	return all
 }
 
-// String returns a table with a line for every run, and a summary.
+// String returns a table with a line for every run, and a summary. Of runs with
+// several crashes, it shows only those whose check failed.
 func (r Report) String() string {
 	rows := [][]any{{"call", "crash", "retries", "answer", "invariant"}}
 	for _, result := range r.Results {
+		if result.Earlier != "" && result.Broken == nil && result.Err == nil {
+			continue
+		}
 		call, verdict := "all", "holds"
 		if result.Crash != NoCrash {
 			call = fmt.Sprintf("%2d %s", result.Number, result.Call)
+		}
+		if result.Earlier != "" {
+			call += ", after " + result.Earlier
 		}
 		if result.Broken != nil {
 			verdict = "BROKEN: " + oneLine(result.Broken)

@@ -45,13 +45,13 @@ func Run(t TB, f Function, event func(ctx context.Context, run string) ([]byte, 
 // processes until one returns a final answer, every quarter of a second. It then
 // delivers the event once more, as a duplicate, and calls check.
 //
-// Event prepares a run and returns its event, which is JSON. run is a name that no
-// other run has, of letters, digits and a hyphen. Use it in every key, so that runs
-// share nothing. Check returns an error if the effects of that run are wrong.
-// Both are called by many goroutines at once.
+// The function event prepares a run and returns its event, which is JSON. Each run has
+// a name of its own, of letters, digits and a hyphen. Use it in every key, so that
+// runs share nothing. The function check returns an error if the effects of the run
+// are wrong. Both are called by many goroutines at once.
 //
 // The error is nil if the function was played. [Report.Err] says whether the check
-// passed. A [*FunctionError] reports a function that cannot be played, such as one
+// passed. A [*SetupError] reports a function that cannot be played, such as one
 // that never calls one of its servers. The calls must come in the same order in each
 // undisturbed run.
 func Play(ctx context.Context, f Function, event func(ctx context.Context, run string) ([]byte, error), check func(ctx context.Context, run string) error) (r Report, err error) {
@@ -59,6 +59,9 @@ func Play(ctx context.Context, f Function, event func(ctx context.Context, run s
 	f, err = f.withDefaults()
 	if err != nil {
 		return r, err
+	}
+	if event == nil || check == nil {
+		return r, refuse("event and check are required")
 	}
 	binary, remove, err := f.build(ctx)
 	if err != nil {

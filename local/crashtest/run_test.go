@@ -244,10 +244,11 @@ func TestFunctionThatCannotBePlayedIsRefused(t *testing.T) {
 		"Server.Variable is empty":     {Servers: []crashtest.Server{{URL: "http://127.0.0.1:1"}}},
 		"NOT_SET is not set":           {Servers: []crashtest.Server{{Variable: "NOT_SET"}}},
 		"neither may be below 0":       {Servers: one, Parallel: -1},
+		"event and check are required": {Servers: one},
 		"Function.Env sets QUEUE to a": {Servers: one, Env: []string{"QUEUE=http://localhost:9324/1/q"}},
 	} {
 		_, err := crashtest.Play(t.Context(), f, sale, nil)
-		var refused *crashtest.FunctionError
+		var refused *crashtest.SetupError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -87,23 +87,22 @@ func changeName(c driver.Change) string {
 // whether the process is alive. It blocks while its process is dead or frozen: a
 // process that is killed runs no deferred function either.
 func (p *process) passes(ctx context.Context, name string, effect bool, do func(context.Context)) (alive bool) {
-	b := p.bubble
-	crash := b.arrive(p, name, effect)
+	crash := p.bubble.arrive(p, name, effect)
 	switch crash {
 	case NoCrash:
 	case KilledBefore, FrozenBefore:
 		close(p.struck)
-		<-b.thawed
+		<-p.thawed
 		ctx = context.WithoutCancel(ctx) // the call was on its way
 	case KilledAfter, FrozenAfter:
 		do(ctx)
 		close(p.struck)
-		<-b.thawed
-		return b.freezes()
+		<-p.thawed
+		return p.frozen()
 	default:
-		<-b.thawed
+		<-p.thawed
 	}
-	if crash != NoCrash && !b.freezes() {
+	if crash != NoCrash && !p.frozen() {
 		return false
 	}
 	do(ctx)
@@ -117,16 +116,22 @@ const beyond Crash = 255
 func (b *bubble) arrive(p *process, name string, effect bool) Crash {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.victim == p {
+	if p.crash != NoCrash {
 		return beyond
 	}
 	if name == extend || p.ended || b.answered {
 		return NoCrash
 	}
 	b.points++
-	if b.plan.number != b.points {
+	if b.crashes == len(b.plan) || b.plan[b.crashes].number != b.points {
 		return NoCrash
 	}
-	b.victim, b.effect, b.result.Call = p, effect, name
-	return b.plan.crash
+	p.crash = b.plan[b.crashes].crash
+	if b.crashes > 0 {
+		b.result.Earlier = b.result.point()
+	}
+	b.result.Number, b.result.Call, b.result.Crash = b.points, name, p.crash
+	b.crashes++
+	b.effect = effect
+	return p.crash
 }

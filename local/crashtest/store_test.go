@@ -11,7 +11,7 @@ import (
 // A process that does not crash has a store like any other.
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.Harness {
-		b := newBubble(plan{}, Trial{})
+		b := newBubble(nil, Trial{})
 		return storetest.Harness{
 			Store: &store{&process{bubble: b}},
 			Plant: func(t *testing.T, r driver.Record) {

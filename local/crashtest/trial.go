@@ -3,6 +3,7 @@ package crashtest
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,9 @@ type Trial struct {
 	Deliver func(ctx context.Context, store driver.Store) error
 	// Check returns an error if the effects of the trial are wrong. Required.
 	Check func() error
+	// Crashes is the largest number of crashes in one run. With 2, a retry
+	// crashes too, at each of its own points. Default: 1.
+	Crashes int
 	// Final reports whether the trigger does not deliver the event again
 	// after this error of Deliver. Default: only after nil and the errors that
 	// wrap idempotent.ErrReplayed, ErrOutcomeUnknown or ErrKeyReused.
@@ -40,12 +44,12 @@ func RunHandler(t *testing.T, trial func() Trial) {
 // PlayHandler crashes a handler between any two of its effects, without a server and
 // without waiting: each run has a store in memory and a clock of its own.
 //
-// The points are the calls to the store, and the calls of [Effect]. trial returns
-// a new trial for every run: one undisturbed run, and up to four for each point. At
-// its point a process is killed or frozen, before the call to the store or after it.
-// A killed one does nothing any more. A frozen one continues after a retry has
-// been answered. PlayHandler delivers the event to new processes until one returns a
-// final answer, and the lease passes meanwhile. It then delivers the event once more,
+// The points are the calls to the store, and the calls of [Effect]. The function trial
+// returns a new trial for every run: one undisturbed run, and up to four for each
+// point. At its point a process is killed or frozen, before the call to the store or
+// after it. A killed one does nothing any more. A frozen one continues after a retry
+// has been answered. PlayHandler delivers the event to new processes until one returns
+// a final answer, and the lease passes meanwhile. It then delivers the event once more,
 // as a duplicate, and calls Check.
 //
 // A crash stops a goroutine at its next point. So call Effect before every effect of a
@@ -59,10 +63,10 @@ func PlayHandler(t *testing.T, trial func() Trial) Report {
 	t.Helper()
 	began := time.Now()
 	r := Report{Name: t.Name()}
-	play := func(p plan) (b *bubble) {
+	play := func(plan []strike) (b *bubble) {
 		watch(stuck, func() { panic(stuckMessage(t.Name())) }, func() {
 			synctest.Test(t, func(*testing.T) {
-				b = newBubble(p, trial())
+				b = newBubble(plan, trial())
 				b.run()
 			})
 		})
@@ -71,25 +75,46 @@ func PlayHandler(t *testing.T, trial func() Trial) Report {
 		}
 		return b
 	}
-	calm := play(plan{})
+	calm := play(nil)
 	r.Results = []Result{calm.result}
 	if calm.result.Broken == nil && calm.result.Err == nil {
-		// A retry may meet other points than the undisturbed run.
-		for number := 1; ; number++ {
-			first := play(plan{number, KilledBefore})
-			if first.victim == nil {
-				break
-			}
-			r.Results = append(r.Results, first.result)
-			for _, crash := range first.crashes() {
-				if b := play(plan{number, crash}); b.victim != nil {
+		plans := [][]strike{nil}
+		for range max(calm.trial.Crashes, 1) {
+			var next [][]strike
+			for _, plan := range plans {
+				for _, b := range longer(plan, play) {
 					r.Results = append(r.Results, b.result)
+					next = append(next, b.plan)
 				}
 			}
+			plans = next
 		}
 	}
 	r.Took = time.Since(began)
 	return r
+}
+
+// longer plays all plans that have one more crash than this one.
+func longer(plan []strike, play func([]strike) *bubble) (all []*bubble) {
+	number := 0
+	if len(plan) > 0 {
+		number = plan[len(plan)-1].number
+	}
+	for {
+		// A retry may meet other points than the undisturbed run.
+		number++
+		with := func(crash Crash) *bubble { return play(append(slices.Clip(plan), strike{number, crash})) }
+		first := with(KilledBefore)
+		if !first.struck() {
+			return all
+		}
+		all = append(all, first)
+		for _, crash := range first.others() {
+			if b := with(crash); b.struck() {
+				all = append(all, b)
+			}
+		}
+	}
 }
 
 // stuck is the real time after which a run of milliseconds does not end any more.
@@ -108,8 +133,8 @@ func stuckMessage(name string) string {
 		"something outside of its run. Do not call Effect with a lock held."
 }
 
-// crashes returns what else can happen at the point that was met.
-func (b *bubble) crashes() (all []Crash) {
+// others returns what else can happen at the last point of the plan.
+func (b *bubble) others() (all []Crash) {
 	frozen := !b.trial.KillsOnly
 	if !b.effect {
 		all = append(all, KilledAfter)

@@ -65,7 +65,7 @@ func (s *Scene) Learn(ctx context.Context) (r Run, err error) {
 			return r, err
 		}
 	}
-	return r, fmt.Errorf("no two of %d runs made the same calls", takes)
+	return r, fmt.Errorf("no two of %d runs made the same calls; their order must not vary", takes)
 }
 
 // Play runs the function, and kills it at p. A busy machine adds timeouts, which
