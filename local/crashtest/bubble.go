@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"testing/synctest"
 	"time"
@@ -69,7 +68,7 @@ func (b *bubble) run() {
 	b.mu.Unlock()
 	for _, p := range b.all {
 		if p.frozen() {
-			close(p.thawed)
+			p.thaw()
 			<-p.done
 		}
 	}
@@ -115,7 +114,7 @@ func (b *bubble) ask() (answer, err error) {
 
 // deliver runs a process until it has answered, or has crashed.
 func (b *bubble) deliver() (answer error, crashed bool) {
-	p := &process{bubble: b, struck: make(chan struct{}), thawed: make(chan struct{}), done: make(chan struct{})}
+	p := newProcess(b)
 	b.all = append(b.all, p)
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), processKey{}, p))
 	p.cancel = cancel
@@ -129,13 +128,11 @@ func (b *bubble) deliver() (answer error, crashed bool) {
 	}
 }
 
-// end lets everything go that killed processes have left. The checks are done.
+// end lets everything go that crashed processes have left. The checks are done.
 func (b *bubble) end() {
 	for _, p := range b.all {
 		p.cancel()
-		if !p.frozen() {
-			close(p.thawed)
-		}
+		p.thaw()
 		<-p.done
 	}
 }
@@ -156,52 +153,3 @@ func outcome(err error) string {
 
 // widest is the width of an answer in the report.
 const widest = 40
-
-// process stands for the process of one delivery.
-type process struct {
-	bubble *bubble
-	cancel context.CancelFunc
-	struck chan struct{} // closed when it has crashed
-	thawed chan struct{} // closed when it continues after that, or ends
-	done   chan struct{} // closed when it has ended
-
-	// Guarded by bubble.mu.
-	crash Crash
-	ended bool
-
-	// Written before done is closed.
-	answer  error
-	crashed bool
-}
-
-type processKey struct{}
-
-// frozen reports whether the process has stopped, and will continue.
-func (p *process) frozen() bool {
-	p.bubble.mu.Lock()
-	defer p.bubble.mu.Unlock()
-	return p.crash == FrozenBefore || p.crash == FrozenAfter
-}
-
-// run ends without an answer after a panic, with which a process exits, and after
-// runtime.Goexit.
-func (p *process) run(ctx context.Context) {
-	defer close(p.done)
-	defer p.end()
-	p.answer, p.crashed = errCrashed, true
-	defer func() {
-		if v := recover(); v != nil {
-			p.answer = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-		}
-	}()
-	err := p.bubble.trial.Deliver(ctx, &store{p})
-	p.answer, p.crashed = err, false
-}
-
-// end makes what the process has left behind no longer count.
-func (p *process) end() {
-	p.cancel()
-	p.bubble.mu.Lock()
-	defer p.bubble.mu.Unlock()
-	p.ended = true
-}

@@ -332,6 +332,27 @@ func TestHandlerThatNeverAnswersIsAnError(t *testing.T) {
 	}
 }
 
+// The crashed process goes on only when its trial is over.
+func TestRetryThatNeverAnswersIsAnError(t *testing.T) {
+	errTaken := errors.New("does not take over")
+	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(ctx context.Context, c *cards) error {
+		if claim, _ := idempotent.FromContext(ctx); claim.Takeover() {
+			return errTaken
+		}
+		c.anew(ctx)
+		return nil
+	}))
+	failed := 0
+	for _, result := range r.Results {
+		if errors.Is(result.Err, errTaken) {
+			failed++
+		}
+	}
+	if failed != 6 || !errors.Is(r.Err(), errTaken) {
+		t.Errorf("%d of\n%v", failed, r)
+	}
+}
+
 func TestHandlerBesideItsStoreHasNoPoints(t *testing.T) {
 	trial := paying(idempotent.Config{}, func(_ context.Context, c *cards) error {
 		c.charges["one"]++
