@@ -2,6 +2,12 @@ package dynamo
 
 import (
 	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -45,5 +51,51 @@ func BenchmarkComplete(b *testing.B) {
 		if _, ok, err := s.Change(b.Context(), fence("op#1"), c); !ok || err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkTen makes ten claims at once and then ten completions, with a client
+// whose requests end in this process.
+func BenchmarkTen(b *testing.B) {
+	for name, flights := range map[string]int{"alone": 0, "shared": 1} {
+		b.Run(name, func(b *testing.B) {
+			responses := encode(responsesBody{Responses: slices.Repeat([]json.RawMessage{[]byte("{}")}, 10)})
+			s, err := New(wireClient(func(r *http.Request) (*http.Response, error) {
+				if _, err := io.Copy(io.Discard, r.Body); err != nil {
+					return nil, err
+				}
+				if strings.HasSuffix(r.Header.Get("X-Amz-Target"), opBatch) {
+					return answering(http.StatusOK, string(responses))(r)
+				}
+				return answering(http.StatusOK, "{}")(r)
+			}), "records", &Options{Group: flights})
+			if err != nil {
+				b.Fatal(err)
+			}
+			ten := func(write func(ctx context.Context, i int) (driver.Record, bool, error)) {
+				siblings := new(countdown)
+				siblings.left.Store(10)
+				ctx := driver.WithSibling(b.Context(), siblings)
+				var wg sync.WaitGroup
+				for i := range 10 {
+					wg.Go(func() {
+						if _, ok, err := write(ctx, i); !ok || err != nil {
+							b.Error(ok, err)
+						}
+					})
+				}
+				wg.Wait()
+			}
+			finish := driver.Change{Status: driver.Completed, Data: []byte(`{"id":1}`), Expires: now}
+			b.ReportAllocs()
+			for b.Loop() {
+				ten(func(ctx context.Context, i int) (driver.Record, bool, error) {
+					return s.Create(ctx, claim(id(i)), now, nil)
+				})
+				ten(func(ctx context.Context, i int) (driver.Record, bool, error) {
+					return s.Change(ctx, fence(id(i)), finish)
+				})
+			}
+		})
 	}
 }

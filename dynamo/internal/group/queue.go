@@ -107,12 +107,15 @@ func (q *Queue[W, A]) Do(ctx context.Context, w W, coming func() int, alone func
 	}
 	c := &Call[W, A]{Work: w, ctx: ctx, ready: make(chan struct{})}
 	var linger <-chan time.Time
-	if q.enter(c, coming) {
+	lingers, due := q.enter(c, coming)
+	if lingers {
 		timer := time.NewTimer(q.limits.Linger)
 		defer timer.Stop()
 		linger = timer.C
 	}
-	q.yield()
+	if due {
+		q.yield()
+	}
 	for {
 		select {
 		case <-c.ready:
@@ -145,9 +148,10 @@ func (q *Queue[W, A]) Arrive(coming func() int) {
 	}
 }
 
-// enter reports whether the call waits for siblings. It asks for them under the
+// enter puts a call into the queue. It reports whether the call waits for
+// siblings, and whether a request can start. It asks for the siblings under the
 // lock, so that the last one that arrives is the last one in the queue.
-func (q *Queue[W, A]) enter(c *Call[W, A], coming func() int) bool {
+func (q *Queue[W, A]) enter(c *Call[W, A], coming func() int) (lingers, due bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	c.lingers = coming() > 0
@@ -158,7 +162,7 @@ func (q *Queue[W, A]) enter(c *Call[W, A], coming func() int) bool {
 	} else {
 		q.stopLingering()
 	}
-	return c.lingers && c.flight == nil
+	return c.lingers, q.flying < q.limits.Slots && q.due()
 }
 
 // yield starts requests after the calls of other goroutines that are about to
