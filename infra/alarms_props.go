@@ -78,7 +78,8 @@ type AlarmsProps struct {
 	ServerErrors int
 
 	// Takeovers is the number of attempts in 5 min that follow a crash or a
-	// cut-off, from which the alarm rings.
+	// cut-off, from which the alarm rings. A crash of a batch counts once for
+	// each record that the batch had claimed ahead: one alone may ring it.
 	//
 	// Default: 5.
 	Takeovers int
