@@ -144,6 +144,9 @@ type phrase struct {
 	parameters []types.AttributeValue
 }
 
+// write is not inlined: that would make every function larger by 20 KB.
+//
+//go:noinline
 func (p *phrase) write(parts ...string) *phrase {
 	for _, part := range parts {
 		p.text.WriteString(part)
