@@ -31,7 +31,7 @@ func newScene(t *testing.T) *scene {
 	s.add(job.Request{Key: "queued", Kind: job.Queue})
 	s.add(job.Request{Key: "streamed", Kind: job.Stream, After: "before"})
 
-	s.dead(role{name: "mortal", exposure: 1}, job.Delivery{ID: deadly, Kind: job.Queue}, nil)
+	s.dead(role{name: "mortal", exposure: 1}, job.Delivery{ID: deadly, Kind: job.Queue}, nil, 0)
 	s.effect("plain", job.Main, deadly)
 	s.effect("queued", job.Main, deadly)
 	s.killed[deadly].exposure = 2
@@ -61,7 +61,7 @@ func (s *scene) add(r job.Request) {
 		report = job.Report{}
 	}
 	report.Ends = []job.End{{Record: e.record, Outcome: string(idempotent.OutcomeExecuted), Attempt: 1}}
-	s.note(job.Delivery{ID: "fine", Kind: r.Kind}, m, report, time.Millisecond)
+	s.note(role{}, job.Delivery{ID: "fine", Kind: r.Kind}, m, report, time.Millisecond)
 	s.evidence.records = append(s.evidence.records, record)
 	if r.Kind == job.Saga {
 		s.evidence.bookings = append(s.evidence.bookings, job.Effect{Key: r.Key, Slot: job.Step(0), State: map[bool]string{false: job.Booked, true: job.Cancelled}[r.Decline]})
@@ -181,7 +181,7 @@ func TestAReportExplainsItsOwnAttemptAlone(t *testing.T) {
 		s := newScene(t)
 		e := s.entries["plain"]
 		s.effect("plain", job.Main, "frozen")
-		s.note(job.Delivery{ID: "frozen", Kind: job.Do}, []message{{"", e.Request}}, job.Report{
+		s.note(role{}, job.Delivery{ID: "frozen", Kind: job.Do}, []message{{"", e.Request}}, job.Report{
 			Error: &job.Failure{Type: "*idempotent.LeaseLostError"},
 			Ends:  []job.End{{Record: e.record, Outcome: string(idempotent.OutcomeLeaseLost), Attempt: attempt}},
 		}, lease)
@@ -203,7 +203,7 @@ func TestLedgerFindsUnexpectedReports(t *testing.T) {
 		{"lost lease", job.Report{Ends: []job.End{{Record: newScene(t).entries["plain"].record, Outcome: string(idempotent.OutcomeLeaseLost)}}}},
 	} {
 		s := newScene(t)
-		s.note(job.Delivery{Kind: job.Do}, []message{{"", s.entries["plain"].Request}}, c.report, time.Millisecond)
+		s.note(role{}, job.Delivery{Kind: job.Do}, []message{{"", s.entries["plain"].Request}}, c.report, time.Millisecond)
 		if v := audit(s.ledger, s.evidence); len(v.findings) != 1 || v.findings[0].Kind != c.kind {
 			t.Errorf("found %v, want a %s", v.findings, c.kind)
 		}

@@ -37,11 +37,15 @@ const (
 	startTimeout = 30 * time.Second
 )
 
+// Of the workers that live and of those that are killed, one each has group commit. The
+// first claims nothing ahead.
 var roles = []role{
-	{name: "alone", exposure: 1, env: []string{"CONCURRENCY=1"}},
-	{name: "waiting", exposure: 4, env: []string{"CONCURRENCY=4", "WAIT=1s", "CACHE=500"}},
+	{name: "alone", exposure: 1, env: []string{"CONCURRENCY=1", "AHEAD=-1"}},
+	{name: "grouped", exposure: 4, env: []string{"CONCURRENCY=4", "GROUP=1", "WAIT=1s", "CACHE=500"}},
 	{name: "mortal", mortal: true, exposure: 1, env: []string{"CONCURRENCY=1", "CACHE=500"}},
-	{name: "mortal on Lambda", mortal: true, exposure: 4, env: []string{"CONCURRENCY=4", "AWS_LAMBDA_FUNCTION_NAME=soak"}},
+	{name: "mortal, grouped, on Lambda", mortal: true, exposure: 10, env: []string{
+		"CONCURRENCY=4", "GROUP=2", "UNRECORDED=10", "READ_FIRST=1", "AWS_LAMBDA_FUNCTION_NAME=soak",
+	}},
 }
 
 // worker is a role and the process that has it now.

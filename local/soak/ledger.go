@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 // ledger contains what the callers of each key were told, and what may explain a
 // second execution.
 type ledger struct {
+	began time.Time
+
 	mu       sync.Mutex
 	entries  map[string]*entry // by key
 	byRecord map[string]*entry
@@ -40,6 +43,20 @@ type entry struct {
 	// wrong whatever the effects are.
 	recorded int
 	clouded  bool // a delivery of it ended in an unusual way
+	history  []happening
+}
+
+// happening is the end of a call, for whoever has to find out what a finding means.
+type happening struct {
+	began, ended time.Duration // since the ledger was made
+	delivery     string
+	role         string
+	outcome      string
+	attempt      int64
+}
+
+func (h happening) String() string {
+	return fmt.Sprintf("%.3f–%.3f s %s by %q: %s, attempt %d", h.began.Seconds(), h.ended.Seconds(), h.delivery, h.role, h.outcome, h.attempt)
 }
 
 // excuse identifies an execution: an attempt of a record in a delivery.
@@ -61,7 +78,7 @@ type message struct {
 
 func newLedger() *ledger {
 	return &ledger{
-		entries: map[string]*entry{}, byRecord: map[string]*entry{}, killed: map[string]*killedDelivery{},
+		began: time.Now(), entries: map[string]*entry{}, byRecord: map[string]*entry{}, killed: map[string]*killedDelivery{},
 		excuses: map[excuse]string{}, outcomes: map[string]int{}, errors: map[string]int{},
 	}
 }
@@ -93,16 +110,19 @@ func (l *ledger) sent(calls, duplicates int) {
 }
 
 // dead notes that a process was killed with the delivery.
-func (l *ledger) dead(w role, d job.Delivery, messages []message) {
+func (l *ledger) dead(w role, d job.Delivery, messages []message, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := time.Since(l.began)
 	k := &killedDelivery{role: w.name, exposure: 1}
 	if d.Kind == job.Queue || d.Kind == job.Stream {
 		k.exposure = w.exposure
 	}
 	l.killed[d.ID] = k
 	for _, m := range messages {
-		l.entries[m.request.Key].clouded = true
+		e := l.entries[m.request.Key]
+		e.clouded = true
+		e.history = append(e.history, happening{now - took, now, d.ID, w.name, killed, 0})
 	}
 }
 
@@ -111,9 +131,10 @@ func (l *ledger) dead(w role, d job.Delivery, messages []message) {
 var excusing = []idempotent.Outcome{idempotent.OutcomeLeaseLost, idempotent.OutcomeUnknown, idempotent.OutcomeTimedOut}
 
 // note notes a report, and how long the delivery took.
-func (l *ledger) note(d job.Delivery, messages []message, r job.Report, took time.Duration) {
+func (l *ledger) note(w role, d job.Delivery, messages []message, r job.Report, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := time.Since(l.began)
 	if r.Trouble != "" {
 		l.find(Finding{Kind: "worker", Detail: r.Trouble})
 	}
@@ -124,13 +145,20 @@ func (l *ledger) note(d job.Delivery, messages []message, r job.Report, took tim
 			l.find(Finding{Kind: "unknown record", Hash: end.Record, Detail: "a call reports it"})
 			continue
 		}
+		e.history = append(e.history, happening{now - took, now, d.ID, w.name, end.Outcome, end.Attempt})
 		switch o := idempotent.Outcome(end.Outcome); {
 		case o == idempotent.OutcomeExecuted || o == idempotent.OutcomeTakeover:
 			e.recorded++
-		case slices.Contains(excusing, o):
-			l.excuses[excuse{d.ID, end.Record, end.Attempt}] = end.Outcome
+		case end.Lost || slices.Contains(excusing, o):
+			reason := end.Outcome
+			if end.Lost {
+				reason = string(idempotent.OutcomeLeaseLost)
+			}
+			l.excuses[excuse{d.ID, end.Record, end.Attempt}] = reason
 			e.clouded = true
-			if o == idempotent.OutcomeLeaseLost && took < lease {
+			// Of work that failed, the release may have been applied by a copy whose
+			// answer was lost, and another call may have claimed since.
+			if reason == string(idempotent.OutcomeLeaseLost) && took < lease && !end.Stumbled {
 				l.find(Finding{Kind: "lost lease", Hash: e.hash, Detail: fmt.Sprintf("within %v, before it could lapse", took)})
 			}
 		}
@@ -226,6 +254,27 @@ func (l *ledger) selects(want func(*entry) bool) (list []job.Request) {
 	}
 	return list
 }
+
+// histories returns the history of the keys with these hashes.
+func (l *ledger) histories(findings []Finding) string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for _, f := range findings {
+		for _, e := range l.entries {
+			if e.hash != f.Hash || seen[f.Hash] || len(seen) == historiesShown {
+				continue
+			}
+			seen[f.Hash] = true
+			fmt.Fprintf(&b, "history of %s, a %s:\n", e.hash, e.Kind)
+			for _, h := range e.history {
+				fmt.Fprintf(&b, "  %v\n", h)
+			}
+		}
+	}
+	return b.String()
+}
+
+const historiesShown = 5
 
 // Finding is something that the audit found wrong.
 type Finding struct {

@@ -45,6 +45,9 @@ func TestSoak(t *testing.T) {
 	if err := v.err(); err != nil {
 		t.Fatal(err)
 	}
+	if s.requests["BatchExecuteStatement"] == 0 {
+		t.Error("no writes were grouped")
+	}
 	if s.kills == 0 || s.faults[string(throttled)] == 0 || s.ledger.duplicates == 0 || len(s.ledger.entries) < 30 {
 		t.Error("so little has happened that the soak shows nothing")
 	}
@@ -130,7 +133,7 @@ func (s *stage) plantResult(t *testing.T) string {
 // plantReplay lets a caller have received another result.
 func (s *stage) plantReplay(t *testing.T) string {
 	e := s.key(t, job.Do)
-	s.ledger.note(job.Delivery{Kind: e.Kind}, []message{{"", e.Request}}, job.Report{Result: &job.Result{Key: e.Key}, Digest: "another"}, 0)
+	s.ledger.note(role{}, job.Delivery{Kind: e.Kind}, []message{{"", e.Request}}, job.Report{Result: &job.Result{Key: e.Key}, Digest: "another"}, 0)
 	return e.hash
 }
 

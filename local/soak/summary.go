@@ -51,6 +51,7 @@ func (s *stage) summary(v verdict) string {
 		line(name, "goroutines %d → %d, heap %.1f → %.1f MB", before.Goroutines, after.Goroutines, mb(before.Heap), mb(after.Heap))
 	}
 	line("audit", "%d findings, after %v", len(v.findings), time.Since(s.began).Round(time.Second))
+	b.WriteString(l.histories(v.findings))
 	return b.String()
 }
 

@@ -148,9 +148,9 @@ func (c *caller) send(ctx context.Context, d job.Delivery, messages []message, d
 		case err != nil:
 			c.broken(err)
 		case killed:
-			c.ledger.dead(w.role, d, messages)
+			c.ledger.dead(w.role, d, messages, time.Since(began))
 		default:
-			c.ledger.note(d, messages, report, time.Since(began))
+			c.ledger.note(w.role, d, messages, report, time.Since(began))
 		}
 		done <- outcome{report, killed || err != nil}
 	})

@@ -19,6 +19,7 @@ type journal struct {
 
 	mu       sync.Mutex
 	ends     []job.End
+	stumbled map[string]bool // by the id of the record
 	failures []job.Failure
 	trouble  error
 }
@@ -43,6 +44,14 @@ func (j *journal) troubled(err error) {
 	j.trouble = errors.Join(j.trouble, err)
 }
 
+// stumbles notes that the work of the call that ctx belongs to fails.
+func (j *journal) stumbles(ctx context.Context) {
+	claim, _ := idempotent.FromContext(ctx)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.stumbled[claim.Operation+"#"+claim.KeyHash] = true
+}
+
 // observer writes the end of every call into the journal of its delivery.
 type observer struct{}
 
@@ -50,7 +59,11 @@ func (observer) Observe(ctx context.Context, e idempotent.Event) {
 	j := journalOf(ctx)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.ends = append(j.ends, job.End{Record: e.Operation + "#" + e.KeyHash, Outcome: string(e.Outcome), Attempt: e.Attempt})
+	id := e.Operation + "#" + e.KeyHash
+	j.ends = append(j.ends, job.End{
+		Record: id, Outcome: string(e.Outcome), Attempt: e.Attempt,
+		Lost: e.ErrorIs(idempotent.ErrLeaseLost), Stumbled: j.stumbled[id],
+	})
 }
 
 // recordFailed is the option OnFailure of batches.

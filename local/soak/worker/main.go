@@ -77,7 +77,7 @@ func sample() job.Sample {
 func (w *worker) deliver(d job.Delivery, timeout time.Duration) job.Report {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	j := &journal{delivery: d.ID}
+	j := &journal{delivery: d.ID, stumbled: map[string]bool{}}
 	report := w.call(context.WithValue(ctx, journalKey{}, j), d)
 	return j.complete(report)
 }

@@ -22,12 +22,14 @@ type settings struct {
 	endpoint         string // with the weather
 	direct           string // without
 	timeout          time.Duration
-	concurrency      int // of batches
-	config           idempotent.Config
-	store            dynamo.Options
+	// Of batches.
+	concurrency, ahead, unrecorded int
+	config                         idempotent.Config
+	store                          dynamo.Options
 }
 
 func settingsFromEnv() (s settings, err error) {
+	s.config.ReadFirst = os.Getenv("READ_FIRST") != ""
 	s.records, s.effects = os.Getenv("RECORDS_TABLE"), os.Getenv("EFFECTS_TABLE")
 	s.endpoint, s.direct = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), os.Getenv("DIRECT_ENDPOINT")
 	return s, errors.Join(
@@ -38,6 +40,9 @@ func settingsFromEnv() (s settings, err error) {
 		duration(&s.config.Wait, "WAIT"),
 		number(&s.config.CacheEntries, "CACHE"),
 		number(&s.concurrency, "CONCURRENCY"),
+		number(&s.ahead, "AHEAD"),
+		number(&s.unrecorded, "UNRECORDED"),
+		number(&s.store.Group, "GROUP"),
 	)
 }
 

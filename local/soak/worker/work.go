@@ -45,14 +45,16 @@ func (w *worker) begin(ctx context.Context, request job.Request) run {
 }
 
 // stumble fails a few executions before their first effect.
-func (r run) stumble() error {
-	switch n := r.chance.IntN(100); {
-	case n < 3:
-		return errBusy
-	case n == 3:
+func (r run) stumble(ctx context.Context) error {
+	n := r.chance.IntN(100)
+	if n > 3 {
+		return nil
+	}
+	r.stumbles(ctx)
+	if n == 3 {
 		panic(errBusy)
 	}
-	return nil
+	return errBusy
 }
 
 // pause is the time that real work takes. It ignores the context, as the worst of
@@ -83,7 +85,7 @@ func (r run) result(effects map[string]string) job.Result {
 func (w *worker) plain(ctx context.Context, request job.Request) (job.Result, error) {
 	r := w.begin(ctx, request)
 	r.pause()
-	if err := r.stumble(); err != nil {
+	if err := r.stumble(ctx); err != nil {
 		return job.Result{}, err
 	}
 	if r.Decline {
@@ -102,7 +104,7 @@ func (w *worker) steps(ctx context.Context, request job.Request) (job.Result, er
 	r := w.begin(ctx, request)
 	effects := map[string]string{}
 	for n := range r.Steps {
-		if err := r.stumble(); err != nil {
+		if err := r.stumble(ctx); err != nil {
 			return job.Result{}, err
 		}
 		id, err := idempotent.Step(ctx, job.Step(n), func(ctx context.Context) (string, error) {
@@ -123,7 +125,7 @@ func (w *worker) steps(ctx context.Context, request job.Request) (job.Result, er
 // saga makes a booking in each step, and cancels all of them if it declines.
 func (w *worker) saga(ctx context.Context, request job.Request) (job.Result, error) {
 	r := w.begin(ctx, request)
-	if err := r.stumble(); err != nil {
+	if err := r.stumble(ctx); err != nil {
 		return job.Result{}, err
 	}
 	effects := map[string]string{}
@@ -163,7 +165,7 @@ type booking struct {
 func (w *worker) transaction(ctx context.Context, request job.Request) (job.Result, error) {
 	r := w.begin(ctx, request)
 	r.pause()
-	if err := r.stumble(); err != nil {
+	if err := r.stumble(ctx); err != nil {
 		return job.Result{}, err
 	}
 	tx, e := dynamo.Transaction(ctx), r.newEffect(job.Main)

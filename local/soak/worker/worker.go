@@ -63,11 +63,15 @@ func newWorker(s settings) (*worker, error) {
 	w.queue = handlers.SQS(x[job.Queue],
 		func(m handlers.SQSMessage[job.Request]) (idempotent.Key, error) { return key(m.Body) },
 		func(ctx context.Context, m handlers.SQSMessage[job.Request]) error { return w.record(ctx, m.Body) },
-		&handlers.SQSOptions{Concurrency: s.concurrency, OnFailure: recordFailed, Wait: duplicateWait})
+		&handlers.SQSOptions{
+			Concurrency: s.concurrency, Ahead: s.ahead, Unrecorded: s.unrecorded, OnFailure: recordFailed, Wait: duplicateWait,
+		})
 	w.stream = handlers.Kinesis(x[job.Stream],
 		func(r handlers.KinesisRecord[job.Request]) (idempotent.Key, error) { return key(r.Body) },
 		func(ctx context.Context, r handlers.KinesisRecord[job.Request]) error { return w.record(ctx, r.Body) },
-		&handlers.KinesisOptions{Concurrency: s.concurrency, OnFailure: recordFailed, Wait: duplicateWait})
+		&handlers.KinesisOptions{
+			Concurrency: s.concurrency, Ahead: s.ahead, Unrecorded: s.unrecorded, OnFailure: recordFailed, Wait: duplicateWait,
+		})
 	return w, nil
 }
 

@@ -86,6 +86,12 @@ type End struct {
 	Record  string `json:"record"` // its id
 	Outcome string `json:"outcome"`
 	Attempt int64  `json:"attempt"`
+	// Lost says that the call has an error about a lost lease. If the successor has
+	// released the record since, the outcome is "released".
+	Lost bool `json:"lost,omitempty"`
+	// Stumbled says that the work returned an error before its first effect, in
+	// this delivery.
+	Stumbled bool `json:"stumbled,omitempty"`
 }
 
 // A Result is the result of a request.
