@@ -41,7 +41,7 @@ func (r run) early(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	before, err := r.worker.direct.Get(ctx, id)
+	before, err := r.worker.direct.Get(context.WithoutCancel(ctx), id)
 	return before.Status != driver.Completed, err
 }
 
