@@ -23,43 +23,55 @@ const (
 func (s *stage) drive(parent context.Context) error {
 	ctx, cancel := context.WithTimeout(parent, driveTimeout)
 	defer cancel()
-	s.retries.all() // the ledger knows them
-	unfinished := s.ledger.selects(func(e *entry) bool { return single(e.Request) && len(e.digests) == 0 && e.declines == 0 })
-	s.driven = len(unfinished)
-	for ctx.Err() == nil && len(unfinished) > 0 {
-		s.again(ctx, unfinished)
-		s.retries.all()
-		unfinished = s.ledger.selects(func(e *entry) bool { return single(e.Request) && len(e.digests) == 0 && e.declines == 0 })
-	}
-	c := s.caller("drive")
-	for ctx.Err() == nil && s.queue.size() > 0 {
-		s.driven += c.deliverQueue(ctx, false)
-		wait(ctx, 10*time.Millisecond)
-	}
-	for _, shard := range s.shards {
-		s.driven += len(shard.log)
-		for ctx.Err() == nil && len(shard.log) > 0 {
-			c.advance(ctx, shard, false)
+	var tasks sync.WaitGroup
+	calls, queue, stream := s.caller("calls"), s.caller("queue"), s.caller("stream")
+	tasks.Go(func() {
+		for first := true; ctx.Err() == nil; first = false {
+			s.retries.all() // the ledger knows them
+			unfinished := s.ledger.selects(func(e *entry) bool { return single(e.Request) && len(e.digests) == 0 && e.declines == 0 })
+			if len(unfinished) == 0 {
+				return
+			}
+			if first {
+				calls.driven += len(unfinished)
+			}
+			s.again(ctx, calls, unfinished)
 		}
-	}
+	})
+	tasks.Go(func() {
+		for ctx.Err() == nil && s.queue.size() > 0 {
+			queue.driven += queue.deliverQueue(ctx, false)
+			wait(ctx, 10*time.Millisecond)
+		}
+	})
+	tasks.Go(func() {
+		for _, shard := range s.shards {
+			stream.driven += len(shard.log)
+			for ctx.Err() == nil && len(shard.log) > 0 {
+				stream.advance(ctx, shard, false)
+			}
+		}
+	})
+	tasks.Wait()
+	s.driven = calls.driven + queue.driven + stream.driven
 	n := 0
 	finished := s.ledger.selects(func(e *entry) bool {
 		n++
 		return single(e.Request) && (e.clouded || n%(1+len(s.ledger.entries)/replays) == 0)
 	})
 	s.replayed = len(finished)
-	s.again(ctx, finished)
+	s.again(ctx, calls, finished)
 	s.waiting.Wait()
 	return errors.Join(s.failure(), parent.Err())
 }
 
 // again calls with each of the requests, several at a time.
-func (s *stage) again(ctx context.Context, requests []job.Request) {
+func (s *stage) again(ctx context.Context, of *caller, requests []job.Request) {
 	work := make(chan job.Request)
 	var tasks sync.WaitGroup
 	for n := range callers {
-		s.sequence++
-		c := s.caller(fmt.Sprintf("again-%d-%d", s.sequence, n))
+		of.sent++
+		c := &caller{traffic: s.traffic, name: fmt.Sprintf("%s-%d-%d", of.name, of.sent, n), random: of.source()}
 		tasks.Go(func() {
 			for r := range work {
 				c.insist(ctx, r, 0)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +23,7 @@ type ledger struct {
 	excuses  map[excuse]string
 	outcomes map[string]int
 	errors   map[string]int
-	findings []Finding // what needs no audit
+	findings []finding // what needs no audit
 
 	calls, deliveries, duplicates int
 }
@@ -44,19 +43,6 @@ type entry struct {
 	recorded int
 	clouded  bool // a delivery of it ended in an unusual way
 	history  []happening
-}
-
-// happening is the end of a call, for whoever has to find out what a finding means.
-type happening struct {
-	began, ended time.Duration // since the ledger was made
-	delivery     string
-	role         string
-	outcome      string
-	attempt      int64
-}
-
-func (h happening) String() string {
-	return fmt.Sprintf("%.3f–%.3f s %s by %q: %s, attempt %d", h.began.Seconds(), h.ended.Seconds(), h.delivery, h.role, h.outcome, h.attempt)
 }
 
 // excuse identifies an execution: an attempt of a record in a delivery.
@@ -136,13 +122,13 @@ func (l *ledger) note(w role, d job.Delivery, messages []message, r job.Report, 
 	defer l.mu.Unlock()
 	now := time.Since(l.began)
 	if r.Trouble != "" {
-		l.find(Finding{Kind: "worker", Detail: r.Trouble})
+		l.find(finding{Kind: "worker", Detail: r.Trouble})
 	}
 	for _, end := range r.Ends {
 		l.outcomes[end.Outcome]++
 		e := l.byRecord[end.Record]
 		if e == nil {
-			l.find(Finding{Kind: "unknown record", Hash: end.Record, Detail: "a call reports it"})
+			l.find(finding{Kind: "unknown record", Hash: end.Record, Detail: "a call reports it"})
 			continue
 		}
 		e.history = append(e.history, happening{now - took, now, d.ID, w.name, end.Outcome, end.Attempt})
@@ -159,7 +145,7 @@ func (l *ledger) note(w role, d job.Delivery, messages []message, r job.Report, 
 			// Of work that failed, the release may have been applied by a copy whose
 			// answer was lost, and another call may have claimed since.
 			if reason == string(idempotent.OutcomeLeaseLost) && took < lease && !end.Stumbled {
-				l.find(Finding{Kind: "lost lease", Hash: e.hash, Detail: fmt.Sprintf("within %v, before it could lapse", took)})
+				l.find(finding{Kind: "lost lease", Hash: e.hash, Detail: fmt.Sprintf("within %v, before it could lapse", took)})
 			}
 		}
 	}
@@ -175,7 +161,7 @@ func (l *ledger) note(w role, d job.Delivery, messages []message, r job.Report, 
 			e.effects = r.Result.Effects
 		}
 		if r.Result.Key != e.Key {
-			l.find(Finding{Kind: "wrong replay", Hash: e.hash, Detail: "the result is that of another key"})
+			l.find(finding{Kind: "wrong replay", Hash: e.hash, Detail: "the result is that of another key"})
 		}
 	}
 }
@@ -186,7 +172,7 @@ func (l *ledger) noteBatch(messages []message, r job.Report) {
 	for _, f := range r.Failures {
 		i := slices.IndexFunc(messages, func(m message) bool { return m.id == f.ID })
 		if i < 0 {
-			l.find(Finding{Kind: "unexpected error", Detail: "of an unknown message: " + f.Type})
+			l.find(finding{Kind: "unexpected error", Detail: "of an unknown message: " + f.Type})
 			continue
 		}
 		l.noteFailure(l.entries[messages[i].request.Key], f)
@@ -229,11 +215,11 @@ const busy = "the bank is busy"
 func (l *ledger) unexpected(hash string, f job.Failure) {
 	l.errors[f.Type]++
 	if f.Text != busy && !slices.Contains(expected, f.Type) {
-		l.find(Finding{Kind: "unexpected error", Hash: hash, Detail: f.Type + ": " + f.Text})
+		l.find(finding{Kind: "unexpected error", Hash: hash, Detail: f.Type + ": " + f.Text})
 	}
 }
 
-func (l *ledger) find(f Finding) { l.findings = append(l.findings, f) }
+func (l *ledger) find(f finding) { l.findings = append(l.findings, f) }
 
 // settled reports whether a caller of the key was told how it ended.
 func (l *ledger) settled(key string) bool {
@@ -254,34 +240,3 @@ func (l *ledger) selects(want func(*entry) bool) (list []job.Request) {
 	}
 	return list
 }
-
-// histories returns the history of the keys with these hashes.
-func (l *ledger) histories(findings []Finding) string {
-	var b strings.Builder
-	seen := map[string]bool{}
-	for _, f := range findings {
-		for _, e := range l.entries {
-			if e.hash != f.Hash || seen[f.Hash] || len(seen) == historiesShown {
-				continue
-			}
-			seen[f.Hash] = true
-			fmt.Fprintf(&b, "history of %s, a %s:\n", e.hash, e.Kind)
-			for _, h := range e.history {
-				fmt.Fprintf(&b, "  %v\n", h)
-			}
-		}
-	}
-	return b.String()
-}
-
-const historiesShown = 5
-
-// Finding is something that the audit found wrong.
-type Finding struct {
-	Kind string
-	// Hash is that of the key, or the name of an account or a worker.
-	Hash   string
-	Detail string
-}
-
-func (f Finding) String() string { return fmt.Sprintf("%s: %s: %s", f.Kind, f.Hash, f.Detail) }

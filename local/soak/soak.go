@@ -65,7 +65,6 @@ type stage struct {
 	binary  string
 
 	began                time.Time
-	sequence             int // of the callers of drive
 	driven, replayed     int // calls
 	kills, killsInFlight int
 	interrupted          int // deliveries

@@ -51,21 +51,22 @@ func TestSoak(t *testing.T) {
 	if s.kills == 0 || s.faults[string(throttled)] == 0 || s.ledger.duplicates == 0 || len(s.ledger.entries) < 30 {
 		t.Error("so little has happened that the soak shows nothing")
 	}
+	planter := &planter{s, map[string]bool{}}
 	for _, p := range []struct {
 		name, kind string
-		plant      func(*stage, *testing.T) (hash string)
+		plant      func(*planter, *testing.T) (hash string)
 	}{
-		{"an effect of plain work", "double effect", func(s *stage, t *testing.T) string { return s.plantEffect(t, job.Do) }},
-		{"an effect of a transaction", "double effect", func(s *stage, t *testing.T) string { return s.plantEffect(t, job.Transaction) }},
-		{"a leaked lease", "leaked lease", (*stage).plantLease},
-		{"leftover steps", "leftover", (*stage).plantSteps},
-		{"a wrong replay", "wrong replay", (*stage).plantReplay},
-		{"another stored result", "wrong replay", (*stage).plantResult},
+		{"an effect of plain work", "double effect", func(s *planter, t *testing.T) string { return s.plantEffect(t, job.Do) }},
+		{"an effect of a transaction", "double effect", func(s *planter, t *testing.T) string { return s.plantEffect(t, job.Transaction) }},
+		{"a leaked lease", "leaked lease", (*planter).plantLease},
+		{"leftover steps", "leftover", (*planter).plantSteps},
+		{"a wrong replay", "wrong replay", (*planter).plantReplay},
+		{"another stored result", "wrong replay", (*planter).plantResult},
 	} {
 		t.Run(p.name, func(t *testing.T) {
-			hash := p.plant(s, t)
+			hash := p.plant(planter, t)
 			v := s.mustAudit(t)
-			if !slices.ContainsFunc(v.findings, func(f Finding) bool { return f.Kind == p.kind && f.Hash == hash }) {
+			if !slices.ContainsFunc(v.findings, func(f finding) bool { return f.Kind == p.kind && f.Hash == hash }) {
 				t.Errorf("the audit finds %v, want a %s of %s", v.findings, p.kind, hash)
 			}
 			if err := v.err(); err == nil || !strings.Contains(err.Error(), hash) {
@@ -84,13 +85,18 @@ func (s *stage) mustAudit(t *testing.T) verdict {
 	return v
 }
 
-// key returns a finished key in which nothing unusual has happened, another one for
-// each call.
-func (s *stage) key(t *testing.T, kind job.Kind) *entry {
+// planter changes what an audit reads.
+type planter struct {
+	*stage
+	planted map[string]bool // keys
+}
+
+// key returns a key that succeeded, another one for each call.
+func (s *planter) key(t *testing.T, kind job.Kind) *entry {
 	t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(s.ledger.entries)) {
-		if e := s.ledger.entries[key]; e.Kind == kind && !e.Decline && !e.clouded {
-			e.clouded = true
+		if e := s.ledger.entries[key]; e.Kind == kind && !e.Decline && !s.planted[key] {
+			s.planted[key] = true
 			return e
 		}
 	}
@@ -99,7 +105,7 @@ func (s *stage) key(t *testing.T, kind job.Kind) *entry {
 }
 
 // plantEffect repeats the effect of a key.
-func (s *stage) plantEffect(t *testing.T, kind job.Kind) string {
+func (s *planter) plantEffect(t *testing.T, kind job.Kind) string {
 	e := s.key(t, kind)
 	item, err := attributevalue.MarshalMap(job.Effect{ID: "planted-" + e.Key, Key: e.Key, Kind: e.Kind, Slot: job.Main, Delivery: "another", Attempt: 1})
 	if err != nil {
@@ -112,32 +118,32 @@ func (s *stage) plantEffect(t *testing.T, kind job.Kind) string {
 }
 
 // plantLease makes a record look like that of an owner that never ended.
-func (s *stage) plantLease(t *testing.T) string {
+func (s *planter) plantLease(t *testing.T) string {
 	e := s.key(t, job.Queue)
 	s.set(t, e, "status", &types.AttributeValueMemberS{Value: "INPROGRESS"})
 	return e.hash
 }
 
-func (s *stage) plantSteps(t *testing.T) string {
+func (s *planter) plantSteps(t *testing.T) string {
 	e := s.key(t, job.Steps)
 	s.set(t, e, "steps", &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}})
 	return e.hash
 }
 
-func (s *stage) plantResult(t *testing.T) string {
+func (s *planter) plantResult(t *testing.T) string {
 	e := s.key(t, job.Wrap)
 	s.set(t, e, "data", &types.AttributeValueMemberS{Value: `{"key":"` + e.Key + `","attempt":2,"effects":{}}`})
 	return e.hash
 }
 
 // plantReplay lets a caller have received another result.
-func (s *stage) plantReplay(t *testing.T) string {
+func (s *planter) plantReplay(t *testing.T) string {
 	e := s.key(t, job.Do)
 	s.ledger.note(role{}, job.Delivery{Kind: e.Kind}, []message{{"", e.Request}}, job.Report{Result: &job.Result{Key: e.Key}, Digest: "another"}, 0)
 	return e.hash
 }
 
-func (s *stage) set(t *testing.T, e *entry, attribute string, value types.AttributeValue) {
+func (s *planter) set(t *testing.T, e *entry, attribute string, value types.AttributeValue) {
 	t.Helper()
 	_, err := s.client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName:                 &s.records,

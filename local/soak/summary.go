@@ -19,14 +19,14 @@ const (
 )
 
 // flat requires that the workers need no more than after a third of the time.
-func flat(atThird, atEnd map[string]job.Sample) (findings []Finding) {
+func flat(atThird, atEnd map[string]job.Sample) (findings []finding) {
 	for name, before := range atThird {
 		after := atEnd[name]
 		if after.Goroutines > before.Goroutines+moreGoroutines {
-			findings = append(findings, Finding{"goroutines", name, fmt.Sprintf("%d after a third, %d at the end", before.Goroutines, after.Goroutines)})
+			findings = append(findings, finding{"goroutines", name, fmt.Sprintf("%d after a third, %d at the end", before.Goroutines, after.Goroutines)})
 		}
 		if after.Heap > before.Heap*5/4+moreHeap {
-			findings = append(findings, Finding{"heap", name, fmt.Sprintf("%d bytes after a third, %d at the end", before.Heap, after.Heap)})
+			findings = append(findings, finding{"heap", name, fmt.Sprintf("%d bytes after a third, %d at the end", before.Heap, after.Heap)})
 		}
 	}
 	return findings

@@ -45,6 +45,7 @@ type caller struct {
 	name   string
 	random *rand.Rand
 	sent   int
+	driven int // calls after the end of all faults
 }
 
 func (t *traffic) broken(err error) {

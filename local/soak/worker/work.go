@@ -58,13 +58,17 @@ func (r run) stumble(ctx context.Context) error {
 }
 
 // pause is the time that real work takes. It ignores the context, as the worst of
-// zombies does.
+// zombies does. Work that another attempt has begun takes longer at times, so that the
+// other one wakes up while it runs.
 func (r run) pause() {
-	d := time.Duration(r.chance.IntN(int(6 * time.Millisecond)))
-	if r.chance.IntN(20) == 0 {
-		d *= 10
+	longest := 6 * time.Millisecond
+	switch n := r.chance.IntN(20); {
+	case n == 0:
+		longest *= 10
+	case n < 6 && r.attempt > 1:
+		longest = time.Second
 	}
-	time.Sleep(d)
+	time.Sleep(time.Duration(r.chance.IntN(int(longest))))
 }
 
 func (r run) result(effects map[string]string) job.Result {
