@@ -3,7 +3,7 @@
 # Runs a command against one DynamoDB Local.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/bench local/sqslocal cmd/once
+MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/bench local/linearizability local/sqslocal cmd/once
 FUZZTIME     ?= 2m
 SOAK         ?= 10m
 
@@ -15,7 +15,7 @@ compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trim
 # Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
-.PHONY: demo crash-matrix soak once once-large test test-short check mutants bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix soak once once-large test test-short check mutants torture bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-CheckoutFunction build-RelayFunction
 
 demo:
 	@go run ./local/cmd/demo
@@ -57,6 +57,8 @@ test: check
 	@$(WITH_DYNAMODB) go -C examples test -race ./...
 	@echo "== the queue, and what survives kills behind it: a minute"
 	@$(WITH_DYNAMODB) go -C local/sqslocal test -race ./...
+	@echo "== 300 concurrent histories, each linearizable, against memory and DynamoDB Local"
+	@$(WITH_DYNAMODB) go -C local/linearizability test -race -timeout 30m ./...
 	@echo "== the operator's command, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C cmd/once test -race ./...
 	@echo "== the bench, in its short form (needs Node 20 or later)"
@@ -75,6 +77,10 @@ check:
 
 mutants:
 	@$(WITH_DYNAMODB) go run ./local/cmd/mutants
+
+# Eight times the histories of make test.
+torture:
+	@$(WITH_DYNAMODB) env ONCE_HISTORIES=2400 go -C local/linearizability test -count=1 -timeout 60m -v -run '^Test(Memory|DynamoDB)' .
 
 # Writes docs/performance, in about 12 minutes. The machine should be idle. RECORDS is
 # the size of the largest table.

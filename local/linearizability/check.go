@@ -1,0 +1,250 @@
+package linearizability
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// Options are the options of [Check]. The zero value of every field is its
+// default.
+type Options struct {
+	// Calm leaves out lost, delayed and doubled requests. A history of Do still
+	// has frozen processes.
+	Calm bool
+
+	// Histories is the number of histories. A third of them are of Do, the
+	// others of the store alone. Default 60.
+	Histories int
+
+	// InMemory says that the store is in the memory of this process, and has no
+	// clock and no goroutines. Histories of Do then take no time.
+	InMemory bool
+
+	// Parallel is the number of histories made at the same time, which share
+	// the store. Default 8, and 1 with InMemory.
+	Parallel int
+
+	// ReadsAfterRefusal accepts that a store refuses a write whose condition
+	// holds, with the record that it reads afterwards. Package driver allows it
+	// after a conflict with another write.
+	ReadsAfterRefusal bool
+
+	// Seed is the seed of all decisions. It repeats the plan of each history,
+	// and not the timing of its goroutines. Default: $ONCE_SEED, or a random
+	// one. A failure prints it.
+	Seed uint64
+
+	// Wire is the proxy that the store calls its server through, if it is
+	// DynamoDB. Default: none. Faults then come from a decorator of the store.
+	Wire *Wire
+}
+
+// Check makes concurrent histories of the store, and of idempotent.Do with the
+// store, and fails the test for each that is not linearizable or that porcupine
+// cannot decide on. It calls open once. See the package's documentation.
+func Check(t *testing.T, open func(t *testing.T) driver.Store, options *Options) {
+	t.Helper()
+	r := newRow(t, options)
+	r.run(t, open(t))
+	r.report(t)
+	for n, v := range r.wrong() {
+		if n == maxPictures {
+			t.Errorf("and %d more", len(r.wrong())-n)
+			break
+		}
+		path, err := v.draw(patience)
+		if err != nil {
+			t.Error(err)
+		}
+		t.Errorf("%v; see %s", v, path)
+	}
+	for _, problem := range r.problems {
+		t.Error(problem)
+	}
+}
+
+// maxPictures bounds the histories that are drawn. One is usually enough.
+const maxPictures = 3
+
+// row is one store under check, and what was found.
+type row struct {
+	Options
+	lease time.Duration // of histories of Do
+
+	mu       sync.Mutex
+	verdicts []*verdict
+	problems []string
+	tally    tally
+}
+
+func newRow(t *testing.T, options *Options) *row {
+	r := &row{}
+	if options != nil {
+		r.Options = *options
+	}
+	r.Histories = cmp.Or(r.Histories, 60)
+	if r.InMemory {
+		r.Parallel = 1
+	}
+	r.Parallel = cmp.Or(r.Parallel, 8)
+	if text := os.Getenv("ONCE_SEED"); text != "" && r.Seed == 0 {
+		var err error
+		if r.Seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("linearizability: ONCE_SEED is %q, which is no number", text)
+		}
+	}
+	r.Seed = cmp.Or(r.Seed, rand.Uint64())
+	return r
+}
+
+// run makes all histories and checks them.
+func (r *row) run(t *testing.T, store driver.Store) {
+	r.lease = shortestLease
+	if !r.InMemory {
+		r.leaseFor(t, store) // opens the connections
+		r.lease = r.leaseFor(t, store)
+	}
+	numbers := make(chan uint64)
+	var workers sync.WaitGroup
+	one := func(number uint64) {
+		if number%3 == 0 {
+			r.checkDo(t, store, number)
+		} else {
+			r.checkStore(t, store, number)
+		}
+	}
+	if r.Parallel == 1 {
+		for number := range r.Histories {
+			one(uint64(number))
+		}
+		return
+	}
+	for range r.Parallel {
+		workers.Go(func() {
+			for number := range numbers {
+				one(number)
+			}
+		})
+	}
+	for number := range r.Histories {
+		numbers <- uint64(number)
+	}
+	close(numbers)
+	workers.Wait()
+}
+
+// leaseFor returns a lease that is long enough for the store as it responds now,
+// under the load that the row makes.
+func (r *row) leaseFor(t *testing.T, store driver.Store) time.Duration {
+	const requests = 3 // the least that a call needs, and one to extend its lease
+	began := time.Now()
+	var all sync.WaitGroup
+	for range r.Parallel * processes {
+		all.Go(func() {
+			for range requests {
+				if _, err := store.Get(t.Context(), idPrefix); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return min(max(3*time.Since(began), shortestLease), longestLease)
+}
+
+// history returns an empty history, and the store with the network that the row
+// wants.
+func (r *row) history(t *testing.T, store driver.Store, number uint64) (h *history, behind driver.Store, done func()) {
+	h = newHistory(t, r.Seed, number)
+	switch {
+	case r.Wire != nil:
+		r.Wire.watch(h)
+		return h, store, func() { r.Wire.unwatch(h) }
+	case r.Calm:
+		return h, store, func() {}
+	}
+	return h, line{store}, func() {}
+}
+
+func (r *row) checkStore(t *testing.T, store driver.Store, number uint64) {
+	h, behind, done := r.history(t, store, number)
+	defer done()
+	playStore(h, behind)
+	r.judgeStore(h, "the store")
+}
+
+func (r *row) checkDo(t *testing.T, store driver.Store, number uint64) {
+	var h *history
+	var all []*invocation
+	play := func(t *testing.T) {
+		var behind driver.Store
+		var done func()
+		h, behind, done = r.history(t, store, number)
+		defer done()
+		h.delay = func() { time.Sleep(r.lease / 20) }
+		all = playDo(h, behind, r.lease)
+	}
+	if r.InMemory {
+		synctest.Test(t, play)
+	} else {
+		play(t)
+	}
+	r.judge(h, "Do", doModel(), doOperations(h, all))
+	r.judgeStore(h, "the store under Do")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tally.invocations(all)
+}
+
+func (r *row) judgeStore(h *history, what string) {
+	r.judge(h, what, storeModel(r.ReadsAfterRefusal), h.operations())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tally.requests(h)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r.problems = append(r.problems, h.problems...)
+}
+
+func (r *row) judge(h *history, what string, model porcupine.Model, operations []porcupine.Operation) {
+	v := check(fmt.Sprintf("%s, %v,", what, h), model, operations, patience)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.verdicts = append(r.verdicts, &v)
+}
+
+// wrong returns the histories that are not legal.
+func (r *row) wrong() []*verdict {
+	var wrong []*verdict
+	for _, v := range r.verdicts {
+		if !v.legal() {
+			wrong = append(wrong, v)
+		}
+	}
+	return wrong
+}
+
+func (r *row) report(t *testing.T) {
+	t.Helper()
+	operations, unknown, slowest := 0, 0, &verdict{}
+	for _, v := range r.verdicts {
+		operations, unknown = operations+len(v.operations), unknown+v.unknown
+		if v.took > slowest.took {
+			slowest = v
+		}
+	}
+	t.Logf("%d histories, seed %d, leases of %v: %d operations, %d without an answer; the slowest check took %v for %d operations, %d without an answer",
+		r.Histories, r.Seed, r.lease.Round(time.Millisecond), operations, unknown, slowest.took.Round(time.Microsecond), len(slowest.operations), slowest.unknown)
+	t.Logf("%v", &r.tally)
+}

@@ -1,0 +1,54 @@
+package linearizability
+
+import (
+	"testing"
+
+	"github.com/lambda-once/once/dynamo"
+)
+
+// The shares of all rows are 100. A new store gets a row here.
+
+func TestMemory(t *testing.T) {
+	Check(t, openMemory, &Options{InMemory: true, Histories: share(t, 30)})
+}
+
+func TestMemoryCalm(t *testing.T) {
+	Check(t, openMemory, &Options{InMemory: true, Calm: true, Histories: share(t, 10)})
+}
+
+func TestDynamoDB(t *testing.T) {
+	w := wireTo(t, true)
+	Check(t, openDynamoDB(w, nil), &Options{Wire: w, Histories: share(t, 25)})
+}
+
+func TestDynamoDBCalm(t *testing.T) {
+	w := wireTo(t, false)
+	Check(t, openDynamoDB(w, nil), &Options{Wire: w, Histories: share(t, 10)})
+}
+
+// The writes of all histories that are made at the same time share requests.
+// The wire drops, delays and doubles whole ones.
+func TestDynamoDBWithGroupCommit(t *testing.T) {
+	w := wireTo(t, true)
+	Check(t, openDynamoDB(w, grouped), &Options{Wire: w, ReadsAfterRefusal: true, Histories: share(t, 20)})
+	w.mustShare(t)
+}
+
+func TestDynamoDBWithGroupCommitCalm(t *testing.T) {
+	w := wireTo(t, false)
+	Check(t, openDynamoDB(w, grouped), &Options{Wire: w, ReadsAfterRefusal: true, Histories: share(t, 5)})
+	w.mustShare(t)
+}
+
+// One request in flight makes most writes wait for another.
+var grouped = &dynamo.Options{Group: 1}
+
+func (w *Wire) mustShare(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.batches == 0 {
+		t.Error("no two writes shared a request")
+	}
+	t.Logf("%d requests with several writes", w.batches)
+}

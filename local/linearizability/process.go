@@ -1,0 +1,203 @@
+package linearizability
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// The processes call Do with real time, and so with short leases. In memory
+// time is virtual, and costs nothing.
+const (
+	shortestLease = 200 * time.Millisecond
+	longestLease  = 2 * time.Second
+	lastLease     = time.Minute // of the last call, which must succeed
+	doReserve     = 20 * time.Millisecond
+	doSkew        = 20 * time.Millisecond
+	doTime        = 8 // leases, of one history
+	processes     = 3
+	// enough is the number of answers after which a process stops.
+	enough = 3
+)
+
+// process calls Do with one key, again and again. It has an Executor of its own,
+// as each execution environment has.
+type process struct {
+	h       *history
+	x       *idempotent.Executor
+	client  int
+	lease   time.Duration
+	rnd     *rand.Rand
+	results *atomic.Int64
+	event   idempotent.Event // of the last call
+
+	mu     sync.Mutex // of the rest: the heartbeat is frozen too
+	chance *rand.Rand
+	thaws  time.Time
+	calm   bool
+}
+
+// invocation is one call of Do, and what its caller and its handler saw.
+type invocation struct {
+	client    int
+	call, ret int64
+	began     time.Time
+	lease     time.Duration
+
+	ran             bool
+	started, ended  int64 // of the handler
+	startedAt       time.Time
+	attempt         int64
+	result          string // of the handler; "" if it asks for a retry
+	value           string // that the caller received
+	err             error
+	outcome         idempotent.Outcome
+	conflictedUntil time.Time
+}
+
+type invocationKey struct{}
+
+var errTryAgain = errors.New("try again")
+
+func newProcess(h *history, client int, store driver.Store, lease time.Duration, results *atomic.Int64) *process {
+	p := &process{h: h, client: client, lease: lease, rnd: h.rand(client), chance: h.rand(client + 100), results: results}
+	config := &idempotent.Config{
+		ClockSkew: doSkew, Lease: lease, Reserve: doReserve,
+		Observer: observe(func(e idempotent.Event) { p.event = e }),
+	}
+	if p.rnd.IntN(3) == 0 {
+		config.Wait = lease / 2
+	}
+	if p.rnd.IntN(3) == 0 {
+		config.CacheEntries = 4
+	}
+	x, err := idempotent.New("linearizability", &recorder{store: store, client: client, history: h, gate: p.gate}, config)
+	if err != nil {
+		panic(err) // these configurations are valid
+	}
+	p.x = x
+	return p
+}
+
+type observe func(idempotent.Event)
+
+func (o observe) Observe(_ context.Context, e idempotent.Event) { o(e) }
+
+// gate stops a frozen process. It also freezes one, between two requests.
+func (p *process) gate() {
+	p.mu.Lock()
+	if !p.calm && p.chance.IntN(15) == 0 {
+		p.thaws = time.Now().Add(p.lease + upTo(p.chance, p.lease))
+	}
+	thaws := p.thaws
+	p.mu.Unlock()
+	time.Sleep(time.Until(thaws))
+}
+
+func (p *process) freeze(d time.Duration) {
+	p.mu.Lock()
+	p.thaws = time.Now().Add(d)
+	p.mu.Unlock()
+	p.gate()
+}
+
+// invoke calls Do once.
+func (p *process) invoke(ctx context.Context) *invocation {
+	i := &invocation{client: p.client, lease: p.lease, began: time.Now(), call: p.h.now()}
+	ctx = context.WithValue(ctx, invocationKey{}, i)
+	key := idempotent.Key{Record: p.h.id, Fingerprint: "payload"}
+	i.value, i.err = idempotent.Do(ctx, p.x, key, func(ctx context.Context) (string, error) {
+		i.ran, i.startedAt, i.started = true, time.Now(), p.h.now()
+		if claim, ok := idempotent.FromContext(ctx); ok {
+			i.attempt = claim.Attempt
+		}
+		defer func() { i.ended = p.h.now() }()
+		return p.handle(i)
+	})
+	i.ret, i.outcome = p.h.now(), p.event.Outcome
+	var running *idempotent.InProgressError
+	if errors.As(i.err, &running) {
+		i.conflictedUntil = running.Until
+	}
+	return i
+}
+
+// handle has an effect, and ends in one of the ways in which handlers do. It
+// takes no notice of a context that ends: its process may be frozen.
+func (p *process) handle(i *invocation) (string, error) {
+	if p.isCalm() {
+		i.result = resultOf(p.results.Add(1))
+		return i.result, nil
+	}
+	switch n := p.rnd.IntN(10); {
+	case n < 4:
+		p.freeze(p.lease/2 + upTo(p.rnd, 3*p.lease))
+	case n < 8:
+		time.Sleep(upTo(p.rnd, p.lease))
+	}
+	switch n := p.rnd.IntN(20); {
+	case n < 7:
+		return "", errTryAgain
+	case n < 10:
+		return "", idempotent.Retryable(errTryAgain)
+	case n < 12:
+		i.result = resultOf(p.results.Add(1))
+		return "", idempotent.Permanent(errors.New(i.result))
+	}
+	i.result = resultOf(p.results.Add(1))
+	return i.result, nil
+}
+
+func (p *process) isCalm() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calm
+}
+
+// playDo makes a history of Do: processes that call it at the same time with
+// one key, and long after them one more call without faults.
+func playDo(h *history, store driver.Store, lease time.Duration) []*invocation {
+	var mu sync.Mutex
+	var all []*invocation
+	var results atomic.Int64
+	var running sync.WaitGroup
+	for client := range processes {
+		p := newProcess(h, client, store, lease, &results)
+		running.Go(func() {
+			for answers, began := 0, time.Now(); answers < enough && time.Since(began) < doTime*lease; {
+				time.Sleep(upTo(p.rnd, lease/2))
+				ctx, cancel := h.t.Context(), context.CancelFunc(func() {})
+				if p.rnd.IntN(8) == 0 { // a caller that leaves
+					ctx, cancel = context.WithTimeout(ctx, upTo(p.rnd, lease))
+				}
+				i := p.invoke(ctx)
+				cancel()
+				if i.err == nil || errors.Is(i.err, idempotent.ErrReplayed) {
+					answers++
+				}
+				mu.Lock()
+				all = append(all, i)
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	h.settle()
+	time.Sleep(2*lease + 3*doSkew) // the longest lease lapses
+	p := newProcess(h, processes, store, lastLease, &results)
+	p.calm = true
+	last := p.invoke(h.t.Context())
+	if last.err != nil && !errors.Is(last.err, idempotent.ErrReplayed) {
+		h.problem("a call long after all others: %v", last.err)
+	}
+	return append(all, last)
+}
+
+// upTo returns a random time below d.
+func upTo(rnd *rand.Rand, d time.Duration) time.Duration { return time.Duration(rnd.Int64N(int64(d))) }

@@ -1,0 +1,172 @@
+package linearizability
+
+import (
+	"fmt"
+	"hash/maphash"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// storeModel is the contract of [driver.Store] as porcupine understands it. It is
+// written from the documentation of package driver, and shares no code with a
+// store or with package storetest. With lenient, a refusal need not come from
+// the condition; see [Options].
+func storeModel(lenient bool) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return absent },
+		Step: func(s, in, out any) (bool, any) {
+			ok, next := judge(s.(state), in.(request), out.(answer), lenient)
+			return ok, next
+		},
+		Hash: hashOf[state],
+		DescribeOperation: func(in, out any) string {
+			if in.(request).kind == end {
+				return "end"
+			}
+			return fmt.Sprintf("%v → %v", in, out)
+		},
+		DescribeState: func(s any) string { return s.(state).String() },
+	}
+}
+
+var hashSeed = maphash.MakeSeed()
+
+func hashOf[S comparable](s any) uint64 { return maphash.Comparable(hashSeed, s.(S)) }
+
+// judge reports whether a store in state s may answer r with a, and returns the
+// state after that.
+func judge(s state, r request, a answer, lenient bool) (bool, state) {
+	if r.kind == end {
+		s.Over = true
+		return true, s
+	}
+	next, held := apply(s, r)
+	switch {
+	case a.unknown:
+		return effective(s, next), next
+	case r.kind == read:
+		return stateOf(a.record) == seen(s), s
+	case a.ok:
+		return held && returns(r, a.record, next), next
+	case held && !lenient:
+		return false, s // a write was refused whose condition held
+	default:
+		return stateOf(a.record) == seen(s), s
+	}
+}
+
+// effective reports whether an operation without an answer may be placed here.
+// Nobody can tell one that changes nothing from one that was never applied, so
+// all of these are placed after the end. This loses no order of operations, and
+// keeps the search small.
+func effective[S interface {
+	comparable
+	over() bool
+}](s, next S) bool {
+	return s.over() || next != s
+}
+
+func (s state) over() bool { return s.Over }
+
+// seen returns the state as a store returns it.
+func seen(s state) state {
+	s.Over = false
+	return s
+}
+
+// apply returns the state after r, and whether the condition of r holds in s.
+func apply(s state, r request) (state, bool) {
+	if r.kind == create {
+		return applyCreate(s, r)
+	}
+	f, c := r.fence, r.change
+	// The fence of every change. An empty owner means that there is none.
+	if r.kind == read || s.Status != driver.InProgress || s.Owner != f.Owner {
+		return s, false
+	}
+	read := stateOf(driver.Record{Attempt: f.Attempt, Lease: f.Lease})
+	if c.Owner != "" && (s.Attempt != read.Attempt || s.Lease != read.Lease) {
+		return s, false
+	}
+	next := s
+	if !c.Expires.IsZero() {
+		next.Expires = c.Expires.Unix()
+	}
+	if s.Fingerprint == "" {
+		next.Fingerprint = c.Fingerprint
+	}
+	switch r.kind {
+	case takeOver:
+		next.Owner, next.Lease = c.Owner, c.Lease.UnixMilli()
+		next.Attempt = max(s.Attempt, 1) + 1
+	case extend:
+		if s.Lease == none || s.Lease >= c.Lease.UnixMilli() {
+			return s, false
+		}
+		next.Lease = c.Lease.UnixMilli()
+	case step:
+		next.Steps = addSteps(s.Steps, c.Steps)
+	case adopt, finish:
+		if r.kind == adopt {
+			next.Owner = c.Owner
+		}
+		next.Status, next.Data, next.Payload, next.Unavailable = c.Status, string(c.Data), c.Payload, c.Unavailable
+		next.Lease, next.Steps = none, ""
+	case releaseDelete:
+		if s.Steps != "" {
+			return s, false
+		}
+		next = absent
+		next.Over = s.Over
+	case releaseKeep, releaseRefund:
+		next.Owner, next.Lease = "", 0
+		if r.kind == releaseRefund {
+			next.Refunds++
+		}
+	}
+	return next, true
+}
+
+// applyCreate replaces no record, or one whose retention and lease ended before
+// the cutoff.
+func applyCreate(s state, r request) (state, bool) {
+	if s.Status != driver.Absent {
+		seconds, milli := r.cutoff.Unix(), r.cutoff.UnixMilli()
+		switch {
+		case r.cutoff.IsZero(),
+			s.Expires == none || s.Expires >= seconds,
+			s.Status == driver.InProgress && s.Lease != none && s.Lease >= milli:
+			return s, false
+		}
+	}
+	next := stateOf(r.record)
+	next.Over = s.Over
+	return next, true
+}
+
+// returns reports whether got is a correct answer to r, which led to the state
+// after. Create and a takeover return the whole record; any other change returns
+// what it has set.
+func returns(r request, got driver.Record, after state) bool {
+	g, want := stateOf(got), seen(after)
+	c := r.change
+	switch r.kind {
+	case create, takeOver:
+		return g == want
+	case releaseDelete:
+		return g.Status == driver.Absent
+	}
+	ok := g.Status == want.Status && g.Owner == want.Owner
+	if !c.Lease.IsZero() || c.Release != 0 {
+		ok = ok && g.Lease == want.Lease
+	}
+	if !c.Expires.IsZero() {
+		ok = ok && g.Expires == want.Expires
+	}
+	if c.Status != driver.Absent {
+		ok = ok && g.Data == want.Data && g.Payload == want.Payload && g.Unavailable == want.Unavailable
+	}
+	return ok
+}

@@ -1,0 +1,108 @@
+package linearizability
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// request is one call of a [driver.Store], the input of an operation.
+type request struct {
+	kind   kind
+	record driver.Record // create
+	cutoff time.Time     // create
+	fence  driver.Fence  // all changes
+	change driver.Change // all changes
+}
+
+// kind is what a request asks for.
+type kind uint8
+
+const (
+	read kind = iota
+	create
+	takeOver
+	extend
+	step
+	finish
+	adopt
+	releaseDelete
+	releaseKeep
+	releaseRefund
+	kinds
+	end // of the history: no request
+)
+
+func (k kind) String() string {
+	if k == end {
+		return "end"
+	}
+	return [...]string{"get", "create", "take over", "extend", "step", "finish", "adopt",
+		"delete", "keep", "refund"}[k]
+}
+
+func kindOf(c driver.Change) kind {
+	switch {
+	case c.Release == driver.ReleaseDelete:
+		return releaseDelete
+	case c.Release == driver.ReleaseKeep:
+		return releaseKeep
+	case c.Release == driver.ReleaseRefund:
+		return releaseRefund
+	case c.Status != driver.Absent && c.Owner != "":
+		return adopt
+	case c.Status != driver.Absent:
+		return finish
+	case c.Owner != "":
+		return takeOver
+	case len(c.Steps) > 0:
+		return step
+	}
+	return extend
+}
+
+func (r request) String() string {
+	switch r.kind {
+	case read, end:
+		return r.kind.String()
+	case create:
+		cutoff := "never"
+		if !r.cutoff.IsZero() {
+			cutoff = instant(r.cutoff.UnixMilli())
+		}
+		return fmt.Sprintf("create %v over expired before %s", stateOf(r.record), cutoff)
+	}
+	c, f := r.change, r.fence
+	text := fmt.Sprintf("%v if owner=%q", r.kind, f.Owner)
+	if c.Owner != "" {
+		text += fmt.Sprintf(" attempt=%d lease=%s; owner=%q", f.Attempt, instant(stateOf(driver.Record{Lease: f.Lease}).Lease), c.Owner)
+	}
+	if !c.Lease.IsZero() {
+		text += " lease=" + instant(c.Lease.UnixMilli())
+	}
+	if c.Status != driver.Absent {
+		text += fmt.Sprintf(" %s data=%s", c.Status, c.Data)
+	}
+	if len(c.Steps) > 0 {
+		text += " steps=" + digest(c.Steps)
+	}
+	return text
+}
+
+// answer is what a store returned, the output of an operation.
+type answer struct {
+	unknown bool // no answer came: the request may or may not be applied
+	ok      bool
+	record  driver.Record
+}
+
+func (a answer) String() string {
+	switch {
+	case a.unknown:
+		return "?"
+	case a.ok:
+		return fmt.Sprintf("ok: %v", stateOf(a.record))
+	}
+	return fmt.Sprintf("no: %v", stateOf(a.record))
+}
