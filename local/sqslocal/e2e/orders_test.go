@@ -47,6 +47,8 @@ func TestNoOrderIsLostOrRepeatedWithoutAKill(t *testing.T) {
 	tasks.Go(func() {
 		mapping := eventsource.Mapping{
 			Client: q.client, QueueURL: q.URL, QueueARN: q.ARN, Invoke: f.Invoke,
+			// Larger than unrecorded, which bounds what a kill may repeat.
+			BatchSize: 25, Window: time.Second,
 			MaximumConcurrency: environments, ReportBatchItemFailures: true,
 			Observe: func(b eventsource.Batch) {
 				batches++
