@@ -77,6 +77,7 @@ func newProcess(h *history, client int, store driver.Store, lease time.Duration,
 	if p.rnd.IntN(3) == 0 {
 		config.CacheEntries = 4
 	}
+	config.ReadFirst = p.rnd.IntN(3) == 0
 	x, err := idempotent.New("linearizability", &recorder{store: store, client: client, history: h, gate: p.gate}, config)
 	if err != nil {
 		panic(err) // these configurations are valid
