@@ -2,11 +2,17 @@ package dynamo
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -95,5 +101,35 @@ func TestDenialTurnsGroupCommitOff(t *testing.T) {
 				t.Errorf("%v; logged %s", err, &log)
 			}
 		})
+	}
+}
+
+// Credentials may be denied for a moment, which says nothing about the role's
+// permissions.
+func TestDeniedCredentialsLeaveGroupCommitOn(t *testing.T) {
+	var denied atomic.Bool
+	s, wire := intercepted(t, func(o *dynamodb.Options) {
+		o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			if denied.Load() {
+				return aws.Credentials{}, &smithy.GenericAPIError{Code: "AccessDenied", Message: "not authorized to perform: sts:AssumeRole"}
+			}
+			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
+		})
+	})
+	denied.Store(true)
+	for i, m := range s.createTogether(t, 3, owner) {
+		if m.ok || m.err == nil {
+			t.Errorf("%d: %+v", i, m)
+		}
+	}
+	denied.Store(false)
+	wire.sent()
+	for i, m := range s.createTogether(t, 3, owner) {
+		if !m.ok || m.err != nil {
+			t.Errorf("%d: %+v", i, m)
+		}
+	}
+	if sent := wire.sent(); sent != opBatch {
+		t.Errorf("sent %s", sent)
 	}
 }

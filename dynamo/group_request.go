@@ -128,10 +128,8 @@ func goAlone(calls []*groupCall) {
 
 // checkDenied reports the denial of a whole request.
 func (g *grouping) checkDenied(ctx context.Context, err error, permission string) {
-	if err == nil {
-		return
-	}
-	if code, message := fault.Code(err); code == "AccessDeniedException" || code == "AccessDenied" {
+	if err != nil && fault.Denied(err) {
+		_, message := fault.Code(err)
 		if action, found := fault.DeniedAction(message); found {
 			permission = action
 		}
