@@ -142,9 +142,10 @@ func (l *ledger) note(w role, d job.Delivery, messages []message, r job.Report, 
 			}
 			l.excuses[excuse{d.ID, end.Record, end.Attempt}] = reason
 			e.clouded = true
-			// Of work that failed, the release may have been applied by a copy whose
-			// answer was lost, and another call may have claimed since.
-			if reason == string(idempotent.OutcomeLeaseLost) && took < lease && !end.Stumbled {
+			// Of work that failed or did not run, the release may have been applied by
+			// a copy whose answer was lost, and another call may have claimed since.
+			released := end.Stumbled || o == idempotent.OutcomeNotRun
+			if reason == string(idempotent.OutcomeLeaseLost) && took < lease && !released {
 				l.find(finding{Kind: "lost lease", Hash: e.hash, Detail: fmt.Sprintf("within %v, before it could lapse", took)})
 			}
 		}

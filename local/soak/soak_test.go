@@ -51,7 +51,7 @@ func TestSoak(t *testing.T) {
 	if s.kills == 0 || s.faults[string(throttled)] == 0 || s.ledger.duplicates == 0 || len(s.ledger.entries) < 30 {
 		t.Error("so little has happened that the soak shows nothing")
 	}
-	planter := &planter{s, map[string]bool{}}
+	plants := &planter{s, map[string]bool{}}
 	for _, p := range []struct {
 		name, kind string
 		plant      func(*planter, *testing.T) (hash string)
@@ -64,7 +64,7 @@ func TestSoak(t *testing.T) {
 		{"another stored result", "wrong replay", (*planter).plantResult},
 	} {
 		t.Run(p.name, func(t *testing.T) {
-			hash := p.plant(planter, t)
+			hash := p.plant(plants, t)
 			v := s.mustAudit(t)
 			if !slices.ContainsFunc(v.findings, func(f finding) bool { return f.Kind == p.kind && f.Hash == hash }) {
 				t.Errorf("the audit finds %v, want a %s of %s", v.findings, p.kind, hash)
