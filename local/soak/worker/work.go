@@ -41,8 +41,16 @@ type run struct {
 func (w *worker) begin(ctx context.Context, request job.Request) run {
 	claim, _ := idempotent.FromContext(ctx)
 	j := journalOf(ctx)
-	return run{w, request, j, claim.Attempt, j.chance(request.Key)}
+	r := run{w, request, j, claim.Attempt, j.chance(request.Key)}
+	if claim.Attempt > 1 && r.chance.IntN(10) < 4 {
+		time.Sleep(time.Duration(r.chance.IntN(int(longestTakeover))))
+	}
+	return r
 }
+
+// longestTakeover is the time that work takes at times which another attempt has
+// begun, so that the other one wakes up while it runs.
+const longestTakeover = 1500 * time.Millisecond
 
 // stumble fails a few executions before their first effect.
 func (r run) stumble(ctx context.Context) error {
@@ -58,15 +66,11 @@ func (r run) stumble(ctx context.Context) error {
 }
 
 // pause is the time that real work takes. It ignores the context, as the worst of
-// zombies does. Work that another attempt has begun takes longer at times, so that the
-// other one wakes up while it runs.
+// zombies does.
 func (r run) pause() {
 	longest := 6 * time.Millisecond
-	switch n := r.chance.IntN(20); {
-	case n == 0:
+	if r.chance.IntN(20) == 0 {
 		longest *= 10
-	case n < 6 && r.attempt > 1:
-		longest = time.Second
 	}
 	time.Sleep(time.Duration(r.chance.IntN(int(longest))))
 }
