@@ -29,7 +29,7 @@ func (s *stage) disturb(ctx context.Context) {
 	})
 	tasks.Go(func() {
 		for s.pause(ctx, freezes, time.Second/2, 2*time.Second) {
-			if err := s.pick(freezes, false).freeze(ctx, between(freezes, lease+time.Second, lease+3*time.Second)); err != nil {
+			if err := s.pick(freezes, false).freeze(ctx, between(freezes, lease+lease/4, 2*lease)); err != nil {
 				s.broken(err)
 				return
 			}

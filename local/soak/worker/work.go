@@ -42,7 +42,7 @@ func (w *worker) begin(ctx context.Context, request job.Request) run {
 	claim, _ := idempotent.FromContext(ctx)
 	j := journalOf(ctx)
 	r := run{w, request, j, claim.Attempt, j.chance(request.Key)}
-	if claim.Attempt > 1 && r.chance.IntN(10) < 4 {
+	if claim.Attempt > 1 && r.chance.IntN(2) == 0 {
 		time.Sleep(time.Duration(r.chance.IntN(int(longestTakeover))))
 	}
 	return r
@@ -50,7 +50,7 @@ func (w *worker) begin(ctx context.Context, request job.Request) run {
 
 // longestTakeover is the time that work takes at times which another attempt has
 // begun, so that the other one wakes up while it runs.
-const longestTakeover = 1500 * time.Millisecond
+const longestTakeover = 2 * time.Second
 
 // stumble fails a few executions before their first effect.
 func (r run) stumble(ctx context.Context) error {
