@@ -22,8 +22,9 @@ type Store interface {
 	Create(ctx context.Context, r Record, cutoff time.Time, with any) (_ Record, ok bool, err error)
 
 	// Change applies c to the record named by f if the fence holds. It never
-	// creates a record. A takeover returns the whole record, any other change
-	// at least Owner, Status, Lease, Expires, Data, Payload and Unavailable.
+	// creates a record. A takeover returns the whole record. Any other change
+	// returns at least Owner, Status, and those of Lease, Expires, Data, Payload
+	// and Unavailable that it sets.
 	// With ok false, Change returns the record as stored, or the zero Record if
 	// there is none.
 	Change(ctx context.Context, f Fence, c Change) (_ Record, ok bool, err error)
