@@ -25,9 +25,10 @@ func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted
 var (
 	errOutOfTime    = &NotStartedError{"the time left is less than the margin, or the invocation was cancelled"}
 	errAfterFailure = &NotStartedError{"a record before it failed"}
+	errYielded      = &NotStartedError{"a record before it waits for a duplicate; it is claimed again in its turn"}
 	errUnfinished   = &UnfinishedError{}
 
-	notRun = lanes.Errors{OutOfTime: errOutOfTime, AfterFailure: errAfterFailure, Unfinished: errUnfinished}
+	notRun = lanes.Errors{OutOfTime: errOutOfTime, AfterFailure: errAfterFailure, Unfinished: errUnfinished, Yielded: errYielded}
 )
 
 // UnfinishedError reports that a handler ended its goroutine, as runtime.Goexit

@@ -47,7 +47,7 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 		return refused
 	}
 	if event == nil {
-		event, err = v.call(v.withWait(ctx), r)
+		event, err = v.call(adapter.WithWaiting(v.withWait(ctx), r.turn.Yield), r)
 	}
 	if err == nil {
 		return nil
@@ -77,7 +77,7 @@ func (v *invocation[D]) ahead(ctx context.Context, r *record[D]) (*idempotent.Ev
 	if !r.turn.Ahead() {
 		return nil, nil
 	}
-	event, err := v.call(adapter.WithTurn(adapter.WithWait(ctx, 0), r.turn.Take), r)
+	event, err := v.call(adapter.WithTurn(adapter.WithWait(ctx, 0), r.turn.TakeClaimed), r)
 	if !r.began && event.Outcome != idempotent.OutcomeReplayed {
 		return nil, nil
 	}

@@ -31,6 +31,8 @@ type call struct {
 	// turn is taken. notRun is why the handler has not run.
 	turn   func(context.Context) error
 	notRun error
+	// waited reports that the adapter knows of a wait for a duplicate.
+	waited bool
 	// abandoned is the outcome of a call whose handler panicked.
 	abandoned Outcome
 }

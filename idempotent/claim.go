@@ -65,6 +65,9 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 			if c.longestWait(ctx) <= 0 {
 				return nil, c.inProgress(met, nil)
 			}
+			if poll > firstPause {
+				c.waits(ctx) // it has waited once
+			}
 			again := driver.Record{}
 			if err = c.await(ctx, &poll, met); err == nil {
 				again, err = c.reread(ctx)

@@ -64,6 +64,14 @@ func (c *call) await(ctx context.Context, next *time.Duration, met driver.Record
 	}
 }
 
+// waits tells the adapter, once, that the call waits for a duplicate.
+func (c *call) waits(ctx context.Context) {
+	if waiting := options.Of(ctx).Waiting; waiting != nil && !c.waited {
+		c.waited = true
+		waiting()
+	}
+}
+
 // reread reads the record again, within the wait.
 func (c *call) reread(ctx context.Context) (driver.Record, error) {
 	left := time.Until(c.waitUntil(ctx))
@@ -94,6 +102,7 @@ func (c *call) join(ctx context.Context) ending {
 		case leads:
 			return c.leadFlight(ctx, f)
 		}
+		c.waits(ctx)
 		select {
 		case <-f.Landed():
 			// A leader that failed, panicked or was released leaves no record:

@@ -37,6 +37,16 @@ func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	return options.With(ctx, &o)
 }
 
+// WithWaiting returns a context whose call calls waiting, once, if it waits for a
+// running duplicate for more than a moment. It serves adapters that claim ahead
+// (see [WithTurn]): the duplicate may itself be waiting for one of those claims,
+// so release them in the meantime.
+func WithWaiting(ctx context.Context, waiting func()) context.Context {
+	o := options.Of(ctx)
+	o.Waiting = waiting
+	return options.With(ctx, &o)
+}
+
 // WithTurn returns a context whose call claims its record, and then calls turn
 // before it runs the handler. It serves adapters that claim the records of a
 // batch together and run them one after another.

@@ -28,6 +28,7 @@ type Errors struct {
 	OutOfTime    error // LastStart has passed, or the context is done
 	AfterFailure error // see Halt
 	Unfinished   error // the record ended its goroutine
+	Yielded      error // no result: see Turn.TakeClaimed
 }
 
 // Run calls one for each of size records and returns their results in the
@@ -44,7 +45,7 @@ func (r Runner) Run(ctx context.Context, s Schedule, size int, one func(context.
 	if r.Unrecorded == 0 {
 		r.Unrecorded = r.Concurrency
 	}
-	e := execution{Runner: r, halt: s.Halt, ctx: ctx, one: one, turns: make([]Turn, size), results: make([]error, size), reach: size}
+	e := execution{Runner: r, halt: s.Halt, ctx: ctx, one: one, turns: make([]Turn, size), results: make([]error, size), reach: size, yield: make(chan struct{})}
 	e.connect(s)
 	e.mu.Lock()
 	e.advance()
@@ -72,7 +73,8 @@ type execution struct {
 	next    int   // the next record that may begin before its turn
 	reach   int   // records from here on are refused already
 	// How many records are in each state.
-	running, unrecorded, waiting, coming int
+	running, unrecorded, waiting, coming, yielding int
+	yield                                          chan struct{} // closed while a record yields
 }
 
 // connect links each record with those that wait for it.
@@ -115,7 +117,7 @@ func (e *execution) advance() {
 			e.begin(t)
 		}
 	}
-	for ; e.next < len(e.turns) && e.waiting < e.Ahead && !e.late(); e.next++ {
+	for ; e.next < len(e.turns) && e.waiting < e.Ahead && e.yielding == 0 && !e.late(); e.next++ {
 		if t := &e.turns[e.next]; !t.launched && !t.decided() && !t.duplicate {
 			t.begun = make(chan struct{})
 			e.waiting++
@@ -159,6 +161,11 @@ func (e *execution) end(t *Turn) {
 	t.expect(false)
 	if t.running {
 		e.running--
+	}
+	if t.yields {
+		if e.yielding--; e.yielding == 0 {
+			e.yield = make(chan struct{})
+		}
 	}
 	switch {
 	case t.granted:

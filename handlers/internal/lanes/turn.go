@@ -21,6 +21,7 @@ type Turn struct {
 	refused  error // why its turn does not begin
 	running  bool  // it counts for Concurrency
 	expected bool  // it is about to write
+	yields   bool  // it has called Yield, and has not ended
 	ended    bool
 	result   error // what it returned, if returned is true
 	returned bool
@@ -35,7 +36,19 @@ func (t *Turn) Ahead() bool { return t.begun != nil }
 // Take waits for the turn. It returns an error of [Errors] if the turn does not
 // begin. If ctx ends before that is decided, Take returns its cause, and may be
 // called again.
-func (t *Turn) Take(ctx context.Context) error {
+func (t *Turn) Take(ctx context.Context) error { return t.take(ctx, nil) }
+
+// TakeClaimed is [Turn.Take] for a record that has claimed. It also returns an
+// error, and may be called again, while another record yields (see
+// [Turn.Yield]).
+func (t *Turn) TakeClaimed(ctx context.Context) error {
+	t.e.mu.Lock()
+	yield := t.e.yield
+	t.e.mu.Unlock()
+	return t.take(ctx, yield)
+}
+
+func (t *Turn) take(ctx context.Context, yield <-chan struct{}) error {
 	e := t.e
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -44,18 +57,39 @@ func (t *Turn) Take(ctx context.Context) error {
 		e.mu.Unlock()
 		select {
 		case <-t.begun:
+		case <-yield:
 		case <-ctx.Done():
 		}
 		e.mu.Lock()
-		if !t.decided() && e.ctx.Err() == nil {
-			return context.Cause(ctx)
-		}
-		if !t.decided() {
+		switch {
+		case t.decided():
+		case e.ctx.Err() != nil:
 			e.refuseLate()
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		default:
+			t.expect(true) // it releases its claim
+			return e.Errors.Yielded
 		}
 	}
 	t.expect(true)
 	return t.refused
+}
+
+// Yield reports that the record, in its turn, waits for a claim of another
+// event, which may itself wait for a claim of this event. Until the record has
+// ended, none keeps a claim before its turn.
+func (t *Turn) Yield() {
+	e := t.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t.yields {
+		return
+	}
+	t.yields = true
+	if e.yielding++; e.yielding == 1 {
+		close(e.yield)
+	}
 }
 
 // Returned reports that the record's function has returned. Its result may not

@@ -17,6 +17,8 @@ type Options struct {
 	// Turn waits until the handler may run, under the claim. It is nil, or
 	// returns why the handler must not run.
 	Turn func(context.Context) error
+	// Waiting is called once if the call waits for a running duplicate, or nil.
+	Waiting func()
 }
 
 type key struct{}

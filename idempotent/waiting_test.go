@@ -1,0 +1,49 @@
+package idempotent_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// An adapter that holds other claims learns of a wait that they may prolong,
+// and not of one that is over in a moment.
+func TestAdapterLearnsOnceThatACallWaits(t *testing.T) {
+	for name, test := range map[string]struct {
+		config idempotent.Config
+		runs   time.Duration
+		want   int
+	}{
+		"for another process":                     {idempotent.Config{}, time.Minute, 1},
+		"for another process, for a moment":       {idempotent.Config{}, time.Millisecond, 0},
+		"for a call of its own process":           {idempotent.Config{Wait: time.Second}, time.Minute, 1},
+		"for nothing, as the duplicate has ended": {idempotent.Config{}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New(0)
+				x := newExecutor(t, store, &test.config)
+				go func() {
+					if _, _, err := do(t.Context(), x, func(context.Context) (string, error) {
+						time.Sleep(test.runs)
+						return "done", nil
+					}); err != nil {
+						t.Error(err)
+					}
+				}()
+				synctest.Wait()
+				told := 0
+				ctx := adapter.WithWaiting(adapter.WithWait(t.Context(), time.Hour), func() { told++ })
+				value, _, err := do(ctx, x, mustNotRun(t))
+				if err != nil || value != "done" || told != test.want {
+					t.Errorf("%q, %v; the adapter was told %d times", value, err, told)
+				}
+			})
+		})
+	}
+}
