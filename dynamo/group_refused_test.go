@@ -133,3 +133,32 @@ func TestDeniedCredentialsLeaveGroupCommitOn(t *testing.T) {
 		t.Errorf("sent %s", sent)
 	}
 }
+
+// DynamoDB calls it a success to delete what is not there. DynamoDB Local
+// refuses it, as the condition of a DeleteItem does.
+func TestDeletionOfNoRecordIsNoSuccess(t *testing.T) {
+	s, wire := intercepted(t)
+	wire.on(opBatch, func(body []byte, pass func([]byte) []byte) ([]byte, error) {
+		var out responsesBody
+		if err := json.Unmarshal(pass(body), &out); err != nil {
+			return nil, err
+		}
+		for i, response := range out.Responses {
+			if bytes.Contains(response, []byte("ConditionalCheckFailed")) {
+				out.Responses[i] = encode(map[string]string{"TableName": s.table})
+			}
+		}
+		return encode(out), nil
+	})
+	create(t, s, claim(id(0)))
+	create(t, s, claim(id(2)))
+	wire.sent()
+	for i, m := range s.changeTogether(t, 4, driver.Change{Release: driver.ReleaseDelete}) {
+		if m.ok != (i%2 == 0) || m.err != nil || m.record.Status != driver.Absent {
+			t.Errorf("%d: %+v", i, m)
+		}
+	}
+	if sent := wire.sent(); sent != opBatch {
+		t.Errorf("sent %s", sent)
+	}
+}

@@ -48,7 +48,9 @@ func (g *grouping) send(ctx context.Context, calls []*groupCall) {
 	for i, c := range calls {
 		failed := out.Responses[i].Error
 		if failed == nil {
-			c.Answer(answer{met: c.Work.leaves, ok: true})
+			// A DELETE without its item has met no record, and deleted none.
+			deleted := len(out.Responses[i].Item) > 0
+			c.Answer(answer{met: c.Work.leaves, ok: deleted || !c.Work.delete})
 			continue
 		}
 		switch failed.Code {

@@ -22,7 +22,7 @@ const (
 
 // A statement is a write in PartiQL, as a part of a shared request. It makes the
 // same write as the request of its own that package expressions states, under
-// the same condition, except for insert.
+// the same condition, except for insert and delete.
 type statement struct {
 	id         string
 	permission string // that DynamoDB asks for
@@ -35,6 +35,8 @@ type statement struct {
 	// before cutoff.
 	insert bool
 	cutoff time.Time
+	// A DELETE succeeds without an item. It returns the item that it deleted.
+	delete bool
 }
 
 // Key and Size implement group.Work.
@@ -85,8 +87,12 @@ func (s *Store) statementOf(f driver.Fence, c driver.Change) *statement {
 	case c.Release == driver.ReleaseDelete:
 		p.write(`DELETE FROM `, s.group.table)
 		s.owned(&p, f)
-		p.write(` AND (`).name(a.Steps).write(` IS MISSING OR size(`).name(a.Steps).write(`)`).is(`=`, attribute.Number(0)).write(`)`)
-		return p.statement(f.ID, "PartiQLDelete", driver.Record{})
+		p.write(` AND (`).name(a.Steps).write(` IS MISSING OR size(`).name(a.Steps).write(`)`).is(`=`, attribute.Number(0)).write(`) RETURNING ALL OLD *`)
+		st := p.statement(f.ID, "PartiQLDelete", driver.Record{})
+		if st != nil {
+			st.delete = true
+		}
+		return st
 	case c.Release == driver.ReleaseKeep:
 		p.update(s.group.table).set(a.Lease, attribute.Number(0)).remove(a.Owner)
 		s.owned(&p, f)
