@@ -82,8 +82,8 @@ mutants:
 torture:
 	@$(WITH_DYNAMODB) env ONCE_HISTORIES=2400 go -C local/linearizability test -count=1 -timeout 60m -v -run '^Test(Memory|DynamoDB)' .
 
-# Writes docs/performance, in about 12 minutes. The machine should be idle. RECORDS is
-# the size of the largest table.
+# Writes docs/performance.md and its plots, in about 12 minutes. The machine should be
+# idle. RECORDS is the size of the largest table.
 bench:
 	@go -C local/bench run . $(if $(RECORDS),-records $(RECORDS))
 

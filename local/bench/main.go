@@ -1,5 +1,5 @@
 // Bench measures Once beside the SDK by hand and Powertools for TypeScript, on one
-// DynamoDB Local, and writes docs/performance. Run it with "make bench".
+// DynamoDB Local, and writes docs/performance.md. Run it with "make bench".
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	if crew.IsWorker() {
 		os.Exit(crew.Work())
 	}
-	out := flag.String("out", "../../docs/performance", "the folder of the page and its plots")
+	out := flag.String("out", "../../docs", "the folder of performance.md and of its plots in performance")
 	long := flag.Duration("for", 9*time.Minute, "how long rounds are repeated")
 	records := flag.Int("records", 100_000, "records of the largest table")
 	flag.Parse()
@@ -50,7 +50,11 @@ func bench(ctx context.Context, out string, p plan.Plan) error {
 		return err
 	}
 	machine.Node = strings.TrimPrefix(node, "v")
-	if err := write(out, r, machine, began, time.Since(began)); err != nil {
+	cold, err := coldStart(ctx, "../../examples")
+	if err != nil {
+		return err
+	}
+	if err := write(out, r, machine, cold, began, time.Since(began)); err != nil {
 		return err
 	}
 	fmt.Print(machine.Warning(), "\n\n", report.TargetTable(r))
@@ -58,11 +62,11 @@ func bench(ctx context.Context, out string, p plan.Plan) error {
 }
 
 // write writes the page and its plots.
-func write(dir string, r *plan.Results, m report.Machine, began time.Time, took time.Duration) error {
-	if err := report.WritePlots(dir, r); err != nil {
+func write(dir string, r *plan.Results, m report.Machine, cold *report.ColdStart, began time.Time, took time.Duration) error {
+	if err := report.WritePlots(filepath.Join(dir, "performance"), r); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "README.md"), []byte(report.Page(r, m, began, took)), 0o644)
+	return os.WriteFile(filepath.Join(dir, "performance.md"), []byte(report.Page(r, m, cold, began, took)), 0o644)
 }
 
 // measure runs a plan against a server of its own, or that of the environment. It

@@ -34,8 +34,8 @@ type Plan struct {
 
 // The series of each part, by their names.
 var (
-	CallSeries    = []string{"hand", "once", "grouped", "typescript"}
-	BatchSeries   = []string{"today", "ahead", "ahead-unrecorded", "ahead-grouped"}
+	CallSeries    = []string{"hand", "once", "grouped", "grouped-4", "typescript"}
+	BatchSeries   = []string{"in-turn", "ahead", "ahead-unrecorded", "ahead-grouped"}
 	MeteredSeries = []string{"hand", "once", "read-first", "typescript"}
 )
 
@@ -88,11 +88,12 @@ func (p Plan) with(part float64) Plan {
 				add(s, work.Conflict)
 			}
 		}
-		for _, size := range append([]int{1}, Batches...) {
-			add(Scenario{Latency: latency, Callers: 1, Calls: batchesOf(size), Size: size, Series: BatchSeries}, work.Queue, work.Requeue)
+		for _, size := range Batches {
+			add(Scenario{Latency: latency, Callers: 1, Calls: 2, Size: size, Series: BatchSeries}, work.Queue, work.Requeue)
 		}
 		add(Scenario{Latency: latency, Callers: 1, Calls: 1, Size: Ordered, Series: BatchSeries}, work.Stream, work.Restream)
 	}
+	add(Scenario{Callers: 1, Calls: 40, Size: 1, Series: BatchSeries}, work.Queue, work.Requeue)
 	alone := []string{"once"}
 	add(Scenario{Callers: 1, Calls: 5000, Series: []string{"once", "typescript"}}, work.Cached)
 	add(Scenario{Callers: 1, Calls: 20_000, Series: alone}, work.Memory, work.Yardstick)
@@ -114,20 +115,13 @@ func tableSizes(largest int) []int {
 	return append(sizes, largest)
 }
 
-// callsOf returns a number of calls that takes about half a second.
+// callsOf returns a number of calls that takes less than half a second.
 func callsOf(latency time.Duration, callers int) int {
 	switch {
 	case callers > 1:
-		return 600
+		return 320
 	case latency == 0:
-		return 300
+		return 150
 	}
-	return int(400 * time.Millisecond / latency)
-}
-
-func batchesOf(size int) int {
-	if size == 1 {
-		return 20
-	}
-	return 3
+	return int(200 * time.Millisecond / latency)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"os"
+	"regexp"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -25,18 +26,15 @@ type bars struct {
 // bar is a series, with a value for each group.
 type bar struct {
 	label  string
+	color  color.Color
 	values []Spread
 }
 
 // Colors of an SVG. In a dark theme, the style of the file replaces the first two.
 var (
-	paper  = color.RGBA{0xff, 0xff, 0xff, 0xff}
-	ink    = color.RGBA{0x1f, 0x23, 0x28, 0xff}
-	faint  = color.RGBA{0xd1, 0xd9, 0xe0, 0xff}
-	colors = []color.Color{
-		color.RGBA{0x8b, 0x94, 0x9e, 0xff}, color.RGBA{0x3b, 0x82, 0xf6, 0xff},
-		color.RGBA{0x2e, 0xa0, 0x43, 0xff}, color.RGBA{0xe8, 0x6a, 0x17, 0xff},
-	}
+	paper = color.RGBA{0xff, 0xff, 0xff, 0xff}
+	ink   = color.RGBA{0x1f, 0x23, 0x28, 0xff}
+	faint = color.RGBA{0xd1, 0xd9, 0xe0, 0xff}
 )
 
 const (
@@ -58,6 +56,7 @@ func (b bars) write(path string) error {
 	p.Y.Min = 0
 	p.Y.Tick.Marker = ticks{}
 	p.X.Tick.LineStyle.Width, p.Y.Tick.LineStyle.Width = 0, 0
+	p.X.Tick.Length = vg.Points(5)
 	p.X.LineStyle.Width, p.Y.LineStyle.Width = vg.Points(.5), 0
 	for _, style := range []*text.Style{&p.Title.TextStyle, &legend.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label} {
 		style.Color = ink
@@ -73,7 +72,7 @@ func (b bars) write(path string) error {
 	highest := 0.0
 	for i, s := range b.series {
 		offset := one * (vg.Length(i) - vg.Length(len(b.series)-1)/2)
-		if err := s.add(p, &legend, one*.92, offset, colors[i%len(colors)]); err != nil {
+		if err := s.add(p, &legend, one*.92, offset); err != nil {
 			return err
 		}
 		for _, v := range s.values {
@@ -99,7 +98,7 @@ func (b bars) write(path string) error {
 }
 
 // add draws a series, with a value on each bar.
-func (s bar) add(p *plot.Plot, legend *plot.Legend, width, offset vg.Length, c color.Color) error {
+func (s bar) add(p *plot.Plot, legend *plot.Legend, width, offset vg.Length) error {
 	var values plotter.Values
 	var labels plotter.XYLabels
 	for i, v := range s.values {
@@ -107,7 +106,7 @@ func (s bar) add(p *plot.Plot, legend *plot.Legend, width, offset vg.Length, c c
 			v = Spread{}
 		} else {
 			labels.XYs = append(labels.XYs, plotter.XY{X: float64(i), Y: v.High})
-			labels.Labels = append(labels.Labels, short(v.Mid))
+			labels.Labels = append(labels.Labels, shorter(v.Mid))
 		}
 		values = append(values, v.Mid)
 	}
@@ -115,7 +114,7 @@ func (s bar) add(p *plot.Plot, legend *plot.Legend, width, offset vg.Length, c c
 	if err != nil {
 		return err
 	}
-	chart.Color, chart.Offset, chart.LineStyle.Width = c, offset, 0
+	chart.Color, chart.Offset, chart.LineStyle.Width = s.color, offset, 0
 	p.Add(chart)
 	legend.Add(s.label, chart)
 	p.Add(whiskers{s.values, offset})
@@ -167,19 +166,28 @@ func (ticks) Ticks(low, high float64) []plot.Tick {
 	return all
 }
 
+var (
+	styled      = regexp.MustCompile(`style="([^"]*)"`)
+	declaration = regexp.MustCompile(`([\w-]+):([^;]*);?`)
+)
+
 // themed lets an SVG follow the reader's theme, also where it is an image of a
 // page. It keeps its own background, so that it is readable if the page does not.
+// Colors become attributes, because rules have precedence over those.
 func themed(svg, title string) string {
-	rule := func(property string, from color.RGBA, to string) string {
-		return fmt.Sprintf("[style*=%q] { %[2]s: %[3]s !important }\n", fmt.Sprintf("%s:#%02X%02X%02X", property, from.R, from.G, from.B), property, to)
-	}
+	svg = styled.ReplaceAllStringFunc(svg, func(style string) string {
+		return strings.TrimSpace(declaration.ReplaceAllString(styled.FindStringSubmatch(style)[1], `$1="$2" `))
+	})
 	var dark strings.Builder
-	for _, property := range []string{"fill", "stroke"} {
-		dark.WriteString(rule(property, paper, "#0d1117"))
-		dark.WriteString(rule(property, ink, "#e6edf3"))
-		dark.WriteString(rule(property, faint, "#30363d"))
+	for _, c := range []struct {
+		from color.RGBA
+		to   string
+	}{{paper, "#0d1117"}, {ink, "#e6edf3"}, {faint, "#30363d"}} {
+		for _, property := range []string{"fill", "stroke"} {
+			fmt.Fprintf(&dark, "[%s=\"#%02X%02X%02X\"] { %[1]s: %[5]s }\n", property, c.from.R, c.from.G, c.from.B, c.to)
+		}
 	}
 	head, body, _ := strings.Cut(svg, "<g ")
-	return head + "<title>" + title + "</title>\n<style>\ntext { font-family: system-ui, sans-serif !important }\n" +
+	return head + "<title>" + title + "</title>\n<style>\ntext { font-family: system-ui, sans-serif }\n" +
 		"@media (prefers-color-scheme: dark) {\n" + dark.String() + "}\n</style>\n<g " + body
 }

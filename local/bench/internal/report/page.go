@@ -15,14 +15,15 @@ type page struct {
 	r *plan.Results
 }
 
-// Page returns the whole page.
-func Page(r *plan.Results, m Machine, date time.Time, took time.Duration) string {
+// Page returns the whole page. Without a cold start, it has no section of it.
+func Page(r *plan.Results, m Machine, cold *ColdStart, date time.Time, took time.Duration) string {
 	p := &page{r: r}
 	p.intro(m, date, took)
 	p.calls()
 	p.batches()
 	p.capacity()
 	p.more()
+	p.coldStart(cold)
 	p.targets()
 	return p.String()
 }
@@ -36,7 +37,9 @@ func (p *page) say(paragraphs ...string) {
 	}
 }
 
-func (p *page) plot(name, alternative string) { p.say(fmt.Sprintf("![%s](%s)", alternative, name)) }
+func (p *page) plot(name, alternative string) {
+	p.say(fmt.Sprintf("![%s](performance/%s)", alternative, name))
+}
 
 // row writes a line of a table.
 func (p *page) row(cells ...string) { p.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
@@ -74,7 +77,7 @@ func (p *page) intro(m Machine, date time.Time, took time.Duration) {
 		node = "Powertools for TypeScript was not measured: there is no Node."
 	}
 	p.say("*SDK by hand* is one conditional `PutItem` and one fenced `UpdateItem`, without takeover, fingerprints and stored failures. " +
-		"*Once, grouped* has group commit, with `dynamo.Options.Group` 1. " + node)
+		"*Group 1* and *Group 4* have [group commit](cost-and-scale.md#group-commit), with `dynamo.Options.Group` of 1 and 4. " + node)
 }
 
 func (p *page) calls() {

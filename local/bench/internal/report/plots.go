@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"image/color"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,6 +14,21 @@ import (
 
 // Plots are the files that WritePlots writes, in the order of the page.
 var Plots = []string{"throughput.svg", "call-cpu.svg", "batch-time.svg", "batch-cpu.svg", "duplicates.svg"}
+
+// colors are those of series in all plots. They can be told apart on a light and on
+// a dark background.
+var colors = map[string]color.Color{
+	"hand": grey, "once": blue, "grouped": green, "grouped-4": violet, "read-first": violet, "typescript": orange,
+	"in-turn": grey, "ahead": blue, "ahead-unrecorded": violet, "ahead-grouped": green,
+}
+
+var (
+	grey   = color.RGBA{0x8b, 0x94, 0x9e, 0xff}
+	blue   = color.RGBA{0x3b, 0x82, 0xf6, 0xff}
+	green  = color.RGBA{0x2e, 0xa0, 0x43, 0xff}
+	violet = color.RGBA{0xa3, 0x71, 0xf7, 0xff}
+	orange = color.RGBA{0xe8, 0x6a, 0x17, 0xff}
+)
 
 // WritePlots draws the plots into a folder.
 func WritePlots(dir string, r *plan.Results) error {
@@ -35,7 +51,7 @@ func WritePlots(dir string, r *plan.Results) error {
 func chart(r *plan.Results, title string, series []string, groups []string, value func(series string, group int) Spread) bars {
 	b := bars{title: title, groups: groups}
 	for _, s := range measured(r, series) {
-		one := bar{label: r.Labels[s]}
+		one := bar{label: r.Labels[s], color: colors[s]}
 		for g := range groups {
 			one.values = append(one.values, value(s, g))
 		}
@@ -74,11 +90,11 @@ func callCPU(r *plan.Results) bars {
 	})
 }
 
-// kindsOfBatches are the groups of a chart of batches: each kind, with each latency.
+// batchGroups returns the groups of a chart of batches: each kind, with each latency.
 func batchGroups(latencies []time.Duration) (groups []string, keys []plan.Key) {
 	for _, kind := range []work.Kind{work.Queue, work.Requeue} {
 		for _, latency := range latencies {
-			groups = append(groups, fmt.Sprintf("%s, +%d ms", word(kind), latency.Milliseconds()))
+			groups = append(groups, fmt.Sprintf("%s\n+%d ms", word(kind), latency.Milliseconds()))
 			keys = append(keys, plan.Key{Kind: kind, Latency: latency, Callers: 1, Size: 10})
 		}
 	}

@@ -49,8 +49,8 @@ func TestTargetIsMetByItsMedian(t *testing.T) {
 func TestPlotsFollowTheTheme(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plot.svg")
 	b := bars{title: "A plot", groups: []string{"one", "two"}, series: []bar{
-		{"first", []Spread{{1, 2, 3}, {100, 200, 300}}},
-		{"second", []Spread{{5, 5, 5}, {math.NaN(), math.NaN(), math.NaN()}}},
+		{"first", grey, []Spread{{1, 2, 3}, {100, 200, 300}}},
+		{"second", blue, []Spread{{5, 5, 5}, {math.NaN(), math.NaN(), math.NaN()}}},
 	}}
 	if err := b.write(path); err != nil {
 		t.Fatal(err)
@@ -65,12 +65,12 @@ func TestPlotsFollowTheTheme(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
-	for _, color := range []string{"fill:#FFFFFF", "fill:#1F2328", "stroke:#1F2328", "stroke:#D1D9E0"} {
+	for _, color := range []string{`fill="#FFFFFF"`, `fill="#1F2328"`, `stroke="#1F2328"`, `stroke="#D1D9E0"`} {
 		if strings.Count(svg, color) < 2 { // the rule, and what it replaces
 			t.Errorf("nothing has %s: the rule for a dark theme is in vain", color)
 		}
 	}
-	if strings.Contains(svg, "NaN") || strings.Contains(svg, "fill:#000000") {
-		t.Error("the plot has NaN, or black that no rule replaces")
+	if strings.Contains(svg, "NaN") || strings.Contains(svg, "#000000") || strings.Contains(svg, " style=") || strings.Contains(svg, "\tstyle=") {
+		t.Error("the plot has NaN, or a color that no rule replaces")
 	}
 }

@@ -45,8 +45,13 @@ func (s Spread) String() string {
 }
 
 // short is a number with three digits, or more before the point.
-func short(x float64) string {
-	digits := 2 - int(math.Floor(math.Log10(math.Abs(x))))
+func short(x float64) string { return rounded(x, 3) }
+
+// shorter has two digits, for the bars of a plot.
+func shorter(x float64) string { return rounded(x, 2) }
+
+func rounded(x float64, significant int) string {
+	digits := significant - 1 - int(math.Floor(math.Log10(math.Abs(x))))
 	if x == 0 || digits <= 0 {
 		return thousands(strconv.FormatFloat(x, 'f', 0, 64))
 	}

@@ -78,13 +78,13 @@ func batchChecks() (all []check) {
 	}
 	// faster compares times: a series takes a part of the time of today's.
 	faster := func(series string, kind work.Kind, latency time.Duration, size int, want float64) {
-		over := batch("today", kind, latency, size)
-		all = append(all, check{what(over, "how many times as fast, "+names[series]), over, batch(series, kind, latency, size), plan.WallMS, true, want})
+		over := batch("in-turn", kind, latency, size)
+		all = append(all, check{what(over, "speed "+names[series]+", over that in turn"), over, batch(series, kind, latency, size), plan.WallMS, true, want})
 	}
 	for _, kind := range []work.Kind{work.Queue, work.Requeue} {
 		for _, latency := range []time.Duration{0, slow} {
 			over := batch("ahead-grouped", kind, latency, 10)
-			all = append(all, check{what(over, "client CPU, "+names["ahead-grouped"]), over, batch("today", kind, latency, 10), plan.CPUMS, false, .25})
+			all = append(all, check{what(over, "client CPU ahead with `Unrecorded: 10` and `Group: 1`, over that in turn"), over, batch("in-turn", kind, latency, 10), plan.CPUMS, false, .25})
 		}
 	}
 	faster("ahead", work.Requeue, slow, 10, 6)
@@ -97,7 +97,7 @@ func batchChecks() (all []check) {
 	}
 	for i, kind := range []work.Kind{work.Queue, work.Requeue} {
 		k := batch("ahead-grouped", kind, 0, 10)
-		all = append(all, check{what: what(k, "requests, "+names[k.Series]), over: k, measure: plan.Requests, want: float64(3 - i)})
+		all = append(all, check{what: what(k, "requests, ahead with `Unrecorded: 10` and `Group: 1`"), over: k, measure: plan.Requests, want: float64(3 - i)})
 	}
 	return all
 }
@@ -106,16 +106,16 @@ func callChecks() (all []check) {
 	for i, callers := range []int{16, 64} {
 		grouped, hand := plan.Key{Series: "grouped", Kind: work.First, Callers: callers}, plan.Key{Series: "hand", Kind: work.First, Callers: callers}
 		what := fmt.Sprintf("first calls, %d callers: ", callers)
-		all = append(all, check{what + "calls a second, grouped, over those of the SDK by hand", grouped, hand, plan.Rate, true, []float64{1.25, 1.4}[i]})
+		all = append(all, check{what + "calls a second, Group 1, over those of the SDK by hand", grouped, hand, plan.Rate, true, []float64{1.25, 1.4}[i]})
 		if callers == 64 {
-			all = append(all, check{what: what + "requests a call, grouped", over: grouped, measure: plan.Requests, want: .3})
+			all = append(all, check{what: what + "requests a call, Group 1", over: grouped, measure: plan.Requests, want: .3})
 		}
 	}
 	return all
 }
 
 // names are the series of batches in targets.
-var names = map[string]string{"ahead": "claims ahead", "ahead-unrecorded": "claims ahead with `Unrecorded: 10`", "ahead-grouped": "ahead and grouped, over today's"}
+var names = map[string]string{"ahead": "ahead", "ahead-unrecorded": "ahead with `Unrecorded: 10`"}
 
 // word is what the page calls calls of a kind.
 func word(k work.Kind) string {

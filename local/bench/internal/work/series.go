@@ -24,15 +24,13 @@ type Series struct {
 var All = []Series{
 	{Name: "hand", Label: "SDK by hand", ByHand: true},
 	{Name: "once", Label: "Once"},
-	{Name: "grouped", Label: "Once, grouped", Store: dynamo.Options{Group: group}},
-	{Name: "read-first", Label: "Once, `ReadFirst`", Config: idempotent.Config{ReadFirst: true}},
+	{Name: "grouped", Label: "Once, Group 1", Store: dynamo.Options{Group: 1}},
+	{Name: "grouped-4", Label: "Once, Group 4", Store: dynamo.Options{Group: 4}},
+	{Name: "read-first", Label: "Once, ReadFirst", Config: idempotent.Config{ReadFirst: true}},
 	{Name: "typescript", Label: "Powertools for TypeScript", Node: true},
 
-	{Name: "today", Label: "In turn", Queue: handlers.SQSOptions{Ahead: -1}, Records: handlers.KinesisOptions{Ahead: -1}},
+	{Name: "in-turn", Label: "In turn", Queue: handlers.SQSOptions{Ahead: -1}, Records: handlers.KinesisOptions{Ahead: -1}},
 	{Name: "ahead", Label: "Ahead"},
-	{Name: "ahead-unrecorded", Label: "Ahead, `Unrecorded: 10`", Queue: handlers.SQSOptions{Unrecorded: 10}},
-	{Name: "ahead-grouped", Label: "Ahead, `Unrecorded: 10`, grouped", Queue: handlers.SQSOptions{Unrecorded: 10}, Store: dynamo.Options{Group: group}},
+	{Name: "ahead-unrecorded", Label: "Ahead, Unrecorded 10", Queue: handlers.SQSOptions{Unrecorded: 10}},
+	{Name: "ahead-grouped", Label: "The same, Group 1", Queue: handlers.SQSOptions{Unrecorded: 10}, Store: dynamo.Options{Group: 1}},
 }
-
-// group is the number of shared requests under way.
-const group = 1
