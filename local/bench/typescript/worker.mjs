@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Agent } from 'node:http';
 import { IdempotencyAlreadyInProgressError, IdempotencyConfig, makeIdempotent } from '@aws-lambda-powertools/idempotency';
 import { DynamoDBPersistenceLayer } from '@aws-lambda-powertools/idempotency/dynamodb';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 
 const charge = 'ch_8e03978e4b5f';
 const agent = new Agent({ keepAlive: true, maxSockets: 128 });
@@ -90,6 +90,9 @@ async function measure(job) {
       throw new Error('a conflict ends without an error');
     };
   }
+
+  // DynamoDB Local closes connections that were idle since the last round.
+  await Promise.all(Array.from({ length: job.Callers }, () => client(job.Endpoint).send(new DescribeTableCommand({ TableName: job.Table }))));
 
   runs = 0;
   requests = 0;

@@ -89,7 +89,7 @@ func (p Plan) with(part float64) Plan {
 			}
 		}
 		for _, size := range Batches {
-			add(Scenario{Latency: latency, Callers: 1, Calls: 2, Size: size, Series: BatchSeries}, work.Queue, work.Requeue)
+			add(Scenario{Latency: latency, Callers: 1, Calls: batchesOf(latency), Size: size, Series: BatchSeries}, work.Queue, work.Requeue)
 		}
 		add(Scenario{Latency: latency, Callers: 1, Calls: 1, Size: Ordered, Series: BatchSeries}, work.Stream, work.Restream)
 	}
@@ -124,4 +124,11 @@ func callsOf(latency time.Duration, callers int) int {
 		return 150
 	}
 	return int(200 * time.Millisecond / latency)
+}
+
+func batchesOf(latency time.Duration) int {
+	if latency == 0 {
+		return 10
+	}
+	return 3
 }

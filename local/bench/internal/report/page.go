@@ -156,6 +156,6 @@ func (p *page) memory() {
 	k := plan.Key{Series: "once", Kind: work.Memory, Callers: 1}
 	json := k
 	json.Kind = work.Yardstick
-	p.say(fmt.Sprintf("With the store in memory, a duplicate takes %s times as long as marshalling its request and unmarshalling its result, and %s allocations.",
-		spreadOf(p.r.Ratio(k, json, plan.WallMS)), short(spreadOf(p.r.Of(k, plan.Mallocs)).Mid)))
+	p.say(fmt.Sprintf("With the store in memory, a duplicate takes %s times the CPU of marshalling its request and unmarshalling its result, and %s allocations.",
+		spreadOf(p.r.Ratio(k, json, plan.CPUMS)), short(spreadOf(p.r.Of(k, plan.Mallocs)).Mid)))
 }

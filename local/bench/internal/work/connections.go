@@ -2,7 +2,9 @@ package work
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"sync"
 	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,6 +28,18 @@ func newConnections() *connections {
 func (c *connections) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.sent.Add(1)
 	return c.transport.RoundTrip(r)
+}
+
+// open opens n connections, or finds them open. A function that runs often has them,
+// and DynamoDB Local closes those that were idle since the last round.
+func (c *connections) open(ctx context.Context, j Job, n int) error {
+	client, errs := c.client(j.Endpoint), make([]error, n)
+	var opening sync.WaitGroup
+	for i := range n {
+		opening.Go(func() { _, errs[i] = client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &j.Table}) })
+	}
+	opening.Wait()
+	return errors.Join(errs...)
 }
 
 // client returns the client that every series of Go has.

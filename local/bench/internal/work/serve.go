@@ -42,6 +42,13 @@ func (s Series) measure(ctx context.Context, c *connections, j Job) (Figures, er
 	if err != nil {
 		return Figures{}, fmt.Errorf("prepare: %w", err)
 	}
+	atATime := j.Callers
+	if s.Queue.Ahead >= 0 && (j.Kind == Queue || j.Kind == Requeue || j.Kind == Stream || j.Kind == Restream) {
+		atATime = j.Size
+	}
+	if err := c.open(ctx, j, atATime); err != nil {
+		return Figures{}, fmt.Errorf("connect: %w", err)
+	}
 	h.runs.Store(0)
 	f, err := timed(c, j.Callers, j.Calls, do)
 	f.Runs = int(h.runs.Load())
