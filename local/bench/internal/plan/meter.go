@@ -20,7 +20,7 @@ func (r *run) meter(ctx context.Context, endpoint string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	const table = "metered"
+	table := r.tables + "-metered"
 	if err := dynamo.CreateTable(ctx, r.client, table, nil); err != nil {
 		return err
 	}

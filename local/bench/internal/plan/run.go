@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -24,12 +25,13 @@ type run struct {
 	filled    map[int]string           // tables, by their number of records
 	results   *Results
 	log       io.Writer
+	tables    string // the beginning of their names
 }
 
 // Run measures all scenarios of a plan, round after round, against one server.
 func Run(ctx context.Context, p Plan, c *crew.Crew, client *dynamodb.Client, endpoint string, log io.Writer) (_ *Results, err error) {
 	r := &run{
-		crew: c, client: client, log: log, filled: map[int]string{},
+		crew: c, client: client, log: log, tables: "bench-" + rand.Text(), filled: map[int]string{},
 		endpoints: map[time.Duration]string{0: endpoint},
 		results: &Results{
 			Plan: p, Labels: map[string]string{}, figures: map[Key][]work.Figures{}, calls: map[Key]int{},
@@ -83,7 +85,7 @@ func Run(ctx context.Context, p Plan, c *crew.Crew, client *dynamodb.Client, end
 
 // round measures every scenario once, in a table of its own.
 func (r *run) round(ctx context.Context, round int) error {
-	began, table := time.Now(), fmt.Sprintf("round-%d", round)
+	began, table := time.Now(), fmt.Sprintf("%s-round-%d", r.tables, round)
 	if err := dynamo.CreateTable(ctx, r.client, table, nil); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (r *run) fill(ctx context.Context, n int) error {
 	if n == 0 || r.filled[n] != "" {
 		return nil
 	}
-	began, table := time.Now(), fmt.Sprintf("records-%d", n)
+	began, table := time.Now(), fmt.Sprintf("%s-records-%d", r.tables, n)
 	if err := dynamo.CreateTable(ctx, r.client, table, nil); err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (p *page) intro(m Machine, date time.Time, took time.Duration) {
 	)
 	node := "Powertools is `@aws-lambda-powertools/idempotency` 2.35.0 for TypeScript on Node " + m.Node + ", with a hash of the payload, as Once has one."
 	if m.Node == "" {
-		node = "Powertools for TypeScript was not measured: there is no Node."
+		node = "Powertools for TypeScript was not measured: Node or npm is missing, or could not install it."
 	}
 	p.say("*SDK by hand* is one conditional `PutItem` and one fenced `UpdateItem`, without takeover, fingerprints and stored failures. " +
 		"*Group 1* and *Group 4* have [group commit](cost-and-scale.md#group-commit), with `dynamo.Options.Group` of 1 and 4. " + node)
