@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"sync"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -120,6 +122,29 @@ func ExampleStore_Warm() {
 	}
 	fmt.Println("ready")
 	// Output: ready
+}
+
+// Writes of calls that run at the same time share requests.
+func ExampleOptions_group() {
+	ctx := context.Background()
+	x := executor(ctx, localClient(), "resize-image", &dynamo.Options{Group: 1})
+	var resized atomic.Int64
+	var calls sync.WaitGroup
+	for i := range 100 {
+		calls.Go(func() {
+			image := fmt.Sprint("image-", i%50) // each comes twice
+			_, err := idempotent.Do(ctx, x, idempotent.Key{ID: image}, func(context.Context) (string, error) {
+				resized.Add(1)
+				return image + "-small", nil
+			})
+			if err != nil && !errors.Is(err, idempotent.ErrInProgress) {
+				log.Print(err)
+			}
+		})
+	}
+	calls.Wait()
+	fmt.Println(resized.Load(), "images")
+	// Output: 50 images
 }
 
 func ExampleTransaction() {
