@@ -31,7 +31,7 @@ func main() {
 		os.Exit(crew.Work())
 	}
 	out := flag.String("out", "../../docs", "the folder of performance.md and of its plots in performance")
-	long := flag.Duration("for", 9*time.Minute, "how long rounds are repeated")
+	long := flag.Duration("for", 8*time.Minute, "how long rounds are repeated")
 	records := flag.Int("records", 100_000, "records of the largest table")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -101,7 +101,7 @@ func (p Plan) with(part float64) Plan {
 		add(Scenario{Callers: 1, Calls: 4, Size: size, Series: alone}, work.Steps)
 	}
 	for _, size := range p.TableSizes {
-		add(Scenario{Callers: 1, Calls: 200, Records: size, Series: []string{"hand", "once"}}, work.First, work.Duplicate)
+		add(Scenario{Callers: 1, Calls: 100, Records: size, Series: []string{"hand", "once"}}, work.First, work.Duplicate)
 	}
 	return p
 }
