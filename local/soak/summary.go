@@ -15,7 +15,7 @@ import (
 // of connections, and memory of caches and pools.
 const (
 	moreGoroutines = 16
-	moreHeap       = 8 << 20
+	moreHeap       = 3 << 20
 )
 
 // flat requires that the workers need no more than after a third of the time.
