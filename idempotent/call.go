@@ -31,6 +31,8 @@ type call struct {
 	// turn is taken. notRun is why the handler has not run.
 	turn   func(context.Context) error
 	notRun error
+	// heart is the heartbeat of the lease, if a handler runs under one.
+	heart *heartbeat
 	// waited reports that the adapter knows of a wait for a duplicate.
 	waited bool
 	// abandoned is the outcome of a call whose handler panicked.

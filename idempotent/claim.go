@@ -199,7 +199,7 @@ func (c *call) inProgress(met driver.Record, err error) ending {
 func (c *call) claimFailed(ctx context.Context, op, owner string, undo driver.Release, saga bool, err error) (*lease, ending) {
 	unavailable := errors.Is(err, driver.ErrUnavailable) && !saga
 	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
-		c.suppress(&StoreError{Op: op + ", failed open", Executed: true, Err: err})
+		c.suppress(&StoreError{Op: op + ", failed open", Executed: c.turn == nil, Err: err})
 		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: owner, Fingerprint: c.fingerprint}
 		return c.leaseOf(ctx, &lease{record: unknown, invocation: c.x.invocationEnd(ctx), unconfirmed: true, unclaim: undo}), ending{}
 	}

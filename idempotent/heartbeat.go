@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -20,12 +21,16 @@ type heartbeat struct {
 	call  *call
 	lease *lease // only read while the handler runs
 
+	// until is written by run alone, under mu.
+	mu    sync.Mutex
+	until time.Time
+
 	// Only if the lease is extended, and owned by run until it is joined.
-	until, expires time.Time
-	limitTimer     *time.Timer
-	quit           context.CancelFunc
-	joined         chan struct{}
-	writes         call // counts what the heartbeat did
+	expires    time.Time
+	limitTimer *time.Timer
+	quit       context.CancelFunc
+	joined     chan struct{}
+	writes     call // counts what the heartbeat did
 }
 
 // heartbeat starts the heartbeat of a lease.
@@ -65,7 +70,10 @@ func (h *heartbeat) withDeadline(ctx context.Context, end time.Time) *heartbeat 
 
 // left returns the time until the handler must end, by the local clock.
 func (h *heartbeat) left() time.Duration {
-	return h.call.x.times.HandlerEnd(h.until, h.lease.invocation).Sub(wall(time.Now()))
+	h.mu.Lock()
+	until := h.until
+	h.mu.Unlock()
+	return h.call.x.times.HandlerEnd(until, h.lease.invocation).Sub(wall(time.Now()))
 }
 
 // run extends the lease until the heartbeat stops or the lease is lost. Its
@@ -123,18 +131,24 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 	case err != nil:
 		return undecided
 	case ok:
-		h.until, h.expires = lease, expires
+		h.setUntil(lease, expires)
 	case met.Owner == owner && met.Status == driver.InProgress && met.Lease.Before(lease):
 		return undecided // a conflict with another kind of write: nothing was written
 	case met.Owner == owner && met.Status == driver.InProgress:
 		// An earlier copy of this write landed, or a later one did.
-		h.until, h.expires = met.Lease, met.Expires
+		h.setUntil(met.Lease, met.Expires)
 	default:
 		h.cancel(&LeaseLostError{KeyHash: h.call.hash, Attempt: h.lease.record.Attempt})
 		return lost
 	}
 	h.limitTimer.Reset(h.left())
 	return extended
+}
+
+func (h *heartbeat) setUntil(until, expires time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.until, h.expires = until, expires
 }
 
 // stop cancels the handler's context and joins the heartbeat. From here on only

@@ -45,12 +45,35 @@ func (c *call) inTurn(ctx context.Context) error {
 		waited := time.Since(began)
 		c.event.Handler -= waited
 		c.began = c.began.Add(waited)
+		if c.notRun == nil {
+			c.notRun = c.stale()
+		}
 		if c.notRun != nil {
 			return c.notRun
 		}
 		c.turn = nil // taken
 	}
 	return c.work.run(ctx)
+}
+
+var errFailedOpenAhead = errors.New("the claim failed open before its turn, and is made again")
+
+// stale returns why a claim that has waited for its turn no longer serves. The
+// call is then made again, with a claim of its own: a store that was unavailable
+// may be back, and another may have taken the record over.
+func (c *call) stale() error {
+	h := c.heart
+	switch {
+	case h == nil: // there is no claim
+		return nil
+	case h.lease.unconfirmed:
+		return &StoreError{Op: "claim", Err: errFailedOpenAhead}
+	case h.ctx.Err() != nil:
+		return context.Cause(h.ctx)
+	case h.left() <= 0: // timers do not run while a sandbox is frozen
+		return c.timeEnds(h.lease)
+	}
+	return nil
 }
 
 // settle records the result of the handler, or releases the record.
@@ -101,6 +124,7 @@ func (c *call) settleError(ctx context.Context, l *lease, err error) ending {
 // runtime.Goexit, which ends a failed test, in the same way.
 func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context) error) error {
 	h := c.heartbeat(ctx, l)
+	c.heart = h
 	began, returned := time.Now(), false
 	var err error
 	defer func() {

@@ -54,8 +54,10 @@ func WithWaiting(ctx context.Context, waiting func()) context.Context {
 // The context of turn is the handler's: it ends with the lease. After an error
 // of turn, the handler does not run, and the claim is released uncounted. The
 // call then returns that error, and its outcome is [idempotent.OutcomeNotRun].
-// The outcome of a call that ends before it has called turn is the same, if it
-// has not replayed a result: make that call again, in its turn.
+// The outcome is the same if the claim no longer serves when turn returns: its
+// lease has ended, or it had failed open. It is the same for a call that ends
+// before it has called turn, unless it has replayed a result. Make such a call
+// again, in its turn.
 //
 // Do not claim ahead for an executor whose [idempotent.Executor.ClaimsAhead] is
 // false.

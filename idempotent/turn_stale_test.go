@@ -1,0 +1,53 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// The turn comes as the lease ends: its own context does not say so.
+func TestHandlerDoesNotBeginAfterItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		x := newExecutor(t, frozen(store), &idempotent.Config{Lease: time.Minute})
+		_, event, err := do(adapter.WithTurn(t.Context(), func(ctx context.Context) error {
+			<-ctx.Done()
+			return nil
+		}), x, mustNotRun(t))
+		if !errors.Is(err, idempotent.ErrTimedOut) || event.Outcome != idempotent.OutcomeNotRun || event.Attempt != 0 {
+			t.Errorf("%v, %+v", err, event)
+		}
+		if r := stored(t, store); r.Status != driver.Absent {
+			t.Errorf("it left %+v", r)
+		}
+	})
+}
+
+// A claim that failed open before its turn says nothing about the store when
+// the turn comes.
+func TestHandlerDoesNotBeginUnderAnOldClaimThatFailedOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			if _, _, err := next(); err != nil {
+				t.Error(err)
+			}
+			return driver.Record{}, false, driver.ErrUnavailable
+		}}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
+		_, event, err := do(adapter.WithTurn(t.Context(), func(context.Context) error { return nil }), x, mustNotRun(t))
+		if err == nil || !event.ErrorIs(driver.ErrUnavailable) || event.Outcome != idempotent.OutcomeNotRun {
+			t.Errorf("%v, %+v", err, event)
+		}
+		if r := stored(t, store); r.Status != driver.Absent {
+			t.Errorf("it left %+v", r)
+		}
+	})
+}
