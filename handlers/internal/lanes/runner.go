@@ -167,11 +167,10 @@ func (e *execution) end(t *Turn) {
 			e.yield = make(chan struct{})
 		}
 	}
-	switch {
-	case t.granted:
+	if t.granted {
 		e.unrecorded--
-	case t.refused == nil:
-		e.waiting-- // it took no turn
+	} else {
+		e.waiting-- // a refused record counts until it has released its claim
 	}
 	switch {
 	case t.refused != nil:
@@ -231,7 +230,6 @@ func (e *execution) refuse(t *Turn, reason error) {
 	t.refused, e.results[t.index] = reason, reason
 	switch {
 	case t.launched:
-		e.waiting--
 		t.wake()
 	case t.blocked == 0:
 		e.release(t)
