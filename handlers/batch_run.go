@@ -74,7 +74,7 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 // its turn. It returns no event if the call is neither a run nor a replay: what
 // else was met may have changed by then, and options must not hear of it before.
 func (v *invocation[D]) ahead(ctx context.Context, r *record[D]) (*idempotent.Event, error) {
-	if !r.turn.Ahead() {
+	if !r.turn.Ahead() || r.err != nil { // without a key there is nothing to claim
 		return nil, nil
 	}
 	event, err := v.call(adapter.WithTurn(adapter.WithWait(ctx, 0), r.turn.TakeClaimed), r)
