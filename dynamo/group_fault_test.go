@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -58,9 +59,7 @@ func TestFaultsOfASharedRequestChangeNoResult(t *testing.T) {
 	retries := map[string]func(*dynamodb.Options){
 		"alone again": func(*dynamodb.Options) {},
 		"sent again by the SDK": func(o *dynamodb.Options) {
-			o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
-				o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
-			})
+			o.Retryer = atOnce()
 		},
 	}
 	for again, option := range retries {
@@ -77,6 +76,39 @@ func TestFaultsOfASharedRequestChangeNoResult(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Its call has failed, and has perhaps been taken back.
+func TestWriteOfACallerThatLeftIsNotSentAgain(t *testing.T) {
+	s, wire := intercepted(t, func(o *dynamodb.Options) { o.Retryer = atOnce() })
+	leave, left := make(chan context.CancelFunc, 1), make(chan struct{})
+	wire.on(opBatch, firstTime(func([]byte, func([]byte) []byte) ([]byte, error) {
+		(<-leave)()
+		<-left
+		return nil, errCut
+	}))
+	var all [3]met
+	together(t, len(all), func(ctx context.Context, i int) {
+		if i == 1 {
+			defer close(left)
+			leaving, cancel := context.WithCancel(ctx)
+			leave <- cancel
+			ctx = leaving
+		}
+		all[i].record, all[i].ok, all[i].err = s.Create(ctx, claim(id(i)), now, nil)
+	})
+	for i, m := range all {
+		if r := get(t, s, id(i)); m.ok != (i != 1) || (r.Status == driver.InProgress) != (i != 1) {
+			t.Errorf("%d: %+v, stored %+v", i, m, r)
+		}
+	}
+}
+
+// atOnce is the SDK's retryer without its pauses.
+func atOnce() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+	})
 }
 
 // runsOnce makes some calls at once, with a fault of the shared request of one of

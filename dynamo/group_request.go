@@ -23,8 +23,8 @@ type groupCall = group.Call[*statement, answer]
 // send makes the writes of a shared request. Each has its own answer: a write
 // that is refused or fails changes nothing for the others. What the answer
 // does not settle goes alone. Its request then says what is wrong, as an error
-// that callers know, and the SDK retries it with its backoff: it retries no
-// errors of single statements.
+// that callers know, and the SDK retries it with its backoff, for as long as
+// its caller stays.
 func (g *grouping) send(ctx context.Context, calls []*groupCall) {
 	if g.off.Load() {
 		goAlone(calls)
@@ -38,7 +38,7 @@ func (g *grouping) send(ctx context.Context, calls []*groupCall) {
 			Statement:                           &c.Work.text,
 		}
 	}
-	out, err := g.client.BatchExecuteStatement(ctx, in, quiet)
+	out, err := g.client.BatchExecuteStatement(ctx, in, quiet, sentOnce)
 	if err != nil || len(out.Responses) != len(calls) {
 		g.checkDenied(ctx, err, "PartiQLInsert, PartiQLUpdate and PartiQLDelete")
 		goAlone(calls)
@@ -69,6 +69,10 @@ func (g *grouping) send(ctx context.Context, calls []*groupCall) {
 	}
 	g.read(ctx, refused)
 }
+
+// sentOnce keeps the SDK from sending a shared request again: it would make the
+// writes of callers who have left, and may have taken them back.
+func sentOnce(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
 // read answers the refused writes with their records. A single one goes alone: it
 // costs no more requests, and brings the very record that refuses it.
