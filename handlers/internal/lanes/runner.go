@@ -23,6 +23,10 @@ type Runner struct {
 	Errors    Errors
 }
 
+// patience is how long a refused record may wait for the answer to its claim. It
+// is less than the time that handlers have to report: the default Margin.
+const patience = 250 * time.Millisecond
+
 // Errors are the results of records that did not run, or did not return.
 type Errors struct {
 	OutOfTime    error // LastStart has passed, or the context is done
@@ -36,7 +40,8 @@ type Errors struct {
 //
 // Turns begin in the order of the event, except where a record waits for
 // another. A record that begins before its turn takes the turn itself, with
-// [Turn.Take].
+// [Turn.Take]. If its turn is refused, its context ends a moment later: a claim
+// that hangs must not delay the event.
 //
 // Every record runs on a goroutine of its own, even one at a time: a handler
 // that ends its goroutine (runtime.Goexit) must not end the invocation's,
@@ -146,9 +151,13 @@ func (e *execution) begin(t *Turn) {
 func (e *execution) launch(t *Turn) {
 	t.launched = true
 	t.expect(true)
+	ctx := e.ctx
+	if t.Ahead() {
+		ctx, t.cancel = context.WithCancelCause(ctx)
+	}
 	e.group.Go(func() {
 		defer e.end(t)
-		err := e.one(e.ctx, t)
+		err := e.one(ctx, t)
 		t.result, t.returned = err, true
 	})
 }
@@ -159,6 +168,12 @@ func (e *execution) end(t *Turn) {
 	defer e.mu.Unlock()
 	t.ended = true
 	t.expect(false)
+	if t.hurry != nil {
+		t.hurry.Stop()
+	}
+	if t.cancel != nil {
+		t.cancel(nil)
+	}
 	if t.running {
 		e.running--
 	}
@@ -230,6 +245,7 @@ func (e *execution) refuse(t *Turn, reason error) {
 	t.refused, e.results[t.index] = reason, reason
 	switch {
 	case t.launched:
+		t.hurry = time.AfterFunc(patience, func() { t.cancel(reason) })
 		t.wake()
 	case t.blocked == 0:
 		e.release(t)

@@ -1,6 +1,9 @@
 package lanes
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // A Turn is the place of a record among those of its event. Its methods are
 // safe for concurrent use.
@@ -12,7 +15,9 @@ type Turn struct {
 	// The next records in the lane and with the same key, or -1.
 	nextInLane, nextDuplicate int
 	duplicate                 bool
-	begun                     chan struct{} // nil if the record begins in its turn
+	// begun and cancel are nil if the record begins in its turn.
+	begun  chan struct{}
+	cancel context.CancelCauseFunc
 
 	// Guarded by e.mu.
 	blocked  int   // records to wait for
@@ -22,6 +27,7 @@ type Turn struct {
 	running  bool  // it counts for Concurrency
 	expected bool  // it is about to write
 	yields   bool  // it has called Yield, and has not ended
+	hurry    *time.Timer
 	ended    bool
 	result   error // what it returned, if returned is true
 	returned bool

@@ -1,0 +1,65 @@
+package handlers_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// hung is a store that never answers calls for one record.
+type hung struct {
+	driver.Store
+	id string
+}
+
+func (h hung) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+	if r.ID == h.id {
+		<-ctx.Done()
+		return driver.Record{}, false, context.Cause(ctx)
+	}
+	return h.Store.Create(ctx, r, cutoff, with)
+}
+
+func (h hung) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if f.ID == h.id {
+		<-ctx.Done()
+		return driver.Record{}, false, context.Cause(ctx)
+	}
+	return h.Store.Change(ctx, f, c)
+}
+
+// The report of a batch does not wait for a claim that is of no use any more,
+// until Lambda ends the process.
+func TestHungClaimAheadDoesNotDelayTheReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		messages, _ := orders(3)
+		messages[0] = message("m00", order{ID: "o00", Fail: true})
+		for i := range messages {
+			messages[i].EventSourceARN += ".fifo"
+		}
+		key, err := orderID(handlers.SQSMessage[order]{Body: order{ID: "o02"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := key.RecordID("create-payment")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &distant{Store: hung{memory.New(0), id}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begun := time.Now()
+		answer, err := deliver(ctx, d.queue(t, nil, handlers.SQSOptions{}), sqsEvent(t, messages...))
+		if err != nil || len(reportedIDs(t, answer)) != 3 {
+			t.Errorf("%s, %v", answer, err)
+		}
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
