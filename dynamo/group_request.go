@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -26,6 +27,7 @@ type groupCall = group.Call[*statement, answer]
 // that callers know, and the SDK retries it with its backoff, for as long as
 // its caller stays.
 func (g *grouping) send(ctx context.Context, calls []*groupCall) {
+	defer g.logPanic(ctx)
 	if g.off.Load() {
 		goAlone(calls)
 		return
@@ -140,6 +142,16 @@ func (g *grouping) checkDenied(ctx context.Context, err error, permission string
 			permission = action
 		}
 		g.denied(ctx, permission)
+	}
+}
+
+// logPanic reports a panic where its stack can still be seen: the calls of the
+// request return it as an error.
+func (g *grouping) logPanic(ctx context.Context) {
+	if p := recover(); p != nil {
+		slog.Default().LogAttrs(ctx, slog.LevelError, "dynamo: a shared request panicked",
+			slog.String("table", g.store.table), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+		panic(p)
 	}
 }
 

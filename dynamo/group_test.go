@@ -1,9 +1,11 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -145,6 +147,10 @@ func TestCallerThatLeavesReturnsItsOwnError(t *testing.T) {
 }
 
 func TestPanicOfTheClientIsAnErrorOfEachWrite(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
 	s, wire := intercepted(t)
 	wire.on(opBatch, firstTime(func([]byte, func([]byte) []byte) ([]byte, error) { panic("boom") }))
 	for i, m := range s.createTogether(t, 3, owner) {
@@ -152,6 +158,10 @@ func TestPanicOfTheClientIsAnErrorOfEachWrite(t *testing.T) {
 		if m.ok || !errors.As(m.err, &e) || e.Op != opBatch || errors.Is(m.err, driver.ErrNotWritten) || !strings.Contains(m.err.Error(), "boom") {
 			t.Errorf("%d: %+v", i, m)
 		}
+	}
+	// The error has no stack.
+	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, "boom") || !strings.Contains(lines, "group_test.go") {
+		t.Errorf("logged %s", lines)
 	}
 	for i, m := range s.createTogether(t, 3, owner) {
 		if !m.ok || m.err != nil {
