@@ -24,7 +24,13 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if s.group == nil {
 		return s.change(ctx, f, c)
 	}
-	return s.group.do(ctx, s.statementOf(f, c), func() (driver.Record, bool, error) { return s.change(ctx, f, c) })
+	st := s.statementOf(f, c)
+	return s.group.do(ctx, st, func() (driver.Record, bool, error) {
+		if st != nil && st.known != nil {
+			return s.finishAlone(ctx, f, c, st.leaves, st.known) // its result is encoded
+		}
+		return s.change(ctx, f, c)
+	})
 }
 
 // change makes a write by a request of its own.

@@ -21,7 +21,13 @@ func (s *Store) finish(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	if t != nil {
 		return s.finishWith(ctx, t, f, c, r, known)
 	}
-	_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.format.Attr.Data]))
+	return s.finishAlone(ctx, f, c, r, known)
+}
+
+// finishAlone finishes a record by a request of its own. r and known are what
+// finished returns.
+func (s *Store) finishAlone(ctx context.Context, f driver.Fence, c driver.Change, r driver.Record, known map[string]types.AttributeValue) (driver.Record, bool, error) {
+	_, err := s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.format.Attr.Data]))
 	if fault.TooLarge(err) && r.Data != nil {
 		s.putUnavailable(known, &r)
 		_, err = s.send(ctx, f.ID, s.finishUpdate(f, c, known[s.format.Attr.Data]))

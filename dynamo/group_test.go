@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -186,5 +187,34 @@ func TestLongStatementGoesAlone(t *testing.T) {
 	}
 	if sent := wire.sent(); sent != "GetItem GetItem GetItem UpdateItem UpdateItem UpdateItem" {
 		t.Errorf("sent %s", sent)
+	}
+}
+
+// Most large results are compressed, which takes longer than all else.
+func TestResultOfACallThatIsAloneIsEncodedOnce(t *testing.T) {
+	const calls = 20
+	data := []byte(strings.Repeat("\xff", maxStatementSize/2))
+	cost := func(o *Options) uint64 {
+		o.CompressAbove = -1
+		s, err := New(wireClient(answering(200, "{}")), "records", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finish := func() {
+			if _, ok, err := s.Change(t.Context(), fence("op#1"), driver.Change{Status: driver.Completed, Data: data}); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}
+		finish()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range calls {
+			finish()
+		}
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / calls
+	}
+	if alone, grouped := cost(&Options{}), cost(&Options{Group: 1}); grouped > alone+uint64(len(data))/2 {
+		t.Errorf("a call allocates %d bytes with Group, and %d without", grouped, alone)
 	}
 }

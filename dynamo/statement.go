@@ -29,7 +29,8 @@ type statement struct {
 	text       string
 	parameters []types.AttributeValue
 	size       int
-	leaves     driver.Record // where it succeeds
+	leaves     driver.Record                   // where it succeeds
+	known      map[string]types.AttributeValue // of the item of a record that it finishes
 
 	// An INSERT fails on any item. Create also writes over a record that expired
 	// before cutoff.
@@ -102,7 +103,11 @@ func (s *Store) statementOf(f driver.Fence, c driver.Change) *statement {
 		p.update(s.group.table).set(a.Status, known[a.Status]).set(a.Data, known[a.Data]).set(a.Expiration, known[a.Expiration]).
 			remove(a.Steps).remove(a.Lease)
 		s.owned(&p, f)
-		return p.statement(f.ID, "PartiQLUpdate", r)
+		st := p.statement(f.ID, "PartiQLUpdate", r)
+		if st != nil {
+			st.known = known
+		}
+		return st
 	case len(c.Steps) > 0:
 		p.update(s.group.table)
 		for _, name := range slices.Sorted(maps.Keys(c.Steps)) {
