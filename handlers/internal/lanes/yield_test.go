@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +22,13 @@ func TestNoClaimIsKeptWhileARecordYields(t *testing.T) {
 		errs.Yielded = yielded
 		runner := lanes.Runner{Concurrency: 1, Ahead: 2, Errors: errs}
 		begun := time.Now()
+		var mu sync.Mutex
 		var gaveBack, ahead, ran []int
+		add := func(to *[]int, i int) {
+			mu.Lock()
+			defer mu.Unlock()
+			*to = append(*to, i)
+		}
 		results := runner.Run(t.Context(), lanes.Schedule{Lanes: lanes.Separate(6)}, 6, func(ctx context.Context, turn *lanes.Turn) error {
 			i := turn.Index()
 			switch {
@@ -31,12 +38,12 @@ func TestNoClaimIsKeptWhileARecordYields(t *testing.T) {
 				turn.Yield() // once is enough
 				time.Sleep(2 * time.Second)
 			case turn.Ahead():
-				ahead = append(ahead, i)
+				add(&ahead, i)
 				if i == 2 {
 					time.Sleep(2 * time.Second) // its claim is on the way
 				}
 				if err := turn.TakeClaimed(ctx); err == yielded {
-					gaveBack = append(gaveBack, i)
+					add(&gaveBack, i)
 					if since := time.Since(begun); since != time.Duration(i)*time.Second {
 						t.Errorf("%d gave its claim back after %v", i, since)
 					}
@@ -47,7 +54,7 @@ func TestNoClaimIsKeptWhileARecordYields(t *testing.T) {
 			if err := turn.Take(ctx); err != nil {
 				return err
 			}
-			ran = append(ran, i)
+			add(&ran, i)
 			time.Sleep(time.Second)
 			return nil
 		})
