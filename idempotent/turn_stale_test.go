@@ -31,6 +31,30 @@ func TestHandlerDoesNotBeginAfterItsLease(t *testing.T) {
 	})
 }
 
+// The turn comes just when a heartbeat meets another owner. The lease, as this
+// call knows it, has time left.
+func TestHandlerDoesNotBeginAfterAnotherTookOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
+		_, event, err := do(adapter.WithTurn(t.Context(), func(ctx context.Context) error {
+			r := stored(t, store)
+			if _, ok, err := store.Change(ctx, driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease},
+				driver.Change{Owner: "other", Lease: r.Lease.Add(time.Hour), Expires: r.Expires}); err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			<-ctx.Done()
+			return nil
+		}), x, mustNotRun(t))
+		if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeNotRun {
+			t.Errorf("%v, %+v", err, event)
+		}
+		if r := stored(t, store); r.Owner != "other" {
+			t.Errorf("it left %+v", r)
+		}
+	})
+}
+
 // A claim that failed open before its turn says nothing about the store when
 // the turn comes.
 func TestHandlerDoesNotBeginUnderAnOldClaimThatFailedOpen(t *testing.T) {
