@@ -108,3 +108,39 @@ func TestRecordDoesNotWaitForAClaimOfItsOwnBatch(t *testing.T) {
 		}
 	})
 }
+
+// A function calls the executor with the key of a later record, which its own
+// batch has claimed.
+func TestFunctionMayWaitForALaterRecordOfItsBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shop{}
+		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
+		handler := handlers.SNS(x, func(m handlers.SNSMessage[order]) (idempotent.Key, error) {
+			return idempotent.Key{ID: m.Body.ID}, nil
+		}, func(ctx context.Context, m handlers.SNSMessage[order]) error {
+			if m.Body.ID == "a" || m.Body.ID == "b" {
+				time.Sleep(time.Second) // the claims of the others are made
+				for _, id := range []string{"c", "d"} {
+					if _, err := idempotent.Do(ctx, x, idempotent.Key{ID: id}, func(context.Context) (struct{}, error) {
+						return struct{}{}, s.place(order{ID: id})
+					}); err != nil {
+						return err
+					}
+				}
+			}
+			return s.place(m.Body)
+		}, &handlers.EventOptions{OnFailure: quiet})
+		begun := time.Now()
+		event := events.SNSEvent{}
+		for _, id := range []string{"a", "b", "c", "d"} {
+			event.Records = append(event.Records, snsRecord(id))
+		}
+		if err := handler(t.Context(), event); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		s.check(t, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1})
+	})
+}

@@ -42,12 +42,13 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 	if r.chain != "" {
 		ctx = adapter.WithChain(ctx, r.chain)
 	}
+	ctx = adapter.WithWaiting(ctx, r.turn.Yield)
 	event, err := v.ahead(ctx, r)
 	if refused := r.turn.Take(ctx); refused != nil {
 		return refused
 	}
 	if event == nil {
-		event, err = v.call(adapter.WithWaiting(v.withWait(ctx), r.turn.Yield), r)
+		event, err = v.call(v.withWait(ctx), r)
 	}
 	if err == nil {
 		return nil

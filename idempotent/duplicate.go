@@ -64,11 +64,20 @@ func (c *call) await(ctx context.Context, next *time.Duration, met driver.Record
 	}
 }
 
-// waits tells the adapter, once, that the call waits for a duplicate.
+// waits tells the adapter, once, that the call waits for a duplicate, and so do
+// the calls around it.
 func (c *call) waits(ctx context.Context) {
-	if waiting := options.Of(ctx).Waiting; waiting != nil && !c.waited {
-		c.waited = true
+	if c.waited {
+		return
+	}
+	c.waited = true
+	if waiting := options.Of(ctx).Waiting; waiting != nil {
 		waiting()
+	}
+	for in := insideOf(ctx); in != nil; in = in.outer {
+		if in.waiting != nil {
+			in.waiting()
+		}
 	}
 }
 

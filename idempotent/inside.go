@@ -24,6 +24,8 @@ type inside struct {
 	// path is the names of the steps that ctx is inside of.
 	path  []string
 	chain string // that came with the request
+	// waiting tells the adapter that the call, or one within, waits; or nil.
+	waiting func()
 
 	*shared
 }
@@ -62,6 +64,7 @@ func (c *call) inside(ctx context.Context, l *lease) *inside {
 		invocation: c.x.invocationEnd(ctx),
 		outer:      outer,
 		chain:      chainOf(ctx),
+		waiting:    options.Of(ctx).Waiting,
 		shared:     &shared{transactional: c.x.transactional, optimistic: c.x.config.Optimistic},
 	}
 	in.steps.x, in.steps.identity = c.x, c.identity

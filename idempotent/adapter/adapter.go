@@ -37,10 +37,11 @@ func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	return options.With(ctx, &o)
 }
 
-// WithWaiting returns a context whose call calls waiting, once, if it waits for a
-// running duplicate for more than a moment. It serves adapters that claim ahead
-// (see [WithTurn]): the duplicate may itself be waiting for one of those claims,
-// so release them in the meantime.
+// WithWaiting returns a context whose call calls waiting if it waits for a running
+// duplicate for more than a moment. Each call within its handler does the same:
+// waiting may be called several times, and at once. It serves adapters that claim
+// ahead (see [WithTurn]): the duplicate may itself be waiting for one of those
+// claims, so release them in the meantime.
 func WithWaiting(ctx context.Context, waiting func()) context.Context {
 	o := options.Of(ctx)
 	o.Waiting = waiting

@@ -84,12 +84,12 @@ func (t *Turn) take(ctx context.Context, yield <-chan struct{}) error {
 
 // Yield reports that the record, in its turn, waits for a claim of another
 // event, which may itself wait for a claim of this event. Until the record has
-// ended, none keeps a claim before its turn.
+// ended, none keeps a claim before its turn. Before the turn, Yield does nothing.
 func (t *Turn) Yield() {
 	e := t.e
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t.yields {
+	if t.yields || !t.granted {
 		return
 	}
 	t.yields = true
