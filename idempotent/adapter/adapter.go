@@ -22,7 +22,7 @@ func WithEvent(ctx context.Context) (context.Context, *idempotent.Event) {
 	with := &struct {
 		options.Options
 		event idempotent.Event
-	}{Options: options.Of(ctx)}
+	}{Options: *options.Of(ctx)}
 	with.Event = &with.event
 	return options.With(ctx, &with.Options), &with.event
 }
@@ -32,7 +32,7 @@ func WithEvent(ctx context.Context) (context.Context, *idempotent.Event) {
 // long their trigger can wait. Whether identical calls of one process share an
 // execution depends on Config.Wait alone.
 func WithWait(ctx context.Context, wait time.Duration) context.Context {
-	o := options.Of(ctx)
+	o := *options.Of(ctx)
 	o.Wait, o.HasWait = wait, true
 	return options.With(ctx, &o)
 }
@@ -43,7 +43,7 @@ func WithWait(ctx context.Context, wait time.Duration) context.Context {
 // ahead (see [WithTurn]): the duplicate may itself be waiting for one of those
 // claims, so release them in the meantime.
 func WithWaiting(ctx context.Context, waiting func()) context.Context {
-	o := options.Of(ctx)
+	o := *options.Of(ctx)
 	o.Waiting = waiting
 	return options.With(ctx, &o)
 }
@@ -63,7 +63,7 @@ func WithWaiting(ctx context.Context, waiting func()) context.Context {
 // Do not claim ahead for an executor whose [idempotent.Executor.ClaimsAhead] is
 // false.
 func WithTurn(ctx context.Context, turn func(context.Context) error) context.Context {
-	o := options.Of(ctx)
+	o := *options.Of(ctx)
 	o.Turn = turn
 	return options.With(ctx, &o)
 }
@@ -80,7 +80,7 @@ func WithSibling(ctx context.Context, s driver.Sibling) context.Context {
 // none. Use it only for messages from trusted senders: whoever chooses the
 // chain chooses the keys of the messages that follow.
 func WithChain(ctx context.Context, chain string) context.Context {
-	o := options.Of(ctx)
+	o := *options.Of(ctx)
 	o.Chain = chain
 	return options.With(ctx, &o)
 }

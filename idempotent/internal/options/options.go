@@ -23,13 +23,14 @@ type Options struct {
 
 type key struct{}
 
-// Of returns the options of the next call under ctx.
-func Of(ctx context.Context) Options {
-	o, _ := ctx.Value(key{}).(*Options)
-	if o == nil {
-		return Options{}
+var none Options
+
+// Of returns the options of the next call under ctx, which must not be changed.
+func Of(ctx context.Context) *Options {
+	if o, _ := ctx.Value(key{}).(*Options); o != nil {
+		return o
 	}
-	return *o
+	return &none
 }
 
 // With returns a context whose next call has the options o, which must not be
