@@ -14,7 +14,8 @@ import (
 )
 
 // GroupClient is the part of DynamoDB that a [Store] calls besides with
-// Options.Group. *dynamodb.Client implements it.
+// Options.Group. *dynamodb.Client implements it. A wrapper that embeds the
+// client to see or change its calls has to override these two as well.
 type GroupClient interface {
 	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
