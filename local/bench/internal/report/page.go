@@ -72,7 +72,7 @@ func (p *page) intro(m Machine, date time.Time, took time.Duration) {
 			"* Each series has a process of its own, whose CPU is measured. Handlers are empty.\n"+
 			"* Added latency comes from a proxy, which delays what clients send. At +0 ms there is no proxy.",
 	)
-	node := "Powertools is `@aws-lambda-powertools/idempotency` 2.35.0 for TypeScript on Node " + m.Node + ", with a hash of the payload, as Once has one."
+	node := "Powertools is `@aws-lambda-powertools/idempotency` 2.35.0 for TypeScript on Node.js " + m.Node + ", with a hash of the payload, as Once has one."
 	if m.Node == "" {
 		node = "Powertools for TypeScript was not measured: Node or npm is missing, or could not install it."
 	}
