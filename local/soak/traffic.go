@@ -91,9 +91,9 @@ func (c *caller) call(ctx context.Context) {
 		c.insist(ctx, r, 0)
 		return
 	}
-	twin := &caller{traffic: c.traffic, name: fmt.Sprintf("%s-%d", c.name, c.sent), random: c.source()}
+	second := &caller{traffic: c.traffic, name: fmt.Sprintf("%s-%d", c.name, c.sent), random: c.source()}
 	var both sync.WaitGroup
-	both.Go(func() { twin.insist(ctx, r, 1) })
+	both.Go(func() { second.insist(ctx, r, 1) })
 	c.insist(ctx, r, 0)
 	both.Wait()
 }

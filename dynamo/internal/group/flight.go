@@ -62,7 +62,7 @@ func (q *Queue[W, A]) take() []*Call[W, A] {
 	return calls
 }
 
-// start gives a slot to the calls of a request.
+// start takes a slot for the calls of a request.
 func (q *Queue[W, A]) start(calls []*Call[W, A]) {
 	f := &flight{callers: len(calls)}
 	q.flying++
@@ -111,7 +111,7 @@ func (q *Queue[W, A]) land(f *flight) {
 	q.free(f)
 }
 
-// free gives the slot of a request to the calls that wait, once.
+// free returns the slot of a request, once, and starts a request for the calls that wait.
 func (q *Queue[W, A]) free(f *flight) {
 	if f.freed {
 		return

@@ -29,7 +29,7 @@ func TestSharedWriteDoesWhatItsOwnRequestDoes(t *testing.T) {
 		"composite": {Attributes: composite, Partition: "p", Shards: 3, CompressAbove: 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			alone, shared := twin(t, o), twin(t, o)
+			alone, shared := inOwnTable(t, o), inOwnTable(t, o)
 			client := alone.client.(GroupClient)
 			shared.group = groupingWith(shared, client, group.Limits{
 				Slots: 1, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: time.Minute, Patience: time.Minute, Share: true,
@@ -38,7 +38,7 @@ func TestSharedWriteDoesWhatItsOwnRequestDoes(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			var ok int
 			for round := range 20 {
-				ok += compareTwins(t, r, round, alone, shared)
+				ok += compareStores(t, r, round, alone, shared)
 			}
 			if ok < 60 {
 				t.Errorf("only %d writes succeeded", ok)
@@ -47,8 +47,8 @@ func TestSharedWriteDoesWhatItsOwnRequestDoes(t *testing.T) {
 	}
 }
 
-// twin is a store in a table of its own.
-func twin(t *testing.T, o *Options) *Store {
+// inOwnTable returns a store in a table of its own.
+func inOwnTable(t *testing.T, o *Options) *Store {
 	t.Helper()
 	client, table := newClient(t), tableName(t)
 	if err := CreateTable(t.Context(), client, table, o); err != nil {
@@ -57,9 +57,9 @@ func twin(t *testing.T, o *Options) *Store {
 	return loneStore(t, client, table, o)
 }
 
-// compareTwins makes the same writes to the same items of both stores, and
+// compareStores makes the same writes to the same items of both stores, and
 // returns how many have succeeded.
-func compareTwins(t *testing.T, r *rand.Rand, round int, alone, shared *Store) (ok int) {
+func compareStores(t *testing.T, r *rand.Rand, round int, alone, shared *Store) (ok int) {
 	t.Helper()
 	const n = 12
 	writes := make([]func(context.Context, *Store) (driver.Record, bool, error), n)
