@@ -24,6 +24,9 @@ func (c *call) optimistic(ctx context.Context) ending {
 		return e
 	}
 	with, err := c.run(ctx, l)
+	if c.notRun != nil { // there is no claim to release, and no error of the handler
+		return ending{outcome: OutcomeNotRun, err: c.notRun}
+	}
 	return c.settle(ctx, l, with, err)
 }
 

@@ -198,6 +198,16 @@ func TestUnprotectedRunsTakeTheirTurn(t *testing.T) {
 	})
 }
 
+// The reason is not the handler's error: it is never stored, whatever its class.
+func TestRefusedTurnOfAnOptimisticCallStoresNothing(t *testing.T) {
+	store := newBank()
+	x := newExecutor(t, store, &idempotent.Config{Optimistic: true})
+	_, event, err := do(adapter.WithTurn(t.Context(), func(context.Context) error { return idempotent.Permanent(errHalted) }), x, mustNotRun(t))
+	if !errors.Is(err, errHalted) || event.Outcome != idempotent.OutcomeNotRun || event.RoundTrips != 0 {
+		t.Errorf("%v, %+v", err, event)
+	}
+}
+
 func TestClaimsAheadOnlyWhereACrashCostsNothing(t *testing.T) {
 	for _, test := range []struct {
 		config idempotent.Config
