@@ -1,0 +1,79 @@
+package crashtest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/local/crashtest"
+)
+
+func TestHandlerBesideItsStoreHasNoPoints(t *testing.T) {
+	trial := paying(idempotent.Config{}, func(_ context.Context, c *cards) error {
+		c.charges["one"]++
+		return nil
+	})
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		one := trial()
+		deliver, own := one.Deliver, memory.New(0)
+		one.Deliver = func(ctx context.Context, _ driver.Store) error { return deliver(ctx, own) }
+		return one
+	})
+	var refused *crashtest.SetupError
+	if err := r.Err(); !errors.As(err, &refused) || !strings.Contains(err.Error(), "no point") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Without a crash, a duplicate is enough.
+func TestUnprotectedHandlerIsBrokenUndisturbed(t *testing.T) {
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		c := &cards{charges: map[string]int{}}
+		return crashtest.Trial{
+			Deliver: func(ctx context.Context, _ driver.Store) error {
+				c.anew(ctx)
+				return nil
+			},
+			Check: func() error { return c.charged(1) },
+		}
+	})
+	if err := r.Err(); err == nil || err.Error() != "crashtest: the invariant is broken without a crash: charged 2 times" || len(r.Results) != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDuplicateWithAnotherAnswerIsReported(t *testing.T) {
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		n := 0
+		return crashtest.Trial{
+			Deliver: func(context.Context, driver.Store) error {
+				if n++; n > 1 {
+					return idempotent.ErrKeyReused
+				}
+				return nil
+			},
+			Check: func() error { return nil },
+		}
+	})
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "first answered ok, and a duplicate idempotent: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTrialWithoutACheckIsRefused(t *testing.T) {
+	r := crashtest.PlayHandler(t, func() crashtest.Trial {
+		return crashtest.Trial{Deliver: func(context.Context, driver.Store) error { return nil }}
+	})
+	var refused *crashtest.SetupError
+	if err := r.Err(); !errors.As(err, &refused) || !strings.Contains(err.Error(), "required") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEffectElsewhereDoesNothing(t *testing.T) {
+	crashtest.Effect(t.Context(), "charge")
+}
