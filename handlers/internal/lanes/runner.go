@@ -39,9 +39,9 @@ type Errors struct {
 // [Turn.Take]. If its turn is refused, its context ends a moment later: a claim
 // that hangs must not delay the event.
 //
-// Every record runs on a goroutine of its own, even one at a time: a handler
-// that ends its goroutine (runtime.Goexit) must not end the invocation's,
-// which would leave Lambda without a response.
+// Records never run on the goroutine of Run, even one at a time: a handler that
+// ends its goroutine (runtime.Goexit) must not end the invocation's, which would
+// leave Lambda without a response.
 func (r Runner) Run(ctx context.Context, s Schedule, size int, one func(context.Context, *Turn) error) []error {
 	if r.Unrecorded == 0 {
 		r.Unrecorded = r.Concurrency
@@ -73,6 +73,7 @@ type execution struct {
 	ready   []int // records that wait for no other, in ascending order
 	next    int   // the next record that may begin before its turn
 	reach   int   // records from here on are refused already
+	free    *task // of a goroutine whose record has returned
 	// How many records are in each state.
 	running, unrecorded, waiting, coming, yielding int
 	yield                                          chan struct{} // closed while a record yields
@@ -151,17 +152,22 @@ func (e *execution) launch(t *Turn) {
 	if t.Ahead() {
 		ctx, t.cancel = context.WithCancelCause(ctx)
 	}
-	e.group.Go(func() {
-		defer e.end(t)
-		err := e.one(ctx, t)
-		t.result, t.returned = err, true
-	})
+	if e.free != nil {
+		*e.free, e.free = task{t, ctx}, nil
+		return
+	}
+	e.group.Go(func() { e.work(task{t, ctx}) })
 }
 
-// end records the result of a record, and begins what waited for it.
-func (e *execution) end(t *Turn) {
+// end records the result of a record, and begins what waited for it. A goroutine
+// that is not ending takes next.
+func (e *execution) end(t *Turn, next *task) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if t.returned {
+		e.free = next
+		defer func() { e.free = nil }()
+	}
 	t.ended = true
 	t.expect(false)
 	if t.hurry != nil {
