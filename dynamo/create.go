@@ -57,7 +57,7 @@ func (s *Store) create(ctx context.Context, r driver.Record, item map[string]typ
 	if err == nil && met.Status == driver.Absent {
 		// This condition does not fail without a record: the response lacks the
 		// item (as of some emulators), or the record is deleted since.
-		met, err = s.Get(ctx, r.ID)
+		met, err = s.get(ctx, r.ID)
 	}
 	return met, ok, err
 }

@@ -30,7 +30,7 @@ const (
 	requestPatience = 50 * time.Millisecond
 )
 
-// grouping shares requests among the writes of a store. A nil grouping shares
+// grouping shares requests among the writes of a store, and among its reads. A nil grouping shares
 // none.
 type grouping struct {
 	store  *Store
@@ -103,7 +103,7 @@ func (g *grouping) do(ctx context.Context, st *statement, alone func() (driver.R
 	})
 	switch {
 	case err != nil:
-		return driver.Record{}, false, g.store.fail(opBatch, err)
+		return driver.Record{}, false, g.store.fail(st.op(), err)
 	case a.alone:
 		return alone()
 	}

@@ -11,17 +11,13 @@ import (
 
 	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/dynamo/internal/group"
-	"github.com/lambda-once/once/internal/attribute"
 )
 
-const (
-	opBatch = "BatchExecuteStatement"
-	opRead  = "BatchGetItem"
-)
+const opBatch = "BatchExecuteStatement"
 
 type groupCall = group.Call[*statement, answer]
 
-// send makes the writes of a shared request. Each has its own answer: a write
+// send makes the writes, or reads, of a shared request. Each has its own answer: a write
 // that is refused or fails changes nothing for the others. What the answer
 // does not settle goes alone. Its request then says what is wrong, as an error
 // that callers know, and the SDK retries it with its backoff, for as long as
@@ -30,6 +26,10 @@ func (g *grouping) send(ctx context.Context, calls []*groupCall) {
 	defer g.logPanic(ctx)
 	if g.off.Load() {
 		goAlone(calls)
+		return
+	}
+	if calls[0].Work.read {
+		g.answerReads(ctx, calls)
 		return
 	}
 	in := &dynamodb.BatchExecuteStatementInput{Statements: make([]types.BatchStatementRequest, len(calls))}
@@ -69,46 +69,12 @@ func (g *grouping) send(ctx context.Context, calls []*groupCall) {
 			c.Answer(answer{alone: true})
 		}
 	}
-	g.read(ctx, refused)
+	g.readRefused(ctx, refused)
 }
 
 // sentOnce keeps the SDK from sending a shared request again: it would make the
 // writes of callers who have left, and may have taken them back.
 func sentOnce(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
-
-// read answers the refused writes with their records. A single one goes alone: it
-// costs no more requests, and brings the very record that refuses it.
-func (g *grouping) read(ctx context.Context, refused []*groupCall) {
-	if len(refused) == 0 || len(refused) == 1 && !g.readAll {
-		goAlone(refused)
-		return
-	}
-	f := g.store.format
-	keys := make([]map[string]types.AttributeValue, len(refused))
-	for i, c := range refused {
-		keys[i] = f.Key(c.Work.id)
-	}
-	out, err := g.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-		RequestItems: map[string]types.KeysAndAttributes{g.store.table: {ConsistentRead: aws.Bool(true), Keys: keys}},
-	}, quiet)
-	if err != nil {
-		g.checkDenied(ctx, err, opRead)
-		goAlone(refused)
-		return
-	}
-	id := f.Attr.ID
-	if f.Composite() {
-		id = f.Attr.SortKey
-	}
-	items := make(map[any]map[string]types.AttributeValue, len(refused))
-	for _, item := range out.Responses[g.store.table] {
-		items[attribute.Plain(item[id])] = item
-	}
-	for _, c := range refused {
-		// Without an item, there is none, or DynamoDB has not processed its key.
-		c.Answer(g.refusal(c.Work, items[c.Work.id]))
-	}
-}
 
 // refusal returns the answer to a refused write whose record is in item.
 //

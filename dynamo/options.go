@@ -37,9 +37,9 @@ type Options struct {
 	// once. A write that finds fewer of them is sent at once, as without Group.
 	// Writes that find all of them under way wait, and share the next one: a
 	// PartiQL BatchExecuteStatement of up to 25 writes, each conditional by
-	// itself, each with its own answer. The calls of one batch of package handlers
-	// announce each other: the first of them waits for the others, for 2 ms at
-	// most.
+	// itself, each with its own answer. Reads share a BatchGetItem in the same way.
+	// The calls of one batch of package handlers announce each other: the first of
+	// them waits for the others, for 2 ms at most.
 	//
 	// It pays where many calls run at the same time: fewer requests take less of
 	// the client's CPU. Below that it adds latency, because a write waits for the

@@ -22,13 +22,14 @@ const (
 
 // A statement is a write in PartiQL, as a part of a shared request. It makes the
 // same write as the request of its own that package expressions states, under
-// the same condition, except for insert and delete.
+// the same condition, except for insert and delete. A read has an id alone.
 type statement struct {
 	id         string
 	permission string // that DynamoDB asks for
 	text       string
 	parameters []types.AttributeValue
 	size       int
+	read       bool
 	leaves     driver.Record                   // where it succeeds
 	known      map[string]types.AttributeValue // of the item of a record that it finishes
 
@@ -40,9 +41,17 @@ type statement struct {
 	delete bool
 }
 
-// Key and Size implement group.Work.
+// Key, Size and Reads implement group.Work.
 func (s *statement) Key() string { return s.id }
 func (s *statement) Size() int   { return s.size }
+func (s *statement) Reads() bool { return s.read }
+
+func (s *statement) op() string {
+	if s.read {
+		return opRead
+	}
+	return opBatch
+}
 
 // insert returns the statement that creates a record, or nil.
 func (s *Store) insert(r driver.Record, item map[string]types.AttributeValue, cutoff time.Time) *statement {

@@ -65,6 +65,14 @@ func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 	if err := s.format.CheckID(id); err != nil {
 		return driver.Record{}, s.refused("Get", err)
 	}
+	if s.group == nil {
+		return s.get(ctx, id)
+	}
+	return s.group.get(ctx, id)
+}
+
+// get reads a record by a request of its own.
+func (s *Store) get(ctx context.Context, id string) (driver.Record, error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		ConsistentRead: aws.Bool(true),
 		Key:            s.format.Key(id),
@@ -101,7 +109,7 @@ func (s *Store) lost(ctx context.Context, op, id string, err error) (driver.Reco
 	var inTransaction *types.TransactionConflictException
 	var inOtherRegion *types.ReplicatedWriteConflictException
 	if errors.As(err, &inTransaction) || errors.As(err, &inOtherRegion) {
-		r, err := s.Get(ctx, id)
+		r, err := s.get(ctx, id)
 		return r, false, err
 	}
 	return driver.Record{}, false, s.fail(op, err)

@@ -64,7 +64,7 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 	if err == nil && met.Status == driver.Absent {
 		// A reason without the item (as of some emulators) does not mean that
 		// there is none. Without a record the outcome would be unknown.
-		met, err = s.Get(ctx, r.args.id)
+		met, err = s.get(ctx, r.args.id)
 	}
 	return met, ok, err
 }

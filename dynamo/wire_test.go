@@ -120,7 +120,7 @@ func TestSharedWritesAreOneRequestEach(t *testing.T) {
 	create(t, s, claim("op#4"))
 	change(t, s, fence("op#4"), driver.Change{Release: driver.ReleaseDelete}, true)
 	// change reads.
-	if got, want := strings.Join(wire.calls, " "), shared+" GetItem UpdateItem GetItem "+shared+" "+shared+" GetItem"; got != want {
+	if got, want := strings.Join(wire.calls, " "), shared+" BatchGetItem UpdateItem BatchGetItem "+shared+" "+shared+" BatchGetItem"; got != want {
 		t.Errorf("complete, complete with a large result, create, delete: %s", got)
 	}
 }

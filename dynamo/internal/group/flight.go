@@ -48,9 +48,7 @@ func (q *Queue[W, A]) take() []*Call[W, A] {
 			rest = append(rest, q.waiting[i:]...)
 			break
 		}
-		// DynamoDB refuses a batch with two writes of one item, and DynamoDB Local
-		// executes the first of them all the same.
-		if slices.ContainsFunc(calls, func(other *Call[W, A]) bool { return other.Work.Key() == c.Work.Key() }) {
+		if slices.ContainsFunc(calls, c.conflicts) {
 			rest = append(rest, c)
 			continue
 		}
@@ -60,6 +58,13 @@ func (q *Queue[W, A]) take() []*Call[W, A] {
 	clear(q.waiting[len(rest):])
 	q.waiting = rest
 	return calls
+}
+
+// conflicts reports whether two calls cannot share a request. DynamoDB refuses a
+// batch with two writes of one item, and DynamoDB Local executes the first of them
+// all the same. It has no request that reads and writes.
+func (c *Call[W, A]) conflicts(other *Call[W, A]) bool {
+	return other.Work.Key() == c.Work.Key() || other.Work.Reads() != c.Work.Reads()
 }
 
 // start takes a slot for the calls of a request.

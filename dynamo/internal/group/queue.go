@@ -23,11 +23,13 @@ import (
 
 // Work is what a call sends.
 type Work interface {
-	// Key names what the call writes. A request has each key at most once: a
+	// Key names what the call reads or writes. A request has each key at most once: a
 	// call waits while an earlier one has its key.
 	Key() string
 	// Size is the call's part of a request, in bytes.
 	Size() int
+	// Reads reports whether the call reads. Reads and writes share no request.
+	Reads() bool
 }
 
 // Limits are those of a [Queue]. All must be positive, but for Linger.
@@ -55,6 +57,7 @@ type Queue[W Work, A any] struct {
 	waiting   []*Call[W, A] // the first came first
 	size      int           // of the waiting calls
 	lingering int           // the waiting calls whose siblings are coming
+	linger    *time.Timer   // of all of these
 }
 
 // New returns a queue. It calls send with the calls of each shared request, in a
@@ -106,34 +109,23 @@ func (q *Queue[W, A]) Do(ctx context.Context, w W, coming func() int, alone func
 		return none, err
 	}
 	c := &Call[W, A]{Work: w, ctx: ctx, ready: make(chan struct{})}
-	var linger <-chan time.Time
-	lingers, due := q.enter(c, coming)
-	if lingers {
-		timer := time.NewTimer(q.limits.Linger)
-		defer timer.Stop()
-		linger = timer.C
-	}
-	if due {
+	if q.enter(c, coming) {
 		q.yield()
 	}
-	for {
-		select {
-		case <-c.ready:
-			if !c.alone {
-				return c.answer, c.err
-			}
-			defer q.land(c.flight)
-			return alone(), nil
-		case <-linger:
-			q.hurry(c)
-		case <-ctx.Done():
-			if q.leave(c) {
-				return none, ctx.Err()
-			}
-			// Its answer came first: c.ready is closed.
-			<-c.ready
+	select {
+	case <-c.ready:
+		if !c.alone {
 			return c.answer, c.err
 		}
+		defer q.land(c.flight)
+		return alone(), nil
+	case <-ctx.Done():
+		if q.leave(c) {
+			return none, ctx.Err()
+		}
+		// Its answer came first: c.ready is closed.
+		<-c.ready
+		return c.answer, c.err
 	}
 }
 
@@ -148,21 +140,23 @@ func (q *Queue[W, A]) Arrive(coming func() int) {
 	}
 }
 
-// enter puts a call into the queue. It reports whether the call waits for
-// siblings, and whether a request can start. It asks for the siblings under the
-// lock, so that the last one that arrives is the last one in the queue.
-func (q *Queue[W, A]) enter(c *Call[W, A], coming func() int) (lingers, due bool) {
+// enter puts a call into the queue. It reports whether a request can start. It
+// asks for the siblings under the lock, so that the last one that arrives is the
+// last one in the queue.
+func (q *Queue[W, A]) enter(c *Call[W, A], coming func() int) (due bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	c.lingers = coming() > 0
 	q.waiting = append(q.waiting, c)
 	q.size += c.Work.Size()
 	if c.lingers {
-		q.lingering++
+		if q.lingering++; q.lingering == 1 {
+			q.linger = time.AfterFunc(q.limits.Linger, q.hurry)
+		}
 	} else {
 		q.stopLingering()
 	}
-	return c.lingers, q.flying < q.limits.Slots && q.due()
+	return q.flying < q.limits.Slots && q.due()
 }
 
 // yield starts requests after the calls of other goroutines that are about to
@@ -176,14 +170,13 @@ func (q *Queue[W, A]) yield() {
 	q.dispatch()
 }
 
-// hurry sends a call whose siblings have not come in time, with those that have.
-func (q *Queue[W, A]) hurry(c *Call[W, A]) {
+// hurry sends calls whose siblings have not come in time, with those that have.
+// A timer that was stopped too late hurries others: these then share less.
+func (q *Queue[W, A]) hurry() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if c.lingers && c.flight == nil {
-		q.stopLingering()
-		q.dispatch()
-	}
+	q.stopLingering()
+	q.dispatch()
 }
 
 func (q *Queue[W, A]) stopLingering() {
@@ -194,6 +187,7 @@ func (q *Queue[W, A]) stopLingering() {
 		c.lingers = false
 	}
 	q.lingering = 0
+	q.linger.Stop()
 }
 
 // leave takes a call back whose caller is leaving. It reports false for a call

@@ -13,6 +13,7 @@ type work string
 
 func (w work) Key() string { key, _, _ := strings.Cut(string(w), "/"); return key }
 func (w work) Size() int   { return len(w) }
+func (w work) Reads() bool { return strings.HasPrefix(string(w), "read") }
 
 // server records requests and keeps each until it is let go.
 type server struct {

@@ -61,6 +61,20 @@ func TestSiblingThatLeavesDoesNotStopTheOthers(t *testing.T) {
 	})
 }
 
+func TestReadsAndWritesShareNoRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t)
+		for i, name := range []work{"read a", "b", "read c", "d"} {
+			s.do(t.Context(), name, 3-i)
+		}
+		s.sent("read a read c")
+		s.end(0)
+		s.sent("read a read c", "b d")
+		s.end(1)
+		s.idle()
+	})
+}
+
 func TestCallWithoutSiblingsDoesNotWaitForThoseOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
