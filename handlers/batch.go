@@ -53,6 +53,8 @@ type record[D any] struct {
 	err error
 	// skip acknowledges the record without running it.
 	skip bool
+	// redelivered reports that the record has been delivered before.
+	redelivered bool
 	// turn is the record's place in its batch. began reports that its function
 	// has begun.
 	turn  *lanes.Turn

@@ -42,6 +42,9 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 	if r.chain != "" {
 		ctx = adapter.WithChain(ctx, r.chain)
 	}
+	if r.redelivered {
+		ctx = adapter.WithReadFirst(ctx)
+	}
 	ctx = adapter.WithWaiting(ctx, r.turn.Yield)
 	event, err := v.ahead(ctx, r)
 	if refused := r.turn.Take(ctx); refused != nil {

@@ -104,6 +104,9 @@ type SQSOptions struct {
 // does not run again, and is reported at every delivery until SQS moves it to
 // the dead-letter queue.
 //
+// The record of a message that was delivered before is read before it is claimed,
+// as with Config.ReadFirst: most are finished, or have to be taken over.
+//
 // In a FIFO queue, recognized by the suffix of its ARN, messages run in order,
 // and after the first that fails all others are reported.
 func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key, error), fn func(context.Context, SQSMessage[T]) error, o *SQSOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
@@ -124,6 +127,8 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 			m := event.Records[i]
 			r := readRecord[T](m, []byte(m.Body), message{id: m.MessageId, chain: sqsAttribute(m, ChainAttribute)})
 			r.eventSource = m.EventSource
+			count := m.Attributes["ApproximateReceiveCount"]
+			r.redelivered = count != "" && count != "1"
 			return r
 		})
 		if err != nil {

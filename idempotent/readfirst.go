@@ -5,11 +5,17 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
+// readsFirst reports whether Config.ReadFirst or the adapter says so.
+func (c *call) readsFirst(ctx context.Context) bool {
+	return c.x.config.ReadFirst || options.Of(ctx).ReadFirst
+}
+
 // readFirst returns the record that the call decides on first. It reads where
-// Config.ReadFirst says so, and where no time is left to run: a duplicate needs
+// readsFirst says so, and where no time is left to run: a duplicate needs
 // neither a claim nor time for its answer. Otherwise it returns the zero
 // Record, which is to be created.
 //
@@ -17,7 +23,7 @@ import (
 // call continues as if there were no record. It returns the error only if there
 // is no time to continue.
 func (c *call) readFirst(ctx context.Context, invocation time.Time) (driver.Record, error) {
-	if !c.x.config.ReadFirst && c.hasTime(ctx, invocation) {
+	if !c.readsFirst(ctx) && c.hasTime(ctx, invocation) {
 		return driver.Record{}, nil
 	}
 	met, err := c.readInTime(ctx)
@@ -46,7 +52,7 @@ func (c *call) readInTime(ctx context.Context) (driver.Record, error) {
 // claim, as one that met the record in its transaction. It reports false if the
 // handler is to run.
 func (c *call) endsOptimistic(ctx context.Context, l *lease) (ending, bool) {
-	if !c.x.config.ReadFirst {
+	if !c.readsFirst(ctx) {
 		return ending{}, false
 	}
 	met, err := c.readFirst(ctx, l.invocation)

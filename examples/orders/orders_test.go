@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -72,8 +73,9 @@ func (f function) executions(t *testing.T) (list []execution) {
 	return list
 }
 
-// message is a message of the queue: its ID and its body.
-type message [2]string
+// message is a message of the queue: its ID, its body, and how often it has been
+// delivered, once if that is empty.
+type message [3]string
 
 type invoker interface {
 	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
@@ -85,6 +87,7 @@ func deliver(ctx context.Context, to invoker, batch ...message) (string, error) 
 	for _, m := range batch {
 		e.Records = append(e.Records, events.SQSMessage{
 			MessageId: m[0], Body: m[1], EventSource: "aws:sqs", EventSourceARN: "arn:aws:sqs:us-east-1:123456789012:orders",
+			Attributes: map[string]string{"ApproximateReceiveCount": cmp.Or(m[2], "1")},
 		})
 	}
 	payload, err := json.Marshal(e)

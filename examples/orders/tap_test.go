@@ -104,7 +104,7 @@ func (r request) actions() (names []string) {
 // orders returns the messages of orders.
 func orders(from, to int) (batch []message) {
 	for i := from; i < to; i++ {
-		batch = append(batch, message{fmt.Sprint("m", i), fmt.Sprintf(`{"orderId":"o-%d","sku":"cup","quantity":1}`, i)})
+		batch = append(batch, message{fmt.Sprint("m", i), fmt.Sprintf(`{"orderId":"o-%d","sku":"cup","quantity":1}`, i), "1"})
 	}
 	return batch
 }

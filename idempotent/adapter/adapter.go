@@ -37,6 +37,15 @@ func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	return options.With(ctx, &o)
 }
 
+// WithReadFirst returns a context whose call reads its record before it claims
+// it, as with Config.ReadFirst. It serves adapters that know that an event has
+// been delivered before.
+func WithReadFirst(ctx context.Context) context.Context {
+	o := *options.Of(ctx)
+	o.ReadFirst = true
+	return options.With(ctx, &o)
+}
+
 // WithWaiting returns a context whose call calls waiting if it waits for a running
 // duplicate for more than a moment. Each call within its handler does the same:
 // waiting may be called several times, and at once. It serves adapters that claim

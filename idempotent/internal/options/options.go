@@ -14,6 +14,8 @@ type Options struct {
 	// Wait replaces Config.Wait if HasWait is true.
 	Wait    time.Duration
 	HasWait bool
+	// ReadFirst makes the call read its record before it claims it.
+	ReadFirst bool
 	// Turn waits until the handler may run, under the claim. It is nil, or
 	// returns why the handler must not run.
 	Turn func(context.Context) error
