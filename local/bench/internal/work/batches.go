@@ -31,13 +31,17 @@ func (s Series) queue(ctx context.Context, c *connections, j Job, h *handler) (f
 	if err != nil {
 		return nil, err
 	}
+	received := map[string]string{"ApproximateReceiveCount": "1"}
+	if j.Kind == Requeue {
+		received["ApproximateReceiveCount"] = "2"
+	}
 	return func(i int) error {
 		ctx, cancel := invocation(ctx)
 		defer cancel()
 		var e events.SQSEvent
 		for m, body := range batches[i] {
 			id := fmt.Sprintf("%s-%d-%d", j.Keys, i, m)
-			e.Records = append(e.Records, events.SQSMessage{MessageId: id, Body: string(body), EventSource: "aws:sqs", EventSourceARN: queueARN})
+			e.Records = append(e.Records, events.SQSMessage{MessageId: id, Body: string(body), EventSource: "aws:sqs", EventSourceARN: queueARN, Attributes: received})
 		}
 		report, err := handle(ctx, e)
 		if n := len(report.BatchItemFailures); err == nil && n > 0 {

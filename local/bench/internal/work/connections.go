@@ -8,32 +8,32 @@ import (
 	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // connections are those of a worker. They outlive its jobs, and count requests
-// where these leave the process.
+// where these leave the process. They are the ones of the SDK's own HTTP client, as
+// a user has them who loads the default configuration: it keeps ten idle ones.
 type connections struct {
-	transport http.RoundTripper
-	sent      atomic.Int64
+	client dynamodb.HTTPClient
+	sent   atomic.Int64
 }
 
 func newConnections() *connections {
-	// The default keeps two of them for each host. More callers would open new ones
-	// all the time, in every series.
-	return &connections{transport: &http.Transport{MaxIdleConnsPerHost: 128}}
+	return &connections{client: awshttp.NewBuildableClient()}
 }
 
-// RoundTrip implements http.RoundTripper.
-func (c *connections) RoundTrip(r *http.Request) (*http.Response, error) {
+// Do implements dynamodb.HTTPClient.
+func (c *connections) Do(r *http.Request) (*http.Response, error) {
 	c.sent.Add(1)
-	return c.transport.RoundTrip(r)
+	return c.client.Do(r)
 }
 
 // open opens n connections, or finds them open. A function that runs often has them,
 // and DynamoDB Local closes those that were idle since the last round.
 func (c *connections) open(ctx context.Context, j Job, n int) error {
-	client, errs := c.client(j.Endpoint), make([]error, n)
+	client, errs := c.dynamodb(j.Endpoint), make([]error, n)
 	var opening sync.WaitGroup
 	for i := range n {
 		opening.Go(func() { _, errs[i] = client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &j.Table}) })
@@ -42,8 +42,8 @@ func (c *connections) open(ctx context.Context, j Job, n int) error {
 	return errors.Join(errs...)
 }
 
-// client returns the client that every series of Go has.
-func (c *connections) client(endpoint string) *dynamodb.Client {
+// dynamodb returns the client that every series of Go has.
+func (c *connections) dynamodb(endpoint string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		BaseEndpoint: &endpoint,
 		Credentials: aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -51,7 +51,7 @@ func (c *connections) client(endpoint string) *dynamodb.Client {
 		})),
 		// The SDK would log a warning for each failed condition.
 		DisableValidateResponseChecksum: true,
-		HTTPClient:                      &http.Client{Transport: c},
+		HTTPClient:                      c,
 		Region:                          "us-east-1",
 	})
 }

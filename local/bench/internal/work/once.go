@@ -12,7 +12,7 @@ import (
 // caller returns what makes the calls of a job.
 func (s Series) caller(c *connections, j Job, h *handler) (caller, error) {
 	if s.ByHand {
-		return hand{c.client(j.Endpoint), j.Table, h.run}.call, nil
+		return hand{c.dynamodb(j.Endpoint), j.Table, h.run}.call, nil
 	}
 	x, err := s.executor(c, j)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s Series) executor(c *connections, j Job) (*idempotent.Executor, error) {
 	if j.Bytes > 0 {
 		options.CompressAbove = -1 // as in the other series
 	}
-	store, err := dynamo.New(c.client(j.Endpoint), j.Table, &options)
+	store, err := dynamo.New(c.dynamodb(j.Endpoint), j.Table, &options)
 	if err != nil {
 		return nil, err
 	}
