@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lambda-once/once/local/internal/fetch"
 	"github.com/lambda-once/once/local/internal/supervise"
 )
 
@@ -37,7 +38,7 @@ func startDocker(ctx context.Context, c Options, docker string) (*Server, error)
 	if _, err := fmt.Fprintf(c.Log, "fetching the image %s\n", dockerImage); err != nil {
 		return nil, fmt.Errorf("dynamodblocal: log: %w", err)
 	}
-	pull, cancel := context.WithTimeout(ctx, fetchTimeout)
+	pull, cancel := context.WithTimeout(ctx, fetch.Timeout)
 	defer cancel()
 	if out, err := exec.CommandContext(pull, docker, "pull", "--quiet", dockerImage).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("dynamodblocal: docker pull: %w: %s", err, strings.TrimSpace(string(out)))

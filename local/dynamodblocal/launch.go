@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 
+	"github.com/lambda-once/once/local/internal/fetch"
+	"github.com/lambda-once/once/local/internal/serving"
 	"github.com/lambda-once/once/local/internal/supervise"
 )
 
@@ -59,7 +58,7 @@ func launch(ctx context.Context, c Options) (*Server, error) {
 func start(ctx context.Context, c Options, command func(port int) supervise.Command) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	unlock, err := lock(ctx, filepath.Join(c.CacheDir, "start.lock"))
+	unlock, err := fetch.Lock(ctx, filepath.Join(c.CacheDir, "start.lock"))
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +81,7 @@ func startOnce(ctx context.Context, command func(port int) supervise.Command) (*
 		return nil, err
 	}
 	cmd := command(port)
-	var said tail
+	var said serving.Tail
 	cmd.Output = &said
 	p, err := supervise.Start(cmd)
 	if err != nil {
@@ -93,7 +92,7 @@ func startOnce(ctx context.Context, command func(port int) supervise.Command) (*
 		err := answers(ctx, endpoint)
 		// The JVM continues if it cannot bind its port, and another server may
 		// respond on it.
-		if said.contains("Address already in use") {
+		if said.Contains("Address already in use") {
 			return nil, errors.Join(errPortTaken, p.Kill())
 		}
 		if err == nil {
@@ -117,27 +116,3 @@ func freePort() (int, error) {
 	}
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
-
-// tail stores the end of the output of a program, for errors.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-var _ io.Writer = (*tail)(nil)
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	t.text = t.text[max(0, len(t.text)-16<<10):]
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
-}
-
-func (t *tail) contains(s string) bool { return strings.Contains(t.String(), s) }

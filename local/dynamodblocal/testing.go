@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/local/internal/fetch"
 )
 
 // TB is the part of testing.TB that this package uses, so that programs which import it
@@ -34,7 +35,7 @@ type M interface{ Run() int }
 // with the test, which takes a second or two.
 func NewTable(t TB) (client *dynamodb.Client, table string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout+time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), fetch.Timeout+time.Minute)
 	defer cancel()
 	server, err := Start(ctx, &Options{Log: logWriter{t}})
 	if err != nil {
@@ -82,7 +83,7 @@ func Main(m M) (code int) {
 		fmt.Fprintf(os.Stderr, "%v\n", err)
 		return 1
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout+time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), fetch.Timeout+time.Minute)
 	defer cancel()
 	server, err := Start(ctx, &Options{Log: os.Stderr})
 	if err != nil {

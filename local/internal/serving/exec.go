@@ -1,0 +1,98 @@
+// Package serving runs a command beside a server that tests need.
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+// A Server runs until it is stopped.
+type Server interface {
+	// Env returns the environment variables that lead a program to the server.
+	Env() []string
+	// Stop stops the server, and waits until it has exited.
+	Stop() error
+}
+
+// Exec starts a server, runs args with its variables in their environment, and returns the
+// exit code. It drops a leading "--", and forwards signals. Without args, it prints the
+// server's address and waits for a signal.
+func Exec[S Server](args []string, start func(context.Context) (S, error), address func(S) string) (code int, err error) {
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+
+	server, err := startUntil(signals, start)
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	if len(args) == 0 {
+		fmt.Println(address(server))
+		fmt.Fprintln(os.Stderr, "for a program in another shell:")
+		for _, entry := range server.Env() {
+			fmt.Fprintln(os.Stderr, "export", entry)
+		}
+		<-signals
+		return 0, nil
+	}
+	return command(args, server.Env(), signals)
+}
+
+// startUntil stops at the first signal, because fetching can take minutes.
+func startUntil[S Server](signals <-chan os.Signal, start func(context.Context) (S, error)) (S, error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	started := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case s := <-signals:
+			cancel(fmt.Errorf("%v", s))
+		case <-started:
+		}
+	}()
+	server, err := start(ctx)
+	close(started)
+	<-done
+	cancel(nil)
+	return server, err
+}
+
+func command(args, env []string, signals <-chan os.Signal) (int, error) {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), env...)
+	if err := cmd.Start(); err != nil {
+		return 1, err
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	for {
+		select {
+		case s := <-signals:
+			// An interrupt from a terminal has reached the command already. A
+			// second one does not harm go test.
+			if err := cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				return 1, err
+			}
+		case err := <-exited:
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) {
+				return 0, err
+			}
+			if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+				return 128 + int(status.Signal()), nil // as a shell reports it
+			}
+			return exit.ExitCode(), nil
+		}
+	}
+}
