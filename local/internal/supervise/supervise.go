@@ -39,6 +39,8 @@ type Command struct {
 	Env []string
 	// Dir is the working directory. Default: the parent's.
 	Dir string
+	// User is whom the child runs as. Default: the parent's user.
+	User *syscall.Credential
 	// Output receives standard output and standard error, in the order in
 	// which they were written. It must not fail. Default: discarded.
 	Output io.Writer
@@ -80,7 +82,7 @@ func Start(c Command) (*Process, error) {
 	cmd.Dir = c.Dir
 	cmd.Stdout, cmd.Stderr = outW, outW
 	cmd.ExtraFiles = []*os.File{gateR}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: c.User}
 	err = errors.Join(cmd.Start(), gateR.Close(), outW.Close())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("supervise: %w", err), gateW.Close(), outR.Close())
