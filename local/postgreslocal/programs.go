@@ -1,0 +1,102 @@
+package postgreslocal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/internal/supervise"
+)
+
+// orphaned removes what a killed server leaves: its data, and the segment of shared memory
+// that is named in its lock file. It runs after the server was killed.
+const orphaned = `PATH=$PATH:/usr/bin:/bin; set -- "$1" $(sed -n 7p "$1/data/postmaster.pid"); ipcrm -m "$3"; rm -rf "$1"`
+
+func startPrograms(ctx context.Context, c Options, bin string) (_ *Server, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	as, err := serverUser()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "once-postgresql-")
+	if err != nil {
+		return nil, fmt.Errorf("postgreslocal: %w", err)
+	}
+	if as != nil {
+		if err := os.Chown(dir, int(as.Uid), int(as.Gid)); err != nil {
+			return nil, errors.Join(fmt.Errorf("postgreslocal: %w", err), os.RemoveAll(dir))
+		}
+	}
+	program := func(name string, args ...string) supervise.Command {
+		return supervise.Command{
+			Path:     filepath.Join(bin, name),
+			Args:     append(args, "-D", filepath.Join(dir, "data")),
+			Env:      []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + dir},
+			Dir:      dir,
+			User:     as,
+			Orphaned: []string{"/bin/sh", "-c", orphaned, "sh", dir},
+		}
+	}
+	if err := run(ctx, program("initdb", "--username="+superuser, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync")); err != nil {
+		return nil, errors.Join(fmt.Errorf("postgreslocal: %w", err), os.RemoveAll(dir))
+	}
+	s, err := start(ctx, c, func(port int) supervise.Command {
+		return program("postgres", append([]string{"-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="}, settings...)...)
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	stop := s.stop
+	s.stop = func() error { return errors.Join(stop(), os.RemoveAll(dir)) }
+	return s, nil
+}
+
+// run waits for a program that exits by itself.
+func run(ctx context.Context, c supervise.Command) error {
+	var said serving.Tail
+	c.Output = &said
+	p, err := supervise.Start(c)
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(c.Path)
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("%s: %w", name, ctx.Err()), p.Kill())
+	}
+	if !p.State().Success() {
+		return errors.Join(fmt.Errorf("%s: %v: %s", name, p.State(), quoted(said.String())), p.Kill())
+	}
+	return p.Kill()
+}
+
+// serverUser returns whom the server runs as, or nil for the user of this process.
+func serverUser() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("postgreslocal: PostgreSQL refuses to run as root: %w", err)
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("postgreslocal: %w", err)
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("postgreslocal: %w", err)
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
