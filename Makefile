@@ -3,7 +3,7 @@
 # Runs a command against one DynamoDB Local.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload examples infra local/bench local/linearizability local/sqslocal cmd/once
+MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload postgres examples infra local/bench local/linearizability local/sqslocal cmd/once
 FUZZTIME     ?= 2m
 SOAK         ?= 10m
 
@@ -53,6 +53,8 @@ test: check
 	@go -C idempotent/kmsseal test -race ./...
 	@echo "== results in S3, behind a server"
 	@go -C idempotent/s3payload test -race ./...
+	@echo "== the store in PostgreSQL"
+	@go -C postgres test -race ./...
 	@echo "== the examples, compiled, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C examples test -race ./...
 	@echo "== the queue, and what survives kills behind it: a minute"

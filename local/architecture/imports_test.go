@@ -36,6 +36,7 @@ var order = map[string]string{
 	"dynamo":                       "idempotent/driver internal/attribute internal/outboxitem internal/recorditem",
 	"dynamo/outbox":                "dynamo dynamo/internal/fault idempotent/driver internal/attribute internal/outboxitem",
 	"dynamo/dynamoenv":             "dynamo",
+	"postgres":                     "idempotent/driver",
 	"handlers":                     "idempotent idempotent/adapter",
 	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",
 	"local/internal/kill":          "local/lambdaruntime",
@@ -54,6 +55,7 @@ var unlinked = map[string]string{
 	"idempotent/otel":      "go.opentelemetry.io/otel/sdk aws-sdk-go testing... testify",
 	"idempotent/s3payload": "service/dynamodb service/kms gofakes3 testing... testify",
 	"dynamo":               "aws-lambda-go aws-cdk aws-sdk-go-v2/config testing... testify",
+	"postgres":             "aws testing... testify",
 	"handlers":             "aws-sdk-go smithy-go aws-cdk testing... testify",
 	"local/crashtest":      "aws testify",
 }

@@ -1,0 +1,48 @@
+package postgres
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent/storetest"
+)
+
+func TestConformance(t *testing.T) {
+	schedules := 100
+	if testing.Short() {
+		schedules = 20
+	}
+	renamed := &Options{Schema: `od"d`, Columns: Columns{ID: "key", Status: "select", Lease: "Lease", Data: `da"ta`, Steps: "from"}}
+	for _, c := range []struct {
+		name    string
+		options *Options
+		change  func(*pgxpool.Config)
+	}{
+		{"defaults", nil, func(*pgxpool.Config) {}},
+		{"renamed, without prepared statements", renamed, func(c *pgxpool.Config) {
+			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+		}},
+		{"simple protocol", nil, func(c *pgxpool.Config) {
+			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+		}},
+		{"serializable", nil, func(c *pgxpool.Config) {
+			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Run(t, func(t *testing.T) storetest.Harness {
+				pool := newPool(t, c.change)
+				if c.options != nil {
+					if err := exec(t.Context(), pool, "CREATE SCHEMA "+pgx.Identifier{c.options.Schema}.Sanitize()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s := newStore(t, pool, c.options)
+				return storetest.Harness{Store: s, Plant: s.plant, Schedules: schedules}
+			})
+		})
+	}
+}

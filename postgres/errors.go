@@ -1,0 +1,119 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// An Error reports that a call to PostgreSQL failed, or was refused before it was
+// sent. It is [driver.ErrUnavailable] if the call did not reach the server or
+// found it too busy, and [driver.ErrThrottled] as well if a limit of the server
+// was reached. It is [driver.ErrNotWritten] after a conflict with another
+// transaction, and [driver.ErrTooLarge] if steps do not fit into the record. Its
+// text contains no keys and no data.
+type Error struct {
+	Op     string // the call, such as "Create"
+	Table  string // the store's, quoted
+	Advice string // what to do about the error; "" if that is not known
+	Err    error  // of pgx, or about a stored row
+}
+
+func (e *Error) Error() string {
+	if e.Advice == "" {
+		return fmt.Sprintf("postgres: %s on table %s: %v", e.Op, e.Table, e.Err)
+	}
+	return fmt.Sprintf("postgres: %s on table %s: %s: %v", e.Op, e.Table, e.Advice, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether target is one of [driver.ErrUnavailable],
+// [driver.ErrThrottled], [driver.ErrNotWritten] and [driver.ErrTooLarge] that
+// applies.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case driver.ErrUnavailable:
+		return isUnavailable(e.Err)
+	case driver.ErrThrottled:
+		return isUnavailable(e.Err) && strings.HasPrefix(codeOf(e.Err), "53")
+	case driver.ErrNotWritten:
+		return isConflict(e.Err)
+	case driver.ErrTooLarge:
+		var size *sizeError
+		return errors.As(e.Err, &size) || codeOf(e.Err) == "54000"
+	}
+	return false
+}
+
+// refused returns the error of a call that is not sent.
+func (s *Store) refused(op string, err error) error {
+	return &Error{Op: op, Table: s.layout.table, Err: err}
+}
+
+func (s *Store) fail(op string, err error) error {
+	return &Error{Op: op, Table: s.layout.table, Err: err, Advice: advice(err)}
+}
+
+// A sizeError reports that steps do not fit.
+type sizeError struct{ size, limit int }
+
+func (e *sizeError) Error() string {
+	return fmt.Sprintf("the steps of the record would have %d bytes, and Options.MaxSize is %d", e.size, e.limit)
+}
+
+// codeOf returns the SQLSTATE of the server's answer, or "".
+func codeOf(err error) string {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		return answer.Code
+	}
+	return ""
+}
+
+// isConflict reports whether the server undid a write because of another one.
+func isConflict(err error) bool {
+	code := codeOf(err)
+	return code == "40001" || code == "40P01"
+}
+
+// isUnavailable reports whether a call did not reach the server, or found it too
+// busy. A refusal would be the same again.
+func isUnavailable(err error) bool {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return false // the caller gave up, which says nothing about the server
+	case errors.Is(err, context.DeadlineExceeded):
+		return true
+	}
+	if code := codeOf(err); code != "" {
+		return isUnavailableCode(code)
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+}
+
+func isUnavailableCode(code string) bool {
+	switch code {
+	case "40001", "40P01", // a conflict
+		"25006",          // a server that became a replica
+		"55P03", "57014", // lock_timeout, statement_timeout
+		"57P01", "57P02", "57P03", "57P05": // the server stops, or starts
+		return true
+	}
+	switch code[:min(len(code), 2)] {
+	case "08", "53", "58": // the connection, resources, the operating system
+		return true
+	}
+	return false
+}

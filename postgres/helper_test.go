@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/postgreslocal"
+)
+
+const table = "idempotency"
+
+// newPool returns a pool of connections to an empty database, with optional
+// changes.
+func newPool(t *testing.T, change ...func(*pgxpool.Config)) *pgxpool.Pool {
+	t.Helper()
+	return poolTo(t, postgreslocal.NewDatabase(t), change...)
+}
+
+func poolTo(t *testing.T, url string, change ...func(*pgxpool.Config)) *pgxpool.Pool {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.MaxConns = 8
+	for _, change := range change {
+		change(config)
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// newStore returns a store in a new table.
+func newStore(t *testing.T, pool *pgxpool.Pool, o *Options) *Store {
+	t.Helper()
+	if err := CreateTable(t.Context(), pool, table, o); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(pool, table, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// plant writes a record as it is.
+func (s *Store) plant(t *testing.T, r driver.Record) {
+	t.Helper()
+	l := s.layout
+	if err := s.run(t, statement{"DELETE FROM " + l.table + " WHERE " + l.id + " = " + "$1", []any{encodeText(r.ID)}}); err != nil {
+		t.Fatal(err)
+	}
+	if r.Status == driver.Absent {
+		return
+	}
+	steps := r.Steps
+	r.Steps = nil
+	if err := s.run(t, l.create(r, time.Time{})); err != nil {
+		t.Fatal(err)
+	}
+	var encoded any
+	if steps != nil {
+		encoded = encodeSteps(steps)
+	}
+	if err := s.run(t, statement{"UPDATE " + l.table + " SET " + l.steps + " = $2 WHERE " + l.id + " = $1", []any{encodeText(r.ID), encoded}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *Store) run(t *testing.T, st statement) error {
+	t.Helper()
+	rows, err := s.db.Query(t.Context(), st.sql, st.args...)
+	if err != nil {
+		return err
+	}
+	rows.Close()
+	return rows.Err()
+}

@@ -1,0 +1,145 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Options are the options of [New]. The zero value of every field is its default.
+type Options struct {
+	// Columns renames the columns of the table. A table that exists keeps its
+	// names until a migration renames them, too.
+	//
+	// Default: the names of the fields, in lower case.
+	Columns Columns
+
+	// DSQL makes [SQL] and [CreateTable] return and run what Aurora DSQL accepts:
+	// an index that is built asynchronously, and no collation. All other
+	// statements are the same.
+	//
+	// Default: false.
+	DSQL bool
+
+	// MaxSize is the number of bytes that a result, or all steps of a record
+	// together, may have. A larger result is replaced by the reason why it is
+	// unavailable, because the work is done. A step that does not fit is an error
+	// that wraps [driver.ErrTooLarge].
+	//
+	// Default: 1 MiB, which is what Aurora DSQL allows in a column.
+	MaxSize int
+
+	// Schema is the schema of the table.
+	//
+	// Default: none. The connection's search_path decides.
+	Schema string
+}
+
+// Columns are the names of the columns. They are quoted in every statement, so
+// that case matters.
+type Columns struct {
+	Attempt     string // default "attempt"
+	Data        string // default "data"
+	Expires     string // default "expires"
+	Fingerprint string // default "fingerprint"
+	ID          string // default "id", the primary key
+	Lease       string // default "lease"
+	Owner       string // default "owner"
+	Payload     string // default "payload"
+	Refunds     string // default "refunds"
+	Status      string // default "status"
+	Steps       string // default "steps"
+	Unavailable string // default "unavailable"
+}
+
+const (
+	defaultMaxSize = 1 << 20
+	// PostgreSQL cuts longer names off without an error, and two of them could
+	// become one.
+	maxName = 63
+	// The index is named after the table.
+	maxTableName = maxName - len(indexSuffix)
+)
+
+// An OptionsError reports a mistake in the arguments of [New], [SQL] or
+// [CreateTable]. Nothing was sent.
+type OptionsError struct{ Reason string }
+
+func (e *OptionsError) Error() string { return "postgres: " + e.Reason }
+
+// layout returns the table with these options.
+func (o *Options) layout(table string) (*layout, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	if o.MaxSize < 0 {
+		return nil, &OptionsError{Reason: fmt.Sprintf("Options.MaxSize is %d; it must not be negative", o.MaxSize)}
+	}
+	if err := checkName("the table", table, maxTableName); err != nil {
+		return nil, err
+	}
+	l := &layout{table: pgx.Identifier{table}.Sanitize(), index: pgx.Identifier{table + indexSuffix}.Sanitize(), dsql: o.DSQL, maxSize: o.MaxSize}
+	if l.maxSize == 0 {
+		l.maxSize = defaultMaxSize
+	}
+	if o.Schema != "" {
+		if err := checkName("Options.Schema", o.Schema, maxName); err != nil {
+			return nil, err
+		}
+		l.table = pgx.Identifier{o.Schema, table}.Sanitize()
+	}
+	if err := l.name(o.Columns); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// name sets the quoted names of all columns.
+func (l *layout) name(c Columns) error {
+	used := make(map[string]string)
+	for _, column := range []struct {
+		quoted                 *string
+		field, chosen, usually string
+	}{
+		{&l.attempt, "Attempt", c.Attempt, "attempt"},
+		{&l.data, "Data", c.Data, "data"},
+		{&l.expires, "Expires", c.Expires, "expires"},
+		{&l.fingerprint, "Fingerprint", c.Fingerprint, "fingerprint"},
+		{&l.id, "ID", c.ID, "id"},
+		{&l.lease, "Lease", c.Lease, "lease"},
+		{&l.owner, "Owner", c.Owner, "owner"},
+		{&l.payload, "Payload", c.Payload, "payload"},
+		{&l.refunds, "Refunds", c.Refunds, "refunds"},
+		{&l.status, "Status", c.Status, "status"},
+		{&l.steps, "Steps", c.Steps, "steps"},
+		{&l.unavailable, "Unavailable", c.Unavailable, "unavailable"},
+	} {
+		name := column.chosen
+		if name == "" {
+			name = column.usually
+		}
+		if err := checkName("Options.Columns."+column.field, name, maxName); err != nil {
+			return err
+		}
+		if other, ok := used[name]; ok {
+			return &OptionsError{Reason: fmt.Sprintf("Options.Columns.%s and %s have the same name %q", other, column.field, name)}
+		}
+		used[name] = column.field
+		*column.quoted = pgx.Identifier{name}.Sanitize()
+	}
+	return nil
+}
+
+func checkName(what, name string, longest int) error {
+	switch {
+	case name == "":
+		return &OptionsError{Reason: fmt.Sprintf("the name of %s is empty", what)}
+	case len(name) > longest:
+		return &OptionsError{Reason: fmt.Sprintf("the name of %s has %d bytes; at most %d are allowed", what, len(name), longest)}
+	case strings.ContainsRune(name, 0) || !utf8.ValidString(name):
+		return &OptionsError{Reason: fmt.Sprintf("the name of %s contains a NUL character, or is not UTF-8", what)}
+	}
+	return nil
+}

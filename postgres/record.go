@@ -1,0 +1,112 @@
+package postgres
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A row is a stored record.
+type row struct {
+	driver.Record
+	size int // of the encoded steps
+}
+
+// scan reads a row of all columns. Its values before them are read into first.
+func scan(rows pgx.Rows, first ...any) (row, error) {
+	var r row
+	var id, status, owner, fingerprint, payload, unavailable string
+	var lease, expires *time.Time
+	var steps []byte
+	err := rows.Scan(append(first, &id, &status, &owner, &r.Attempt, &r.Refunds, &lease, &expires,
+		&fingerprint, &payload, &unavailable, &r.Data, &steps)...)
+	if err != nil {
+		return row{}, err
+	}
+	for _, text := range []struct {
+		to   *string
+		from string
+	}{{&r.ID, id}, {&r.Owner, owner}, {&r.Fingerprint, fingerprint}, {&r.Payload, payload}, {&r.Unavailable, unavailable}} {
+		if *text.to, err = decodeText(text.from); err != nil {
+			return row{}, err
+		}
+	}
+	r.Status = driver.Status(status)
+	if lease != nil {
+		r.Lease = wholeMillis(*lease)
+	}
+	if expires != nil {
+		r.Expires = wholeSeconds(*expires)
+	}
+	r.size = len(steps)
+	r.Steps, err = decodeSteps(steps)
+	return r, err
+}
+
+// escaped begins the stored form of a string that PostgreSQL would refuse as
+// text.
+const escaped = `\x`
+
+// encodeText returns a string that PostgreSQL accepts as text. All that it accepts
+// stays readable: ids, owners and fingerprints of package idempotent always do.
+func encodeText(s string) string {
+	if utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.HasPrefix(s, escaped) {
+		return s
+	}
+	return escaped + hex.EncodeToString([]byte(s))
+}
+
+var errText = errors.New("a text column contains an escape that the store never writes")
+
+func decodeText(s string) (string, error) {
+	digits, ok := strings.CutPrefix(s, escaped)
+	if !ok {
+		return s, nil
+	}
+	b, err := hex.DecodeString(digits)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", errText, err)
+	}
+	return string(b), nil
+}
+
+// whenMillis and whenSeconds return the arguments for times, nil for absent ones.
+func whenMillis(t time.Time) any { return when(wholeMillis(t)) }
+
+func whenSeconds(t time.Time) any { return when(wholeSeconds(t)) }
+
+func when(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UTC()
+}
+
+func wholeMillis(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.UnixMilli(t.UnixMilli())
+}
+
+func wholeSeconds(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.Unix(t.Unix(), 0)
+}
+
+// bytesOf returns an argument that is NULL only for absent data.
+func bytesOf(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,191 @@
+package postgres
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A statement is one conditional write of a record. It returns one row, of all
+// columns, if its condition holds, and none otherwise. It can be a part of a
+// larger statement or transaction.
+//
+// The text depends on the kind of the write alone, so that a connection prepares
+// only a few. The first argument is the id of the record.
+type statement struct {
+	sql  string
+	args []any
+}
+
+// A phrase is a statement that is being written.
+type phrase struct {
+	text strings.Builder
+	args []any
+}
+
+func (p *phrase) write(parts ...string) *phrase {
+	for _, part := range parts {
+		p.text.WriteString(part)
+	}
+	return p
+}
+
+// arg writes an argument, with its type: in some places PostgreSQL would take it
+// for text.
+func (p *phrase) arg(v any, typ string) *phrase {
+	p.args = append(p.args, v)
+	return p.write("$", strconv.Itoa(len(p.args)), "::", typ)
+}
+
+func (p *phrase) statement() statement { return statement{sql: p.text.String(), args: p.args} }
+
+// own begins a phrase whose first argument is the id.
+func own(id string) *phrase { return &phrase{args: []any{encodeText(id)}} }
+
+// create returns the statement that writes r if there is no record with its id, or
+// one that expired before cutoff.
+//
+// The subquery keeps a duplicate from becoming a write: ON CONFLICT locks the row
+// that it meets even if it does not update it, and a lock is written to disk.
+func (l *layout) create(r driver.Record, cutoff time.Time) statement {
+	p := own(r.ID)
+	values := map[string]any{
+		l.status: string(r.Status), l.owner: encodeText(r.Owner), l.attempt: r.Attempt, l.refunds: r.Refunds,
+		l.lease: whenMillis(r.Lease), l.expires: whenSeconds(r.Expires), l.fingerprint: encodeText(r.Fingerprint),
+		l.payload: encodeText(r.Payload), l.unavailable: encodeText(r.Unavailable), l.data: bytesOf(r.Data), l.steps: nil,
+	}
+	if r.Status == driver.InProgress {
+		values[l.steps] = []byte{}
+	}
+	p.write("INSERT INTO ", l.table, " AS stored (", l.list(), ") SELECT $1::text")
+	columns := l.columns()[1:]
+	for _, c := range columns {
+		p.write(", ").arg(values[c.name], c.typ)
+	}
+	p.args = append(p.args, whenSeconds(cutoff), whenMillis(cutoff))
+	over := l.over("stored", len(p.args)-1)
+	p.write(" WHERE NOT EXISTS (SELECT FROM ", l.table, " AS stored WHERE ", l.id, " = $1::text AND (", over, ") IS NOT TRUE)")
+	p.write(" ON CONFLICT (", l.id, ") DO UPDATE SET ")
+	for n, c := range columns {
+		if n > 0 {
+			p.write(", ")
+		}
+		p.write(c.name, " = EXCLUDED.", c.name)
+	}
+	p.write(" WHERE ", over)
+	l.returning(p, "stored", false)
+	return p.statement()
+}
+
+// over returns the condition that a row is expired: driver.Record.Expired. The
+// cutoff is the argument n in seconds, and the next one in milliseconds. It is
+// NULL for a row that never expires, and for a cutoff that is NULL.
+func (l *layout) over(row string, n int) string {
+	seconds, millis := "$"+strconv.Itoa(n)+"::timestamptz", "$"+strconv.Itoa(n+1)+"::timestamptz"
+	return row + "." + l.expires + " < " + seconds + " AND (" + row + "." + l.status + " <> '" + string(driver.InProgress) + "' OR " +
+		row + "." + l.lease + " IS NULL OR " + row + "." + l.lease + " < " + millis + ")"
+}
+
+// change returns the statement that applies c if the fence holds. Its condition is
+// driver.Fence.Holds, and that new steps fit.
+func (l *layout) change(f driver.Fence, c driver.Change) statement {
+	p := own(f.ID)
+	if c.Release == driver.ReleaseDelete {
+		p.write("DELETE FROM ", l.table, " AS stored")
+	} else {
+		p.write("UPDATE ", l.table, " AS stored SET ")
+		l.set(p, c)
+	}
+	// The status, too, because a delayed write must not change a finished record.
+	p.write(" WHERE stored.", l.id, " = $1::text AND stored.", l.status, " = '", string(driver.InProgress), "' AND stored.", l.owner, " = ").
+		arg(encodeText(f.Owner), "text")
+	switch {
+	case c.Owner != "":
+		p.write(" AND stored.", l.attempt, " = ").arg(f.Attempt, "bigint")
+		p.write(" AND stored.", l.lease, " IS NOT DISTINCT FROM ").arg(whenMillis(f.Lease), "timestamptz")
+	case !c.Lease.IsZero():
+		// A delayed heartbeat never shortens a lease.
+		p.write(" AND stored.", l.lease, " < ").arg(whenMillis(c.Lease), "timestamptz")
+	case len(c.Steps) > 0:
+		p.write(" AND coalesce(octet_length(stored.", l.steps, "), 0) <= ").arg(l.maxSize-len(encodeSteps(c.Steps)), "int")
+	case c.Release == driver.ReleaseDelete:
+		p.write(" AND coalesce(octet_length(stored.", l.steps, "), 0) = 0")
+	}
+	l.returning(p, "stored", isTakeover(c))
+	return p.statement()
+}
+
+func isTakeover(c driver.Change) bool { return c.Owner != "" && c.Status == driver.Absent }
+
+// set writes the assignments of an update.
+func (l *layout) set(p *phrase, c driver.Change) {
+	separator := ""
+	to := func(column string) *phrase {
+		p.write(separator, column, " = ")
+		separator = ", "
+		return p
+	}
+	if c.Owner != "" {
+		to(l.owner).arg(encodeText(c.Owner), "text")
+	}
+	if isTakeover(c) {
+		to(l.attempt).write("greatest(stored.", l.attempt, ", 1) + 1")
+		to(l.steps).write("coalesce(stored.", l.steps, ", ''::bytea)")
+	}
+	if !c.Lease.IsZero() {
+		to(l.lease).arg(whenMillis(c.Lease), "timestamptz")
+	}
+	if !c.Expires.IsZero() {
+		to(l.expires).arg(whenSeconds(c.Expires), "timestamptz")
+	}
+	if c.Fingerprint != "" {
+		to(l.fingerprint).write("coalesce(nullif(stored.", l.fingerprint, ", ''), ").arg(encodeText(c.Fingerprint), "text").write(")")
+	}
+	if len(c.Steps) > 0 {
+		// Of two steps that are added at the same time, the second one waits and
+		// appends to the first.
+		to(l.steps).write("coalesce(stored.", l.steps, ", ''::bytea) || ").arg(encodeSteps(c.Steps), "bytea")
+	}
+	if c.Status != driver.Absent {
+		to(l.status).arg(string(c.Status), "text")
+		to(l.data).arg(bytesOf(c.Data), "bytea")
+		to(l.payload).arg(encodeText(c.Payload), "text")
+		to(l.unavailable).arg(encodeText(c.Unavailable), "text")
+		to(l.steps).write("NULL")
+		to(l.lease).write("NULL")
+	}
+	if c.Release != 0 {
+		to(l.owner).write("''")
+		to(l.lease).arg(whenMillis(driver.LeaseEnded), "timestamptz")
+	}
+	if c.Release == driver.ReleaseRefund {
+		to(l.refunds).write("stored.", l.refunds, " + 1")
+	}
+}
+
+// returning writes the columns of the answer. Only a takeover needs the data and
+// the steps that are stored: any other write would get back what it has sent.
+func (l *layout) returning(p *phrase, row string, whole bool) {
+	p.write(" RETURNING ")
+	for n, c := range l.columns() {
+		if n > 0 {
+			p.write(", ")
+		}
+		if !whole && c.typ == "bytea" {
+			p.write("NULL::bytea AS ", c.name)
+			continue
+		}
+		p.write(row, ".", c.name)
+	}
+}
+
+// orStored returns the statement that makes the write st and returns one row more
+// if its condition fails: the record as it was when the statement began. The
+// first column tells the two apart.
+func (l *layout) orStored(st statement) statement {
+	st.sql = "WITH written AS (" + st.sql + ") SELECT true, " + l.list() + " FROM written" +
+		" UNION ALL SELECT false, " + l.list() + " FROM " + l.table + " WHERE " + l.id + " = $1::text AND NOT EXISTS (SELECT FROM written)"
+	return st
+}

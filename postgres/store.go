@@ -1,0 +1,196 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// DB is the part of a connection pool that a [Store] calls. *pgxpool.Pool
+// implements it.
+type DB interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// A Store keeps records in a table of PostgreSQL. It is safe for concurrent use if
+// its DB is, as a *pgxpool.Pool is. Make one with [New].
+type Store struct {
+	db     DB
+	layout *layout
+}
+
+var _ driver.Store = (*Store)(nil)
+
+// New returns a store in a table. New sends nothing: the first call shows whether
+// the table fits the options. It returns an [*OptionsError] for arguments that
+// are not valid.
+func New(db DB, table string, options *Options) (*Store, error) {
+	if db == nil {
+		return nil, &OptionsError{Reason: "the pool is nil"}
+	}
+	l, err := options.layout(table)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{db: db, layout: l}, nil
+}
+
+// Get returns a record, or the zero Record if there is none. The connection must
+// lead to the primary server: with an older state, package idempotent would decide
+// on a record that has been finished since.
+func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
+	if id == "" {
+		return driver.Record{}, s.refused("Get", &driver.InvalidWriteError{Reason: "a record needs an id"})
+	}
+	if err := ctx.Err(); err != nil {
+		return driver.Record{}, s.fail("Get", err)
+	}
+	l := s.layout
+	r, _, err := s.send(ctx, statement{
+		sql:  "SELECT false, " + l.list() + " FROM " + l.table + " WHERE " + l.id + " = $1::text",
+		args: []any{encodeText(id)},
+	})
+	if err != nil {
+		return driver.Record{}, s.fail("Get", err)
+	}
+	return r.Record, nil
+}
+
+// Create writes r if there is no record with its id, or one that expired before
+// cutoff. With a zero cutoff it writes only if there is none. A finished record is
+// written without lease and steps. Create writes Unavailable in place of a result
+// that is larger than Options.MaxSize, and returns the record so.
+func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+	if err := s.checkCreate(r, with); err != nil {
+		return driver.Record{}, false, s.refused("Create", err)
+	}
+	r = s.layout.fit(r)
+	met, ok, err := s.write(ctx, "Create", s.layout.create(r, cutoff), func(met row) bool {
+		return met.Status == driver.Absent || !cutoff.IsZero() && met.Expired(cutoff)
+	})
+	if ok {
+		return r, true, nil
+	}
+	return met.Record, false, err
+}
+
+// Change makes one fenced write, as [driver.Store] requires. It writes
+// Unavailable in place of a result that is larger than Options.MaxSize, and
+// returns the record so. It returns an [*Error] for combinations of fields that
+// the protocol does not use.
+func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if err := s.checkChange(f, c); err != nil {
+		return driver.Record{}, false, s.refused("Change", err)
+	}
+	c = s.layout.fitChange(c)
+	met, ok, err := s.write(ctx, "Change", s.layout.change(f, c), func(met row) bool {
+		return met.Status != driver.Absent && f.Holds(met.Record, c) && met.size <= s.layout.maxSize-len(encodeSteps(c.Steps))
+	})
+	switch {
+	case ok:
+		return changed(met.Record, c), true, nil
+	case err == nil && len(c.Steps) > 0 && f.Holds(met.Record, c):
+		return driver.Record{}, false, s.fail("Change", &sizeError{size: met.size + len(encodeSteps(c.Steps)), limit: s.layout.maxSize})
+	}
+	return met.Record, false, err
+}
+
+// changed adds to what a write returned the values that it does not echo.
+func changed(r driver.Record, c driver.Change) driver.Record {
+	switch {
+	case c.Release == driver.ReleaseDelete:
+		return driver.Record{}
+	case c.Status != driver.Absent:
+		r.Data = c.Data
+	case len(c.Steps) > 0:
+		r.Steps = c.Steps
+	}
+	return r
+}
+
+// maxRounds bounds how often one write is sent after lost races. In each of them
+// another write of the same record succeeds.
+const maxRounds = 8
+
+// write makes a conditional write. If the condition fails, it returns the stored
+// record, on which the condition fails, too.
+//
+// A statement reads the record as of its beginning. PostgreSQL decides about a
+// write on the latest version, which may be a newer one if the statement had to
+// wait for another. Where the condition fails on the record that was read, the
+// write has failed at that moment, and both agree. Where it holds, another write
+// came between. The record that was read says nothing about the one that is
+// stored, so write tries again.
+//
+// A write that loses a conflict with 40001 or 40P01 has written nothing either. On
+// Aurora DSQL, and with other isolation levels than READ COMMITTED, all lost races
+// are such conflicts.
+func (s *Store) write(ctx context.Context, op string, st statement, holds func(row) bool) (row, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return row{}, false, s.fail(op, err)
+	}
+	st = s.layout.orStored(st)
+	for round := 1; ; round++ {
+		met, ok, err := s.send(ctx, st)
+		switch {
+		case err != nil && (round == maxRounds || !isConflict(err) || !backoff(ctx, round)):
+			return row{}, false, s.fail(op, err)
+		case err != nil:
+		case ok || !holds(met) || round == maxRounds:
+			return met, ok, nil
+		}
+	}
+}
+
+// send runs a statement that returns at most one row.
+func (s *Store) send(ctx context.Context, st statement) (r row, ok bool, err error) {
+	rows, err := s.db.Query(ctx, st.sql, st.args...)
+	if err != nil {
+		return row{}, false, err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		if r, err = scan(rows, &ok); err != nil {
+			return row{}, false, err
+		}
+	}
+	rows.Close()
+	// After the row: a conflict surfaces at the commit, and so behind it.
+	return r, ok, rows.Err()
+}
+
+// backoff waits before a write that lost a conflict is sent again, and reports
+// false if ctx ends before.
+func backoff(ctx context.Context, round int) bool {
+	wait := time.NewTimer(rand.N(time.Millisecond << round))
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-wait.C:
+		return true
+	}
+}
+
+func (s *Store) checkCreate(r driver.Record, with any) error {
+	if with != nil {
+		return unknownAttachment(with)
+	}
+	return r.Validate()
+}
+
+func (s *Store) checkChange(f driver.Fence, c driver.Change) error {
+	if c.With != nil {
+		return unknownAttachment(c.With)
+	}
+	return c.Validate(f)
+}
+
+func unknownAttachment(with any) error {
+	return &driver.InvalidWriteError{Reason: fmt.Sprintf("a store in PostgreSQL cannot commit a %T together with a record", with)}
+}

@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// A layout is a table: its quoted names, and what fits into it.
+type layout struct {
+	table, index string
+	dsql         bool
+	maxSize      int
+
+	attempt, data, expires, fingerprint, id, lease      string
+	owner, payload, refunds, status, steps, unavailable string
+}
+
+const indexSuffix = "_expires"
+
+// A column is one column of the table, in the order in which all statements list
+// them.
+type column struct {
+	name string // quoted
+	typ  string
+	oid  uint32
+	rule string
+}
+
+func (l *layout) columns() []column {
+	key := "PRIMARY KEY"
+	if !l.dsql {
+		// Bytes are compared, so that an update of the server's locales does not
+		// break the index. Aurora DSQL has no other collation.
+		key = `COLLATE "C" PRIMARY KEY`
+	}
+	return []column{
+		{l.id, "text", pgtype.TextOID, key},
+		{l.status, "text", pgtype.TextOID, "NOT NULL"},
+		{l.owner, "text", pgtype.TextOID, "NOT NULL DEFAULT ''"},
+		{l.attempt, "bigint", pgtype.Int8OID, "NOT NULL DEFAULT 0"},
+		{l.refunds, "bigint", pgtype.Int8OID, "NOT NULL DEFAULT 0"},
+		{l.lease, "timestamptz", pgtype.TimestamptzOID, ""},
+		{l.expires, "timestamptz", pgtype.TimestamptzOID, ""},
+		{l.fingerprint, "text", pgtype.TextOID, "NOT NULL DEFAULT ''"},
+		{l.payload, "text", pgtype.TextOID, "NOT NULL DEFAULT ''"},
+		{l.unavailable, "text", pgtype.TextOID, "NOT NULL DEFAULT ''"},
+		{l.data, "bytea", pgtype.ByteaOID, ""},
+		{l.steps, "bytea", pgtype.ByteaOID, ""},
+	}
+}
+
+// SQL returns the statements that create a table for a store with these options,
+// for the files of a migration tool. They do nothing where the table and its
+// index exist. Aurora DSQL needs each of them in a transaction of its own.
+func SQL(table string, options *Options) ([]string, error) {
+	l, err := options.layout(table)
+	if err != nil {
+		return nil, err
+	}
+	return l.sql(), nil
+}
+
+func (l *layout) sql() []string {
+	var lines []string
+	for _, c := range l.columns() {
+		lines = append(lines, "    "+strings.TrimSpace(c.name+" "+c.typ+" "+c.rule))
+	}
+	async := ""
+	if l.dsql {
+		async = "ASYNC "
+	}
+	return []string{
+		"CREATE TABLE IF NOT EXISTS " + l.table + " (\n" + strings.Join(lines, ",\n") + "\n)",
+		"CREATE INDEX " + async + "IF NOT EXISTS " + l.index + " ON " + l.table + " (" + l.expires + ")",
+	}
+}
+
+// CreateTable runs the statements of [SQL], one at a time, and checks the columns
+// of the table. A table that exists must have the columns of these options with
+// the same types; it may have others.
+//
+// CreateTable is for tests and tools. In production the table belongs in the
+// migrations of the database.
+func CreateTable(ctx context.Context, db DB, table string, options *Options) error {
+	l, err := options.layout(table)
+	if err != nil {
+		return err
+	}
+	for _, statement := range l.sql() {
+		err := exec(ctx, db, statement)
+		if code := codeOf(err); code == "23505" || code == "42P07" {
+			// Two sessions create the table at the same time: IF NOT EXISTS does
+			// not see what the other has not committed.
+			err = exec(ctx, db, statement)
+		}
+		if err != nil {
+			return &Error{Op: "CreateTable", Table: l.table, Err: err}
+		}
+	}
+	if err := l.check(ctx, db); err != nil {
+		return &Error{Op: "CreateTable", Table: l.table, Err: err}
+	}
+	return nil
+}
+
+func exec(ctx context.Context, db DB, sql string) error {
+	rows, err := db.Query(ctx, sql)
+	if err != nil {
+		return err
+	}
+	rows.Close()
+	return rows.Err()
+}
+
+// check compares the types of the columns.
+func (l *layout) check(ctx context.Context, db DB) error {
+	columns := l.columns()
+	rows, err := db.Query(ctx, "SELECT "+l.list()+" FROM "+l.table+" WHERE false")
+	if err != nil {
+		return err
+	}
+	rows.Close()
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for n, field := range rows.FieldDescriptions() {
+		if field.DataTypeOID != columns[n].oid {
+			return fmt.Errorf("the table exists, and its column %s is not of the type %s", columns[n].name, columns[n].typ)
+		}
+	}
+	return nil
+}
+
+// list returns the names of all columns.
+func (l *layout) list() string {
+	var names []string
+	for _, c := range l.columns() {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, ", ")
+}
