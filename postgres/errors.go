@@ -49,7 +49,7 @@ func (e *Error) Is(target error) bool {
 		return isConflict(e.Err)
 	case driver.ErrTooLarge:
 		var size *sizeError
-		return errors.As(e.Err, &size) || codeOf(e.Err) == "54000"
+		return errors.As(e.Err, &size)
 	}
 	return false
 }
@@ -78,6 +78,10 @@ func codeOf(err error) string {
 	}
 	return ""
 }
+
+// isTooLarge reports whether the server refused a value for its size: Aurora DSQL
+// has limits of its own.
+func isTooLarge(err error) bool { return codeOf(err) == "54000" }
 
 // isConflict reports whether the server undid a write because of another one.
 func isConflict(err error) bool {

@@ -1,9 +1,12 @@
 package postgres
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -82,4 +85,19 @@ func (s *Store) run(t *testing.T, st statement) error {
 	}
 	rows.Close()
 	return rows.Err()
+}
+
+// through returns a DB that calls before with the number and the text of each
+// statement, before it is sent.
+func through(db DB, before func(n int, sql string)) DB { return &observed{DB: db, before: before} }
+
+type observed struct {
+	DB
+	sent   atomic.Int64
+	before func(n int, sql string)
+}
+
+func (o *observed) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	o.before(int(o.sent.Add(1)), sql)
+	return o.DB.Query(ctx, sql, args...)
 }

@@ -80,7 +80,11 @@ func (o *Options) layout(table string) (*layout, error) {
 	if err := checkName("the table", table, maxTableName); err != nil {
 		return nil, err
 	}
-	l := &layout{table: pgx.Identifier{table}.Sanitize(), index: pgx.Identifier{table + indexSuffix}.Sanitize(), dsql: o.DSQL, maxSize: o.MaxSize}
+	quoted := func(names ...string) string { return pgx.Identifier(names).Sanitize() }
+	l := &layout{
+		table: quoted(table), index: quoted(table + indexSuffix), written: quoted(table + writtenSuffix),
+		dsql: o.DSQL, maxSize: o.MaxSize,
+	}
 	if l.maxSize == 0 {
 		l.maxSize = defaultMaxSize
 	}
@@ -88,7 +92,7 @@ func (o *Options) layout(table string) (*layout, error) {
 		if err := checkName("Options.Schema", o.Schema, maxName); err != nil {
 			return nil, err
 		}
-		l.table = pgx.Identifier{o.Schema, table}.Sanitize()
+		l.table = quoted(o.Schema, table)
 	}
 	if err := l.name(o.Columns); err != nil {
 		return nil, err

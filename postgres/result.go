@@ -35,3 +35,21 @@ func (l *layout) fitResult(data []byte, unavailable string) ([]byte, string) {
 	}
 	return data, unavailable[:min(len(unavailable), maxReason)]
 }
+
+// refusedSize returns the reason why the result data is unavailable that the
+// server refused for its size.
+func refusedSize(data []byte) string {
+	return fmt.Sprintf("the result of %d bytes is larger than the server allows", len(data))
+}
+
+// checkSize returns a [*sizeError] if the steps of c do not fit into the record
+// that was read.
+func (l *layout) checkSize(met row, c driver.Change) error {
+	if len(c.Steps) == 0 {
+		return nil
+	}
+	if size := met.size + len(encodeSteps(c.Steps)); size > l.maxSize {
+		return &sizeError{size: size, limit: l.maxSize}
+	}
+	return nil
+}

@@ -104,7 +104,9 @@ func (l *layout) change(f driver.Fence, c driver.Change) statement {
 	switch {
 	case c.Owner != "":
 		p.write(" AND stored.", l.attempt, " = ").arg(f.Attempt, "bigint")
-		p.write(" AND stored.", l.lease, " IS NOT DISTINCT FROM ").arg(whenMillis(f.Lease), "timestamptz")
+		// In milliseconds, as leases are read: a person who ends a lease by hand
+		// may write now().
+		p.write(" AND date_trunc('milliseconds', stored.", l.lease, ") IS NOT DISTINCT FROM ").arg(whenMillis(f.Lease), "timestamptz")
 	case !c.Lease.IsZero():
 		// A delayed heartbeat never shortens a lease.
 		p.write(" AND stored.", l.lease, " < ").arg(whenMillis(c.Lease), "timestamptz")
@@ -185,7 +187,7 @@ func (l *layout) returning(p *phrase, row string, whole bool) {
 // if its condition fails: the record as it was when the statement began. The
 // first column tells the two apart.
 func (l *layout) orStored(st statement) statement {
-	st.sql = "WITH written AS (" + st.sql + ") SELECT true, " + l.list() + " FROM written" +
-		" UNION ALL SELECT false, " + l.list() + " FROM " + l.table + " WHERE " + l.id + " = $1::text AND NOT EXISTS (SELECT FROM written)"
+	st.sql = "WITH " + l.written + " AS (" + st.sql + ") SELECT true, " + l.list() + " FROM " + l.written +
+		" UNION ALL SELECT false, " + l.list() + " FROM " + l.table + " WHERE " + l.id + " = $1::text AND NOT EXISTS (SELECT FROM " + l.written + ")"
 	return st
 }

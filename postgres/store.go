@@ -70,9 +70,16 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 		return driver.Record{}, false, s.refused("Create", err)
 	}
 	r = s.layout.fit(r)
-	met, ok, err := s.write(ctx, "Create", s.layout.create(r, cutoff), func(met row) bool {
-		return met.Status == driver.Absent || !cutoff.IsZero() && met.Expired(cutoff)
-	})
+	create := func() (row, bool, error) {
+		return s.write(ctx, "Create", s.layout.create(r, cutoff), func(met row) bool {
+			return met.Status == driver.Absent || !cutoff.IsZero() && met.Expired(cutoff)
+		})
+	}
+	met, ok, err := create()
+	if r.Data != nil && isTooLarge(err) {
+		r.Data, r.Unavailable = nil, refusedSize(r.Data)
+		met, ok, err = create()
+	}
 	if ok {
 		return r, true, nil
 	}
@@ -88,14 +95,23 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 		return driver.Record{}, false, s.refused("Change", err)
 	}
 	c = s.layout.fitChange(c)
-	met, ok, err := s.write(ctx, "Change", s.layout.change(f, c), func(met row) bool {
-		return met.Status != driver.Absent && f.Holds(met.Record, c) && met.size <= s.layout.maxSize-len(encodeSteps(c.Steps))
-	})
+	change := func() (row, bool, error) {
+		return s.write(ctx, "Change", s.layout.change(f, c), func(met row) bool {
+			return f.Holds(met.Record, c) && s.layout.checkSize(met, c) == nil
+		})
+	}
+	met, ok, err := change()
+	if c.Data != nil && isTooLarge(err) {
+		c.Data, c.Unavailable = nil, refusedSize(c.Data)
+		met, ok, err = change()
+	}
 	switch {
 	case ok:
 		return changed(met.Record, c), true, nil
-	case err == nil && len(c.Steps) > 0 && f.Holds(met.Record, c):
-		return driver.Record{}, false, s.fail("Change", &sizeError{size: met.size + len(encodeSteps(c.Steps)), limit: s.layout.maxSize})
+	case err == nil && f.Holds(met.Record, c):
+		if err := s.layout.checkSize(met, c); err != nil {
+			return driver.Record{}, false, s.refused("Change", err)
+		}
 	}
 	return met.Record, false, err
 }

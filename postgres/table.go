@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // A layout is a table: its quoted names, and what fits into it.
 type layout struct {
 	table, index string
+	written      string // names what a statement has written; never the table
 	dsql         bool
 	maxSize      int
 
@@ -18,7 +20,11 @@ type layout struct {
 	owner, payload, refunds, status, steps, unavailable string
 }
 
-const indexSuffix = "_expires"
+// The suffixes have the same length.
+const (
+	indexSuffix   = "_expires"
+	writtenSuffix = "_written"
+)
 
 // A column is one column of the table, in the order in which all statements list
 // them.
@@ -91,7 +97,8 @@ func CreateTable(ctx context.Context, db DB, table string, options *Options) err
 	}
 	for _, statement := range l.sql() {
 		err := exec(ctx, db, statement)
-		if code := codeOf(err); code == "23505" || code == "42P07" {
+		switch codeOf(err) {
+		case "23505", "42P07", "42710":
 			// Two sessions create the table at the same time: IF NOT EXISTS does
 			// not see what the other has not committed.
 			err = exec(ctx, db, statement)
@@ -106,8 +113,9 @@ func CreateTable(ctx context.Context, db DB, table string, options *Options) err
 	return nil
 }
 
+// exec runs a statement that is not prepared: it comes once.
 func exec(ctx context.Context, db DB, sql string) error {
-	rows, err := db.Query(ctx, sql)
+	rows, err := db.Query(ctx, sql, pgx.QueryExecModeExec)
 	if err != nil {
 		return err
 	}
@@ -118,7 +126,7 @@ func exec(ctx context.Context, db DB, sql string) error {
 // check compares the types of the columns.
 func (l *layout) check(ctx context.Context, db DB) error {
 	columns := l.columns()
-	rows, err := db.Query(ctx, "SELECT "+l.list()+" FROM "+l.table+" WHERE false")
+	rows, err := db.Query(ctx, "SELECT "+l.list()+" FROM "+l.table+" WHERE false", pgx.QueryExecModeExec)
 	if err != nil {
 		return err
 	}

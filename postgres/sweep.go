@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"context"
+	"time"
+)
+
+// maxSweep bounds the records of one statement. Aurora DSQL allows 3,000 rows in a
+// transaction, and a short one keeps nobody waiting.
+const maxSweep = 500
+
+// Sweep deletes records that expired before cutoff, at most limit of them, and
+// returns their number. If it is less than limit, and no other sweep runs, no such
+// record is left. PostgreSQL has no TTL: without a sweep from time to time, the
+// table only grows.
+//
+// Sweep deletes the records that expired first before the others, in statements
+// of at most 500. Each is a transaction of its own, so that a sweep that is
+// interrupted has done a part of its work, and the next one continues. A record
+// that is claimed again meanwhile stays.
+//
+// The cutoff is the caller's time, less the largest clock skew of all callers. An
+// expired record takes up nothing but space, so an hour less is a good choice.
+func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int) (deleted int, err error) {
+	for deleted < limit {
+		batch := min(limit-deleted, maxSweep)
+		n, err := s.sweep(ctx, cutoff, batch)
+		deleted += n
+		if err != nil || n < batch {
+			return deleted, err
+		}
+	}
+	return deleted, nil
+}
+
+// sweep deletes one batch, and tries again after a conflict.
+func (s *Store) sweep(ctx context.Context, cutoff time.Time, batch int) (int, error) {
+	st := s.layout.sweep(cutoff, batch)
+	for round := 1; ; round++ {
+		rows, err := s.db.Query(ctx, st.sql, st.args...)
+		if err == nil {
+			rows.Close()
+			if err = rows.Err(); err == nil {
+				return int(rows.CommandTag().RowsAffected()), nil
+			}
+		}
+		if round == maxRounds || !isConflict(err) || !backoff(ctx, round) {
+			return 0, s.fail("Sweep", err)
+		}
+	}
+}
+
+// sweep returns the statement that deletes a batch of expired records. The outer
+// condition is not redundant: it is checked once more on a record that was
+// claimed again after the subquery had found it.
+func (l *layout) sweep(cutoff time.Time, batch int) statement {
+	p := &phrase{args: []any{whenSeconds(cutoff), whenMillis(cutoff)}}
+	p.write("DELETE FROM ", l.table, " AS stored WHERE stored.", l.id, " IN (SELECT found.", l.id, " FROM ", l.table, " AS found WHERE ",
+		l.over("found", 1), " ORDER BY found.", l.expires, " LIMIT ").arg(batch, "int")
+	p.write(") AND ", l.over("stored", 1))
+	return p.statement()
+}

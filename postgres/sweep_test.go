@@ -1,0 +1,110 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// expired returns a finished record that expired before now.
+func expired(id string, age time.Duration) driver.Record {
+	return driver.Record{ID: id, Status: driver.Completed, Owner: owner, Attempt: 1, Expires: wholeSeconds(now.Add(-age))}
+}
+
+func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
+	s := newStore(t, newPool(t), nil)
+	never := expired("never", 0)
+	never.Expires = time.Time{}
+	extended := claim("a lease past its retention", owner)
+	extended.Expires = now.Add(-time.Hour)
+	abandoned := extended
+	abandoned.ID, abandoned.Lease = "abandoned", now.Add(-time.Minute)
+	keep := []driver.Record{never, extended, claim("running", owner), expired("this second", 0)}
+	for _, r := range append(keep, expired("old", time.Hour), abandoned) {
+		s.plant(t, r)
+	}
+	deleted, err := s.Sweep(t.Context(), now, 10)
+	if err != nil || deleted != 2 {
+		t.Errorf("deleted %d, %v; want 2", deleted, err)
+	}
+	for _, r := range keep {
+		if get(t, s, r.ID).Status == driver.Absent {
+			t.Errorf("%q is deleted", r.ID)
+		}
+	}
+}
+
+func TestSweepContinuesAfterAnInterruption(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	const all = 2*maxSweep + 100
+	insertExpired(t, pool, all)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	interrupted := &Store{db: through(pool, func(n int, _ string) {
+		if n == 2 {
+			cancel()
+		}
+	}), layout: s.layout}
+	deleted, err := interrupted.Sweep(ctx, now, all)
+	if deleted != maxSweep || err == nil {
+		t.Fatalf("deleted %d, %v; want %d and an error", deleted, err, maxSweep)
+	}
+	if deleted, err = s.Sweep(t.Context(), now, 200); deleted != 200 || err != nil {
+		t.Fatalf("deleted %d, %v; want the limit", deleted, err)
+	}
+	if got := get(t, s, fmt.Sprint("expired-", maxSweep+200)); got.Status != driver.Absent {
+		t.Error("the records that expired first are not deleted first")
+	}
+	if deleted, err = s.Sweep(t.Context(), now, all); deleted != all-maxSweep-200 || err != nil {
+		t.Fatalf("deleted %d, %v; want the rest", deleted, err)
+	}
+}
+
+// insertExpired inserts records of which each expired a second after the one
+// before it.
+func insertExpired(t *testing.T, pool *pgxpool.Pool, n int) {
+	t.Helper()
+	_, err := pool.Exec(t.Context(), `INSERT INTO idempotency (id, status, expires)
+		SELECT 'expired-' || i, 'COMPLETED', $1::timestamptz + i * interval '1 second' FROM generate_series(1, $2::int) AS i`,
+		now.AddDate(-1, 0, 0), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A sweep has found a record when it is claimed again, and waits for that claim.
+func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	s.plant(t, expired("id", time.Hour))
+	_, _, err := during(t, pool, s.layout.create(claim("id", rival), now), true, func() (driver.Record, bool, error) {
+		deleted, err := s.Sweep(t.Context(), now, 10)
+		if deleted != 0 {
+			t.Errorf("deleted %d", deleted)
+		}
+		return driver.Record{}, false, err
+	})
+	if got := get(t, s, "id"); err != nil || got.Owner != rival {
+		t.Errorf("%v; stored %+v", err, got)
+	}
+}
+
+func TestSweepReadsTheIndex(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	insertExpired(t, pool, 5000)
+	if _, err := pool.Exec(t.Context(), "ANALYZE idempotency"); err != nil {
+		t.Fatal(err)
+	}
+	st := s.layout.sweep(now.AddDate(-1, 0, 0).Add(100*time.Second), 50)
+	plan := explain(t, pool, st)
+	if !contains(plan, `Index Scan using idempotency_expires`) {
+		t.Errorf("a sweep does not use the index:\n%s", plan)
+	}
+}

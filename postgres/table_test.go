@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+func contains(text, part string) bool { return strings.Contains(text, part) }
+
+// explain returns the plan of a statement.
+func explain(t *testing.T, pool *pgxpool.Pool, st statement) string {
+	t.Helper()
+	rows, err := pool.Query(t.Context(), "EXPLAIN "+st.sql, st.args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan strings.Builder
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		plan.WriteString(line + "\n")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return plan.String()
+}
+
+const wantSQL = `CREATE TABLE IF NOT EXISTS "idempotency" (
+    "id" text COLLATE "C" PRIMARY KEY,
+    "status" text NOT NULL,
+    "owner" text NOT NULL DEFAULT '',
+    "attempt" bigint NOT NULL DEFAULT 0,
+    "refunds" bigint NOT NULL DEFAULT 0,
+    "lease" timestamptz,
+    "expires" timestamptz,
+    "fingerprint" text NOT NULL DEFAULT '',
+    "payload" text NOT NULL DEFAULT '',
+    "unavailable" text NOT NULL DEFAULT '',
+    "data" bytea,
+    "steps" bytea
+);
+CREATE INDEX IF NOT EXISTS "idempotency_expires" ON "idempotency" ("expires")`
+
+// Migrations of users contain this text.
+func TestSQLOfTheTableStaysAsItIs(t *testing.T) {
+	got, err := SQL(table, nil)
+	if err != nil || strings.Join(got, ";\n") != wantSQL {
+		t.Errorf("%v\n%s", err, strings.Join(got, ";\n"))
+	}
+}
+
+func TestTableIsCreatedOnce(t *testing.T) {
+	pool := newPool(t)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if err := CreateTable(t.Context(), pool, table, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	create(t, newStore(t, pool, nil), claim("id", owner))
+	newStore(t, pool, nil)
+}
+
+func TestTableWithOtherColumnsIsRefused(t *testing.T) {
+	for name, sql := range map[string]string{
+		"another type":   `ALTER TABLE idempotency ALTER COLUMN steps TYPE text USING ''`,
+		"missing column": `ALTER TABLE idempotency DROP COLUMN steps`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := newPool(t)
+			newStore(t, pool, nil)
+			if err := exec(t.Context(), pool, sql); err != nil {
+				t.Fatal(err)
+			}
+			var e *Error
+			if err := CreateTable(t.Context(), pool, table, nil); !errors.As(err, &e) || !contains(err.Error(), "steps") {
+				t.Errorf("%v; want an error about the column steps", err)
+			}
+		})
+	}
+}
+
+func TestTableMayHaveMoreColumns(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	if err := exec(t.Context(), pool, `ALTER TABLE idempotency ADD COLUMN created timestamptz DEFAULT now()`); err != nil {
+		t.Fatal(err)
+	}
+	newStore(t, pool, nil)
+	create(t, s, claim("id", owner))
+}
+
+func TestOptionsThatAreNotValidAreRefused(t *testing.T) {
+	long := strings.Repeat("n", maxName+1)
+	for name, c := range map[string]struct {
+		table   string
+		options *Options
+	}{
+		"no table":              {"", nil},
+		"long table":            {strings.Repeat("n", maxTableName+1), nil},
+		"NUL in the table":      {"a\x00b", nil},
+		"broken UTF-8":          {"a\xff", nil},
+		"long schema":           {table, &Options{Schema: long}},
+		"long column":           {table, &Options{Columns: Columns{Data: long}}},
+		"two columns of a name": {table, &Options{Columns: Columns{Data: "owner"}}},
+		"negative size":         {table, &Options{MaxSize: -1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want *OptionsError
+			if _, err := New(&pgxpool.Pool{}, c.table, c.options); !errors.As(err, &want) {
+				t.Errorf("New: %v", err)
+			}
+			if _, err := SQL(c.table, c.options); !errors.As(err, &want) {
+				t.Errorf("SQL: %v", err)
+			}
+			if err := CreateTable(t.Context(), nil, c.table, c.options); !errors.As(err, &want) {
+				t.Errorf("CreateTable: %v", err)
+			}
+		})
+	}
+	if _, err := New(nil, table, nil); err == nil {
+		t.Error("New accepts no pool")
+	}
+}
