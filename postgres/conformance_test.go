@@ -27,9 +27,6 @@ func TestConformance(t *testing.T) {
 		{"simple protocol", nil, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 		}},
-		{"serializable", nil, func(c *pgxpool.Config) {
-			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
-		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,11 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -191,19 +189,7 @@ func TestDuplicateNeitherLocksNorWaits(t *testing.T) {
 	s := newStore(t, pool, nil)
 	r := claim("id", owner)
 	create(t, s, r)
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := tx.Rollback(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
-			t.Error(err)
-		}
-	}()
-	st := statement{"SELECT FROM " + s.layout.table + " WHERE " + s.layout.id + " = $1 FOR UPDATE", []any{"id"}}
-	if _, err := tx.Exec(t.Context(), st.sql, st.args...); err != nil {
-		t.Fatal(err)
-	}
+	hold(t, pool, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if _, ok, err := s.Create(ctx, claim("id", rival), now, nil); ok || err != nil {

@@ -1,0 +1,255 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/postgreslocal"
+)
+
+// kinds are the errors that the core tells apart.
+type kinds struct{ unavailable, throttled, notWritten bool }
+
+func kindsOf(err error) kinds {
+	return kinds{errors.Is(err, driver.ErrUnavailable), errors.Is(err, driver.ErrThrottled), errors.Is(err, driver.ErrNotWritten)}
+}
+
+// check expects an *Error of these kinds, with advice, and without the key.
+func check(t *testing.T, err error, want kinds, advice string) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || kindsOf(err) != want {
+		t.Errorf("%v is %+v; want %+v", err, kindsOf(err), want)
+		return
+	}
+	if !strings.Contains(e.Advice, advice) || strings.Contains(err.Error(), "secret-key") {
+		t.Errorf("%v; want advice with %q and without the key", err, advice)
+	}
+}
+
+var unavailable = kinds{unavailable: true}
+
+func TestServerThatIsNotThereIsUnavailable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(poolTo(t, "postgres://once@"+l.Addr().String()+"/once"), table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Get(t.Context(), "secret-key")
+	check(t, err, unavailable, "could not be reached")
+	_, _, err = s.Create(t.Context(), claim("secret-key", owner), now, nil)
+	check(t, err, unavailable, "could not be reached")
+}
+
+func TestConnectionThatIsCutIsUnavailable(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	create(t, s, claim("secret-key", owner))
+	for name, sql := range map[string]string{
+		"terminated by an administrator": `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+		"cancelled":                      `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			tx := hold(t, pool, s)
+			done := make(chan error)
+			go func() {
+				_, _, err := s.Change(t.Context(), driver.Fence{ID: "secret-key", Owner: owner}, complete("1"))
+				done <- err
+			}()
+			waitForLock(t, pool)
+			if _, err := tx.Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+			check(t, <-done, unavailable, "")
+		})
+	}
+}
+
+func TestErrorsOfTheServerAreClassified(t *testing.T) {
+	admin := postgreslocal.NewDatabase(t)
+	pool := poolTo(t, admin)
+	s := newStore(t, pool, nil)
+	create(t, s, claim("secret-key", owner))
+	for _, sql := range []string{
+		`DROP ROLE IF EXISTS crowded, stranger`,
+		`CREATE ROLE crowded LOGIN CONNECTION LIMIT 0`, `CREATE ROLE stranger LOGIN`,
+	} {
+		if err := exec(t.Context(), pool, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	as := func(user string) string {
+		u, err := url.Parse(admin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.User(user)
+		return u.String()
+	}
+	set := func(name, value string) func(*pgxpool.Config) {
+		return func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams[name] = value }
+	}
+	other := func(change func(*url.URL)) string {
+		u, err := url.Parse(admin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(u)
+		return u.String()
+	}
+	for _, c := range []struct {
+		name, url, table string
+		change           func(*pgxpool.Config)
+		want             kinds
+		advice           string
+	}{
+		{"too many connections", as("crowded"), table, nil, kinds{unavailable: true, throttled: true}, "no resources"},
+		{"a replica", admin, table, set("default_transaction_read_only", "on"), unavailable, "primary"},
+		{"no permission", as("stranger"), table, nil, kinds{}, "grant"},
+		{"no table", admin, "missing", nil, kinds{}, "postgres.SQL"},
+		{"no role", as("nobody-knows"), table, nil, kinds{}, "login"},
+		{"no database", other(func(u *url.URL) { u.Path = "/missing" }), table, nil, kinds{}, "login"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.change == nil {
+				c.change = func(*pgxpool.Config) {}
+			}
+			s, err := New(poolTo(t, c.url, c.change), c.table, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = s.Change(t.Context(), driver.Fence{ID: "secret-key", Owner: owner}, complete("secret-key"))
+			check(t, err, c.want, c.advice)
+		})
+	}
+	t.Run("statement timeout", func(t *testing.T) {
+		held, err := New(poolTo(t, admin, set("statement_timeout", "100ms")), table, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hold(t, pool, s)
+		_, _, err = held.Change(t.Context(), driver.Fence{ID: "secret-key", Owner: owner}, complete("1"))
+		check(t, err, unavailable, "timeout")
+	})
+}
+
+// hold locks all records until the test ends, and returns the transaction that
+// does.
+func hold(t *testing.T, pool *pgxpool.Pool, s *Store) pgx.Tx {
+	t.Helper()
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tx.Rollback(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := tx.Exec(t.Context(), "SELECT FROM "+s.layout.table+" FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
+// refusing answers each statement with an error of the server.
+type refusing struct {
+	codes []string
+	sent  int
+	last  DB
+}
+
+func (r *refusing) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	r.sent++
+	if r.sent <= len(r.codes) {
+		return nil, &pgconn.PgError{Severity: "ERROR", Code: r.codes[r.sent-1], Message: "refused"}
+	}
+	return r.last.Query(ctx, sql, args...)
+}
+
+func TestWriteThatLosesConflictsIsSentAgain(t *testing.T) {
+	s := newStore(t, newPool(t), nil)
+	db := &refusing{codes: []string{"40001", "40P01", "40001"}, last: s.db}
+	create(t, &Store{db: db, layout: s.layout}, claim("id", owner))
+	if db.sent != 4 {
+		t.Errorf("sent %d times", db.sent)
+	}
+}
+
+func TestWriteThatLosesEveryConflictHasWrittenNothing(t *testing.T) {
+	s := newStore(t, newPool(t), nil)
+	db := &refusing{codes: slices.Repeat([]string{"40001"}, 100), last: s.db}
+	_, ok, err := (&Store{db: db, layout: s.layout}).Create(t.Context(), claim("secret-key", owner), now, nil)
+	check(t, err, kinds{unavailable: true, notWritten: true}, "try again")
+	if ok || db.sent != maxRounds {
+		t.Errorf("ok %v, sent %d times", ok, db.sent)
+	}
+	db.sent = 0
+	ctx, cancel := context.WithCancel(t.Context())
+	stopping := through(db, func(n int, _ string) {
+		if n == 2 {
+			cancel()
+		}
+	})
+	if _, _, err = (&Store{db: stopping, layout: s.layout}).Create(ctx, claim("id", owner), now, nil); err == nil || db.sent != 2 {
+		t.Errorf("%v, sent %d times after the context ended", err, db.sent)
+	}
+}
+
+func TestErrorsOfTheContextAreClassified(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	create(t, s, claim("secret-key", owner))
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	hold(t, pool, s)
+	_, _, err := s.Change(ctx, driver.Fence{ID: "secret-key", Owner: owner}, complete("2"))
+	check(t, err, unavailable, "deadline")
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	cancelled, cancelNow := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, _, err := s.Change(cancelled, driver.Fence{ID: "secret-key", Owner: owner}, complete("3"))
+		done <- err
+	}()
+	waitForLock(t, pool)
+	cancelNow()
+	err = <-done
+	check(t, err, kinds{}, "cancelled")
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCodesAreClassified(t *testing.T) {
+	for code, want := range map[string]kinds{
+		"08006": unavailable, "57P01": unavailable, "57P03": unavailable, "58030": unavailable, "25006": unavailable,
+		"53300": {true, true, false}, "53200": {true, true, false}, "53400": {true, true, false},
+		"40001": {true, false, true}, "40P01": {true, false, true},
+		"42P01": {}, "42501": {}, "54000": {}, "XX000": {}, "28P01": {}, "22021": {},
+	} {
+		err := &Error{Err: &pgconn.PgError{Code: code}}
+		if got := kindsOf(err); got != want {
+			t.Errorf("%s is %+v; want %+v", code, got, want)
+		}
+	}
+}

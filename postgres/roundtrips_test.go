@@ -1,0 +1,146 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// turns counts the round trips of connections: writes that follow a read.
+type turns struct{ n atomic.Int64 }
+
+func (c *turns) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	return &turning{Conn: conn, turns: c}, err
+}
+
+type turning struct {
+	net.Conn
+	turns   *turns
+	answers atomic.Bool // the last call was a Read with an answer
+}
+
+func (c *turning) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.answers.Store(true)
+	}
+	return n, err
+}
+
+func (c *turning) Write(b []byte) (int, error) {
+	if c.answers.Swap(false) {
+		c.turns.n.Add(1)
+	}
+	return c.Conn.Write(b)
+}
+
+func TestRoundTrips(t *testing.T) {
+	var wire turns
+	pool := newPool(t, func(c *pgxpool.Config) {
+		c.MaxConns = 1
+		c.ConnConfig.DialFunc = wire.dial
+		// Pings are for connections that were idle for a second.
+		c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	})
+	store := newStore(t, pool, nil)
+	executor := func(c *idempotent.Config) *idempotent.Executor {
+		x, err := idempotent.New("op", store, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	plain, cached := executor(nil), executor(&idempotent.Config{CacheEntries: 10})
+	reads := executor(&idempotent.Config{ReadFirst: true})
+
+	run := func(x *idempotent.Executor, id string, end error) (trips int64, runs int, err error) {
+		before := wire.n.Load()
+		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: id, Payload: "p"}, func(context.Context) (string, error) {
+			runs++
+			return "result", end
+		})
+		return wire.n.Load() - before, runs, err
+	}
+	lapsed := func(id string, lease time.Time) {
+		t.Helper()
+		r := claim(id, "other")
+		r.Lease, r.Expires, r.Fingerprint = lease, time.Now().Add(time.Hour), ""
+		create(t, store, r)
+	}
+	lapsed("running", time.Now().Add(time.Minute))
+	for _, id := range []string{"warm lapsed", "lapsed", "lapsed, too"} {
+		lapsed(id, time.Now().Add(-time.Minute))
+	}
+	errBusy, errDeclined := errors.New("busy"), errors.New("declined")
+	// The first use of a text on a connection prepares it, in a round trip more.
+	for _, c := range []struct {
+		x   *idempotent.Executor
+		id  string
+		end error
+	}{{plain, "warm", errBusy}, {plain, "warm", nil}, {plain, "warm lapsed", nil}, {reads, "warm", nil}} {
+		if _, _, err := run(c.x, c.id, c.end); !errors.Is(err, c.end) {
+			t.Fatal(err)
+		}
+	}
+
+	for _, c := range []struct {
+		name  string
+		x     *idempotent.Executor
+		id    string
+		end   error
+		trips int64
+		runs  int
+		err   error
+	}{
+		{"first call", plain, "a", nil, 2, 1, nil},
+		{"duplicate of a finished one", plain, "a", nil, 1, 0, nil},
+		{"duplicate that fills the cache", cached, "a", nil, 1, 0, nil},
+		{"from the cache", cached, "a", nil, 0, 0, nil},
+		{"duplicate of a running one", plain, "running", nil, 1, 0, idempotent.ErrInProgress},
+		{"released error", plain, "c", errBusy, 2, 1, errBusy},
+		{"retry after a released error", plain, "c", nil, 2, 1, nil},
+		{"permanent error", plain, "d", idempotent.Permanent(errDeclined), 2, 1, errDeclined},
+		{"replay of a permanent error", plain, "d", nil, 1, 0, idempotent.ErrReplayed},
+		{"takeover", plain, "lapsed", nil, 3, 1, nil},
+		{"first call that reads first", reads, "e", nil, 3, 1, nil},
+		{"duplicate that reads first", reads, "e", nil, 1, 0, nil},
+		{"takeover that reads first", reads, "lapsed, too", nil, 3, 1, nil},
+	} {
+		trips, runs, err := run(c.x, c.id, c.end)
+		if trips != c.trips || runs != c.runs || !errors.Is(err, c.err) {
+			t.Errorf("%s: %d round trips, %d runs, %v; want %d, %d, %v", c.name, trips, runs, err, c.trips, c.runs, c.err)
+		}
+	}
+}
+
+// Statements with other arguments have the same text, so that a connection
+// prepares each kind of write once.
+func TestTextsOfStatementsDoNotDependOnTheirArguments(t *testing.T) {
+	l, err := (*Options)(nil).layout(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := claim("b", "")
+	never.Expires, never.Lease = time.Time{}, time.Time{}
+	for name, pair := range map[string][2]statement{
+		"create": {l.create(claim("a", owner), now), l.create(never, time.Time{})},
+		"finish": {l.change(fence(claim("a", owner)), complete("1")), l.change(driver.Fence{ID: "b", Owner: rival},
+			driver.Change{Status: driver.Failed, Unavailable: "u", Expires: now})},
+		"take over": {l.change(fence(claim("a", owner)), takeover(rival)), l.change(driver.Fence{ID: "b"}, takeover("c"))},
+		"step": {l.change(fence(claim("a", owner)), driver.Change{Steps: map[string][]byte{"a": nil}}),
+			l.change(fence(claim("a", owner)), driver.Change{Steps: map[string][]byte{"b": nil, "c": []byte("1")}})},
+	} {
+		if pair[0].sql != pair[1].sql || pair[0].args[0] != "a" || pair[1].args[0] == pair[0].args[0] && name != "step" {
+			t.Errorf("%s:\n%v\n%v", name, pair[0], pair[1])
+		}
+	}
+}
