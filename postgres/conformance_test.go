@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"crypto/rand"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -30,14 +31,14 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			storetest.Run(t, func(t *testing.T) storetest.Harness {
-				pool := newPool(t, c.change)
-				if c.options != nil {
-					if err := exec(t.Context(), pool, "CREATE SCHEMA "+pgx.Identifier{c.options.Schema}.Sanitize()); err != nil {
-						t.Fatal(err)
-					}
+			pool := newPool(t, c.change)
+			if c.options != nil {
+				if err := exec(t.Context(), pool, "CREATE SCHEMA "+pgx.Identifier{c.options.Schema}.Sanitize()); err != nil {
+					t.Fatal(err)
 				}
-				s := newStore(t, pool, c.options)
+			}
+			storetest.Run(t, func(t *testing.T) storetest.Harness {
+				s := storeIn(t, pool, rand.Text(), c.options)
 				return storetest.Harness{Store: s, Plant: s.plant, Schedules: schedules}
 			})
 		})

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"regexp"
@@ -111,32 +112,18 @@ func snapshots(c *pgxpool.Config) {
 
 func TestEveryStatementSuitsAuroraDSQL(t *testing.T) {
 	t.Parallel()
+	pool := newPool(t, snapshots)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		s := dsqlStore(t, newPool(t, snapshots))
+		s := storeIn(t, likeDSQL{pool}, rand.Text(), &Options{DSQL: true})
 		return storetest.Harness{Store: s, Plant: s.plant, Schedules: 40}
 	})
 	t.Run("Sweep", func(t *testing.T) {
-		pool := newPool(t, snapshots)
-		s := dsqlStore(t, pool)
+		s := newStore(t, likeDSQL{pool}, &Options{DSQL: true})
 		insertExpired(t, pool, maxSweep+1)
 		if deleted, err := s.Sweep(t.Context(), now, maxDSQLRows); err != nil || deleted != maxSweep+1 {
 			t.Errorf("deleted %d, %v", deleted, err)
 		}
 	})
-}
-
-func dsqlStore(t *testing.T, pool *pgxpool.Pool) *Store {
-	t.Helper()
-	db := likeDSQL{pool}
-	o := &Options{DSQL: true}
-	if err := CreateTable(t.Context(), db, table, o); err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(db, table, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // A checker is worth what it refuses.

@@ -40,13 +40,19 @@ func poolTo(t *testing.T, url string, change ...func(*pgxpool.Config)) *pgxpool.
 	return pool
 }
 
-// newStore returns a store in a new table.
-func newStore(t *testing.T, pool *pgxpool.Pool, o *Options) *Store {
+// newStore returns a store in the table that most tests have.
+func newStore(t *testing.T, db DB, o *Options) *Store {
 	t.Helper()
-	if err := CreateTable(t.Context(), pool, table, o); err != nil {
+	return storeIn(t, db, table, o)
+}
+
+// storeIn returns a store in a new table.
+func storeIn(t *testing.T, db DB, table string, o *Options) *Store {
+	t.Helper()
+	if err := CreateTable(t.Context(), db, table, o); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(pool, table, o)
+	s, err := New(db, table, o)
 	if err != nil {
 		t.Fatal(err)
 	}
