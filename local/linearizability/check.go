@@ -48,6 +48,10 @@ type Options struct {
 	// Wire is the proxy that the store calls its server through, if it is
 	// DynamoDB. Default: none. Faults then come from a decorator of the store.
 	Wire *Wire
+
+	// ownNetwork says that the client of the store makes the faults, and counts
+	// the copies.
+	ownNetwork bool
 }
 
 // Check makes concurrent histories of the store, and of idempotent.Do with the
@@ -171,7 +175,7 @@ func (r *row) history(t *testing.T, store driver.Store, number uint64) (h *histo
 	case r.Wire != nil:
 		r.Wire.watch(h)
 		return h, store, func() { r.Wire.unwatch(h) }
-	case r.Calm:
+	case r.Calm, r.ownNetwork:
 		return h, store, func() {}
 	}
 	return h, line{store}, func() {}

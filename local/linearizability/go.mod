@@ -2,13 +2,18 @@ module github.com/lambda-once/once/local/linearizability
 
 go 1.26
 
-replace github.com/lambda-once/once => ../..
+replace (
+	github.com/lambda-once/once => ../..
+	github.com/lambda-once/once/postgres => ../../postgres
+)
 
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lambda-once/once v0.0.0
+	github.com/lambda-once/once/postgres v0.0.0
 )
 
 require (
@@ -20,4 +25,9 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.9 // indirect
 	github.com/aws/smithy-go v1.28.8 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/text v0.41.0 // indirect
 )

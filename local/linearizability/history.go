@@ -113,9 +113,17 @@ func (o *op) end(a answer) {
 func (o *op) leaves() {
 	o.history.mu.Lock()
 	defer o.history.mu.Unlock()
-	if o.copies++; o.copies == 1 {
+	if o.copies++; o.sent == 0 {
 		o.sent = o.history.tick()
 	}
+}
+
+// answered notes that the last copy that left had its answer, and was not applied:
+// what the store sends next for the same request is not another copy.
+func (o *op) answered() {
+	o.history.mu.Lock()
+	defer o.history.mu.Unlock()
+	o.copies--
 }
 
 // extra returns the number of copies that the server may have received beside

@@ -9,7 +9,7 @@ import (
 // The shares of all rows are 100. A new store gets a row here.
 
 func TestMemory(t *testing.T) {
-	Check(t, openMemory, &Options{InMemory: true, Histories: share(t, 30)})
+	Check(t, openMemory, &Options{InMemory: true, Histories: share(t, 20)})
 }
 
 func TestMemoryCalm(t *testing.T) {
@@ -30,7 +30,7 @@ func TestDynamoDBCalm(t *testing.T) {
 // The wire drops, delays and doubles whole ones.
 func TestDynamoDBWithGroupCommit(t *testing.T) {
 	w := wireTo(t, true)
-	Check(t, openDynamoDB(w, grouped), &Options{Wire: w, ReadsAfterRefusal: true, Histories: share(t, 20)})
+	Check(t, openDynamoDB(w, grouped), &Options{Wire: w, ReadsAfterRefusal: true, Histories: share(t, 10)})
 	w.mustShare(t)
 }
 
@@ -38,6 +38,19 @@ func TestDynamoDBWithGroupCommitCalm(t *testing.T) {
 	w := wireTo(t, false)
 	Check(t, openDynamoDB(w, grouped), &Options{Wire: w, ReadsAfterRefusal: true, Histories: share(t, 5)})
 	w.mustShare(t)
+}
+
+// The wire drops statements and answers, and delays statements. It doubles none:
+// TCP does not.
+func TestPostgreSQL(t *testing.T) {
+	var w *pgWire
+	open := openPostgreSQL(func(opened *pgWire) { w = opened }, nil)
+	Check(t, open, &Options{ownNetwork: true, Histories: share(t, 15)})
+	w.mustHaveFailed(t)
+}
+
+func TestPostgreSQLCalm(t *testing.T) {
+	Check(t, openPostgreSQL(nil, nil), &Options{Calm: true, Histories: share(t, 5)})
 }
 
 // One request in flight makes most writes wait for another.

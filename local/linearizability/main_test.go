@@ -14,9 +14,15 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/postgreslocal"
 )
 
-func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(withPostgreSQL{m})) }
+
+// withPostgreSQL runs tests beside a PostgreSQL server, too.
+type withPostgreSQL struct{ tests *testing.M }
+
+func (w withPostgreSQL) Run() int { return postgreslocal.Main(w.tests) }
 
 // share returns the histories of one row: hundredths of all, which are 300 in CI
 // and $ONCE_HISTORIES in make torture.
