@@ -11,7 +11,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	schedules := 100
+	schedules := 40
 	if testing.Short() {
 		schedules = 20
 	}
@@ -25,7 +25,8 @@ func TestConformance(t *testing.T) {
 		{"renamed, without prepared statements", renamed, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 		}},
-		{"simple protocol", nil, func(c *pgxpool.Config) {
+		{"serializable, by the simple protocol", nil, func(c *pgxpool.Config) {
+			c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 		}},
 	} {
