@@ -1,0 +1,96 @@
+package redislocal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// allSlots are the slots of every cluster.
+const allSlots = 16384
+
+// A Cluster is a Redis Cluster of primaries without replicas.
+type Cluster struct{ Nodes []*Server }
+
+// Addrs returns the addresses of all nodes.
+func (c *Cluster) Addrs() []string {
+	var all []string
+	for _, n := range c.Nodes {
+		all = append(all, n.Addr())
+	}
+	return all
+}
+
+// NewCluster returns a cluster of n primaries that share the slots evenly. It is stopped
+// when the test ends. It needs Redis 7 or Valkey.
+func NewCluster(t TB, n int) *Cluster {
+	t.Helper()
+	c := &Cluster{}
+	for range n {
+		port, err := freePort()
+		if err != nil {
+			t.Fatalf("redislocal: %v", err)
+		}
+		c.Nodes = append(c.Nodes, NewServer(t, &Options{Args: []string{
+			"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(port),
+			"--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "yes",
+		}}))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := c.join(ctx); err != nil {
+		t.Fatalf("redislocal: cluster: %v", err)
+	}
+	return c
+}
+
+// join makes the nodes know each other, and returns when each serves.
+func (c *Cluster) join(ctx context.Context) error {
+	for n, node := range c.Nodes {
+		first, next := n*allSlots/len(c.Nodes), (n+1)*allSlots/len(c.Nodes)
+		if err := node.Client().ClusterAddSlotsRange(ctx, first, next-1).Err(); err != nil {
+			return err
+		}
+		host, port, err := net.SplitHostPort(node.Addr())
+		if err != nil {
+			return err
+		}
+		bus, err := node.Client().ConfigGet(ctx, "cluster-port").Result()
+		if err != nil {
+			return err
+		}
+		if err := c.Nodes[0].Client().Do(ctx, "CLUSTER", "MEET", host, port, bus["cluster-port"]).Err(); err != nil {
+			return err
+		}
+	}
+	for _, node := range c.Nodes {
+		if err := c.serves(ctx, node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serves returns when the node knows all others and their slots.
+func (c *Cluster) serves(ctx context.Context, node *Server) error {
+	for {
+		text, err := node.Client().ClusterInfo(ctx).Result()
+		if err != nil {
+			return err
+		}
+		info := strings.Fields(text)
+		if slices.Contains(info, "cluster_state:ok") && slices.Contains(info, fmt.Sprintf("cluster_slots_assigned:%d", allSlots)) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("%s does not serve: %s", node.Addr(), quoted([]byte(text))), ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package redislocal
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	addrVar = "REDISLOCAL_ADDR"
+	realVar = "REDISLOCAL_REAL"
+)
+
+// Options are the options of [Start]. A field with its zero value has its default.
+type Options struct {
+	// Args are further arguments of the server, such as "--maxmemory", "10mb". With
+	// Args, a server of its own is started, and never the emulator.
+	Args []string
+	// CacheDir is the directory of the fetched programs. Default: once/redis in
+	// os.UserCacheDir.
+	CacheDir string
+	// Log receives a line for each long step. Default: nothing is logged.
+	Log io.Writer
+	// Timeout limits the start of the server without fetching. Default: one
+	// minute.
+	Timeout time.Duration
+}
+
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.CacheDir == "" {
+		dir, err := defaultCacheDir()
+		if err != nil {
+			return c, err
+		}
+		c.CacheDir = dir
+	}
+	if c.Log == nil {
+		c.Log = io.Discard
+	}
+	if c.Timeout == 0 {
+		c.Timeout = time.Minute
+	}
+	return c, nil
+}
+
+// A Server is a running server, or the emulator.
+type Server struct {
+	addr     string
+	client   *redis.Client
+	emulated bool
+	stop     func() error
+}
+
+// Start finds or starts a server, and returns when it responds. The context limits only
+// the start. If o is nil, all defaults apply.
+func Start(ctx context.Context, o *Options) (*Server, error) {
+	c, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if addr := os.Getenv(addrVar); addr != "" && c.Args == nil {
+		emulated, err := look(ctx, addr)
+		if err == nil {
+			return newServer(addr, emulated, func() error { return nil }), nil
+		}
+		if err := c.logf("%s=%s does not answer (%v): starting another", addrVar, addr, err); err != nil {
+			return nil, err
+		}
+	}
+	return launch(ctx, c)
+}
+
+func (c Options) logf(format string, args ...any) error {
+	if _, err := fmt.Fprintf(c.Log, format+"\n", args...); err != nil {
+		return fmt.Errorf("redislocal: log: %w", err)
+	}
+	return nil
+}
+
+func newServer(addr string, emulated bool, stop func() error) *Server {
+	return &Server{addr: addr, emulated: emulated, stop: stop,
+		client: redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, PoolSize: 64})}
+}
+
+// look reports whether the server at addr is the emulator, which knows hardly any
+// section of INFO.
+func look(ctx context.Context, addr string) (emulated bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, MaxRetries: -1})
+	defer client.Close()
+	if err := client.Ping(ctx).Err(); err != nil {
+		return false, err
+	}
+	return client.Info(ctx, "server").Err() != nil, nil
+}
+
+// Addr returns the host and port of the server.
+func (s *Server) Addr() string { return s.addr }
+
+// Client returns a client of the server.
+func (s *Server) Client() *redis.Client { return s.client }
+
+// Emulated reports whether the server is the emulator.
+func (s *Server) Emulated() bool { return s.emulated }
+
+// Env returns the environment variable with which [Start] finds the server in another
+// process.
+func (s *Server) Env() []string { return []string{addrVar + "=" + s.addr} }
+
+// Stop stops the server, and waits until it has exited. It does nothing to a server that
+// was found running.
+func (s *Server) Stop() error {
+	err := s.client.Close()
+	if stopErr := s.stop(); stopErr != nil {
+		return stopErr
+	}
+	return err
+}

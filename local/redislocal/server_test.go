@@ -1,0 +1,115 @@
+package redislocal
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func TestMain(m *testing.M) { os.Exit(Main(m)) }
+
+func TestEachTestHasAPrefixOfItsOwn(t *testing.T) {
+	client, prefix := NewClient(t)
+	_, other := NewClient(t)
+	if prefix == other {
+		t.Errorf("two tests share the prefix %q", prefix)
+	}
+	if err := client.Set(t.Context(), prefix+"a", "b", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := client.Get(t.Context(), prefix+"a").Result(); got != "b" || err != nil {
+		t.Errorf("read %q, %v", got, err)
+	}
+}
+
+func TestStartFindsARunningServer(t *testing.T) {
+	s, err := Start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := os.Getenv(addrVar); s.Addr() != want {
+		t.Errorf("address %s, want %s", s.Addr(), want)
+	}
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := look(t.Context(), s.Addr()); err != nil {
+		t.Errorf("Stop stopped a server that it had not started: %v", err)
+	}
+}
+
+func TestAServerWithArgumentsIsANewOneThatStopsWithItsTest(t *testing.T) {
+	var addr string
+	t.Run("inner", func(t *testing.T) {
+		s := NewServer(t, &Options{Args: []string{"--maxmemory", "12mb"}})
+		addr = s.Addr()
+		got, err := s.Client().ConfigGet(t.Context(), "maxmemory").Result()
+		if err != nil || got["maxmemory"] != "12582912" || s.Emulated() {
+			t.Errorf("maxmemory is %v, %v; emulated %v", got, err, s.Emulated())
+		}
+	})
+	if err := answers(t.Context(), addr); err == nil {
+		t.Errorf("%s outlived its test", addr)
+	}
+}
+
+func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		t.Skip("no apt-get")
+	}
+	if p, err := findProgram(t.Context()); err == nil {
+		t.Skipf("%s is installed, so apt would fetch nothing", p.path)
+	}
+	c, err := (&Options{Log: t.Output()}).withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := install(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := install(t.Context(), c)
+	if err != nil || again.path != p.path || !slices.Equal(again.libraries, p.libraries) {
+		t.Errorf("the cache has %v, %v; want %v", again, err, p)
+	}
+	if left, err := filepath.Glob(filepath.Join(c.CacheDir, ".fetch-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestTheEmulatorIsRecognized(t *testing.T) {
+	s, err := startEmulator(Options{Log: t.Output()}, ErrNoRuntime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if emulated, err := look(t.Context(), s.Addr()); !emulated || err != nil || !s.Emulated() {
+		t.Errorf("emulated: %v, %v", emulated, err)
+	}
+}
+
+func TestPlannedPackages(t *testing.T) {
+	plan := "NOTE: only a simulation\nInst libx (1 Debian:12 [amd64])\nInst redis-server (2 Debian:12 [amd64])\nConf libx (1)\n"
+	if got := planned([]byte(plan)); !slices.Equal(got, []string{"libx", "redis-server"}) {
+		t.Errorf("planned %q", got)
+	}
+}
+
+func TestAClusterServesEveryKey(t *testing.T) {
+	nodes := NewCluster(t, 3)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: nodes.Addrs()})
+	defer client.Close()
+	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
+		if err := client.Set(t.Context(), key, key, 0).Err(); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
