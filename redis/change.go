@@ -1,0 +1,90 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// Change makes one fenced write, as [driver.Store] requires. It returns an error for
+// combinations of fields that the protocol does not use, and for a With that is not
+// nil: the store commits nothing else together with a record.
+func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if err := c.Validate(f); err != nil {
+		return driver.Record{}, false, refused("Change", err)
+	}
+	if err := check(c.With, c.Lease, c.Expires); err != nil {
+		return driver.Record{}, false, refused("Change", err)
+	}
+	r := driver.Record{ID: f.ID, Status: driver.InProgress, Owner: f.Owner,
+		Lease: wholeMillis(c.Lease), Expires: wholeSeconds(c.Expires)}
+	if c.Owner != "" {
+		r.Owner = c.Owner
+	}
+	script, args := s.scripts.extend, append(fence(f, c), c.Fingerprint)
+	switch {
+	case c.Release == driver.ReleaseDelete:
+		script, r = s.scripts.delete, driver.Record{}
+	case c.Release != 0:
+		script, r.Owner, r.Lease = s.scripts.keep, "", driver.LeaseEnded
+		args = append(args, refunds(c))
+	case c.Status != driver.Absent:
+		script = s.scripts.finish
+		r.Status, r.Data, r.Payload, r.Unavailable = c.Status, bytes.Clone(c.Data), c.Payload, c.Unavailable
+		args = append(args, pairs(r)...)
+	case len(c.Steps) > 0:
+		script, r.Steps = s.scripts.step, cloned(c.Steps)
+		args = append(append(args, steps(c.Steps)...), pairs(driver.Record{Expires: r.Expires})...)
+	default:
+		if c.Owner != "" {
+			script = s.scripts.takeOver
+		}
+		args = append(args, pairs(driver.Record{Lease: r.Lease, Expires: r.Expires})...)
+	}
+	met, ok, err := s.run(ctx, script, f.ID, args)
+	if ok && script != s.scripts.takeOver {
+		// As far as it is known: the owner need not read what it has written.
+		return r, true, nil
+	}
+	return met, ok, err
+}
+
+// fence returns the arguments that a change is compared with. "" is absent, and, without
+// a new owner, not compared.
+func fence(f driver.Fence, c driver.Change) []any {
+	if c.Owner == "" {
+		return []any{f.Owner, "", "", ""}
+	}
+	return []any{f.Owner, c.Owner, number(f.Attempt), millis(f.Lease)}
+}
+
+func cloned(steps map[string][]byte) map[string][]byte {
+	all := make(map[string][]byte, len(steps))
+	for name, data := range steps {
+		all[name] = append([]byte{}, data...)
+	}
+	return all
+}
+
+func refunds(c driver.Change) string {
+	if c.Release == driver.ReleaseRefund {
+		return "1"
+	}
+	return "0"
+}
+
+func wholeMillis(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.UnixMilli(t.UnixMilli())
+}
+
+func wholeSeconds(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.Unix(t.Unix(), 0)
+}

@@ -1,0 +1,262 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/errortypes"
+	"github.com/lambda-once/once/local/redislocal"
+)
+
+// errorOf returns the error of a claim with a client that does not retry.
+func errorOf(t *testing.T, o *redis.Options) error {
+	t.Helper()
+	o.MaxRetries, o.DialerRetries = -1, 1
+	client := redis.NewClient(o)
+	defer client.Close()
+	_, ok, err := storeOn(t, client, nil).Create(t.Context(), claim("secret-id"), time.Now(), nil)
+	if ok || err == nil {
+		t.Errorf("ok %v, %v", ok, err)
+	}
+	return err
+}
+
+func expectError(t *testing.T, err error, unavailable, throttled bool, advice string) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Op != "create" {
+		t.Fatalf("%T: %v", err, err)
+	}
+	if errors.Is(err, driver.ErrUnavailable) != unavailable || errors.Is(err, driver.ErrThrottled) != throttled ||
+		!strings.Contains(e.Advice, advice) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("unavailable %v, throttled %v, advice %q: %v", errors.Is(err, driver.ErrUnavailable), errors.Is(err, driver.ErrThrottled), e.Advice, err)
+	}
+}
+
+func TestErrorsOfServersAreClassified(t *testing.T) {
+	primary := realServer(t, "--lua-time-limit", "1", "--repl-diskless-sync-delay", "0")
+	admin := redis.NewClient(&redis.Options{Addr: primary.Addr(), Password: "pw", PoolSize: 1})
+	defer admin.Close()
+	do := func(args ...any) {
+		t.Helper()
+		if err := admin.Do(t.Context(), args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := primary.Client().ConfigSet(t.Context(), "requirepass", "pw").Err(); err != nil {
+		t.Fatal(err)
+	}
+	with := func(password string) *redis.Options {
+		return &redis.Options{Addr: primary.Addr(), Password: password, ReadTimeout: 5 * time.Second}
+	}
+	t.Run("no password", func(t *testing.T) {
+		expectError(t, errorOf(t, with("")), false, false, "credentials")
+	})
+	t.Run("a wrong password", func(t *testing.T) {
+		expectError(t, errorOf(t, with("wrong")), false, false, "credentials")
+	})
+	t.Run("no right", func(t *testing.T) {
+		do("ACL", "SETUSER", "reader", "on", ">pw", "~*", "+@read")
+		o := with("pw")
+		o.Username = "reader"
+		expectError(t, errorOf(t, o), false, false, "access denied")
+	})
+	t.Run("another type", func(t *testing.T) {
+		do("SET", "once:secret-id", "text")
+		expectError(t, errorOf(t, with("pw")), false, false, "Prefix")
+		do("DEL", "once:secret-id")
+	})
+	t.Run("another hash", func(t *testing.T) {
+		do("HSET", "once:secret-id", "name", "value")
+		expectError(t, errorOf(t, with("pw")), false, false, "other program")
+		do("DEL", "once:secret-id")
+	})
+	t.Run("too few replicas", func(t *testing.T) {
+		do("CONFIG", "SET", "min-replicas-to-write", "3")
+		expectError(t, errorOf(t, with("pw")), true, false, "min-replicas-to-write")
+		do("CONFIG", "SET", "min-replicas-to-write", "0")
+	})
+	t.Run("a busy server", func(t *testing.T) {
+		slow := redis.NewClient(with("pw"))
+		defer slow.Close()
+		done := make(chan error, 1)
+		go func() { done <- slow.Eval(context.Background(), "while true do end", nil).Err() }()
+		for admin.Ping(t.Context()).Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		expectError(t, errorOf(t, with("pw")), true, true, "another script")
+		do("SCRIPT", "KILL")
+		if err := <-done; err == nil {
+			t.Error("the script ended by itself")
+		}
+	})
+	t.Run("a replica", func(t *testing.T) {
+		host, port, err := net.SplitHostPort(primary.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		replica := realServer(t, "--replicaof", host, port, "--masterauth", "pw")
+		for {
+			role, err := replica.Client().Do(t.Context(), "ROLE").Slice()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if role[3] == "connected" {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		expectError(t, errorOf(t, &redis.Options{Addr: replica.Addr()}), true, false, "replica")
+	})
+	t.Run("a cluster without slots", func(t *testing.T) {
+		expectError(t, errorOf(t, &redis.Options{Addr: realServer(t, "--cluster-enabled", "yes", "--cluster-port", "0").Addr()}), true, false, "cluster")
+	})
+}
+
+func TestErrorsOfTheNetworkAreUnavailable(t *testing.T) {
+	t.Run("nobody listens", func(t *testing.T) {
+		expectError(t, errorOf(t, &redis.Options{Addr: "127.0.0.1:1"}), true, false, "reached")
+	})
+	t.Run("no answer", func(t *testing.T) {
+		expectError(t, errorOf(t, &redis.Options{Addr: silent(t), ReadTimeout: 20 * time.Millisecond}), true, false, "reached")
+	})
+	t.Run("no connection left", func(t *testing.T) {
+		client, _ := redislocal.NewClient(t)
+		one := redis.NewClient(&redis.Options{Addr: client.Options().Addr, PoolSize: 1, PoolTimeout: time.Millisecond, MaxRetries: -1})
+		defer one.Close()
+		conn := one.Conn()
+		defer conn.Close()
+		if err := conn.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := storeOn(t, one, nil).Create(t.Context(), claim("a"), time.Now(), nil)
+		expectError(t, err, true, false, "PoolSize")
+	})
+}
+
+// Errors that no server here produces.
+func TestErrorTexts(t *testing.T) {
+	for text, want := range map[string]error{
+		"LOADING Redis is loading the dataset in memory":          driver.ErrUnavailable,
+		"MASTERDOWN Link with MASTER is down":                     driver.ErrUnavailable,
+		"TRYAGAIN Multiple keys request during rehashing of slot": driver.ErrUnavailable,
+		"ASK 3999 127.0.0.1:6381":                                 driver.ErrUnavailable,
+		"ERR max number of clients reached":                       driver.ErrThrottled,
+		"MISCONF Redis is configured to save RDB snapshots":       driver.ErrUnavailable,
+		"ERR Error running script (call to f_0): @user_script:9: -OOM command not allowed when used memory > 'maxmemory'.": driver.ErrThrottled,
+	} {
+		if err := error(&Error{Op: "create", Err: serverError(text)}); !errors.Is(err, want) {
+			t.Errorf("%s: is not %v", text, want)
+		}
+	}
+	for _, err := range []error{serverError("ERR unknown command"), context.Canceled, redis.ErrClosed, errNoRecord} {
+		if e := error(&Error{Op: "create", Err: err}); errors.Is(e, driver.ErrUnavailable) {
+			t.Errorf("%v is unavailable", err)
+		}
+	}
+	if e := error(&Error{Err: io.ErrUnexpectedEOF}); !errors.Is(e, driver.ErrUnavailable) {
+		t.Errorf("%v is not unavailable", e)
+	}
+}
+
+type serverError string
+
+func (e serverError) Error() string { return string(e) }
+func (serverError) RedisError()     {}
+
+// silent returns the address of a server that accepts connections and answers nothing.
+func silent(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
+}
+
+// go-redis waits for an answer as long as its own timeouts say.
+func TestACallReturnsWhenItsContextEnds(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: silent(t), ReadTimeout: time.Hour})
+	s := storeOn(t, client, nil)
+	for name, c := range map[string]struct {
+		end  func(context.Context) (context.Context, context.CancelFunc)
+		want error
+	}{
+		"a deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 20*time.Millisecond)
+		}, context.DeadlineExceeded},
+		"cancelled": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(20*time.Millisecond, cancel)
+			return ctx, cancel
+		}, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := c.end(t.Context())
+			defer cancel()
+			began := time.Now()
+			_, ok, err := s.Create(ctx, claim("a"), time.Now(), nil)
+			if ok || !errors.Is(err, c.want) || time.Since(began) > 10*time.Second {
+				t.Errorf("ok %v, %v after %v", ok, err, time.Since(began))
+			}
+		})
+	}
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnAttachmentIsRefused(t *testing.T) {
+	s, _ := newStore(t)
+	r := created(t, s, claim("a"))
+	c := completed("1")
+	c.With = "writes"
+	done := r
+	done.ID, done.Status = "b", driver.Completed
+	_, ok, err := s.Change(t.Context(), fenceOf(r), c)
+	_, okCreate, errCreate := s.Create(t.Context(), done, time.Now(), "writes")
+	for _, err := range []error{err, errCreate} {
+		var invalid *driver.InvalidWriteError
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "string") {
+			t.Errorf("%v", err)
+		}
+	}
+	if ok || okCreate {
+		t.Error("the record is written without its attachment")
+	}
+}
+
+func TestAServerThatForgetsItsScriptsGetsThemAgain(t *testing.T) {
+	server := realServer(t)
+	s := storeOn(t, server.Client(), nil)
+	r := created(t, s, claim("a"))
+	if err := server.Client().ScriptFlush(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if met, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil); ok || err != nil || met.Owner != r.Owner {
+		t.Errorf("ok %v, %v, %v", ok, met, err)
+	}
+}
+
+// Step Functions match the name of a type, so that each error that leaves has one.
+func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
+	walked, err := errortypes.Parse(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const failed = "Store.fail makes it an Error"
+	for _, fault := range walked.Unexplained(map[string]string{
+		"record": failed, "set": failed, "Store.node": failed, "Store.run": failed,
+	}) {
+		t.Error(fault)
+	}
+}

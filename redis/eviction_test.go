@@ -1,0 +1,101 @@
+package redis
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
+	server := realServer(t, "--maxmemory", "100mb")
+	client := server.Client()
+	s := storeOn(t, client, nil)
+	r := created(t, s, claim("before"))
+	for _, policy := range []string{"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"} {
+		if err := client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(); err != nil {
+			t.Fatal(err)
+		}
+		_, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil)
+		var evicts *EvictionError
+		if ok || !errors.As(err, &evicts) || evicts.Policy != policy || errors.Is(err, driver.ErrUnavailable) {
+			t.Errorf("%s: ok %v, %v", policy, ok, err)
+		}
+		if n := client.Exists(t.Context(), "once:a").Val(); n != 0 {
+			t.Errorf("%s: the claim is written", policy)
+		}
+		if err := client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What is running can be finished under any policy.
+	if err := client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := s.Change(t.Context(), fenceOf(r), completed("1")); !ok || err != nil {
+		t.Errorf("a completion: ok %v, %v", ok, err)
+	}
+	if met, ok, err := s.Create(t.Context(), claim("before"), time.Now(), nil); ok || err != nil || string(met.Data) != "1" {
+		t.Errorf("a duplicate: ok %v, %v, %v", ok, met, err)
+	}
+}
+
+func TestAPolicyThatIsNotReadableIsReportedOnce(t *testing.T) {
+	server := realServer(t)
+	if err := server.Client().Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~once:*", "+@all", "-info", "-config").Err(); err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "app", Password: "secret"})
+	defer client.Close()
+	var log bytes.Buffer
+	old := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(old)
+	s := storeOn(t, client, nil)
+	created(t, s, claim("a"))
+	created(t, s, claim("b"))
+	if n := strings.Count(log.String(), "maxmemory-policy"); n != 1 {
+		t.Errorf("%d lines:\n%s", n, &log)
+	}
+}
+
+// With the memory full, claims are refused and nothing is lost: what is running can
+// still be recorded.
+func TestRunningCallsAreRecordedWithTheMemoryFull(t *testing.T) {
+	server := realServer(t)
+	s := storeOn(t, server.Client(), nil)
+	r := created(t, s, claim("a"))
+	over := claim("over")
+	over.Lease, over.Expires = time.Now().Add(-time.Minute), time.Now().Add(-time.Minute)
+	created(t, s, over)
+	if err := server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, ok, err := s.Create(t.Context(), claim("b"), time.Now(), nil)
+	if ok || !errors.Is(err, driver.ErrThrottled) || !errors.Is(err, driver.ErrUnavailable) {
+		t.Errorf("a claim: ok %v, %v", ok, err)
+	}
+	met, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil)
+	if ok || err != nil || met.Owner != "alice" {
+		t.Errorf("a claim on a running one: ok %v, %v, %v", ok, met, err)
+	}
+	for _, c := range []driver.Change{
+		{Lease: r.Lease.Add(time.Minute), Expires: r.Expires.Add(time.Minute)},
+		{Steps: map[string][]byte{"charge": bytes.Repeat([]byte("x"), 1<<10)}},
+		completed(strings.Repeat("x", 10<<10)),
+	} {
+		if _, ok, err := s.Change(t.Context(), fenceOf(r), c); !ok || err != nil {
+			t.Errorf("%+v: ok %v, %v", c, ok, err)
+		}
+	}
+}
+
+func completed(data string) driver.Change {
+	return driver.Change{Status: driver.Completed, Data: []byte(data), Expires: time.Now().Add(time.Hour)}
+}

@@ -1,0 +1,86 @@
+package redis
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/redislocal"
+)
+
+func TestMain(m *testing.M) { os.Exit(redislocal.Main(m)) }
+
+// newStore returns a store with a prefix of its own.
+func newStore(t *testing.T) (*Store, *redis.Client) {
+	t.Helper()
+	client, prefix := redislocal.NewClient(t)
+	return storeOn(t, client, &Options{Prefix: prefix}), client
+}
+
+func storeOn(t *testing.T, client Client, o *Options) *Store {
+	t.Helper()
+	s, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// realServer returns a server of its own, which the emulator cannot replace.
+func realServer(t *testing.T, args ...string) *redislocal.Server {
+	t.Helper()
+	if emulated(t) {
+		t.Skip("needs a real server")
+	}
+	return redislocal.NewServer(t, &redislocal.Options{Args: append([]string{"--maxclients", "1000"}, args...)})
+}
+
+func emulated(t *testing.T) bool { return redislocal.NewServer(t, nil).Emulated() }
+
+// plant returns a function that writes a record as it is.
+func plant(s *Store, client redis.Cmdable) func(*testing.T, driver.Record) {
+	return func(t *testing.T, r driver.Record) {
+		t.Helper()
+		key := s.options.Prefix + r.ID
+		if err := client.Del(t.Context(), key).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if r.Status == driver.Absent {
+			return
+		}
+		if err := client.HSet(t.Context(), key, append(fields(r), steps(r.Steps)...)...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// claim returns a record that alice claims now.
+func claim(id string) driver.Record {
+	now := time.Now()
+	return driver.Record{ID: id, Status: driver.InProgress, Owner: "alice", Attempt: 1, Fingerprint: "f",
+		Lease: now.Add(time.Minute), Expires: now.Add(time.Hour)}
+}
+
+func created(t *testing.T, s *Store, r driver.Record) driver.Record {
+	t.Helper()
+	r, ok, err := s.Create(t.Context(), r, time.Now(), nil)
+	if err != nil || !ok {
+		t.Fatalf("Create: ok %v, error %v", ok, err)
+	}
+	return r
+}
+
+func fenceOf(r driver.Record) driver.Fence {
+	return driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease}
+}
+
+// show returns the whole record in a comparable form.
+func show(r driver.Record) string {
+	lease := r.Lease.UnixMilli()
+	r.Lease, r.Expires = time.Time{}, time.Time{}
+	return fmt.Sprintf("%q lease %d", fmt.Sprintf("%+v", r), lease)
+}

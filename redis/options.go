@@ -1,0 +1,88 @@
+package redis
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Options are the options of [New]. The zero value of every field is its default.
+type Options struct {
+	// Prefix begins the key of each record; the record's id follows. A changed
+	// Prefix loses records.
+	//
+	// Default: "once:".
+	Prefix string
+
+	// Replicas is the number of replicas that must have received what an answer is
+	// based on, before the store returns it. The store sends WAIT after each script, in
+	// the same round trip. If fewer replicas acknowledge in time, the call returns a
+	// [*ReplicationError], and the record stays written. A duplicate then writes,
+	// too. The client must be a *redis.Client or a *redis.ClusterClient.
+	//
+	// It makes the loss of a claim at a failover less likely, and does not exclude
+	// it: Redis may promote a replica that has acknowledged nothing.
+	//
+	// Default: 0. Answers do not wait.
+	Replicas int
+
+	// WaitTimeout limits the wait for Replicas, in whole milliseconds. It must be
+	// shorter than the client's ReadTimeout.
+	//
+	// Default: 500 ms.
+	WaitTimeout time.Duration
+}
+
+const (
+	defaultPrefix      = "once:"
+	defaultWaitTimeout = 500 * time.Millisecond
+)
+
+// An OptionsError reports a mistake in the arguments of [New]. Nothing was sent.
+type OptionsError struct{ Reason string }
+
+func (e *OptionsError) Error() string { return "redis: " + e.Reason }
+
+// resolve returns the options with their defaults.
+func (o *Options) resolve(client Client) (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	c.Prefix = cmp.Or(c.Prefix, defaultPrefix)
+	c.WaitTimeout = cmp.Or(c.WaitTimeout, defaultWaitTimeout)
+	if c.Replicas < 0 {
+		return c, &OptionsError{fmt.Sprintf("Options.Replicas is %d; it must not be negative", c.Replicas)}
+	}
+	// WAIT takes 0 as "forever".
+	if c.WaitTimeout < time.Millisecond {
+		return c, &OptionsError{fmt.Sprintf("Options.WaitTimeout is %v; it must be a millisecond at least", c.WaitTimeout)}
+	}
+	return c, c.check(client)
+}
+
+// check refuses clients with which the store would not keep its promises.
+func (o Options) check(client Client) error {
+	var read time.Duration
+	switch c := client.(type) {
+	case *redis.Client:
+		read = c.Options().ReadTimeout
+	case *redis.ClusterClient:
+		read = c.Options().ReadTimeout
+	case *redis.Ring:
+		return &OptionsError{"a *redis.Ring moves the keys of a server that does not respond to the others, " +
+			"where a live claim is not found; use a *redis.Client or a *redis.ClusterClient"}
+	case redis.Pipeliner:
+		return &OptionsError{"a redis.Pipeliner does not send what it is called for; use a *redis.Client or a *redis.ClusterClient"}
+	default:
+		if o.Replicas > 0 {
+			return &OptionsError{fmt.Sprintf("Options.Replicas needs a *redis.Client or a *redis.ClusterClient, and the client is a %T", client)}
+		}
+	}
+	if o.Replicas > 0 && read > 0 && read <= o.WaitTimeout {
+		return &OptionsError{fmt.Sprintf("Options.WaitTimeout, %v, must be shorter than the client's ReadTimeout, %v", o.WaitTimeout, read)}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+func TestRoundTrips(t *testing.T) {
+	s, client := newStore(t)
+	w := &wire{}
+	s.client = behind(t, client, w)
+	x, err := idempotent.New("op", s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// run returns the number of requests and of runs of one call.
+	run := func(id string, end error) (requests, runs int, err error) {
+		before := w.count()
+		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: id, Payload: "p"}, func(context.Context) (string, error) {
+			runs++
+			return "result", end
+		})
+		return w.count() - before, runs, err
+	}
+	running, lapsed := claim("running"), claim("lapsed")
+	running.Fingerprint, lapsed.Fingerprint = "", ""
+	created(t, s, running)
+	lapsed.Lease = time.Now().Add(-time.Minute)
+	created(t, s, lapsed)
+	errBusy, errDeclined := errors.New("busy"), errors.New("declined")
+
+	// A server gets each script once, when it is first used.
+	for _, sc := range []*script{s.scripts.create, s.scripts.takeOver, s.scripts.extend, s.scripts.step, s.scripts.finish, s.scripts.delete, s.scripts.keep} {
+		if err := client.ScriptLoad(t.Context(), sc.source).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		id       string
+		end      error
+		requests int
+		runs     int
+		err      error
+	}{
+		{"first call", "a", nil, 2, 1, nil},
+		{"duplicate of a finished one", "a", nil, 1, 0, nil},
+		{"duplicate of a running one", "running", nil, 1, 0, idempotent.ErrInProgress},
+		{"released error", "c", errBusy, 2, 1, errBusy},
+		{"retry after a released error", "c", nil, 2, 1, nil},
+		{"permanent error", "d", idempotent.Permanent(errDeclined), 2, 1, errDeclined},
+		{"replay of a permanent error", "d", nil, 1, 0, idempotent.ErrReplayed},
+		{"takeover", "lapsed", nil, 3, 1, nil},
+	} {
+		requests, runs, err := run(c.id, c.end)
+		if requests != c.requests || runs != c.runs || !errors.Is(err, c.err) {
+			t.Errorf("%s: %d requests, %d runs, %v; want %d, %d, %v", c.name, requests, runs, err, c.requests, c.runs, c.err)
+		}
+	}
+}
+
+// The second copy of a script that the client sends by itself finds what the first one
+// has written.
+func TestAScriptThatTheClientSendsAgainRunsTheHandlerOnce(t *testing.T) {
+	s, client := newStore(t)
+	w := &wire{}
+	s.client = behind(t, client, w)
+	x, err := idempotent.New("op", s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, runs := idempotent.Key{ID: "a"}, 0
+	w.lose(1)
+	got, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (string, error) {
+		runs++
+		w.lose(1)
+		_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { return "charged", nil })
+		w.lose(1)
+		return "result", err
+	})
+	if got != "result" || err != nil || runs != 1 {
+		t.Errorf("%q, %v, %d runs", got, err, runs)
+	}
+	if n := w.count(); n < 6 {
+		t.Errorf("%d requests; the claim, the step and the completion are sent twice", n)
+	}
+	again, err := idempotent.Do(t.Context(), x, key, func(context.Context) (string, error) { return "", errors.New("runs again") })
+	if again != "result" || err != nil {
+		t.Errorf("the duplicate: %q, %v", again, err)
+	}
+}
+
+func TestEveryWriteThatTheClientSendsAgainIsAppliedOnce(t *testing.T) {
+	finish := driver.Change{Status: driver.Completed, Data: []byte("1"), Expires: time.Now().Add(time.Hour)}
+	for name, c := range map[string]driver.Change{
+		"take over": {Owner: "bob", Lease: time.Now().Add(2 * time.Minute), Expires: time.Now().Add(time.Hour)},
+		"extend":    {Lease: time.Now().Add(2 * time.Minute), Expires: time.Now().Add(time.Hour)},
+		"step":      {Steps: map[string][]byte{"charge": []byte("1")}},
+		"finish":    finish,
+		"delete":    {Release: driver.ReleaseDelete},
+		"keep":      {Release: driver.ReleaseKeep},
+		"refund":    {Release: driver.ReleaseRefund},
+	} {
+		t.Run(name, func(t *testing.T) {
+			once, client := newStore(t)
+			twice := storeOn(t, client, &Options{Prefix: once.options.Prefix + "twice:"})
+			w := &wire{}
+			twice.client = behind(t, client, w)
+			var stored [2]driver.Record
+			r := claim("a")
+			for n, s := range []*Store{once, twice} {
+				created(t, s, r)
+				w.lose(n)
+				before := w.count()
+				if _, _, err := s.Change(t.Context(), fenceOf(r), c); err != nil {
+					t.Fatal(err)
+				}
+				if sent := w.count() - before; s == twice && sent < 2 {
+					t.Errorf("%d requests", sent)
+				}
+				var err error
+				if stored[n], err = s.Get(t.Context(), r.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if a, b := show(stored[0]), show(stored[1]); a != b {
+				t.Errorf("sent once:\n\t%s\nsent twice:\n\t%s", a, b)
+			}
+		})
+	}
+}

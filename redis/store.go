@@ -1,0 +1,99 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// Client is the part of go-redis that a [Store] calls. *redis.Client, which also
+// represents a primary behind Sentinel, and *redis.ClusterClient implement it.
+type Client interface {
+	Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
+	EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd
+}
+
+// A Store keeps records in Redis or Valkey. It is safe for concurrent use. Make one
+// with [New].
+type Store struct {
+	client  Client
+	options Options
+	scripts scripts
+	warn    sync.Once
+}
+
+var _ driver.Store = (*Store)(nil)
+
+// New returns a store on a server, a cluster, or a primary behind Sentinel. New sends
+// nothing. It returns an [*OptionsError] for arguments that are not valid.
+//
+// The store refuses claims on a server with a maxmemory-policy other than noeviction:
+// see [EvictionError].
+func New(client Client, options *Options) (*Store, error) {
+	if client == nil {
+		return nil, &OptionsError{"the client is nil"}
+	}
+	o, err := options.resolve(client)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{client: client, options: o, scripts: newScripts(o.Replicas > 0)}, nil
+}
+
+// Create writes r if there is no record with its id, or one that expired before
+// cutoff. With a zero cutoff it writes only if there is none. A finished record is
+// written without lease and steps.
+func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+	if err := checkCreate(r, with); err != nil {
+		return driver.Record{}, false, refused("Create", err)
+	}
+	r.Lease, r.Expires, r.Steps = wholeMillis(r.Lease), wholeSeconds(r.Expires), nil
+	if r.Status != driver.InProgress {
+		r.Lease = time.Time{}
+	}
+	args := append([]any{seconds(cutoff), millis(cutoff)}, fields(r)...)
+	met, ok, err := s.run(ctx, s.scripts.create, r.ID, args)
+	if ok {
+		return r, true, nil
+	}
+	return met, false, err
+}
+
+// Get returns a record, or the zero Record if there is none. It reads from the
+// primary.
+func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
+	if id == "" {
+		return driver.Record{}, refused("Get", &driver.InvalidWriteError{Reason: "a record needs an id"})
+	}
+	r, _, err := s.run(ctx, s.scripts.get, id, nil)
+	return r, err
+}
+
+func checkCreate(r driver.Record, with any) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	if r.Attempt < 0 || r.Refunds < 0 {
+		return &driver.InvalidWriteError{Reason: "Create of a record with a negative number of attempts or refunds"}
+	}
+	return check(with, r.Lease, r.Expires)
+}
+
+// check refuses what no write of this store can contain. Scripts compare times as
+// floating-point numbers, which are exact up to the year 9999.
+func check(with any, lease, expires time.Time) error {
+	if with != nil {
+		return &driver.InvalidWriteError{Reason: fmt.Sprintf("the Redis store cannot commit a %T together with a record", with)}
+	}
+	for _, t := range []time.Time{lease, expires} {
+		if !t.IsZero() && (t.Before(time.UnixMilli(0)) || t.UTC().Year() > 9999) {
+			return &driver.InvalidWriteError{Reason: "a time that is not between the years 1970 and 9999"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package redis
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/redislocal"
+)
+
+// replicated returns a primary and its replica, which receives what the primary writes.
+func replicated(t *testing.T) (primary, replica *redislocal.Server) {
+	t.Helper()
+	primary = realServer(t, "--repl-diskless-sync-delay", "0")
+	host, port, err := net.SplitHostPort(primary.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica = realServer(t, "--replicaof", host, port, "--enable-debug-command", "yes")
+	for {
+		n, err := primary.Client().Wait(t.Context(), 1, 100*time.Millisecond).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 1 {
+			return primary, replica
+		}
+	}
+}
+
+func TestAnAnswerWaitsForReplicas(t *testing.T) {
+	primary, replica := replicated(t)
+	s := storeOn(t, primary.Client(), &Options{Replicas: 1})
+	copied := func(status driver.Status) {
+		t.Helper()
+		if got := replica.Client().HGet(t.Context(), "once:a", "status").Val(); got != string(status) {
+			t.Errorf("the replica has status %q, want %q", got, status)
+		}
+	}
+	r := created(t, s, claim("a"))
+	copied(driver.InProgress)
+	if _, ok, err := s.Change(t.Context(), fenceOf(r), completed("1")); !ok || err != nil {
+		t.Fatalf("ok %v, %v", ok, err)
+	}
+	copied(driver.Completed)
+	if err := primary.Client().ScriptFlush(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if met, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil); ok || err != nil || string(met.Data) != "1" {
+		t.Errorf("a duplicate: ok %v, %v, %v", ok, met, err)
+	}
+	if got, err := s.Get(t.Context(), "a"); err != nil || string(got.Data) != "1" {
+		t.Errorf("Get: %v, %v", got, err)
+	}
+}
+
+// The replica is connected and does not respond. What it has not acknowledged is no
+// answer to anyone: not to the writer, and not to a duplicate on another connection.
+func TestAWriteThatNoReplicaHasAcknowledgedIsUnavailable(t *testing.T) {
+	primary, replica := replicated(t)
+	o := &Options{Replicas: 1, WaitTimeout: 50 * time.Millisecond}
+	s, patient := storeOn(t, primary.Client(), o), storeOn(t, primary.Client(), &Options{Replicas: 1, WaitTimeout: 2 * time.Second})
+	created(t, patient, claim("warm"))
+	busy := make(chan error, 1)
+	go func() { busy <- replica.Client().Do(t.Context(), "DEBUG", "SLEEP", "1").Err() }()
+	probe := redis.NewClient(&redis.Options{Addr: replica.Addr(), ReadTimeout: 50 * time.Millisecond, MaxRetries: -1})
+	defer probe.Close()
+	for probe.Ping(t.Context()).Err() == nil {
+	}
+	unacknowledged := func(what string, err error) {
+		t.Helper()
+		var short *ReplicationError
+		if !errors.As(err, &short) || short.Wanted != 1 || short.Acknowledged != 0 || !errors.Is(err, driver.ErrUnavailable) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil)
+	unacknowledged("the claim", err)
+	other := redis.NewClient(&redis.Options{Addr: primary.Addr()})
+	defer other.Close()
+	second := storeOn(t, other, o)
+	_, okAgain, err := second.Create(t.Context(), claim("a"), time.Now(), nil)
+	unacknowledged("a duplicate on another connection", err)
+	if ok || okAgain {
+		t.Error("ok in spite of the error")
+	}
+	if err := <-busy; err != nil {
+		t.Fatal(err)
+	}
+	if met, ok, err := patient.Create(t.Context(), claim("a"), time.Now(), nil); ok || err != nil || met.Owner != "alice" {
+		t.Errorf("with the replica back: ok %v, %v, %v", ok, met, err)
+	}
+}
+
+// Since Redis 7.2, WAIT does not wait for what another connection has written. Older
+// servers do not show the difference.
+func TestADuplicateThatWaitsWritesWhatItReads(t *testing.T) {
+	server := realServer(t)
+	s := storeOn(t, server.Client(), &Options{Replicas: 1, WaitTimeout: time.Millisecond})
+	writes := func() string {
+		t.Helper()
+		info, err := server.Client().InfoMap(t.Context(), "commandstats").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls, _, _ := strings.Cut(info["Commandstats"]["cmdstat_hset"], ",")
+		return calls
+	}
+	for range 2 {
+		before := writes()
+		_, _, err := s.Create(t.Context(), claim("a"), time.Now(), nil)
+		var short *ReplicationError
+		if after := writes(); !errors.As(err, &short) || before == after {
+			t.Errorf("%v; %q writes before, %q after", err, before, after)
+		}
+	}
+}
+
+// What docs/redis.md says: a failover can lose a claim. Two callers then run, and one
+// of them is refused when it completes.
+func TestAFailoverCanLoseAClaimAndStillRecordsOneResult(t *testing.T) {
+	primary, replica := replicated(t)
+	before, after := storeOn(t, primary.Client(), nil), storeOn(t, replica.Client(), nil)
+	// The replica is promoted before it receives the claim.
+	if err := replica.Client().Do(t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
+		t.Fatal(err)
+	}
+	alice := created(t, before, claim("a"))
+	bob := claim("a")
+	bob.Owner = "bob"
+	bob = created(t, after, bob)
+	met, ok, err := after.Change(t.Context(), fenceOf(alice), completed("alice"))
+	if ok || err != nil || met.Owner != "bob" {
+		t.Errorf("the lost owner completes: ok %v, %v, %v", ok, met, err)
+	}
+	if _, ok, err := after.Change(t.Context(), fenceOf(bob), completed("bob")); !ok || err != nil {
+		t.Errorf("the new owner completes: ok %v, %v", ok, err)
+	}
+}
