@@ -3,7 +3,7 @@
 # Runs a command against one DynamoDB Local.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload postgres examples infra local/bench local/linearizability local/sqslocal cmd/once
+MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload postgres redis examples infra local/bench local/linearizability local/redislocal local/sqslocal cmd/once
 FUZZTIME     ?= 2m
 SOAK         ?= 10m
 
@@ -55,6 +55,9 @@ test: check
 	@go -C idempotent/s3payload test -race ./...
 	@echo "== the store in PostgreSQL"
 	@go -C postgres test -race ./...
+	@echo "== the store on Redis, against a real server, a replica and a cluster"
+	@env REDISLOCAL_REAL=1 go -C local/redislocal test -race ./...
+	@env REDISLOCAL_REAL=1 go -C redis test -race ./...
 	@echo "== the examples, compiled, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C examples test -race ./...
 	@echo "== the queue, and what survives kills behind it: a minute"

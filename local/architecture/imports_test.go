@@ -37,6 +37,7 @@ var order = map[string]string{
 	"dynamo/outbox":                "dynamo dynamo/internal/fault idempotent/driver internal/attribute internal/outboxitem",
 	"dynamo/dynamoenv":             "dynamo",
 	"postgres":                     "idempotent/driver",
+	"redis":                        "idempotent/driver",
 	"handlers":                     "idempotent idempotent/adapter",
 	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",
 	"local/internal/kill":          "local/lambdaruntime",
@@ -56,6 +57,7 @@ var unlinked = map[string]string{
 	"idempotent/s3payload": "service/dynamodb service/kms gofakes3 testing... testify",
 	"dynamo":               "aws-lambda-go aws-cdk aws-sdk-go-v2/config testing... testify",
 	"postgres":             "aws testing... testify",
+	"redis":                "aws testing... testify miniredis local/",
 	"handlers":             "aws-sdk-go smithy-go aws-cdk testing... testify",
 	"local/crashtest":      "aws testify",
 }
