@@ -1,0 +1,144 @@
+package powertools
+
+import (
+	"math"
+	"math/big"
+)
+
+// compare evaluates a comparison. The four that order values are null for what
+// the language does not order.
+func compare(d Dialect, operator kind, a, b any) (any, error) {
+	switch operator {
+	case "==":
+		return equal(d, a, b), nil
+	case "!=":
+		return !equal(d, a, b), nil
+	}
+	_, x := a.(string)
+	_, y := b.(string)
+	switch {
+	case isNumber(a) && isNumber(b) || d != TypeScript && x && y:
+	case d == TypeScript:
+		return undefined{}, nil
+	case (isNumber(a) || x) && (isNumber(b) || y):
+		return nil, inapplicable("Python does not order a number and a string")
+	default:
+		return nil, nil
+	}
+	if notNumber(a) || notNumber(b) {
+		return false, nil
+	}
+	order := compareScalars(d, a, b)
+	switch operator {
+	case "<":
+		return order < 0, nil
+	case "<=":
+		return order <= 0, nil
+	case ">":
+		return order > 0, nil
+	default:
+		return order >= 0, nil
+	}
+}
+
+func isNumber(v any) bool {
+	switch v.(type) {
+	case integer, float64:
+		return true
+	}
+	return false
+}
+
+func notNumber(v any) bool {
+	f, ok := v.(float64)
+	return ok && math.IsNaN(f)
+}
+
+// equal reports whether two values are equal. 1 and true are not.
+func equal(d Dialect, a, b any) bool {
+	_, x := a.(bool)
+	_, y := b.(bool)
+	return x == y && equalInside(d, a, b)
+}
+
+// equalInside compares what a list or an object contains. There, 1 equals true
+// in Python.
+func equalInside(d Dialect, a, b any) bool {
+	if d != TypeScript {
+		a, b = asNumber(a, b), asNumber(b, a)
+	}
+	switch x := a.(type) {
+	case integer, float64:
+		return isNumber(b) && !notNumber(a) && !notNumber(b) && compareScalars(d, a, b) == 0
+	case []any:
+		y, ok := b.([]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		for i := range x {
+			if !equalInside(d, x[i], y[i]) {
+				return false
+			}
+		}
+		return true
+	case *object:
+		y, ok := b.(*object)
+		if !ok || len(x.keys) != len(y.keys) {
+			return false
+		}
+		for key, e := range x.members {
+			if other, ok := y.members[key]; !ok || !equalInside(d, e, other) {
+				return false
+			}
+		}
+		return true
+	}
+	return !isComposite(b) && a == b
+}
+
+// asNumber returns a boolean that Python compares with a number as one.
+func asNumber(v, with any) any {
+	if b, ok := v.(bool); ok && isNumber(with) {
+		if b {
+			return integer("1")
+		}
+		return integer("0")
+	}
+	return v
+}
+
+func isComposite(v any) bool {
+	switch v.(type) {
+	case []any, *object:
+		return true
+	}
+	return false
+}
+
+// compareScalars orders two strings, or two numbers by their exact values.
+func compareScalars(d Dialect, a, b any) int {
+	if s, ok := a.(string); ok {
+		return compareStrings(d, s, b.(string))
+	}
+	x, finiteA := rational(a)
+	y, finiteB := rational(b)
+	switch {
+	case finiteA && finiteB:
+		return x.Cmp(y)
+	case finiteA:
+		return int(math.Copysign(1, -b.(float64)))
+	case finiteB || a != b:
+		return int(math.Copysign(1, a.(float64)))
+	default:
+		return 0
+	}
+}
+
+// rational returns the exact value of a number, unless it is infinite.
+func rational(v any) (*big.Rat, bool) {
+	if f, ok := v.(float64); ok {
+		r := new(big.Rat).SetFloat64(f)
+		return r, r != nil
+	}
+	return new(big.Rat).SetString(string(v.(integer)))
+}

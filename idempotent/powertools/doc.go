@@ -1,0 +1,74 @@
+// Package powertools computes the keys of Powertools for AWS Lambda, so that
+// functions in Go and in other languages find each other's records in one table:
+//
+//	key := powertools.Key[json.RawMessage](powertools.Python, "pay.app.lambda_handler",
+//		"powertools_json(body).order.id", nil)
+//
+// The id of a record is a prefix, #, and the digest of a canonical text of what a
+// JMESPath expression selects from the event. Each language has its own canonical
+// text, its own order of keys, its own numbers and its own spelling of the
+// digest. The keys here are the same, byte for byte, as those of
+// @aws-lambda-powertools/idempotency 2.35 on Node, and of json.dumps and hashlib
+// of Python 3, which is what Powertools for Python calls.
+//
+// # From the event to the text
+//
+// Numbers and strings are those of the event's JSON. TypeScript reads all
+// numbers as float64: 9007199254740993 and 9007199254740992 are one key, and
+// 1.0 and 1 are. In Python, integers are exact, and 1.0 and 1 are two keys.
+// Lone surrogates are kept. Members named __proto__ have no part in a key of
+// TypeScript.
+//
+// # What is refused
+//
+// The package leaves out what is not the same everywhere. [Key] panics and [New]
+// returns an error for these parts of an expression:
+//
+//   - the functions abs, avg, ceil, floor, sum and to_number;
+//   - in TypeScript, reverse and sort, which change the event while it is
+//     hashed, and members that every object inherits, such as constructor;
+//   - in Python, the functions of Powertools in Options.Validation, where
+//     Powertools itself does not know them.
+//
+// The key function returns an [*idempotent.InvalidPayloadError] for an event
+// that has
+//
+//   - base64 which is not of the standard alphabet with padding (Python skips
+//     other characters; in TypeScript, the function selects undefined);
+//   - base64 of bytes that are not UTF-8, which TypeScript would replace;
+//   - more than 10 MiB compressed with gzip, or JSON of more than 10,000 levels;
+//   - integers of more than 4,300 digits in Python, which does not decode them;
+//   - in TypeScript, members with a capital letter that Unicode 16 or 17 brought
+//     (Garay, Beria Erfe and nine Latin ones): their order depends on the
+//     version of Node;
+//   - arguments of the wrong type for a function. Some of them mean something in
+//     one language by accident.
+//
+// Two settings of the other function change its keys, and have no counterpart
+// here: functions of its own in jmesPathOptions or jmespath_options, and an event
+// that it hashes after a parser or a data class has changed it.
+//
+// # Missing keys
+//
+// What is missing is each language's own affair. In Python, it is null, "", and
+// a list that is empty or contains only null, but of objects only {}. In
+// TypeScript, it is what is falsy, such as 0, and a list or an object that
+// contains nothing else. In Java, it is null, and a list or an object without
+// another value; in .NET, null and "".
+//
+// The key function returns an [*idempotent.MissingKeyError] for all of them. A
+// function in Python, Java or .NET that does not raise an error then runs
+// unprotected: set idempotent.Config.OnMissingKey to [idempotent.RunMissingKey]
+// for the same. One in TypeScript runs unprotected only if the expression selects
+// null, and else uses the key: see [Options.HashMissing].
+//
+// # Java and .NET
+//
+// Powertools for Java and for .NET hash an object that was decoded to a class of
+// the user and marshalled again. The text depends on that class, except for a
+// string: it is hashed as it is, without quotes. [Java] and [DotNet] therefore
+// support expressions of members, indices, pipes and the functions of
+// Powertools, which select a string, in Java also an integer or a boolean. Any
+// other selection is an [*idempotent.InvalidPayloadError]. The digest is in
+// hexadecimal digits; Java drops the leading zeros of one longer than MD5.
+package powertools

@@ -1,0 +1,190 @@
+package powertools
+
+import (
+	"crypto/md5"
+	"errors"
+	"fmt"
+	"hash"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// Options are the settings of Powertools that a key depends on, beside the
+// prefix and the path. The zero value has the defaults of Powertools, except
+// for HashMissing.
+type Options struct {
+	// Hash returns the hash function, such as sha256.New. Default md5.New.
+	Hash func() hash.Hash
+
+	// HashMissing is for a TypeScript function without
+	// throwOnNoIdempotencyKey, which is its default. That function warns of an
+	// empty selection such as "", 0, {} or [null, null], and hashes it all the
+	// same: requests without a key share one record, and replay each other's
+	// result. Default false: an empty selection is an
+	// [*idempotent.MissingKeyError]. Only TypeScript.
+	HashMissing bool
+
+	// Validation is payloadValidationJmesPath, or payload_validation_jmespath:
+	// a JMESPath expression that selects the payload to compare. Its hash
+	// becomes Key.Fingerprint. Default "": no comparison.
+	Validation string
+}
+
+// Key returns a key function that computes Key.Record as Powertools does. It
+// sets Key.Fingerprint if Options.Validation is set.
+//
+// The prefix is the part of the record's id before #. In TypeScript, it is the
+// name of the other Lambda function, or its keyPrefix; in Python, the function's
+// name, a dot, and the module and qualified name of the handler
+// (pay.app.lambda_handler), or its key_prefix; in Java and .NET, the function's
+// name, a dot and the method's name. An alias or version does not belong to it.
+// The path is eventKeyJmesPath, or event_key_jmespath. If it is "", the whole
+// event is the key.
+//
+// The event must be the JSON text that Lambda sent. A decoded event would have
+// to be marshalled again, with other tokens and members, so there is no key
+// function for it: take a json.RawMessage, and decode it in the handler.
+//
+// Key panics if a setting is invalid, as regexp.MustCompile does. Use [New] for
+// settings that users enter. The key function returns an
+// [*idempotent.MissingKeyError] with the Part "id" if Powertools finds no key,
+// and an [*idempotent.InvalidPayloadError] for an event that is not JSON, or to
+// which a path does not apply.
+func Key[Event ~[]byte | ~string](d Dialect, prefix, path string, opts *Options) func(Event) (idempotent.Key, error) {
+	k, err := New(d, prefix, path, opts)
+	if err != nil {
+		panic(err)
+	}
+	return func(e Event) (idempotent.Key, error) { return k.key(string(e)) }
+}
+
+// A Keyer computes keys. It is safe for concurrent use.
+type Keyer struct {
+	dialect          Dialect
+	prefix           string
+	path, validation *node // nil: the whole event; no validation
+	options          Options
+}
+
+// New returns a Keyer with the settings of [Key], or an error that says which
+// one is invalid.
+func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
+	k := &Keyer{dialect: d, prefix: prefix}
+	if opts != nil {
+		k.options = *opts
+	}
+	if k.options.Hash == nil {
+		k.options.Hash = md5.New
+	}
+	switch {
+	case !d.valid():
+		return nil, fmt.Errorf("powertools: %v is no dialect", d)
+	case k.options.HashMissing && d != TypeScript:
+		return nil, fmt.Errorf("powertools: Options.HashMissing is for TypeScript: %v runs the function unprotected, as idempotent.RunMissingKey does", d)
+	case prefix == "":
+		return nil, errors.New("powertools: the prefix is empty: use the part of the other function's ids before #")
+	case !utf8.ValidString(prefix):
+		return nil, errors.New("powertools: the prefix is not UTF-8")
+	case d == TypeScript && strings.TrimFunc(prefix, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }) != prefix:
+		return nil, errors.New("powertools: the prefix begins or ends with white space, which TypeScript removes")
+	}
+	var err error
+	if path != "" {
+		if k.path, err = compile(d, path, true); err != nil {
+			return nil, fmt.Errorf("powertools: path %q: %w", path, err)
+		}
+	}
+	if v := k.options.Validation; v != "" {
+		// Python does not know its own functions here.
+		if k.validation, err = compile(d, v, d != Python); err != nil {
+			return nil, fmt.Errorf("powertools: Options.Validation %q: %w", v, err)
+		}
+	}
+	return k, nil
+}
+
+// Key returns the key of an event, as the functions that [Key] returns.
+func (k *Keyer) Key(event []byte) (idempotent.Key, error) { return k.key(string(event)) }
+
+func (k *Keyer) key(event string) (idempotent.Key, error) {
+	if !utf8.ValidString(event) {
+		return idempotent.Key{}, &idempotent.InvalidPayloadError{Offset: -1, Reason: errNotUTF8.Error()}
+	}
+	data, err := decode(k.dialect, event)
+	if err != nil {
+		return idempotent.Key{}, err
+	}
+	selected := data
+	if k.path != nil {
+		if selected, err = k.path.evaluate(k.dialect, data); err != nil {
+			return idempotent.Key{}, err
+		}
+	}
+	if k.missing(selected) {
+		return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id"}
+	}
+	digest, err := k.digest(selected)
+	if err != nil {
+		return idempotent.Key{}, err
+	}
+	key := idempotent.Key{Record: k.prefix + "#" + digest}
+	if k.validation != nil {
+		if selected, err = k.validation.evaluate(k.dialect, data); err != nil {
+			return idempotent.Key{}, err
+		}
+		if selected == (undefined{}) {
+			return idempotent.Key{}, inapplicable("Options.Validation selects undefined")
+		}
+		if key.Fingerprint, err = k.digest(selected); err != nil {
+			return idempotent.Key{}, err
+		}
+	}
+	return key, nil
+}
+
+// digest returns the hash of a selected value, spelled as in the dialect.
+func (k *Keyer) digest(v any) (string, error) {
+	text, err := canonicalText(k.dialect, v)
+	if err != nil {
+		return "", err
+	}
+	h := k.options.Hash()
+	h.Write(text) // never returns an error
+	return k.dialect.digest(h.Sum(nil)), nil
+}
+
+// canonicalText returns what is hashed.
+func canonicalText(d Dialect, v any) ([]byte, error) {
+	if d.selectsText() {
+		return scalarText(d, v)
+	}
+	if d == TypeScript && containsKey(v, func(key string) bool {
+		return strings.ContainsFunc(key, func(r rune) bool { return unicode.Is(newLetters, r) })
+	}) {
+		return nil, &idempotent.InvalidPayloadError{Offset: -1, Reason: "a key contains a letter whose order depends on the version of Node"}
+	}
+	return canonicalStyle(d).append(make([]byte, 0, 256), v), nil
+}
+
+// scalarText returns what Java and .NET hash: the text itself, without quotes.
+func scalarText(d Dialect, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case string:
+		if hasSurrogate(v) {
+			return nil, inapplicable("the selected string contains a lone surrogate")
+		}
+		return []byte(v), nil
+	case integer:
+		if d == Java {
+			return []byte(v), nil
+		}
+	case bool:
+		if d == Java {
+			return fmt.Append(nil, v), nil
+		}
+	}
+	return nil, inapplicable("what " + d.String() + " hashes of the selected value depends on the class of the event: select a string")
+}

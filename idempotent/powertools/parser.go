@@ -1,0 +1,311 @@
+package powertools
+
+import (
+	"errors"
+	"unicode/utf8"
+)
+
+// A node is a part of a compiled expression. Its kind is that of the token that
+// makes it, or one of: chain, index, slice, each, values, filter, flatten, list,
+// object, call, reference.
+type node struct {
+	kind     kind
+	text     string // name of a member or function
+	value    any    // of a literal
+	n        int    // of an index
+	bounds   [3]*int
+	children []*node
+}
+
+// A parser builds the nodes of an expression: Pratt's algorithm, with the
+// binding powers and the quirks that Python and TypeScript share, so that an
+// expression means here what it means there.
+type parser struct {
+	dialect Dialect
+	text    string
+	tokens  []token
+}
+
+// compile returns the node of an expression, or an error for what is refused.
+// Without own, it does not know the functions of Powertools.
+func compile(d Dialect, expr string, own bool) (n *node, err error) {
+	if !utf8.ValidString(expr) {
+		return nil, errNotUTF8
+	}
+	tokens, err := tokenize(d, expr)
+	if err != nil {
+		return nil, err
+	}
+	p := parser{d, expr, tokens}
+	n, err = p.expression(0)
+	if err == nil && p.peek() != "end" {
+		err = p.unexpected()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n, check(d, n, own)
+}
+
+func (p *parser) peek() kind { return p.tokens[0].kind }
+
+// next returns the current token and steps to the one after it. The last token
+// stays.
+func (p *parser) next() token {
+	t := p.tokens[0]
+	if len(p.tokens) > 1 {
+		p.tokens = p.tokens[1:]
+	}
+	return t
+}
+
+func (p *parser) match(k kind) error {
+	if p.peek() != k {
+		return p.unexpected()
+	}
+	p.next()
+	return nil
+}
+
+func (p *parser) unexpected() error { return syntaxError(p.text, p.tokens[0].at) }
+
+func (p *parser) expression(power int) (*node, error) {
+	left, err := p.prefix()
+	for err == nil && power < powers[p.peek()] {
+		left, err = p.infix(left)
+	}
+	return left, err
+}
+
+func current() *node { return &node{kind: "@"} }
+
+// prefix parses what begins with a token.
+func (p *parser) prefix() (*node, error) {
+	at := p.tokens
+	t := p.next()
+	switch t.kind {
+	case "literal":
+		return &node{kind: "literal", value: t.value}, nil
+	case "identifier":
+		return &node{kind: "identifier", text: t.text}, nil
+	case "quoted":
+		return &node{kind: "quoted", text: t.text}, nil
+	case "@":
+		return current(), nil
+	case "*":
+		if p.peek() == "]" {
+			return &node{kind: "values", children: []*node{current(), current()}}, nil
+		}
+		return p.project("values", current(), powers["*"])
+	case "[?":
+		return p.filter(current())
+	case "[]":
+		return p.flatten(current())
+	case "{":
+		return p.object()
+	case "!", "&":
+		operand, err := p.expression(powers[t.kind])
+		return &node{kind: t.kind, children: []*node{operand}}, err
+	case "(":
+		inner, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		return inner, p.match(")")
+	case "[":
+		if p.peek() == "number" || p.peek() == ":" {
+			return p.index(current())
+		}
+		if p.peek() == "*" && p.tokens[1].kind == "]" {
+			p.next()
+			p.next()
+			return p.project("each", current(), powers["*"])
+		}
+		return p.list()
+	}
+	p.tokens = at
+	return nil, p.unexpected()
+}
+
+// infix parses what continues an expression.
+func (p *parser) infix(left *node) (*node, error) {
+	at := p.tokens
+	t := p.next()
+	switch t.kind {
+	case ".":
+		if p.peek() == "*" {
+			p.next()
+			return p.project("values", left, powers["."])
+		}
+		right, err := p.member(powers["."])
+		return &node{kind: "chain", children: []*node{left, right}}, err
+	case "|", "||", "&&", "==", "!=", "<", "<=", ">", ">=":
+		right, err := p.expression(powers[t.kind])
+		return &node{kind: t.kind, children: []*node{left, right}}, err
+	case "[?":
+		return p.filter(left)
+	case "[]":
+		return p.flatten(left)
+	case "[":
+		if p.peek() == "number" || p.peek() == ":" {
+			return p.index(left)
+		}
+		if err := errors.Join(p.match("*"), p.match("]")); err != nil {
+			return nil, p.unexpected()
+		}
+		return p.project("each", left, powers["*"])
+	case "(":
+		if left.kind == "identifier" {
+			return p.call(left.text)
+		}
+	}
+	p.tokens = at
+	return nil, p.unexpected()
+}
+
+// project parses what is applied to each element of left.
+func (p *parser) project(k kind, left *node, power int) (*node, error) {
+	right, err := p.projected(power)
+	return &node{kind: k, children: []*node{left, right}}, err
+}
+
+func (p *parser) projected(power int) (*node, error) {
+	switch {
+	case powers[p.peek()] < stopsProjection:
+		return current(), nil
+	case p.peek() == "[" || p.peek() == "[?":
+		return p.expression(power)
+	case p.peek() == ".":
+		p.next()
+		return p.member(power)
+	}
+	return nil, p.unexpected()
+}
+
+func (p *parser) flatten(left *node) (*node, error) {
+	return p.project("each", &node{kind: "flatten", children: []*node{left}}, powers["[]"])
+}
+
+func (p *parser) filter(left *node) (*node, error) {
+	condition, err := p.expression(0)
+	if err == nil {
+		err = p.match("]")
+	}
+	if err != nil {
+		return nil, err
+	}
+	right := current()
+	if p.peek() != "[]" {
+		power := powers["[?"]
+		if p.dialect == TypeScript {
+			power = powers["[]"] // a second filter belongs to the elements of the first
+		}
+		if right, err = p.projected(power); err != nil {
+			return nil, err
+		}
+	}
+	return &node{kind: "filter", children: []*node{left, right, condition}}, nil
+}
+
+// member parses what follows a dot.
+func (p *parser) member(power int) (*node, error) {
+	switch p.peek() {
+	case "identifier", "quoted", "*":
+		return p.expression(power)
+	case "[":
+		p.next()
+		return p.list()
+	case "{":
+		p.next()
+		return p.object()
+	}
+	return nil, p.unexpected()
+}
+
+// index parses an index or a slice. A slice projects, except after an index:
+// both languages have that exception.
+func (p *parser) index(left *node) (*node, error) {
+	part, colons := &node{kind: "slice"}, 0
+	for ; p.peek() == "number" || p.peek() == ":"; p.next() {
+		if p.peek() == ":" {
+			if colons++; colons > 2 {
+				return nil, p.unexpected()
+			}
+		} else {
+			n := p.tokens[0].n
+			part.bounds[colons] = &n
+		}
+	}
+	if colons == 0 {
+		part = &node{kind: "index", n: *part.bounds[0]}
+	}
+	if err := p.match("]"); err != nil {
+		return nil, err
+	}
+	chain := &node{kind: "index chain", children: []*node{left, part}}
+	if part.kind == "index" || left.kind == "index chain" {
+		return chain, nil
+	}
+	return p.project("each", chain, powers["*"])
+}
+
+func (p *parser) list() (*node, error) {
+	list := &node{kind: "list"}
+	for {
+		e, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		list.children = append(list.children, e)
+		if p.peek() == "]" {
+			p.next()
+			return list, nil
+		}
+		if err := p.match(","); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (p *parser) object() (*node, error) {
+	o := &node{kind: "object"}
+	for {
+		if p.peek() != "identifier" && p.peek() != "quoted" {
+			return nil, p.unexpected()
+		}
+		key := p.next().text
+		if err := p.match(":"); err != nil {
+			return nil, err
+		}
+		e, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		o.children = append(o.children, &node{kind: "member", text: key, children: []*node{e}})
+		if p.peek() == "}" {
+			p.next()
+			return o, nil
+		}
+		if err := p.match(","); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (p *parser) call(name string) (*node, error) {
+	call := &node{kind: "call", text: name}
+	for p.peek() != ")" {
+		arg, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		call.children = append(call.children, arg)
+		if p.peek() == "," {
+			p.next()
+		} else if p.peek() != ")" {
+			return nil, p.unexpected()
+		}
+	}
+	p.next()
+	return call, nil
+}

@@ -1,0 +1,165 @@
+package powertools
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A decoded JSON value is nil, a bool, an integer, a float64, a string, a []any
+// or an *object. Values are never modified.
+//
+// A string is generalized UTF-8, in which a lone surrogate has three bytes of
+// its own. encoding/json would replace it by U+FFFD, as two strings with one key.
+
+// An integer is the decimal digits of a number without fraction and exponent,
+// as exact as in Python. TypeScript has none: all its numbers are float64s.
+type integer string
+
+// undefined is the value of that name in TypeScript.
+type undefined struct{}
+
+// An object keeps its members in the order in which they first appeared.
+type object struct {
+	keys    []string
+	members map[string]any
+}
+
+func newObject(n int) *object {
+	return &object{make([]string, 0, n), make(map[string]any, n)}
+}
+
+// set adds a member. A duplicate key has the place of the first and the value of
+// the last, as in Python and TypeScript.
+func (o *object) set(key string, v any) {
+	if _, ok := o.members[key]; !ok {
+		o.keys = append(o.keys, key)
+	}
+	o.members[key] = v
+}
+
+// ordered returns the keys in the order in which the language iterates over
+// them. In TypeScript, array indices come first.
+func (o *object) ordered(d Dialect) []string {
+	if d != TypeScript || !slices.ContainsFunc(o.keys, isArrayIndex) {
+		return o.keys
+	}
+	keys := slices.Clone(o.keys)
+	slices.SortStableFunc(keys, compareIndices)
+	return keys
+}
+
+// compareIndices orders array indices by number and before any other key.
+func compareIndices(a, b string) int {
+	switch i, j := isArrayIndex(a), isArrayIndex(b); {
+	case i && j:
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	case i:
+		return -1
+	case j:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// isArrayIndex reports whether a key is what ECMAScript calls an array index.
+func isArrayIndex(key string) bool {
+	if len(key) == 0 || len(key) > 10 || key[0] == '0' && len(key) > 1 {
+		return false
+	}
+	for i := range len(key) {
+		if key[i] < '0' || key[i] > '9' {
+			return false
+		}
+	}
+	n, err := strconv.ParseUint(key, 10, 64)
+	return err == nil && n < 1<<32-1
+}
+
+// nextRune decodes the first code point of generalized UTF-8.
+func nextRune(s string) (rune, int) {
+	if len(s) >= 3 && s[0] == 0xed && s[1] >= 0xa0 {
+		return rune(s[0]&0xf)<<12 | rune(s[1]&0x3f)<<6 | rune(s[2]&0x3f), 3
+	}
+	return utf8.DecodeRuneInString(s)
+}
+
+// appendRune is the inverse of nextRune.
+func appendRune(dst []byte, r rune) []byte {
+	if utf16.IsSurrogate(r) {
+		return append(dst, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
+	}
+	return utf8.AppendRune(dst, r)
+}
+
+func runes(s string) []rune {
+	list := make([]rune, 0, len(s))
+	for s != "" {
+		r, n := nextRune(s)
+		list, s = append(list, r), s[n:]
+	}
+	return list
+}
+
+// units returns the UTF-16 of a string. TypeScript orders strings by it.
+func units(s string) []uint16 {
+	list := make([]uint16, 0, len(s))
+	for s != "" {
+		r, n := nextRune(s)
+		if s = s[n:]; r > 0xffff {
+			high, low := utf16.EncodeRune(r)
+			list = append(list, uint16(high), uint16(low))
+		} else {
+			list = append(list, uint16(r))
+		}
+	}
+	return list
+}
+
+// hasSurrogate reports whether a string contains a lone surrogate.
+func hasSurrogate(s string) bool {
+	for i := strings.IndexByte(s, 0xed); i >= 0 && i+2 < len(s); {
+		if s[i+1] >= 0xa0 {
+			return true
+		}
+		next := strings.IndexByte(s[i+1:], 0xed)
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	return false
+}
+
+// joinSurrogates makes one code point of each two surrogates that have become
+// neighbours, as the UTF-16 of TypeScript does by itself.
+func joinSurrogates(s string) string {
+	if !hasSurrogate(s) {
+		return s
+	}
+	var dst []byte
+	list := runes(s)
+	for i := 0; i < len(list); i++ {
+		r := list[i]
+		if i+1 < len(list) {
+			if pair := utf16.DecodeRune(r, list[i+1]); pair != utf8.RuneError {
+				r = pair
+				i++
+			}
+		}
+		dst = appendRune(dst, r)
+	}
+	return string(dst)
+}
+
+// compareStrings orders strings by code point, and those of TypeScript by UTF-16.
+func compareStrings(d Dialect, a, b string) int {
+	if d == TypeScript {
+		return slices.Compare(units(a), units(b))
+	}
+	return cmp.Compare(a, b)
+}
