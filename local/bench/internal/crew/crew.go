@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/local/bench/internal/work"
+	"github.com/lambda-once/once/local/nodemodules"
 )
 
 // seriesVar names the series of a worker to the program that is started as one.
@@ -81,7 +82,7 @@ func (c *Crew) command(ctx context.Context, s work.Series, typescript fs.FS, log
 	if err != nil {
 		return nil, err
 	}
-	dir, err := install(ctx, typescript, log)
+	dir, err := nodemodules.Install(ctx, "bench", typescript, log)
 	if err != nil {
 		return nil, err
 	}
