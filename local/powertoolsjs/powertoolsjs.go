@@ -1,0 +1,42 @@
+// Package powertoolsjs runs a function with Powertools for AWS Lambda (TypeScript),
+// for tests in which both libraries write one table. The function is the twin of
+// examples/shared.
+package powertoolsjs
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/nodemodules"
+)
+
+//go:embed function
+var sources embed.FS
+
+// Function returns the function for a lambdaruntime. It needs Node 22 or later with
+// npm, which installs its packages. Its environment is that of examples/shared,
+// without POWERTOOLS_DIALECT.
+func Function(ctx context.Context, log io.Writer) (lambdaruntime.Function, error) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return lambdaruntime.Function{}, fmt.Errorf("powertoolsjs: %w; install Node 22 or later", err)
+	}
+	files, err := fs.Sub(sources, "function")
+	if err != nil {
+		return lambdaruntime.Function{}, err
+	}
+	dir, err := nodemodules.Install(ctx, "powertoolsjs", files, log)
+	if err != nil {
+		return lambdaruntime.Function{}, fmt.Errorf("powertoolsjs: %w", err)
+	}
+	return lambdaruntime.Function{
+		Name: "powertoolsjs", Binary: node, Args: []string{filepath.Join(dir, "function.mjs")},
+		Env: []string{"NODE_NO_WARNINGS=1"},
+	}, nil
+}
