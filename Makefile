@@ -97,6 +97,8 @@ fuzz:
 	@for target in FuzzCanonicalEquality FuzzCanonicalIdempotent; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/canonical || exit 1; done
 	@go test -run '^$$' -fuzz '^FuzzPath$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/keypath
+	@for target in FuzzCanonicalText FuzzExpression; do \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/powertools || exit 1; done
 	@go test -run '^$$' -fuzz '^FuzzPreimage$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/internal/protocol
 	@go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/seal
 	@for target in FuzzBatchEvent FuzzHTTPKey FuzzHTTPEvent FuzzOutbox; do \

@@ -237,6 +237,7 @@ func (p *decoder) number() (any, error) {
 	} else if token == "-0" {
 		return integer("0"), nil
 	} else if p.dialect == Python && whole-digits > maxDigits {
+		p.pos = start
 		return nil, p.fail("an integer that Python does not decode")
 	} else {
 		return integer(token), nil

@@ -161,10 +161,8 @@ func canonicalText(d Dialect, v any) ([]byte, error) {
 	if d.selectsText() {
 		return scalarText(d, v)
 	}
-	if d == TypeScript && containsKey(v, func(key string) bool {
-		return strings.ContainsFunc(key, func(r rune) bool { return unicode.Is(newLetters, r) })
-	}) {
-		return nil, &idempotent.InvalidPayloadError{Offset: -1, Reason: "a key contains a letter whose order depends on the version of Node"}
+	if d == TypeScript && orderVaries(v) {
+		return nil, inapplicable("a member's name contains a letter whose order depends on the version of Node")
 	}
 	return canonicalStyle(d).append(make([]byte, 0, 256), v), nil
 }

@@ -81,23 +81,3 @@ func allNull(list []any) bool {
 	}
 	return true
 }
-
-// containsKey reports whether an object with two members or more, at any depth,
-// has a key that meets a condition.
-func containsKey(v any, meets func(string) bool) bool {
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			if containsKey(e, meets) {
-				return true
-			}
-		}
-	case *object:
-		for key, e := range v.members {
-			if len(v.keys) > 1 && meets(key) || containsKey(e, meets) {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -27,16 +27,34 @@ func Function(ctx context.Context, log io.Writer) (lambdaruntime.Function, error
 	if err != nil {
 		return lambdaruntime.Function{}, fmt.Errorf("powertoolsjs: %w; install Node 22 or later", err)
 	}
-	files, err := fs.Sub(sources, "function")
+	dir, err := install(ctx, log)
 	if err != nil {
 		return lambdaruntime.Function{}, err
-	}
-	dir, err := nodemodules.Install(ctx, "powertoolsjs", files, log)
-	if err != nil {
-		return lambdaruntime.Function{}, fmt.Errorf("powertoolsjs: %w", err)
 	}
 	return lambdaruntime.Function{
 		Name: "powertoolsjs", Binary: node, Args: []string{filepath.Join(dir, "function.mjs")},
 		Env: []string{"NODE_NO_WARNINGS=1"},
 	}, nil
+}
+
+// Keys returns a program that computes keys: for each line of JSON on its standard
+// input, it prints the id of the record that Powertools claims. See keys.mjs.
+func Keys(ctx context.Context, log io.Writer) (*exec.Cmd, error) {
+	dir, err := install(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, "node", filepath.Join(dir, "keys.mjs")), nil
+}
+
+func install(ctx context.Context, log io.Writer) (string, error) {
+	files, err := fs.Sub(sources, "function")
+	if err != nil {
+		return "", err
+	}
+	dir, err := nodemodules.Install(ctx, "powertoolsjs", files, log)
+	if err != nil {
+		return "", fmt.Errorf("powertoolsjs: %w", err)
+	}
+	return dir, nil
 }

@@ -1,0 +1,34 @@
+package powertools_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/lambda-once/once/idempotent/powertools"
+)
+
+func TestLowercaseIsThatOfNode(t *testing.T) {
+	var words []string
+	for c := range rune(0x20000) { // no letter above has a case
+		if utf16.IsSurrogate(c) || c == ' ' {
+			continue
+		}
+		// What stands beside a sigma: is it a letter, is it ignored?
+		for _, format := range []string{"%c", "Σ%cΣ", "aΣ%c", "aΣ%ca"} {
+			if word := fmt.Sprintf(format, c); !powertools.Varies(word) {
+				words = append(words, word)
+			}
+		}
+	}
+	want := strings.Split(ask(t, typescript(t), []request{{Lowercase: strings.Join(words, " ")}})[0].Lowercase, " ")
+	if len(words) != len(want) {
+		t.Fatalf("%d words, want %d", len(words), len(want))
+	}
+	for i, word := range words {
+		if got := powertools.ToLowerCase(word); got != want[i] {
+			t.Errorf("%q (%U): %q, want %q", word, []rune(word), got, want[i])
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package powertools_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/powertools"
+	"github.com/lambda-once/once/local/powertoolsjs"
+)
+
+// A request asks a peer for the key of an event.
+type request struct {
+	Event      string `json:"event"` // JSON text
+	Prefix     string `json:"prefix"`
+	Path       string `json:"path"`
+	Validation string `json:"validation"`
+	Hash       string `json:"hash"`
+	Strict     bool   `json:"strict"` // throwOnNoIdempotencyKey
+	Lowercase  string `json:"lowercase,omitempty"`
+}
+
+// An answer is what a peer, or this package, computes.
+type answer struct {
+	Record     string `json:"record"`
+	Validation string `json:"validation"`
+	Missing    bool   `json:"missing"`
+	Error      string `json:"error"`
+	Lowercase  string `json:"lowercase"`
+}
+
+// ask sends requests to a peer, one process for all, and returns its answers.
+func ask(t *testing.T, peer *exec.Cmd, requests []request) []answer {
+	t.Helper()
+	in, err := peer.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := peer.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer.Stderr = os.Stderr
+	if err := peer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	sent := make(chan error, 1)
+	go func() {
+		lines := json.NewEncoder(in)
+		for _, r := range requests {
+			if err := lines.Encode(r); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- in.Close()
+	}()
+	answers := make([]answer, len(requests))
+	lines := json.NewDecoder(out)
+	for i := range answers {
+		if err := lines.Decode(&answers[i]); err != nil {
+			t.Fatalf("answer %d of %v: %v", i, peer.Args, err)
+		}
+	}
+	if err := errors.Join(<-sent, peer.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	return answers
+}
+
+// typescript returns Powertools itself, on Node.
+func typescript(t *testing.T) *exec.Cmd {
+	t.Helper()
+	peer, err := powertoolsjs.Keys(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peer
+}
+
+// interpreter finds a Python 3 with jmespath. Where there is none, it installs
+// Debian's, if it may.
+var interpreter = sync.OnceValues(func() (string, error) {
+	find := func() (string, error) {
+		var all error
+		for _, name := range []string{"python3", "/usr/bin/python3"} {
+			out, err := exec.Command(name, "-c", "import jmespath").CombinedOutput()
+			if err == nil {
+				return name, nil
+			}
+			all = errors.Join(all, fmt.Errorf("%s: %w %s", name, err, out))
+		}
+		return "", all
+	}
+	python, err := find()
+	if err == nil || os.Getuid() != 0 {
+		return python, err
+	}
+	for _, args := range [][]string{{"update"}, {"install", "--yes", "--no-install-recommends", "python3", "python3-jmespath"}} {
+		if out, err := exec.Command("apt-get", args...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("apt-get %s: %w %s", args[0], err, out)
+		}
+	}
+	return find()
+})
+
+// python returns the calls that Powertools for Python makes, on Python.
+func python(t *testing.T) *exec.Cmd {
+	t.Helper()
+	name, err := interpreter()
+	if err != nil {
+		t.Fatalf("the test needs Python 3 with jmespath (Debian: python3-jmespath): %v", err)
+	}
+	return exec.CommandContext(t.Context(), name, "testdata/keys.py")
+}
+
+// both calls a test for each dialect that has a peer, with a function that asks it.
+func both(t *testing.T, test func(t *testing.T, d powertools.Dialect, ask func([]request) []answer)) {
+	t.Run("TypeScript", func(t *testing.T) {
+		test(t, powertools.TypeScript, func(r []request) []answer { return ask(t, typescript(t), r) })
+	})
+	t.Run("Python", func(t *testing.T) {
+		test(t, powertools.Python, func(r []request) []answer { return ask(t, python(t), r) })
+	})
+}
+
+// compute returns what this package answers.
+func compute(d powertools.Dialect, r request) answer {
+	keyer, err := powertools.New(d, r.Prefix, r.Path, &powertools.Options{
+		Hash: hashes[r.Hash], HashMissing: d == powertools.TypeScript && !r.Strict, Validation: r.Validation,
+	})
+	if err != nil {
+		return answer{Error: err.Error()}
+	}
+	key, err := keyer.Key([]byte(r.Event))
+	switch {
+	case errors.Is(err, idempotent.ErrMissingKey):
+		return answer{Missing: true}
+	case err != nil:
+		return answer{Error: err.Error()}
+	}
+	return answer{Record: key.Record, Validation: key.Fingerprint}
+}
+
+// agree compares the answers of a peer with this package's. Errors have other
+// texts.
+func agree(t *testing.T, d powertools.Dialect, requests []request, want []answer) {
+	t.Helper()
+	failures := 0
+	for i, r := range requests {
+		got := compute(d, r)
+		if got.Error != "" && want[i].Error != "" || got == want[i] {
+			continue
+		}
+		if failures++; failures <= 10 {
+			t.Errorf("%s of %.300s:\n got %+v\nwant %+v", r.Path, r.Event, got, want[i])
+		}
+	}
+	if failures > 0 {
+		t.Errorf("%d of %d keys differ", failures, len(requests))
+	}
+}
