@@ -6,6 +6,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // call is one call of Do on its way through the protocol.
@@ -31,6 +32,8 @@ type call struct {
 	// turn is taken. notRun is why the handler has not run.
 	turn   func(context.Context) error
 	notRun error
+	// execution is the durable execution that owns the claim, or nil.
+	execution *options.Execution
 	// heart is the heartbeat of the lease, if a handler runs under one.
 	heart *heartbeat
 	// waited reports that the adapter knows of a wait for a duplicate.
@@ -41,7 +44,8 @@ type call struct {
 
 // do runs the whole call. keyErr is the error of the key function.
 func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error {
-	c := call{x: x, work: w, began: time.Now(), turn: options.Of(ctx).Turn}
+	o := options.Of(ctx)
+	c := call{x: x, work: w, began: time.Now(), turn: o.Turn, execution: o.Execution}
 	c.now = c.began
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.
@@ -103,7 +107,10 @@ func (c *call) withoutKey(ctx context.Context, err error) ending {
 	if !ok || missing.Part != "id" || c.x.config.OnMissingKey != RunMissingKey {
 		return ending{outcome: OutcomeFailed, err: bare(err)}
 	}
-	c.id = unprotectedID()
+	if c.id = unprotectedID(); c.repeats() {
+		// The keys that an execution derives are the same in each invocation.
+		c.id = unprotectedPrefix + protocol.ExecutionOwner("", c.execution.ID)
+	}
 	return c.bypass(ctx)
 }
 
@@ -156,7 +163,11 @@ func (c *call) replay(ctx context.Context, record driver.Record) ending {
 		return ending{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
 	}
 	c.share(record)
-	return ending{outcome: OutcomeReplayed, err: c.decode(ctx, record)}
+	err := c.decode(ctx, record)
+	if _, none := err.(*ResultUnavailableError); none && c.replaysItself(record) {
+		return c.runFinished(ctx)
+	}
+	return ending{outcome: OutcomeReplayed, err: err}
 }
 
 // share stores a finished record for the cache and for joined calls.

@@ -22,7 +22,7 @@ var errNoTime = fmt.Errorf("the time left is less than Config.Reserve: %w", cont
 func (c *call) claim(ctx context.Context) (*lease, ending) {
 	var (
 		cfg        = &c.x.config
-		owner      = rand.Text()
+		owner      = c.newOwner()
 		lapsed     bool
 		invocation = c.x.invocationEnd(ctx)
 		poll       = firstPause
@@ -84,9 +84,21 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 			if met.Attempt == 1 {
 				how = driver.ReleaseDelete
 			}
+			if c.outlives(met.Lease, invocation) {
+				if round++; round > maxRounds {
+					return nil, c.inProgress(met, nil)
+				}
+				if met, err = c.prolong(ctx, met, now, invocation); err != nil {
+					return c.claimFailed(ctx, "extend", owner, how, false, err)
+				}
+				continue
+			}
 			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
 				c.event.Lapsed = lapsed
 				return c.leaseOf(ctx, &lease{record: met, invocation: invocation, unclaim: how}), ending{}
+			}
+			if c.execution != nil {
+				return nil, c.noTime(ctx, nil)
 			}
 			// The answer took so long that another may already run. With a
 			// new token: copies of the old claim may still be on their way.
@@ -106,7 +118,7 @@ func (c *call) leaseOf(ctx context.Context, l *lease) *lease {
 
 // createAs creates the record. It returns our record, or the one that it met.
 func (c *call) createAs(ctx context.Context, owner string, now, invocation time.Time) (driver.Record, error) {
-	lease := c.x.times.LeaseFrom(now, invocation)
+	lease := c.leaseFrom(now, invocation)
 	fresh := driver.Record{
 		ID: c.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
 		Expires: c.x.times.ExpiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
@@ -118,7 +130,7 @@ func (c *call) createAs(ctx context.Context, owner string, now, invocation time.
 
 // takeOverAs takes the record over, and returns what createAs returns.
 func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Record, now, invocation time.Time) (driver.Record, error) {
-	lease := c.x.times.LeaseFrom(now, invocation)
+	lease := c.leaseFrom(now, invocation)
 	fence := driver.Fence{ID: c.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
 	ours := driver.Change{
 		Owner: owner, Lease: lease,
@@ -139,7 +151,7 @@ func (x *Executor) timeToRun(ctx context.Context, now, lease, invocation time.Ti
 // Otherwise nothing could run under it.
 func (c *call) hasTime(ctx context.Context, invocation time.Time) bool {
 	now := wall(c.now)
-	return c.x.timeToRun(ctx, now, c.x.times.LeaseFrom(now, invocation), invocation)
+	return c.x.timeToRun(ctx, now, c.leaseFrom(now, invocation), invocation)
 }
 
 func (c *call) noTime(ctx context.Context, err error) ending {

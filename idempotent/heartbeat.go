@@ -43,7 +43,7 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 		return h
 	case l.unconfirmed: // no lease is known; only the invocation's end is
 		return h.withDeadline(ctx, x.times.HandlerEnd(l.invocation, l.invocation))
-	case x.config.Lease == 0 && !l.invocation.IsZero():
+	case c.execution != nil, x.config.Lease == 0 && !l.invocation.IsZero():
 		return h.withDeadline(ctx, x.times.HandlerEnd(l.record.Lease, l.invocation))
 	}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)

@@ -18,6 +18,7 @@ type inside struct {
 	id         string
 	storeID    any
 	claims     bool      // by its lease, be it unconfirmed
+	repeats    bool      // an execution's handler, which each of its invocations runs
 	invocation time.Time // end of the outermost call's invocation, or zero
 	outer      *inside
 
@@ -61,13 +62,14 @@ func (c *call) inside(ctx context.Context, l *lease) *inside {
 		id:         c.id,
 		storeID:    c.x.storeID,
 		claims:     l != nil,
+		repeats:    c.repeats(),
 		invocation: c.x.invocationEnd(ctx),
 		outer:      outer,
 		chain:      chainOf(ctx),
 		waiting:    options.Of(ctx).Waiting,
 		shared:     &shared{transactional: c.x.transactional, optimistic: c.x.config.Optimistic},
 	}
-	in.steps.x, in.steps.identity = c.x, c.identity
+	in.steps.x, in.steps.identity, in.steps.repeats = c.x, c.identity, in.repeats
 	if l != nil {
 		in.claim.Attempt, in.claim.takeover = l.record.Attempt, l.record.Used() > 1
 		in.invocation = l.invocation // ctx ends earlier, by the Reserve
@@ -102,6 +104,8 @@ func nestedIn(ctx context.Context, storeID any, id string) bool {
 // at the first use.
 func (in *inside) Attach(create func() driver.Attachment) driver.Attachment {
 	switch {
+	case in.repeats:
+		panic("idempotent: a transaction in a durable function itself, which runs again after each suspension: " + inADurableStep)
 	case in.steps.x == nil:
 		panic("idempotent: a transaction in a call that nothing protects (idempotent.Unprotected): nothing would commit it; " + inATest)
 	case in.transactional == nil:
@@ -120,6 +124,8 @@ func (in *inside) Attach(create func() driver.Attachment) driver.Attachment {
 	}
 	return in.attached
 }
+
+const inADurableStep = "within a durable step, call Do with the context of handlers.DurableStep"
 
 // inATest advises authors of tests that meet a panic of Attach.
 const inATest = "in a unit test, call the handler through Do or Wrap with a dynamo.Store on a table of DynamoDB Local, which dynamodblocal.NewTable makes"

@@ -52,6 +52,8 @@ func (c *call) abandon(ctx context.Context, l *lease) {
 	c.suppress(errPanicked)
 	unacknowledged, stopped := l.in.steps.unacknowledged(), l.in.steps.stoppedBy()
 	switch {
+	case c.leaves(ctx, l, errPanicked):
+		c.abandoned = OutcomeSuspended
 	case l.optimistic:
 		c.abandoned = OutcomeReleased
 	case unacknowledged != nil:
@@ -93,6 +95,9 @@ func (c *call) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 	if l.record.Attempt == 1 && c.x.config.MaxAttempts == 0 && !l.unconfirmed && !l.committed && !l.stepped {
 		how = driver.ReleaseDelete
 	}
+	if c.execution != nil {
+		how = keep // a delayed copy of its claim would make the record again, for as long as the execution may run
+	}
 	rules := &protocol.Releasing
 	if l.unconfirmed {
 		rules = rules.Once()
@@ -118,7 +123,12 @@ func (c *call) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 // unclaim removes a claim under which nothing ran. The next call need not wait
 // for its lease, and it does not count as an attempt. The record of a first
 // attempt is deleted: MaxAttempts would make its retention endless.
+//
+// A claim of a durable execution stays: it is that of earlier invocations too.
 func (c *call) unclaim(ctx context.Context, owner string, how driver.Release) {
+	if c.execution != nil {
+		return
+	}
 	limit := min(max(c.x.config.Reserve, shortestAttempt), longestAttempt)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()

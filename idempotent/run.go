@@ -18,6 +18,9 @@ func (c *call) claimed(ctx context.Context) ending {
 	}
 	l.committed = c.unacknowledged
 	if err := l.in.steps.readFailure(ctx); err != nil {
+		if c.execution != nil {
+			return ending{outcome: OutcomeSuspended, err: err}
+		}
 		// Not an error of the handler: it is not stored as a failure.
 		return c.release(ctx, l, err, true)
 	}
@@ -78,6 +81,9 @@ func (c *call) stale() error {
 
 // settle records the result of the handler, or releases the record.
 func (c *call) settle(ctx context.Context, l *lease, with driver.Attachment, err error) ending {
+	if e, settled := c.settleExecution(ctx, l, err); settled {
+		return e
+	}
 	if failed := l.in.steps.failed; failed != nil {
 		// An earlier attempt failed for good, so this one does not count.
 		return c.failForGood(ctx, l, replayed(failed))
@@ -105,6 +111,9 @@ func (c *call) settle(ctx context.Context, l *lease, with driver.Attachment, err
 // settleError settles a run whose handler, or transaction, failed.
 func (c *call) settleError(ctx context.Context, l *lease, err error) ending {
 	class := l.in.classify(err)
+	if c.leaves(ctx, l, err) {
+		return ending{outcome: OutcomeSuspended, err: c.timedOut(l, bare(err))}
+	}
 	c.event.Permanent = class.permanent
 	switch unacknowledged := l.in.steps.unacknowledged(); {
 	case class.permanent && !c.x.config.ReleasePermanent:

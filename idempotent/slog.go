@@ -80,7 +80,7 @@ func (e Event) level() slog.Level {
 		return slog.LevelWarn
 	}
 	switch e.Outcome {
-	case OutcomeExecuted, OutcomeTakeover:
+	case OutcomeExecuted, OutcomeTakeover, OutcomeSuspended:
 		if e.Err != nil { // the caller has its result, and does not see it
 			return slog.LevelWarn
 		}

@@ -15,6 +15,7 @@ type steps struct {
 	x *Executor // nil: the context belongs to no call
 	identity
 	claimed    bool              // false where nothing is claimed
+	repeats    bool              // see inside
 	stored     map[string][]byte // by earlier attempts; read only
 	invocation time.Time         // its end, or zero
 
@@ -135,6 +136,8 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 	case s.x == nil:
 		s.running++
 		return nil, false, nil // nothing is known of the call
+	case s.repeats:
+		return misuse("a durable function has the steps of its own SDK; " + inADurableStep)
 	case optimistic:
 		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this handler")
 	case s.lose == nil:

@@ -77,6 +77,37 @@ func WithTurn(ctx context.Context, turn func(context.Context) error) context.Con
 	return options.With(ctx, &o)
 }
 
+// WithExecution returns a context whose call claims its record for a durable
+// execution, which continues in other invocations. The id identifies the
+// execution, and a step within it if the call is made in one.
+//
+// The owner of the claim is derived from the id and the record. So a later
+// invocation that calls with the same id and key enters its own record again at
+// once, and any other call meets an [idempotent.InProgressError]. The claim holds
+// until the time until, or until the end of the invocation if that is later,
+// without a heartbeat. Neither an error of the store nor a lack of time releases
+// it.
+//
+// When the handler has returned or panicked, settle returns what the run asks
+// for: [idempotent.OutcomeExecuted] completes the record, and
+// [idempotent.OutcomeReleased] releases the key. Anything else leaves the claim,
+// with [idempotent.OutcomeSuspended]. If the result of a completed record is
+// unavailable, the execution's own call runs the handler again, without a claim:
+// it replays what its service has recorded. The handler of such a call can use
+// neither steps nor transactions.
+//
+// A nil settle is for a step: the run is settled as that of any call. But an
+// error after the end of the context, or of the invocation, leaves the claim.
+// By then another invocation may run under it.
+func WithExecution(ctx context.Context, until time.Time, settle func(err error) idempotent.Outcome, id ...string) context.Context {
+	o := *options.Of(ctx)
+	o.Execution = &options.Execution{ID: id, Until: until}
+	if settle != nil {
+		o.Execution.Settle = func(err error) string { return string(settle(err)) }
+	}
+	return options.With(ctx, &o)
+}
+
 // WithSibling returns a context whose call writes at about the same time as its
 // siblings, such as the other records of a batch. A store that sends several
 // writes in one request asks it how many more to wait for.

@@ -21,6 +21,18 @@ type Options struct {
 	Turn func(context.Context) error
 	// Waiting is called once if the call waits for a running duplicate, or nil.
 	Waiting func()
+	// Execution owns the claim in place of this call alone; or nil.
+	Execution *Execution
+}
+
+// An Execution is a durable execution, or a step within one. Each of its
+// invocations calls with the same key, and owns the same claim.
+type Execution struct {
+	ID    []string  // the parts of its name
+	Until time.Time // the end of the execution
+	// Settle returns the outcome that a run asks for, as an
+	// idempotent.Outcome. It is nil for a step, which is settled as any call.
+	Settle func(err error) string
 }
 
 type key struct{}

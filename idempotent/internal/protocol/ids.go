@@ -34,6 +34,15 @@ func ChainRoot(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// ExecutionOwner returns the owner of a record that a durable execution, or a
+// step within one, claims in each of its invocations. It differs by record: two
+// keys of one step must not share a fence.
+func ExecutionOwner(record string, execution []string) string {
+	base := appendPreimage(nil, record)
+	sum := sha256.Sum256(appendPreimage(base, execution...))
+	return "execution-" + hex.EncodeToString(sum[:16])
+}
+
 // appendPreimage prefixes each part with its length. Otherwise the scope "a"
 // with the ID "bc" would have the record of "ab" with "c".
 func appendPreimage(b []byte, parts ...string) []byte {

@@ -1,0 +1,132 @@
+package idempotent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
+)
+
+// A durable execution runs its handler again in each of its invocations, until
+// it is finished. All of them own one claim: see adapter.WithExecution. They
+// also share its fence, so a write that only one of them may make asks leaves
+// first.
+
+// newOwner returns the owner token of a claim.
+func (c *call) newOwner() string {
+	if c.execution == nil {
+		return rand.Text()
+	}
+	return protocol.ExecutionOwner(c.id, c.execution.ID)
+}
+
+// repeats reports whether the handler is that of an execution, and not of a
+// step within one.
+func (c *call) repeats() bool { return c.execution != nil && c.execution.Settle != nil }
+
+// leaseFrom returns the end of a lease that starts now. That of an execution
+// lasts as long as the execution may, and at least as long as the invocation.
+func (c *call) leaseFrom(now, invocation time.Time) time.Time {
+	if c.execution == nil {
+		return c.x.times.LeaseFrom(now, invocation)
+	}
+	end := wall(c.execution.Until)
+	if invocation.After(end) {
+		end = invocation
+	}
+	return end.Add(c.x.config.ClockSkew).Truncate(time.Millisecond)
+}
+
+// outlives reports whether the invocation of an execution may run for longer
+// than the lease that an earlier invocation has left.
+func (c *call) outlives(lease, invocation time.Time) bool {
+	return c.execution != nil && lease.Before(c.leaseFrom(time.Time{}, invocation))
+}
+
+// prolong extends the lease of an execution for this invocation. It returns the
+// record as it then is.
+func (c *call) prolong(ctx context.Context, own driver.Record, now, invocation time.Time) (driver.Record, error) {
+	lease := c.leaseFrom(now, invocation)
+	expires := c.x.times.ExpiresInProgress(own.Expires, lease)
+	met, ok, err := c.change(ctx, driver.Fence{ID: c.id, Owner: own.Owner}, driver.Change{Lease: lease, Expires: expires})
+	if !ok {
+		return met, err
+	}
+	own.Lease, own.Expires = lease, expires
+	return own, nil
+}
+
+// leaves reports whether a run that returned err, or panicked, leaves its claim
+// to another invocation of its execution. After the end of the invocation that
+// one may be running, under the same fence.
+func (c *call) leaves(ctx context.Context, l *lease, err error) bool {
+	switch {
+	case c.execution == nil:
+		return false
+	case c.repeats() && Outcome(c.execution.Settle(err)) != OutcomeReleased:
+		return true
+	}
+	return ctx.Err() != nil || !l.invocation.IsZero() && !wall(c.look()).Before(l.invocation)
+}
+
+// settleExecution settles a run of an execution's handler that does not complete
+// the record. It reports false for any other run.
+func (c *call) settleExecution(ctx context.Context, l *lease, err error) (ending, bool) {
+	switch {
+	case !c.repeats(), err == nil && Outcome(c.execution.Settle(nil)) == OutcomeExecuted:
+		return ending{}, false
+	case c.leaves(ctx, l, err):
+		return ending{outcome: OutcomeSuspended, err: bare(err)}, true
+	}
+	e := c.release(ctx, l, err, false)
+	if e.err == nil && l.unreleased != nil {
+		// Otherwise the key would be held until the execution's timeout. The
+		// service repeats the invocation, and that one the release.
+		e.err = l.unreleased
+	}
+	return e, true
+}
+
+// replaysItself reports whether the finished record is that of the execution
+// whose handler is called again: its service did not receive the result.
+func (c *call) replaysItself(record driver.Record) bool {
+	return c.repeats() && record.Status == driver.Completed && record.Owner == c.newOwner()
+}
+
+// runFinished runs the handler of a finished execution, whose operations return
+// what they have recorded.
+func (c *call) runFinished(ctx context.Context) ending {
+	e := c.bypass(ctx)
+	e.outcome = OutcomeReplayed
+	return e
+}
+
+const longestExecution = 366 * 24 * time.Hour
+
+// CheckExecutions returns a [*ConfigError] if the timeout is not one that a
+// durable execution can have, or if a setting of x does not fit its calls.
+// Adapters call it when the function starts. See adapter.WithExecution.
+func (x *Executor) CheckExecutions(timeout time.Duration) error {
+	var errs []error
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf("idempotent: a durable function with "+format, args...))
+		}
+	}
+	_, isJSON := x.config.Codec.(JSON)
+	refuse(timeout < time.Second || timeout > longestExecution,
+		"an execution timeout of %v: it is that of the function's DurableConfig, 1 s to 366 days", timeout)
+	refuse(!isJSON, "Config.Codec: its results are JSON texts of the service")
+	refuse(x.config.Lease != 0, "Config.Lease: its claim lasts for the execution's timeout")
+	refuse(x.config.OnStoreError == FailOpen, "OnStoreError FailOpen: without a claim, a duplicate runs during the first suspension")
+	refuse(x.config.Optimistic, "Config.Optimistic: without a claim, every duplicate runs")
+	refuse(x.config.Wait != 0, "Config.Wait: a suspension outlasts the invocation that would wait; the service retries in its place")
+	if len(errs) == 0 {
+		return nil
+	}
+	return &ConfigError{Err: errors.Join(errs...)}
+}
