@@ -82,6 +82,14 @@ var ownErrors = map[string]func(t *testing.T) error{
 	"NamedError": func(t *testing.T) error {
 		return observedOf(t, 0, messages.InvokeResponse_Error{Type: "Declined", Message: "declined"})
 	},
+	"DurableRequestError": func(t *testing.T) error {
+		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(pendingResponse))(t.Context(), []byte("{}"))
+		return err
+	},
+	"DurableResponseError": func(t *testing.T) error {
+		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers("{}"))(t.Context(), golden(t, "durable-request.json"))
+		return err
+	},
 	"KeyFieldError": func(t *testing.T) error {
 		_, err := requested(t, nil, &handlers.HTTPOptions{Key: func(handlers.HTTPRequest) (idempotent.Key, error) {
 			return idempotent.Key{Scope: "s", ID: "k"}, nil

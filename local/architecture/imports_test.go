@@ -42,6 +42,7 @@ var order = map[string]string{
 	"handlers":                     "idempotent idempotent/adapter",
 	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",
 	"local/internal/kill":          "local/lambdaruntime",
+	"local/internal/durable":       "",
 	"local/crashtest":              "idempotent idempotent/driver idempotent/memory local/internal/kill local/lambdaruntime",
 }
 

@@ -1,0 +1,200 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+)
+
+// DurableHandler is a durable function at the wire: it takes the request of one
+// invocation, and returns its response. It is a lambda.Handler.
+type DurableHandler func(ctx context.Context, request []byte) ([]byte, error)
+
+// Invoke calls h. lambda.Start recognizes a handler of raw bytes by this method.
+func (h DurableHandler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
+	return h(ctx, request)
+}
+
+// Durable protects a Lambda durable function, so that each key has one
+// execution. Without it, every delivery of a message starts an execution of its
+// own, because the service recognizes duplicates only by an execution's name.
+// The next function is what durable.Wrap of the AWS SDK for durable executions
+// returns; this package does not import that SDK. Event is the type of the
+// handler's event, which the key function receives.
+//
+// An execution claims its key in its first invocation, and keeps it while it is
+// suspended. Each later invocation enters the same record again. Each invocation
+// is settled by its response:
+//
+//	PENDING, or an error   the claim stays for the next invocation
+//	SUCCEEDED              the response is stored, and is that of every later execution
+//	FAILED                 the key is released, and the next execution runs
+//
+// A second execution with the key fails with an [*idempotent.InProgressError]
+// until then. The service retries the invocation. To end that execution instead,
+// return a response with the status FAILED in place of this error. An error that
+// no retry overcomes ends the execution: a missing or reused key, an event that
+// does not decode, a result that only the first execution has.
+//
+// The executionTimeout is that of the function's DurableConfig. The claim lasts
+// until so long after the start of the execution. Configure no shorter one here:
+// a duplicate could run before the execution ends. An execution that is stopped
+// by hand, or times out, holds its key until then; the command "once release"
+// frees it.
+//
+// The handler runs again from its beginning in each invocation, so steps and
+// transactions of package idempotent are refused in it. Call [idempotent.Do]
+// within a step of the durable SDK, with the context of [DurableStep]. Never
+// call it around operations of the durable SDK: their suspension is an error
+// that would release the key. [idempotent.DownstreamKey] is the same in all
+// invocations, and in all executions with the key.
+//
+// A frozen invocation that thaws shares the claim with its successor. It can
+// complete the record only with what the execution has recorded; any error after
+// the end of its invocation changes nothing. Its own effects go through, as
+// without this package: the service refuses only its checkpoints.
+//
+// Durable panics with an [*idempotent.ConfigError] if the timeout is not 1 s to
+// 366 days, or if the executor has a Config.Codec, Lease, Optimistic, Wait, or
+// FailOpen, which do not fit (see [idempotent.Executor.CheckExecutions]). It
+// panics if another argument is nil.
+func Durable[Event any](x *idempotent.Executor, executionTimeout time.Duration, key func(Event) (idempotent.Key, error), next func(context.Context, []byte) ([]byte, error)) DurableHandler {
+	if next == nil || key == nil || x == nil {
+		panic("handlers: Durable: the executor, the key function or the handler is nil")
+	}
+	if err := x.CheckExecutions(executionTimeout); err != nil {
+		panic(err)
+	}
+	protected := idempotent.Wrap(x,
+		func(i *durableInvocation[Event]) (k idempotent.Key, err error) {
+			if k, err = key(i.event); err != nil {
+				i.refused = err
+			}
+			return k, err
+		},
+		func(ctx context.Context, i *durableInvocation[Event]) (durableResponse, error) {
+			return i.run(context.WithValue(ctx, durableKey{}, &i.durable), next)
+		})
+	return func(ctx context.Context, request []byte) ([]byte, error) {
+		e, err := readExecution(request)
+		if err != nil {
+			return nil, err
+		}
+		i := durableInvocation[Event]{durable: durable{e.arn, until(e.start, executionTimeout)}, request: request}
+		if err := json.Unmarshal([]byte(e.input), &i.event); err != nil {
+			return failedResponse(&DecodeError{Type: fmt.Sprintf("%T", i.event), Err: err})
+		}
+		response, err := protected(adapter.WithExecution(ctx, i.until, i.settle, i.arn), &i)
+		switch {
+		case err == nil:
+			return response.text, nil
+		case i.refused != nil || !i.ran && isFinal(err):
+			return failedResponse(err)
+		}
+		return nil, err
+	}
+}
+
+// until returns the end of an execution. Its start is missing where a service
+// does not send it: the claim then lasts longer, and never too short.
+func until(start time.Time, timeout time.Duration) time.Time {
+	if start.IsZero() {
+		start = time.Now()
+	}
+	return start.Add(timeout)
+}
+
+// isFinal reports whether an error of the executor is the same in every retry.
+func isFinal(err error) bool {
+	var lost *idempotent.ResultUnavailableError
+	if errors.As(err, &lost) {
+		return lost.Err == nil
+	}
+	for _, final := range []error{
+		idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrKeyReused, idempotent.ErrMissingKey,
+		idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed,
+	} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}
+
+// durable is what the context of a durable function says of its execution.
+type durable struct {
+	arn   string
+	until time.Time
+}
+
+type durableKey struct{}
+
+// durableInvocation is one invocation of an execution.
+type durableInvocation[Event any] struct {
+	durable
+	event   Event
+	request []byte
+	refused error  // by the key function
+	ran     bool   // next was called
+	status  string // of the response, or "" without one
+}
+
+func (i *durableInvocation[Event]) run(ctx context.Context, next func(context.Context, []byte) ([]byte, error)) (durableResponse, error) {
+	i.ran = true
+	text, err := next(ctx, i.request)
+	if err != nil {
+		return durableResponse{}, err
+	}
+	response, err := readResponse(text)
+	i.status = response.status
+	return response, err
+}
+
+// settle says what follows from the response. A suspension is no error that
+// could be recognized, and a handler may swallow it: the response counts.
+func (i *durableInvocation[Event]) settle(err error) idempotent.Outcome {
+	switch {
+	case err == nil && i.status == durableSucceeded:
+		return idempotent.OutcomeExecuted
+	case err == nil && i.status == durableFailed:
+		return idempotent.OutcomeReleased
+	}
+	return idempotent.OutcomeSuspended
+}
+
+// DurableStep returns a context for one call of [idempotent.Do], or of a wrapped
+// function, within a step of a [Durable] function. The claim belongs to this step
+// of the execution: after a crash the repeated step enters it again at once, and
+// runs the call's function again if no result was stored. With the step's own
+// context instead, it would meet the claim of its dead predecessor until the
+// lease ends, and the SDK would run out of retries.
+//
+// The name is that of the durable step. It must be the same in each invocation,
+// and no two calls of an execution that may run at once have both a name and a
+// key in common: in a loop, add the item to the name. The claim lasts until the
+// end of the execution, so that another execution that uses the key of the call
+// meets an [*idempotent.InProgressError] for as long.
+//
+// An effect that the call's function had before the crash happens again, unless
+// the other service knows its [idempotent.DownstreamKey].
+//
+// Use it only in a step's function, which offers no durable operations. Around
+// an operation of a child context, the call would be settled by a suspension.
+//
+// DurableStep panics if the name is empty, and with a context that does not come
+// from a [Durable] function.
+func DurableStep(ctx context.Context, name string) context.Context {
+	d, ok := ctx.Value(durableKey{}).(*durable)
+	if !ok {
+		panic("handlers: DurableStep: the context does not come from a function that Durable protects")
+	}
+	if name == "" {
+		panic("handlers: DurableStep: the name is empty")
+	}
+	return adapter.WithExecution(ctx, d.until, nil, d.arn, name)
+}

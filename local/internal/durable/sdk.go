@@ -1,0 +1,268 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A Client stores checkpoints. A [Service] is one.
+type Client interface {
+	Checkpoint(ctx context.Context, arn, token string, o *Operation) (next string, err error)
+}
+
+// Operation is what a Client stores.
+type Operation = operation
+
+// errSuspended is what an operation returns that the invocation does not
+// outlast. The SDK does not export its own, so handlers cannot look for it.
+var errSuspended = errors.New("durable: execution suspended")
+
+// stepRetries is how often the SDK repeats a step by default.
+const stepRetries = 5
+
+// A Context is the context of a handler, or of a branch of it. Each belongs to
+// one goroutine.
+type Context struct {
+	context.Context
+	run    *run
+	prefix string
+	count  int
+	// suspended reports that the branch waits for what this invocation does not
+	// outlast, whatever its code makes of that.
+	suspended bool
+}
+
+// run is one invocation of a handler.
+type run struct {
+	ctx    context.Context // the invocation's
+	client Client
+	arn    string
+
+	checkpoints sync.Mutex // one at a time
+	token       string
+
+	mu        sync.Mutex
+	known     map[string]*operation
+	active    int // branches that are not suspended
+	committed bool
+	fired     chan struct{}
+}
+
+// Wrap returns the function of a handler. A result of more than largest bytes
+// becomes a checkpoint, and the response has an empty result.
+func Wrap[I, O any](client Client, largest int, handler func(*Context, I) (O, error)) func(context.Context, []byte) ([]byte, error) {
+	return func(ctx context.Context, text []byte) ([]byte, error) {
+		var in request
+		if err := json.Unmarshal(text, &in); err != nil {
+			return nil, err
+		}
+		r := &run{ctx: ctx, client: client, arn: in.DurableExecutionArn, token: in.CheckpointToken, known: map[string]*operation{}, active: 1, fired: make(chan struct{})}
+		for _, o := range in.InitialExecutionState.Operations {
+			r.known[o.Id] = o
+		}
+		var event I
+		if err := json.Unmarshal([]byte(in.InitialExecutionState.Operations[0].ExecutionDetails.InputPayload), &event); err != nil {
+			return nil, err
+		}
+		type outcome struct {
+			value O
+			err   error
+		}
+		done := make(chan outcome, 1)
+		go func() {
+			returned := outcome{err: errors.New("durable: the handler panicked")}
+			defer func() {
+				if p := recover(); p != nil {
+					returned.err = fmt.Errorf("durable: the handler panicked: %v", p)
+				}
+				done <- returned
+			}()
+			value, err := handler(&Context{Context: ctx, run: r}, event)
+			returned = outcome{value, err}
+		}()
+		select {
+		case <-r.fired:
+			return json.Marshal(response{Status: pending})
+		case o := <-done:
+			return r.respond(o.value, o.err, largest)
+		}
+	}
+}
+
+func (r *run) respond(value any, err error, largest int) ([]byte, error) {
+	r.mu.Lock()
+	committed := r.committed
+	r.mu.Unlock()
+	var broken *checkpointError
+	switch {
+	case errors.As(err, &broken):
+		return nil, err // the invocation fails, and the service repeats it
+	case committed:
+		return json.Marshal(response{Status: pending})
+	case err != nil:
+		return json.Marshal(response{Status: failed, Error: &errorObject{fmt.Sprintf("%T", err), err.Error()}})
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	answer := string(text)
+	if len(text) > largest {
+		if err := r.checkpoint(&operation{Id: "0", Type: typeExecution, Status: succeeded, ContextDetails: &result{Result: answer}}); err != nil {
+			return nil, err
+		}
+		answer = ""
+	}
+	return json.Marshal(response{Status: succeeded, Result: &answer})
+}
+
+// checkpointError reports that an operation could not be stored.
+type checkpointError struct{ err error }
+
+func (e *checkpointError) Error() string { return e.err.Error() }
+
+func (r *run) checkpoint(o *operation) error {
+	r.checkpoints.Lock()
+	defer r.checkpoints.Unlock()
+	next, err := r.client.Checkpoint(r.ctx, r.arn, r.token, o)
+	if err != nil {
+		return &checkpointError{err}
+	}
+	r.token = next
+	return nil
+}
+
+// next returns the next operation of a branch, as it is recorded, or a new one.
+func (c *Context) next(kind, name string) *operation {
+	c.count++
+	id := fmt.Sprint(c.prefix, c.count)
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	if known := c.run.known[id]; known != nil {
+		copied := *known
+		return &copied
+	}
+	return &operation{Id: id, Type: kind, Name: name}
+}
+
+// suspend ends the branch for this invocation.
+func (c *Context) suspend() error {
+	if !c.suspended {
+		c.suspended = true
+		c.run.leave(true)
+	}
+	return errSuspended
+}
+
+// leave counts a branch out. The invocation ends when none is left that runs.
+func (r *run) leave(committed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.committed = r.committed || committed
+	if r.active--; r.active == 0 && r.committed {
+		close(r.fired)
+	}
+}
+
+func (r *run) enter(branches int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.active += branches
+}
+
+// Wait suspends the execution.
+func Wait(c *Context, name string, d time.Duration) error {
+	o := c.next(typeWait, name)
+	switch o.Status {
+	case succeeded:
+		return nil
+	case "":
+		o.Status, o.WaitDetails = started, &waitDetails{milliseconds{time.Now().Add(d)}}
+		if err := c.run.checkpoint(o); err != nil {
+			return err
+		}
+	}
+	return c.suspend()
+}
+
+// Step calls fn at least once, and returns its first recorded result.
+func Step[T any](c *Context, name string, fn func(context.Context) (T, error)) (T, error) {
+	var value, none T
+	o := c.next(typeStep, name)
+	switch o.Status {
+	case succeeded:
+		return value, json.Unmarshal([]byte(o.StepDetails.Result), &value)
+	case failed:
+		return none, errors.New(o.StepDetails.Error.ErrorMessage)
+	case pending:
+		return none, c.suspend()
+	case "":
+		o.StepDetails = &stepDetails{}
+	}
+	// A copy: the service may still read the last one.
+	details := *o.StepDetails
+	details.Attempt++
+	o.Status, o.StepDetails = started, &details
+	if err := c.run.checkpoint(o); err != nil {
+		return none, err
+	}
+	value, err := fn(c.run.ctx)
+	ended, outcome := *o, details
+	ended.StepDetails = &outcome
+	switch {
+	case err == nil:
+		text, err := json.Marshal(value)
+		if err != nil {
+			return none, err
+		}
+		ended.Status, outcome.Result = succeeded, string(text)
+		if err := c.run.checkpoint(&ended); err != nil {
+			return none, err
+		}
+		return value, nil
+	case details.Attempt > stepRetries:
+		ended.Status, outcome.Error = failed, &errorObject{fmt.Sprintf("%T", err), err.Error()}
+		if err := c.run.checkpoint(&ended); err != nil {
+			return none, err
+		}
+		return none, err
+	}
+	ended.Status, outcome.NextAttemptTimestamp = pending, milliseconds{time.Now().Add(time.Duration(details.Attempt) * 2 * time.Second)}
+	if err := c.run.checkpoint(&ended); err != nil {
+		return none, err
+	}
+	return none, c.suspend()
+}
+
+// Branches calls each function in a child context, at the same time. A
+// suspension of one lets the others go on.
+func Branches(c *Context, fns ...func(*Context) error) error {
+	errs := make([]error, len(fns))
+	children := make([]*Context, len(fns))
+	c.run.enter(len(fns))
+	var all sync.WaitGroup
+	for i, fn := range fns {
+		c.count++
+		children[i] = &Context{Context: c.Context, run: c.run, prefix: fmt.Sprintf("%s%d-", c.prefix, c.count)}
+		all.Go(func() {
+			errs[i] = fn(children[i])
+			if !children[i].suspended {
+				c.run.leave(false)
+			}
+		})
+	}
+	c.run.leave(false) // it only waits
+	all.Wait()
+	for _, child := range children {
+		if child.suspended {
+			c.suspended = true
+			return errSuspended
+		}
+	}
+	c.run.enter(1)
+	return errors.Join(errs...)
+}
