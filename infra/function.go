@@ -19,6 +19,12 @@ type IdempotentFunctionProps struct {
 	// command local/cmd/lambdazip writes such a zip.
 	Code string
 
+	// Durable makes the function a durable one, for handlers.Durable. Its role may
+	// then make checkpoints.
+	//
+	// Default: none.
+	Durable *DurableOptions
+
 	// Environment adds variables to IDEMPOTENCY_TABLE and AWS_LAMBDA_LOG_LEVEL.
 	// ONCE_DISABLED is refused.
 	//
@@ -109,7 +115,7 @@ func NewIdempotentFunction(scope constructs.Construct, id string, props *Idempot
 
 func (p *IdempotentFunctionProps) program() program {
 	return program{
-		code: p.Code, environment: p.Environment, ephemeral: p.Table != nil && p.Table.props.Ephemeral, failureRetention: p.FailureRetention,
+		code: p.Code, durable: p.Durable, environment: p.Environment, ephemeral: p.Table != nil && p.Table.props.Ephemeral, failureRetention: p.FailureRetention,
 		logLevel: p.LogLevel, logRetention: p.LogRetention, memorySize: p.MemorySize, timeout: p.Timeout,
 	}
 }

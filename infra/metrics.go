@@ -35,7 +35,7 @@ const (
 func outcomes() []string {
 	return []string{
 		"executed", "takeover", "replayed", "conflict", "mismatch",
-		"lease lost", "released", "timed out", "failed", "unknown", "not run", "bypassed",
+		"lease lost", "released", "timed out", "failed", "unknown", "not run", "suspended", "bypassed",
 	}
 }
 

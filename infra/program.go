@@ -17,6 +17,7 @@ import (
 // own, as all constructs of this package deploy it.
 type program struct {
 	code             string
+	durable          *DurableOptions
 	environment      map[string]string
 	ephemeral        bool
 	failureRetention time.Duration
@@ -52,10 +53,11 @@ func (p program) deploy(own constructs.Construct, variable string, table *string
 		environment[name] = &value
 	}
 	return awslambda.NewFunction(own, jsii.String("Function"), &awslambda.FunctionProps{
-		Architecture: awslambda.Architecture_ARM_64(),
-		Code:         awslambda.Code_FromAsset(&p.code, nil),
-		Environment:  &environment,
-		Handler:      jsii.String("bootstrap"),
+		Architecture:  awslambda.Architecture_ARM_64(),
+		Code:          awslambda.Code_FromAsset(&p.code, nil),
+		DurableConfig: p.durable.config(),
+		Environment:   &environment,
+		Handler:       jsii.String("bootstrap"),
 		// A log group of the stack: LogRetention would deploy a function of
 		// its own to set the retention.
 		LogGroup: awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{
@@ -78,6 +80,7 @@ func (p program) refuse(variable string) problems {
 	found.when(!slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, p.logLevel), "LogLevel: %q is none of DEBUG, INFO, WARN and ERROR", p.logLevel)
 	found.when(p.memorySize < 128 || p.memorySize > 10240, "MemorySize: %d is not 128 to 10,240 MiB", p.memorySize)
 	found.when(!wholeSeconds(p.timeout, time.Second, 15*time.Minute), "Timeout: %s is not whole seconds, 1 s to 15 min", p.timeout)
+	found = append(found, p.durable.refuse()...)
 	found = append(found, refuseLogRetention("LogRetention", p.logRetention)...)
 	return append(found, refuseEnvironment(p.environment, "AWS_LAMBDA_LOG_LEVEL", variable)...)
 }
