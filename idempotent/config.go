@@ -131,6 +131,15 @@ type Config struct {
 	// See [Sealer]. Default none.
 	Sealer Sealer
 
+	// Shared states that another library writes the same records without a
+	// fence, as Powertools does. Its takeover replaces the whole record, and
+	// with it the attempts and the finished steps. So Shared excludes Codec,
+	// MaxAttempts, Payloads and Sealer, a handler that uses [Step] or
+	// [SagaStep] fails, and [Permanent] errors are treated as with
+	// ReleasePermanent. Make such an Executor with package powertools, which
+	// also sets the store up. Default false.
+	Shared bool
+
 	// Wait is how long a duplicate of a running call waits for the result
 	// before it returns an [*InProgressError]; it never outlasts its context.
 	// Identical calls in one process then share one wait, and one execution, in
@@ -179,6 +188,7 @@ func (c *Config) withDefaults() Config {
 	}
 	orElse(&full.Reserve, 500*time.Millisecond)
 	orElse(&full.Retention, 24*time.Hour)
+	full.ReleasePermanent = full.ReleasePermanent || full.Shared
 	if full.Observer == nil {
 		full.Observer = LogObserver{Level: slog.LevelWarn}
 	}
@@ -219,6 +229,12 @@ func (c *Config) validate() error {
 	refuse(c.PayloadAbove > 0 && c.Payloads == nil, "PayloadAbove is %d without Payloads: there is nowhere to store results", c.PayloadAbove)
 	refuse(c.Reserve < 0, "Reserve is %v, below 0", c.Reserve)
 	refuse(c.Retention < time.Second, "Retention is %v, below 1 s: retention is stored in seconds", c.Retention)
+	_, isJSON := c.Codec.(JSON)
+	refuse(c.Shared && !isJSON, "Codec with Shared: the other library reads JSON")
+	refuse(c.Shared && c.MaxAttempts > 0,
+		"MaxAttempts is %d with Shared: the other library does not know the limit, and its takeover forgets the attempts", c.MaxAttempts)
+	refuse(c.Shared && c.Payloads != nil, "Payloads with Shared: the other library cannot follow a reference to a result")
+	refuse(c.Shared && c.Sealer != nil, "Sealer with Shared: the other library cannot read what is sealed")
 	refuse(c.Wait < 0, "Wait is %v, below 0", c.Wait)
 	lease := c.Lease
 	orElse(&lease, protocol.DefaultLease)

@@ -25,8 +25,8 @@ import "context"
 // KB, and each write is billed by the size of all.
 //
 // In a call without a claim (bypassed, failed open, [Unprotected]) Step calls
-// fn and stores nothing. Under Config.Optimistic it fails, and the call with
-// it. Outside of a call Step panics.
+// fn and stores nothing. Under Config.Optimistic and Config.Shared it fails, and
+// the call with it. Outside of a call Step panics.
 func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, error)) (T, error) {
 	return runTyped(ctx, name, fn, nil)
 }

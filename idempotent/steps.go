@@ -140,6 +140,8 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 		return misuse("a durable function has the steps of its own SDK; " + inADurableStep)
 	case optimistic:
 		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this handler")
+	case s.x.config.Shared:
+		return misuse("another library shares the record, and its takeover would forget the step (Config.Shared); send a DownstreamKey with the effect, or give this handler records of its own")
 	case s.lose == nil:
 		return refuse("the handler has returned")
 	case undoable && s.x.config.ReleasePermanent:
