@@ -25,11 +25,11 @@ type Client interface {
 // A Store keeps records in a DynamoDB table. It is safe for concurrent use. Make
 // one with [New].
 type Store struct {
-	client Client
-	table  string
-	outbox string // a table
-	format *recorditem.Format
-	group  *grouping // nil: every write is a request
+	client  Client
+	table   string
+	options Options
+	format  *recorditem.Format
+	group   *grouping // nil: every write is a request
 }
 
 var _ driver.Transactional = (*Store)(nil)
@@ -50,10 +50,10 @@ func New(client Client, table string, options *Options) (*Store, error) {
 	}
 	s := &Store{client: client, table: table, format: f}
 	if options != nil {
-		s.outbox = options.Outbox
-		if s.group, err = newGrouping(s, options.Group); err != nil {
-			return nil, err
-		}
+		s.options = *options
+	}
+	if s.group, err = newGrouping(s, s.options.Group); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

@@ -97,7 +97,7 @@ func (t *Tx) withoutResult(r *request) (*request, error) {
 // build puts the record's write first.
 func (r *request) build(t *Tx) error {
 	s := r.args.store
-	if s.outbox == "" && len(t.messages) > 0 {
+	if s.options.Outbox == "" && len(t.messages) > 0 {
 		return &driver.Rejected{Err: &TransactionError{Index: -1, Code: CodeInvalid,
 			Err: errors.New("it publishes messages, but Options.Outbox of the store is not set")}}
 	}
@@ -110,7 +110,7 @@ func (r *request) build(t *Tx) error {
 	for _, a := range t.items {
 		items = append(items, a.write)
 	}
-	items = append(items, t.outboxItems(s.outbox, r.args.id)...)
+	items = append(items, t.outboxItems(s.options.Outbox, r.args.id)...)
 	for _, w := range items[r.offset():] {
 		total += writtenBytes(w)
 	}

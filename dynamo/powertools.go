@@ -1,0 +1,45 @@
+package dynamo
+
+import (
+	"fmt"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// Shared returns a store in the same table whose results Powertools for AWS
+// Lambda reads. Results are never compressed, and Data is Native with native,
+// which Powertools for TypeScript needs, and Text without, for all others. The
+// other options are those of s.
+//
+// Only Once reads a result that Native cannot hold or that does not fit into the
+// item: see [Native].
+//
+// Shared returns an [*OptionsError] for options of s that Powertools does not
+// have: a CompressAbove, more than one of the Shards, Data Native without
+// native, and a SortKey without a Partition. The default Partition is made of
+// the name of this function, and those of the other function have its name.
+func (s *Store) Shared(native bool) (driver.Store, error) {
+	o := s.options
+	refuse := func(format string, args ...any) (driver.Store, error) {
+		return nil, &OptionsError{Reason: fmt.Sprintf("a table shared with Powertools: Options."+format, args...)}
+	}
+	switch {
+	case o.CompressAbove > 0:
+		return refuse("CompressAbove is %d, but Powertools does not decompress; leave it 0", o.CompressAbove)
+	case o.Data == Native && !native:
+		return refuse("Data is Native, but only Powertools for TypeScript reads native results; leave it Text")
+	case o.Shards > 1:
+		return refuse("Shards is %d, but Powertools has one partition key; leave it 0", o.Shards)
+	case o.Attributes.SortKey != "" && o.Partition == "":
+		return refuse("Partition is empty; set it to the partition key of the other function, by default idempotency# and its name")
+	}
+	o.Data, o.CompressAbove = Text, -1
+	if native {
+		o.Data = Native
+	}
+	shared, err := New(s.client, s.table, &o)
+	if err != nil {
+		return nil, err
+	}
+	return shared, nil
+}

@@ -1,0 +1,99 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func besidePowertools(t *testing.T, s *Store, native bool) *Store {
+	t.Helper()
+	shared, err := s.Shared(native)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shared.(*Store)
+}
+
+// Powertools for TypeScript reads attribute values, the others JSON text; none
+// of them decompresses.
+func TestSharedStoreWritesWhatPowertoolsReads(t *testing.T) {
+	large := strings.Repeat("a", 20_000)
+	for native, want := range map[bool]string{false: `"` + large + `"`, true: large} {
+		s := besidePowertools(t, localStore(t), native)
+		if _, err := call(t, mixed(t, s, &idempotent.Config{Shared: true}), func(context.Context) (string, error) { return large, nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := rawItem(t, s, shared)["data"].(*types.AttributeValueMemberS); !ok || got.Value != want {
+			t.Errorf("native is %v: stored %.60v", native, rawItem(t, s, shared)["data"])
+		}
+	}
+}
+
+func TestSharedStoreKeepsTheOtherOptions(t *testing.T) {
+	options := Options{
+		Attributes: Attributes{ID: "pk", SortKey: "sk", Data: "result"}, Group: 2, Outbox: "messages", Partition: "idempotency#other", Shards: 1,
+	}
+	s := newStore(t, newClient(t), localStore(t).table, &options)
+	for native, data := range map[bool]DataFormat{false: Text, true: Native} {
+		want := options
+		want.CompressAbove, want.Data = -1, data
+		if got := besidePowertools(t, s, native); got.options != want || got.group == nil || got.table != s.table {
+			t.Errorf("native is %v: %+v", native, got.options)
+		}
+	}
+	if s.options != options {
+		t.Errorf("the store itself has changed: %+v", s.options)
+	}
+}
+
+func TestSharedStoreRefusesWhatPowertoolsDoesNotHave(t *testing.T) {
+	sorted := Attributes{SortKey: "sk"}
+	for want, c := range map[string]struct {
+		options Options
+		native  bool
+	}{
+		"CompressAbove is 100": {Options{CompressAbove: 100}, false},
+		"Data is Native":       {Options{Data: Native}, false},
+		"Shards is 2":          {Options{Attributes: sorted, Partition: "idempotency#other", Shards: 2}, true},
+		"Partition is empty":   {Options{Attributes: sorted}, true},
+	} {
+		s := newStore(t, newClient(t), "records", &c.options)
+		_, err := s.Shared(c.native)
+		var refused *OptionsError
+		if !errors.As(err, &refused) || !strings.Contains(refused.Reason, want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// An optimistic call has no claim that Powertools could see. Its transaction
+// has a condition on the record all the same: of two that run, one counts.
+func TestOptimisticCallCommitsNothingBesidePowertools(t *testing.T) {
+	s := besidePowertools(t, localStore(t), true)
+	p := newPowertools(t, s)
+	x := mixed(t, s, &idempotent.Config{Optimistic: true, Shared: true})
+	work := func(ctx context.Context) (string, error) {
+		Transaction(ctx).Put(s.table, map[string]any{"id": "business"})
+		if !p.claims(shared, time.Now()) {
+			t.Error("Powertools does not claim")
+		}
+		return "once's", nil
+	}
+	if _, err := call(t, x, work); !errors.Is(err, idempotent.ErrInProgress) {
+		t.Errorf("%v", err)
+	}
+	if item := rawItem(t, s, "business"); item != nil {
+		t.Errorf("it was written: %v", item)
+	}
+	p.completes(shared, `{"S":"powertools'"}`)
+	if got, err := call(t, x, func(context.Context) (string, error) { return "in vain", nil }); got != "powertools'" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
