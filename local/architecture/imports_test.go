@@ -28,7 +28,7 @@ var order = map[string]string{
 	"idempotent":                   "idempotent/driver internal/canonical",
 	"idempotent/adapter":           "idempotent idempotent/driver idempotent/internal/options",
 	"idempotent/keypath":           "idempotent internal/canonical",
-	"idempotent/powertools":        "idempotent",
+	"idempotent/powertools":        "idempotent idempotent/driver",
 	"idempotent/emf":               "idempotent idempotent/driver",
 	"idempotent/otel":              "idempotent idempotent/driver",
 	"idempotent/seal":              "idempotent",

@@ -1,0 +1,52 @@
+package powertools
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A Table is a table that functions with Powertools may write, too. *dynamo.Store
+// implements it.
+type Table interface {
+	// Shared returns a store in the table whose results Powertools reads: as
+	// native attribute values or as JSON text, never compressed. It returns an
+	// error if Powertools lacks an option of the table.
+	Shared(native bool) (driver.Store, error)
+}
+
+// NewExecutor returns an Executor for records that functions with Powertools
+// share. The keys of its calls come from a key function of this package. It
+// replays what such a function has finished, refuses what one runs, and they
+// replay and refuse its own.
+//
+// It differs from [idempotent.New] in three ways. Results have the form that the
+// dialect's library reads. Errors wrapped with [idempotent.Permanent] release
+// the key, because Powertools has no failed records. And what an unfenced
+// takeover would lose is refused, with its reason: Config.MaxAttempts, Payloads,
+// Sealer and a Codec other than JSON by NewExecutor, in an
+// [*idempotent.ConfigError], and Step and SagaStep by the call, before they run.
+//
+// The Retention should be the expires_after_seconds of the other functions. The
+// operation names the calls for observers; it is no part of shared records.
+func NewExecutor(operation string, table Table, d Dialect, config *idempotent.Config) (*idempotent.Executor, error) {
+	refuse := func(err error) (*idempotent.Executor, error) { return nil, &idempotent.ConfigError{Err: err} }
+	switch {
+	case table == nil:
+		return refuse(errors.New("powertools: the table is nil"))
+	case !d.valid():
+		return refuse(fmt.Errorf("powertools: %v is no dialect", d))
+	}
+	store, err := table.Shared(d == TypeScript)
+	if err != nil {
+		return refuse(err)
+	}
+	var shared idempotent.Config
+	if config != nil {
+		shared = *config
+	}
+	shared.Shared = true
+	return idempotent.New(operation, store, &shared)
+}
