@@ -8,6 +8,7 @@
 //	once release KEY      have the next call run again
 //	once resolve KEY      store the result, or the error, that all calls then get
 //	once check            whether the table, and what the caller may do, are right
+//	once migrate EVENTS   whether a Go function finds the records of Powertools
 //	once dynamodb -- CMD  run a command against DynamoDB Local
 //	once invoke FUNCTION  run a Lambda function on this machine
 //	once demo             the demo
@@ -37,7 +38,8 @@
 //	5  the state of the record forbids it; nothing was written
 //	6  not confirmed; nothing was written
 //	7  a write is unacknowledged: it may have been written, or not
-//	8  functions cannot use the table as it is, or with the caller's permissions
+//	8  functions cannot use the table or its records as they are, or with the
+//	   caller's permissions
 //
 // once dynamodb exits with the code of its command.
 package main
@@ -96,6 +98,7 @@ func commands() map[string]command {
 		"release":  {"release KEY", "have the next call run again", release},
 		"resolve":  {"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", resolve},
 		"check":    {"check", "whether the table and the caller's permissions are right", check},
+		"migrate":  {"migrate --dry-run EVENTS", "whether a Go function finds the records of Powertools", migrate},
 		"dynamodb": {"dynamodb -- COMMAND", "run a command against DynamoDB Local", runDynamoDB},
 		"invoke":   {"invoke FUNCTION --event FILE", "run a Lambda function on this machine", invoke},
 		"demo":     {"demo", "show on a laptop what Once does", runDemo},
@@ -104,7 +107,7 @@ func commands() map[string]command {
 
 // order of the commands in the help.
 func order() []string {
-	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "check", "dynamodb", "invoke", "demo"}
+	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "check", "migrate", "dynamodb", "invoke", "demo"}
 }
 
 func main() {

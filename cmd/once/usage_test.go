@@ -67,7 +67,7 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 		help := s.run(name, "--help").err
 		for _, flag := range regexp.MustCompile(`(?m)^  --?(\S+)( (.*))?$`).FindAllStringSubmatch(help, -1) {
 			switch flag[3] {
-			case "", "ARN", "NAME=value", "URL", "code", "duration", "file", "id", "message", "name", "name=attribute",
+			case "", "ARN", "NAME=value", "URL", "code", "duration", "expression", "file", "id", "message", "name", "name=attribute",
 				"name=value", "number", "operation", "status", "text":
 			default:
 				t.Errorf("once %s: -%s takes %q", name, flag[1], flag[3])

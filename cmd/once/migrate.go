@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"errors"
+	"flag"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/powertools"
+)
+
+const aboutMigrate = `
+Says whether a Go function would find the records that functions with Powertools
+for AWS Lambda have written. EVENTS is a file of recorded events, one JSON text in
+each line as Lambda sent it; - is standard input. For each event, once computes
+the key as package idempotent/powertools does, and reads the record:
+
+  found             the Go function replays or refuses as the other one does
+  not found         there is no record, or its retention has ended
+  other validation  the record has the hash of another payload
+  not replayable    there is a record whose result the Go function cannot return
+  no key            the expression finds no key in the event
+  not an event      the line is not JSON, or the expression does not apply to it
+
+It only reads, and --dry-run is required: the records stay as they are. It ends
+with code 3 if a record was not found, or an event has no key, and with code 8
+if one has another validation or is not replayable. It needs dynamodb:GetItem.
+`
+
+// migrateFlags name the settings of the other functions.
+type migrateFlags struct {
+	tableFlags
+	dialect, prefix, key, hash string
+	options                    powertools.Options
+	dryRun, json               bool
+	skew                       time.Duration
+}
+
+func (o *migrateFlags) add(f *flag.FlagSet) {
+	o.tableFlags.add(f)
+	f.BoolVar(&o.dryRun, "dry-run", false, "read only; required")
+	f.StringVar(&o.dialect, "dialect", "", "the `name` of the library: typescript, python, java or dotnet")
+	f.StringVar(&o.prefix, "prefix", "", "the `text` before the # in the ids of the other functions' records")
+	f.StringVar(&o.key, "key", "", "their JMESPath `expression` for the key; without it, the whole event")
+	f.StringVar(&o.options.Validation, "validation", "", "their JMESPath `expression` for payload validation")
+	f.StringVar(&o.hash, "hash", "md5", "the `name` of their hash function: md5, sha1, sha256 or sha512")
+	f.BoolVar(&o.options.HashMissing, "hash-missing", false, "TypeScript functions hash an empty key, as they do without throwOnNoIdempotencyKey")
+	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the Go function, a `duration`")
+	f.BoolVar(&o.json, "json", false, "write JSON")
+}
+
+var hashes = map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New}
+
+// keyer returns what computes the keys, and sets how results are read.
+func (o *migrateFlags) keyer() (*powertools.Keyer, error) {
+	switch {
+	case !o.dryRun:
+		return nil, endf(codeUsage, "set --dry-run: records of Powertools are used as they are, and there is nothing to write")
+	case o.skew < 0:
+		return nil, errSkew
+	}
+	d, err := powertools.ParseDialect(o.dialect)
+	if err != nil {
+		return nil, endf(codeUsage, "--dialect: %w", err)
+	}
+	if o.native && d != powertools.TypeScript {
+		return nil, endf(codeUsage, "--native is for the --dialect typescript, which sets it by itself")
+	}
+	o.native = d == powertools.TypeScript
+	o.options.Hash = hashes[o.hash]
+	if o.options.Hash == nil {
+		return nil, endf(codeUsage, "--hash is none of md5, sha1, sha256 and sha512")
+	}
+	keyer, err := powertools.New(d, o.prefix, o.key, &o.options)
+	if err != nil {
+		return nil, endf(codeUsage, "--prefix, --key, --validation or --hash-missing: %w", err)
+	}
+	return keyer, nil
+}
+
+func migrate(ctx context.Context, to terminal, args []string) error {
+	var o migrateFlags
+	f := newFlags(to, "migrate", aboutMigrate)
+	o.add(f)
+	args, err := parse(f, args, 1)
+	if err != nil {
+		return err
+	}
+	keyer, err := o.keyer()
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return endf(codeUsage, "EVENTS is missing: give a file with one event in each line, or - for standard input")
+	}
+	events := to.in
+	if args[0] != "-" {
+		file, err := os.Open(args[0])
+		if err != nil {
+			return &ending{codeUsage, err}
+		}
+		defer file.Close()
+		events = file
+	}
+	t, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	m := migration{table: t, keys: keyer, skew: o.skew, counts: map[lookup]int{}}
+	out := bufio.NewWriter(to.out)
+	err = m.all(ctx, events, func(l looked) error {
+		if o.json {
+			return writeJSON(out, l)
+		}
+		return l.print(out)
+	})
+	if err == nil && !o.json {
+		m.print(out)
+	}
+	if err := errors.Join(err, out.Flush()); err != nil {
+		return err
+	}
+	return m.ending()
+}
+
+// all looks up each event, whatever the length of its line.
+func (m *migration) all(ctx context.Context, events io.Reader, say func(looked) error) error {
+	lines := bufio.NewReader(events)
+	for line := 1; ; line++ {
+		event, end := lines.ReadBytes('\n')
+		if event = bytes.TrimSpace(event); len(event) > 0 {
+			l, err := m.look(ctx, event)
+			if err != nil {
+				return err
+			}
+			l.Line = line
+			m.counts[l.Found]++
+			if err := say(l); err != nil {
+				return err
+			}
+		}
+		switch {
+		case end == io.EOF:
+			return nil
+		case end != nil:
+			return fmt.Errorf("read the events: %w", end)
+		}
+	}
+}

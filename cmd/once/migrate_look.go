@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/powertools"
+)
+
+// lookup is what becomes of an event.
+type lookup string
+
+const (
+	foundIt         lookup = "found"
+	notFound        lookup = "not found"
+	otherValidation lookup = "other validation"
+	notReplayable   lookup = "not replayable"
+	noKey           lookup = "no key"
+	notAnEvent      lookup = "not an event"
+)
+
+var lookups = []lookup{foundIt, notFound, otherValidation, notReplayable, noKey, notAnEvent}
+
+// looked is an event that was looked up. It never contains the event.
+type looked struct {
+	Line   int    `json:"line"`
+	Found  lookup `json:"found"`
+	Record string `json:"record,omitempty"`
+	State  state  `json:"state,omitempty"`
+	Why    string `json:"why,omitempty"`
+}
+
+func (l looked) print(w io.Writer) error {
+	why := l.Why
+	if why == "" {
+		why = string(l.State)
+	}
+	_, err := fmt.Fprintf(w, "%6d  %-16s  %s\n", l.Line, l.Found, strings.TrimSpace(printable(l.Record)+"  "+why))
+	return err
+}
+
+// migration looks events up in a table.
+type migration struct {
+	table  *table
+	keys   *powertools.Keyer
+	skew   time.Duration
+	counts map[lookup]int
+}
+
+// look computes the key of an event, and reads its record. The error is one of
+// DynamoDB.
+func (m *migration) look(ctx context.Context, event []byte) (looked, error) {
+	key, err := m.keys.Key(event)
+	switch {
+	case errors.Is(err, idempotent.ErrMissingKey):
+		return looked{Found: noKey, Why: "the Go function refuses it: idempotent: missing key"}, nil
+	case err != nil:
+		return looked{Found: notAnEvent, Why: err.Error()}, nil
+	}
+	l := looked{Record: key.Record}
+	r, err := m.table.get(ctx, key.Record)
+	var end *ending
+	switch {
+	case errors.As(err, &end) && end.code == codeNoRecord:
+		l.Found, l.Why = notFound, "there is no record"
+		return l, nil
+	case err != nil:
+		return l, err
+	}
+	l.State = r.at(m.table.now().Add(-m.skew))
+	l.Found, l.Why = m.judge(r, l.State, key.Fingerprint)
+	return l, nil
+}
+
+// judge says what a call with this fingerprint makes of the record.
+func (m *migration) judge(r *record, at state, fingerprint string) (lookup, string) {
+	stored, err := m.table.format.Record(r.item)
+	switch {
+	case err != nil:
+		return notReplayable, "it cannot be read: " + err.Error()
+	case at == over:
+		return notFound, "its retention has ended"
+	case at == unknown:
+		return notReplayable, "its status is not one of a record"
+	case fingerprint != "" && stored.Fingerprint != "" && fingerprint != stored.Fingerprint:
+		return otherValidation, "the Go function returns a KeyReusedError"
+	case at == completed || at == failed:
+		if why := unreplayable(r, stored); why != "" {
+			return notReplayable, why
+		}
+	}
+	switch {
+	case fingerprint != "" && stored.Fingerprint == "":
+		return foundIt, string(at) + ", without a validation: the Go function does not compare the payload"
+	case fingerprint == "" && stored.Fingerprint != "":
+		return foundIt, string(at) + ", with a validation: set --validation, or the Go function does not compare the payload"
+	}
+	return foundIt, ""
+}
+
+// unreplayable returns why a call cannot return the stored result, or "".
+func unreplayable(r *record, stored driver.Record) string {
+	key, sealed := sealedWith(r.data)
+	switch {
+	case sealed:
+		return fmt.Sprintf("its result is sealed with key %q", key)
+	case stored.Payload != "":
+		return "its result is in a payload store"
+	case stored.Unavailable != "":
+		return "it was completed without its result: " + stored.Unavailable
+	case stored.Data == nil:
+		return "it has no result: the function returned nothing; only idempotent.WrapEffect replays that"
+	case !json.Valid(stored.Data):
+		return "its result is not JSON: Java stores a string as it is, and so does TypeScript, whose --dialect reads it"
+	}
+	return ""
+}
+
+// print writes the sum of all events.
+func (m *migration) print(w io.Writer) {
+	var sum bytes.Buffer
+	all := 0
+	for _, l := range lookups {
+		if n := m.counts[l]; n > 0 {
+			all += n
+			fmt.Fprintf(&sum, ", %d %s", n, l)
+		}
+	}
+	fmt.Fprintf(w, "%d events%s\n", all, strings.Replace(sum.String(), ",", ":", 1))
+}
+
+// ending returns the error of the worst lookup.
+func (m *migration) ending() error {
+	switch n := m.counts; {
+	case n[otherValidation]+n[notReplayable] > 0:
+		return endf(codeNotRight, "the Go function could not replay %d of the records", n[otherValidation]+n[notReplayable])
+	case n[notFound]+n[noKey]+n[notAnEvent] > 0:
+		return endf(codeNoRecord, "the Go function would find no record for %d of the events", n[notFound]+n[noKey]+n[notAnEvent])
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/recorditem"
+)
+
+// The ids that Powertools makes of the string "abc", under the prefix pay.
+const (
+	abcTypeScript = "pay#69n0x7BssKr10T2A5J2LkA=="
+	abcPython     = "pay#ebd9f4c7b06cb0aaf5d13d80e49d8b90"
+)
+
+// finished writes a completed record of Powertools. validation and data may be
+// absent.
+func (s *scene) finished(id, validation string, data types.AttributeValue) {
+	s.Helper()
+	item := map[string]types.AttributeValue{
+		"id": text(id), "status": text("COMPLETED"), "expiration": number(time.Now().Add(time.Hour).Unix()),
+	}
+	if validation != "" {
+		item["validation"] = text(validation)
+	}
+	if data != nil {
+		item["data"] = data
+	}
+	s.put(item)
+}
+
+// migrate looks one event up.
+func (s *scene) migrate(event string, flags ...string) ran {
+	s.Helper()
+	before := s.items()
+	r := s.typing(event, append([]string{"migrate", "--dry-run", "-", "--prefix", "pay", "--key", "id"}, flags...)...)
+	if after := s.items(); strings.Join(after, "") != strings.Join(before, "") {
+		s.Errorf("once migrate has written: %v, was %v", after, before)
+	}
+	return r
+}
+
+func TestMigrateSaysWhetherTheGoFunctionFindsTheRecord(t *testing.T) {
+	object := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"a": text("b")}}
+	const event = `{"id":"abc","amount":1}`
+	for name, c := range map[string]struct {
+		event string
+		write func(*scene)
+		flags string
+		code  int
+		say   string
+	}{
+		"TypeScript": {event, func(s *scene) { s.finished(abcTypeScript, "", object) }, "--dialect typescript",
+			0, "     1  found             " + abcTypeScript + "  completed\n1 events: 1 found\n"},
+		"Python": {event, func(s *scene) { s.finished(abcPython, "", text(`{"a": "b"}`)) }, "--dialect python",
+			0, "     1  found             " + abcPython + "  completed\n1 events: 1 found\n"},
+		"an empty line before": {"\n" + event, func(s *scene) { s.finished(abcPython, "", text(`null`)) }, "--dialect python", 0, "     2  found"},
+		"running":              {event, func(s *scene) { s.powertools(abcPython, time.Now().Add(time.Hour).UnixMilli()) }, "--dialect python", 0, "running"},
+		"no lease":             {event, func(s *scene) { s.powertools(abcPython, 0) }, "--dialect python", 0, "leaseless"},
+		"no record":            {event, func(*scene) {}, "--dialect python", codeNoRecord, "not found         " + abcPython + "  there is no record"},
+		"of the other dialect": {event, func(s *scene) { s.finished(abcTypeScript, "", object) }, "--dialect python", codeNoRecord, "not found"},
+		"another hash":         {event, func(s *scene) { s.finished(abcPython, "", object) }, "--dialect python --hash sha256", codeNoRecord, "not found"},
+		"over": {event, func(s *scene) {
+			s.put(map[string]types.AttributeValue{"id": text(abcPython), "status": text("COMPLETED"), "expiration": number(1)})
+		}, "--dialect python", codeNoRecord, "its retention has ended"},
+		"the same validation": {event, func(s *scene) { s.finished(abcPython, "c4ca4238a0b923820dcc509a6f75849b", text(`1`)) },
+			"--dialect python --validation amount", 0, "found             " + abcPython + "  completed\n"},
+		"another validation": {event, func(s *scene) { s.finished(abcPython, "c81e728d9d4c2f636f067f89cc14862c", text(`1`)) },
+			"--dialect python --validation amount", codeNotRight, "other validation  " + abcPython + "  the Go function returns a KeyReusedError"},
+		"validation only here": {event, func(s *scene) { s.finished(abcPython, "", text(`1`)) },
+			"--dialect python --validation amount", 0, "without a validation"},
+		"validation only there": {event, func(s *scene) { s.finished(abcPython, "c81e728d9d4c2f636f067f89cc14862c", text(`1`)) },
+			"--dialect python", 0, "set --validation"},
+		"Java's string":   {event, func(s *scene) { s.finished(abcPython, "", text(`done`)) }, "--dialect python", codeNotRight, "not replayable    " + abcPython + "  its result is not JSON"},
+		"a set":           {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberSS{Value: []string{"a"}}) }, "--dialect typescript", codeNotRight, "it cannot be read"},
+		"a Buffer":        {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberB{Value: []byte("abc")}) }, "--dialect typescript", codeNotRight, "it cannot be read"},
+		"undefined":       {event, func(s *scene) { s.finished(abcTypeScript, "", nil) }, "--dialect typescript", codeNotRight, "the function returned nothing"},
+		"a payload store": {event, func(s *scene) { s.finished(abcPython, "", recorditem.Elsewhere("once/1")) }, "--dialect python", codeNotRight, "in a payload store"},
+		"did not fit":     {event, func(s *scene) { s.finished(abcPython, "", recorditem.Unavailable("too large")) }, "--dialect python", codeNotRight, "completed without its result: too large"},
+		"no key":          {`{"amount":1}`, func(*scene) {}, "--dialect python", codeNoRecord, "     1  no key            the Go function refuses it"},
+		"an empty key":    {`{"id":""}`, func(*scene) {}, "--dialect typescript", codeNoRecord, "no key"},
+		"an empty key, hashed": {`{"id":""}`, func(s *scene) { s.finished("pay#nUVowAnSA6sQ4z6plToCZA==", "", object) }, "--dialect typescript --hash-missing",
+			0, "found"},
+		"no event": {`{"id":`, func(*scene) {}, "--dialect python", codeNoRecord, "not an event"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			c.write(s)
+			r := s.migrate(c.event, strings.Fields(c.flags)...)
+			if r.code != c.code || !strings.Contains(r.out, c.say) {
+				t.Errorf("exit %d, want %d and %q:\n%s%s", r.code, c.code, c.say, r.out, r.err)
+			}
+		})
+	}
+}
+
+// The worst event decides the code, and the end has the sum.
+func TestMigrateCountsAllEventsOfAFile(t *testing.T) {
+	s := newScene(t)
+	s.finished(abcPython, "", text(`"ok"`))
+	s.finished("pay#04cd0e0151f352e7fd414d694a604136", "", text(`ok`)) // [1,2]
+	file := filepath.Join(t.TempDir(), "events.jsonl")
+	events := `{"id":"abc"}` + "\r\n" + `{"id":"xyz"}` + "\n" + `{"id":[1,2]}` + "\n" + `{"id":"abc"}`
+	if err := os.WriteFile(file, []byte(events), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"migrate", "--dry-run", file, "--prefix", "pay", "--key", "id", "--dialect", "python"}
+	r := s.run(args...)
+	if r.code != codeNotRight || !strings.Contains(r.err, "could not replay 1 of the records") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+	golden(t, "migrate", r.out)
+	golden(t, "migrate-json", s.run(append(args, "--json")...).out)
+}
+
+func TestMigrateUsedWrongly(t *testing.T) {
+	s := newScene(t)
+	for say, args := range map[string]string{
+		"set --dry-run":                            "-",
+		"--dialect: powertools: no dialect":        "- --dry-run --dialect cobol",
+		"EVENTS is missing":                        "--dry-run --dialect python --prefix pay",
+		"no such file":                             "nowhere --dry-run --dialect python --prefix pay",
+		"the prefix is empty":                      "- --dry-run --dialect python",
+		"path \"id[\"":                             "- --dry-run --dialect python --prefix pay --key id[",
+		"--hash is none of":                        "- --dry-run --dialect python --prefix pay --hash crc32",
+		"--native is for the --dialect typescript": "- --dry-run --dialect python --prefix pay --native",
+		"--clock-skew is negative":                 "- --dry-run --dialect python --prefix pay --clock-skew -1s",
+		"set --table":                              "- --dry-run --dialect python --prefix pay --table=",
+	} {
+		s.refused(codeUsage, say, append([]string{"migrate"}, strings.Fields(args)...)...)
+	}
+}
