@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// result of an invocation.
+type result struct {
+	reply
+	err error
+}
+
+// begin invokes a function, and returns when it has executed.
+func (p *pair) begin(t *testing.T, f *lambdaruntime.Runtime, event string, executions int) <-chan result {
+	t.Helper()
+	done := make(chan result, 1)
+	go func() {
+		r, err := ask(t.Context(), f, event)
+		done <- result{r, err}
+	}()
+	p.awaitExecutions(t, executions)
+	return done
+}
+
+// Each of them refuses what the other runs.
+func TestDuplicateOfARunningCallIsRefusedByBoth(t *testing.T) {
+	t.Parallel()
+	for name, refusal := range map[string]string{"Once": "IdempotencyAlreadyInProgressError", "Powertools": "InProgressError"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t, options{env: []string{"SHARED_DELAY=2000ms"}})
+			runs, refuses := p.once, p.powertools
+			if name == "Powertools" {
+				runs, refuses = refuses, runs
+			}
+			done := p.begin(t, runs, `{"id":"k"}`, 1)
+			if got, err := ask(t.Context(), refuses, `{"id":"k"}`); failure(err) != refusal {
+				t.Errorf("the duplicate gets %+v, %v", got, err)
+			}
+			first := <-done
+			again := mustAsk(t, refuses, `{"id":"k"}`)
+			if first.err != nil || !reflect.DeepEqual(first.reply, again) || p.executions(t)[again.Record] != 1 {
+				t.Errorf("%+v is replayed as %+v, executions %v", first, again, p.executions(t))
+			}
+		})
+	}
+}
+
+// untilTaken repeats an event until the record of a frozen call has been taken over.
+func untilTaken(t *testing.T, f *lambdaruntime.Runtime, event string) reply {
+	t.Helper()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-ticker.C {
+		var got reply
+		if got, err = ask(t.Context(), f, event); err == nil {
+			return got
+		}
+	}
+	t.Fatalf("nothing takes over: %v", err)
+	return reply{}
+}
+
+// frozen lets a function run until its effect, and stops it there until the other has
+// taken its record over. The two events have one key.
+func (p *pair) frozen(t *testing.T, late, other *lambdaruntime.Runtime) (taken reply, end result) {
+	t.Helper()
+	done := p.begin(t, late, `{"id":"k","by":"the late one"}`, 1)
+	if err := late.Environment(0).Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	taken = untilTaken(t, other, `{"id":"k","by":"the other"}`)
+	if n := p.executions(t)[taken.Record]; n != 2 {
+		t.Errorf("%d executions, want that of each", n)
+	}
+	if err := late.Environment(0).Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	return taken, <-done
+}
+
+// A call of ours that Powertools has taken over is fenced.
+func TestThawedCallOfOnceChangesNothing(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, options{onceEnv: []string{"SHARED_DELAY=2000ms"}, timeout: 3 * time.Second})
+	taken, end := p.frozen(t, p.once, p.powertools)
+	if end.err == nil && !reflect.DeepEqual(end.reply, taken) {
+		t.Errorf("the late call returns %+v, its successor %+v", end.reply, taken)
+	}
+	for name, f := range map[string]*lambdaruntime.Runtime{"Once": p.once, "Powertools": p.powertools} {
+		if got := mustAsk(t, f, `{"id":"k"}`); !reflect.DeepEqual(got, taken) {
+			t.Errorf("%s replays %+v, want %+v", name, got, taken)
+		}
+	}
+}
+
+// A call of Powertools that we have taken over is not: its late result replaces the
+// stored one. docs/powertools.md says so.
+func TestThawedCallOfPowertoolsReplacesTheResult(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, options{powertoolsEnv: []string{"SHARED_DELAY=2000ms"}, timeout: 3 * time.Second})
+	taken, end := p.frozen(t, p.powertools, p.once)
+	if end.err != nil || reflect.DeepEqual(end.reply, taken) {
+		t.Fatalf("the late call returns %+v", end)
+	}
+	for name, f := range map[string]*lambdaruntime.Runtime{"Once": p.once, "Powertools": p.powertools} {
+		if got := mustAsk(t, f, `{"id":"k"}`); !reflect.DeepEqual(got, end.reply) {
+			t.Errorf("%s replays %+v, want %+v", name, got, end.reply)
+		}
+	}
+}
+
+// Within their leases, any number of processes of both execute each key once.
+func TestStormOfBothExecutesEachKeyOnce(t *testing.T) {
+	t.Parallel()
+	const keys, copies = 60, 6
+	p := newPair(t, options{environments: 3, env: []string{"SHARED_DELAY=5ms"}})
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	replies := map[string][]reply{}
+	waiting := make(chan struct{}, 12)
+	for _, i := range rand.Perm(keys * copies) {
+		f := []*lambdaruntime.Runtime{p.once, p.powertools}[i%2]
+		event := fmt.Sprintf(`{"id":"k-%d","copy":%d}`, i/copies, i)
+		waiting <- struct{}{}
+		all.Go(func() {
+			defer func() { <-waiting }()
+			r, err := retried(t.Context(), f, event)
+			if err != nil {
+				t.Errorf("%s: %v", event, err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			replies[r.Record] = append(replies[r.Record], r)
+		})
+	}
+	all.Wait()
+	counts := p.executions(t)
+	for record, got := range replies {
+		if counts[record] != 1 || len(got) != copies {
+			t.Errorf("%s: %d executions, %d replies", record, counts[record], len(got))
+		}
+		for _, r := range got {
+			if !reflect.DeepEqual(r, got[0]) {
+				t.Errorf("%s: %+v and %+v", record, r, got[0])
+			}
+		}
+	}
+	if len(counts) != keys {
+		t.Errorf("%d records, want %d", len(counts), keys)
+	}
+}
+
+// retried repeats an event while its key is in progress, as every caller must.
+func retried(ctx context.Context, f *lambdaruntime.Runtime, event string) (r reply, err error) {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-ticker.C {
+		r, err = ask(ctx, f, event)
+		if name := failure(err); err == nil || name != "InProgressError" && name != "IdempotencyAlreadyInProgressError" {
+			return r, err
+		}
+	}
+	return r, err
+}
