@@ -19,6 +19,9 @@ const (
 	condNoLease   = ` AND attribute_not_exists(#lease)`
 	condAttempt   = ` AND #attempt = :read_attempt`
 	condNoAttempt = ` AND attribute_not_exists(#attempt)`
+	// Powertools' leases may have fractions of a millisecond, which are read
+	// rounded up.
+	condForeignLease = ` AND #lease > :before_lease AND #lease <= :read_lease`
 
 	// A delayed heartbeat never shortens a lease.
 	condForward = ` AND #lease < :lease`

@@ -39,6 +39,7 @@ func TestGoldenRequests(t *testing.T) {
 		"create_minimal":     {nil, creating(t, minimal, time.Time{})},
 		"create_composite":   {composite, creating(t, record, over)},
 		"take_over":          {nil, changing(t, owned, driver.Change{Owner: "new", Lease: lease.Add(time.Second), Expires: expires, Fingerprint: "f"})},
+		"take_over_fraction": {nil, changing(t, driver.Fence{ID: "op#1", Lease: lease}, driver.Change{Owner: "new", Lease: lease, Expires: expires})},
 		"take_over_foreign":  {nil, changing(t, driver.Fence{ID: "op#1"}, driver.Change{Owner: "new", Lease: lease, Expires: expires})},
 		"extend":             {nil, changing(t, owned, driver.Change{Lease: lease, Expires: expires})},
 		"extend_only":        {nil, changing(t, owned, driver.Change{Lease: lease})},

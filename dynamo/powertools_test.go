@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/attribute"
 )
 
 // What docs/powertools.md says of a table that functions with Powertools for TypeScript
@@ -268,5 +272,40 @@ func TestTransactionLosesItsLeaseToPowertools(t *testing.T) {
 	}
 	if item := rawItem(t, s, "business"); item != nil {
 		t.Errorf("it was written: %v", item)
+	}
+}
+
+// The remaining time of a TypeScript function may be a fraction, and its lease is
+// then one. Once reads it rounded up, and takes it over like any other.
+func TestLeaseOfPowertoolsMayBeAFraction(t *testing.T) {
+	s := newStore(t, newClient(t), localStore(t).table, &Options{Data: Native})
+	p := newPowertools(t, s)
+	x := mixed(t, s, nil)
+	for _, fraction := range []string{".25", ".9999999", ".0"} {
+		lapsed := strconv.FormatInt(time.Now().Add(-time.Minute).UnixMilli(), 10) + fraction
+		_, err := s.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.table, Item: map[string]types.AttributeValue{
+			"id": attribute.Text(shared), "status": attribute.Text("INPROGRESS"), "expiration": attribute.Seconds(time.Now().Add(time.Hour)),
+			"in_progress_expiration": &types.AttributeValueMemberN{Value: lapsed},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := call(t, x, func(context.Context) (string, error) { return fraction, nil }); got != fraction || err != nil {
+			t.Errorf("%s: %q, %v", lapsed, got, err)
+		}
+		p.fails(shared)
+	}
+	// It stays in a record that Powertools has completed.
+	p.claims(shared, time.Now())
+	_, err := s.client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: &s.table, Key: s.format.Key(shared), UpdateExpression: aws.String("SET in_progress_expiration = :l"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":l": &types.AttributeValueMemberN{Value: "1795000000000.5"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.completes(shared, `{"S":"powertools'"}`)
+	if got, err := call(t, x, mustReplay); got != "powertools'" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }

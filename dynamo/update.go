@@ -51,9 +51,14 @@ func (u *update) fence(f driver.Fence) {
 // fenceRead sets the condition for a new owner: the record is as read.
 func (u *update) fenceRead(f driver.Fence) {
 	u.fence(f)
-	if f.Lease.IsZero() {
+	switch {
+	case f.Lease.IsZero():
 		u.condition += condNoLease
-	} else {
+	case f.Owner == "" && f.Attempt == 0: // of another library
+		u.condition += condForeignLease
+		u.values[":before_lease"] = attribute.Number(f.Lease.UnixMilli() - 1)
+		u.values[":read_lease"] = attribute.Millis(f.Lease)
+	default:
 		u.condition += condLease
 		u.values[":read_lease"] = attribute.Millis(f.Lease)
 	}

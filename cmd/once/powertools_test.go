@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,5 +73,21 @@ func TestResolvedRecordOfPowertoolsIsReplayed(t *testing.T) {
 	data, ok := out.Item["data"].(*types.AttributeValueMemberM)
 	if !ok || data.Value["n"].(*types.AttributeValueMemberN).Value != "9007199254740993" {
 		t.Errorf("data is %#v", out.Item["data"])
+	}
+}
+
+// A fraction of a millisecond is no mistake: TypeScript functions write it.
+func TestLeaseOfPowertoolsMayBeAFraction(t *testing.T) {
+	s := newScene(t)
+	s.put(map[string]types.AttributeValue{
+		"id": text("app.handler#1"), "status": text("INPROGRESS"), "expiration": number(time.Now().Add(time.Hour).Unix()),
+		"in_progress_expiration": &types.AttributeValueMemberN{Value: "1700000000000.25"},
+	})
+	if out := s.ok("inspect", "app.handler#1"); strings.Contains(out, "problem") || !strings.Contains(out, "lapsed") {
+		t.Error(out)
+	}
+	s.ok("release", "app.handler#1", "--yes")
+	if !s.powertoolsClaims("app.handler#1") {
+		t.Error("Powertools cannot claim it")
 	}
 }

@@ -46,7 +46,7 @@ func (t *table) record(item map[string]types.AttributeValue) *record {
 	}
 	r.attempt, _ = r.number(t.attr.Attempt, 1, 1<<62)
 	r.refunds, _ = r.number(t.attr.Refunds, 0, 1<<62)
-	if n, ok := r.number(t.attr.Lease, 0, recorditem.MaxMillis); ok {
+	if n, ok := r.millis(t.attr.Lease); ok {
 		at := time.UnixMilli(n).UTC()
 		r.lease = &at
 	}
@@ -76,6 +76,17 @@ func (r *record) text(name string) string {
 		r.problems = append(r.problems, name+" is not a string")
 	}
 	return ""
+}
+
+// millis reads a lease, which has a fraction if Powertools for TypeScript computed it
+// so.
+func (r *record) millis(name string) (int64, bool) {
+	if v, ok := r.item[name].(*types.AttributeValueMemberN); ok {
+		if n, ok := recorditem.WholeMillis(v.Value); ok {
+			return n, true
+		}
+	}
+	return r.number(name, 0, recorditem.MaxMillis)
 }
 
 func (r *record) number(name string, low, high int64) (int64, bool) {

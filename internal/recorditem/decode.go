@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -40,7 +41,7 @@ func (f *Format) Record(item map[string]types.AttributeValue) (driver.Record, er
 		Fingerprint: d.fingerprint(a.Validation),
 	}
 	const absent = -1
-	if n := d.number(a.Lease, 0, MaxMillis, absent); n != absent {
+	if n := d.millis(a.Lease, absent); n != absent {
 		r.Lease = time.UnixMilli(n)
 	}
 	if n := d.number(a.Expiration, 0, MaxSeconds, absent); n != absent {
@@ -131,6 +132,32 @@ func (d *decoder) fingerprint(name string) string {
 		d.fail(name, fmt.Errorf("it has type %s, not S", attribute.TypeName(v)))
 		return ""
 	}
+}
+
+// millis rounds a lease up. Powertools for TypeScript adds the remaining time as its
+// caller computes it, which may be a fraction.
+func (d *decoder) millis(name string, absent int64) int64 {
+	v, ok := d.item[name].(*types.AttributeValueMemberN)
+	if !ok {
+		return d.number(name, 0, MaxMillis, absent)
+	}
+	n, ok := WholeMillis(v.Value)
+	if !ok {
+		d.fail(name, fmt.Errorf("it is not a number from 0 to %d", MaxMillis))
+	}
+	return n
+}
+
+// WholeMillis returns a stored lease in milliseconds, rounded up: a lease never ends
+// early.
+func WholeMillis(stored string) (int64, bool) {
+	whole, fraction, _ := strings.Cut(stored, ".")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	digits := strings.Trim(fraction, "0123456789") == ""
+	if strings.Trim(fraction, "0") != "" {
+		n++
+	}
+	return n, err == nil && digits && n >= 0 && n <= MaxMillis && whole[0] != '-'
 }
 
 func (d *decoder) number(name string, low, high, absent int64) int64 {
