@@ -29,7 +29,7 @@ type block struct {
 
 // languages are those that blocks may have. A block of Go with another one
 // would escape the test that it compiles.
-var languages = []string{"go", "json", "mermaid", "sh", "text", "yaml"}
+var languages = []string{"go", "json", "mermaid", "python", "sh", "text", "ts", "yaml"}
 
 // pages returns README.md, the other pages at the root, and those of docs/.
 func pages(t *testing.T) []page {

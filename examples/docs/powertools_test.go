@@ -1,66 +1,83 @@
 package docs_test
 
 import (
-	"bytes"
-	"crypto/md5"
-	"encoding/base64"
-	"encoding/hex"
+	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/powertools"
+	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
 // The code of docs/powertools.md.
 
-// recordOfTypeScript returns the key of the record that Powertools for
-// TypeScript has for a string, under a key prefix.
-func recordOfTypeScript(prefix, id string) (idempotent.Key, error) {
-	sum, err := digest(id)
-	return idempotent.Key{Record: prefix + "#" + base64.StdEncoding.EncodeToString(sum[:])}, err
+type charged struct {
+	Charge string `json:"charge"`
 }
 
-// recordOfPython does so for Powertools for Python, and ASCII.
-func recordOfPython(prefix, id string) (idempotent.Key, error) {
-	sum, err := digest(id)
-	return idempotent.Key{Record: prefix + "#" + hex.EncodeToString(sum[:])}, err
+func charge(_ context.Context, event json.RawMessage) (charged, error) {
+	var order struct {
+		Amount   int64  `json:"amount"`
+		Currency string `json:"currency"`
+	}
+	if err := json.Unmarshal(event, &order); err != nil {
+		return charged{}, err
+	}
+	return charged{Charge: fmt.Sprint(order.Amount, " ", order.Currency)}, nil
 }
 
-func digest(id string) ([md5.Size]byte, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(id)
-	return md5.Sum(bytes.TrimSpace(text.Bytes())), err
+func twinOfTypeScript(store *dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error) {
+	x, err := powertools.NewExecutor("charge", store, powertools.TypeScript, &idempotent.Config{Retention: time.Hour})
+	if err != nil {
+		return nil, err
+	}
+	key := powertools.Key[json.RawMessage](powertools.TypeScript, "payments", "orderId", &powertools.Options{
+		Validation: "[amount, currency]",
+	})
+	return idempotent.Wrap(x, key, charge), nil
 }
 
-func sharedWithTypeScript() (dynamo.Options, idempotent.Config) {
-	return dynamo.Options{Data: dynamo.Native},
-		idempotent.Config{ReleasePermanent: true}
+func twinOfPython(store *dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error) {
+	x, err := powertools.NewExecutor("charge", store, powertools.Python, &idempotent.Config{Retention: time.Hour})
+	if err != nil {
+		return nil, err
+	}
+	key := powertools.Key[json.RawMessage](powertools.Python, "payments.app.lambda_handler", "orderId", &powertools.Options{
+		Validation: "[amount, currency]",
+	})
+	return idempotent.Wrap(x, key, charge), nil
 }
 
-func sharedWithPython() (dynamo.Options, idempotent.Config) {
-	return dynamo.Options{Data: dynamo.Text, CompressAbove: -1},
-		idempotent.Config{ReleasePermanent: true}
-}
-
-// The digests are those that the libraries themselves make of these values.
-func TestRecordsOfPowertools(t *testing.T) {
-	for id, want := range map[string][2]string{
-		"abc":         {"69n0x7BssKr10T2A5J2LkA==", "ebd9f4c7b06cb0aaf5d13d80e49d8b90"},
-		"a/b\u007f\t": {"zs2LjzCR5O59bPBEd/lULA==", ""},
+// Each twin writes the record of its library, with its digests.
+func TestTwinsWriteTheRecordsOfTheirLibraries(t *testing.T) {
+	for name, c := range map[string]struct {
+		twin                func(*dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error)
+		record, fingerprint string
+	}{
+		"TypeScript": {twinOfTypeScript, "payments#69n0x7BssKr10T2A5J2LkA==", "VOmgOBo2NxvSA1bHhaFmRA=="},
+		"Python":     {twinOfPython, "payments.app.lambda_handler#ebd9f4c7b06cb0aaf5d13d80e49d8b90", "84c2e10a135ca08604ee1b8d6c365ed7"},
 	} {
-		if got, err := recordOfTypeScript("pay", id); err != nil || got.Record != "pay#"+want[0] {
-			t.Errorf("TypeScript, %q: %q, %v", id, got.Record, err)
-		}
-		if got, err := recordOfPython("pay", id); want[1] != "" && (err != nil || got.Record != "pay#"+want[1]) {
-			t.Errorf("Python, %q: %q, %v", id, got.Record, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			client, table := dynamodblocal.NewTable(t)
+			store, err := dynamo.New(client, table, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			handler, err := c.twin(store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := handler(t.Context(), json.RawMessage(`{"orderId":"abc","amount":1,"currency":"EUR"}`)); err != nil {
+				t.Fatal(err)
+			}
+			got, err := store.Get(t.Context(), c.record)
+			if err != nil || got.Fingerprint != c.fingerprint {
+				t.Errorf("stored: %+v, %v", got, err)
+			}
+		})
 	}
 }
-
-var (
-	_ = sharedWithTypeScript
-	_ = sharedWithPython
-)
