@@ -15,7 +15,7 @@ compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trim
 # Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
-.PHONY: demo crash-matrix soak once once-large test test-short check mutants torture bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix soak once once-large test test-short check mutants torture bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
 
 demo:
 	@go run ./local/cmd/demo
@@ -129,6 +129,9 @@ build-OrdersFunction:
 
 build-TransferFunction:
 	@$(call artifact,transfer)
+
+build-SharedFunction:
+	@$(call artifact,shared)
 
 build-CheckoutFunction:
 	@$(call artifact,checkout)

@@ -6,6 +6,9 @@
 //
 //	{"record": "<id of the record>", "event": <event>}
 //
+// Its metrics go to standard output, in CloudWatch's Embedded Metric Format, and
+// its log to standard error; on Lambda both are its log stream.
+//
 // Environment:
 //
 //	IDEMPOTENCY_TABLE      table of the idempotency records
@@ -31,6 +34,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/emf"
 	"github.com/lambda-once/once/idempotent/powertools"
 )
 
@@ -65,8 +69,12 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	metrics, err := emf.New(nil)
+	if err != nil {
+		return nil, err
+	}
 	x, err := powertools.NewExecutor("shared", table, dialect, &idempotent.Config{
-		Observer:  idempotent.LogObserver{Logger: logger},
+		Observer:  idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
 		Retention: time.Hour, // Powertools' default
 	})
 	if err != nil {

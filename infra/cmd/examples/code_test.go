@@ -23,6 +23,11 @@ func TestDeploymentAgreesWithTheCode(t *testing.T) {
 			for _, m := range regexp.MustCompile(`idempotent\.New\("([^"]+)"`).FindAllStringSubmatch(code, -1) {
 				operations = append(operations, m[1]+"#*")
 			}
+			variables := fmt.Sprint(f.Properties["Environment"])
+			// Shared records begin with the prefix of the other functions.
+			if prefix := regexp.MustCompile(`POWERTOOLS_PREFIX:(\S+)`).FindStringSubmatch(variables); prefix != nil {
+				operations = append(operations, prefix[1]+"#*")
+			}
 			for _, s := range f.Statements {
 				condition, _ := s.Condition.(map[string]any)
 				like, _ := condition["ForAllValues:StringLike"].(map[string]any)
@@ -41,7 +46,6 @@ func TestDeploymentAgreesWithTheCode(t *testing.T) {
 				t.Errorf("the code groups writes: %t; the grant allows it: %t", groups, f.Groups())
 			}
 
-			variables := fmt.Sprint(f.Properties["Environment"])
 			for _, m := range regexp.MustCompile(`os\.Getenv\("([A-Z_]+_(?:TABLE|QUEUE|URL))"\)`).FindAllStringSubmatch(code, -1) {
 				if !strings.Contains(variables, m[1]+":") {
 					t.Errorf("%s is not set", m[1])

@@ -1,6 +1,6 @@
 // Command examples is the CDK app of the functions in examples: payments behind
-// an HTTP API, orders behind a queue, transfer, and checkout with the relay of its
-// outbox. Run it after "make build": with "npx aws-cdk deploy" in the folder infra,
+// an HTTP API, orders behind a queue, transfer, shared, and checkout with the relay of
+// its outbox. Run it after "make build": with "npx aws-cdk deploy" in the folder infra,
 // or with "make synth", which writes templates and deploys nothing.
 package main
 
@@ -52,10 +52,10 @@ func examples(app awscdk.App, build string) awscdk.Stack {
 	placed.Grants().Actions(orders.Function, jsii.String("dynamodb:PutItem"))
 	queue := orders.AddQueue("Queue", &infra.QueueProps{Retention: 14 * 24 * time.Hour})
 
-	moved := transfer(stack, table, build)
+	moved, both := transfer(stack, table, build), shared(stack, table, build)
 	bought, relay := checkout(stack, table, build)
 
-	functions, relays := []*infra.IdempotentFunction{payments, orders, moved, bought}, []*infra.Relay{relay}
+	functions, relays := []*infra.IdempotentFunction{payments, orders, moved, both, bought}, []*infra.Relay{relay}
 	onCall := infra.NewAlarmTopic(stack, "OnCall", nil)
 	infra.NewAlarms(stack, "Alarms", &infra.AlarmsProps{Functions: functions, Notify: []awssns.ITopic{onCall}, Relays: relays})
 	infra.NewDashboard(stack, "Dashboard", &infra.DashboardProps{Functions: functions, Relays: relays})

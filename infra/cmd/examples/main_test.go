@@ -33,7 +33,7 @@ var synthesized = sync.OnceValues(func() (template.Template, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(build)
-	for _, name := range []string{"payments", "orders", "transfer", "checkout", "relay"} {
+	for _, name := range []string{"payments", "orders", "transfer", "shared", "checkout", "relay"} {
 		if err := os.MkdirAll(filepath.Join(build, name), 0o755); err != nil {
 			return nil, err
 		}
