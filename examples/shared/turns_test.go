@@ -47,11 +47,11 @@ func TestEveryValueReplaysBothWays(t *testing.T) {
 }
 
 // Without an expression, the whole event is the key: an event that is an array, a
-// string or a number as well.
+// string or a number as well. TypeScript uses an empty one, too, by default.
 func TestWholeEventIsTheKeyOfBoth(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, options{env: []string{"POWERTOOLS_KEY="}})
-	for i, event := range []string{`"abc"`, `42`, `true`, `[1,"a"]`, `{"b":1,"a":[{}]}`} {
+	for i, event := range []string{`"abc"`, `42`, `true`, `[1,"a"]`, `{"b":1,"a":[{}]}`, `null`, `false`, `0`, `""`, `[]`, `{}`, `{"a":0}`} {
 		order := []*lambdaruntime.Runtime{p.once, p.powertools}
 		first, again := mustAsk(t, order[i%2], event), mustAsk(t, order[1-i%2], event)
 		if !reflect.DeepEqual(first, again) || p.executions(t)[first.Record] != 1 {

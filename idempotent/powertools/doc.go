@@ -71,4 +71,9 @@
 // Powertools, which select a string, in Java also an integer or a boolean. Any
 // other selection is an [*idempotent.InvalidPayloadError]. The digest is in
 // hexadecimal digits; Java drops the leading zeros of one longer than MD5.
+//
+// # Shared records
+//
+// The key alone is not enough: results need the form that the other library
+// reads, and what it would lose must not be used. [NewExecutor] sees to both.
 package powertools
