@@ -38,6 +38,8 @@ type call struct {
 	heart *heartbeat
 	// waited reports that the adapter knows of a wait for a duplicate.
 	waited bool
+	// runs is the last run of the handler. Each may have an attachment.
+	runs *shared
 	// abandoned is the outcome of a call whose handler panicked.
 	abandoned Outcome
 }
@@ -51,6 +53,9 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	// Deferred, so that a panic of the handler is observed too.
 	var e ending
 	defer func() {
+		for run := c.runs; run != nil; run = run.earlier {
+			run.discard()
+		}
 		outer := insideOf(ctx)
 		outer.noteInner(e.err)
 		c.report(ctx, e)

@@ -40,7 +40,8 @@ type shared struct {
 
 	mu       sync.Mutex
 	attached driver.Attachment
-	returned bool // the handler has
+	returned bool    // the handler has
+	earlier  *shared // run of the same call
 	// innerErrors are classified errors that calls within returned.
 	innerErrors []error
 }
@@ -70,6 +71,7 @@ func (c *call) inside(ctx context.Context, l *lease) *inside {
 		shared:     &shared{transactional: c.x.transactional, optimistic: c.x.config.Optimistic},
 	}
 	in.steps.x, in.steps.identity, in.steps.repeats = c.x, c.identity, in.repeats
+	in.earlier, c.runs = c.runs, in.shared
 	if l != nil {
 		in.claim.Attempt, in.claim.takeover = l.record.Attempt, l.record.Used() > 1
 		in.invocation = l.invocation // ctx ends earlier, by the Reserve
@@ -125,6 +127,9 @@ func (in *inside) Attach(create func() driver.Attachment) driver.Attachment {
 	return in.attached
 }
 
+// Store returns the store that commits the attachment of the call, or nil.
+func (in *inside) Store() driver.Transactional { return in.transactional }
+
 const inADurableStep = "within a durable step, call Do with the context of handlers.DurableStep"
 
 // inATest advises authors of tests that meet a panic of Attach.
@@ -145,9 +150,24 @@ func (in *inside) frozen(failed error) (with driver.Attachment, err error) {
 	// Also after an error: an undo function must not add to the attachment.
 	empty, err := in.attached.Freeze()
 	if err = cmp.Or(failed, err); err != nil || empty {
+		in.discardLocked()
 		return nil, err
 	}
 	return in.attached, nil
+}
+
+// discard frees what an attachment holds that is not going to be committed, or that
+// was.
+func (s *shared) discard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.discardLocked()
+}
+
+func (s *shared) discardLocked() {
+	if d, ok := s.attached.(driver.Discarder); ok {
+		d.Discard()
+	}
 }
 
 // insideOf returns the value of the innermost call that ctx belongs to, or nil.

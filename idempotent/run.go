@@ -85,10 +85,12 @@ func (c *call) settle(ctx context.Context, l *lease, with driver.Attachment, err
 		return e
 	}
 	if failed := l.in.steps.failed; failed != nil {
+		l.in.discard()
 		// An earlier attempt failed for good, so this one does not count.
 		return c.failForGood(ctx, l, replayed(failed))
 	}
 	if stopped := l.in.steps.stoppedBy(); stopped != nil {
+		l.in.discard()
 		if err != nil && !is(err, stopped) {
 			c.suppress(bare(err))
 			err = nil
@@ -143,6 +145,7 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 		h.stop()
 		c.countSteps(l)
 		if !returned {
+			l.in.discard()
 			c.abandon(ctx, l)
 		}
 	}()

@@ -16,6 +16,18 @@ type Attachment interface {
 	Freeze() (empty bool, err error)
 }
 
+// A Discarder is an [Attachment] that holds something from its creation until it is
+// committed, such as a connection with an open transaction.
+//
+// Discard frees it. It is called after an error or a panic of the handler, before the
+// record is released, and once more when the call has ended, also after a commit. It
+// must undo nothing that was committed. No context limits it, so it must return soon
+// by itself.
+type Discarder interface {
+	Attachment
+	Discard()
+}
+
 // A Transactional is a [Store] that commits attachments: with a Create, and
 // with a Change that finishes a record.
 //
@@ -62,6 +74,9 @@ type Call interface {
 	// Attach returns the attachment of the call, and creates it on the first
 	// use. It panics where nothing would commit the attachment.
 	Attach(create func() Attachment) Attachment
+	// Store returns the store that commits the attachment. It returns nil where
+	// Attach panics for want of one.
+	Store() Transactional
 }
 
 type callKey struct{}
