@@ -38,9 +38,10 @@ func TestConformance(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			effects := newEffects(t, pool)
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
 				s := storeIn(t, pool, rand.Text(), c.options)
-				return storetest.Harness{Store: s, Plant: s.plant, Schedules: schedules}
+				return storetest.Harness{Store: s, Plant: s.plant, Attach: effects.attach, Schedules: schedules}
 			})
 		})
 	}

@@ -24,6 +24,8 @@ type Error struct {
 	Table  string // the store's, quoted
 	Advice string // what to do about the error; "" if that is not known
 	Err    error  // of pgx, or about a stored row
+
+	notWritten bool
 }
 
 func (e *Error) Error() string {
@@ -46,7 +48,7 @@ func (e *Error) Is(target error) bool {
 	case driver.ErrThrottled:
 		return isUnavailable(e.Err) && strings.HasPrefix(codeOf(e.Err), "53")
 	case driver.ErrNotWritten:
-		return isConflict(e.Err)
+		return e.notWritten || isConflict(e.Err)
 	case driver.ErrTooLarge:
 		var size *sizeError
 		return errors.As(e.Err, &size)

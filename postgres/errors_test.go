@@ -173,7 +173,7 @@ func hold(t *testing.T, pool *pgxpool.Pool, s *Store) pgx.Tx {
 type refusing struct {
 	codes []string
 	sent  int
-	last  DB
+	DB    // for the others
 }
 
 func (r *refusing) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
@@ -181,12 +181,12 @@ func (r *refusing) Query(ctx context.Context, sql string, args ...any) (pgx.Rows
 	if r.sent <= len(r.codes) {
 		return nil, &pgconn.PgError{Severity: "ERROR", Code: r.codes[r.sent-1], Message: "refused"}
 	}
-	return r.last.Query(ctx, sql, args...)
+	return r.DB.Query(ctx, sql, args...)
 }
 
 func TestWriteThatLosesConflictsIsSentAgain(t *testing.T) {
 	s := newStore(t, newPool(t), nil)
-	db := &refusing{codes: []string{"40001", "40P01", "40001"}, last: s.db}
+	db := &refusing{codes: []string{"40001", "40P01", "40001"}, DB: s.db}
 	create(t, &Store{db: db, layout: s.layout}, claim("id", owner))
 	if db.sent != 4 {
 		t.Errorf("sent %d times", db.sent)
@@ -195,7 +195,7 @@ func TestWriteThatLosesConflictsIsSentAgain(t *testing.T) {
 
 func TestWriteThatLosesEveryConflictHasWrittenNothing(t *testing.T) {
 	s := newStore(t, newPool(t), nil)
-	db := &refusing{codes: slices.Repeat([]string{"40001"}, 100), last: s.db}
+	db := &refusing{codes: slices.Repeat([]string{"40001"}, 100), DB: s.db}
 	_, ok, err := (&Store{db: db, layout: s.layout}).Create(t.Context(), claim("secret-key", owner), now, nil)
 	check(t, err, kinds{unavailable: true, notWritten: true}, "try again")
 	if ok || db.sent != maxRounds {

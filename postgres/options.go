@@ -31,6 +31,12 @@ type Options struct {
 	// Default: 1 MiB, which is what Aurora DSQL allows in a column.
 	MaxSize int
 
+	// Outbox is the name of the table that [Tx.Publish] and [Publish] write messages
+	// to; see package postgres/outbox. It is in the same schema as the records.
+	//
+	// Default: none. A published message fails its call.
+	Outbox string
+
 	// Schema is the schema of the table.
 	//
 	// Default: none. The connection's search_path decides.
@@ -87,6 +93,12 @@ func (o *Options) layout(table string) (*layout, error) {
 	}
 	if l.maxSize == 0 {
 		l.maxSize = defaultMaxSize
+	}
+	if o.Outbox != "" {
+		if err := checkName("Options.Outbox", o.Outbox, maxName); err != nil {
+			return nil, err
+		}
+		l.outbox = pgx.Identifier{o.Outbox}.Sanitize()
 	}
 	if o.Schema != "" {
 		if err := checkName("Options.Schema", o.Schema, maxName); err != nil {

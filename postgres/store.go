@@ -2,11 +2,11 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -14,6 +14,8 @@ import (
 // DB is the part of a connection pool that a [Store] calls. *pgxpool.Pool
 // implements it.
 type DB interface {
+	// Acquire returns a connection for a transaction.
+	Acquire(ctx context.Context) (*pgxpool.Conn, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
@@ -66,10 +68,18 @@ func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 // written without lease and steps. Create writes Unavailable in place of a result
 // that is larger than Options.MaxSize, and returns the record so.
 func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	if err := s.checkCreate(r, with); err != nil {
+	a, err := s.checkCreate(r, with)
+	if err != nil {
 		return driver.Record{}, false, s.refused("Create", err)
 	}
 	r = s.layout.fit(r)
+	if a != nil {
+		met, ok, err := s.commit(ctx, a, recordWrite{op: "Create", id: r.ID, statement: s.layout.create(r, cutoff), until: r.Expires})
+		if ok {
+			return r, true, nil
+		}
+		return met.Record, false, err
+	}
 	create := func() (row, bool, error) {
 		return s.write(ctx, "Create", s.layout.create(r, cutoff), func(met row) bool {
 			return met.Status == driver.Absent || !cutoff.IsZero() && met.Expired(cutoff)
@@ -91,10 +101,18 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 // returns the record so. It returns an [*Error] for combinations of fields that
 // the protocol does not use.
 func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if err := s.checkChange(f, c); err != nil {
+	a, err := s.checkChange(f, c)
+	if err != nil {
 		return driver.Record{}, false, s.refused("Change", err)
 	}
 	c = s.layout.fitChange(c)
+	if a != nil {
+		met, ok, err := s.commit(ctx, a, recordWrite{op: "Change", id: f.ID, statement: s.layout.change(f, c)})
+		if ok {
+			return changed(met.Record, c), true, nil
+		}
+		return met.Record, false, err
+	}
 	change := func() (row, bool, error) {
 		return s.write(ctx, "Change", s.layout.change(f, c), func(met row) bool {
 			return f.Holds(met.Record, c) && s.layout.checkSize(met, c) == nil
@@ -193,20 +211,26 @@ func backoff(ctx context.Context, round int) bool {
 	}
 }
 
-func (s *Store) checkCreate(r driver.Record, with any) error {
-	if with != nil {
-		return unknownAttachment(with)
+var errUnfinished = &driver.InvalidWriteError{Reason: "a transaction is committed only together with a finished record"}
+
+func (s *Store) checkCreate(r driver.Record, with any) (attachment, error) {
+	a, err := attachmentOf(with)
+	if err == nil && a != nil && r.Status == driver.InProgress {
+		err = errUnfinished
 	}
-	return r.Validate()
+	if err == nil {
+		err = r.Validate()
+	}
+	return a, err
 }
 
-func (s *Store) checkChange(f driver.Fence, c driver.Change) error {
-	if c.With != nil {
-		return unknownAttachment(c.With)
+func (s *Store) checkChange(f driver.Fence, c driver.Change) (attachment, error) {
+	a, err := attachmentOf(c.With)
+	if err == nil && a != nil && c.Status == driver.Absent {
+		err = errUnfinished
 	}
-	return c.Validate(f)
-}
-
-func unknownAttachment(with any) error {
-	return &driver.InvalidWriteError{Reason: fmt.Sprintf("a store in PostgreSQL cannot commit a %T together with a record", with)}
+	if err == nil {
+		err = c.Validate(f)
+	}
+	return a, err
 }

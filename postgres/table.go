@@ -12,6 +12,7 @@ import (
 // A layout is a table: its quoted names, and what fits into it.
 type layout struct {
 	table, index string
+	outbox       string // "" is none
 	written      string // names what a statement has written; never the table
 	dsql         bool
 	maxSize      int

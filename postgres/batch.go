@@ -1,0 +1,148 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A batch is a transaction, or its end, as it is sent: several statements with one
+// round trip for all. The last one is an explicit COMMIT. Without one, pgx would
+// commit the first statements of a batch if it could not encode a later one.
+type batch struct {
+	store *Store
+	write recordWrite
+	queue pgx.Batch
+
+	own       int // the position of the record's write, or -1
+	first     int // the position of the handler's first statement
+	additions []addition
+
+	// certain reports, after an error of send, that nothing was committed.
+	certain bool
+}
+
+func newBatch(s *Store, w recordWrite) *batch { return &batch{store: s, write: w, own: -1} }
+
+func (b *batch) addRecord() {
+	if b.write.none() {
+		return
+	}
+	st := b.store.layout.fenced(b.write.statement)
+	b.own = b.queue.Len()
+	b.queue.Queue(st.sql, st.args...)
+}
+
+func (b *batch) addStatements(additions []addition) {
+	b.first, b.additions = b.queue.Len(), additions
+	for _, a := range additions {
+		b.queue.Queue(a.sql, a.args...)
+	}
+}
+
+func (b *batch) addMessages(messages []Message) {
+	for _, st := range b.store.layout.outboxRows(b.write.id, messages) {
+		b.queue.Queue(st.sql, st.args...)
+	}
+}
+
+// send sends the batch, and commits. It returns the row of the record's write.
+func (b *batch) send(ctx context.Context, conn *pgx.Conn) (row, error) {
+	b.queue.Queue("commit")
+	if conn.IsClosed() {
+		b.certain = true
+		return row{}, b.notWritten(errClosed)
+	}
+	results := conn.SendBatch(ctx, &b.queue)
+	r, at, err := b.read(results)
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		return r, nil
+	}
+	sql, unsent := unprepared(err)
+	if unsent {
+		at = slices.IndexFunc(b.queue.QueuedQueries, func(q *pgx.QueuedQuery) bool { return q.SQL == sql })
+	}
+	b.certain = unsent || isAnswer(err) || errors.Is(err, errRolledBack)
+	switch {
+	case !b.certain:
+		return row{}, b.store.fail(b.write.op, err)
+	case at == b.own && raised(err, lostMark):
+		return row{}, errLost
+	case ctx.Err() != nil:
+		return row{}, b.notWritten(err)
+	}
+	return row{}, b.refused(at, err)
+}
+
+// errClosed is unavailable.
+var errClosed = fmt.Errorf("the server or the network has closed the connection: %w", net.ErrClosed)
+
+var errRolledBack = errors.New("PostgreSQL answered the COMMIT with a ROLLBACK")
+
+// read reads the results, up to the first error, and returns its position.
+func (b *batch) read(results pgx.BatchResults) (r row, at int, err error) {
+	last := b.queue.Len() - 1
+	for at = range last {
+		if at == b.own {
+			r, err = readRow(results)
+		} else {
+			_, err = results.Exec()
+		}
+		if err != nil {
+			return row{}, at, err
+		}
+	}
+	tag, err := results.Exec()
+	if err == nil && tag.String() != "COMMIT" {
+		err = errRolledBack
+	}
+	return r, last, err
+}
+
+func readRow(results pgx.BatchResults) (r row, err error) {
+	rows, err := results.Query()
+	if err != nil {
+		return row{}, err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		var written bool
+		if r, err = scan(rows, &written); err != nil {
+			return row{}, err
+		}
+	}
+	rows.Close()
+	return r, rows.Err()
+}
+
+// refused returns the error for an answer after which nothing is committed.
+func (b *batch) refused(at int, err error) error {
+	switch {
+	case isConflict(err) || isUnavailable(err):
+		return b.notWritten(err)
+	case at >= b.first && at < b.first+len(b.additions):
+		a := b.additions[at-b.first]
+		e := transactionError(at-b.first, err)
+		if a.needs && raised(err, noRowMark) {
+			e.Code = CodeNoRow
+			return &driver.Rejected{Err: refusal(a.failed, e)}
+		}
+		return &driver.Rejected{Err: e}
+	case at == b.queue.Len()-1: // a constraint that is deferred
+		return &driver.Rejected{Err: transactionError(-1, err)}
+	}
+	return b.notWritten(err)
+}
+
+func (b *batch) notWritten(err error) error {
+	return &Error{Op: b.write.op, Table: b.store.layout.table, Err: err, Advice: advice(err), notWritten: true}
+}

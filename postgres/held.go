@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// Transaction returns the open transaction of the call that ctx belongs to, the same
+// one each time. The first use takes a connection from the store's pool and begins the
+// transaction, which holds the connection until the call ends.
+//
+// The call completes within the transaction: its record's write is the last statement
+// before the COMMIT, and the two are sent together when the handler has returned nil. If
+// the handler fails, or the record is no longer the call's, everything is rolled back. The
+// [pgx.Tx] refuses Commit and Rollback with [*OwnedError]; those of a savepoint, from its
+// Begin, work. As any pgx.Tx it is for one goroutine at a time. After the handler has
+// returned, its methods return [pgx.ErrTxClosed].
+//
+// A handler that must not hold a connection while it runs uses [Collect].
+//
+// Transaction returns an [*Error] if it gets no connection. It panics outside of a call,
+// under idempotent.Unprotected, if the call's store is not a [*Store], within a step or
+// its undo function, and in a call that uses Collect.
+func Transaction(ctx context.Context) (pgx.Tx, error) {
+	h := driver.Attach(ctx, func() *held { return new(held) })
+	s, ok := driver.CallOf(ctx).Store().(*Store)
+	if !ok {
+		panic("postgres: Transaction in a call whose store is not a *postgres.Store, or wraps one: it would take no connection of that store's pool")
+	}
+	return h.begin(ctx, s)
+}
+
+// An OwnedError reports that the handler tried to end the transaction of its call. The
+// transaction is unchanged. Return nil to commit it, or an error to roll it back.
+type OwnedError struct{ Method string }
+
+func (e *OwnedError) Error() string {
+	return "postgres: " + e.Method + " of the call's own transaction: the call ends it when the handler has returned; return nil to commit, or an error to roll back"
+}
+
+// held is the open transaction of a call, with its connection.
+type held struct {
+	mu     sync.Mutex
+	store  *Store
+	conn   *pgxpool.Conn // nil before the first use and when it is freed
+	tx     pgx.Tx        // of conn
+	frozen bool
+
+	messages []Message
+	mistake  error // the first
+
+	sent      bool
+	committed bool // known to be
+}
+
+var (
+	_ attachment       = (*held)(nil)
+	_ driver.Discarder = (*held)(nil)
+)
+
+func (h *held) begin(ctx context.Context, s *Store) (pgx.Tx, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.conn == nil && !h.frozen {
+		conn, err := s.db.Acquire(ctx)
+		if err != nil {
+			return nil, s.fail("Transaction", err)
+		}
+		tx, err := conn.Begin(ctx)
+		if err != nil {
+			release(conn)
+			return nil, s.fail("Transaction", err)
+		}
+		h.store, h.conn, h.tx = s, conn, tx
+	}
+	return &handle{held: h, tx: h.tx}, nil
+}
+
+// Publish writes a message to the outbox of the store, [Options.Outbox], in the
+// transaction of a call. tx is from [Transaction]. Messages of one aggregate are
+// published in the order in which they were added. A message that is not valid fails
+// the call, even if its error is ignored.
+func Publish(tx pgx.Tx, m Message) error {
+	t, ok := tx.(*handle)
+	if !ok {
+		return &TransactionError{Index: -1, Code: CodeInvalid, Err: errors.New("Publish in a transaction that is not from postgres.Transaction")}
+	}
+	h := t.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.frozen {
+		return pgx.ErrTxClosed
+	}
+	if err := m.validate(); err != nil {
+		err = &TransactionError{Index: -1, Code: CodeInvalid, Err: err}
+		if h.mistake == nil {
+			h.mistake = err
+		}
+		return err
+	}
+	h.messages = append(h.messages, m.clone())
+	return nil
+}
+
+// Freeze ends the use by the handler, as [driver.Attachment] requires. A transaction that
+// cannot be committed any more fails the call as an error of the handler: the statement
+// that failed has had its own error, which the handler has not returned.
+func (h *held) Freeze() (empty bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.frozen = true
+	switch {
+	case h.conn == nil:
+		return true, h.mistake
+	case h.mistake != nil:
+		return false, h.mistake
+	}
+	conn := h.conn.Conn().PgConn()
+	switch {
+	case conn.IsClosed():
+		return false, nil // whatever closed it: the commit reports it, and nothing was written
+	case conn.IsBusy():
+		return false, &TransactionError{Index: -1, Code: CodeInUse}
+	case conn.TxStatus() == 'E':
+		return false, &TransactionError{Index: -1, Code: abortedCode}
+	case conn.TxStatus() == 'I':
+		return false, &TransactionError{Index: -1, Code: CodeEnded}
+	}
+	return false, nil
+}
+
+// Discard rolls back what is not committed, and frees the connection, as
+// [driver.Discarder] requires.
+func (h *held) Discard() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.frozen = true
+	h.free()
+}
+
+func (h *held) free() {
+	if h.conn != nil {
+		release(h.conn)
+		h.conn, h.tx = nil, nil
+	}
+}

@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A Tx collects statements that are run together with the completion of a call, in
+// one transaction and one round trip. [Collect] returns the Tx of a call.
+//
+// Nothing is sent before the handler returns nil, and no connection is held until
+// then. The call succeeds if the transaction does. If a statement fails, the call
+// fails with a [*TransactionError], as if the handler had returned it. Of a
+// statement added with [Tx.Require] or [Tx.Check], the handler chooses the error.
+//
+// A transaction that loses a conflict with another one is sent again as a whole,
+// while the call has time. So a statement must not depend on what the handler has
+// read before, except through a Check.
+//
+// A Tx is safe for concurrent use. Its methods panic after the handler has
+// returned: an addition would be lost silently.
+//
+// The zero Tx is for tests of stores, which call Freeze themselves.
+type Tx struct {
+	mu         sync.Mutex
+	statements []addition
+	messages   []Message
+	mistake    error // the first
+	frozen     bool
+
+	// doubtful reports that the answer to an earlier try was lost.
+	doubtful bool
+	// alone reports that the transaction was committed without a record.
+	alone bool
+}
+
+// An addition is one statement of a handler.
+type addition struct {
+	sql    string
+	args   []any
+	needs  bool // a row
+	failed func(*TransactionError) error
+}
+
+var _ attachment = (*Tx)(nil)
+
+// Collect returns the Tx of the call that ctx belongs to, the same one each time. It
+// panics outside of a call, under idempotent.Unprotected, and if the call's store is
+// not a [*Store].
+//
+// It also panics within a step or its undo function, because the attempt that commits
+// may not run the step again, and in a call that uses [Transaction].
+func Collect(ctx context.Context) *Tx {
+	return driver.Attach(ctx, func() *Tx { return new(Tx) })
+}
+
+// Exec adds a statement. What args point to must not be changed afterwards.
+func (t *Tx) Exec(sql string, args ...any) {
+	t.add("Exec", addition{sql: sql, args: args})
+}
+
+// Require adds an INSERT, UPDATE or DELETE without a RETURNING clause, which must
+// affect at least one row. If it affects none, nothing is committed, and failed
+// returns the error of the call. The error counts as the handler's own: return
+// idempotent.Permanent if a retry would fail in the same way. If failed is nil, the
+// error is the [*TransactionError] with [CodeNoRow]. failed may be called more than
+// once, and must not block.
+func (t *Tx) Require(failed func(*TransactionError) error, sql string, args ...any) {
+	t.add("Require", addition{sql: required(bare(sql) + "\nRETURNING 1"), args: args, needs: true, failed: failed})
+}
+
+// Check adds a query that must return at least one row, and is otherwise as Require.
+// Without FOR SHARE or FOR UPDATE, another transaction may change the row before
+// this one is committed.
+func (t *Tx) Check(failed func(*TransactionError) error, query string, args ...any) {
+	t.add("Check", addition{sql: required(bare(query)), args: args, needs: true, failed: failed})
+}
+
+// Publish writes a message to the outbox of the store, [Options.Outbox], in the same
+// transaction. Messages of one aggregate are published in the order in which they
+// were added.
+func (t *Tx) Publish(m Message) {
+	err := m.validate()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mustBeOpen("Publish")
+	if err != nil && t.mistake == nil {
+		t.mistake = &TransactionError{Index: -1, Code: CodeInvalid, Err: err}
+	}
+	t.messages = append(t.messages, m.clone())
+}
+
+func (t *Tx) add(method string, a addition) {
+	a.args = slices.Clone(a.args)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mustBeOpen(method)
+	t.statements = append(t.statements, a)
+}
+
+func (t *Tx) mustBeOpen(method string) {
+	if t.frozen {
+		panic("postgres: Tx." + method + ": the handler has returned; nothing would commit this addition")
+	}
+}
+
+// Freeze ends the collecting, as [driver.Attachment] requires. Package idempotent
+// calls it after the handler has returned.
+func (t *Tx) Freeze() (empty bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.frozen = true
+	return len(t.statements)+len(t.messages) == 0, t.mistake
+}

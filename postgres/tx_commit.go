@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+var (
+	errNotFrozen = errors.New("the transaction is not frozen; its handler may still add to it")
+	errDoubtful  = errors.New("it was sent, and its answer was lost; whether it was committed is not known, and another try could commit it twice")
+	errNoOutbox  = errors.New("a message is published, but Options.Outbox is not set")
+)
+
+// commit sends the whole transaction in one round trip.
+//
+// The record's write is the first statement: if its condition does not hold, the
+// handler's statements do not matter, because an earlier copy of this request may have
+// run them. It is also what makes it safe to send the request again.
+func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
+	t.mu.Lock()
+	frozen, doubtful, alone := t.frozen, t.doubtful, t.alone
+	t.mu.Unlock()
+	switch {
+	case !frozen:
+		return row{}, s.refused(w.op, errNotFrozen)
+	case w.none() && alone:
+		return row{}, nil
+	case doubtful && (w.none() || !w.until.IsZero() && !time.Now().Before(w.until)):
+		return row{}, s.fail(w.op, errDoubtful)
+	case len(t.messages) > 0 && s.layout.outbox == "":
+		return row{}, &driver.Rejected{Err: &TransactionError{Index: -1, Code: CodeInvalid, Err: errNoOutbox}}
+	}
+	conn, err := s.db.Acquire(ctx)
+	if err != nil {
+		return row{}, s.fail(w.op, err)
+	}
+	defer release(conn)
+	b := newBatch(s, w)
+	b.queue.Queue("begin")
+	b.addRecord()
+	b.addStatements(t.statements)
+	b.addMessages(t.messages)
+	r, err := b.send(ctx, conn.Conn())
+	t.note(func() {
+		t.alone = t.alone || err == nil && w.none()
+		t.doubtful = t.doubtful || err != nil && !b.certain
+	})
+	return r, err
+}
+
+func (t *Tx) note(change func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	change()
+}
+
+// rollbackTimeout limits what is done for a connection whose call has ended. A
+// connection that does not answer is closed.
+const rollbackTimeout = time.Second
+
+// release returns a connection to its pool. It rolls an open transaction back, because
+// the pool would close the connection, and a refusal by a statement of the handler is
+// nothing unusual.
+func release(conn *pgxpool.Conn) {
+	if c := conn.Conn(); !c.IsClosed() && !c.PgConn().IsBusy() && c.PgConn().TxStatus() != 'I' {
+		ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+		defer cancel()
+		// If this fails, Release closes the connection.
+		_, _ = c.Exec(ctx, "rollback")
+	}
+	conn.Release()
+}

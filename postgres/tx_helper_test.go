@@ -1,0 +1,94 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// effects are rows that handlers write.
+type effects struct {
+	t    *testing.T
+	pool *pgxpool.Pool
+}
+
+func newEffects(t *testing.T, pool *pgxpool.Pool) effects {
+	t.Helper()
+	for _, sql := range []string{
+		"CREATE TABLE effects (id text PRIMARY KEY, n int NOT NULL CHECK (n >= 0))",
+		"CREATE TABLE checked_late (id text UNIQUE DEFERRABLE INITIALLY DEFERRED)",
+	} {
+		if err := exec(t.Context(), pool, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return effects{t, pool}
+}
+
+const add = "INSERT INTO effects AS e VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET n = e.n + EXCLUDED.n"
+
+func (e effects) value(id string) (n int) {
+	e.t.Helper()
+	if err := e.pool.QueryRow(e.t.Context(), "SELECT coalesce(sum(n), 0) FROM effects WHERE id = $1", id).Scan(&n); err != nil {
+		e.t.Fatal(err)
+	}
+	return n
+}
+
+func (e effects) is(id string, want int) {
+	e.t.Helper()
+	if got := e.value(id); got != want {
+		e.t.Errorf("%s is %d, want %d", id, got, want)
+	}
+}
+
+// attach returns a transaction for package storetest.
+func (e effects) attach(t *testing.T, refused bool) (driver.Attachment, func() int) {
+	e.t = t
+	id := rand.Text()
+	tx := new(Tx)
+	tx.Exec(add, id, 1)
+	if refused {
+		tx.Require(nil, "UPDATE effects SET n = 0 WHERE id = $1", "nobody")
+	}
+	return tx, func() int { return e.value(id) }
+}
+
+// A bench is a store with effects, and an executor.
+type bench struct {
+	effects
+	*Store
+	x *idempotent.Executor
+}
+
+func newBench(t *testing.T, config *idempotent.Config, o *Options, change ...func(*pgxpool.Config)) bench {
+	t.Helper()
+	pool := newPool(t, change...)
+	b := bench{newEffects(t, pool), newStore(t, pool, o), nil}
+	x, err := idempotent.New("op", b.Store, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.x = x
+	return b
+}
+
+var theKey = idempotent.Key{Record: "op#1"}
+
+func (b bench) do(fn func(context.Context) (string, error)) (string, error) {
+	return idempotent.Do(b.t.Context(), b.x, theKey, fn)
+}
+
+func (b bench) stored() driver.Record {
+	b.t.Helper()
+	r, err := b.Get(b.t.Context(), theKey.Record)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,222 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+func TestTxIsCommittedWithTheCompletion(t *testing.T) {
+	b := newBench(t, nil, nil)
+	runs := 0
+	for range 3 {
+		got, err := b.do(func(ctx context.Context) (string, error) {
+			runs++
+			Collect(ctx).Exec(add, "a", 1)
+			Collect(ctx).Exec("UPDATE effects SET n = n + 10 WHERE id = 'a'; -- a comment")
+			if n := b.value("a"); n != 0 {
+				t.Errorf("%d before the handler has returned", n)
+			}
+			return "paid", nil
+		})
+		if err != nil || got != "paid" {
+			t.Fatalf("%q, %v", got, err)
+		}
+	}
+	if runs != 1 {
+		t.Errorf("ran %d times", runs)
+	}
+	b.is("a", 11)
+}
+
+func TestTxOfAFailedHandlerIsNotSent(t *testing.T) {
+	b := newBench(t, nil, nil)
+	errNo := errors.New("no")
+	_, err := b.do(func(ctx context.Context) (string, error) {
+		Collect(ctx).Exec(add, "a", 1)
+		return "", errNo
+	})
+	if err != errNo {
+		t.Error(err)
+	}
+	b.is("a", 0)
+}
+
+type poorError struct{}
+
+func (*poorError) Error() string { return "too poor" }
+
+func TestTxRefusedByItsStatements(t *testing.T) {
+	poor := func(*TransactionError) error { return idempotent.Permanent(&poorError{}) }
+	for name, c := range map[string]struct {
+		with  func(*Tx)
+		code  string
+		index int
+		final bool // the error is of the handler, and permanent
+	}{
+		"no row":               {func(tx *Tx) { tx.Require(nil, "UPDATE effects SET n = 0 WHERE id = 'nobody';") }, CodeNoRow, 1, false},
+		"no row, with a func":  {func(tx *Tx) { tx.Require(poor, "DELETE FROM effects WHERE id = $1 -- all", "nobody") }, CodeNoRow, 1, true},
+		"no row to check":      {func(tx *Tx) { tx.Check(poor, "SELECT FROM effects WHERE id = $1 FOR UPDATE", "nobody") }, CodeNoRow, 1, true},
+		"a nil error":          {func(tx *Tx) { tx.Check(func(*TransactionError) error { return nil }, "SELECT 1 WHERE false") }, CodeNoRow, 1, false},
+		"a panic":              {func(tx *Tx) { tx.Check(func(*TransactionError) error { panic("oh") }, "SELECT 1 WHERE false") }, CodeNoRow, 1, false},
+		"a constraint":         {func(tx *Tx) { tx.Exec(add, "secret", -1) }, "23514", 1, false},
+		"a constraint in need": {func(tx *Tx) { tx.Require(poor, add, "secret", -1) }, "23514", 1, false},
+		"a deferred constraint": {func(tx *Tx) {
+			tx.Exec("INSERT INTO checked_late VALUES ('secret')")
+			tx.Exec("INSERT INTO checked_late VALUES ('secret')")
+		}, "23505", -1, false},
+		"a syntax error":      {func(tx *Tx) { tx.Exec("INSERT 'secret'") }, "42601", 1, false},
+		"no such table":       {func(tx *Tx) { tx.Exec("DELETE FROM nowhere") }, "42P01", 1, false},
+		"a wrong argument":    {func(tx *Tx) { tx.Exec(add, "secret", "secret") }, "22P02", 1, false},
+		"no argument":         {func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1", struct{ secret func() }{}) }, CodeInvalid, 1, false},
+		"an argument too few": {func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1 AND n = $2", "secret") }, CodeInvalid, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil, nil)
+			_, err := b.do(func(ctx context.Context) (string, error) {
+				Collect(ctx).Exec(add, "a", 1)
+				c.with(Collect(ctx))
+				return "", nil
+			})
+			var refused *TransactionError
+			switch {
+			case c.final:
+				if _, ok := err.(*poorError); !ok || b.stored().Status != driver.Failed {
+					t.Errorf("%v, and the record is %q", err, b.stored().Status)
+				}
+			case !errors.As(err, &refused) || refused.Code != c.code || refused.Index != c.index || !errors.Is(err, ErrTransaction):
+				t.Errorf("%T: %v", err, err)
+			case strings.Contains(err.Error(), "secret"):
+				t.Errorf("data in %q", err)
+			case b.stored().Owner != "":
+				t.Error("the record is not released")
+			}
+			b.is("a", 0)
+			b.noneHeld()
+			// The refusal leaves a connection that works.
+			if _, err := idempotent.Do(t.Context(), b.x, idempotent.Key{Record: "op#2"}, func(ctx context.Context) (int, error) {
+				Collect(ctx).Exec(add, "a", 1)
+				return 0, nil
+			}); err != nil {
+				t.Error(err)
+			}
+			b.is("a", 1)
+		})
+	}
+}
+
+// The handler does not run again: only what it has collected is sent again.
+func TestTxThatLosesAConflictIsSentAgain(t *testing.T) {
+	b := newBench(t, nil, nil, func(c *pgxpool.Config) {
+		c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
+	})
+	if err := exec(t.Context(), b.pool, "INSERT INTO effects VALUES ('a', 0)"); err != nil {
+		t.Fatal(err)
+	}
+	const calls = 8
+	var wg sync.WaitGroup
+	for i := range calls {
+		wg.Go(func() {
+			runs := 0
+			_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{Record: fmt.Sprint("op#", i)}, func(ctx context.Context) (int, error) {
+				runs++
+				Collect(ctx).Exec("UPDATE effects SET n = n + 1 WHERE id = 'a' AND pg_sleep(0.02) IS NOT NULL")
+				return 0, nil
+			})
+			if err != nil || runs != 1 {
+				t.Errorf("%d runs: %v", runs, err)
+			}
+		})
+	}
+	wg.Wait()
+	b.is("a", calls)
+}
+
+func TestTxIsOptimistic(t *testing.T) {
+	b := newBench(t, &idempotent.Config{Optimistic: true}, nil)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			got, err := b.do(func(ctx context.Context) (string, error) {
+				Collect(ctx).Exec(add, "a", 1)
+				return "paid", nil
+			})
+			if err != nil || got != "paid" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	wg.Wait()
+	b.is("a", 1)
+}
+
+func TestTxOfACallWithoutARecord(t *testing.T) {
+	b := newBench(t, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey}, nil)
+	for range 2 {
+		_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{}, func(ctx context.Context) (string, error) {
+			Collect(ctx).Exec(add, "a", 1)
+			return "", nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	b.is("a", 2)
+}
+
+func TestTxPanicsAfterTheHandler(t *testing.T) {
+	b := newBench(t, nil, nil)
+	var tx *Tx
+	if _, err := b.do(func(ctx context.Context) (string, error) { tx = Collect(ctx); return "", nil }); err != nil {
+		t.Fatal(err)
+	}
+	for name, late := range map[string]func(){
+		"Exec":    func() { tx.Exec("SELECT 1") },
+		"Require": func() { tx.Require(nil, "SELECT 1") },
+		"Check":   func() { tx.Check(nil, "SELECT 1") },
+		"Publish": func() { tx.Publish(Message{Aggregate: "a", Destination: "d"}) },
+	} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.Contains(said, "Tx."+name) {
+					t.Errorf("%s: %s", name, said)
+				}
+			}()
+			late()
+		}()
+	}
+}
+
+// A Create that may have been executed is not repeated when its record may have been
+// swept: nothing would fence the repetition.
+func TestTxOfAnExpiredRecordIsNotSentAgain(t *testing.T) {
+	w := new(wire)
+	b := newBench(t, nil, nil, w.through)
+	tx := new(Tx)
+	tx.Exec(add, "a", 1)
+	if _, err := tx.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	r := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "alice", Attempt: 1, Expires: now.Truncate(time.Second).Add(-time.Second)}
+	w.losing("answer")
+	if _, ok, err := b.Create(t.Context(), r, now, tx); ok || !errors.Is(err, driver.ErrUnavailable) {
+		t.Fatalf("ok %v, %v", ok, err)
+	}
+	if err := exec(t.Context(), b.pool, "DELETE FROM idempotency"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := b.Create(t.Context(), r, now, tx); ok || err == nil || errors.Is(err, driver.ErrNotWritten) {
+		t.Errorf("ok %v, %v", ok, err)
+	}
+	b.is("a", 1)
+}
