@@ -1,0 +1,176 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+func expired(id string) driver.Record {
+	return driver.Record{ID: id, Status: driver.Completed, Owner: owner, Attempt: 1, Expires: now.Add(-time.Hour)}
+}
+
+var sweptOptions = map[string]*Options{
+	"one key":   nil,
+	"composite": {Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "idempotency#f", Shards: 3},
+}
+
+func sweptStore(t *testing.T, o *Options) (*Store, *dynamodb.Client) {
+	t.Helper()
+	client, table := newClient(t), tableName(t)
+	if err := CreateTable(t.Context(), client, table, o); err != nil {
+		t.Fatal(err)
+	}
+	return loneStore(t, client, table, o), client
+}
+
+func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
+	for name, o := range sweptOptions {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := sweptStore(t, o)
+			never := expired("never")
+			never.Expires = time.Time{}
+			extended := claim("a lease past its retention")
+			extended.Expires = now.Add(-time.Hour)
+			abandoned := extended
+			abandoned.ID, abandoned.Lease = "abandoned", now.Add(-time.Minute)
+			thisSecond := expired("this second")
+			thisSecond.Expires = now
+			keep := []driver.Record{never, extended, claim("running"), thisSecond}
+			for _, r := range append(keep, expired("old"), abandoned) {
+				s.plant(t, r)
+			}
+			foreign := s.format.Item(expired("foreign"))
+			foreign[s.format.Attr.Status] = text("SHIPPED")
+			putItem(t, s, foreign)
+			if s.format.Composite() {
+				elsewhere := s.format.Item(expired("elsewhere"))
+				elsewhere[s.format.Attr.ID] = text("orders")
+				putItem(t, s, elsewhere)
+			}
+			before := count(t, s)
+			deleted, next, err := s.Sweep(t.Context(), now, 100, "")
+			if err != nil || deleted != 2 || next != "" || count(t, s) != before-2 {
+				t.Errorf("deleted %d, of %d items %d are left, next %q, %v", deleted, before, count(t, s), next, err)
+			}
+			for _, r := range keep {
+				if get(t, s, r.ID).Status == driver.Absent {
+					t.Errorf("%q is deleted", r.ID)
+				}
+			}
+		})
+	}
+}
+
+func count(t *testing.T, s *Store) int {
+	t.Helper()
+	out, err := newClient(t).Scan(t.Context(), &dynamodb.ScanInput{TableName: &s.table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(out.Items)
+}
+
+func TestSweepContinuesWhereTheLastOneStopped(t *testing.T) {
+	for name, o := range sweptOptions {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := sweptStore(t, o)
+			const all = 25
+			for i := range all {
+				s.plant(t, expired(fmt.Sprint("expired ", i)))
+				s.plant(t, claim(fmt.Sprint("running ", i)))
+			}
+			total, calls, after := 0, 0, ""
+			for {
+				deleted, next, err := s.Sweep(t.Context(), now, 10, after)
+				if err != nil || deleted > 10 {
+					t.Fatalf("deleted %d, %v", deleted, err)
+				}
+				total, calls, after = total+deleted, calls+1, next
+				if next == "" {
+					break
+				}
+			}
+			if total != all || calls != 3 || count(t, s) != all {
+				t.Errorf("deleted %d in %d calls, %d are left", total, calls, count(t, s))
+			}
+		})
+	}
+}
+
+// interrupting fails or interferes before each deletion.
+type interrupting struct {
+	*dynamodb.Client
+	deletions atomic.Int64
+	before    func(n int64) error
+}
+
+func (c *interrupting) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	if err := c.before(c.deletions.Add(1)); err != nil {
+		return nil, err
+	}
+	return c.Client.DeleteItem(ctx, in, o...)
+}
+
+func TestSweepReturnsItsPositionWithAnError(t *testing.T) {
+	s, client := sweptStore(t, nil)
+	for i := range 30 {
+		s.plant(t, expired(fmt.Sprint(i)))
+	}
+	deleted, position, err := s.Sweep(t.Context(), now, 10, "")
+	if deleted != 10 || position == "" || err != nil {
+		t.Fatal(deleted, position, err)
+	}
+	s.client = &interrupting{Client: client, before: func(n int64) error {
+		if n > 5 {
+			return &types.ProvisionedThroughputExceededException{}
+		}
+		return nil
+	}}
+	deleted, next, err := s.Sweep(t.Context(), now, 100, position)
+	if deleted != 5 || next != position || !errors.Is(err, driver.ErrThrottled) {
+		t.Errorf("deleted %d, next %q after %q, %v", deleted, next, position, err)
+	}
+	s.client = client
+	if deleted, next, err = s.Sweep(t.Context(), now, 100, next); deleted != 15 || next != "" || err != nil {
+		t.Errorf("deleted %d, next %q, %v", deleted, next, err)
+	}
+}
+
+func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
+	s, client := sweptStore(t, nil)
+	s.plant(t, expired("id"))
+	s.client = &interrupting{Client: client, before: func(int64) error {
+		other := loneStore(t, client, s.table, nil)
+		_, _, err := other.Create(t.Context(), claim("id"), now, nil)
+		return err
+	}}
+	deleted, next, err := s.Sweep(t.Context(), now, 10, "")
+	if deleted != 0 || next != "" || err != nil || get(t, s, "id").Status != driver.InProgress {
+		t.Errorf("deleted %d, next %q, %v; stored %+v", deleted, next, err, get(t, s, "id"))
+	}
+}
+
+func TestSweepRefusesWhatItCannotUse(t *testing.T) {
+	s, _ := sweptStore(t, nil)
+	composite, _ := sweptStore(t, sweptOptions["composite"])
+	for _, position := range []string{"?", "YQ.YQ.YQ", composite.encodePosition(composite.format.Key("id"))} {
+		if _, next, err := s.Sweep(t.Context(), now, 10, position); !isOptionsError(err) || next != position {
+			t.Errorf("position %q: next %q, %v", position, next, err)
+		}
+	}
+	s.client = struct{ Client }{s.client}
+	if _, _, err := s.Sweep(t.Context(), now, 10, ""); !isOptionsError(err) {
+		t.Errorf("a client without Scan: %v", err)
+	}
+}
