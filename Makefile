@@ -62,8 +62,8 @@ test: check
 	@$(WITH_DYNAMODB) go -C examples test -race ./...
 	@echo "== the queue, and what survives kills behind it: a minute"
 	@$(WITH_DYNAMODB) go -C local/sqslocal test -race ./...
-	@echo "== 300 concurrent histories, each linearizable, against memory, DynamoDB Local and PostgreSQL"
-	@$(WITH_DYNAMODB) go -C local/linearizability test -race -timeout 30m ./...
+	@echo "== 300 concurrent histories, each linearizable, against memory, DynamoDB Local, PostgreSQL and Redis"
+	@$(WITH_DYNAMODB) env REDISLOCAL_REAL=1 go -C local/linearizability test -race -timeout 30m ./...
 	@echo "== the operator's command, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C cmd/once test -race ./...
 	@echo "== the bench, in its short form (needs Node 22 or later)"
@@ -85,7 +85,7 @@ mutants:
 
 # Eight times the histories of make test.
 torture:
-	@$(WITH_DYNAMODB) env ONCE_HISTORIES=2400 go -C local/linearizability test -count=1 -timeout 60m -v -run '^Test(Memory|DynamoDB|PostgreSQL)' .
+	@$(WITH_DYNAMODB) env ONCE_HISTORIES=2400 go -C local/linearizability test -count=1 -timeout 60m -v -run '^Test(Memory|DynamoDB|PostgreSQL|Redis)' .
 
 # Writes docs/performance.md and its plots, in about 12 minutes. The machine should be
 # idle. RECORDS is the size of the largest table.

@@ -1,10 +1,12 @@
 module github.com/lambda-once/once/local/linearizability
 
-go 1.26
+go 1.26.0
 
 replace (
 	github.com/lambda-once/once => ../..
+	github.com/lambda-once/once/local/redislocal => ../redislocal
 	github.com/lambda-once/once/postgres => ../../postgres
+	github.com/lambda-once/once/redis => ../../redis
 )
 
 require (
@@ -13,10 +15,14 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lambda-once/once v0.0.0
+	github.com/lambda-once/once/local/redislocal v0.0.0
 	github.com/lambda-once/once/postgres v0.0.0
+	github.com/lambda-once/once/redis v0.0.0
+	github.com/redis/go-redis/v9 v9.23.0
 )
 
 require (
+	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.18 // indirect
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression v1.10.6 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.9 // indirect
@@ -25,9 +31,13 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.9 // indirect
 	github.com/aws/smithy-go v1.28.8 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	github.com/yuin/gopher-lua v1.1.1 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 )

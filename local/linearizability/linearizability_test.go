@@ -9,7 +9,7 @@ import (
 // The shares of all rows are 100. A new store gets a row here.
 
 func TestMemory(t *testing.T) {
-	Check(t, openMemory, &Options{InMemory: true, Histories: share(t, 20)})
+	Check(t, openMemory, &Options{InMemory: true, Histories: share(t, 10)})
 }
 
 func TestMemoryCalm(t *testing.T) {
@@ -23,7 +23,7 @@ func TestDynamoDB(t *testing.T) {
 
 func TestDynamoDBCalm(t *testing.T) {
 	w := wireTo(t, false)
-	Check(t, openDynamoDB(w, nil), &Options{Wire: w, Histories: share(t, 10)})
+	Check(t, openDynamoDB(w, nil), &Options{Wire: w, Histories: share(t, 5)})
 }
 
 // The writes of all histories that are made at the same time share requests.
@@ -51,6 +51,19 @@ func TestPostgreSQL(t *testing.T) {
 
 func TestPostgreSQLCalm(t *testing.T) {
 	Check(t, openPostgreSQL(nil, nil), &Options{Calm: true, Histories: share(t, 5)})
+}
+
+// The wire drops, delays and doubles commands, and cuts connections after sending. The
+// client sends again what has no answer.
+func TestRedis(t *testing.T) {
+	var w *redisWire
+	Check(t, openRedis(&w, true, nil), &Options{ownNetwork: true, Histories: share(t, 10)})
+	w.mustHaveFailed(t)
+}
+
+func TestRedisCalm(t *testing.T) {
+	var w *redisWire
+	Check(t, openRedis(&w, false, nil), &Options{Calm: true, Histories: share(t, 5)})
 }
 
 // One request in flight makes most writes wait for another.
