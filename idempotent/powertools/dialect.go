@@ -12,7 +12,7 @@ import (
 type Dialect uint8
 
 const (
-	// TypeScript is Powertools for TypeScript, versions 2.30 to 2.35.
+	// TypeScript is Powertools for TypeScript, version 2. Tests run 2.35.
 	TypeScript Dialect = iota + 1
 	// Python is Powertools for Python, version 3.
 	Python

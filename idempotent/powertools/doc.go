@@ -24,23 +24,24 @@
 // The package leaves out what is not the same everywhere. [Key] panics and [New]
 // returns an error for these parts of an expression:
 //
-//   - the functions abs, avg, ceil, floor, sum and to_number;
-//   - in TypeScript, reverse and sort, which change the event while it is
-//     hashed, and members that every object inherits, such as constructor;
+//   - in TypeScript, the functions reverse and sort, which change the event while
+//     it is hashed, and members that every object inherits, such as constructor;
 //   - in Python, the functions of Powertools in Options.Validation, where
 //     Powertools itself does not know them.
 //
 // The key function returns an [*idempotent.InvalidPayloadError] for an event
 // that has
 //
-//   - base64 which is not of the standard alphabet with padding (Python skips
-//     other characters; in TypeScript, the function selects undefined);
+//   - base64 which is not of the standard alphabet with padding, in Python: it
+//     skips other characters (in TypeScript, such base64 is undefined);
 //   - base64 of bytes that are not UTF-8, which TypeScript would replace;
 //   - more than 10 MiB compressed with gzip, or JSON of more than 10,000 levels;
 //   - integers of more than 4,300 digits in Python, which does not decode them;
 //   - in TypeScript, members with a capital letter that Unicode 16 or 17 brought
-//     (Garay, Beria Erfe and nine Latin ones): their order depends on the
-//     version of Node;
+//     (Garay, Beria Erfe, seven Latin and a Cyrillic one), or with a capital sigma and a code
+//     point that Unicode 15 lacks: their order depends on the version of Node;
+//   - floats for the functions avg and sum in Python, whose result depends on its
+//     version, and text for to_number that is not a number as in JSON;
 //   - arguments of the wrong type for a function. Some of them mean something in
 //     one language by accident.
 //

@@ -97,7 +97,9 @@ func (r expressions) operator() string {
 }
 
 func (r expressions) call(e func() string) string {
-	switch r.IntN(12) {
+	switch r.IntN(13) {
+	case 12:
+		return []string{"abs", "avg", "ceil", "floor", "sum", "to_number"}[r.IntN(6)] + "(" + e() + ")"
 	case 0:
 		return "contains(" + e() + ", " + e() + ")"
 	case 1:

@@ -9,20 +9,14 @@ type function struct {
 	call      func(d Dialect, args []any, apply func(any) (any, error)) (any, error)
 }
 
-const (
-	inexact = "its result depends on the version of the language"
-	ownWay  = "each language reads and computes numbers in its own way"
-)
-
-// refused are the functions of JMESPath that no dialect has here.
-var refused = map[string]string{
-	"avg": inexact, "sum": inexact, "abs": ownWay, "ceil": ownWay, "floor": ownWay, "to_number": ownWay,
-}
-
 // functions are what an expression may call.
 var functions = map[string]function{
+	"abs":         {args: 1, call: absolute},
+	"avg":         {args: 1, call: average},
+	"ceil":        {args: 1, call: ceiling},
 	"contains":    {args: 2, call: contains},
 	"ends_with":   {args: 2, call: endsWith},
+	"floor":       {args: 1, call: floor},
 	"join":        {args: 2, call: join},
 	"keys":        {args: 1, call: keys},
 	"length":      {args: 1, call: length},
@@ -37,7 +31,9 @@ var functions = map[string]function{
 	"sort":        {args: 1, call: sorted},
 	"sort_by":     {args: 2, reference: 2, call: sortedBy},
 	"starts_with": {args: 2, call: startsWith},
+	"sum":         {args: 1, call: sum},
 	"to_array":    {args: 1, call: toArray},
+	"to_number":   {args: 1, call: toNumber},
 	"to_string":   {args: 1, call: toString},
 	"type":        {args: 1, call: typeOf},
 	"values":      {args: 1, call: values},

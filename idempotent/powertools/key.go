@@ -19,17 +19,16 @@ type Options struct {
 	// Hash returns the hash function, such as sha256.New. Default md5.New.
 	Hash func() hash.Hash
 
-	// HashMissing is for a TypeScript function without
-	// throwOnNoIdempotencyKey, which is its default. That function warns of an
-	// empty selection such as "", 0, {} or [null, null], and hashes it all the
-	// same: requests without a key share one record, and replay each other's
-	// result. Default false: an empty selection is an
-	// [*idempotent.MissingKeyError]. Only TypeScript.
+	// HashMissing hashes an empty selection such as "", 0 or [null, null], as
+	// TypeScript does by default, without throwOnNoIdempotencyKey. All requests
+	// without a key then share one record, and replay each other's result. Only
+	// for [TypeScript]. Default false: such a request is an
+	// [*idempotent.MissingKeyError].
 	HashMissing bool
 
 	// Validation is payloadValidationJmesPath, or payload_validation_jmespath:
-	// a JMESPath expression that selects the payload to compare. Its hash
-	// becomes Key.Fingerprint. Default "": no comparison.
+	// an expression that selects the payload to compare. Its hash becomes
+	// Key.Fingerprint. Default "": no comparison.
 	Validation string
 }
 

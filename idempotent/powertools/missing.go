@@ -1,5 +1,7 @@
 package powertools
 
+import "math"
+
 // missing reports whether Powertools takes a selection for a missing key. The
 // four languages differ.
 func (k *Keyer) missing(v any) bool {
@@ -66,7 +68,7 @@ func falsy(v any) bool {
 	case bool:
 		return !v
 	case float64:
-		return v == 0
+		return v == 0 || math.IsNaN(v)
 	case string:
 		return v == ""
 	}
