@@ -87,7 +87,11 @@ func equalInside(d Dialect, a, b any) bool {
 			return false
 		}
 		for key, e := range x.members {
-			if other, ok := y.members[key]; !ok || !equalInside(d, e, other) {
+			other, ok := y.members[key]
+			if !ok && d == TypeScript {
+				other, ok = undefined{}, true
+			}
+			if !ok || !equalInside(d, e, other) {
 				return false
 			}
 		}

@@ -54,7 +54,7 @@ func decodeBase64Gzip(d Dialect, args []any, _ applied) (any, error) {
 	}
 	b, err := fromBase64(text)
 	if err == nil {
-		b, err = gunzip(b)
+		b, err = gunzip(d, b)
 	}
 	return embeddedText(d, "powertools_base64_gzip", b, err)
 }
@@ -98,9 +98,10 @@ func fromBase64(text string) ([]byte, error) {
 	return b, nil
 }
 
-// gunzip inflates all members of a gzip file. Zeros after the last one are
-// padding, which compress/gzip takes for another member.
-func gunzip(b []byte) ([]byte, error) {
+// gunzip inflates all members of a gzip file. Zeros after a member are padding,
+// which compress/gzip would take for another member. Node stops there; Python
+// looks for a member behind them.
+func gunzip(d Dialect, b []byte) ([]byte, error) {
 	file := bytes.NewReader(b)
 	r, err := gzip.NewReader(file)
 	if err != nil {
@@ -116,9 +117,13 @@ func gunzip(b []byte) ([]byte, error) {
 		if text = append(text, part...); len(text) > maxDecompressed {
 			return nil, errTooLarge
 		}
-		if len(bytes.Trim(b[len(b)-file.Len():], "\x00")) == 0 {
+		rest := b[len(b)-file.Len():]
+		next := bytes.TrimLeft(rest, "\x00")
+		if len(next) == 0 || d == TypeScript && len(next) < len(rest) {
 			return text, nil
 		}
+		file.Reset(next)
+		b = next
 		if err := r.Reset(file); err != nil {
 			return nil, err
 		}

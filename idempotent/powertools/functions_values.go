@@ -19,23 +19,23 @@ func contains(d Dialect, args []any, _ applied) (any, error) {
 		}
 		return false, nil
 	}
-	return compareText("contains", args, strings.Contains)
+	return compareText(d, "contains", args, strings.Contains)
 }
 
-func startsWith(_ Dialect, args []any, _ applied) (any, error) {
-	return compareText("starts_with", args, strings.HasPrefix)
+func startsWith(d Dialect, args []any, _ applied) (any, error) {
+	return compareText(d, "starts_with", args, strings.HasPrefix)
 }
 
-func endsWith(_ Dialect, args []any, _ applied) (any, error) {
-	return compareText("ends_with", args, strings.HasSuffix)
+func endsWith(d Dialect, args []any, _ applied) (any, error) {
+	return compareText(d, "ends_with", args, strings.HasSuffix)
 }
 
 // compareText refuses half a surrogate pair, which TypeScript would find in the
 // middle of a code point.
-func compareText(name string, args []any, holds func(s, part string) bool) (any, error) {
+func compareText(d Dialect, name string, args []any, holds func(s, part string) bool) (any, error) {
 	s, ok := args[0].(string)
 	part, isText := args[1].(string)
-	if !ok || !isText || hasSurrogate(part) {
+	if !ok || !isText || d == TypeScript && hasSurrogate(part) {
 		return nil, errArguments(name)
 	}
 	return holds(s, part), nil

@@ -23,19 +23,19 @@ var selections = []struct {
 		"powertools_json('\"\\\\ud800\"')", "powertools_json(powertools_json('\"[1.50]\"'))",
 	}},
 	{`{"a": ` + quote(base64.StdEncoding.EncodeToString([]byte(`{"id": "é😀", "n": 1.0}`))) + `, "zip": ` + quote(zipped(`{"id": "é😀"}`)) + `,
-		"two": ` + quote(zipped("one ", "two")) + `, "zeros": ` + quote(zipped("one\x00\x00", "\x00")) + `, "bad": "AAAA", "pad": "QQ==", "bits": "QR==",
+		"two": ` + quote(zipped("one ", "two")) + `, "zeros": ` + quote(zipped("one\x00\x00", "\x00")) + `, "bad": "AAAA", "garbage": ` + quote(base64.StdEncoding.EncodeToString(append(member(), 'x'))) + `, "gap": ` + quote(base64.StdEncoding.EncodeToString(append(member(), member()...))) + `, "pad": "QQ==", "bits": "QR==",
 		"bom": ` + quote(base64.StdEncoding.EncodeToString([]byte("\ufeff[1]"))) + `, "null": null, "empty": ""}`, []string{
 		"powertools_base64(a)", "powertools_json(powertools_base64(a)).id", "powertools_json(powertools_base64(a))", "powertools_base64(pad)",
 		"powertools_base64(bits)", "powertools_base64(bom)", "[powertools_base64(empty)]", "powertools_base64('A')", "[powertools_base64('A')]",
 		"powertools_base64('QQ=')", "powertools_base64(null)", "[powertools_base64_gzip(bad), pad]",
 		"powertools_base64_gzip(zip)", "powertools_json(powertools_base64_gzip(zip)).id", "powertools_base64_gzip(two)", "powertools_base64_gzip(zeros)",
-		"powertools_base64_gzip(bad)", "powertools_base64_gzip(pad)", "powertools_base64_gzip(null)",
+		"powertools_base64_gzip(garbage)", "powertools_base64_gzip(gap)", "[powertools_base64_gzip(gap)]", "powertools_base64_gzip(bad)", "powertools_base64_gzip(pad)", "powertools_base64_gzip(null)",
 	}},
 	{`{"one": 1, "float": 1.0, "true": true, "zero": 0, "big": 9007199254740993, "even": 9007199254740992.0, "huge": 1e400, "list": [1, true, 1.0, [1], {"a": 1}],
 		"text": "1", "same": [true, 1, 1.0, [true], {"a": true}]}`, []string{
 		"[one == float, one == true, `1` == `true`, zero == `false`, \"true\" == `1`, one == text]", "[big == even, big > even, big >= even, huge > big, huge == huge]",
 		"[list == same, list[3] == same[3], list[4] == same[4], list[0] == same[0]]", "[contains(list, `true`), contains(list, `2`), contains(same, one)]",
-		"[one < text]", "{a: one < \"true\", b: one}", "[text < 'b', 'b' > text]", "one < text || text", "list[?@ == `1`]", "list[?@ > `0`]", "list[?@ > `0.5`]",
+		"[one < text]", "{a: one < text} == {b: one < text}", "[{a: one} == {b: one}]", "{a: one < \"true\", b: one}", "[text < 'b', 'b' > text]", "one < text || text", "list[?@ == `1`]", "list[?@ > `0`]", "list[?@ > `0.5`]",
 		"[!zero, !one, !text, !absent, zero && one, absent || zero]", "[`1`, `1.0`, `1e2`, `-0`, `123456789012345678901234567890`]", "max(`[1, 1.0, 0.5]`)",
 		"max(`[1.0, 1]`)", "min(`[2, 1.0, 1]`)", "max_by(`[{\"a\": 1}, {\"a\": 1.0}]`, &a)", "max(`[]`)", "min(`[]`)", "sort_by(`[]`, &a)",
 		"sort_by(`[{\"a\": 2, \"b\": 1}, {\"a\": 1}, {\"a\": 2, \"b\": 0}]`, &a)", "sort_by(`[{\"a\": \"\uffff\"}, {\"a\": \"😀\"}]`, &a)", "max(['\uffff', '😀'])",
@@ -104,6 +104,15 @@ func zipped(members ...string) string {
 		}
 	}
 	return base64.StdEncoding.EncodeToString(append(b.Bytes(), 0, 0))
+}
+
+// member returns a gzip file that ends with zeros.
+func member() []byte {
+	b, err := base64.StdEncoding.DecodeString(zipped("one"))
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
 
 func quote(text string) string {
