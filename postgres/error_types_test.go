@@ -17,10 +17,17 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const lost = "Store.commit returns it as a failed condition"
 	for _, fault := range walked.Unexplained(map[string]string{
 		"decodeSteps": "Store.fail makes it an Error", "decodeText": "Store.fail makes it an Error",
 		"layout.check":     "CreateTable makes it an Error",
 		"layout.checkSize": "Store.refused makes it an Error",
+		"Message.validate": "Publish makes it a TransactionError",
+		"Tx.commit":        "Store.refused or Store.fail makes it an Error, or it is the Err of a TransactionError",
+		"held.commit":      "as of Tx.commit; " + lost,
+		"batch.send":       "batch.notWritten makes it an Error; " + lost,
+		"batch.read":       "batch.refused makes it a TransactionError",
+		"refusal":          "it is the Err of a TransactionError",
 	}) {
 		t.Error(fault)
 	}
