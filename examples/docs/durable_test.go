@@ -47,7 +47,7 @@ func (c cardService) charge(_ context.Context, key string, cents int) (string, e
 	return "receipt", nil
 }
 
-func charge(ctx context.Context, o durableOrder, card cardService) (string, error) { // the function of a durable step
+func chargeCard(ctx context.Context, o durableOrder, card cardService) (string, error) { // the function of a durable step
 	return card.charge(ctx, idempotent.DownstreamKey(ctx, "charge"), o.Cents)
 }
 
@@ -82,7 +82,7 @@ func TestDurablePageProtectsAFunction(t *testing.T) {
 	h := refuseDuplicates(durablePayments(executor("pay"), func(ctx context.Context, _ []byte) ([]byte, error) {
 		invocations++
 		if invocations == 1 { // later ones replay the step
-			if _, err := charge(ctx, o, card); err != nil {
+			if _, err := chargeCard(ctx, o, card); err != nil {
 				return nil, err
 			}
 		}
