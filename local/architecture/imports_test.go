@@ -37,7 +37,7 @@ var order = map[string]string{
 	"dynamo":                       "idempotent/driver internal/attribute internal/outboxitem internal/recorditem",
 	"dynamo/outbox":                "dynamo dynamo/internal/fault idempotent/driver internal/attribute internal/outboxitem",
 	"dynamo/dynamoenv":             "dynamo",
-	"postgres":                     "idempotent/driver",
+	"postgres":                     "idempotent idempotent/driver internal/outboxitem",
 	"redis":                        "idempotent/driver",
 	"handlers":                     "idempotent idempotent/adapter",
 	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",
