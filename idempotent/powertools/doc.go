@@ -16,7 +16,7 @@
 // Numbers and strings are those of the event's JSON. TypeScript reads all
 // numbers as float64: 9007199254740993 and 9007199254740992 are one key, and
 // 1.0 and 1 are. In Python, integers are exact, and 1.0 and 1 are two keys.
-// Lone surrogates are kept. Members named __proto__ have no part in a key of
+// Lone surrogates are kept. Members named __proto__ do not affect a key of
 // TypeScript.
 //
 // # What is refused
@@ -51,17 +51,19 @@
 //
 // # Missing keys
 //
-// What is missing is each language's own affair. In Python, it is null, "", and
-// a list that is empty or contains only null, but of objects only {}. In
-// TypeScript, it is what is falsy, such as 0, and a list or an object that
-// contains nothing else. In Java, it is null, and a list or an object without
-// another value; in .NET, null and "".
+// Each language decides in its own way that a selection is a missing key:
 //
-// The key function returns an [*idempotent.MissingKeyError] for all of them. A
-// function in Python, Java or .NET that does not raise an error then runs
-// unprotected: set idempotent.Config.OnMissingKey to [idempotent.RunMissingKey]
-// for the same. One in TypeScript runs unprotected only if the expression selects
-// null, and else uses the key: see [Options.HashMissing].
+//   - Python: null, "", {}, and a list that contains nothing but null;
+//   - TypeScript: what is falsy, such as null, 0 and "", and a list or an object
+//     that contains nothing else;
+//   - Java: null, and a list or an object that contains nothing else;
+//   - .NET: null and "".
+//
+// The key function returns an [*idempotent.MissingKeyError] for it. By default,
+// a function in Python, Java or .NET then runs unprotected. For the same, set
+// idempotent.Config.OnMissingKey to [idempotent.RunMissingKey]. A function in
+// TypeScript runs unprotected only for null, and hashes any other selection: see
+// [Options.HashMissing].
 //
 // # Java and .NET
 //

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf16"
+	"unicode"
 
 	"github.com/lambda-once/once/idempotent/powertools"
 )
@@ -12,7 +12,7 @@ import (
 func TestLowercaseIsThatOfNode(t *testing.T) {
 	var words []string
 	for c := range rune(0x20000) { // no letter above has a case
-		if utf16.IsSurrogate(c) || c == ' ' {
+		if c == ' ' || unicode.In(c, unicode.Cs, unicode.Co, unicode.Cn, unicode.Han, unicode.Hangul) {
 			continue
 		}
 		// What stands beside a sigma: is it a letter, is it ignored?

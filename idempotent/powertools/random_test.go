@@ -54,8 +54,8 @@ func TestRandomValuesHaveTheKeysOfTheirPeers(t *testing.T) {
 	})
 }
 
-// random writes JSON text. It does not build values first, as a marshaller would
-// have a taste of its own.
+// random writes JSON text. It builds no values to marshal, because a marshaller
+// writes only some of the texts of a value.
 type random struct{ *rand.Rand }
 
 func (r random) value(depth int) string {
