@@ -52,6 +52,9 @@ func checkCall(d Dialect, n *node, own bool) error {
 	if !ok {
 		return fmt.Errorf("unknown function %s", n.text)
 	}
+	if d == Java && n.text == "powertools_base64_gzip" || d == DotNet && n.text != "powertools_json" {
+		return fmt.Errorf("the function %s is refused: in %v, it changes the text", n.text, d)
+	}
 	if ownFunction(n.text) && !own {
 		return fmt.Errorf("the function %s is unknown in payload_validation_jmespath, where Powertools for Python does not add it", n.text)
 	}

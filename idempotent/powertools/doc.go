@@ -38,8 +38,9 @@
 //   - more than 10 MiB compressed with gzip, or JSON of more than 10,000 levels;
 //   - integers of more than 4,300 digits in Python, which does not decode them;
 //   - in TypeScript, members with a capital letter that Unicode 16 or 17 brought
-//     (Garay, Beria Erfe, seven Latin and a Cyrillic one), or with a capital sigma and a code
-//     point that Unicode 15 lacks: their order depends on the version of Node;
+//     (Garay, Beria Erfe, seven Latin and a Cyrillic one), or with a capital
+//     sigma and a code point that Unicode 15 lacks: their order depends on the
+//     version of Node;
 //   - floats for the functions avg and sum in Python, whose result depends on its
 //     version, and text for to_number that is not a number as in JSON;
 //   - arguments of the wrong type for a function. Some of them mean something in
@@ -60,20 +61,23 @@
 //   - .NET: null and "".
 //
 // The key function returns an [*idempotent.MissingKeyError] for it. By default,
-// a function in Python, Java or .NET then runs unprotected. For the same, set
+// a function in Python or Java then runs unprotected. For the same, set
 // idempotent.Config.OnMissingKey to [idempotent.RunMissingKey]. A function in
-// TypeScript runs unprotected only for null, and hashes any other selection: see
-// [Options.HashMissing].
+// TypeScript does so only for null, and hashes any other selection, and one in
+// .NET always hashes it: see [Options.HashMissing].
 //
 // # Java and .NET
 //
 // Powertools for Java and for .NET hash an object that was decoded to a class of
 // the user and marshalled again. The text depends on that class, except for a
 // string: it is hashed as it is, without quotes. [Java] and [DotNet] therefore
-// support expressions of members, indices, pipes and the functions of
-// Powertools, which select a string, in Java also an integer or a boolean. Any
-// other selection is an [*idempotent.InvalidPayloadError]. The digest is in
-// hexadecimal digits; Java drops the leading zeros of one longer than MD5.
+// support expressions that select a string, in Java also an integer or a boolean.
+// Any other selection is an [*idempotent.InvalidPayloadError]. The expressions
+// consist of members, indices, pipes and powertools_json, in Java also
+// powertools_base64. They name members as the event does, and not as the class.
+//
+// The digest is in hexadecimal digits. Java drops the leading zeros of one longer
+// than MD5. The keys of these two follow their sources; no test runs them.
 //
 // # Shared records
 //

@@ -20,10 +20,10 @@ type Options struct {
 	Hash func() hash.Hash
 
 	// HashMissing hashes an empty selection such as "", 0 or [null, null], as
-	// TypeScript does by default, without throwOnNoIdempotencyKey. All requests
-	// without a key then share one record, and replay each other's result. Only
-	// for [TypeScript]. Default false: such a request is an
-	// [*idempotent.MissingKeyError].
+	// TypeScript and .NET do by default, without throwOnNoIdempotencyKey. All
+	// requests without a key then share one record, and replay each other's
+	// result. Only for [TypeScript] and [DotNet]. Default false: such a request
+	// is an [*idempotent.MissingKeyError].
 	HashMissing bool
 
 	// Validation is payloadValidationJmesPath, or payload_validation_jmespath:
@@ -81,8 +81,8 @@ func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
 	switch {
 	case !d.valid():
 		return nil, fmt.Errorf("powertools: %v is no dialect", d)
-	case k.options.HashMissing && d != TypeScript:
-		return nil, fmt.Errorf("powertools: Options.HashMissing is for TypeScript: %v runs the function unprotected, as idempotent.RunMissingKey does", d)
+	case k.options.HashMissing && d != TypeScript && d != DotNet:
+		return nil, fmt.Errorf("powertools: Options.HashMissing is for TypeScript and .NET: %v runs the function unprotected, as idempotent.RunMissingKey does", d)
 	case prefix == "":
 		return nil, errors.New("powertools: the prefix is empty: use the part of the other function's ids before #")
 	case !utf8.ValidString(prefix):
@@ -169,6 +169,10 @@ func canonicalText(d Dialect, v any) ([]byte, error) {
 // scalarText returns what Java and .NET hash: the text itself, without quotes.
 func scalarText(d Dialect, v any) ([]byte, error) {
 	switch v := v.(type) {
+	case nil:
+		if d == DotNet {
+			return nil, nil
+		}
 	case string:
 		if hasSurrogate(v) {
 			return nil, inapplicable("the selected string contains a lone surrogate")

@@ -34,7 +34,7 @@ func (k *Keyer) missing(v any) bool {
 		}
 		return v == nil
 	default:
-		return v == nil || v == ""
+		return !k.options.HashMissing && (v == nil || v == "")
 	}
 }
 

@@ -37,6 +37,8 @@ func TestNewRefusesWhatIsNotTheSameEverywhere(t *testing.T) {
 		{powertools.TypeScript, "p", "a.constructor", "constructor is refused", powertools.Options{}},
 		{powertools.TypeScript, "p", `{"__proto__": a}`, "__proto__ is refused", powertools.Options{}},
 		{powertools.Java, "p", "a[*].b", "java: only members", powertools.Options{}},
+		{powertools.Java, "p", "powertools_base64_gzip(a)", "powertools_base64_gzip is refused", powertools.Options{}},
+		{powertools.DotNet, "p", "powertools_base64(a)", "powertools_base64 is refused", powertools.Options{}},
 		{powertools.DotNet, "p", "length(a)", "dotnet: only members", powertools.Options{}},
 	} {
 		_, err := powertools.New(test.dialect, test.prefix, test.path, &test.options)

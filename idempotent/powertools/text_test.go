@@ -45,6 +45,15 @@ func TestJavaAndDotNetHashTheSelectedText(t *testing.T) {
 	}
 }
 
+func TestDotNetHashesAMissingKeyAsEmptyText(t *testing.T) {
+	key := powertools.Key[string](powertools.DotNet, "p", "id", &powertools.Options{HashMissing: true})
+	for _, event := range []string{`{}`, `{"id": null}`, `{"id": ""}`} {
+		if got, err := key(event); err != nil || got.Record != "p#d41d8cd98f00b204e9800998ecf8427e" {
+			t.Errorf("%s: %q, %v", event, got.Record, err)
+		}
+	}
+}
+
 // BigInteger and %032x: what is longer than MD5 loses its leading zeros.
 func TestJavaDropsLeadingZeros(t *testing.T) {
 	key := powertools.Key[string](powertools.Java, "p", "id", &powertools.Options{Hash: sha256.New})
