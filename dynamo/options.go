@@ -28,7 +28,7 @@ type Options struct {
 	// string is read, so all writers of a table must agree on it. Records shared
 	// with Powertools for TypeScript need Native: with Text it reads each result
 	// as a string, and its own strings do not replay here, or replay as another
-	// value.
+	// value. [Store.Shared] sets it.
 	//
 	// Default: Text.
 	Data DataFormat

@@ -109,9 +109,8 @@ type Config struct {
 	ReadFirst bool
 
 	// ReleasePermanent treats [Permanent] errors as any other error: they
-	// release the key instead of being stored. Use it for tables shared with
-	// Powertools for Python, which does not know failed records. Default
-	// false.
+	// release the key instead of being stored. Shared sets it, because Powertools
+	// does not know failed records. Default false.
 	ReleasePermanent bool
 
 	// Reserve is the time kept back from the handler to record the result. The
