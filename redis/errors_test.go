@@ -185,7 +185,7 @@ func silent(t *testing.T) string {
 
 // go-redis waits for an answer as long as its own timeouts say.
 func TestACallReturnsWhenItsContextEnds(t *testing.T) {
-	client := redis.NewClient(&redis.Options{Addr: silent(t), ReadTimeout: time.Hour})
+	client := redis.NewClient(&redis.Options{Addr: silent(t), ReadTimeout: 15 * time.Second, MaxRetries: -1})
 	s := storeOn(t, client, nil)
 	for name, c := range map[string]struct {
 		end  func(context.Context) (context.Context, context.CancelFunc)

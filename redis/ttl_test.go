@@ -122,6 +122,9 @@ func TestRecoveryOverwritesNoLiveOrFinishedRecord(t *testing.T) {
 	if ok || err != nil || met.Owner != "alice" {
 		t.Errorf("recovery of a live record: ok %v, %v, %v", ok, met, err)
 	}
+	if met, ok, err := s.Change(t.Context(), driver.Fence{ID: "a", Owner: "mallory"}, completed("2")); ok || err != nil || met.Owner != "alice" {
+		t.Errorf("completion by another: ok %v, %v, %v", ok, met, err)
+	}
 	if _, ok, err := s.Change(t.Context(), fenceOf(live), completed("1")); !ok || err != nil {
 		t.Fatalf("complete: ok %v, %v", ok, err)
 	}
