@@ -179,6 +179,9 @@ func TestInvocationAfterTheTimeoutHoldsItsClaimUntilItsOwnEnd(t *testing.T) {
 			return apply()
 		}
 		w.wantSuccess(first.Run(w.Context()))
+		if errs := first.Errors(); len(errs) > 0 {
+			w.Errorf("invocations failed: %v", errs)
+		}
 		w.wantEffects(1)
 	})
 }

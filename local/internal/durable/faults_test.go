@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,10 +220,10 @@ func TestFailureOfAThawedInvocationReleasesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(w *world) {
-				thaw, frozen := make(chan struct{}), false
+				thaw := make(chan struct{})
+				var frozen atomic.Bool
 				w.deploy(func(c *durable.Context, o order) (string, error) {
-					if !frozen {
-						frozen = true
+					if frozen.CompareAndSwap(false, true) {
 						<-thaw
 						return fail()
 					}

@@ -64,10 +64,13 @@ func (s *Service) Start(name, input string) *Execution {
 	return e
 }
 
-// Run invokes the function until the execution ends or ctx does, and returns
-// the last response: its status, and its result or error.
+// tries is how often the service repeats an invocation before it gives up.
+const tries = 200
+
+// Run invokes the function until the execution ends, and returns the last
+// response: its status, and its result or error.
 func (e *Execution) Run(ctx context.Context) (status, result string) {
-	for try := 1; ctx.Err() == nil; {
+	for try := 1; ctx.Err() == nil && try <= tries; {
 		answer, err := e.Once(ctx)
 		wait := time.Duration(0)
 		switch {
@@ -86,7 +89,7 @@ func (e *Execution) Run(ctx context.Context) (status, result string) {
 		case <-ctx.Done():
 		}
 	}
-	return "", ""
+	return "GIVEN UP", fmt.Sprint(errors.Join(e.Errors()...))
 }
 
 // Once makes one invocation.
