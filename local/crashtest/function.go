@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,8 @@ type Function struct {
 
 // A Server is a server that a function calls. The function reads its URL from an
 // environment variable. The server must be a local one, which does not check
-// signatures: requests reach it with another host than they were signed for.
+// signatures: requests reach it with another host than they were signed for. Of
+// PostgreSQL, each round trip is a call; see [lambdaruntime.Wire.To].
 type Server struct {
 	// Variable is the environment variable. Required.
 	Variable string
@@ -139,7 +141,7 @@ func (f Function) checkEnv() error {
 // host returns host and port of a URL on this machine, or "".
 func host(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || !slices.Contains([]string{"http", "https", "postgres", "postgresql"}, u.Scheme) {
 		return ""
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {

@@ -52,7 +52,7 @@ type Wire struct {
 // RuntimeAPI is the Server of calls to the Lambda Runtime API.
 const RuntimeAPI = "lambda"
 
-// A Call is one request of a function to a server.
+// A Call is one request of a function to a server, and of PostgreSQL one round trip.
 type Call struct {
 	// Number counts the calls on a wire from 1, in the order of their arrival,
 	// from all processes.
@@ -60,8 +60,9 @@ type Call struct {
 	// Server is the name that was passed to [Wire.To], or [RuntimeAPI].
 	Server string
 	// Operation is the operation of an AWS SDK, such as PutItem. For the Runtime
-	// API it is the end of the path: next, response or error. Otherwise it is the
-	// method and the path.
+	// API it is the end of the path: next, response or error. For PostgreSQL it is
+	// the commands that are sent together, such as "begin" or "update, commit".
+	// Otherwise it is the method and the path.
 	Operation string
 }
 
@@ -140,7 +141,7 @@ func (w *Wire) around(server string, serve http.Handler) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		in.Body = io.NopCloser(bytes.NewReader(body))
-		call, point := w.arrives(server, in)
+		call, point := w.arrives(server, operation(server, in))
 		switch point {
 		case Before:
 			w.kill(call)
@@ -155,10 +156,10 @@ func (w *Wire) around(server string, serve http.Handler) http.Handler {
 	})
 }
 
-func (w *Wire) arrives(server string, in *http.Request) (Call, Point) {
+func (w *Wire) arrives(server, operation string) (Call, Point) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	call := Call{Number: len(w.calls) + 1, Server: server, Operation: operation(server, in)}
+	call := Call{Number: len(w.calls) + 1, Server: server, Operation: operation}
 	w.calls = append(w.calls, call)
 	if w.plan.number != call.Number {
 		return call, 0

@@ -14,9 +14,17 @@ import (
 // To adds a server, and returns the URL that the function must use. server is its
 // name in each [Call]. The server receives the function's own requests with another
 // host, so a signature that covers the host is invalid.
+//
+// The server of a target that begins with postgres:// or postgresql:// is PostgreSQL. It
+// must ask for no password, and the function must not encrypt its connections, nor use
+// COPY.
 func (w *Wire) To(server, target string) (string, error) {
-	if to, err := url.Parse(target); err != nil || to.Host == "" {
+	to, err := url.Parse(target)
+	if err != nil || to.Host == "" {
 		return "", fmt.Errorf("lambdaruntime: the URL of %s is %q", server, target)
+	}
+	if to.Scheme == "postgres" || to.Scheme == "postgresql" {
+		return w.toPostgres(server, to)
 	}
 	return w.serve(server, w.around(server, w.forward(server, strings.TrimSuffix(target, "/"))))
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,13 @@ func TestNewDatabaseIsEmptyAndItsOwn(t *testing.T) {
 	}
 }
 
+func TestRunReturnsRowsAsText(t *testing.T) {
+	got, err := Run(t.Context(), NewDatabase(t), "SELECT 1", "VALUES (1, 'a b', NULL), (2, '', true)")
+	if want := [][]string{{"1", "a b", ""}, {"2", "", "t"}}; err != nil || !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestNewDatabaseIsDroppedUnderItsConnections(t *testing.T) {
 	var database string
 	var conn connection
@@ -85,7 +93,7 @@ func TestNewDatabaseIsDroppedUnderItsConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if err := conn.untilReady(); err == nil {
+	if _, err := conn.untilReady(); err == nil {
 		t.Error("the connection outlived its database")
 	}
 	if err := conn.Close(); err != nil {

@@ -13,28 +13,36 @@ import (
 	"time"
 )
 
-// execute connects to a server that asks for no password, and runs the statements, each
-// in a transaction of its own. It speaks so much of the protocol that the package needs no
-// driver, and no psql, which the fetched programs do not contain.
-func execute(ctx context.Context, to string, statements ...string) (err error) {
+// Run connects to a server that asks for no password, such as that of a [Server], and runs
+// the statements, each in a transaction of its own. It returns the rows of the last one
+// as text, and "" for NULL.
+//
+// It is for tests in a module without a driver. The programs that are fetched contain no
+// psql.
+func Run(ctx context.Context, to string, statements ...string) (rows [][]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	conn, err := connect(ctx, to)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	// A canceled context ends reading and writing.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	for _, s := range statements {
 		if err := conn.send("Q", append([]byte(s), 0)); err != nil {
-			return err
+			return nil, err
 		}
-		if err := conn.untilReady(); err != nil {
-			return err
+		if rows, err = conn.untilReady(); err != nil {
+			return nil, err
 		}
 	}
-	return conn.send("X", nil)
+	return rows, conn.send("X", nil)
+}
+
+func execute(ctx context.Context, to string, statements ...string) error {
+	_, err := Run(ctx, to, statements...)
+	return err
 }
 
 // A connection is one session.
@@ -61,7 +69,7 @@ func connect(ctx context.Context, to string) (connection, error) {
 	}
 	err = conn.send("", startup)
 	if err == nil {
-		err = conn.untilReady()
+		_, err = conn.untilReady()
 	}
 	if err != nil {
 		return connection{}, errors.Join(err, conn.Close())
@@ -75,29 +83,45 @@ func (c connection) send(kind string, body []byte) error {
 	return err
 }
 
-// untilReady reads messages until the server waits for the next statement.
-func (c connection) untilReady() error {
-	var failed error
+// untilReady reads messages until the server waits for the next statement, and returns
+// the rows.
+func (c connection) untilReady() (rows [][]string, failed error) {
 	for {
 		var head [5]byte
 		if _, err := io.ReadFull(c.reply, head[:]); err != nil {
-			return errors.Join(failed, err)
+			return nil, errors.Join(failed, err)
 		}
 		body := make([]byte, binary.BigEndian.Uint32(head[1:])-4)
 		if _, err := io.ReadFull(c.reply, body); err != nil {
-			return errors.Join(failed, err)
+			return nil, errors.Join(failed, err)
 		}
 		switch head[0] {
 		case 'Z':
-			return failed
+			return rows, failed
+		case 'D':
+			rows = append(rows, fieldsOf(body))
 		case 'E':
 			failed = serverError(body)
 		case 'R':
 			if method := binary.BigEndian.Uint32(body); method != 0 {
-				return fmt.Errorf("the server asks for a password (authentication method %d)", method)
+				return nil, fmt.Errorf("the server asks for a password (authentication method %d)", method)
 			}
 		}
 	}
+}
+
+// fieldsOf reads the values of a DataRow.
+func fieldsOf(body []byte) (values []string) {
+	count := binary.BigEndian.Uint16(body)
+	for body = body[2:]; count > 0; count-- {
+		length := int(int32(binary.BigEndian.Uint32(body)))
+		body = body[4:]
+		if length = max(length, 0); length > len(body) {
+			return values
+		}
+		values, body = append(values, string(body[:length])), body[length:]
+	}
+	return values
 }
 
 // serverError reads the severity, code and message of an ErrorResponse.
