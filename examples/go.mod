@@ -15,10 +15,12 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sns v1.47.8
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.52.9
 	github.com/google/uuid v1.6.0
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lambda-once/once v0.0.0
 	github.com/lambda-once/once/dynamo/dynamoenv v0.0.0
 	github.com/lambda-once/once/idempotent/kmsseal v0.0.0
 	github.com/lambda-once/once/idempotent/s3payload v0.0.0
+	github.com/lambda-once/once/postgres v0.0.0
 )
 
 require (
@@ -40,8 +42,13 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.7 // indirect
 	github.com/aws/smithy-go v1.28.8 // indirect
 	github.com/dunglas/httpsfv v1.1.2 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jmespath-community/go-jmespath v1.1.1 // indirect
 	golang.org/x/exp v0.0.0-20230314191032-db074128a8ec // indirect
+	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/text v0.41.0 // indirect
 )
 
 replace github.com/lambda-once/once => ../
@@ -51,3 +58,5 @@ replace github.com/lambda-once/once/dynamo/dynamoenv => ../dynamo/dynamoenv
 replace github.com/lambda-once/once/idempotent/kmsseal => ../idempotent/kmsseal
 
 replace github.com/lambda-once/once/idempotent/s3payload => ../idempotent/s3payload
+
+replace github.com/lambda-once/once/postgres => ../postgres

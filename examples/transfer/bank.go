@@ -29,6 +29,7 @@ type receipt struct {
 // The values of TRANSFER_MODE.
 const (
 	transactional = "transactional"
+	collected     = "collected" // with PostgreSQL only
 	optimistic    = "optimistic"
 	plain         = "plain"
 )

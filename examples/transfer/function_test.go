@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -13,9 +14,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/postgreslocal"
 )
 
 // binary is the compiled function.
@@ -35,18 +38,46 @@ func run(m *testing.M) (code int) {
 			code = 1
 		}
 	}()
-	return dynamodblocal.Main(m)
+	return postgreslocal.Main(tests{m})
 }
+
+// tests are run with DynamoDB Local, too.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int { return dynamodblocal.Main(t.M) }
+
+// inPostgreSQL is the environment of a function whose accounts and records are in a
+// database of its own.
+const inPostgreSQL = "DATABASE_URL"
 
 // function is the compiled function with tables of its own.
 type function struct {
 	*lambdaruntime.Runtime
 	client            *dynamodb.Client
 	records, accounts string
+	pool              *pgxpool.Pool // in place of these
 }
 
 // start starts the function with these accounts. env extends the default environment.
 func start(t *testing.T, f lambdaruntime.Function, balances map[string]int64, env ...string) function {
+	t.Helper()
+	var on function
+	if slices.Contains(env, inPostgreSQL) {
+		on, f.Env = newDatabase(t, balances)
+		env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return e == inPostgreSQL })
+	} else {
+		on, f.Env = newTables(t, balances)
+	}
+	f.Binary, f.Name, f.InitTimeout = binary, "transfer", time.Minute
+	if f.Timeout == 0 {
+		f.Timeout = 10 * time.Second
+	}
+	f.Env = append(f.Env, env...)
+	on.Runtime = lambdaruntime.StartTest(t, f)
+	return on
+}
+
+func newTables(t *testing.T, balances map[string]int64) (function, []string) {
 	t.Helper()
 	client, records := dynamodblocal.NewTable(t)
 	_, accounts := dynamodblocal.NewTable(t)
@@ -59,21 +90,19 @@ func start(t *testing.T, f lambdaruntime.Function, balances map[string]int64, en
 			t.Fatal(err)
 		}
 	}
-	f.Binary, f.Name, f.InitTimeout = binary, "transfer", time.Minute
-	if f.Timeout == 0 {
-		f.Timeout = 10 * time.Second
-	}
-	f.Env = []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts}
+	env := []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts}
 	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		f.Env = append(f.Env, name+"="+os.Getenv(name))
+		env = append(env, name+"="+os.Getenv(name))
 	}
-	f.Env = append(f.Env, env...)
-	return function{Runtime: lambdaruntime.StartTest(t, f), client: client, records: records, accounts: accounts}
+	return function{client: client, records: records, accounts: accounts}, env
 }
 
 // balances returns all balances at one moment.
 func (f function) balances(t *testing.T, ids ...string) (list []int64) {
 	t.Helper()
+	if f.pool != nil {
+		return f.balancesInDatabase(t, ids...)
+	}
 	var gets []types.TransactGetItem
 	for _, id := range ids {
 		gets = append(gets, types.TransactGetItem{Get: &types.Get{TableName: aws.String(f.accounts), Key: account(id)}})

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -35,10 +36,13 @@ const (
 )
 
 func TestUnderFire(t *testing.T) {
-	for _, mode := range []string{transactional, optimistic} {
-		t.Run(mode, func(t *testing.T) {
+	for _, env := range [][]string{
+		{"TRANSFER_MODE=" + transactional}, {"TRANSFER_MODE=" + optimistic},
+		{"TRANSFER_MODE=" + transactional, inPostgreSQL}, {"TRANSFER_MODE=" + collected, inPostgreSQL}, {"TRANSFER_MODE=" + optimistic, inPostgreSQL},
+	} {
+		t.Run(strings.Join(env, " "), func(t *testing.T) {
 			t.Parallel()
-			s := newStorm(t, mode)
+			s := newStorm(t, env...)
 			var group sync.WaitGroup
 			for _, e := range s.events {
 				for range copies {
@@ -56,7 +60,7 @@ func TestUnderFire(t *testing.T) {
 }
 
 // newStorm creates some accounts with so little that some transfers are refused.
-func newStorm(t *testing.T, mode string) *storm {
+func newStorm(t *testing.T, env ...string) *storm {
 	t.Helper()
 	s := &storm{T: t, answered: map[string][]answer{}, wallets: map[string]int64{"rich": 1000, "poor": 10, "empty": 0, "well-off": 200}}
 	s.names = slices.Sorted(maps.Keys(s.wallets))
@@ -67,7 +71,7 @@ func newStorm(t *testing.T, mode string) *storm {
 		})
 	}
 	s.function = start(t, lambdaruntime.Function{Environments: 4, Timeout: 3 * time.Second}, s.wallets,
-		"TRANSFER_MODE="+mode, "TRANSFER_DELAY=20ms")
+		append(slices.Clone(env), "TRANSFER_DELAY=20ms")...)
 	return s
 }
 

@@ -17,9 +17,13 @@
 //	IDEMPOTENCY_TABLE  table of the idempotency records
 //	ACCOUNTS_TABLE     table of the accounts: an item {id, balance} each, id a string
 //	                   and balance a number
+//	DATABASE_URL       a PostgreSQL database, in place of DynamoDB. It has the tables of
+//	                   schema.sql; ACCOUNTS_TABLE is not read
 //	TRANSFER_MODE      "transactional" (default): claimed first, then committed;
 //	                   "optimistic": one request, no claim; "plain": one update for each
-//	                   account, which shows the failures without a transaction
+//	                   account, which shows the failures without a transaction. With
+//	                   PostgreSQL, "transactional" holds a connection while it runs, and
+//	                   "collected" is the same without one
 //	TRANSFER_DELAY     a pause before the commit, in plain mode between the updates,
 //	                   e.g. 200ms; default none
 //	AWS_LAMBDA_LOG_LEVEL, AWS_ENDPOINT_URL_DYNAMODB and the SDK's own
@@ -37,6 +41,7 @@ import (
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/emf"
 )
 
@@ -56,17 +61,7 @@ func setUp(ctx context.Context) (handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	bank, err := newBank()
-	if err != nil {
-		return nil, err
-	}
-	client, err := dynamoenv.Client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	bank.client = client
-
-	store, err := dynamoenv.Open(ctx, &dynamoenv.Options{Client: client})
+	move, store, mode, err := open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +71,36 @@ func setUp(ctx context.Context) (handler, error) {
 	}
 	x, err := idempotent.New("transfer", store, &idempotent.Config{
 		Observer:   idempotent.Observers{idempotent.LogObserver{Logger: logger}, metrics},
-		Optimistic: bank.mode == optimistic,
+		Optimistic: mode == optimistic,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return handlers.Invoke(x, key, bank.transfer), nil
+	return handlers.Invoke(x, key, move), nil
+}
+
+// open opens the accounts and the records, in DynamoDB or in PostgreSQL.
+func open(ctx context.Context) (move handler, store driver.Store, mode string, err error) {
+	url := os.Getenv("DATABASE_URL")
+	b, err := newBank(url != "")
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if url != "" {
+		ledger, store, err := openLedger(ctx, url, os.Getenv(dynamoenv.TableVariable), b)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		return ledger.transfer, store, b.mode, nil
+	}
+	if b.client, err = dynamoenv.Client(ctx); err != nil {
+		return nil, nil, "", err
+	}
+	records, err := dynamoenv.Open(ctx, &dynamoenv.Options{Client: b.client})
+	if err != nil {
+		return nil, nil, "", err
+	}
+	return b.transfer, records, b.mode, nil
 }
 
 // key is the caller's own ID. The same ID with other accounts or another amount is a
@@ -100,17 +119,17 @@ func newLogger() (*slog.Logger, error) {
 	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
 }
 
-func newBank() (*bank, error) {
+func newBank(postgres bool) (*bank, error) {
 	b := &bank{table: os.Getenv("ACCOUNTS_TABLE"), mode: os.Getenv("TRANSFER_MODE")}
-	if b.table == "" {
+	if b.table == "" && !postgres {
 		return nil, fmt.Errorf("ACCOUNTS_TABLE is not set")
 	}
-	switch b.mode {
-	case "":
+	switch {
+	case b.mode == "":
 		b.mode = transactional
-	case transactional, optimistic, plain:
+	case b.mode == transactional, b.mode == optimistic, b.mode == plain, b.mode == collected && postgres:
 	default:
-		return nil, fmt.Errorf("TRANSFER_MODE is %q, want transactional, optimistic or plain", b.mode)
+		return nil, fmt.Errorf("TRANSFER_MODE is %q, want transactional, optimistic or plain, or with DATABASE_URL collected", b.mode)
 	}
 	if text := os.Getenv("TRANSFER_DELAY"); text != "" {
 		var err error

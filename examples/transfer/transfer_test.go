@@ -12,18 +12,22 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-func inEveryMode(t *testing.T, test func(t *testing.T, mode string)) {
-	for _, mode := range []string{"", transactional, optimistic, plain} {
-		t.Run("TRANSFER_MODE="+mode, func(t *testing.T) {
+func inEveryMode(t *testing.T, test func(t *testing.T, mode string, env ...string)) {
+	for _, env := range [][]string{
+		{"TRANSFER_MODE="}, {"TRANSFER_MODE=" + transactional}, {"TRANSFER_MODE=" + optimistic}, {"TRANSFER_MODE=" + plain},
+		{"TRANSFER_MODE=", inPostgreSQL}, {"TRANSFER_MODE=" + collected, inPostgreSQL},
+		{"TRANSFER_MODE=" + optimistic, inPostgreSQL}, {"TRANSFER_MODE=" + plain, inPostgreSQL},
+	} {
+		t.Run(strings.Join(env, " "), func(t *testing.T) {
 			t.Parallel()
-			test(t, "TRANSFER_MODE="+mode)
+			test(t, env[0], env...)
 		})
 	}
 }
 
 func TestOnceATransferID(t *testing.T) {
-	inEveryMode(t, func(t *testing.T, mode string) {
-		f := start(t, lambdaruntime.Function{Environments: 2}, map[string]int64{"alice": 100, "bob": 20}, mode)
+	inEveryMode(t, func(t *testing.T, mode string, env ...string) {
+		f := start(t, lambdaruntime.Function{Environments: 2}, map[string]int64{"alice": 100, "bob": 20}, env...)
 		first := event("t-1", "alice", "bob", 30)
 		for i := range 4 {
 			answers(t, f.Environment(i%2), first, receiptOf(first))
@@ -43,8 +47,8 @@ func TestOnceATransferID(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	inEveryMode(t, func(t *testing.T, mode string) {
-		f := start(t, lambdaruntime.Function{Environments: 2}, map[string]int64{"alice": 100, "bob": 20}, mode)
+	inEveryMode(t, func(t *testing.T, mode string, env ...string) {
+		f := start(t, lambdaruntime.Function{Environments: 2}, map[string]int64{"alice": 100, "bob": 20}, env...)
 		poor := event("poor", "alice", "bob", 101)
 		for _, c := range []struct{ event, want string }{
 			{poor, "InsufficientFundsError"},
