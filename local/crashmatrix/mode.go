@@ -20,6 +20,8 @@ type mode struct {
 	exactly bool
 	// depends means that the promise depends on where the crash is.
 	depends bool
+	// database means that the world is in PostgreSQL.
+	database bool
 	// short omits the kills before a call.
 	short bool
 	// first is where a process is killed before the run, which then begins with
@@ -50,6 +52,26 @@ var modes = []mode{
 		promise: "one debit and one credit, though a first process was killed behind its claim",
 		first:   after(2, "dynamodb", "PutItem"),
 		world:   transferIn("transactional"),
+	},
+	{
+		name: "PostgreSQL, plain", example: "transfer", harmful: true, depends: true, database: true,
+		promise: "one debit and one credit; two separate updates cannot keep it",
+		world:   transferInPostgreSQL("plain"),
+	},
+	{
+		name: "PostgreSQL, transactional", example: "transfer", exactly: true, database: true,
+		promise: "one debit and one credit, in the transaction in which the call completes",
+		world:   transferInPostgreSQL("transactional"),
+	},
+	{
+		name: "PostgreSQL, collected", example: "transfer", exactly: true, database: true,
+		promise: "one debit and one credit, without a connection while the handler runs",
+		world:   transferInPostgreSQL("collected"),
+	},
+	{
+		name: "PostgreSQL, optimistic", example: "transfer", database: true,
+		promise: "one debit and one credit",
+		world:   transferInPostgreSQL("optimistic"),
 	},
 	{
 		name: "steps", example: "checkout", depends: true,

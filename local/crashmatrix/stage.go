@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -18,6 +19,7 @@ import (
 type stage struct {
 	server   *dynamodblocal.Server
 	client   *dynamodb.Client
+	database *database         // nil if no mode uses it
 	binaries map[string]string // by example
 	slots    chan struct{}     // bounds how many run at once
 
@@ -28,7 +30,8 @@ type stage struct {
 // Most runs wait for a lease most of the time.
 const atOnce = 24
 
-// newStage starts DynamoDB Local and compiles what the modes need. root is the
+// newStage starts DynamoDB Local, and PostgreSQL for a mode that uses it, and compiles what
+// the modes need. root is the
 // folder of the repository.
 func newStage(ctx context.Context, root string, modes []mode) (s *stage, err error) {
 	s = &stage{binaries: map[string]string{}, slots: make(chan struct{}, atOnce)}
@@ -36,6 +39,11 @@ func newStage(ctx context.Context, root string, modes []mode) (s *stage, err err
 		return nil, err
 	}
 	s.client = s.server.Client()
+	if slices.ContainsFunc(modes, func(m mode) bool { return m.database }) {
+		if s.database, err = startDatabase(ctx, root); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
 	for _, m := range modes {
 		if s.binaries[m.example] != "" {
 			continue
@@ -56,6 +64,9 @@ func (s *stage) close() error {
 	}
 	// The server may have been found running, and continues.
 	errs = append(errs, s.deleteTables())
+	if s.database != nil && s.database.server != nil {
+		errs = append(errs, s.database.server.Stop())
+	}
 	return errors.Join(append(errs, s.server.Stop())...)
 }
 

@@ -59,6 +59,10 @@ func (s *stage) transfers(ctx context.Context, accounts string) (effects, error)
 	if err != nil {
 		return effects{}, err
 	}
+	return transferred(alice, bob), nil
+}
+
+func transferred(alice, bob int) effects {
 	debits, credits := (opening-alice)/amount, (bob-opening)/amount
 	e := effects{seen: fmt.Sprintf("debits %d, credits %d", debits, credits)}
 	switch {
@@ -71,7 +75,7 @@ func (s *stage) transfers(ctx context.Context, accounts string) (effects, error)
 	case debits != 1:
 		e.wrong = fmt.Sprintf("transferred %d times", debits)
 	}
-	return e, nil
+	return e
 }
 
 func (s *stage) balance(ctx context.Context, accounts, id string) (int, error) {
