@@ -42,8 +42,14 @@ func TestDuplicateOfARunningCallIsRefusedByBoth(t *testing.T) {
 				runs, refuses = refuses, runs
 			}
 			done := p.begin(t, runs, `{"id":"k"}`, 1)
+			if err := runs.Environment(0).Freeze(); err != nil { // it waits for the duplicate
+				t.Fatal(err)
+			}
 			if got, err := ask(t.Context(), refuses, `{"id":"k"}`); failure(err) != refusal {
 				t.Errorf("the duplicate gets %+v, %v", got, err)
+			}
+			if err := runs.Environment(0).Thaw(); err != nil {
+				t.Fatal(err)
 			}
 			first := <-done
 			again := mustAsk(t, refuses, `{"id":"k"}`)
