@@ -18,7 +18,7 @@ func (n *node) evaluate(d Dialect, v any) (any, error) {
 		if i < 0 {
 			i += len(list)
 		}
-		if i < 0 || i >= len(list) {
+		if i < 0 || i >= len(list) || list[i] == any(undefined{}) {
 			return nil, nil
 		}
 		return list[i], nil

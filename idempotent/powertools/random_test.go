@@ -156,20 +156,20 @@ func (r random) key() string {
 func (r random) text() string {
 	var b strings.Builder
 	b.WriteByte('"')
-	var written []rune
+	var written []uint16
 	for range r.IntN(8) {
 		c := r.rune()
-		if powertools.Varies(string(append(written, c))) {
+		units := []uint16{uint16(c)}
+		if c > 0xffff {
+			high, low := utf16.EncodeRune(c)
+			units = []uint16{uint16(high), uint16(low)}
+		}
+		if powertools.Varies(string(utf16.Decode(append(written, units...)))) {
 			continue // refused in TypeScript
 		}
-		written = append(written, c)
+		written = append(written, units...)
 		switch {
 		case utf16.IsSurrogate(c) || c < ' ' || r.IntN(4) == 0:
-			units := []uint16{uint16(c)}
-			if c > 0xffff {
-				high, low := utf16.EncodeRune(c)
-				units = []uint16{uint16(high), uint16(low)}
-			}
 			for _, u := range units {
 				fmt.Fprintf(&b, []string{`\u%04x`, `\u%04X`}[r.IntN(2)], u)
 			}

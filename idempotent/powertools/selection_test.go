@@ -35,7 +35,7 @@ var selections = []struct {
 		"text": "1", "same": [true, 1, 1.0, [true], {"a": true}]}`, []string{
 		"[one == float, one == true, `1` == `true`, zero == `false`, \"true\" == `1`, one == text]", "[big == even, big > even, big >= even, huge > big, huge == huge]",
 		"[list == same, list[3] == same[3], list[4] == same[4], list[0] == same[0]]", "[contains(list, `true`), contains(list, `2`), contains(same, one)]",
-		"[one < text]", "{a: one < text} == {b: one < text}", "[{a: one} == {b: one}]", "{a: one < \"true\", b: one}", "[text < 'b', 'b' > text]", "one < text || text", "list[?@ == `1`]", "list[?@ > `0`]", "list[?@ > `0.5`]",
+		"[one < text]", "{a: one < text} == {b: one < text}", "{a: [one < text][0], b: one}", "[{a: one} == {b: one}]", "{a: one < \"true\", b: one}", "[text < 'b', 'b' > text]", "one < text || text", "list[?@ == `1`]", "list[?@ > `0`]", "list[?@ > `0.5`]",
 		"[!zero, !one, !text, !absent, zero && one, absent || zero]", "[`1`, `1.0`, `1e2`, `-0`, `123456789012345678901234567890`]", "max(`[1, 1.0, 0.5]`)",
 		"max(`[1.0, 1]`)", "min(`[2, 1.0, 1]`)", "max_by(`[{\"a\": 1}, {\"a\": 1.0}]`, &a)", "max(`[]`)", "min(`[]`)", "sort_by(`[]`, &a)",
 		"sort_by(`[{\"a\": 2, \"b\": 1}, {\"a\": 1}, {\"a\": 2, \"b\": 0}]`, &a)", "sort_by(`[{\"a\": \"\uffff\"}, {\"a\": \"😀\"}]`, &a)", "max(['\uffff', '😀'])",
