@@ -61,6 +61,13 @@ var schedules = map[string]int{
 	"read first, saga":                             1459,
 	"read first, optimistic":                       2858,
 	"read first, optimistic beside a claim":        3256,
+	"execution, no trouble":                        61,
+	"execution, suspended":                         3279,
+	"execution, suspended, lapses":                 759,
+	"execution, thawed":                            6280,
+	"execution, thawed, beside another":            9760,
+	"execution, two faults":                        2131,
+	"execution, read first":                        8734,
 }
 
 // shortSchedules is the same with -short.
@@ -120,4 +127,11 @@ var shortSchedules = map[string]int{
 	"read first, saga":                             1459,
 	"read first, optimistic":                       190,
 	"read first, optimistic beside a claim":        380,
+	"execution, no trouble":                        61,
+	"execution, suspended":                         3279,
+	"execution, suspended, lapses":                 759,
+	"execution, thawed":                            594,
+	"execution, thawed, beside another":            9760,
+	"execution, two faults":                        236,
+	"execution, read first":                        8734,
 }

@@ -15,12 +15,13 @@ import (
 
 // witness is what happened in the world, whatever records say of it.
 type witness struct {
-	effects []effect
-	commits []string
-	again   []string       // commits after the first that their record let through
-	undone  map[string]int // by step
-	after   int            // times that the run went on after that
-	sagas   bool
+	effects  []effect
+	commits  []string
+	again    []string       // commits after the first that their record let through
+	undone   map[string]int // by step
+	after    int            // times that the run went on after that
+	sagas    bool
+	recorded bool // the step of the durable execution
 	// checked are the attempts of runs that may end before their step.
 	checked map[string]int64
 }

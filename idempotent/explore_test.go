@@ -48,6 +48,8 @@ const (
 	claims                 // it claims where the config is optimistic
 	// claimsAhead: it claims before its turn, which never comes, and calls again.
 	claimsAhead
+	// executes: the first two are invocations of one durable execution.
+	executes
 )
 
 var errNoTurn = errors.New("an earlier record has failed")
@@ -79,7 +81,7 @@ func TestExploreSchedules(t *testing.T) {
 		{"refunded", effects, once, []func(int) error{refunded, succeeds}, asConfigured, 1, 1},
 		{"waiting", effects, Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, asConfigured, 1, 0},
 		{"waiting for a failure", effects, Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, asConfigured, 0, 1},
-	}, slices.Concat(moreScenarios, readFirstScenarios)...) {
+	}, slices.Concat(moreScenarios, readFirstScenarios, executionScenarios)...) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			s, counts := s, schedules
@@ -181,7 +183,7 @@ func (s *scenario) run(t *testing.T, dfs *schedule) {
 		call := func(ctx context.Context) (string, error) {
 			return Do(ctx, x, Key{ID: "k", Payload: 1}, func(ctx context.Context) (string, error) {
 				runs++
-				value := fmt.Sprintf("%c%d", 'A'+i, runs)
+				value := s.value(i, runs)
 				return value, s.handler(ctx, &run{l, &w, value, script(runs)})
 			})
 		}
@@ -191,7 +193,7 @@ func (s *scenario) run(t *testing.T, dfs *schedule) {
 					return cmp.Or((&run{line: l}).works("waits for its turn", func() {}), errNoTurn)
 				}}))
 			}
-			value, err := call(t.Context())
+			value, err := call(s.context(t.Context(), i))
 			net.mu.Lock()
 			defer net.mu.Unlock()
 			results[i] = result{value, err, true}
