@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/storetest"
 	"github.com/lambda-once/once/local/redislocal"
 )
 
@@ -57,6 +58,14 @@ func TestAnAnswerWaitsForReplicas(t *testing.T) {
 	if got, err := s.Get(t.Context(), "a"); err != nil || string(got.Data) != "1" {
 		t.Errorf("Get: %v, %v", got, err)
 	}
+}
+
+func TestConformanceOfAnswersThatWait(t *testing.T) {
+	primary, _ := replicated(t)
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		s := storeOn(t, primary.Client(), &Options{Prefix: t.Name() + ":", Replicas: 1, WaitTimeout: 2 * time.Second})
+		return storetest.Harness{Store: s, Plant: plant(s, primary.Client()), Schedules: 20}
+	})
 }
 
 // The replica is connected and does not respond. What it has not acknowledged is no
