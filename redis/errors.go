@@ -105,7 +105,7 @@ var causes = []struct {
 	{"TRYAGAIN ", cause{true, false, "the slot is moving; try again"}},
 	{"MOVED ", cause{true, false, "the key has another primary; a cluster needs a *redis.ClusterClient"}},
 	{"ASK ", cause{true, false, "the slot is moving; a cluster needs a *redis.ClusterClient"}},
-	{"NOREPLICAS ", cause{true, false, "fewer replicas than min-replicas-to-write"}},
+	{"NOREPLICAS ", cause{true, false, "the primary has fewer replicas than min-replicas-to-write"}},
 	{"MISCONF ", cause{true, false, "the server cannot save to disk, and refuses writes"}},
 	{"NOAUTH ", cause{advice: "no credentials; set the client's Username and Password"}},
 	{"unauthenticated ", cause{advice: "no credentials; set the client's Username and Password"}},

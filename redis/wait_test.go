@@ -130,6 +130,37 @@ func TestADuplicateThatWaitsWritesWhatItReads(t *testing.T) {
 	}
 }
 
+// A client can be left with a server that is no longer the primary. What that one has may
+// be old, so that it must not even answer a duplicate.
+func TestAServerThatMayHaveOldRecordsAnswersNothing(t *testing.T) {
+	primary, replica := replicated(t)
+	r := created(t, storeOn(t, primary.Client(), &Options{Replicas: 1, WaitTimeout: 2 * time.Second}), claim("a"))
+	if got := replica.Client().HGet(t.Context(), "once:a", "owner").Val(); got != "alice" {
+		t.Fatalf("the replica has the owner %q", got)
+	}
+	refuses := func(t *testing.T, server *redislocal.Server, advice string) {
+		client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
+		defer client.Close()
+		s := storeOn(t, client, nil)
+		_, _, create := s.Create(t.Context(), claim("a"), time.Now(), nil)
+		_, _, change := s.Change(t.Context(), driver.Fence{ID: r.ID, Owner: "bob"}, completed("1"))
+		_, get := s.Get(t.Context(), "a")
+		for what, err := range map[string]error{"create": create, "change": change, "get": get} {
+			var e *Error
+			if !errors.As(err, &e) || !errors.Is(err, driver.ErrUnavailable) || !strings.Contains(e.Advice, advice) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	t.Run("a replica", func(t *testing.T) { refuses(t, replica, "replica") })
+	t.Run("a primary without its replicas", func(t *testing.T) {
+		if err := primary.Client().ConfigSet(t.Context(), "min-replicas-to-write", "2").Err(); err != nil {
+			t.Fatal(err)
+		}
+		refuses(t, primary, "min-replicas-to-write")
+	})
+}
+
 // What docs/redis.md says: a failover can lose a claim. Two callers then run, and one
 // of them is refused when it completes.
 func TestAFailoverCanLoseAClaimAndStillRecordsOneResult(t *testing.T) {

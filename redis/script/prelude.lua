@@ -51,9 +51,12 @@ local function settle()
   redis.call('PEXPIREAT', key, string.format('%.0f', last + linger))
 end
 
--- met returns the record as stored. If answers wait for replicas, it writes a value
--- once more: since Redis 7.2, WAIT waits for the writes of its own connection only.
+-- met returns the record as stored. The first write changes nothing: a replica refuses
+-- it, and so does a primary that has lost too many replicas. Either may have an old record.
+-- If answers wait for replicas, a value is written once more: since Redis 7.2, WAIT waits
+-- for the writes of its own connection only.
 local function met(code)
+  redis.call('HDEL', key, '')
   if replicated and redis.call('EXISTS', key) == 1 then
     begin()
     redis.call('HSET', key, 'status', redis.call('HGET', key, 'status') or '')
