@@ -10,4 +10,14 @@
 // round trip: if the condition of a write fails, the same statement returns the
 // stored record. Every write is conditional, so that two owners never both
 // succeed. A duplicate only reads: it locks nothing, and writes nothing to disk.
+//
+// # Transactions
+//
+// [Transaction] gives a handler the transaction in which its call completes. [Collect]
+// collects statements, and holds no connection: they are sent with the completion, in one
+// round trip. In both, the write of the record is fenced, and raises an error in the
+// database if the record is no longer the call's, so that nothing is committed.
+//
+// [Tx.Publish] and [Publish] add messages to the same transaction. Package outbox
+// publishes them.
 package postgres

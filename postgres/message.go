@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"maps"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/internal/outboxitem"
@@ -41,6 +42,9 @@ func (m Message) validate() error {
 	for name, value := range m.Attributes {
 		valid = valid && utf8.ValidString(name) && utf8.ValidString(value)
 	}
+	if strings.ContainsRune(m.Aggregate, 0) {
+		return errors.New("Publish of a message with a NUL in its Aggregate, which PostgreSQL does not store")
+	}
 	if !valid {
 		// JSON would replace the bytes, and two aggregates might become one.
 		return errors.New("Publish of a message with text that is not valid UTF-8; only Body may contain any bytes")
@@ -62,7 +66,7 @@ func (l *layout) outboxRows(record string, messages []Message) []statement {
 	for _, m := range messages {
 		r := of[m.Aggregate]
 		if r == nil {
-			r = &outboxrow.Row{Aggregate: encodeText(m.Aggregate), ID: outboxitem.NewID(record, m.Aggregate)}
+			r = &outboxrow.Row{Aggregate: m.Aggregate, ID: outboxitem.NewID(record, m.Aggregate)}
 			rows, of[m.Aggregate] = append(rows, r), r
 		}
 		r.Messages = append(r.Messages, outboxrow.Message{
@@ -72,6 +76,9 @@ func (l *layout) outboxRows(record string, messages []Message) []statement {
 	statements := make([]statement, len(rows))
 	for i, r := range rows {
 		statements[i] = statement{sql: outboxrow.Insert(l.outbox), args: []any{r.Aggregate, r.ID, r.Encode()}}
+	}
+	if len(rows) > 0 && l.channel != "" {
+		statements = append(statements, statement{sql: "SELECT pg_notify($1::text, '')", args: []any{l.channel}})
 	}
 	return statements
 }

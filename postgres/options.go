@@ -37,6 +37,16 @@ type Options struct {
 	// Default: none. A published message fails its call.
 	Outbox string
 
+	// OutboxChannel is a channel that each transaction with messages notifies, so that
+	// a relay with [outbox.Options].Channel polls at once. Transactions that notify
+	// are committed one after the other, which is too slow for much traffic. Aurora
+	// DSQL has no NOTIFY.
+	//
+	// Default: none. A relay finds the messages at its next poll.
+	//
+	// [outbox.Options]: https://pkg.go.dev/github.com/lambda-once/once/postgres/outbox#Options
+	OutboxChannel string
+
 	// Schema is the schema of the table.
 	//
 	// Default: none. The connection's search_path decides.
@@ -99,6 +109,12 @@ func (o *Options) layout(table string) (*layout, error) {
 			return nil, err
 		}
 		l.outbox = pgx.Identifier{o.Outbox}.Sanitize()
+	}
+	if o.OutboxChannel != "" {
+		if err := checkName("Options.OutboxChannel", o.OutboxChannel, maxName); err != nil {
+			return nil, err
+		}
+		l.channel = o.OutboxChannel
 	}
 	if o.Schema != "" {
 		if err := checkName("Options.Schema", o.Schema, maxName); err != nil {

@@ -13,6 +13,7 @@ import (
 type layout struct {
 	table, index string
 	outbox       string // "" is none
+	channel      string // of NOTIFY, not quoted; "" is none
 	written      string // names what a statement has written; never the table
 	dsql         bool
 	maxSize      int

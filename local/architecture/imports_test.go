@@ -38,6 +38,7 @@ var order = map[string]string{
 	"dynamo/outbox":                "dynamo dynamo/internal/fault idempotent/driver internal/attribute internal/outboxitem",
 	"dynamo/dynamoenv":             "dynamo",
 	"postgres":                     "idempotent idempotent/driver internal/outboxitem",
+	"postgres/outbox":              "postgres postgres/internal/outboxrow",
 	"redis":                        "idempotent/driver",
 	"handlers":                     "idempotent idempotent/adapter",
 	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",

@@ -1,0 +1,111 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/local/postgreslocal"
+	"github.com/lambda-once/once/postgres"
+	"github.com/lambda-once/once/postgres/outbox"
+)
+
+type Transfer struct {
+	ID, From, To string
+	Amount       int64
+}
+
+var errFunds = errors.New("the balance does not cover the amount")
+
+// transfer runs in the transaction in which its call completes.
+func transfer(ctx context.Context, t Transfer) (string, error) {
+	tx, err := postgres.Transaction(ctx)
+	if err != nil {
+		return "", err
+	}
+	var balance int64
+	if err := tx.QueryRow(ctx, "SELECT balance FROM accounts WHERE id = $1 FOR UPDATE", t.From).Scan(&balance); err != nil {
+		return "", err
+	}
+	if balance < t.Amount {
+		return "", idempotent.Permanent(errFunds)
+	}
+	_, err = tx.Exec(ctx, `UPDATE accounts SET balance = balance + CASE id WHEN $1 THEN -$3::bigint ELSE $3 END
+		WHERE id IN ($1, $2)`, t.From, t.To, t.Amount)
+	return "transferred", err
+}
+
+// transferCollected is the same without a connection while it runs.
+func transferCollected(ctx context.Context, t Transfer) (string, error) {
+	tx := postgres.Collect(ctx)
+	tx.Require(func(*postgres.TransactionError) error { return idempotent.Permanent(errFunds) },
+		"UPDATE accounts SET balance = balance - $2 WHERE id = $1 AND balance >= $2", t.From, t.Amount)
+	tx.Exec("UPDATE accounts SET balance = balance + $2 WHERE id = $1", t.To, t.Amount)
+	tx.Publish(postgres.Message{Aggregate: t.From, Destination: "ledger", Type: "Transferred", Body: []byte(t.ID)})
+	return "transferred", nil
+}
+
+// relay is the handler of a function that runs every minute.
+func relay(ctx context.Context, box *outbox.Outbox, publish func(context.Context, outbox.Item) error) error {
+	for {
+		n, err := box.Publish(ctx, 20, publish)
+		if err != nil || n == 0 {
+			return err // what is left goes out the next time
+		}
+	}
+}
+
+func TestTransactionExamplesRun(t *testing.T) {
+	pool, err := pgxpool.New(t.Context(), postgreslocal.NewDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	o := &postgres.Options{Outbox: "outbox"}
+	if err := errors.Join(postgres.CreateTable(t.Context(), pool, "idempotency", o), outbox.CreateTable(t.Context(), pool, "outbox", nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{"CREATE TABLE accounts (id text PRIMARY KEY, balance bigint)", "INSERT INTO accounts VALUES ('alice', 100), ('bob', 0)"} {
+		if _, err := pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, err := postgres.New(pool, "idempotency", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := idempotent.New("transfer", store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, fn := range map[string]func(context.Context, Transfer) (string, error){"1": transfer, "2": transferCollected} {
+		handler := idempotent.Wrap(x, idempotent.Field(func(t Transfer) string { return t.ID }), fn)
+		for range 2 {
+			if got, err := handler(t.Context(), Transfer{id, "alice", "bob", 30}); got != "transferred" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		}
+		if _, err := handler(t.Context(), Transfer{id + " too much", "alice", "bob", 1000}); err != errFunds {
+			t.Errorf("%v", err)
+		}
+	}
+	var alice, bob int64
+	if err := pool.QueryRow(t.Context(), "SELECT (SELECT balance FROM accounts WHERE id = 'alice'), (SELECT balance FROM accounts WHERE id = 'bob')").Scan(&alice, &bob); err != nil || alice != 40 || bob != 60 {
+		t.Errorf("%d and %d, %v", alice, bob, err)
+	}
+	box, err := outbox.New(pool, "outbox", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent []string
+	err = relay(t.Context(), box, func(_ context.Context, item outbox.Item) error {
+		sent = append(sent, string(item.Messages[0].Body))
+		return nil
+	})
+	if err != nil || len(sent) != 1 || sent[0] != "2" {
+		t.Errorf("sent %q, %v", sent, err)
+	}
+}
