@@ -67,7 +67,7 @@ test: check
 	@echo "== the operator's command, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C cmd/once test -race ./...
 	@echo "== the bench, in its short form (needs Node 22 or later)"
-	@go -C local/bench test -count=1 ./...
+	@env REDISLOCAL_REAL=1 go -C local/bench test -count=1 ./...
 	@echo "== the deployment, synthesized (needs Node 22 or later)"
 	@go -C infra test -count=1 ./...
 
@@ -87,7 +87,7 @@ mutants:
 torture:
 	@$(WITH_DYNAMODB) env ONCE_HISTORIES=2400 go -C local/linearizability test -count=1 -timeout 60m -v -run '^Test(Memory|DynamoDB|PostgreSQL|Redis)' .
 
-# Writes docs/performance.md and its plots, in about 12 minutes. The machine should be
+# Writes docs/performance.md and its plots, within 10 minutes. The machine should be
 # idle. RECORDS is the size of the largest table.
 bench:
 	@go -C local/bench run . $(if $(RECORDS),-records $(RECORDS))

@@ -77,6 +77,10 @@ func TestRoundTripsAreThoseOfThePages(t *testing.T) {
 			switch {
 			case strings.Contains(series, "grouped"):
 				continue
+			case series == "memory":
+				requests = 0
+			case series == "postgres-hand":
+				requests = 2 // an INSERT, and an UPDATE or a SELECT
 			case s.Kind == work.Queue || s.Kind == work.Stream:
 				requests, ok = 2*float64(s.Size), true
 			case s.Kind == work.Requeue || s.Kind == work.Restream:
@@ -90,7 +94,7 @@ func TestRoundTripsAreThoseOfThePages(t *testing.T) {
 			n++
 		}
 	}
-	if n < 50 {
+	if n < 80 {
 		t.Errorf("only %d figures", n)
 	}
 }

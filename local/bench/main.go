@@ -1,5 +1,6 @@
-// Bench measures Once beside the SDK by hand and Powertools for TypeScript, on one
-// DynamoDB Local, and writes docs/performance.md. Run it with "make bench".
+// Bench measures Once beside the SDK by hand and Powertools for TypeScript on DynamoDB
+// Local, and all stores side by side, and writes docs/performance.md. Run it with "make
+// bench".
 package main
 
 import (
@@ -19,8 +20,8 @@ import (
 	"github.com/lambda-once/once/local/bench/internal/crew"
 	"github.com/lambda-once/once/local/bench/internal/plan"
 	"github.com/lambda-once/once/local/bench/internal/report"
+	"github.com/lambda-once/once/local/bench/internal/servers"
 	"github.com/lambda-once/once/local/bench/internal/work"
-	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
 //go:embed typescript
@@ -31,7 +32,7 @@ func main() {
 		os.Exit(crew.Work())
 	}
 	out := flag.String("out", "../../docs", "the folder of performance.md and of its plots in performance")
-	long := flag.Duration("for", 8*time.Minute, "how long rounds are repeated")
+	long := flag.Duration("for", 8*time.Minute+30*time.Second, "how long rounds are repeated")
 	records := flag.Int("records", 100_000, "records of the largest table")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -69,18 +70,18 @@ func write(dir string, r *plan.Results, m report.Machine, cold *report.ColdStart
 	return os.WriteFile(filepath.Join(dir, "performance.md"), []byte(report.Page(r, m, cold, began, took)), 0o644)
 }
 
-// measure runs a plan against a server of its own, or that of the environment. It
+// measure runs a plan against servers of its own, or those of the environment. It
 // returns the version of Node, or "".
 func measure(ctx context.Context, p plan.Plan, log io.Writer) (r *plan.Results, node string, err error) {
 	typescript, err := fs.Sub(sources, "typescript")
 	if err != nil {
 		return nil, "", err
 	}
-	server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: log})
+	all, err := servers.Start(ctx, log)
 	if err != nil {
 		return nil, "", err
 	}
-	defer func() { err = errors.Join(err, server.Stop()) }()
+	defer func() { err = errors.Join(err, all.Stop()) }()
 	c, err := crew.Start(ctx, work.All, typescript, log)
 	if err != nil {
 		return nil, "", err
@@ -91,6 +92,6 @@ func measure(ctx context.Context, p plan.Plan, log io.Writer) (r *plan.Results, 
 			return nil, "", err
 		}
 	}
-	r, err = plan.Run(ctx, p, c, server.Client(), server.Endpoint(), log)
+	r, err = plan.Run(ctx, p, c, all, log)
 	return r, c.Node, err
 }

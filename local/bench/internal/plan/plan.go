@@ -35,16 +35,18 @@ type Plan struct {
 // The series of each part, by their names.
 var (
 	CallSeries    = []string{"hand", "once", "grouped", "grouped-4", "typescript"}
+	StoreSeries   = []string{"postgres-hand", "postgres", "redis"}
 	BatchSeries   = []string{"in-turn", "ahead", "ahead-unrecorded", "ahead-grouped"}
 	MeteredSeries = []string{"hand", "once", "read-first", "typescript"}
 )
 
-// Callers is how many calls are made at a time, Batches are the sizes of batches,
-// and Steps the numbers of steps of a call.
+// Callers and StoreCallers are how many calls are made at a time, Batches are the sizes
+// of batches, and Steps the numbers of steps of a call.
 var (
-	Callers = []int{1, 16, 64}
-	Batches = []int{10, 25}
-	Steps   = []int{1, 10, 25, 50}
+	Callers      = []int{1, 16, 64}
+	StoreCallers = []int{1, 16}
+	Batches      = []int{10, 25}
+	Steps        = []int{1, 10, 25, 50}
 )
 
 // Ordered is the size of the batches of a stream.
@@ -72,6 +74,11 @@ func Short() Plan {
 	return p.with(0.1)
 }
 
+// StoreLatencies are those that all stores are measured with: none, and the largest.
+func (p Plan) StoreLatencies() []time.Duration {
+	return []time.Duration{p.Latencies[0], p.Latencies[len(p.Latencies)-1]}
+}
+
 // with adds the scenarios, with a part of the usual number of calls.
 func (p Plan) with(part float64) Plan {
 	add := func(s Scenario, kinds ...work.Kind) {
@@ -92,6 +99,19 @@ func (p Plan) with(part float64) Plan {
 			add(Scenario{Latency: latency, Callers: 1, Calls: batchesOf(latency), Size: size, Series: BatchSeries}, work.Queue, work.Requeue)
 		}
 		add(Scenario{Latency: latency, Callers: 1, Calls: 1, Size: Ordered, Series: BatchSeries}, work.Stream, work.Restream)
+	}
+	for _, callers := range StoreCallers {
+		for _, latency := range p.StoreLatencies() {
+			s := Scenario{Latency: latency, Callers: callers, Calls: callsOf(latency, callers), Series: StoreSeries}
+			if latency == 0 {
+				s.Calls *= 4 // they are faster
+			} else {
+				// Those without latency are above.
+				add(Scenario{Latency: latency, Callers: callers, Calls: s.Calls, Series: []string{"hand", "once"}}, work.Conflict)
+			}
+			add(s, work.First, work.Duplicate, work.Conflict)
+		}
+		add(Scenario{Callers: callers, Calls: 5000, Series: []string{"memory"}}, work.First, work.Duplicate, work.Conflict)
 	}
 	add(Scenario{Callers: 1, Calls: 40, Size: 1, Series: BatchSeries}, work.Queue, work.Requeue)
 	alone := []string{"once"}

@@ -21,6 +21,8 @@ type Results struct {
 	Plan   Plan
 	Rounds int               // without the first, which warms up
 	Labels map[string]string // of the series that were measured
+	// Servers are what the servers call themselves, with their versions.
+	Servers map[work.Server]string
 
 	figures map[Key][]work.Figures // one for each round
 	calls   map[Key]int
@@ -35,6 +37,7 @@ type Measure func(f work.Figures, calls int) float64
 var (
 	Rate     Measure = func(f work.Figures, calls int) float64 { return float64(calls) / f.Wall.Seconds() }
 	WallMS   Measure = func(f work.Figures, calls int) float64 { return milliseconds(f.Wall) / float64(calls) }
+	MedianMS Measure = func(f work.Figures, _ int) float64 { return milliseconds(f.Median) }
 	CPUMS    Measure = func(f work.Figures, calls int) float64 { return milliseconds(f.CPU) / float64(calls) }
 	Requests Measure = func(f work.Figures, calls int) float64 { return float64(f.Requests) / float64(calls) }
 	Mallocs  Measure = func(f work.Figures, calls int) float64 { return float64(f.Mallocs) / float64(calls) }

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/local/bench/internal/crew"
+	"github.com/lambda-once/once/local/bench/internal/servers"
 	"github.com/lambda-once/once/local/bench/internal/wire"
 	"github.com/lambda-once/once/local/bench/internal/work"
 )
@@ -20,21 +20,29 @@ import (
 // A run has what scenarios need.
 type run struct {
 	crew      *crew.Crew
+	servers   servers.All
 	client    *dynamodb.Client
-	endpoints map[time.Duration]string // by latency
-	filled    map[int]string           // tables, by their number of records
+	endpoints map[place]string
+	filled    map[int]string // tables, by their number of records
 	results   *Results
 	log       io.Writer
 	tables    string // the beginning of their names
 }
 
-// Run measures all scenarios of a plan, round after round, against one server.
-func Run(ctx context.Context, p Plan, c *crew.Crew, client *dynamodb.Client, endpoint string, log io.Writer) (_ *Results, err error) {
+// A place is a server at a distance.
+type place struct {
+	server  work.Server
+	latency time.Duration
+}
+
+// Run measures all scenarios of a plan, round after round, against one server of each
+// kind.
+func Run(ctx context.Context, p Plan, c *crew.Crew, all servers.All, log io.Writer) (_ *Results, err error) {
 	r := &run{
-		crew: c, client: client, log: log, tables: "bench-" + rand.Text(), filled: map[int]string{},
-		endpoints: map[time.Duration]string{0: endpoint},
+		crew: c, servers: all, client: all.DynamoDB.Client(), log: log, tables: "bench-" + rand.Text(), filled: map[int]string{},
+		endpoints: map[place]string{},
 		results: &Results{
-			Plan: p, Labels: map[string]string{}, figures: map[Key][]work.Figures{}, calls: map[Key]int{},
+			Plan: p, Labels: map[string]string{}, Servers: map[work.Server]string{}, figures: map[Key][]work.Figures{}, calls: map[Key]int{},
 			Capacity: map[CapacityKey]Units{},
 		},
 	}
@@ -43,28 +51,28 @@ func Run(ctx context.Context, p Plan, c *crew.Crew, client *dynamodb.Client, end
 			r.results.Labels[s.Name] = s.Label
 		}
 	}
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return nil, err
-	}
-	for _, latency := range p.Latencies[1:] {
-		d, err := wire.NewDelay(u.Host, latency)
-		if err != nil {
-			return nil, err
+	for name, server := range all.ByName() {
+		r.results.Servers[name] = server.Version()
+		r.endpoints[place{name, 0}] = server.Endpoint(server.Addr())
+		for _, latency := range p.Latencies[1:] {
+			d, err := wire.NewDelay(server.Addr(), latency)
+			if err != nil {
+				return nil, err
+			}
+			defer func() { err = errors.Join(err, d.Close()) }()
+			r.endpoints[place{name, latency}] = server.Endpoint(d.Addr())
 		}
-		defer func() { err = errors.Join(err, d.Close()) }()
-		r.endpoints[latency] = d.Endpoint()
 	}
 	for _, s := range p.Scenarios {
 		if err := r.fill(ctx, s.Records); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.meter(ctx, endpoint); err != nil {
+	if err := r.meter(ctx, r.endpoints[place{work.DynamoDB, 0}]); err != nil {
 		return nil, err
 	}
-	// Round 0 warms up: connections, compilers, the server. Nobody looks at the times
-	// of a single round.
+	// Round 0 warms up: connections, compilers, the servers. Latency warms nothing, and
+	// nobody looks at the times of a single round.
 	if p.Rounds == 1 {
 		return r.results, r.round(ctx, 1)
 	}
@@ -83,19 +91,26 @@ func Run(ctx context.Context, p Plan, c *crew.Crew, client *dynamodb.Client, end
 	}
 }
 
-// round measures every scenario once, in a table of its own.
+// round measures every scenario once, in tables of its own.
 func (r *run) round(ctx context.Context, round int) error {
 	began, table := time.Now(), fmt.Sprintf("%s-round-%d", r.tables, round)
-	if err := dynamo.CreateTable(ctx, r.client, table, nil); err != nil {
-		return err
+	for _, server := range r.servers.ByName() {
+		if err := server.CreateTable(ctx, table); err != nil {
+			return err
+		}
 	}
 	for _, s := range r.results.Plan.Scenarios {
+		if round == 0 && s.Latency > 0 {
+			continue
+		}
 		if err := r.scenario(s, table, round); err != nil {
 			return err
 		}
 	}
-	if _, err := r.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
-		return err
+	for _, server := range r.servers.ByName() {
+		if err := server.DropTable(ctx, table); err != nil {
+			return err
+		}
 	}
 	r.results.Rounds = round
 	_, err := fmt.Fprintf(r.log, "round %d: %.0f s\n", round, time.Since(began).Seconds())
@@ -114,7 +129,7 @@ func (r *run) scenario(s Scenario, table string, round int) error {
 			continue
 		}
 		f, err := r.crew.Measure(series, work.Job{
-			Kind: s.Kind, Endpoint: r.endpoints[s.Latency], Table: table,
+			Kind: s.Kind, Endpoint: r.endpoints[place{serverOf(series), s.Latency}], Table: table,
 			Keys:  fmt.Sprintf("%s-%s-%d-%d-%d-%d", series, family(s.Kind), s.Latency, s.Callers, s.Size, round),
 			Calls: s.Calls, Callers: s.Callers, Size: s.Size,
 		})
@@ -126,6 +141,11 @@ func (r *run) scenario(s Scenario, table string, round int) error {
 		}
 	}
 	return nil
+}
+
+func serverOf(series string) work.Server {
+	i := slices.IndexFunc(work.All, func(s work.Series) bool { return s.Name == series })
+	return work.All[i].On
 }
 
 // family is the same for calls and their repetitions.

@@ -3,7 +3,6 @@ package report
 import (
 	"bufio"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -15,15 +14,13 @@ type Machine struct {
 	Cores int
 	Go    string
 	Node  string // "": without
-	// Dynamo is the version of DynamoDB Local.
-	Dynamo string
 	// Load is the load average of a minute, before the run, or "".
 	Load string
 }
 
 // ThisMachine returns what can be found out.
 func ThisMachine() Machine {
-	m := Machine{CPU: cpuModel(), Cores: runtime.NumCPU(), Go: strings.TrimPrefix(runtime.Version(), "go"), Dynamo: dynamoVersion()}
+	m := Machine{CPU: cpuModel(), Cores: runtime.NumCPU(), Go: strings.TrimPrefix(runtime.Version(), "go")}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		m.Load, _, _ = strings.Cut(string(text), " ")
 	}
@@ -43,21 +40,6 @@ func cpuModel() string {
 		}
 	}
 	return runtime.GOOS + "/" + runtime.GOARCH
-}
-
-// dynamoVersion returns the version of the program that package dynamodblocal has
-// fetched: the name of its folder.
-func dynamoVersion() string {
-	const unknown = "of unknown version"
-	cache, err := os.UserCacheDir()
-	if err != nil || os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") != "" {
-		return unknown
-	}
-	found, err := filepath.Glob(filepath.Join(cache, "once", "dynamodb-local", "*", "DynamoDBLocal.jar"))
-	if err != nil || len(found) != 1 {
-		return unknown
-	}
-	return filepath.Base(filepath.Dir(found[0]))
 }
 
 // Warning says that the machine was not idle, or nothing.

@@ -13,12 +13,13 @@ import (
 )
 
 // Plots are the files that WritePlots writes, in the order of the page.
-var Plots = []string{"throughput.svg", "call-cpu.svg", "batch-time.svg", "batch-cpu.svg", "duplicates.svg"}
+var Plots = []string{"throughput.svg", "call-cpu.svg", "stores.svg", "batch-time.svg", "batch-cpu.svg", "duplicates.svg"}
 
 // colors are those of series in all plots. They can be told apart on a light and on
 // a dark background.
 var colors = map[string]color.Color{
 	"hand": grey, "once": blue, "grouped": green, "grouped-4": violet, "read-first": violet, "typescript": orange,
+	"postgres-hand": violet, "postgres": green, "redis": orange, "memory": pink,
 	"in-turn": grey, "ahead": blue, "ahead-unrecorded": violet, "ahead-grouped": green,
 }
 
@@ -27,6 +28,7 @@ var (
 	blue   = color.RGBA{0x3b, 0x82, 0xf6, 0xff}
 	green  = color.RGBA{0x2e, 0xa0, 0x43, 0xff}
 	violet = color.RGBA{0xa3, 0x71, 0xf7, 0xff}
+	pink   = color.RGBA{0xdb, 0x61, 0xa2, 0xff}
 	orange = color.RGBA{0xe8, 0x6a, 0x17, 0xff}
 )
 
@@ -37,7 +39,7 @@ func WritePlots(dir string, r *plan.Results) error {
 	}
 	var all error
 	for name, chart := range map[string]bars{
-		"throughput.svg": throughput(r), "call-cpu.svg": callCPU(r),
+		"throughput.svg": throughput(r), "call-cpu.svg": callCPU(r), "stores.svg": storeCPU(r),
 		"batch-time.svg": batchTime(r), "batch-cpu.svg": batchCPU(r), "duplicates.svg": duplicates(r),
 	} {
 		if err := chart.write(filepath.Join(dir, name)); err != nil {
@@ -84,11 +86,20 @@ func throughput(r *plan.Results) bars {
 const manyCallers = 16
 
 func callCPU(r *plan.Results) bars {
-	kinds := []work.Kind{work.First, work.Duplicate, work.Conflict}
-	return chart(r, "Client CPU of a call, ms", plan.CallSeries, []string{"first call", "duplicate", "conflict"}, func(series string, g int) Spread {
-		return spreadOf(r.Of(plan.Key{Series: series, Kind: kinds[g], Callers: manyCallers}, plan.CPUMS))
+	return cpuOfCalls(r, "Client CPU of a call, ms", plan.CallSeries, plan.CPUMS)
+}
+
+func storeCPU(r *plan.Results) bars {
+	return cpuOfCalls(byStore(r), "Client CPU of a call on each store, µs", storeSeries, cpuMicros)
+}
+
+func cpuOfCalls(r *plan.Results, title string, series []string, m plan.Measure) bars {
+	return chart(r, title, series, []string{"first call", "duplicate", "conflict"}, func(series string, g int) Spread {
+		return spreadOf(r.Of(plan.Key{Series: series, Kind: callKinds[g], Callers: manyCallers}, m))
 	})
 }
+
+var callKinds = []work.Kind{work.First, work.Duplicate, work.Conflict}
 
 // batchGroups returns the groups of a chart of batches: each kind, with each latency.
 func batchGroups(latencies []time.Duration) (groups []string, keys []plan.Key) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lambda-once/once/local/bench/internal/plan"
@@ -55,7 +56,7 @@ type check struct {
 // Targets returns all targets that were measured. Ratios are those of rounds: two
 // figures of one round were measured one after the other.
 func Targets(r *plan.Results) (all []Target) {
-	for _, c := range append(batchChecks(), callChecks()...) {
+	for _, c := range slices.Concat(batchChecks(), callChecks(), storeChecks()) {
 		t := Target{What: c.what, Timed: c.measure(work.Figures{Requests: 1}, 1) != 1, Least: c.least, Want: c.want}
 		got := r.Of(c.over, c.measure)
 		if c.under.Series != "" {
@@ -109,6 +110,19 @@ func callChecks() (all []check) {
 		all = append(all, check{what + "calls a second, Group 1, over those of the SDK by hand", grouped, hand, plan.Rate, true, []float64{1.25, 1.4}[i]})
 		if callers == 64 {
 			all = append(all, check{what: what + "requests a call, Group 1", over: grouped, measure: plan.Requests, want: .3})
+		}
+	}
+	return all
+}
+
+// storeChecks are those of round trips.
+func storeChecks() (all []check) {
+	for _, series := range []string{"postgres", "redis"} {
+		server := map[string]string{"postgres": "PostgreSQL", "redis": "Redis"}[series]
+		for i, kind := range []work.Kind{work.First, work.Duplicate} {
+			k := plan.Key{Series: series, Kind: kind, Callers: manyCallers}
+			what := fmt.Sprintf("%s on %s: round trips", []string{"a first call", "a duplicate"}[i], server)
+			all = append(all, check{what: what, over: k, measure: plan.Requests, want: float64(2 - i)})
 		}
 	}
 	return all

@@ -1,5 +1,5 @@
-// Package wire stands between clients and DynamoDB Local: it delays what they
-// send, or meters it.
+// Package wire stands between clients and servers: it delays what clients send, or
+// meters it.
 package wire
 
 import (
@@ -33,8 +33,8 @@ func NewDelay(target string, by time.Duration) (*Delay, error) {
 	return d, nil
 }
 
-// Endpoint returns the URL of the proxy.
-func (d *Delay) Endpoint() string { return "http://" + d.listener.Addr().String() }
+// Addr returns the host and port of the proxy.
+func (d *Delay) Addr() string { return d.listener.Addr().String() }
 
 // Close cuts all connections, and waits until they have ended.
 func (d *Delay) Close() error {

@@ -18,7 +18,7 @@ const (
 
 // queue makes batches of j.Size messages.
 func (s Series) queue(ctx context.Context, c *connections, j Job, h *handler) (func(i int) error, error) {
-	x, err := s.executor(c, j)
+	x, err := s.executor(ctx, c, j)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s Series) queue(ctx context.Context, c *connections, j Job, h *handler) (f
 
 // stream makes batches of j.Size records, whose order counts.
 func (s Series) stream(ctx context.Context, c *connections, j Job, h *handler) (func(i int) error, error) {
-	x, err := s.executor(c, j)
+	x, err := s.executor(ctx, c, j)
 	if err != nil {
 		return nil, err
 	}

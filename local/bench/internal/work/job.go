@@ -26,11 +26,15 @@ const (
 // runs reports whether the handlers of such a job run.
 func (k Kind) runs() bool { return k == First || k == Steps || k == Queue || k == Stream }
 
+// waits reports whether such a call is so long that two readings of the clock do not
+// count.
+func (k Kind) waits() bool { return k != Cached && k != Memory && k != Yardstick }
+
 // A Job is what a worker is asked to measure.
 type Job struct {
 	Kind     Kind
 	Endpoint string
-	Table    string
+	Table    string // or the beginning of keys
 	Keys     string // the beginning of the keys
 	Calls    int    // or batches
 	Callers  int    // calls at a time
@@ -41,9 +45,10 @@ type Job struct {
 // Figures are what a worker has measured, of all calls of a job together.
 type Figures struct {
 	Wall     time.Duration
+	Median   time.Duration // of a call, if it waits
 	CPU      time.Duration // of the process, user and system
-	Requests int
-	Runs     int // of handlers
+	Requests int           // or round trips
+	Runs     int           // of handlers
 	Mallocs  uint64
 	Bytes    uint64 // allocated
 }

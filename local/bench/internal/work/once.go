@@ -7,14 +7,21 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/postgres"
+	onceredis "github.com/lambda-once/once/redis"
 )
 
 // caller returns what makes the calls of a job.
-func (s Series) caller(c *connections, j Job, h *handler) (caller, error) {
-	if s.ByHand {
+func (s Series) caller(ctx context.Context, c *connections, j Job, h *handler) (caller, error) {
+	switch {
+	case s.ByHand && s.On == PostgreSQL:
+		pool, err := c.pool(ctx, j.Endpoint)
+		return newHandPostgreSQL(pool, j.Table, h.run).call, err
+	case s.ByHand:
 		return hand{c.dynamodb(j.Endpoint), j.Table, h.run}.call, nil
 	}
-	x, err := s.executor(c, j)
+	x, err := s.executor(ctx, c, j)
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +35,8 @@ func (s Series) caller(c *connections, j Job, h *handler) (caller, error) {
 	}, nil
 }
 
-func (s Series) executor(c *connections, j Job) (*idempotent.Executor, error) {
-	options := s.Store
-	if j.Bytes > 0 {
-		options.CompressAbove = -1 // as in the other series
-	}
-	store, err := dynamo.New(c.dynamodb(j.Endpoint), j.Table, &options)
+func (s Series) executor(ctx context.Context, c *connections, j Job) (*idempotent.Executor, error) {
+	store, err := s.store(ctx, c, j)
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +47,34 @@ func (s Series) executor(c *connections, j Job) (*idempotent.Executor, error) {
 	return idempotent.New("create-payment", store, &config)
 }
 
+// store returns the store of a series, as a user makes it.
+func (s Series) store(ctx context.Context, c *connections, j Job) (driver.Store, error) {
+	switch s.On {
+	case PostgreSQL:
+		pool, err := c.pool(ctx, j.Endpoint)
+		if err != nil {
+			return nil, err
+		}
+		return postgres.New(pool, j.Table, nil)
+	case Redis:
+		return onceredis.New(c.redis(j.Endpoint), &onceredis.Options{Prefix: j.Table + ":"})
+	case Process:
+		return c.memory(j.Table), nil
+	}
+	options := s.Store
+	if j.Bytes > 0 {
+		options.CompressAbove = -1 // as in the other series
+	}
+	return dynamo.New(c.dynamodb(j.Endpoint), j.Table, &options)
+}
+
 func paymentKey(p payment) (idempotent.Key, error) {
 	return idempotent.Key{Scope: p.Customer, ID: p.ID, Payload: p}, nil
 }
 
 // steps makes calls of j.Size steps, each with a small result.
 func (s Series) steps(ctx context.Context, c *connections, j Job, h *handler) (func(i int) error, error) {
-	x, err := s.executor(c, j)
+	x, err := s.executor(ctx, c, j)
 	if err != nil {
 		return nil, err
 	}

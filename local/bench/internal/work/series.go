@@ -6,12 +6,24 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
+// A Server is where the records of a series are.
+type Server int
+
+// The servers.
+const (
+	DynamoDB Server = iota
+	PostgreSQL
+	Redis
+	Process // none: in memory
+)
+
 // A Series is a way to make calls. A worker makes those of one series.
 type Series struct {
 	Name  string
 	Label string // on the page
 
-	ByHand bool // with the SDK alone
+	On     Server
+	ByHand bool // without Once
 	Node   bool // in TypeScript
 
 	Config  idempotent.Config
@@ -28,6 +40,11 @@ var All = []Series{
 	{Name: "grouped-4", Label: "Once, Group 4", Store: dynamo.Options{Group: 4}},
 	{Name: "read-first", Label: "Once, ReadFirst", Config: idempotent.Config{ReadFirst: true}},
 	{Name: "typescript", Label: "Powertools for TypeScript", Node: true},
+
+	{Name: "postgres-hand", Label: "PostgreSQL by hand", On: PostgreSQL, ByHand: true},
+	{Name: "postgres", Label: "Once on PostgreSQL", On: PostgreSQL},
+	{Name: "redis", Label: "Once on Redis", On: Redis},
+	{Name: "memory", Label: "Once in memory", On: Process},
 
 	{Name: "in-turn", Label: "In turn", Queue: handlers.SQSOptions{Ahead: -1}, Records: handlers.KinesisOptions{Ahead: -1}},
 	{Name: "ahead", Label: "Ahead"},

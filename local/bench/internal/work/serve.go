@@ -46,11 +46,11 @@ func (s Series) measure(ctx context.Context, c *connections, j Job) (Figures, er
 	if s.Queue.Ahead >= 0 && (j.Kind == Queue || j.Kind == Requeue || j.Kind == Stream || j.Kind == Restream) {
 		atATime = j.Size
 	}
-	if err := c.open(ctx, j, atATime); err != nil {
+	if err := s.open(ctx, c, j, atATime); err != nil {
 		return Figures{}, fmt.Errorf("connect: %w", err)
 	}
 	h.runs.Store(0)
-	f, err := timed(c, j.Callers, j.Calls, do)
+	f, err := timed(c, j, do)
 	f.Runs = int(h.runs.Load())
 	if h.release != nil {
 		err = errors.Join(err, h.release())
@@ -82,7 +82,7 @@ func (s Series) prepare(ctx context.Context, c *connections, j Job, h *handler) 
 	case Steps:
 		return s.steps(ctx, c, j, h)
 	}
-	call, err := s.caller(c, j, h)
+	call, err := s.caller(ctx, c, j, h)
 	if err != nil {
 		return nil, err
 	}
