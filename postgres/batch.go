@@ -143,6 +143,9 @@ func (b *batch) refused(at int, err error) error {
 	return b.notWritten(err)
 }
 
-func (b *batch) notWritten(err error) error {
-	return &Error{Op: b.write.op, Table: b.store.layout.table, Err: err, Advice: advice(err), notWritten: true}
+func (b *batch) notWritten(err error) error { return b.store.notWritten(b.write.op, err) }
+
+// notWritten returns the error of a transaction that is certain not to be committed.
+func (s *Store) notWritten(op string, err error) error {
+	return &Error{Op: op, Table: s.layout.table, Err: err, Advice: advice(err), notWritten: true}
 }

@@ -81,7 +81,9 @@ func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 // LargeObjects returns large objects whose calls are not checked.
 func (h *handle) LargeObjects() pgx.LargeObjects {
 	defer h.unlock()
-	h.open()
+	if !h.open() {
+		return pgx.LargeObjects{}
+	}
 	return h.tx.LargeObjects()
 }
 

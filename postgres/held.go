@@ -24,6 +24,10 @@ import (
 //
 // A handler that must not hold a connection while it runs uses [Collect].
 //
+// A conflict with another transaction (40001, 40P01) at the COMMIT does not count as an
+// attempt, because nothing was done. If a statement of the handler meets it, return
+// idempotent.Retryable of its error.
+//
 // Transaction returns an [*Error] if it gets no connection. It panics outside of a call,
 // under idempotent.Unprotected, if the call's store is not a [*Store], within a step or
 // its undo function, and in a call that uses Collect.

@@ -275,6 +275,7 @@ func TestTransactionIsClosedAfterTheHandler(t *testing.T) {
 				t.Errorf("%d, call %d: %v", i, n, err)
 			}
 		}
+		_ = tx.LargeObjects() // does not panic
 		if tx.Conn() != nil {
 			t.Error("the connection")
 		}

@@ -37,7 +37,7 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 	}
 	conn, err := s.db.Acquire(ctx)
 	if err != nil {
-		return row{}, s.fail(w.op, err)
+		return row{}, s.notWritten(w.op, err)
 	}
 	defer release(conn)
 	b := newBatch(s, w)

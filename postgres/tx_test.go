@@ -173,6 +173,24 @@ func TestTxOfACallWithoutARecord(t *testing.T) {
 	b.is("a", 2)
 }
 
+// An outage before anything is sent leaves no doubt.
+func TestTxWithoutAConnectionIsNotWritten(t *testing.T) {
+	b := newBench(t, &idempotent.Config{Optimistic: true, Lease: 2 * time.Second}, nil, one)
+	conn, err := b.pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.do(func(ctx context.Context) (string, error) {
+		Collect(ctx).Exec(add, "a", 1)
+		return "", nil
+	})
+	conn.Release()
+	if failed, ok := err.(*idempotent.StoreError); !ok || !failed.RolledBack {
+		t.Errorf("%T: %v", err, err)
+	}
+	b.is("a", 0)
+}
+
 func TestTxPanicsAfterTheHandler(t *testing.T) {
 	b := newBench(t, nil, nil)
 	var tx *Tx
