@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lambda-once/once/local/internal/fetch"
@@ -49,7 +50,7 @@ func startDocker(ctx context.Context, c Options, docker string) (*Server, error)
 		// and replicas find each other by its ports.
 		return supervise.Command{
 			Path:     docker,
-			Args:     append([]string{"run", "--rm", "--name", name, "--network", "host", dockerImage, "valkey-server"}, settings("127.0.0.1", port, c.Args)...),
+			Args:     append([]string{"run", "--rm", "--name", name, "--network", "host", dockerImage, "valkey-server"}, c.settings(port)...),
 			Env:      os.Environ(), // DOCKER_HOST and the like
 			Orphaned: []string{docker, "rm", "--force", name},
 		}
@@ -58,7 +59,7 @@ func startDocker(ctx context.Context, c Options, docker string) (*Server, error)
 		return nil, err
 	}
 	kill := s.stop
-	s.stop = func() error {
+	s.stop = sync.OnceValue(func() error {
 		// The container belongs to the engine: killing the docker command would
 		// not stop it.
 		out, err := exec.Command(docker, "rm", "--force", name).CombinedOutput()
@@ -66,6 +67,6 @@ func startDocker(ctx context.Context, c Options, docker string) (*Server, error)
 			err = fmt.Errorf("redislocal: docker rm: %w: %s", err, quoted(out))
 		}
 		return errors.Join(err, kill())
-	}
+	})
 	return s, nil
 }

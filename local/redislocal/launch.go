@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -47,11 +48,14 @@ func launch(ctx context.Context, c Options) (*Server, error) {
 	}
 	none.Fetched = err
 	docker, err := findDocker(ctx)
+	if err == nil && c.sentinel != "" {
+		err = errors.New("a Sentinel needs a program")
+	}
 	if err == nil {
 		return startDocker(ctx, c, docker)
 	}
 	none.Docker = err
-	if c.Args != nil || os.Getenv(realVar) != "" {
+	if c.Args != nil || c.sentinel != "" || os.Getenv(realVar) != "" {
 		return nil, &none
 	}
 	return startEmulator(c, &none)
@@ -68,9 +72,15 @@ func startEmulator(c Options, why error) (*Server, error) {
 	return newServer(m.Addr(), true, func() error { m.Close(); return nil }), nil
 }
 
-// settings are those of a server whose data is worth nothing after the test.
-func settings(bind string, port int, more []string) []string {
-	return append([]string{"--bind", bind, "--port", strconv.Itoa(port), "--save", "", "--appendonly", "no"}, more...)
+const sentinelFile = "sentinel.conf"
+
+// settings returns the arguments of a server whose data is worth nothing after the test.
+func (c Options) settings(port int) []string {
+	listen := []string{"--bind", "127.0.0.1", "--port", strconv.Itoa(port)}
+	if c.sentinel != "" {
+		return append([]string{sentinelFile, "--sentinel"}, listen...)
+	}
+	return append(append(listen, "--save", "", "--appendonly", "no"), c.Args...)
 }
 
 func startProgram(ctx context.Context, c Options, p program) (*Server, error) {
@@ -78,10 +88,15 @@ func startProgram(ctx context.Context, c Options, p program) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redislocal: %w", err)
 	}
+	if c.sentinel != "" {
+		if err := os.WriteFile(filepath.Join(dir, sentinelFile), []byte(c.sentinel), 0o600); err != nil {
+			return nil, errors.Join(fmt.Errorf("redislocal: %w", err), os.RemoveAll(dir))
+		}
+	}
 	s, err := start(ctx, c, func(port int) supervise.Command {
 		return supervise.Command{
 			Path:     p.path,
-			Args:     settings("127.0.0.1", port, c.Args),
+			Args:     c.settings(port),
 			Env:      p.env(),
 			Dir:      dir,
 			Orphaned: []string{"/bin/rm", "-rf", dir},
@@ -91,7 +106,7 @@ func startProgram(ctx context.Context, c Options, p program) (*Server, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	stop := s.stop
-	s.stop = func() error { return errors.Join(stop(), os.RemoveAll(dir)) }
+	s.stop = sync.OnceValue(func() error { return errors.Join(stop(), os.RemoveAll(dir)) })
 	return s, nil
 }
 

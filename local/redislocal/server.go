@@ -2,9 +2,11 @@ package redislocal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,6 +30,8 @@ type Options struct {
 	// Timeout limits the start of the server without fetching. Default: one
 	// minute.
 	Timeout time.Duration
+
+	sentinel string // the configuration of a Sentinel, or ""
 }
 
 func (o *Options) withDefaults() (Options, error) {
@@ -86,8 +90,9 @@ func (c Options) logf(format string, args ...any) error {
 }
 
 func newServer(addr string, emulated bool, stop func() error) *Server {
-	return &Server{addr: addr, emulated: emulated, stop: stop,
-		client: redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, PoolSize: 64})}
+	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, PoolSize: 64})
+	return &Server{addr: addr, emulated: emulated, client: client,
+		stop: sync.OnceValue(func() error { return errors.Join(client.Close(), stop()) })}
 }
 
 // look reports whether the server at addr is the emulator, which knows hardly any
@@ -116,12 +121,6 @@ func (s *Server) Emulated() bool { return s.emulated }
 // process.
 func (s *Server) Env() []string { return []string{addrVar + "=" + s.addr} }
 
-// Stop stops the server, and waits until it has exited. It does nothing to a server that
-// was found running.
-func (s *Server) Stop() error {
-	err := s.client.Close()
-	if stopErr := s.stop(); stopErr != nil {
-		return stopErr
-	}
-	return err
-}
+// Stop closes the client, stops the server, and waits until it has exited. It leaves a
+// server alone that was found running. A second call does nothing.
+func (s *Server) Stop() error { return s.stop() }

@@ -1,0 +1,49 @@
+package redislocal
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/lambda-once/once/local/internal/fetch"
+)
+
+// NewSentinel returns a Sentinel that watches a primary under a name, until the test ends.
+// It knows a replica, and promotes one a second or two after the primary has gone.
+func NewSentinel(t TB, name string, primary *Server) *Server {
+	t.Helper()
+	host, port, err := net.SplitHostPort(primary.Addr())
+	if err != nil {
+		t.Fatalf("redislocal: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fetch.Timeout+time.Minute)
+	defer cancel()
+	c, err := (&Options{Log: logWriter{t}}).withDefaults()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	// Sentinel keeps its state in its configuration.
+	c.sentinel = fmt.Sprintf("sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 300\nsentinel failover-timeout %s 3000\n",
+		name, host, port, name, name)
+	s, err := launch(ctx, c)
+	if err != nil {
+		t.Fatalf("redislocal: sentinel: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Fatalf("redislocal: stop: %v", err)
+		}
+	})
+	for {
+		state, err := s.Client().Do(ctx, "SENTINEL", "MASTER", name).Result()
+		if known, ok := state.(map[any]any); err == nil && ok && known["num-slaves"] != "0" {
+			return s
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("redislocal: sentinel: no replica: %v, %v", state, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

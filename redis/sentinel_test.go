@@ -1,0 +1,53 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/redislocal"
+)
+
+// The primary goes while a handler runs. What a replica has acknowledged survives.
+func TestACallSurvivesAFailoverBehindSentinel(t *testing.T) {
+	primary, replica := replicated(t)
+	sentinel := redislocal.NewSentinel(t, "once", primary)
+	client := redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName: "once", SentinelAddrs: []string{sentinel.Addr()}, ContextTimeoutEnabled: true,
+	})
+	defer client.Close()
+	waits := storeOn(t, client, &Options{Replicas: 1, WaitTimeout: 2 * time.Second})
+	alice := created(t, waits, claim("a"))
+	if err := primary.Stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	x, err := idempotent.New("op", storeOn(t, client, nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "a", Fingerprint: "f"}, func(context.Context) (string, error) {
+			t.Error("a second caller runs")
+			return "", nil
+		})
+		if !errors.Is(err, driver.ErrUnavailable) {
+			break
+		}
+	}
+	if !errors.Is(err, idempotent.ErrInProgress) {
+		t.Errorf("after the failover: %v", err)
+	}
+	s := storeOn(t, client, nil)
+	if _, ok, err := s.Change(t.Context(), fenceOf(alice), completed("1")); !ok || err != nil {
+		t.Errorf("the completion: ok %v, %v", ok, err)
+	}
+	if got := replica.Client().HGet(t.Context(), "once:a", "data").Val(); got != "1" {
+		t.Errorf("the new primary has %q", got)
+	}
+}
