@@ -92,6 +92,12 @@
 //
 // [Invoke] protects functions that Step Functions or an SDK invokes directly.
 //
+// # Durable functions
+//
+// [Durable] protects a Lambda durable function at the wire, so that each key has
+// one execution, through all of its suspensions. [DurableStep] names the step in
+// which a call within is made.
+//
 // # Concurrency
 //
 // Handlers are safe for concurrent use: an environment may run several

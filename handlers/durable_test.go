@@ -228,6 +228,25 @@ func TestDurableLeavesTheClaimWithoutAKnownResponse(t *testing.T) {
 	}
 }
 
+// In unit tests nothing is claimed, and steps have their contexts all the same.
+func TestDisabledDurableRunsEachInvocation(t *testing.T) {
+	t.Setenv("ONCE_DISABLED", "true")
+	store, runs := memory.New(0), 0
+	handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, func(ctx context.Context, _ []byte) ([]byte, error) {
+		runs++
+		handlers.DurableStep(ctx, "charge")
+		return []byte(succeededResponse), nil
+	})
+	for range 2 {
+		if got, err := handler(t.Context(), golden(t, "durable-request.json")); err != nil || string(got) != succeededResponse {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+	if r := durableRecord(t, store); runs != 2 || r.Status != driver.Absent {
+		t.Errorf("%d runs left %+v", runs, r)
+	}
+}
+
 func TestDurablePanicsWithAConfigError(t *testing.T) {
 	for name, test := range map[string]struct {
 		config  idempotent.Config

@@ -47,9 +47,9 @@ const (
 	// handler did not run. The batch ended before its turn came, or the record is
 	// called again in its turn.
 	OutcomeNotRun Outcome = "not run"
-	// OutcomeSuspended: a durable function was suspended or failed, and its claim
-	// waits for the next invocation of the same execution. Err is nil after a
-	// suspension.
+	// OutcomeSuspended: a durable function was suspended or failed, or a call
+	// within it failed after the end of the invocation. The claim waits for the
+	// next invocation of the same execution. Err is nil after a suspension.
 	OutcomeSuspended Outcome = "suspended"
 	// OutcomeBypassed: the handler ran unprotected, because of ONCE_DISABLED, a
 	// missing key, or a store that failed open (Err then says why).
