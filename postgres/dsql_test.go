@@ -138,6 +138,9 @@ func TestEveryStatementSuitsAuroraDSQL(t *testing.T) {
 	t.Run("Sweep", func(t *testing.T) {
 		s := newStore(t, likeDSQL{pool}, &Options{DSQL: true})
 		insertExpired(t, pool, maxSweep+1)
+		if n, err := s.CountExpired(t.Context(), now, maxDSQLRows); err != nil || n != maxSweep+1 {
+			t.Errorf("expired are %d, %v", n, err)
+		}
 		if deleted, err := s.Sweep(t.Context(), now, maxDSQLRows); err != nil || deleted != maxSweep+1 {
 			t.Errorf("deleted %d, %v", deleted, err)
 		}

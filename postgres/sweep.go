@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // maxSweep bounds the records of one statement. Aurora DSQL allows 3,000 rows in a
@@ -31,6 +33,23 @@ func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int) (deleted
 		}
 	}
 	return deleted, nil
+}
+
+// CountExpired returns the number of records that expired before cutoff, at most
+// limit. These are the records that [Store.Sweep] would delete.
+func (s *Store) CountExpired(ctx context.Context, cutoff time.Time, limit int) (expired int, err error) {
+	l := s.layout
+	p := &phrase{args: []any{whenSeconds(cutoff), whenMillis(cutoff)}}
+	p.write("SELECT count(*) FROM (SELECT FROM ", l.table, " AS found WHERE ", l.over("found", 1), " LIMIT ").arg(limit, "bigint").write(") AS found")
+	st := p.statement()
+	rows, err := s.db.Query(ctx, st.sql, st.args...)
+	if err == nil {
+		expired, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
+	}
+	if err != nil {
+		return 0, s.fail("CountExpired", err)
+	}
+	return expired, nil
 }
 
 // sweep deletes one batch, and tries again after a conflict.

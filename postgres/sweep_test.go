@@ -28,6 +28,11 @@ func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
 	for _, r := range append(keep, expired("old", time.Hour), abandoned) {
 		s.plant(t, r)
 	}
+	for limit, want := range map[int]int{10: 2, 1: 1, 0: 0} {
+		if n, err := s.CountExpired(t.Context(), now, limit); err != nil || n != want {
+			t.Errorf("of at most %d, %d are expired, %v; want %d", limit, n, err, want)
+		}
+	}
 	deleted, err := s.Sweep(t.Context(), now, 10)
 	if err != nil || deleted != 2 {
 		t.Errorf("deleted %d, %v; want 2", deleted, err)
