@@ -88,7 +88,7 @@ func (t *table) checkTTL(ctx context.Context, strong bool, found *findings) {
 		found.say(name, wrong, "by "+attribute+", which is not "+t.attr.Expiration+": records are kept for ever, or deleted while they count",
 			"turn it off; after an hour, "+turnOn)
 	case strong:
-		found.say(name, warning, "off, as strong consistency across Regions has none: records are kept for ever", "have a program delete what is over: infra's GrantSweep")
+		found.say(name, warning, "off, as strong consistency across Regions has none: records are kept for ever", "run once sweep from time to time, with the permissions of infra's GrantSweep")
 	default:
 		found.say(name, warning, "off: records are kept, and paid for, for ever", turnOn)
 	}

@@ -4,13 +4,17 @@ go 1.26
 
 replace github.com/lambda-once/once => ../..
 
+replace github.com/lambda-once/once/postgres => ../../postgres
+
 require (
 	github.com/aws/aws-lambda-go v1.55.1
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/aws/smithy-go v1.28.8
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lambda-once/once v0.0.0
+	github.com/lambda-once/once/postgres v0.0.0
 )
 
 require (
@@ -30,6 +34,9 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.7 // indirect
 	github.com/dunglas/httpsfv v1.1.2 // indirect
-	github.com/jmespath-community/go-jmespath v1.1.1 // indirect
-	golang.org/x/exp v0.0.0-20230314191032-db074128a8ec // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/text v0.41.0 // indirect
 )

@@ -52,6 +52,12 @@ func TestLargeTable(t *testing.T) {
 		t.Errorf("list --older-than has %d lines, want %d and a header", stuck, n/1000)
 	}
 
+	var swept bytes.Buffer
+	s.progressOf(n, s.measured(&swept, binary, "sweep", "--dry-run"))
+	if !strings.HasPrefix(swept.String(), "found 0 records") {
+		t.Errorf("sweep: %s", swept.Bytes())
+	}
+
 	var out bytes.Buffer
 	s.progressOf(n, s.measured(&out, binary, "stats", "--json"))
 	var got struct {

@@ -7,6 +7,7 @@
 //	once watch            records in progress, as they change
 //	once release KEY      have the next call run again
 //	once resolve KEY      store the result, or the error, that all calls then get
+//	once sweep            delete expired records where nothing else does
 //	once check            whether the table, and what the caller may do, are right
 //	once migrate EVENTS   whether a Go function finds the records of Powertools
 //	once dynamodb -- CMD  run a command against DynamoDB Local
@@ -21,7 +22,11 @@
 // Credentials, Region and endpoint come from the places that every program with
 // the AWS SDK reads. The commands that show records need dynamodb:GetItem and
 // dynamodb:Scan; release and resolve need GetItem, UpdateItem and DeleteItem.
-// check reports which of the actions that a function needs are missing.
+// sweep needs Scan and DeleteItem. check reports which of the actions that a
+// function needs are missing.
+//
+// sweep --postgres deletes from a table of PostgreSQL. All other commands read
+// DynamoDB.
 //
 // A stored result may be personal data. Only inspect --data shows it.
 //
@@ -31,7 +36,8 @@
 // It exits with
 //
 //	0  done
-//	1  failed: DynamoDB refused or could not be reached, or the function failed
+//	1  failed: the database refused or could not be reached, or the function
+//	   failed, or a sweep was interrupted
 //	2  used wrongly
 //	3  there is no such record
 //	4  the record has changed since it was shown; nothing was written
@@ -97,6 +103,7 @@ func commands() map[string]command {
 		"watch":    {"watch", "what is in progress, as it changes", watch},
 		"release":  {"release KEY", "have the next call run again", release},
 		"resolve":  {"resolve KEY --completed|--failed MESSAGE", "store what all calls then get", resolve},
+		"sweep":    {"sweep", "delete expired records where nothing else does", sweep},
 		"check":    {"check", "whether the table and the caller's permissions are right", check},
 		"migrate":  {"migrate --dry-run EVENTS", "whether a Go function finds the records of Powertools", migrate},
 		"dynamodb": {"dynamodb -- COMMAND", "run a command against DynamoDB Local", runDynamoDB},
@@ -107,7 +114,7 @@ func commands() map[string]command {
 
 // order of the commands in the help.
 func order() []string {
-	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "check", "migrate", "dynamodb", "invoke", "demo"}
+	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "sweep", "check", "migrate", "dynamodb", "invoke", "demo"}
 }
 
 func main() {

@@ -20,6 +20,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/postgreslocal"
 )
 
 // The test binary stands for the command, as it is run by an operator: so it
@@ -28,8 +29,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv("ONCE_COMMAND") != "" {
 		main()
 	}
-	os.Exit(dynamodblocal.Main(m))
+	os.Exit(dynamodblocal.Main(withPostgreSQL{m}))
 }
+
+// withPostgreSQL runs tests beside a PostgreSQL server, too.
+type withPostgreSQL struct{ tests *testing.M }
+
+func (w withPostgreSQL) Run() int { return postgreslocal.Main(w.tests) }
 
 // Short names for values of items.
 var text, number = attribute.Text, attribute.Number

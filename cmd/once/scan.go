@@ -134,13 +134,17 @@ type progress struct {
 	items    int
 	units    float64
 	reported int
+	sweep    string // what a sweep does with records, such as "deleted"
+	swept    int    // records, so far
 }
 
 const progressItems = 10_000
 
-func (o *scanFlags) progress(to terminal) *progress {
+func (o *scanFlags) progress(to terminal) *progress { return newProgress(to, o.quiet) }
+
+func newProgress(to terminal, quiet bool) *progress {
 	p := &progress{to: to.err, redraw: isTerminal(to.err)}
-	if o.quiet {
+	if quiet {
 		p.to = io.Discard
 	}
 	return p
@@ -152,14 +156,17 @@ func (p *progress) page(out *dynamodb.ScanOutput) {
 	if c := out.ConsumedCapacity; c != nil {
 		p.units += aws.ToFloat64(c.CapacityUnits)
 	}
-	if p.redraw {
-		if p.pages > 1 {
-			fmt.Fprintf(p.to, "\r%s\x1b[K", p)
-		}
-		return
-	}
-	if p.items-p.reported >= progressItems {
-		p.reported = p.items
+	p.tell(p.items)
+}
+
+// tell shows the progress after n items: on a terminal from the second page on,
+// elsewhere after every 10,000 items or so.
+func (p *progress) tell(n int) {
+	switch {
+	case p.redraw && p.pages > 1:
+		fmt.Fprintf(p.to, "\r%s\x1b[K", p)
+	case !p.redraw && n-p.reported >= progressItems:
+		p.reported = n
 		fmt.Fprintln(p.to, p)
 	}
 }
@@ -171,7 +178,14 @@ func (p *progress) end() {
 }
 
 func (p *progress) String() string {
-	return fmt.Sprintf("read %d items in %d pages, %.0f read units", p.items, p.pages, p.units)
+	var did []string
+	if p.items > 0 {
+		did = append(did, fmt.Sprintf("read %d items in %d pages, %.0f read units", p.items, p.pages, p.units))
+	}
+	if p.sweep != "" {
+		did = append(did, fmt.Sprintf("%s %d records", p.sweep, p.swept))
+	}
+	return strings.Join(did, ", ")
 }
 
 // isTerminal reports whether f is a terminal, well enough to choose a layout.

@@ -42,6 +42,15 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"--retention is less than a second":     {"resolve", "pay#1", "--completed", "--no-result", "--retention", "1ms"},
 		"--interval and --rows are above 0":     {"watch", "--interval", "0"},
 		"give a FUNCTION, its --event":          {"invoke"},
+		"--older-than is less than a second":    {"sweep", "--older-than", "-1h"},
+		"--limit is negative":                   {"sweep", "--limit", "-1"},
+		"--after names no position":             {"sweep", "--after", ""},
+		"the position was not returned by":      {"sweep", "--yes", "--after", "?"},
+		"--postgres is empty":                   {"sweep", "--postgres", ""},
+		"--schema needs --postgres":             {"sweep", "--schema", "payments"},
+		"--after is for DynamoDB":               {"sweep", "--postgres", "env", "--after", "a"},
+		"name=column":                           {"sweep", "--postgres", "env", "--column", "colour=red"},
+		"is not a connection string":            {"sweep", "--postgres", "nonsense"},
 	} {
 		s.refused(codeUsage, say, args...)
 	}
@@ -67,8 +76,8 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 		help := s.run(name, "--help").err
 		for _, flag := range regexp.MustCompile(`(?m)^  --?(\S+)( (.*))?$`).FindAllStringSubmatch(help, -1) {
 			switch flag[3] {
-			case "", "ARN", "NAME=value", "URL", "code", "duration", "expression", "file", "id", "message", "name", "name=attribute",
-				"name=value", "number", "operation", "status", "text":
+			case "", "ARN", "NAME=value", "URL", "code", "connection", "duration", "expression", "file", "id", "message", "name", "name=attribute",
+				"name=column", "name=value", "number", "operation", "position", "status", "text":
 			default:
 				t.Errorf("once %s: -%s takes %q", name, flag[1], flag[3])
 			}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"time"
+)
+
+const aboutSweep = `
+Deletes records whose retention has ended, from a table that keeps them: one of
+DynamoDB without time to live, or one of PostgreSQL. Where time to live is on,
+DynamoDB deletes them without charge.
+
+A record stays if it never expires, if its lease is live, or if it is claimed
+again meanwhile. The clock is that of DynamoDB or PostgreSQL.
+
+In DynamoDB, a sweep reads the whole table, which costs half a read unit for
+each 4 KB of it, and each deletion costs a write unit for each KB. A sweep that
+ends at its --limit, with an error or by an interrupt prints the position at
+which --after continues. In PostgreSQL it deletes what expired first, in
+transactions of 500 records, and the same command continues.
+
+An interrupt ends the sweep after the deletions under way.
+
+--postgres takes a connection string: postgres://user@host:5432/database, or
+"host=… user=… dbname=…". Other users of the machine can see a password in a
+command. --postgres env takes the string from DATABASE_URL or, without it, its
+parts from PGHOST, PGUSER, PGPASSWORD and the other variables of libpq.
+`
+
+type sweepFlags struct {
+	tableFlags
+	postgres                 postgresFlags
+	older                    time.Duration
+	limit                    int
+	after                    string
+	dryRun, yes, json, quiet bool
+}
+
+func (o *sweepFlags) add(f *flag.FlagSet) {
+	o.tableFlags.add(f)
+	o.postgres.add(f)
+	durationVar(f, &o.older, "older-than", time.Hour, "only records that expired this `duration` ago or earlier; more than any difference between the clocks of functions")
+	f.IntVar(&o.limit, "limit", 0, "the `number` of records after which to end; 0: all")
+	f.StringVar(&o.after, "after", "", "continue at this `position`, which an earlier sweep of the DynamoDB table printed")
+	f.BoolVar(&o.dryRun, "dry-run", false, "count the records, and delete none")
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	f.BoolVar(&o.json, "json", false, "write JSON")
+	f.BoolVar(&o.quiet, "quiet", false, "tell no progress")
+}
+
+func (o *sweepFlags) check(f *flag.FlagSet) error {
+	switch {
+	case o.older < time.Second:
+		return endf(codeUsage, "--older-than is less than a second: a function whose clock is behind may still need the record")
+	case o.limit < 0:
+		return endf(codeUsage, "--limit is negative")
+	case given(f, "after") && o.after == "":
+		return endf(codeUsage, "--after names no position; is a variable unset?")
+	}
+	return o.postgres.check(f)
+}
+
+// A swept is what a sweep has done.
+type swept struct {
+	Records int       `json:"records"` // deleted, or counted
+	DryRun  bool      `json:"dry_run"`
+	Before  time.Time `json:"expired_before"`
+	// Complete reports whether the sweep reached the end.
+	Complete bool `json:"complete"`
+	// After is the position at which a sweep of DynamoDB continues.
+	After string `json:"after,omitempty"`
+}
+
+// A sweeper sweeps one table.
+type sweeper interface {
+	// now returns the store's time.
+	now(context.Context) (time.Time, error)
+	// sweep deletes or counts records. With an error it sets what was done, too.
+	// When ctx ends, it waits for the deletions under way, so that all are counted.
+	sweep(ctx context.Context, s *swept, limit int, p *progress) error
+	close()
+}
+
+func sweep(ctx context.Context, to terminal, args []string) error {
+	var o sweepFlags
+	f := newFlags(to, "sweep", aboutSweep)
+	o.add(f)
+	if _, err := parse(f, args, 0); err != nil {
+		return err
+	}
+	if err := o.check(f); err != nil {
+		return err
+	}
+	table, err := o.sweeper(ctx)
+	if err != nil {
+		return err
+	}
+	defer table.close()
+	now, err := table.now(ctx)
+	if err != nil {
+		return err
+	}
+	s := &swept{DryRun: o.dryRun, Before: now.Add(-o.older).UTC().Truncate(time.Second), After: o.after}
+	if !o.dryRun && !o.yes {
+		fmt.Fprintf(to.err, "All records that expired before %s will be deleted from table %s%s.\nGo on? [y/N] ", stamp(&s.Before), o.name, o.bound())
+		if !confirmed(ctx, to.in) {
+			return endf(codeDeclined, "not confirmed; nothing was written")
+		}
+	}
+	limit := o.limit
+	if limit == 0 {
+		limit = math.MaxInt
+	}
+	p := newProgress(to, o.quiet)
+	p.sweep = s.verb()
+	told := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		signal.Reset(os.Interrupt) // the next one ends the process
+		fmt.Fprintln(to.err, "once: interrupted; waiting for the deletions under way")
+		close(told)
+	})
+	err = table.sweep(ctx, s, limit, p)
+	if !stop() {
+		<-told
+	}
+	p.end()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = endf(codeFailed, "the sweep was interrupted")
+	}
+	switch {
+	case err != nil && s.Records == 0 && s.After == o.after:
+		// There is nothing to tell.
+	case o.json:
+		err = errors.Join(err, writeJSON(to.out, s))
+	default:
+		err = errors.Join(err, s.print(to.out))
+	}
+	return err
+}
+
+func (o *sweepFlags) sweeper(ctx context.Context) (sweeper, error) {
+	if o.postgres.connection != "" {
+		if o.name == "" {
+			o.name = "idempotency"
+		}
+		return o.postgres.open(ctx, o.name)
+	}
+	return o.openSweep(ctx)
+}
+
+func (o *sweepFlags) bound() string {
+	if o.limit == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", at most %d of them", o.limit)
+}
+
+func (s *swept) verb() string {
+	if s.DryRun {
+		return "found"
+	}
+	return "deleted"
+}
+
+func (s *swept) print(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s %d records that expired before %s\n", s.verb(), s.Records, stamp(&s.Before))
+	switch {
+	case err != nil || s.Complete:
+	case s.After == "":
+		_, err = fmt.Fprintln(w, "there may be more; the same command continues")
+	default:
+		_, err = fmt.Fprintln(w, "there may be more; continue with --after", s.After)
+	}
+	return err
+}

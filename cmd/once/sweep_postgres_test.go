@@ -1,0 +1,213 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/local/postgreslocal"
+	"github.com/lambda-once/once/postgres"
+)
+
+// postgresScene is a table of PostgreSQL, and the command on it.
+type postgresScene struct {
+	*scene
+	url   string
+	pool  *pgxpool.Pool
+	store *postgres.Store
+}
+
+func newPostgresScene(t *testing.T, table string, options *postgres.Options) *postgresScene {
+	t.Helper()
+	s := &postgresScene{scene: &scene{T: t}, url: postgreslocal.NewDatabase(t)}
+	pool, err := pgxpool.New(t.Context(), s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	s.pool = pool
+	if options != nil {
+		s.exec("CREATE SCHEMA " + options.Schema)
+	}
+	if err := postgres.CreateTable(t.Context(), pool, table, options); err != nil {
+		t.Fatal(err)
+	}
+	if s.store, err = postgres.New(pool, table, options); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *postgresScene) exec(sql string, args ...any) {
+	s.Helper()
+	if _, err := s.pool.Exec(s.Context(), sql, args...); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// fill inserts n expired records.
+func (s *postgresScene) fill(n int) {
+	s.Helper()
+	s.exec(`INSERT INTO idempotency (id, status, expires) SELECT 'pay#' || i, 'COMPLETED', now() - interval '2 days' + i * interval '1 second' FROM generate_series(1, $1::int) AS i`, n)
+}
+
+func (s *postgresScene) count() (n int) {
+	s.Helper()
+	if err := s.pool.QueryRow(s.Context(), "SELECT count(*) FROM idempotency").Scan(&n); err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func TestSweepDeletesExpiredRecordsOfPostgreSQL(t *testing.T) {
+	s := newPostgresScene(t, "idempotency", nil)
+	s.sweeps(s.store, "--postgres", s.url)
+}
+
+func TestSweepFindsARenamedTableOfPostgreSQL(t *testing.T) {
+	s := newPostgresScene(t, "Records", &postgres.Options{Schema: "payments", Columns: postgres.Columns{Expires: "until", Lease: "runs"}})
+	s.sweeps(s.store, "--postgres", s.url, "--table", "Records", "--schema", "payments", "--column", "expires=until", "--column", "lease=runs")
+}
+
+func TestSweepReadsTheConnectionFromTheEnvironment(t *testing.T) {
+	s := newPostgresScene(t, "idempotency", nil)
+	u, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("DATABASE_URL", func(t *testing.T) {
+		t.Setenv("DATABASE_URL", s.url)
+		s := &scene{T: t}
+		s.ok("sweep", "--yes", "--postgres", "env")
+	})
+	t.Run("PGHOST", func(t *testing.T) {
+		t.Setenv("DATABASE_URL", "")
+		t.Setenv("PGHOST", u.Hostname())
+		t.Setenv("PGPORT", u.Port())
+		t.Setenv("PGUSER", u.User.Username())
+		t.Setenv("PGDATABASE", strings.TrimPrefix(u.Path, "/"))
+		s := &scene{T: t}
+		s.ok("sweep", "--yes", "--postgres", "env")
+	})
+}
+
+// A sweep of PostgreSQL tells its progress, and continues without a position.
+func TestSweepOfPostgreSQLContinuesAfterItsLimit(t *testing.T) {
+	s := newPostgresScene(t, "idempotency", nil)
+	s.fill(12_600)
+	r := s.run("sweep", "--yes", "--postgres", s.url, "--limit", "12300")
+	if r.code != 0 || !strings.HasPrefix(r.out, "deleted 12300 records") || !strings.Contains(r.out, "\nthere may be more; the same command continues\n") ||
+		r.err != "deleted 10000 records\n" {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	var got swept
+	if err := json.Unmarshal([]byte(s.ok("sweep", "--yes", "--json", "--postgres", s.url, "--limit", "12300")), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Records != 300 || !got.Complete || s.count() != 0 {
+		t.Errorf("it says %+v, and %d are left", got, s.count())
+	}
+}
+
+// An interrupt waits for the transaction under way, and counts it.
+func TestInterruptedSweepOfPostgreSQLSaysWhatItDid(t *testing.T) {
+	s := newPostgresScene(t, "idempotency", nil)
+	s.fill(3 * sweepBatch)
+	tx, err := s.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT FROM idempotency WHERE id = $1 FOR UPDATE", fmt.Sprint("pay#", sweepBatch+1)); err != nil {
+		t.Fatal(err)
+	}
+	command := s.interruptible("sweep", "--yes", "--postgres", s.url)
+	released := make(chan struct{})
+	go func() {
+		defer close(released)
+		s.blocked(command)
+		command.interrupt()
+		if err := tx.Rollback(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	r := command.run()
+	<-released
+	if r.code != codeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", 2*sweepBatch)) || s.count() != sweepBatch ||
+		!strings.HasSuffix(r.out, "\nthere may be more; the same command continues\n") || !strings.HasSuffix(r.err, "once: the sweep was interrupted\n") {
+		t.Errorf("exit %d, %d are left\n%s%s", r.code, s.count(), r.out, r.err)
+	}
+	if out := s.ok("sweep", "--yes", "--postgres", s.url); !strings.HasPrefix(out, fmt.Sprintf("deleted %d records", sweepBatch)) {
+		t.Error(out)
+	}
+}
+
+// blocked waits until a session waits for a lock, or the command has ended.
+func (s *postgresScene) blocked(command *interruptible) {
+	for waiting := 0; waiting == 0; {
+		select {
+		case <-command.noticed:
+			return
+		default:
+		}
+		err := s.pool.QueryRow(s.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted").Scan(&waiting)
+		if err != nil {
+			s.Error(err)
+			return
+		}
+	}
+}
+
+func TestSweepAsksBeforeItWritesToPostgreSQL(t *testing.T) {
+	s := newPostgresScene(t, "idempotency", nil)
+	s.fill(1)
+	r := s.run("sweep", "--postgres", s.url)
+	if r.code != codeDeclined || r.out != "" || !strings.Contains(r.err, " will be deleted from table idempotency.\nGo on? [y/N]") || s.count() != 1 {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+func TestSweepOfAMissingTableGivesAdvice(t *testing.T) {
+	s := newPostgresScene(t, "idempotency", nil)
+	for _, dry := range []string{"--dry-run", "--yes"} {
+		r := s.run("sweep", dry, "--postgres", s.url, "--table", "nowhere")
+		if r.code != codeFailed || r.out != "" || !strings.Contains(r.err, "the table does not exist; run the statements of postgres.SQL") {
+			t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+		}
+	}
+}
+
+// Nobody answers at port 1, and a part of a password may be read as anything.
+func TestPasswordIsNeverPrinted(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret"
+	for _, connection := range []string{
+		"postgres://ada:s3cret@127.0.0.1:1/pay",
+		"postgresql://ada:s3cret@127.0.0.1:1/pay?connect_timeout=never",
+		"postgres://ada:s3cret@127.0.0.1:x/pay",
+		"postgres://ada:s3cret/x@127.0.0.1:1/pay",
+		"postgres://ada:x/s3cret@127.0.0.1:1/pay",
+		"postgres://ada:1/s3cret@127.0.0.1:1/pay",
+		"postgres://ada:1#s3cret@127.0.0.1:1/pay",
+		"postgres://ada:1?s3cret@127.0.0.1:1/pay",
+		"postgres://ada:x@1/s3cret@127.0.0.1:1/pay",
+		"postgres://ada:%zzs3cret@127.0.0.1:1/pay",
+		"postgres://127.0.0.1:1/pay?user=ada&password=s3cret",
+		"ada:s3cret@127.0.0.1:1/pay",
+		"host=127.0.0.1 port=1 user=ada password=s3cret dbname=pay",
+		"host=127.0.0.1 port=1 user=ada password='s3cret",
+		"host=127.0.0.1 port=1 user=ada password=a s3cret dbname=pay",
+		"host=127.0.0.1 port=s3cret",
+	} {
+		t.Run(strings.ReplaceAll(connection, "/", "|"), func(t *testing.T) {
+			s := &scene{T: t}
+			r := s.run("sweep", "--yes", "--postgres", connection)
+			if r.code != codeFailed && r.code != codeUsage || strings.Contains(r.out+r.err, secret) {
+				t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// finished returns a record whose retention ended so long ago.
+func finished(id string, ago time.Duration) driver.Record {
+	return driver.Record{ID: id, Status: driver.Completed, Owner: "a", Attempt: 1, Expires: time.Now().Add(-ago)}
+}
+
+// assorted returns records, and those of them that a sweep deletes.
+func assorted() (all []driver.Record, expired []string) {
+	lease := func(r driver.Record, ends time.Duration) driver.Record {
+		r.Status, r.Lease = driver.InProgress, time.Now().Add(ends)
+		return r
+	}
+	never := finished("pay#never", 0)
+	never.Expires = time.Time{}
+	failed := finished("pay#failed", 2*time.Hour)
+	failed.Status = driver.Failed
+	return []driver.Record{
+		never, failed, finished("pay#old", 2*time.Hour), lease(finished("pay#abandoned", 2*time.Hour), -2*time.Hour),
+		finished("pay#half an hour", 30*time.Minute), lease(finished("pay#extended", 2*time.Hour), time.Hour), finished("pay#valid", -time.Hour),
+	}, []string{"pay#failed", "pay#old", "pay#abandoned"}
+}
+
+// sweptScene is a scene whose table has no time to live.
+func sweptScene(t *testing.T) *scene {
+	t.Helper()
+	s := newScene(t)
+	off := &types.TimeToLiveSpecification{AttributeName: aws.String("expiration"), Enabled: aws.Bool(false)}
+	if _, err := s.client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: &s.table, TimeToLiveSpecification: off}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func plant(t *testing.T, store driver.Store, records ...driver.Record) {
+	t.Helper()
+	for _, r := range records {
+		if _, ok, err := store.Create(t.Context(), r, time.Time{}, nil); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+}
+
+// left returns which of the records are in the store.
+func left(t *testing.T, store driver.Store, records []driver.Record) (ids []string) {
+	t.Helper()
+	for _, r := range records {
+		got, err := store.Get(t.Context(), r.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status != driver.Absent {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// sweeps checks that a dry run counts what a sweep then deletes, and nothing else.
+func (s *scene) sweeps(store driver.Store, args ...string) {
+	s.Helper()
+	all, expired := assorted()
+	plant(s.T, store, all...)
+	args = append([]string{"sweep"}, args...)
+	out := s.ok(append(args, "--dry-run")...)
+	if got := left(s.T, store, all); !strings.HasPrefix(out, "found 3 records that expired before ") || strings.Contains(out, "more") || len(got) != len(all) {
+		s.Errorf("a dry run says %q and leaves %q", out, got)
+	}
+	out = s.ok(append(args, "--yes")...)
+	got := left(s.T, store, all)
+	if !strings.HasPrefix(out, "deleted 3 records that expired before ") || strings.Contains(out, "more") || len(got) != len(all)-len(expired) {
+		s.Errorf("it says %q and leaves %q", out, got)
+	}
+	for _, id := range expired {
+		if strings.Contains(fmt.Sprintf("%q", got), fmt.Sprintf("%q", id)) {
+			s.Errorf("%s is left", id)
+		}
+	}
+	if out = s.ok(append(args, "--yes", "--older-than", "10m")...); !strings.HasPrefix(out, "deleted 1 records") {
+		s.Errorf("the record that expired half an hour ago: %q", out)
+	}
+}
+
+func TestSweepDeletesExpiredRecords(t *testing.T) {
+	s := sweptScene(t)
+	s.sweeps(s.store)
+}
+
+func TestSweepAsks(t *testing.T) {
+	s := sweptScene(t)
+	plant(t, s.store, finished("pay#old", 2*time.Hour))
+	s.refused(codeDeclined, "will be deleted from table "+s.table+", at most 7 of them.\nGo on? [y/N] ", "sweep", "--limit", "7")
+	if r := s.typing("y\n", "sweep"); r.code != 0 || len(s.items()) != 0 {
+		t.Error(r)
+	}
+}
+
+func TestSweepContinuesAfterItsLimit(t *testing.T) {
+	s := sweptScene(t)
+	for i := range 25 {
+		plant(t, s.store, finished(fmt.Sprint("pay#", i), 2*time.Hour), finished(fmt.Sprint("pay#valid", i), -time.Hour))
+	}
+	args, total := []string{"sweep", "--yes", "--json", "--limit", "10"}, 0
+	for _, want := range []int{10, 10, 5} {
+		var got swept
+		if err := json.Unmarshal([]byte(s.ok(args...)), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Records != want || got.DryRun || got.Complete != (got.After == "") || got.Complete != (want == 5) {
+			t.Errorf("it says %+v, want %d records", got, want)
+		}
+		total += got.Records
+		args = append(args[:5:5], "--after", got.After)
+	}
+	if n := len(s.items()); total != 25 || n != 25 {
+		t.Errorf("deleted %d, and %d are left", total, n)
+	}
+}
+
+// The records that a laptop takes for expired are those that DynamoDB does.
+func TestSweepUsesDynamoDBsClock(t *testing.T) {
+	s := sweptScene(t)
+	plant(t, s.store, finished("pay#1", 2*time.Hour))
+	behind := s.through(func(r *http.Response) error {
+		r.Header.Set("Date", time.Now().Add(-3*time.Hour).UTC().Format(http.TimeFormat))
+		return nil
+	})
+	if out := s.ok("sweep", "--yes", "--endpoint", behind); !strings.HasPrefix(out, "deleted 0 records") {
+		t.Error(out)
+	}
+}
+
+// What was done before an error is told, and where to continue.
+func TestSweepThatFailsSaysWhatItDid(t *testing.T) {
+	s := sweptScene(t)
+	const all = 12
+	s.expired(all, 300<<10)
+	denied := false
+	endpoint := s.through(func(r *http.Response) error {
+		if denied = denied || strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".Scan") && s.count() < all; denied {
+			r.StatusCode = http.StatusBadRequest
+			r.Header = http.Header{"X-Amzn-Errortype": {"AccessDeniedException"}}
+		}
+		return nil
+	})
+	r := s.run("sweep", "--yes", "--endpoint", endpoint)
+	_, after, found := strings.Cut(r.out, "there may be more; continue with --after ")
+	if r.code != codeFailed || !found || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", all-s.count())) {
+		t.Fatalf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	s.ok("sweep", "--yes", "--after", strings.TrimSpace(after))
+	if n := s.count(); n != 0 {
+		t.Errorf("%d are left", n)
+	}
+}
+
+// expired puts n expired records with results of so many bytes.
+func (s *scene) expired(n, size int) {
+	s.Helper()
+	for i := range n {
+		item := small(i)
+		item["expiration"], item["data"] = number(time.Now().Add(-2*time.Hour).Unix()), text(strings.Repeat("x", size))
+		s.put(item)
+	}
+}
+
+// count returns the number of items, on however many pages.
+func (s *scene) count() (n int) {
+	s.Helper()
+	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{TableName: &s.table, Select: types.SelectCount})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		n += int(page.Count)
+	}
+	return n
+}
+
+// An interrupt ends a sweep after the calls under way, whose deletions count.
+func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
+	for call, want := range map[string]struct {
+		size int // of a record: a page has 1 MB
+		says string
+	}{
+		".DeleteItem": {100, "there may be more; the same command continues\n"},
+		".Scan":       {300 << 10, "there may be more; continue with --after "},
+	} {
+		t.Run(call, func(t *testing.T) {
+			s := sweptScene(t)
+			const all = 12
+			s.expired(all, want.size)
+			var interrupt func()
+			var once sync.Once
+			endpoint := s.through(func(r *http.Response) error {
+				if strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), call) && s.count() < all {
+					once.Do(interrupt)
+				}
+				return nil
+			})
+			command := s.interruptible("sweep", "--yes", "--endpoint", endpoint)
+			interrupt = command.interrupt
+			r := command.run()
+			n := all - s.count()
+			if r.code != codeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", n)) || n == 0 || n == all ||
+				!strings.Contains(r.out, want.says) || !strings.HasSuffix(r.err, "once: the sweep was interrupted\n") {
+				t.Fatalf("exit %d, %d of %d are deleted\n%s%s", r.code, n, all, r.out, r.err)
+			}
+			args := []string{"sweep", "--yes"}
+			if _, after, found := strings.Cut(r.out, "--after "); found {
+				args = append(args, "--after", strings.TrimSpace(after))
+			}
+			s.ok(args...)
+			if n := s.count(); n != 0 {
+				t.Errorf("%d are left", n)
+			}
+		})
+	}
+}
+
+// An interruptible command tells when it has noticed an interrupt.
+type interruptible struct {
+	*testing.T
+	cmd              *exec.Cmd
+	started, noticed chan struct{}
+}
+
+func (s *scene) interruptible(args ...string) *interruptible {
+	return &interruptible{s.T, s.command(args...), make(chan struct{}), make(chan struct{})}
+}
+
+// interrupt returns when the command has said that it ends.
+func (i *interruptible) interrupt() {
+	<-i.started
+	if err := i.cmd.Process.Signal(os.Interrupt); err != nil {
+		i.Error(err)
+	}
+	<-i.noticed
+}
+
+func (i *interruptible) run() ran {
+	i.Helper()
+	var out bytes.Buffer
+	i.cmd.Stdout = &out
+	says, err := i.cmd.StderrPipe()
+	if err != nil {
+		i.Fatal(err)
+	}
+	if err := i.cmd.Start(); err != nil {
+		i.Fatal(err)
+	}
+	close(i.started)
+	var told strings.Builder
+	read := bufio.NewReader(io.TeeReader(says, &told))
+	for noticed := false; ; {
+		line, err := read.ReadString('\n')
+		if !noticed && (err != nil || strings.Contains(line, "interrupted; waiting")) {
+			noticed = true
+			close(i.noticed)
+		}
+		if err != nil {
+			break
+		}
+	}
+	_ = i.cmd.Wait() // the code is what counts
+	return ran{out.String(), told.String(), i.cmd.ProcessState.ExitCode()}
+}
