@@ -64,7 +64,7 @@ func (w *Wire) session(server string, function net.Conn, address string) {
 		wire: w, server: server, function: function, backend: backend,
 		asks: bufio.NewReader(function), answers: bufio.NewReader(backend), prepared: map[string]string{},
 	}
-	if err := s.begin(); err == nil {
+	if err = s.begin(); err == nil {
 		err = s.serve()
 	}
 	// The function or the server is gone, which each of them sees for itself.
