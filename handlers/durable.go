@@ -101,10 +101,11 @@ func Durable[Event any](x *idempotent.Executor, executionTimeout time.Duration, 
 }
 
 // until returns the end of an execution. Its start is missing where a service
-// does not send it: the claim then lasts longer, and never too short.
+// does not send it: the claim then lasts longer, and never too short. It is not
+// later than now, but for the clocks.
 func until(start time.Time, timeout time.Duration) time.Time {
-	if start.IsZero() {
-		start = time.Now()
+	if now := time.Now(); start.IsZero() || start.After(now) {
+		start = now
 	}
 	return start.Add(timeout)
 }

@@ -96,6 +96,8 @@ func TestDurableClaimsFromTheStartOfTheExecution(t *testing.T) {
 			"fractions":          {timestamp("1795348800000.5"), start},
 			"an exponent":        {timestamp("1.7953488e12"), start},
 			"none":               {timestamp("null"), start.Add(time.Minute)},
+			"a later one":        {timestamp("1e300"), start.Add(time.Minute)},
+			"nanoseconds":        {timestamp("1795348800000000000"), start.Add(time.Minute)},
 			"seconds":            {timestamp("1795348800"), start.Add(time.Minute)},
 			"unreadable":         {timestamp(`"today"`), start.Add(time.Minute)},
 			"of another type":    {timestamp("[]"), start.Add(time.Minute)},

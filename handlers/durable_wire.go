@@ -3,6 +3,7 @@ package handlers
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"time"
 
@@ -104,7 +105,7 @@ var firstDurableYear = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 func (t *durableTime) UnmarshalJSON(text []byte) error {
 	var milliseconds float64
 	var at time.Time
-	if json.Unmarshal(text, &milliseconds) == nil {
+	if json.Unmarshal(text, &milliseconds) == nil && milliseconds < math.MaxInt64/2 {
 		at = time.UnixMilli(int64(milliseconds))
 	} else if json.Unmarshal(text, &at) != nil {
 		at = time.Time{}

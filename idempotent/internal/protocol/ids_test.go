@@ -22,3 +22,17 @@ func FuzzPreimage(f *testing.F) {
 		}
 	})
 }
+
+// An execution outlives the deployment of a new version, which has to find its
+// record.
+func TestExecutionOwnerIsTheSameInEveryVersion(t *testing.T) {
+	for want, of := range map[string][]string{
+		"execution-f755e671a60a7224fd3f5f3094a38537": {"pay#1", "arn:a"},
+		"execution-8fab70d21bd55b37a957799ee6d81fb8": {"pay#1", "arn:a", "charge"},
+		"execution-70e1aca7ad0204f68598e427e1f2bc61": {"pay#2", "arn:a"},
+	} {
+		if got := ExecutionOwner(of[0], of[1:]); got != want {
+			t.Errorf("%q: got %s", of, got)
+		}
+	}
+}
