@@ -305,33 +305,40 @@ func TestReleaseThatIsNotStoredIsRepeatedByTheService(t *testing.T) {
 }
 
 func TestResultOfAnExecutionThatIsTooLargeIsItsOwn(t *testing.T) {
-	everyStore(t, func(w *world) {
-		ships := 0
-		large := fmt.Sprintf("%2000d", 1)
-		w.deploy(func(c *durable.Context, o order) (string, error) {
-			if _, err := w.pay(c, o); err != nil {
-				return "", err
-			}
-			ships++
-			return large, nil
-		})
-		// The answer of the invocation that completes the record is lost.
-		lost := false
-		invoke := w.Invoke
-		w.Invoke = func(ctx context.Context, request []byte) ([]byte, error) {
-			answer, err := invoke(ctx, request)
-			if err == nil && !lost && w.paid().Status == driver.Completed {
-				lost = true
-				return nil, errors.New("the connection to the runtime was lost")
-			}
-			return answer, err
-		}
-		if result := w.wantSuccess(w.deliver("first")); result != quoted(large) || !lost || ships != 2 {
-			w.Errorf("%d bytes, lost: %v, the handler ended %d times", len(result), lost, ships)
-		}
-		if status, result := w.deliver("duplicate"); status != "FAILED" || result != "ResultUnavailableError" {
-			w.Errorf("a duplicate got %s, %s", status, result)
-		}
-		w.wantEffects(1)
+	everyStore(t, tooLarge)
+	// A process that keeps finished records decides as one that reads them.
+	inMemory(t, func(w *world) {
+		w.config.CacheEntries = 10
+		tooLarge(w)
 	})
+}
+
+func tooLarge(w *world) {
+	ships := 0
+	large := fmt.Sprintf("%2000d", 1)
+	w.deploy(func(c *durable.Context, o order) (string, error) {
+		if _, err := w.pay(c, o); err != nil {
+			return "", err
+		}
+		ships++
+		return large, nil
+	})
+	// The answer of the invocation that completes the record is lost.
+	lost := false
+	invoke := w.Invoke
+	w.Invoke = func(ctx context.Context, request []byte) ([]byte, error) {
+		answer, err := invoke(ctx, request)
+		if err == nil && !lost && w.paid().Status == driver.Completed {
+			lost = true
+			return nil, errors.New("the connection to the runtime was lost")
+		}
+		return answer, err
+	}
+	if result := w.wantSuccess(w.deliver("first")); result != quoted(large) || !lost || ships != 2 {
+		w.Errorf("%d bytes, lost: %v, the handler ended %d times", len(result), lost, ships)
+	}
+	if status, result := w.deliver("duplicate"); status != "FAILED" || result != "ResultUnavailableError" {
+		w.Errorf("a duplicate got %s, %s", status, result)
+	}
+	w.wantEffects(1)
 }

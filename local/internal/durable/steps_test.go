@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -231,4 +234,20 @@ func TestExecutionWithoutAKeyHasTheSameDownstreamKeysInEachInvocation(t *testing
 			w.Errorf("%d keys of two executions", len(keys))
 		}
 	})
+}
+
+// DynamoDB has transactions, so that an executor can be optimistic.
+func TestDurableFunctionIsNotOptimistic(t *testing.T) {
+	store, err := dynamo.New(dynamodb.New(dynamodb.Options{}), "records", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := idempotent.New("pay", store, &idempotent.Config{Optimistic: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused *idempotent.ConfigError
+	if err := x.CheckExecutions(time.Hour); !errors.As(err, &refused) {
+		t.Errorf("got %v", err)
+	}
 }
