@@ -8,6 +8,14 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
+// memory returns the store of a table. Only the last one is kept.
+func (c *connections) memory(table string) *memory.Store {
+	if c.recordsTable != table {
+		c.records, c.recordsTable = memory.New(0), table
+	}
+	return c.records
+}
+
 // inMemory makes duplicates of one call, with the store in memory: what remains is
 // Once's own work.
 func inMemory(ctx context.Context, j Job, h *handler) (func(i int) error, error) {
