@@ -114,7 +114,7 @@ func (c *call) withoutKey(ctx context.Context, err error) ending {
 	}
 	if c.id = unprotectedID(); c.repeats() {
 		// The keys that an execution derives are the same in each invocation.
-		c.id = unprotectedPrefix + protocol.ExecutionOwner("", c.execution.ID)
+		c.id = unprotectedPrefix + protocol.ExecutionOwner("", c.execution.ID, 1)
 	}
 	return c.bypass(ctx)
 }

@@ -22,7 +22,8 @@ var errNoTime = fmt.Errorf("the time left is less than Config.Reserve: %w", cont
 func (c *call) claim(ctx context.Context) (*lease, ending) {
 	var (
 		cfg        = &c.x.config
-		owner      = c.newOwner()
+		token      = rand.Text()
+		owner      = c.ownerOf(1, token)
 		lapsed     bool
 		invocation = c.x.invocationEnd(ctx)
 		poll       = firstPause
@@ -36,6 +37,7 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 	}
 	for round := 0; ; {
 		now := wall(c.now)
+		owner = c.ownerOf(met.Attempt, token)
 		verdict := protocol.Decide(met, owner, c.fingerprint, now.Add(-cfg.ClockSkew), cfg.MaxAttempts)
 		if verdict == protocol.ClaimAnew || verdict == protocol.TakeOver {
 			if !c.hasTime(ctx, invocation) {
@@ -51,13 +53,14 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 		}
 		switch verdict {
 		case protocol.ClaimAnew:
-			lapsed = false
+			lapsed, owner = false, c.ownerOf(1, token)
 			if met, err = c.createAs(ctx, owner, now, invocation); err != nil {
 				return c.claimFailed(ctx, "claim", owner, driver.ReleaseDelete, false, err)
 			}
 		case protocol.TakeOver:
 			lapsed = !met.Lease.Equal(driver.LeaseEnded)
 			saga := protocol.HasSaga(met.Steps)
+			owner = c.ownerOf(max(met.Attempt, 1)+1, token)
 			if met, err = c.takeOverAs(ctx, owner, met, now, invocation); err != nil {
 				return c.claimFailed(ctx, "take over", owner, driver.ReleaseRefund, saga, err)
 			}
@@ -103,7 +106,7 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 			// The answer took so long that another may already run. With a
 			// new token: copies of the old claim may still be on their way.
 			c.unclaim(ctx, owner, how)
-			met, owner = driver.Record{}, rand.Text()
+			met, token = driver.Record{}, rand.Text()
 		default:
 			return nil, c.withoutRun(ctx, verdict, met)
 		}

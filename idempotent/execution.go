@@ -2,7 +2,6 @@ package idempotent
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -16,12 +15,15 @@ import (
 // also share its fence, so a write that only one of them may make asks leaves
 // first.
 
-// newOwner returns the owner token of a claim.
-func (c *call) newOwner() string {
+// ownerOf returns the token with which the call owns an attempt of the record:
+// token, or that of its execution. The latter differs by attempt, so that an
+// invocation from before a takeover is fenced off, also from the next attempt of
+// its own execution.
+func (c *call) ownerOf(attempt int64, token string) string {
 	if c.execution == nil {
-		return rand.Text()
+		return token
 	}
-	return protocol.ExecutionOwner(c.id, c.execution.ID)
+	return protocol.ExecutionOwner(c.id, c.execution.ID, max(attempt, 1))
 }
 
 // repeats reports whether the handler is that of an execution, and not of a
@@ -94,7 +96,7 @@ func (c *call) settleExecution(ctx context.Context, l *lease, err error) (ending
 // replaysItself reports whether the finished record is that of the execution
 // whose handler is called again: its service did not receive the result.
 func (c *call) replaysItself(record driver.Record) bool {
-	return c.repeats() && record.Status == driver.Completed && record.Owner == c.newOwner()
+	return c.repeats() && record.Status == driver.Completed && record.Owner == c.ownerOf(record.Attempt, "")
 }
 
 // runFinished runs the handler of a finished execution, whose operations return

@@ -148,7 +148,9 @@ func (c *call) unclaim(ctx context.Context, owner string, how driver.Release) {
 
 // reclaim takes the record again under a new owner, before steps are undone
 // after a transaction was sent. Otherwise a late copy of the transaction could
-// commit what is being undone. The attempt is refunded, because it continues.
+// commit what is being undone. So could an earlier invocation of a durable
+// execution, which may have sent one, or may complete the record when it thaws.
+// The attempt is refunded, because it continues.
 func (c *call) reclaim(ctx context.Context, l *lease) error {
 	ctx, cancel := c.settling(ctx, l)
 	defer cancel()
@@ -163,7 +165,7 @@ func (c *call) reclaim(ctx context.Context, l *lease) error {
 	}
 	free, own := l.record, l.record
 	free.Owner, free.Lease = "", driver.LeaseEnded
-	own.Owner = rand.Text()
+	own.Owner = c.ownerOf(own.Attempt+1, rand.Text())
 	s = c.x.repeat(ctx, write{
 		Policy: &protocol.ReclaimTakeover, own: own,
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {

@@ -53,6 +53,9 @@ func (c *call) failForGood(ctx context.Context, l *lease, cause error) ending {
 		// An error class set by an undo function does not apply to an enclosing
 		// call.
 		l.in.outer.noteInner(err)
+		if c.leaves(ctx, l, err) {
+			return ending{outcome: OutcomeSuspended, err: err}
+		}
 		return c.release(ctx, l, err, false)
 	}
 }
@@ -134,7 +137,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 	if s.failed != nil {
 		names = s.failed.Steps
 	}
-	if l.committed && !l.unconfirmed {
+	if (l.committed || c.execution != nil) && !l.unconfirmed {
 		if err := c.reclaim(ctx, l); err != nil {
 			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 		}

@@ -36,9 +36,9 @@ func ChainRoot(text string) string {
 
 // ExecutionOwner returns the owner of a record that a durable execution, or a
 // step within one, claims in each of its invocations. It differs by record: two
-// keys of one step must not share a fence.
-func ExecutionOwner(record string, execution []string) string {
-	base := appendPreimage(nil, record)
+// keys of one step must not share a fence. It differs by attempt, too.
+func ExecutionOwner(record string, execution []string, attempt int64) string {
+	base := binary.BigEndian.AppendUint64(appendPreimage(nil, record), uint64(attempt))
 	sum := sha256.Sum256(appendPreimage(base, execution...))
 	return "execution-" + hex.EncodeToString(sum[:16])
 }
