@@ -184,6 +184,9 @@ func (i *durableInvocation[Event]) settle(err error) idempotent.Outcome {
 // An effect that the call's function had before the crash happens again, unless
 // the other service knows its [idempotent.DownstreamKey].
 //
+// With Config.MaxAttempts the repeated step would be another attempt. The calls
+// of such an executor have claims of their own, as with the step's own context.
+//
 // Use it only in a step's function, which offers no durable operations. Around
 // an operation of a child context, the call would be settled by a suspension.
 //

@@ -47,7 +47,7 @@ type call struct {
 // do runs the whole call. keyErr is the error of the key function.
 func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error {
 	o := options.Of(ctx)
-	c := call{x: x, work: w, began: time.Now(), turn: o.Turn, execution: o.Execution}
+	c := call{x: x, work: w, began: time.Now(), turn: o.Turn, execution: x.executionOf(o)}
 	c.now = c.began
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.

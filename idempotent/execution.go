@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -24,6 +25,16 @@ func (c *call) ownerOf(attempt int64, token string) string {
 		return token
 	}
 	return protocol.ExecutionOwner(c.id, c.execution.ID, max(attempt, 1))
+}
+
+// executionOf returns the execution that owns the claim of a call, or nil. A step
+// that enters its claim again runs again, so with Config.MaxAttempts its calls
+// have claims of their own, which count.
+func (x *Executor) executionOf(o *options.Options) *options.Execution {
+	if e := o.Execution; e != nil && (e.Settle != nil || x.config.MaxAttempts == 0) {
+		return e
+	}
+	return nil
 }
 
 // repeats reports whether the handler is that of an execution, and not of a

@@ -57,6 +57,30 @@ func TestRepeatedStepEntersItsOwnClaim(t *testing.T) {
 	})
 }
 
+// To enter the claim again would be another attempt.
+func TestRepeatedStepIsAnotherAttempt(t *testing.T) {
+	inMemory(t, func(w *world) {
+		var runs atomic.Int64
+		w.config = &idempotent.Config{MaxAttempts: 1}
+		handler := w.charging(named("charge"), func(ctx context.Context) (string, error) {
+			runs.Add(1)
+			receipt := w.bank.charge(ctx, "card")
+			durable.Crash(ctx)
+			return receipt, nil
+		})
+		w.config = &idempotent.Config{}
+		w.deploy(handler)
+		first := w.Start("first", theOrder)
+		for range 3 {
+			_, _ = first.Once(w.Context())
+			time.Sleep(time.Minute)
+		}
+		if runs.Load() != 1 {
+			w.Errorf("it ran %d times with MaxAttempts: 1", runs.Load())
+		}
+	})
+}
+
 // A call within has an owner and a lease of its own.
 func TestCallWithinAnExecutionDoesNotInheritItsClaim(t *testing.T) {
 	inMemory(t, func(w *world) {
