@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +68,10 @@ func (o *postgresFlags) config() (*pgxpool.Config, error) {
 	s, from := o.connection, "--postgres"
 	if s == fromEnvironment {
 		s, from = os.Getenv("DATABASE_URL"), "DATABASE_URL, or PGHOST and so on,"
+		if s == "" && !slices.ContainsFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PG") }) {
+			// pgx would take some database of this machine.
+			return nil, endf(codeUsage, "--postgres env: set DATABASE_URL, or PGHOST and so on")
+		}
 	}
 	config, err := pgxpool.ParseConfig(s)
 	if err != nil || misread(s) {

@@ -10,6 +10,7 @@ import (
 func TestMisuseHasItsOwnCode(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "a", time.Now().Add(time.Hour))
+	t.Setenv("DATABASE_URL", "")
 	for say, args := range map[string][]string{
 		"Each command has --help":               {},
 		"once inspect KEY":                      {"nonsense"},
@@ -46,6 +47,7 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 		"--limit is negative":                   {"sweep", "--limit", "-1"},
 		"--after names no position":             {"sweep", "--after", ""},
 		"the position was not returned by":      {"sweep", "--yes", "--after", "?"},
+		"env: set DATABASE_URL, or PGHOST":      {"sweep", "--postgres", "env"},
 		"--postgres is empty":                   {"sweep", "--postgres", ""},
 		"--schema needs --postgres":             {"sweep", "--schema", "payments"},
 		"--after is for DynamoDB":               {"sweep", "--postgres", "env", "--after", "a"},
