@@ -25,8 +25,8 @@
 // sweep needs Scan and DeleteItem. check reports which of the actions that a
 // function needs are missing.
 //
-// sweep --postgres deletes from a table of PostgreSQL. All other commands read
-// DynamoDB.
+// sweep --postgres deletes from a table of PostgreSQL. The other commands that
+// read or write records are for DynamoDB.
 //
 // A stored result may be personal data. Only inspect --data shows it.
 //
