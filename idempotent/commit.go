@@ -102,7 +102,10 @@ func (c *call) nothingCommitted(cause error) ending {
 // is built once, because a repeated request must be the same to the last bit.
 // If the codec exits the goroutine, the record is released.
 func (c *call) committed(ctx context.Context, l *lease, with driver.Attachment) driver.Change {
-	change := c.completion(ctx, l, func(driver.Change) { c.abandoned = released(l, c.sendRelease(ctx, l, false)) })
+	change := c.completion(ctx, l, func(driver.Change) {
+		l.in.discard() // the release must not wait for what it holds
+		c.abandoned = released(l, c.sendRelease(ctx, l, false))
+	})
 	change.Expires, change.With = c.x.times.ExpiresFinished(wall(c.look())), with
 	return change
 }

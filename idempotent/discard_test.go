@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
@@ -93,6 +95,23 @@ func TestAttachmentIsDiscardedBeforeTheRecordIsReleased(t *testing.T) {
 				t.Errorf("got %q, want %q", v.log, c.want)
 			}
 		})
+	}
+}
+
+type exiting struct{ idempotent.JSON }
+
+func (exiting) Encode(any) ([]byte, error) { runtime.Goexit(); return nil, nil }
+
+func TestAttachmentIsDiscardedWhenTheCodecExits(t *testing.T) {
+	v := &vault{Store: memory.New(0)}
+	x := newExecutor(t, v, &idempotent.Config{Codec: exiting{}})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		do(t.Context(), x, func(ctx context.Context) (string, error) { v.hold(ctx, "x"); return "", nil })
+	})
+	wg.Wait()
+	if want := []string{"discard", "release", "discard"}; !slices.Equal(v.log, want) {
+		t.Errorf("got %q, want %q", v.log, want)
 	}
 }
 
