@@ -86,7 +86,10 @@ func (b *batch) send(ctx context.Context, conn *pgx.Conn) (row, error) {
 // errClosed is unavailable.
 var errClosed = fmt.Errorf("the server or the network has closed the connection: %w", net.ErrClosed)
 
-var errRolledBack = errors.New("PostgreSQL answered the COMMIT with a ROLLBACK")
+var (
+	errRolledBack = errors.New("PostgreSQL answered the COMMIT with a ROLLBACK")
+	errAnswers    = errors.New("there are more answers than statements; add one statement at a time")
+)
 
 // read reads the results, up to the first error, and returns its position.
 func (b *batch) read(results pgx.BatchResults) (r row, at int, err error) {
@@ -102,8 +105,14 @@ func (b *batch) read(results pgx.BatchResults) (r row, at int, err error) {
 		}
 	}
 	tag, err := results.Exec()
-	if err == nil && tag.String() != "COMMIT" {
+	switch {
+	case err != nil || tag.String() == "COMMIT":
+	case tag.String() == "ROLLBACK":
 		err = errRolledBack
+	default:
+		// With the simple protocol, an addition may be several statements, each of which
+		// has an answer. This is then the answer to another one than the COMMIT.
+		err = errAnswers
 	}
 	return r, last, err
 }

@@ -1,0 +1,43 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+func simple(c *pgxpool.Config) {
+	c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+}
+
+// With the simple protocol, PostgreSQL runs several statements in one addition. Their
+// answers must not be taken for that of the COMMIT: nothing would say that it is done.
+func TestTxWithSeveralStatementsInOneAddition(t *testing.T) {
+	for name, c := range map[string]struct {
+		config *idempotent.Config
+		key    idempotent.Key
+		known  bool
+	}{
+		"claimed":          {nil, theKey, true},
+		"optimistic":       {&idempotent.Config{Optimistic: true}, theKey, true},
+		"without a record": {&idempotent.Config{OnMissingKey: idempotent.RunMissingKey}, idempotent.Key{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, c.config, nil, simple)
+			_, err := idempotent.Do(t.Context(), b.x, c.key, func(ctx context.Context) (string, error) {
+				Collect(ctx).Exec("INSERT INTO effects VALUES ('a', 1); SELECT 1")
+				return "paid", nil
+			})
+			if c.known && err != nil || !c.known && !errors.Is(err, idempotent.ErrOutcomeUnknown) {
+				t.Errorf("%T: %v", err, err)
+			}
+			b.is("a", 1)
+			b.noneHeld()
+		})
+	}
+}
