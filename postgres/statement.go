@@ -111,7 +111,7 @@ func (l *layout) change(f driver.Fence, c driver.Change) statement {
 		// A delayed heartbeat never shortens a lease.
 		p.write(" AND stored.", l.lease, " < ").arg(whenMillis(c.Lease), "timestamptz")
 	case len(c.Steps) > 0:
-		p.write(" AND coalesce(octet_length(stored.", l.steps, "), 0) <= ").arg(l.maxSize-len(encodeSteps(c.Steps)), "int")
+		p.write(" AND coalesce(octet_length(stored.", l.steps, "), 0) <= ").arg(l.maxSize-len(encodeSteps(c.Steps)), "bigint")
 	case c.Release == driver.ReleaseDelete:
 		p.write(" AND coalesce(octet_length(stored.", l.steps, "), 0) = 0")
 	}

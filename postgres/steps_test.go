@@ -2,11 +2,14 @@ package postgres
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -102,5 +105,16 @@ func TestResultThatDoesNotFitIsUnavailable(t *testing.T) {
 				t.Errorf("stored %+v", stored)
 			}
 		}
+	}
+}
+
+// Of a person who wants no limit.
+func TestStepWithTheLargestMaxSize(t *testing.T) {
+	b := newBench(t, nil, &Options{MaxSize: math.MaxInt})
+	_, err := b.do(func(ctx context.Context) (string, error) {
+		return idempotent.Step(ctx, "s", func(context.Context) (string, error) { return "done", nil })
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
