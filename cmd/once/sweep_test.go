@@ -156,9 +156,8 @@ func TestSweepThatFailsSaysWhatItDid(t *testing.T) {
 	s := sweptScene(t)
 	const all = 12
 	s.expired(all, 300<<10)
-	denied := false
 	endpoint := s.through(func(r *http.Response) error {
-		if denied = denied || strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".Scan") && s.count() < all; denied {
+		if strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".Scan") && s.count() < all {
 			r.StatusCode = http.StatusBadRequest
 			r.Header = http.Header{"X-Amzn-Errortype": {"AccessDeniedException"}}
 		}
@@ -212,16 +211,16 @@ func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
 			s := sweptScene(t)
 			const all = 12
 			s.expired(all, want.size)
-			var interrupt func()
+			started := make(chan *interruptible, 1)
 			var once sync.Once
 			endpoint := s.through(func(r *http.Response) error {
 				if strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), call) && s.count() < all {
-					once.Do(interrupt)
+					once.Do(func() { (<-started).interrupt() })
 				}
 				return nil
 			})
 			command := s.interruptible("sweep", "--yes", "--endpoint", endpoint)
-			interrupt = command.interrupt
+			started <- command
 			r := command.run()
 			n := all - s.count()
 			if r.code != codeFailed || !strings.HasPrefix(r.out, fmt.Sprintf("deleted %d records", n)) || n == 0 || n == all ||
