@@ -41,6 +41,8 @@ func advice(err error) string {
 		return "a limit of Aurora DSQL is reached; lower Options.MaxSize"
 	case "55P03", "57014":
 		return "the server cancelled the statement at its timeout; a transaction that takes long may lock the record"
+	case "25P03", "25P04":
+		return "the server ended the transaction at its timeout; do what takes long before postgres.Transaction, or use postgres.Collect"
 	default:
 		switch {
 		case strings.HasPrefix(code, "53"):

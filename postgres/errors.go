@@ -113,6 +113,7 @@ func isUnavailableCode(code string) bool {
 	switch code {
 	case "40001", "40P01", // a conflict
 		"25006",          // a server that became a replica
+		"25P03", "25P04", // idle_in_transaction_session_timeout, transaction_timeout
 		"55P03", "57014", // lock_timeout, statement_timeout
 		"57P01", "57P02", "57P03", "57P05": // the server stops, or starts
 		return true

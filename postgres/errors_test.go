@@ -242,7 +242,7 @@ func TestErrorsOfTheContextAreClassified(t *testing.T) {
 
 func TestCodesAreClassified(t *testing.T) {
 	for code, want := range map[string]kinds{
-		"08006": unavailable, "57P01": unavailable, "57P03": unavailable, "58030": unavailable, "25006": unavailable,
+		"08006": unavailable, "57P01": unavailable, "57P03": unavailable, "58030": unavailable, "25006": unavailable, "25P03": unavailable, "25P04": unavailable,
 		"53300": {true, true, false}, "53200": {true, true, false}, "53400": {true, true, false},
 		"40001": {true, false, true}, "40P01": {true, false, true},
 		"42P01": {}, "42501": {}, "54000": {}, "XX000": {}, "28P01": {}, "22021": {},
