@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,11 +20,24 @@ type handle struct {
 
 var _ pgx.Tx = (*handle)(nil)
 
-// open locks the transaction, and reports whether the handler may still use it. The
-// caller unlocks it in either case.
-func (h *handle) open() bool {
+// open locks the transaction, and returns why the handler may not use it any more. The
+// caller unlocks it in either case. The context it returns also ends with the call.
+func (h *handle) open(ctx context.Context, commands ...string) (context.Context, error) {
 	h.held.mu.Lock()
-	return !h.held.frozen
+	ended := &TransactionError{Index: -1, Code: CodeEnded}
+	switch {
+	case h.held.frozen:
+		return ctx, pgx.ErrTxClosed
+	case h.held.conn.Conn().PgConn().TxStatus() == 'I':
+		// What came now would be committed at once, without the call.
+		return ctx, ended
+	case slices.ContainsFunc(commands, endsTransaction):
+		if h.held.mistake == nil {
+			h.held.mistake = ended
+		}
+		return ctx, ended
+	}
+	return h.held.during(ctx), nil
 }
 
 func (h *handle) unlock() { h.held.mu.Unlock() }
@@ -31,8 +45,9 @@ func (h *handle) unlock() { h.held.mu.Unlock() }
 // Begin sets a savepoint.
 func (h *handle) Begin(ctx context.Context) (pgx.Tx, error) {
 	defer h.unlock()
-	if !h.open() {
-		return nil, pgx.ErrTxClosed
+	ctx, err := h.open(ctx)
+	if err != nil {
+		return nil, err
 	}
 	tx, err := h.tx.Begin(ctx)
 	if err != nil {
@@ -43,45 +58,54 @@ func (h *handle) Begin(ctx context.Context) (pgx.Tx, error) {
 
 // Commit releases a savepoint. It returns an [*OwnedError] for the transaction.
 func (h *handle) Commit(ctx context.Context) error {
-	return h.end("Commit", func() error { return h.tx.Commit(ctx) })
+	return h.end(ctx, "Commit", h.tx.Commit)
 }
 
 // Rollback rolls back to a savepoint. It returns an [*OwnedError] for the transaction.
 func (h *handle) Rollback(ctx context.Context) error {
-	return h.end("Rollback", func() error { return h.tx.Rollback(ctx) })
+	return h.end(ctx, "Rollback", h.tx.Rollback)
 }
 
-func (h *handle) end(method string, savepoint func() error) error {
+func (h *handle) end(ctx context.Context, method string, savepoint func(context.Context) error) error {
 	defer h.unlock()
-	switch open := h.open(); {
-	case !open:
-		return pgx.ErrTxClosed
+	ctx, err := h.open(ctx)
+	switch {
+	case err != nil:
+		return err
 	case !h.savepoint:
 		return &OwnedError{Method: method}
 	}
-	return savepoint()
+	return savepoint(ctx)
 }
 
 func (h *handle) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, source pgx.CopyFromSource) (int64, error) {
 	defer h.unlock()
-	if !h.open() {
-		return 0, pgx.ErrTxClosed
+	ctx, err := h.open(ctx)
+	if err != nil {
+		return 0, err
 	}
 	return h.tx.CopyFrom(ctx, table, columns, source)
 }
 
 func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	defer h.unlock()
-	if !h.open() {
-		return closed{}
+	var commands []string
+	for _, q := range b.QueuedQueries {
+		commands = append(commands, q.SQL)
+	}
+	ctx, err := h.open(ctx, commands...)
+	if err != nil {
+		return closed{err}
 	}
 	return h.tx.SendBatch(ctx, b)
 }
 
-// LargeObjects returns large objects whose calls are not checked.
+// LargeObjects returns large objects whose calls are not checked: they must not be used
+// after the handler has returned. Then it returns the zero LargeObjects.
 func (h *handle) LargeObjects() pgx.LargeObjects {
+	h.held.mu.Lock()
 	defer h.unlock()
-	if !h.open() {
+	if h.held.frozen {
 		return pgx.LargeObjects{}
 	}
 	return h.tx.LargeObjects()
@@ -89,32 +113,36 @@ func (h *handle) LargeObjects() pgx.LargeObjects {
 
 func (h *handle) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	defer h.unlock()
-	if !h.open() {
-		return nil, pgx.ErrTxClosed
+	ctx, err := h.open(ctx)
+	if err != nil {
+		return nil, err
 	}
 	return h.tx.Prepare(ctx, name, sql)
 }
 
 func (h *handle) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	defer h.unlock()
-	if !h.open() {
-		return pgconn.CommandTag{}, pgx.ErrTxClosed
+	ctx, err := h.open(ctx, sql)
+	if err != nil {
+		return pgconn.CommandTag{}, err
 	}
 	return h.tx.Exec(ctx, sql, args...)
 }
 
 func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	defer h.unlock()
-	if !h.open() {
-		return closed{}.Query()
+	ctx, err := h.open(ctx, sql)
+	if err != nil {
+		return closed{err}.Query()
 	}
 	return h.tx.Query(ctx, sql, args...)
 }
 
 func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	defer h.unlock()
-	if !h.open() {
-		return closed{}.QueryRow()
+	ctx, err := h.open(ctx, sql)
+	if err != nil {
+		return closed{err}.QueryRow()
 	}
 	return h.tx.QueryRow(ctx, sql, args...)
 }
@@ -122,31 +150,32 @@ func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 // Conn returns the connection, or nil after the handler has returned. Statements that are
 // sent with it directly are not checked.
 func (h *handle) Conn() *pgx.Conn {
+	h.held.mu.Lock()
 	defer h.unlock()
-	if !h.open() {
+	if h.held.frozen {
 		return nil
 	}
 	return h.tx.Conn()
 }
 
 // closed is what a transaction returns after its end.
-type closed struct{}
+type closed struct{ err error }
 
-func (closed) Exec() (pgconn.CommandTag, error) { return pgconn.CommandTag{}, pgx.ErrTxClosed }
-func (closed) Query() (pgx.Rows, error)         { return closedRows{}, pgx.ErrTxClosed }
-func (closed) QueryRow() pgx.Row                { return closedRows{} }
-func (closed) Close() error                     { return pgx.ErrTxClosed }
-func (closed) Tx() pgx.Tx                       { return nil }
+func (c closed) Exec() (pgconn.CommandTag, error) { return pgconn.CommandTag{}, c.err }
+func (c closed) Query() (pgx.Rows, error)         { return closedRows(c), c.err }
+func (c closed) QueryRow() pgx.Row                { return closedRows(c) }
+func (c closed) Close() error                     { return c.err }
+func (closed) Tx() pgx.Tx                         { return nil }
 
-type closedRows struct{}
+type closedRows struct{ err error }
 
 func (closedRows) Close()                                       {}
-func (closedRows) Err() error                                   { return pgx.ErrTxClosed }
+func (r closedRows) Err() error                                 { return r.err }
 func (closedRows) CommandTag() pgconn.CommandTag                { return pgconn.CommandTag{} }
 func (closedRows) FieldDescriptions() []pgconn.FieldDescription { return nil }
 func (closedRows) Next() bool                                   { return false }
-func (closedRows) Scan(...any) error                            { return pgx.ErrTxClosed }
-func (closedRows) Values() ([]any, error)                       { return nil, pgx.ErrTxClosed }
+func (r closedRows) Scan(...any) error                          { return r.err }
+func (r closedRows) Values() ([]any, error)                     { return nil, r.err }
 func (closedRows) RawValues() [][]byte                          { return nil }
 func (closedRows) Conn() *pgx.Conn                              { return nil }
 func (closedRows) TypeMap() *pgtype.Map                         { return nil }

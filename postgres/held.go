@@ -28,11 +28,16 @@ import (
 // attempt, because nothing was done. If a statement of the handler meets it, return
 // idempotent.Retryable of its error.
 //
+// Under REPEATABLE READ and SERIALIZABLE, the commit fails with 40001 if the record was
+// written after the transaction's first statement: by a step of the call, or by its
+// heartbeat. There, run steps before the transaction, and choose an idempotent.Config.Lease
+// of more than three times the handler's time.
+//
 // Transaction returns an [*Error] if it gets no connection. It panics outside of a call,
 // under idempotent.Unprotected, if the call's store is not a [*Store], within a step or
 // its undo function, and in a call that uses Collect.
 func Transaction(ctx context.Context) (pgx.Tx, error) {
-	h := driver.Attach(ctx, func() *held { return new(held) })
+	h := driver.Attach(ctx, newHeld)
 	s, ok := driver.CallOf(ctx).Store().(*Store)
 	if !ok {
 		panic("postgres: Transaction in a call whose store is not a *postgres.Store, or wraps one: it would take no connection of that store's pool")
@@ -61,6 +66,9 @@ type held struct {
 
 	sent      bool
 	committed bool // known to be
+
+	ended context.Context // with the call
+	end   context.CancelFunc
 }
 
 var (
@@ -68,10 +76,40 @@ var (
 	_ driver.Discarder = (*held)(nil)
 )
 
+func newHeld() *held {
+	h := new(held)
+	h.ended, h.end = context.WithCancel(context.Background())
+	return h
+}
+
+// during returns a context that ends with ctx or with the call.
+func (h *held) during(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(h.ended, func() { cancel(pgx.ErrTxClosed) })
+	return ctx
+}
+
+// lock locks the transaction when the handler has returned. It interrupts the statement
+// of a goroutine that the handler has left behind: it may wait for ever, for a lock.
+func (h *held) lock() {
+	if h.mu.TryLock() {
+		return
+	}
+	h.end()
+	h.mu.Lock()
+	if h.mistake == nil {
+		h.mistake = &TransactionError{Index: -1, Code: CodeInUse}
+	}
+}
+
 func (h *held) begin(ctx context.Context, s *Store) (pgx.Tx, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.conn == nil && !h.frozen {
+	if h.frozen {
+		return nil, pgx.ErrTxClosed
+	}
+	if h.conn == nil {
+		ctx := h.during(ctx)
 		conn, err := s.db.Acquire(ctx)
 		if err != nil {
 			return nil, s.fail("Transaction", err)
@@ -116,7 +154,7 @@ func Publish(tx pgx.Tx, m Message) error {
 // cannot be committed any more fails the call as an error of the handler: the statement
 // that failed has had its own error, which the handler has not returned.
 func (h *held) Freeze() (empty bool, err error) {
-	h.mu.Lock()
+	h.lock()
 	defer h.mu.Unlock()
 	h.frozen = true
 	switch {
@@ -142,8 +180,9 @@ func (h *held) Freeze() (empty bool, err error) {
 // Discard rolls back what is not committed, and frees the connection, as
 // [driver.Discarder] requires.
 func (h *held) Discard() {
-	h.mu.Lock()
+	h.lock()
 	defer h.mu.Unlock()
+	h.end()
 	h.frozen = true
 	h.free()
 }

@@ -98,6 +98,9 @@ func (t *Tx) add(method string, a addition) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mustBeOpen(method)
+	if endsTransaction(a.sql) && t.mistake == nil {
+		t.mistake = &TransactionError{Index: len(t.statements), Code: CodeEnded}
+	}
 	t.statements = append(t.statements, a)
 }
 

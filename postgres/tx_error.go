@@ -15,8 +15,8 @@ var ErrTransaction = errors.New("postgres: transaction not committed")
 const (
 	CodeInvalid = "Invalid" // an argument that cannot be encoded, or a message without its fields
 	CodeNoRow   = "NoRow"   // a statement of Tx.Require or Tx.Check without a row
-	CodeInUse   = "InUse"   // rows or a batch of the transaction that the handler has not closed
-	CodeEnded   = "Ended"   // the handler has run a COMMIT or ROLLBACK of its own
+	CodeInUse   = "InUse"   // rows, a batch or a statement of the transaction that the handler has left open
+	CodeEnded   = "Ended"   // a COMMIT or ROLLBACK of the handler, which is not sent if it is recognized
 )
 
 // A TransactionError reports why a transaction was not committed. Its text contains no
@@ -73,9 +73,9 @@ func explanation(code string) string {
 	case CodeNoRow:
 		return "it needs a row, and has none"
 	case CodeInUse:
-		return "rows or a batch are open; close them before the handler returns"
+		return "rows, a batch or a statement are under way; end them before the handler returns"
 	case CodeEnded:
-		return "the handler ended it; remove the COMMIT or ROLLBACK"
+		return "the call ends it; remove the COMMIT or ROLLBACK"
 	case abortedCode:
 		return "an earlier statement failed; return its error from the handler"
 	case "40001", "40P01":

@@ -1,0 +1,137 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A statement after it would be committed at once, and the retry would repeat it.
+func TestTransactionThatTheHandlerHasEndedRunsNothingMore(t *testing.T) {
+	b := newBench(t, nil, nil)
+	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+		savepoint, err := tx.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Conn().Exec(ctx, "ROLLBACK"); err != nil {
+			return err
+		}
+		_, begun := tx.Begin(ctx)
+		_, queried := tx.Query(ctx, "SELECT 1")
+		_, prepared := tx.Prepare(ctx, "", "SELECT 1")
+		_, copied := tx.CopyFrom(ctx, pgx.Identifier{"effects"}, []string{"id", "n"}, pgx.CopyFromRows([][]any{{"a", 1}}))
+		for n, err := range []error{adds(ctx, tx), begun, queried, prepared, copied, savepoint.Commit(ctx),
+			tx.QueryRow(ctx, "SELECT 1").Scan(), tx.SendBatch(ctx, &pgx.Batch{}).Close()} {
+			if failed, ok := err.(*TransactionError); !ok || failed.Code != CodeEnded {
+				t.Errorf("call %d: %v", n, err)
+			}
+		}
+		return nil
+	}))
+	if failed, ok := err.(*TransactionError); !ok || failed.Code != CodeEnded {
+		t.Errorf("%T: %v", err, err)
+	}
+	b.is("a", 0)
+	b.noneHeld()
+}
+
+// The statement waits for a lock that nobody releases, and its context does not end.
+func TestTransactionInterruptsAStatementThatIsLeftBehind(t *testing.T) {
+	for name, result := range map[string]error{"an error": errors.New("no"), "success": nil} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil, nil)
+			blocker, err := b.pool.Begin(t.Context())
+			if err == nil {
+				_, err = blocker.Exec(t.Context(), add, "a", 1)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := make(chan error, 1)
+			_, err = b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+				go func() {
+					_, err := tx.Exec(context.Background(), add, "a", 1)
+					left <- err
+				}()
+				for waits := 0; waits == 0; runtime.Gosched() {
+					if err := b.pool.QueryRow(ctx, "SELECT count(*) FROM pg_locks WHERE NOT granted").Scan(&waits); err != nil {
+						return err
+					}
+				}
+				return result
+			}))
+			var open *TransactionError
+			if result != nil && err != result || result == nil && (!errors.As(err, &open) || open.Code != CodeInUse) {
+				t.Error(err)
+			}
+			if err := <-left; err == nil {
+				t.Error("the statement has succeeded")
+			}
+			if err := blocker.Rollback(t.Context()); err != nil {
+				t.Error(err)
+			}
+			b.noneHeld()
+			b.is("a", 0)
+		})
+	}
+}
+
+type exits struct{}
+
+func (exits) MarshalJSON() ([]byte, error) { runtime.Goexit(); return nil, nil }
+
+// The release needs the connection.
+func TestTransactionWithOneConnectionWhoseResultExits(t *testing.T) {
+	b := newBench(t, nil, nil, one)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = idempotent.Do(t.Context(), b.x, theKey, func(ctx context.Context) (exits, error) {
+			_, err := Transaction(ctx)
+			return exits{}, err
+		})
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the call waits for its own connection")
+	}
+	if r := b.stored(); r.Owner != "" {
+		t.Error("the record is not released")
+	}
+}
+
+// The server's timeout is nobody's mistake: the attempt does not count.
+func TestTransactionThatTheServerEnds(t *testing.T) {
+	b := newBench(t, &idempotent.Config{MaxAttempts: 1}, nil)
+	slow := true
+	handler := in(func(ctx context.Context, tx pgx.Tx) error {
+		if err := adds(ctx, tx); err != nil || !slow {
+			return err
+		}
+		_, err := tx.Exec(ctx, "SET LOCAL idle_in_transaction_session_timeout = 1")
+		for alive := true; alive && err == nil; runtime.Gosched() {
+			err = b.pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1)", tx.Conn().PgConn().PID()).Scan(&alive)
+		}
+		return err
+	})
+	_, err := b.do(handler)
+	if codeOf(err) != "25P03" || !errors.Is(err, driver.ErrUnavailable) {
+		t.Fatalf("%T: %v", err, err)
+	}
+	b.is("a", 0)
+	b.noneHeld()
+	slow = false
+	if _, err := b.do(handler); err != nil {
+		t.Error(err)
+	}
+	b.is("a", 1)
+}
