@@ -72,6 +72,10 @@ func (b *batch) send(ctx context.Context, conn *pgx.Conn) (row, error) {
 		at = slices.IndexFunc(b.queue.QueuedQueries, func(q *pgx.QueuedQuery) bool { return q.SQL == sql })
 	}
 	b.certain = unsent || isAnswer(err) || errors.Is(err, errRolledBack)
+	if b.first > 0 && at == 0 && codeOf(err) == "" && ctx.Err() == nil && !conn.IsClosed() {
+		// The BEGIN has no answer: pgx could not encode an argument, and has sent nothing.
+		b.certain = true
+	}
 	switch {
 	case !b.certain:
 		return row{}, b.store.fail(b.write.op, err)
@@ -136,7 +140,7 @@ func readRow(results pgx.BatchResults) (r row, err error) {
 // refused returns the error for an answer after which nothing is committed.
 func (b *batch) refused(at int, err error) error {
 	switch {
-	case isConflict(err) || isUnavailable(err):
+	case isConflict(err) || isUnavailable(err) && !isBind(err):
 		return b.notWritten(err)
 	case at >= b.first && at < b.first+len(b.additions):
 		a := b.additions[at-b.first]
@@ -146,6 +150,8 @@ func (b *batch) refused(at int, err error) error {
 			return &driver.Rejected{Err: refusal(a.failed, e)}
 		}
 		return &driver.Rejected{Err: e}
+	case b.first > 0 && at == 0: // not the BEGIN, but the text of the whole, or an argument
+		return &driver.Rejected{Err: transactionError(-1, err)}
 	case at == b.queue.Len()-1: // a constraint that is deferred
 		return &driver.Rejected{Err: transactionError(-1, err)}
 	}

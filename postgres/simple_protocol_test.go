@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -39,5 +40,33 @@ func TestTxWithSeveralStatementsInOneAddition(t *testing.T) {
 			b.is("a", 1)
 			b.noneHeld()
 		})
+	}
+}
+
+// Without preparation, pgx and PostgreSQL say less about a mistake.
+func TestTxRefusedWithoutPreparation(t *testing.T) {
+	for mode, m := range map[string]pgx.QueryExecMode{"simple": pgx.QueryExecModeSimpleProtocol, "exec": pgx.QueryExecModeExec} {
+		for name, with := range map[string]func(*Tx){
+			"no argument":         func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1", struct{ secret func() }{}) },
+			"an argument too few": func(tx *Tx) { tx.Exec("DELETE FROM effects WHERE id = $1 AND n = $2", "secret") },
+			"a syntax error":      func(tx *Tx) { tx.Exec("INSERT 'secret'") },
+		} {
+			t.Run(mode+", "+name, func(t *testing.T) {
+				b := newBench(t, nil, nil, func(c *pgxpool.Config) { c.ConnConfig.DefaultQueryExecMode = m })
+				_, err := b.do(func(ctx context.Context) (string, error) {
+					Collect(ctx).Exec(add, "a", 1)
+					with(Collect(ctx))
+					return "", nil
+				})
+				if _, ok := err.(*TransactionError); !ok || strings.Contains(err.Error(), "secret") {
+					t.Errorf("%T: %v", err, err)
+				}
+				b.is("a", 0)
+				b.noneHeld()
+				if b.stored().Owner != "" {
+					t.Error("the record is not released")
+				}
+			})
+		}
 	}
 }

@@ -131,5 +131,12 @@ func isAnswer(err error) bool {
 	if severity == "" {
 		severity = answer.Severity
 	}
-	return severity == "ERROR" && answer.Code != "40003" && answer.Code[:min(2, len(answer.Code))] != "08"
+	return severity == "ERROR" && answer.Code != "40003" && (answer.Code[:min(2, len(answer.Code))] != "08" || isBind(err))
+}
+
+// isBind reports whether PostgreSQL refused the number of arguments. Its code is that of
+// a broken connection, which poolers use, too; but they name no routine.
+func isBind(err error) bool {
+	var answer *pgconn.PgError
+	return errors.As(err, &answer) && answer.Code == "08P01" && answer.Routine == "exec_bind_message"
 }
