@@ -65,7 +65,8 @@ type held struct {
 	mistake  error // the first
 
 	sent      bool
-	committed bool // known to be
+	committed bool  // known to be
+	lost      error // why that is not known
 
 	ended context.Context // with the call
 	end   context.CancelFunc

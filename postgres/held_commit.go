@@ -8,10 +8,19 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-var (
-	errSpent      = errors.New("the transaction was sent, and cannot be sent again")
-	errOtherStore = errors.New("the transaction is open in another store's database")
-)
+var errOtherStore = errors.New("the transaction is open in another store's database")
+
+// A spentError reports that the transaction cannot be sent again. It does not wrap the
+// error of the first try, which would have the call send it for as long as it has time.
+type spentError struct{ lost error }
+
+func (e *spentError) Error() string {
+	const spent = "the transaction was sent, and cannot be sent again"
+	if e.lost == nil {
+		return spent
+	}
+	return spent + ": " + e.lost.Error()
+}
 
 // commit sends the record's write and the COMMIT in one round trip. It does so once: the
 // handler's statements were run before, and cannot be run again.
@@ -30,7 +39,7 @@ func (h *held) commit(ctx context.Context, s *Store, w recordWrite) (row, error)
 	case h.committed:
 		return row{}, errLost // by this very transaction
 	case h.sent || h.conn == nil:
-		return row{}, s.refused(w.op, errSpent)
+		return row{}, s.refused(w.op, &spentError{h.lost})
 	case h.store != s:
 		return row{}, s.refused(w.op, errOtherStore)
 	}
@@ -44,6 +53,9 @@ func (h *held) commit(ctx context.Context, s *Store, w recordWrite) (row, error)
 	b.addRecord()
 	r, err := b.send(ctx, h.conn.Conn())
 	h.committed = err == nil
+	if !b.certain {
+		h.lost = err
+	}
 	return r, b.final(err)
 }
 

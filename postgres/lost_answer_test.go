@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,9 @@ func TestLostCommit(t *testing.T) {
 						failed, _ := errors.AsType[*idempotent.StoreError](err)
 						if !failed.RolledBack || after != 0 {
 							t.Errorf("%d effects: %v", after, err)
+						}
+						if lose == "request" && !strings.Contains(err.Error(), "the test has cut the connection") {
+							t.Errorf("the cause is missing: %v", err)
 						}
 					case err != nil && !errors.Is(err, idempotent.ErrOutcomeUnknown):
 						t.Errorf("%T: %v", err, err)
