@@ -37,7 +37,12 @@ func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*d
 		return nil, c.recorded(l, c.written(l, change, s.Met))
 	}
 	cause := s.Err
-	if s.Ruling == protocol.Unknown {
+	switch {
+	case s.Ruling != protocol.Unknown:
+	case c.leaves(ctx, l, cause):
+		// The next invocation has the same fence, and finds out.
+		return nil, ending{outcome: OutcomeSuspended, err: &StoreError{Op: "commit", Executed: true, Err: cause}}
+	default:
 		s = c.settleCommit(ctx, l, change, s.unacknowledged)
 	}
 	return nil, c.commitDecided(ctx, l, s, cause)

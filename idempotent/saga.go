@@ -42,6 +42,9 @@ func (s *steps) readFailure(ctx context.Context) error {
 
 // failForGood undoes the finished steps, and stores the failure.
 func (c *call) failForGood(ctx context.Context, l *lease, cause error) ending {
+	if c.leaves(ctx, l, cause) {
+		return ending{outcome: OutcomeSuspended, err: bare(cause)}
+	}
 	undone, err := c.compensate(ctx, l, cause)
 	c.event.Permanent = err == nil // another attempt has to undo the rest
 	switch unacknowledged := l.in.steps.unacknowledged(); {
