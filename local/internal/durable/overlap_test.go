@@ -1,0 +1,142 @@
+package durable_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// delay freezes one invocation at a write to the store, before or after it is
+// made, until another invocation has reached a later one.
+type delay struct {
+	at, until int
+	after     bool
+
+	mu     sync.Mutex
+	writes int
+	thaw   chan struct{}
+}
+
+func (d *delay) pass(_ context.Context, _ string, apply func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+	d.mu.Lock()
+	d.writes++
+	n := d.writes
+	d.mu.Unlock()
+	switch {
+	case n == d.at:
+		if d.after {
+			defer func() { <-d.thaw }()
+			return apply()
+		}
+		<-d.thaw
+	case n == d.at+d.until:
+		close(d.thaw)
+		synctest.Wait() // it has gone as far as it can
+	}
+	return apply()
+}
+
+// end thaws what is still frozen.
+func (d *delay) end() {
+	d.mu.Lock()
+	frozen := d.writes < d.at+d.until
+	d.mu.Unlock()
+	if frozen {
+		close(d.thaw)
+	}
+	synctest.Wait()
+}
+
+// What a run decides after its charge.
+const (
+	succeeds = iota
+	failsForGood
+	failsOnce
+)
+
+// sale is a durable step with a saga, and the charges that it made and undid.
+type sale struct {
+	decisions         []int // of each run; the last one of all further runs
+	awayFor           int64 // refunds that fail first
+	mu                sync.Mutex
+	charged, refunded map[string]bool
+	runs, refunds     atomic.Int64
+}
+
+var errAway = errors.New("the bank is away")
+
+func (s *sale) run(ctx context.Context) (string, error) {
+	n := int(s.runs.Add(1))
+	_, err := idempotent.SagaStep(ctx, "charge", func(ctx context.Context) (string, error) {
+		key := idempotent.DownstreamKey(ctx, "charge")
+		s.note(s.charged, key)
+		return key, nil
+	}, func(_ context.Context, key string) error {
+		if s.refunds.Add(1) <= s.awayFor {
+			return errAway
+		}
+		s.note(s.refunded, key)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	switch s.decisions[min(n, len(s.decisions))-1] {
+	case succeeds:
+		return "shipped", nil
+	case failsForGood:
+		return "", idempotent.Permanent(errDeclined)
+	}
+	return "", errors.New("reset")
+}
+
+func (s *sale) note(where map[string]bool, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	where[key] = true
+}
+
+// One invocation of a durable step with a saga is frozen at each of its writes,
+// and thaws at each later write of its successors. Whatever each run decides, a
+// charge is kept exactly if the record says so.
+func TestSagaOfOverlappingInvocationsIsUndoneOrNot(t *testing.T) {
+	struck := 0
+	for _, decisions := range [][]int{
+		{succeeds, failsForGood}, {failsForGood, succeeds}, {failsForGood, failsForGood}, {failsOnce, failsForGood}, {failsOnce, succeeds},
+		{succeeds, failsOnce, failsForGood}, {failsForGood, failsOnce, succeeds}, {failsOnce, failsForGood, succeeds},
+	} {
+		for n := range 2 * 10 * 8 * 2 {
+			awayFor, at, until, after := int64(n%2), 1+n/2%10, 1+n/20%8, n/160 == 1
+			inMemory(t, func(w *world) {
+				d := &delay{at: at, until: until, after: after, thaw: make(chan struct{})}
+				s := &sale{decisions: decisions, awayFor: awayFor, charged: map[string]bool{}, refunded: map[string]bool{}}
+				w.deploy(w.charging(named("charge"), s.run))
+				w.store.pass = d.pass
+				first := w.Start("first", theOrder)
+				for range 8 {
+					_, _ = first.Once(w.Context())
+					time.Sleep(2 * time.Minute)
+				}
+				d.end()
+				if d.writes >= at {
+					struck++
+				}
+				r := w.record("charge", cardKey)
+				if kept := len(s.charged) - len(s.refunded); r.Status == driver.InProgress || kept != map[driver.Status]int{driver.Completed: 1}[r.Status] {
+					w.Errorf("the runs decide %v, %d refunds fail, frozen from write %d for %d, after it: %v: the record is %s; %d charges, %d refunds",
+						decisions, awayFor, at, until, after, r.Status, len(s.charged), len(s.refunded))
+				}
+			})
+		}
+	}
+	if struck < 1000 {
+		t.Errorf("only %d invocations were frozen", struck)
+	}
+}
