@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -49,6 +50,17 @@ func durableRecord(t *testing.T, store driver.Store) driver.Record {
 	return r
 }
 
+// begun returns a golden request whose execution begins now: that of a golden one
+// has ended.
+func begun(t *testing.T, name string) []byte {
+	t.Helper()
+	now := time.Now().UTC()
+	return []byte(strings.NewReplacer(
+		"1795348800000", strconv.FormatInt(now.UnixMilli(), 10),
+		"2026-11-22T12:00:00.000000+00:00", now.Format("2006-01-02T15:04:05.000000+00:00"),
+	).Replace(string(golden(t, name))))
+}
+
 // Each response is settled, and is returned as it was written.
 func TestDurableSettlesByTheResponse(t *testing.T) {
 	for _, test := range []struct {
@@ -60,19 +72,19 @@ func TestDurableSettlesByTheResponse(t *testing.T) {
 		{succeededResponse, driver.Completed, true},
 		{failedResponse, driver.InProgress, false},
 	} {
-		for _, request := range []string{"durable-request.json", "durable-request-resumed.json", "durable-request-paged.json"} {
-			store := memory.New(0)
+		for _, name := range []string{"durable-request.json", "durable-request-resumed.json", "durable-request-paged.json"} {
+			store, request := memory.New(0), begun(t, name)
 			handler := lambda.NewHandler(handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, func(_ context.Context, got []byte) ([]byte, error) {
-				if !bytes.Equal(got, golden(t, request)) {
-					t.Errorf("%s: the function received %s", request, got)
+				if !bytes.Equal(got, request) {
+					t.Errorf("%s: the function received %s", name, got)
 				}
 				return []byte(test.response), nil
 			}))
-			if got, err := handler.Invoke(t.Context(), golden(t, request)); err != nil || string(got) != test.response {
-				t.Errorf("%s: %s, %v", request, got, err)
+			if got, err := handler.Invoke(t.Context(), request); err != nil || string(got) != test.response {
+				t.Errorf("%s: %s, %v", name, got, err)
 			}
 			if r := durableRecord(t, store); r.Status != test.status || (r.Owner != "") != test.owned {
-				t.Errorf("%s, %s: it left %+v", request, test.response, r)
+				t.Errorf("%s, %s: it left %+v", name, test.response, r)
 			}
 		}
 	}
@@ -119,7 +131,7 @@ func TestDurableClaimsFromTheStartOfTheExecution(t *testing.T) {
 // repeat.
 func TestDurableEndsAnExecutionThatNoRetryHelps(t *testing.T) {
 	input := func(text string) []byte {
-		return bytes.Replace(golden(t, "durable-request.json"), []byte(`{\"ID\":\"o-1\",\"Cents\":4200}`), []byte(text), 1)
+		return bytes.Replace(begun(t, "durable-request.json"), []byte(`{\"ID\":\"o-1\",\"Cents\":4200}`), []byte(text), 1)
 	}
 	key := func(s sale) (idempotent.Key, error) {
 		if s.Cents == 13 {
@@ -165,7 +177,7 @@ func TestDurableReplaysTheResponse(t *testing.T) {
 	store := memory.New(0)
 	handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse))
 	for _, request := range []string{"durable-request.json", "durable-request.json", "durable-request-paged.json"} {
-		got, err := handler(t.Context(), golden(t, request))
+		got, err := handler(t.Context(), begun(t, request))
 		var response struct{ Status, Result string }
 		if err != nil || json.Unmarshal(got, &response) != nil || response.Status != "SUCCEEDED" || response.Result != `{"Receipt":"r<1>"}` {
 			t.Errorf("%s, %v", got, err)
@@ -180,7 +192,7 @@ func TestDurableReplaysNothingThatIsNoResponse(t *testing.T) {
 		if _, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "o-1"}, func(context.Context) (json.RawMessage, error) { return json.RawMessage(result), nil }); err != nil {
 			t.Fatal(err)
 		}
-		got, err := handlers.Durable(x, time.Hour, saleID, answers(succeededResponse))(t.Context(), golden(t, "durable-request.json"))
+		got, err := handlers.Durable(x, time.Hour, saleID, answers(succeededResponse))(t.Context(), begun(t, "durable-request.json"))
 		if !errors.Is(err, idempotent.ErrResultUnavailable) {
 			t.Errorf("%s: %s, %v", result, got, err)
 		}
@@ -221,7 +233,7 @@ func TestDurableLeavesTheClaimWithoutAKnownResponse(t *testing.T) {
 					err = &declinedError{"panic"}
 				}
 			}()
-			_, err = handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, next)(t.Context(), golden(t, "durable-request.json"))
+			_, err = handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, next)(t.Context(), begun(t, "durable-request.json"))
 			return err
 		}()
 		if r := durableRecord(t, store); err == nil || r.Status != driver.InProgress || r.Owner == "" {
@@ -240,7 +252,7 @@ func TestDisabledDurableRunsEachInvocation(t *testing.T) {
 		return []byte(succeededResponse), nil
 	})
 	for range 2 {
-		if got, err := handler(t.Context(), golden(t, "durable-request.json")); err != nil || string(got) != succeededResponse {
+		if got, err := handler(t.Context(), begun(t, "durable-request.json")); err != nil || string(got) != succeededResponse {
 			t.Errorf("%s, %v", got, err)
 		}
 	}
@@ -288,7 +300,7 @@ func TestDurableStepPanicsOutsideOfADurableFunction(t *testing.T) {
 		}
 		return []byte(pendingResponse), nil
 	})
-	if _, err := handler(t.Context(), golden(t, "durable-request.json")); err != nil {
+	if _, err := handler(t.Context(), begun(t, "durable-request.json")); err != nil {
 		t.Error(err)
 	}
 }

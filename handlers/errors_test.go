@@ -87,7 +87,7 @@ var ownErrors = map[string]func(t *testing.T) error{
 		return err
 	},
 	"DurableResponseError": func(t *testing.T) error {
-		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers("{}"))(t.Context(), golden(t, "durable-request.json"))
+		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers("{}"))(t.Context(), begun(t, "durable-request.json"))
 		return err
 	},
 	"KeyFieldError": func(t *testing.T) error {
