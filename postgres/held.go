@@ -22,7 +22,9 @@ import (
 // Begin, work. As any pgx.Tx it is for one goroutine at a time. After the handler has
 // returned, its methods return [pgx.ErrTxClosed].
 //
-// A handler that must not hold a connection while it runs uses [Collect].
+// Steps and heartbeats of the call take another connection from the pool. With one
+// connection a step would wait for the transaction that waits for it, until the lease
+// ends. A handler that must not hold a connection while it runs uses [Collect].
 //
 // A conflict with another transaction (40001, 40P01) at the COMMIT does not count as an
 // attempt, because nothing was done. If a statement of the handler meets it, return

@@ -49,6 +49,9 @@ type Options struct {
 
 	// Schema is the schema of the table.
 	//
+	// Set it where statements of the handler may change the search_path of a
+	// pooled connection: later claims would go to a table of another schema.
+	//
 	// Default: none. The connection's search_path decides.
 	Schema string
 }
