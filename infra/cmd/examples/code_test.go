@@ -47,7 +47,9 @@ func TestDeploymentAgreesWithTheCode(t *testing.T) {
 			}
 
 			for _, m := range regexp.MustCompile(`os\.Getenv\("([A-Z_]+_(?:TABLE|QUEUE|URL))"\)`).FindAllStringSubmatch(code, -1) {
-				if !strings.Contains(variables, m[1]+":") {
+				// A function that finds it keeps its records in PostgreSQL, and not in
+				// the table that is deployed here.
+				if m[1] != "DATABASE_URL" && !strings.Contains(variables, m[1]+":") {
 					t.Errorf("%s is not set", m[1])
 				}
 			}
