@@ -88,7 +88,19 @@ func (q *Queue[W, A]) start(calls []*Call[W, A]) {
 	// nobody's: when the last one has passed, the last caller has left.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(calls[0].ctx))
 	f.cancel = cancel
-	go q.fly(ctx, f, calls)
+	go func() {
+		grow(0)
+		q.fly(ctx, f, calls)
+	}()
+}
+
+// grow makes the stack of a goroutine as large as the SDK needs it. Otherwise the
+// runtime doubles it four times, each time with more frames to copy.
+//
+//go:noinline
+func grow(i int) byte {
+	var room [24 << 10]byte
+	return room[i]
 }
 
 // fly sends a shared request.
