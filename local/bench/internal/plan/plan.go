@@ -96,7 +96,7 @@ func (p Plan) with(part float64) Plan {
 			}
 		}
 		for _, size := range Batches {
-			add(Scenario{Latency: latency, Callers: 1, Calls: batchesOf(latency), Size: size, Series: BatchSeries}, work.Queue, work.Requeue)
+			add(Scenario{Latency: latency, Callers: 1, Calls: batchesOf(latency, size), Size: size, Series: BatchSeries}, work.Queue, work.Requeue)
 		}
 		add(Scenario{Latency: latency, Callers: 1, Calls: 1, Size: Ordered, Series: BatchSeries}, work.Stream, work.Restream)
 	}
@@ -146,9 +146,15 @@ func callsOf(latency time.Duration, callers int) int {
 	return int(200 * time.Millisecond / latency)
 }
 
-func batchesOf(latency time.Duration) int {
-	if latency == 0 {
-		return 10
+// batchesOf returns more of the small batches: their targets are those of a function
+// that is busy, and its first batches after a pause take more CPU time.
+func batchesOf(latency time.Duration, size int) int {
+	many := 1
+	if size == Batches[0] {
+		many = 3
 	}
-	return 3
+	if latency == 0 {
+		return 10 * many
+	}
+	return 3 * many
 }
