@@ -40,16 +40,17 @@ func (g *grouping) answerReads(ctx context.Context, calls []*groupCall) {
 	}
 }
 
-// readRefused answers the refused writes with their records. A single one goes
-// alone: it costs no more requests, and brings the very record that refuses it.
+// readRefused settles the refused writes with their records. A single one is sent
+// alone: it costs no more requests, and returns the very record that refuses it.
 func (g *grouping) readRefused(ctx context.Context, refused []*groupCall) {
 	if len(refused) == 0 || len(refused) == 1 && !g.readAll {
 		goAlone(refused)
 		return
 	}
-	items, _ := g.items(ctx, refused)
+	items, _ := g.items(ctx, refused) // whether all were read does not matter:
 	for _, c := range refused {
-		// Without an item, there is none, or DynamoDB has not processed its key.
+		// without an item, there is none, or DynamoDB has not processed its key, and
+		// the write is sent alone.
 		c.Answer(g.refusal(c.Work, items[c.Work.id]))
 	}
 }

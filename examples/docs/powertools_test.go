@@ -52,10 +52,10 @@ func twinOfPython(store *dynamo.Store) (func(context.Context, json.RawMessage) (
 	return idempotent.Wrap(x, key, charge), nil
 }
 
-// Each twin writes the record of its library, with its digests.
+// Each counterpart writes the record of its library, with its digests.
 func TestTwinsWriteTheRecordsOfTheirLibraries(t *testing.T) {
 	for name, c := range map[string]struct {
-		twin                func(*dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error)
+		counterpart         func(*dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error)
 		record, fingerprint string
 	}{
 		"TypeScript": {twinOfTypeScript, "payments#69n0x7BssKr10T2A5J2LkA==", "VOmgOBo2NxvSA1bHhaFmRA=="},
@@ -67,7 +67,7 @@ func TestTwinsWriteTheRecordsOfTheirLibraries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			handler, err := c.twin(store)
+			handler, err := c.counterpart(store)
 			if err != nil {
 				t.Fatal(err)
 			}

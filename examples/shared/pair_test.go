@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	binary string                 // the compiled function
-	twin   lambdaruntime.Function // in TypeScript
+	binary      string                 // the compiled function
+	counterpart lambdaruntime.Function // in TypeScript
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -32,7 +32,7 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	var err error
-	if twin, err = powertoolsjs.Function(context.Background(), os.Stderr); err != nil {
+	if counterpart, err = powertoolsjs.Function(context.Background(), os.Stderr); err != nil {
 		return fail(err)
 	}
 	if binary, err = lambdaruntime.Build(context.Background(), ".", "."); err != nil {
@@ -46,7 +46,7 @@ func run(m *testing.M) (code int) {
 	return dynamodblocal.Main(m)
 }
 
-// pair is the compiled function and its twin in TypeScript, on one table of records.
+// pair is the compiled function and its counterpart in TypeScript, on one table of records.
 type pair struct {
 	once, powertools  *lambdaruntime.Runtime
 	client            *dynamodb.Client
@@ -79,7 +79,7 @@ func newPair(t *testing.T, o options) *pair {
 		return lambdaruntime.StartTest(t, f)
 	}
 	p.once = start(lambdaruntime.Function{Name: "shared", Binary: binary}, append([]string{"POWERTOOLS_DIALECT=typescript"}, o.onceEnv...)...)
-	p.powertools = start(twin, o.powertoolsEnv...)
+	p.powertools = start(counterpart, o.powertoolsEnv...)
 	return p
 }
 

@@ -1,5 +1,5 @@
 // Package powertoolsjs runs a function with Powertools for AWS Lambda (TypeScript),
-// for tests in which both libraries write one table. The function is the twin of
+// for tests in which both libraries write one table. The function is the counterpart of
 // examples/shared.
 package powertoolsjs
 

@@ -1,4 +1,4 @@
-// The twin of examples/shared, with Powertools for AWS Lambda (TypeScript): the same
+// The counterpart of examples/shared, with Powertools for AWS Lambda (TypeScript): the same
 // variables, the same effect, the same answer.
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
