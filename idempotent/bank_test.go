@@ -63,6 +63,9 @@ func (b *bank) with(with any, write func(over *driver.Record) (driver.Record, bo
 }
 
 func (b *bank) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+	if err := ctx.Err(); err != nil { // as a client, which does not say whether anything was sent
+		return driver.Record{}, false, err
+	}
 	if e, ok := with.(*entry); ok && e.refused != nil {
 		if met, err := b.Get(ctx, r.ID); err != nil || !met.Expired(over) {
 			return met, false, err

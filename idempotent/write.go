@@ -43,6 +43,10 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 		at.TimeUp, at.Elapsed = ctx.Err() != nil, time.Since(began)
 		wrote := w.wrote != nil && r.Err == nil && w.wrote(r.Met)
 		ruling := w.Judge(r, w.own, at, wrote)
+		if ruling.SendsAgain() && !x.pause(ctx, backoff(at.Tries)) {
+			at.TimeUp = true // another try would be in vain, and hide what is known
+			ruling = w.Judge(r, w.own, at, wrote)
+		}
 		if r.Err != nil && !errors.Is(r.Err, driver.ErrNotWritten) && ruling != protocol.Rejected && ruling != protocol.TooLarge {
 			at.Unacknowledged = true
 		}
@@ -57,7 +61,6 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 		} else {
 			how, met = ruling, r.Met
 		}
-		x.pause(ctx, backoff(at.Tries))
 	}
 }
 
@@ -79,15 +82,15 @@ func (c *call) tryChange(ctx context.Context, l *lease, change driver.Change) pr
 	})
 }
 
-// pause pauses for about d. If ctx is done, it returns, and the next call to
-// the store reports that.
-func (x *Executor) pause(ctx context.Context, d time.Duration) {
+// pause pauses for about d. It returns early, and reports false, if ctx is done.
+func (x *Executor) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(x.spread(d))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+	return ctx.Err() == nil
 }
 
 // backoff returns the pause after a try that failed.

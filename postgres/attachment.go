@@ -59,7 +59,7 @@ func (s *Store) Commit(ctx context.Context, id string, with any) error {
 // returns the record as stored.
 func (s *Store) commit(ctx context.Context, a attachment, w recordWrite) (row, bool, error) {
 	if err := ctx.Err(); err != nil {
-		return row{}, false, s.fail(w.op, err)
+		return row{}, false, s.notWritten(w.op, err)
 	}
 	r, err := a.commit(ctx, s, w)
 	if !errors.Is(err, errLost) {

@@ -191,6 +191,21 @@ func TestTxWithoutAConnectionIsNotWritten(t *testing.T) {
 	b.is("a", 0)
 }
 
+// Nor does a deadline that has passed.
+func TestTxAfterTheDeadlineIsNotWritten(t *testing.T) {
+	b := newBench(t, nil, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	tx, value := b.attach(t, false)
+	if _, err := tx.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	_, ok, err := b.Create(ctx, driver.Record{ID: "op#1", Status: driver.Completed, Owner: "owner"}, time.Now(), tx)
+	if ok || !errors.Is(err, driver.ErrNotWritten) || value() != 0 {
+		t.Errorf("%v, %d effects, %v", ok, value(), err)
+	}
+}
+
 func TestTxPanicsAfterTheHandler(t *testing.T) {
 	b := newBench(t, nil, nil)
 	var tx *Tx
