@@ -38,24 +38,19 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 	if r.skip {
 		return r.turn.Take(ctx)
 	}
-	ctx = adapter.WithSibling(ctx, r.turn)
-	if r.chain != "" {
-		ctx = adapter.WithChain(ctx, r.chain)
-	}
-	if r.redelivered {
-		ctx = adapter.WithReadFirst(ctx)
-	}
-	ctx = adapter.WithWaiting(ctx, r.turn.Yield)
-	event, err := v.ahead(ctx, r)
+	settings := adapter.Settings{Chain: r.chain, ReadFirst: r.redelivered, Waiting: r.turn.Yield, Sibling: r.turn}
+	event, err := v.ahead(ctx, r, settings)
 	if refused := r.turn.Take(ctx); refused != nil {
 		return refused
 	}
 	if event == nil {
-		event, err = v.call(v.withWait(ctx), r)
+		settings.Wait = new(v.wait())
+		event, err = v.call(ctx, r, settings)
 	}
 	if err == nil {
 		return nil
 	}
+	ctx = adapter.With(ctx, settings) // the calls of an option belong to the record, too
 	var optionErr error
 	option := "Poison"
 	running, conflict := err.(*idempotent.InProgressError)
@@ -77,31 +72,32 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 // ahead claims a record that has begun before its turn, and runs its function in
 // its turn. It returns no event if the call is neither a run nor a replay: what
 // else was met may have changed by then, and options must not hear of it before.
-func (v *invocation[D]) ahead(ctx context.Context, r *record[D]) (*idempotent.Event, error) {
+func (v *invocation[D]) ahead(ctx context.Context, r *record[D], s adapter.Settings) (*idempotent.Event, error) {
 	if !r.turn.Ahead() || r.err != nil { // without a key there is nothing to claim
 		return nil, nil
 	}
-	event, err := v.call(adapter.WithTurn(adapter.WithWait(ctx, 0), r.turn.TakeClaimed), r)
+	s.Turn, s.Wait = r.turn.TakeClaimed, new(time.Duration)
+	event, err := v.call(ctx, r, s)
 	if !r.began && event.Outcome != idempotent.OutcomeReplayed {
 		return nil, nil
 	}
 	return event, err
 }
 
-func (v *invocation[D]) call(ctx context.Context, r *record[D]) (*idempotent.Event, error) {
-	ctx, event := adapter.WithEvent(ctx)
-	err := readable(guarded(func() error { return v.run(ctx, r) }))
-	return event, err
+func (v *invocation[D]) call(ctx context.Context, r *record[D], s adapter.Settings) (*idempotent.Event, error) {
+	s.Event = new(idempotent.Event)
+	err := readable(guarded(func() error { return v.run(adapter.With(ctx, s), r) }))
+	return s.Event, err
 }
 
-// withWait returns the context of one record, in which the wait for a duplicate
-// in another invocation ends while other records can still be started.
-func (v *invocation[D]) withWait(ctx context.Context) context.Context {
+// wait returns how long one record waits for a duplicate in another invocation:
+// the wait ends while other records can still be started.
+func (v *invocation[D]) wait() time.Duration {
 	wait := v.policy.wait
 	if !v.lastStart.IsZero() {
 		wait = min(wait, time.Until(v.lastStart))
 	}
-	return adapter.WithWait(ctx, max(wait, 0))
+	return max(wait, 0)
 }
 
 // neverSucceeds reports whether every further delivery would fail as this one

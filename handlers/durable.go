@@ -89,7 +89,7 @@ func Durable[Event any](x *idempotent.Executor, executionTimeout time.Duration, 
 		if err := json.Unmarshal([]byte(e.input), &i.event); err != nil {
 			return failedResponse(&DecodeError{Type: fmt.Sprintf("%T", i.event), Err: err})
 		}
-		response, err := protected(adapter.WithExecution(ctx, i.until, i.settle, i.arn), &i)
+		response, err := protected(i.execution(ctx, i.settle, i.arn), &i)
 		switch {
 		case err == nil:
 			return response.text, nil
@@ -200,5 +200,10 @@ func DurableStep(ctx context.Context, name string) context.Context {
 	if name == "" {
 		panic("handlers: DurableStep: the name is empty")
 	}
-	return adapter.WithExecution(ctx, d.until, nil, d.arn, name)
+	return d.execution(ctx, nil, d.arn, name)
+}
+
+// execution returns a context whose call claims for the execution, or for a step of it.
+func (d *durable) execution(ctx context.Context, settle func(error) idempotent.Outcome, id ...string) context.Context {
+	return adapter.With(ctx, adapter.Settings{Execution: &adapter.Execution{ID: id, Until: d.until, Settle: settle}})
 }

@@ -65,7 +65,7 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 		r.err = err
 	}
 	if chain != "" {
-		ctx = adapter.WithChain(ctx, chain)
+		ctx = adapter.With(ctx, adapter.Settings{Chain: chain})
 	}
 	e.key, e.keyErr = g.key(ctx, r)
 	var user *functionError // of the scope, or of the option Key

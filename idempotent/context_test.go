@@ -109,7 +109,7 @@ func TestChainKeysOfDifferentPathsDiffer(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	first := func(name string, steps ...string) (key string) { return chainKey(t, t.Context(), x, name, steps) }
 	then := func(chain, name string, steps ...string) string {
-		return chainKey(t, adapter.WithChain(t.Context(), chain), x, name, steps)
+		return chainKey(t, adapter.With(t.Context(), adapter.Settings{Chain: chain}), x, name, steps)
 	}
 	seen := map[string]int{}
 	for i, key := range []string{
@@ -146,7 +146,7 @@ func chainKey(t *testing.T, ctx context.Context, x *idempotent.Executor, name st
 func TestChainKeysOfTwoRecordsUnderOneMessageDiffer(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	const chain = "root:message"
-	ctx := adapter.WithChain(t.Context(), chain)
+	ctx := adapter.With(t.Context(), adapter.Settings{Chain: chain})
 	seen := map[string]string{}
 	for _, id := range []string{"3", "4", chain} {
 		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: id}, func(ctx context.Context) (string, error) {
@@ -169,7 +169,7 @@ func TestChainKeysOfTwoRecordsUnderOneMessageDiffer(t *testing.T) {
 // A call without a record has the chain alone, which is the same in every
 // attempt.
 func TestChainKeysWithoutRecordAreStable(t *testing.T) {
-	ctx := adapter.WithChain(t.Context(), "root:message")
+	ctx := adapter.With(t.Context(), adapter.Settings{Chain: "root:message"})
 	one, other := idempotent.ChainKey(idempotent.Unprotected(ctx), "x"), idempotent.ChainKey(idempotent.Unprotected(ctx), "x")
 	if one != other {
 		t.Errorf("%q and %q", one, other)

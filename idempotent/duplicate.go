@@ -20,8 +20,8 @@ const (
 var errWaitOver = errors.New("idempotent: the other call is still running at the end of the wait")
 
 func (c *call) longestWait(ctx context.Context) time.Duration {
-	if o := options.Of(ctx); o.HasWait {
-		return o.Wait
+	if wait := options.Of(ctx).Wait; wait != nil {
+		return *wait
 	}
 	return c.x.config.Wait
 }

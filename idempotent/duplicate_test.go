@@ -226,7 +226,7 @@ func TestJoinComparesPayloads(t *testing.T) {
 	})
 }
 
-func TestWithWait(t *testing.T) {
+func TestWaitOfAnAdapterCounts(t *testing.T) {
 	for name, test := range map[string]struct {
 		config, own, want time.Duration
 	}{
@@ -241,7 +241,7 @@ func TestWithWait(t *testing.T) {
 				done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
 				begun := time.Now()
 				x := newExecutor(t, store, &idempotent.Config{Wait: test.config})
-				_, _, err := do(adapter.WithWait(t.Context(), test.own), x, mustNotRun(t))
+				_, _, err := do(adapter.With(t.Context(), adapter.Settings{Wait: new(test.own)}), x, mustNotRun(t))
 				if waited := time.Since(begun); !errors.Is(err, idempotent.ErrInProgress) || waited != test.want {
 					t.Errorf("after %v: %v", waited, err)
 				}
@@ -252,7 +252,7 @@ func TestWithWait(t *testing.T) {
 }
 
 // A handler that calls Do itself waits as configured for that Executor.
-func TestWithWaitEndsAtTheHandler(t *testing.T) {
+func TestWaitOfAnAdapterCountsEndsAtTheHandler(t *testing.T) {
 	for _, config := range []time.Duration{0, 10 * time.Second} {
 		withWaitEndsAtTheHandler(t, config)
 	}
@@ -268,7 +268,7 @@ func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 		}
 		begun := time.Now()
 		x := newExecutor(t, store, &idempotent.Config{Wait: config})
-		_, err = idempotent.Do(adapter.WithWait(t.Context(), time.Hour), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+		_, err = idempotent.Do(adapter.With(t.Context(), adapter.Settings{Wait: new(time.Hour)}), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 			value, _, err := do(ctx, x, mustNotRun(t))
 			return value, err
 		})

@@ -12,7 +12,7 @@ import (
 )
 
 // A durable execution runs its handler again in each of its invocations, until
-// it is finished. All of them own one claim: see adapter.WithExecution. They
+// it is finished. All of them own one claim: see adapter.Execution. They
 // also share its fence, so a write that only one of them may make asks leaves
 // first.
 
@@ -122,7 +122,7 @@ const longestExecution = 366 * 24 * time.Hour
 
 // CheckExecutions returns a [*ConfigError] if the timeout is not one that a
 // durable execution can have, or if a setting of x does not fit its calls.
-// Adapters call it when the function starts. See adapter.WithExecution.
+// Adapters call it when the function starts. See adapter.Execution.
 func (x *Executor) CheckExecutions(timeout time.Duration) error {
 	var errs []error
 	refuse := func(wrong bool, format string, args ...any) {

@@ -18,10 +18,10 @@ func TestHandlerDoesNotBeginAfterItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, frozen(store), &idempotent.Config{Lease: time.Minute})
-		_, event, err := do(adapter.WithTurn(t.Context(), func(ctx context.Context) error {
+		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
 			<-ctx.Done()
 			return nil
-		}), x, mustNotRun(t))
+		}}), x, mustNotRun(t))
 		if !errors.Is(err, idempotent.ErrTimedOut) || event.Outcome != idempotent.OutcomeNotRun || event.Attempt != 0 {
 			t.Errorf("%v, %+v", err, event)
 		}
@@ -37,7 +37,7 @@ func TestHandlerDoesNotBeginAfterAnotherTookOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
-		_, event, err := do(adapter.WithTurn(t.Context(), func(ctx context.Context) error {
+		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
 			r := stored(t, store)
 			if _, ok, err := store.Change(ctx, driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease},
 				driver.Change{Owner: "other", Lease: r.Lease.Add(time.Hour), Expires: r.Expires}); err != nil || !ok {
@@ -45,7 +45,7 @@ func TestHandlerDoesNotBeginAfterAnotherTookOver(t *testing.T) {
 			}
 			<-ctx.Done()
 			return nil
-		}), x, mustNotRun(t))
+		}}), x, mustNotRun(t))
 		if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeNotRun {
 			t.Errorf("%v, %+v", err, event)
 		}
@@ -66,7 +66,7 @@ func TestHandlerDoesNotBeginUnderAnOldClaimThatFailedOpen(t *testing.T) {
 			}
 			return driver.Record{}, false, driver.ErrUnavailable
 		}}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-		_, event, err := do(adapter.WithTurn(t.Context(), func(context.Context) error { return nil }), x, mustNotRun(t))
+		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(context.Context) error { return nil }}), x, mustNotRun(t))
 		if err == nil || !event.ErrorIs(driver.ErrUnavailable) || event.Outcome != idempotent.OutcomeNotRun {
 			t.Errorf("%v, %+v", err, event)
 		}

@@ -29,10 +29,10 @@ func TestRefusedTurnReleasesTheClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, nil)
-		_, event, err := do(adapter.WithTurn(t.Context(), func(ctx context.Context) error {
+		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
 			time.Sleep(time.Second)
 			return errHalted
-		}), x, mustNotRun(t))
+		}}), x, mustNotRun(t))
 		checkNotRun(t, event, err)
 		if event.RoundTrips != 2 {
 			t.Errorf("%d round trips", event.RoundTrips)
@@ -50,7 +50,7 @@ func TestRefusedTurnAfterATakeoverIsUncounted(t *testing.T) {
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
 		abandonClaim(t, store, time.Minute)
 		time.Sleep(2 * time.Minute)
-		_, event, err := do(adapter.WithTurn(t.Context(), refused), x, mustNotRun(t))
+		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: refused}), x, mustNotRun(t))
 		checkNotRun(t, event, err)
 		if !event.Lapsed {
 			t.Error("the crash of the earlier attempt is not reported")
@@ -85,13 +85,13 @@ func TestLeaseIsExtendedWhileTheTurnIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
-		value, event, err := do(adapter.WithTurn(t.Context(), func(ctx context.Context) error {
+		value, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
 			time.Sleep(10 * time.Minute)
 			if left := time.Until(stored(t, store).Lease); left < 30*time.Second {
 				t.Errorf("the lease lasts %v more", left)
 			}
 			return ctx.Err()
-		}), x, func(context.Context) (string, error) {
+		}}), x, func(context.Context) (string, error) {
 			time.Sleep(time.Second)
 			return "done", nil
 		})
@@ -107,7 +107,7 @@ func TestLostLeaseEndsTheWaitForTheTurn(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
 		other := driver.Record{}
-		_, event, err := do(adapter.WithTurn(t.Context(), func(ctx context.Context) error {
+		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
 			r := stored(t, store)
 			var ok bool
 			var err error
@@ -117,7 +117,7 @@ func TestLostLeaseEndsTheWaitForTheTurn(t *testing.T) {
 			}
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}), x, mustNotRun(t))
+		}}), x, mustNotRun(t))
 		if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeNotRun {
 			t.Errorf("%v, %+v", err, event)
 		}
@@ -137,7 +137,7 @@ func TestRefusedTurnReleasesAClaimThatFailedOpen(t *testing.T) {
 			}
 			return driver.Record{}, false, driver.ErrUnavailable
 		}}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-		_, event, err := do(adapter.WithTurn(t.Context(), refused), x, mustNotRun(t))
+		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: refused}), x, mustNotRun(t))
 		checkNotRun(t, event, err)
 		if r := stored(t, store); r.Status != driver.Absent {
 			t.Errorf("it left %+v", r)
@@ -155,7 +155,7 @@ func TestCallThatMeetsAnotherBeforeItsTurnIsNotRun(t *testing.T) {
 			t.Error("it took the turn")
 			return nil
 		}
-		ahead := adapter.WithWait(adapter.WithTurn(t.Context(), mustNotTake), 0)
+		ahead := adapter.With(t.Context(), adapter.Settings{Turn: mustNotTake, Wait: new(time.Duration)})
 		abandonClaim(t, store, time.Minute)
 		if _, event, err := do(ahead, x, mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) || event.Outcome != idempotent.OutcomeNotRun {
 			t.Errorf("%v, %+v", err, event)
@@ -174,7 +174,7 @@ func TestCallsWithinAHandlerHaveNoTurn(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	turns := 0
 	ctx := driver.WithSibling(t.Context(), sibling{})
-	_, _, err := do(adapter.WithTurn(ctx, func(context.Context) error { turns++; return nil }), x, func(ctx context.Context) (string, error) {
+	_, _, err := do(adapter.With(ctx, adapter.Settings{Turn: func(context.Context) error { turns++; return nil }}), x, func(ctx context.Context) (string, error) {
 		if driver.Arrive(ctx) != 0 {
 			t.Error("a write of the handler has siblings")
 		}
@@ -192,7 +192,7 @@ func (sibling) Arrive() int { return 9 }
 func TestUnprotectedRunsTakeTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-		ctx, event := adapter.WithEvent(adapter.WithTurn(t.Context(), refused))
+		ctx, event := adapter.WithEvent(adapter.With(t.Context(), adapter.Settings{Turn: refused}))
 		_, err := idempotent.Do(ctx, x, idempotent.Key{}, mustNotRun(t))
 		checkNotRun(t, event, err)
 	})
@@ -202,7 +202,7 @@ func TestUnprotectedRunsTakeTheirTurn(t *testing.T) {
 func TestRefusedTurnOfAnOptimisticCallStoresNothing(t *testing.T) {
 	store := newBank()
 	x := newExecutor(t, store, &idempotent.Config{Optimistic: true})
-	_, event, err := do(adapter.WithTurn(t.Context(), func(context.Context) error { return idempotent.Permanent(errHalted) }), x, mustNotRun(t))
+	_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(context.Context) error { return idempotent.Permanent(errHalted) }}), x, mustNotRun(t))
 	if !errors.Is(err, errHalted) || event.Outcome != idempotent.OutcomeNotRun || event.RoundTrips != 0 {
 		t.Errorf("%v, %+v", err, event)
 	}

@@ -38,7 +38,7 @@ func TestAdapterLearnsOnceThatACallWaits(t *testing.T) {
 				}()
 				synctest.Wait()
 				told := 0
-				ctx := adapter.WithWaiting(adapter.WithWait(t.Context(), time.Hour), func() { told++ })
+				ctx := adapter.With(t.Context(), adapter.Settings{Wait: new(time.Hour), Waiting: func() { told++ }})
 				value, _, err := do(ctx, x, mustNotRun(t))
 				if err != nil || value != "done" || told != test.want {
 					t.Errorf("%q, %v; the adapter was told %d times", value, err, told)

@@ -1,11 +1,9 @@
 // Package adapter serves authors of adapters: code that turns the events of a
 // trigger into calls of package idempotent, as package handlers does.
-//
-// Its settings apply to the calls made with the returned context, and not to
-// calls that their handlers make.
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -14,115 +12,130 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// WithEvent returns a context for one call of Do or of a wrapped handler, and
-// the Event that this call fills in before it returns. Adapters use it to label
-// replays, and tests to inspect a call. Make only one call with the context.
-func WithEvent(ctx context.Context) (context.Context, *idempotent.Event) {
-	// One allocation for both: batch handlers come here with every record.
-	with := &struct {
-		options.Options
-		event idempotent.Event
-	}{Options: *options.Of(ctx)}
-	with.Event = &with.event
-	return options.With(ctx, &with.Options), &with.event
+// Settings say how a call of Do or of a wrapped handler is made. A field with its
+// zero value changes nothing.
+type Settings struct {
+	// Event is filled in before the call returns. Adapters use it to label
+	// replays, and tests to inspect a call. Make only one call with it.
+	Event *idempotent.Event
+
+	// Chain is the [idempotent.ChainKey] that came with the message: the calls
+	// continue its chain. Use it only for messages from trusted senders. Whoever
+	// chooses the chain chooses the keys of the messages that follow.
+	Chain string
+
+	// Wait is how long the call waits for the result of a running duplicate, in
+	// place of Config.Wait. It serves adapters that know how long their trigger can
+	// wait. Whether identical calls of one process share an execution depends on
+	// Config.Wait alone.
+	Wait *time.Duration
+
+	// ReadFirst makes the call read its record before it claims it, as
+	// Config.ReadFirst does. It serves adapters that know that an event has been
+	// delivered before.
+	ReadFirst bool
+
+	// Turn is called when the call has claimed its record, before it runs the
+	// handler. It serves adapters that claim the records of a batch together and run
+	// them one after another.
+	//
+	// The context of Turn is the handler's: it ends with the lease. After an error
+	// of Turn, the handler does not run, and the claim is released uncounted. The
+	// call then returns that error, and its outcome is [idempotent.OutcomeNotRun].
+	// The outcome is the same if the claim no longer serves when Turn returns: its
+	// lease has ended, or it had failed open. It is the same for a call that ends
+	// before it has called Turn, unless it has replayed a result. Make such a call
+	// again, in its turn.
+	//
+	// Do not set Turn for an executor whose [idempotent.Executor.ClaimsAhead] is
+	// false.
+	Turn func(context.Context) error
+
+	// Waiting is called if the call waits for a running duplicate for more than a
+	// moment. Each call within its handler does the same: Waiting may be called
+	// several times, and at once. It serves adapters that claim ahead (see Turn): the
+	// duplicate may itself be waiting for one of those claims, so release them in
+	// the meantime.
+	Waiting func()
+
+	// Sibling stands for the calls that write at about the same time, such as the
+	// other records of a batch. A store that sends several writes in one request
+	// asks it how many more to wait for.
+	Sibling driver.Sibling
+
+	// Execution has the call claim its record for a durable execution.
+	Execution *Execution
 }
 
-// WithWait returns a context whose calls wait up to wait for the result of a
-// running duplicate, instead of Config.Wait. It serves adapters that know how
-// long their trigger can wait. Whether identical calls of one process share an
-// execution depends on Config.Wait alone.
-func WithWait(ctx context.Context, wait time.Duration) context.Context {
-	o := *options.Of(ctx)
-	o.Wait, o.HasWait = wait, true
-	return options.With(ctx, &o)
-}
-
-// WithReadFirst returns a context whose call reads its record before it claims
-// it, as with Config.ReadFirst. It serves adapters that know that an event has
-// been delivered before.
-func WithReadFirst(ctx context.Context) context.Context {
-	o := *options.Of(ctx)
-	o.ReadFirst = true
-	return options.With(ctx, &o)
-}
-
-// WithWaiting returns a context whose call calls waiting if it waits for a running
-// duplicate for more than a moment. Each call within its handler does the same:
-// waiting may be called several times, and at once. It serves adapters that claim
-// ahead (see [WithTurn]): the duplicate may itself be waiting for one of those
-// claims, so release them in the meantime.
-func WithWaiting(ctx context.Context, waiting func()) context.Context {
-	o := *options.Of(ctx)
-	o.Waiting = waiting
-	return options.With(ctx, &o)
-}
-
-// WithTurn returns a context whose call claims its record, and then calls turn
-// before it runs the handler. It serves adapters that claim the records of a
-// batch together and run them one after another.
+// An Execution is a durable execution, which continues in other invocations, or a
+// step within it.
 //
-// The context of turn is the handler's: it ends with the lease. After an error
-// of turn, the handler does not run, and the claim is released uncounted. The
-// call then returns that error, and its outcome is [idempotent.OutcomeNotRun].
-// The outcome is the same if the claim no longer serves when turn returns: its
-// lease has ended, or it had failed open. It is the same for a call that ends
-// before it has called turn, unless it has replayed a result. Make such a call
-// again, in its turn.
-//
-// Do not claim ahead for an executor whose [idempotent.Executor.ClaimsAhead] is
-// false.
-func WithTurn(ctx context.Context, turn func(context.Context) error) context.Context {
-	o := *options.Of(ctx)
-	o.Turn = turn
-	return options.With(ctx, &o)
-}
-
-// WithExecution returns a context whose call claims its record for a durable
-// execution, which continues in other invocations. The id identifies the
-// execution, and a step within it if the call is made in one.
-//
-// The owner of the claim is derived from the id and the record. So a later
+// The owner of its claim is derived from the id and the record. So a later
 // invocation that calls with the same id and key enters its own record again at
 // once, and any other call meets an [idempotent.InProgressError]. The claim holds
-// until the time until, or until the end of the invocation if that is later,
+// until the time Until, or until the end of the invocation if that is later,
 // without a heartbeat. Neither an error of the store nor a lack of time releases
 // it.
-//
-// When the handler has returned or panicked, settle returns what the run asks
-// for: [idempotent.OutcomeExecuted] completes the record, and
-// [idempotent.OutcomeReleased] releases the key. Anything else leaves the claim,
-// with [idempotent.OutcomeSuspended]. If the result of a completed record is
-// unavailable, the execution's own call runs the handler again, without a claim:
-// it replays what its service has recorded. The handler of such a call can use
-// neither steps nor transactions.
-//
-// A nil settle is for a step: the run is settled as that of any call. But an
-// error after the end of the context, or of the invocation, leaves the claim.
-// By then another invocation may run under it.
-func WithExecution(ctx context.Context, until time.Time, settle func(err error) idempotent.Outcome, id ...string) context.Context {
+type Execution struct {
+	// ID identifies the execution, and the step if it is one.
+	ID []string
+
+	// Until is the end of the execution.
+	Until time.Time
+
+	// Settle returns what a run asks for, when the handler has returned or
+	// panicked. [idempotent.OutcomeExecuted] completes the record, and
+	// [idempotent.OutcomeReleased] releases the key. Anything else leaves the claim,
+	// with [idempotent.OutcomeSuspended]. If the result of a completed record is
+	// unavailable, the execution's own call runs the handler again, without a claim:
+	// it replays what its service has recorded. The handler of such a call can use
+	// neither steps nor transactions.
+	//
+	// Nil is for a step: the run is settled as that of any call. But an error after
+	// the end of the context, or of the invocation, leaves the claim. By then another
+	// invocation may run under it.
+	Settle func(err error) idempotent.Outcome
+}
+
+// With returns a context whose calls have the settings s. Where s changes nothing,
+// those of ctx hold. They do not apply to calls that the handlers of these calls
+// make.
+func With(ctx context.Context, s Settings) context.Context {
 	o := *options.Of(ctx)
-	o.Execution = &options.Execution{ID: id, Until: until}
-	if settle != nil {
-		o.Execution.Settle = func(err error) string { return string(settle(err)) }
+	o.Chain = cmp.Or(s.Chain, o.Chain)
+	o.Wait = cmp.Or(s.Wait, o.Wait)
+	o.ReadFirst = s.ReadFirst || o.ReadFirst
+	if s.Event != nil {
+		o.Event = s.Event
+	}
+	if s.Turn != nil {
+		o.Turn = s.Turn
+	}
+	if s.Waiting != nil {
+		o.Waiting = s.Waiting
+	}
+	if s.Execution != nil {
+		o.Execution = s.Execution.option()
+	}
+	if s.Sibling != nil {
+		ctx = driver.WithSibling(ctx, s.Sibling)
 	}
 	return options.With(ctx, &o)
 }
 
-// WithSibling returns a context whose call writes at about the same time as its
-// siblings, such as the other records of a batch. A store that sends several
-// writes in one request asks it how many more to wait for.
-func WithSibling(ctx context.Context, s driver.Sibling) context.Context {
-	return driver.WithSibling(ctx, s)
+// WithEvent returns a context for one call, and the Event that it fills in: the
+// setting Event alone.
+func WithEvent(ctx context.Context) (context.Context, *idempotent.Event) {
+	event := new(idempotent.Event)
+	return With(ctx, Settings{Event: event}), event
 }
 
-// WithChain returns a context whose calls continue the chain of a message. The
-// chain is the [idempotent.ChainKey] that came with the message, or "" for
-// none. Use it only for messages from trusted senders: whoever chooses the
-// chain chooses the keys of the messages that follow.
-func WithChain(ctx context.Context, chain string) context.Context {
-	o := *options.Of(ctx)
-	o.Chain = chain
-	return options.With(ctx, &o)
+func (e *Execution) option() *options.Execution {
+	o := &options.Execution{ID: e.ID, Until: e.Until}
+	if settle := e.Settle; settle != nil {
+		o.Settle = func(err error) string { return string(settle(err)) }
+	}
+	return o
 }
 
 // FinishedSagaSteps returns how many steps of the innermost call that ctx

@@ -11,9 +11,8 @@ import (
 type Options struct {
 	Chain string // the chain key that came with the message, or ""
 	Event any    // the *idempotent.Event to fill in, or nil
-	// Wait replaces Config.Wait if HasWait is true.
-	Wait    time.Duration
-	HasWait bool
+	// Wait replaces Config.Wait, or is nil.
+	Wait *time.Duration
 	// ReadFirst makes the call read its record before it claims it.
 	ReadFirst bool
 	// Turn waits until the handler may run, under the claim. It is nil, or
