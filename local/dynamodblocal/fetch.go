@@ -2,11 +2,9 @@ package dynamodblocal
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/lambda-once/once/local/internal/fetch"
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 // The vendor's URL carries a date and the archive under it does not change;
@@ -28,20 +26,12 @@ func sources() []fetch.Source {
 	}
 }
 
-func defaultCacheDir() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("dynamodblocal: %w", err)
-	}
-	return filepath.Join(dir, "once", "dynamodb-local"), nil
-}
-
-func install(ctx context.Context, c Options) (string, error) {
+func install(ctx context.Context, l serving.Launch) (string, error) {
 	return fetch.Program{
 		Name:     "DynamoDB Local",
-		CacheDir: c.CacheDir,
+		CacheDir: l.CacheDir,
 		File:     "DynamoDBLocal.jar",
-		Log:      c.Log,
+		Log:      l.Log,
 		Sources:  sources(),
 	}.Install(ctx)
 }

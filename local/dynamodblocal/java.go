@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/lambda-once/once/local/internal/serving"
 	"github.com/lambda-once/once/local/internal/supervise"
 )
 
@@ -65,17 +66,23 @@ func parseJavaVersion(out string) (int, error) {
 	return strconv.Atoi(m[1])
 }
 
-func javaCommand(java, dir string, port int) supervise.Command {
-	return supervise.Command{
-		Path: java,
-		Args: []string{
-			"-XX:TieredStopAtLevel=1", // a server of a minute does not earn back what C2 compiles
-			"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
-			"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
-			"-inMemory", "-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port),
-		},
-		// java on PATH may be a shell script that needs the rest.
-		Env: os.Environ(),
-		Dir: dir,
+func startJava(ctx context.Context, l serving.Launch, java, dir string) (*Server, error) {
+	addr, p, err := l.Start(ctx, func(port string) supervise.Command {
+		return supervise.Command{
+			Path: java,
+			Args: []string{
+				"-XX:TieredStopAtLevel=1", // a server of a minute does not earn back what C2 compiles
+				"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
+				"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
+				"-inMemory", "-sharedDb", "-disableTelemetry", "-port", port,
+			},
+			// java on PATH may be a shell script that needs the rest.
+			Env: os.Environ(),
+			Dir: dir,
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
+	return newServer("http://"+addr, p.Kill), nil
 }

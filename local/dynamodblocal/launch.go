@@ -4,13 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"path/filepath"
-	"time"
 
-	"github.com/lambda-once/once/local/internal/fetch"
 	"github.com/lambda-once/once/local/internal/serving"
-	"github.com/lambda-once/once/local/internal/supervise"
 )
 
 // ErrNoRuntime reports that neither Java 17 nor Docker is available.
@@ -29,90 +24,43 @@ func (e *NoRuntimeError) Is(target error) bool { return target == ErrNoRuntime }
 // Unwrap returns both reasons.
 func (e *NoRuntimeError) Unwrap() []error { return []error{e.Java, e.Docker} }
 
-// errPortTaken is the only error of a start that is retried.
-var errPortTaken = errors.New("the port was taken")
-
-func launch(ctx context.Context, c Options) (*Server, error) {
+func launch(ctx context.Context, l serving.Launch) (*Server, error) {
 	java, noJava := findJava(ctx)
 	if noJava == nil {
-		dir, err := install(ctx, c)
+		dir, err := install(ctx, l)
 		if err == nil {
-			return start(ctx, c, func(port int) supervise.Command { return javaCommand(java, dir, port) })
+			return startJava(ctx, l, java, dir)
 		}
 		// Docker fetches the same program in another way.
-		docker, noDocker := findDocker(ctx)
+		docker, noDocker := serving.FindDocker(ctx)
 		if noDocker != nil {
 			return nil, fmt.Errorf("dynamodblocal: fetching: %w (and no Docker: %w)", err, noDocker)
 		}
-		return startDocker(ctx, c, docker)
+		return startDocker(ctx, l, docker)
 	}
-	docker, noDocker := findDocker(ctx)
+	docker, noDocker := serving.FindDocker(ctx)
 	if noDocker != nil {
 		return nil, &NoRuntimeError{Java: noJava, Docker: noDocker}
 	}
-	return startDocker(ctx, c, docker)
+	return startDocker(ctx, l, docker)
 }
 
-// start runs the command on a free port. Only one process starts a server at a time:
-// two that chose the same port would share the tables of one server unknowingly.
-func start(ctx context.Context, c Options, command func(port int) supervise.Command) (*Server, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	unlock, err := fetch.Lock(ctx, filepath.Join(c.CacheDir, "start.lock"))
+// The digest decides; the tag is for the reader.
+const dockerImage = "amazon/dynamodb-local:3.3.1@sha256:ff89bd48ff32cd8d9be5fee8873b65b8854dc408f1afe881be6eb00247bc0dab"
+
+func startDocker(ctx context.Context, l serving.Launch, docker string) (*Server, error) {
+	addr, stop, err := l.StartImage(ctx, docker, serving.Image{
+		Name:      dockerImage,
+		Container: "once-dynamodb-",
+		Args: func(port string) []string {
+			return []string{
+				"--publish", "127.0.0.1:" + port + ":8000", dockerImage,
+				"-jar", "DynamoDBLocal.jar", "-inMemory", "-sharedDb", "-disableTelemetry",
+			}
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	var s *Server
-	for range 3 {
-		s, err = startOnce(ctx, command)
-		if !errors.Is(err, errPortTaken) {
-			break
-		}
-	}
-	if err := errors.Join(err, unlock()); err != nil {
-		return nil, fmt.Errorf("dynamodblocal: start: %w", err)
-	}
-	return s, nil
-}
-
-func startOnce(ctx context.Context, command func(port int) supervise.Command) (*Server, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	cmd := command(port)
-	var said serving.Tail
-	cmd.Output = &said
-	p, err := supervise.Start(cmd)
-	if err != nil {
-		return nil, err
-	}
-	endpoint := fmt.Sprintf("http://127.0.0.1:%d", port)
-	for {
-		err := answers(ctx, endpoint)
-		// The JVM continues if it cannot bind its port, and another server may
-		// respond on it.
-		if said.Contains("Address already in use") {
-			return nil, errors.Join(errPortTaken, p.Kill())
-		}
-		if err == nil {
-			return newServer(endpoint, p.Kill), nil
-		}
-		select {
-		case <-p.Done():
-			return nil, fmt.Errorf("it exited at once: %v\n%s", p.State(), &said)
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("it did not respond: %w\n%s", err, &said), p.Kill())
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-func freePort() (int, error) {
-	// All interfaces, as the JVM will bind it.
-	l, err := net.Listen("tcp", ":0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return newServer("http://"+addr, stop), nil
 }

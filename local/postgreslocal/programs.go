@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/lambda-once/once/local/internal/serving"
 	"github.com/lambda-once/once/local/internal/supervise"
@@ -18,8 +19,8 @@ import (
 // that is named in its lock file. It runs after the server was killed.
 const orphaned = `PATH=$PATH:/usr/bin:/bin; set -- "$1" $(sed -n 7p "$1/data/postmaster.pid"); ipcrm -m "$3"; rm -rf "$1"`
 
-func startPrograms(ctx context.Context, c Options, bin string) (_ *Server, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+func startPrograms(ctx context.Context, l serving.Launch, bin string) (_ *Server, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	as, err := serverUser()
 	if err != nil {
@@ -47,15 +48,24 @@ func startPrograms(ctx context.Context, c Options, bin string) (_ *Server, err e
 	if err := run(ctx, program("initdb", "--username="+superuser, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync")); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgreslocal: %w", err), os.RemoveAll(dir))
 	}
-	s, err := start(ctx, c, func(port int) supervise.Command {
-		return program("postgres", append([]string{"-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="}, settings...)...)
+	addr, p, err := l.Start(ctx, func(port string) supervise.Command {
+		return program("postgres", append([]string{"-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="}, settings...)...)
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	stop := s.stop
-	s.stop = func() error { return errors.Join(stop(), os.RemoveAll(dir)) }
-	return s, nil
+	return &Server{url: urlOf(addr), stop: func() error { return errors.Join(shutDown(p), os.RemoveAll(dir)) }}, nil
+}
+
+// shutDown asks for an immediate shutdown, in which the server removes its shared
+// memory. It kills a server that does not exit.
+func shutDown(p *supervise.Process) error {
+	err := p.Signal(syscall.SIGQUIT)
+	select {
+	case <-p.Done():
+	case <-time.After(10 * time.Second):
+	}
+	return errors.Join(err, p.Kill())
 }
 
 // run waits for a program that exits by itself.
@@ -73,7 +83,7 @@ func run(ctx context.Context, c supervise.Command) error {
 		return errors.Join(fmt.Errorf("%s: %w", name, ctx.Err()), p.Kill())
 	}
 	if !p.State().Success() {
-		return errors.Join(fmt.Errorf("%s: %v: %s", name, p.State(), quoted(said.String())), p.Kill())
+		return errors.Join(fmt.Errorf("%s: %v: %s", name, p.State(), serving.OneLine(said.String())), p.Kill())
 	}
 	return p.Kill()
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 const (
@@ -30,25 +32,22 @@ type Options struct {
 	Timeout time.Duration
 }
 
-func (o *Options) withDefaults() (Options, error) {
-	var c Options
-	if o != nil {
-		c = *o
+func (o *Options) withDefaults() (serving.Launch, error) {
+	if o == nil {
+		o = &Options{}
 	}
-	if c.CacheDir == "" {
-		dir, err := defaultCacheDir()
-		if err != nil {
-			return c, err
-		}
-		c.CacheDir = dir
+	l := serving.Launch{
+		Package: "postgreslocal", CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout,
+		Answers: func(ctx context.Context, addr string) error { return execute(ctx, urlOf(addr)) },
 	}
-	if c.Log == nil {
-		c.Log = io.Discard
+	if l.CacheDir == "" && os.Geteuid() == 0 {
+		l.CacheDir = "/var/cache/once/postgresql"
 	}
-	if c.Timeout == 0 {
-		c.Timeout = time.Minute
-	}
-	return c, nil
+	return l.WithDefaults("postgresql")
+}
+
+func urlOf(addr string) string {
+	return "postgres://" + superuser + "@" + addr + "/postgres?sslmode=disable"
 }
 
 // A Server is a running PostgreSQL.
@@ -60,22 +59,21 @@ type Server struct {
 // Start finds or starts a server. The context limits only the start. If o is nil, all
 // defaults apply.
 func Start(ctx context.Context, o *Options) (*Server, error) {
+	// A server that is running needs no cache.
+	l, noCache := o.withDefaults()
 	if url := os.Getenv(urlVar); url != "" {
 		err := execute(ctx, url)
 		if err == nil {
 			return &Server{url: url, stop: func() error { return nil }}, nil
 		}
-		if o != nil && o.Log != nil {
-			if _, err := fmt.Fprintf(o.Log, "%s does not lead to a server (%v): starting another\n", urlVar, err); err != nil {
-				return nil, fmt.Errorf("postgreslocal: log: %w", err)
-			}
+		if err := l.Logf("%s does not lead to a server (%v): starting another", urlVar, err); err != nil {
+			return nil, err
 		}
 	}
-	c, err := o.withDefaults()
-	if err != nil {
-		return nil, err
+	if noCache != nil {
+		return nil, noCache
 	}
-	return launch(ctx, c)
+	return launch(ctx, l)
 }
 
 // URL returns the connection string of the server's first database, for a superuser.

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 func TestMain(m *testing.M) {
@@ -228,7 +230,7 @@ func TestDocker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docker, err := findDocker(t.Context())
+	docker, err := serving.FindDocker(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,10 +262,10 @@ func TestNoRuntime(t *testing.T) {
 	if !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("found programs: %v", err)
 	}
-	if _, err := install(t.Context(), Options{CacheDir: t.TempDir(), Log: io.Discard}); !errors.Is(err, exec.ErrNotFound) {
+	if _, err := install(t.Context(), serving.Launch{CacheDir: t.TempDir(), Log: io.Discard}); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("fetched programs: %v", err)
 	}
-	if _, err := findDocker(t.Context()); !errors.Is(err, exec.ErrNotFound) {
+	if _, err := serving.FindDocker(t.Context()); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("found Docker: %v", err)
 	}
 	err = &NoRuntimeError{Installed: err}

@@ -2,12 +2,9 @@ package postgreslocal
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"strings"
-	"time"
+	"io"
 
-	"github.com/lambda-once/once/local/internal/fetch"
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 // TB is the part of testing.TB that this package uses, so that programs which import it
@@ -31,18 +28,8 @@ type M interface{ Run() int }
 // which takes a second or two.
 func NewDatabase(t TB) (url string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), fetch.Timeout+time.Minute)
-	defer cancel()
-	server, err := Start(ctx, &Options{Log: logWriter{t}})
-	if err != nil {
-		t.Fatalf("postgreslocal: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Fatalf("postgreslocal: stop: %v", err)
-		}
-	})
-	url, err = server.NewDatabase(ctx, t.Name())
+	server := serving.ForTest(t, startWithLog)
+	url, err := server.NewDatabase(context.Background(), t.Name())
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -62,33 +49,9 @@ func NewDatabase(t TB) (url string) {
 //
 // Meanwhile the environment of the process contains the variable of [Server.Env].
 func Main(m M) (code int) {
-	fail := func(err error) int {
-		fmt.Fprintf(os.Stderr, "%v\n", err)
-		return 1
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetch.Timeout+time.Minute)
-	defer cancel()
-	server, err := Start(ctx, &Options{Log: os.Stderr})
-	if err != nil {
-		return fail(err)
-	}
-	defer func() {
-		if err := server.Stop(); err != nil {
-			code = fail(err)
-		}
-	}()
-	for _, entry := range server.Env() {
-		name, value, _ := strings.Cut(entry, "=")
-		if err := os.Setenv(name, value); err != nil {
-			return fail(err)
-		}
-	}
-	return m.Run()
+	return serving.Main(m, startWithLog)
 }
 
-type logWriter struct{ t TB }
-
-func (w logWriter) Write(p []byte) (int, error) {
-	w.t.Logf("%s", strings.TrimSuffix(string(p), "\n"))
-	return len(p), nil
+func startWithLog(ctx context.Context, log io.Writer) (*Server, error) {
+	return Start(ctx, &Options{Log: log})
 }

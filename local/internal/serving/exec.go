@@ -1,4 +1,3 @@
-// Package serving runs a command beside a server that tests need.
 package serving
 
 import (
@@ -11,18 +10,10 @@ import (
 	"syscall"
 )
 
-// A Server runs until it is stopped.
-type Server interface {
-	// Env returns the environment variables that lead a program to the server.
-	Env() []string
-	// Stop stops the server, and waits until it has exited.
-	Stop() error
-}
-
 // Exec starts a server, runs args with its variables in their environment, and returns the
 // exit code. It drops a leading "--", and forwards signals. Without args, it prints the
 // server's address and waits for a signal.
-func Exec[S Server](args []string, start func(context.Context) (S, error), address func(S) string) (code int, err error) {
+func Exec[S Server](args []string, start Starter[S], address func(S) string) (code int, err error) {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
@@ -48,7 +39,7 @@ func Exec[S Server](args []string, start func(context.Context) (S, error), addre
 }
 
 // startUntil stops at the first signal, because fetching can take minutes.
-func startUntil[S Server](signals <-chan os.Signal, start func(context.Context) (S, error)) (S, error) {
+func startUntil[S Server](signals <-chan os.Signal, start Starter[S]) (S, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	started := make(chan struct{})
 	done := make(chan struct{})
@@ -60,7 +51,7 @@ func startUntil[S Server](signals <-chan os.Signal, start func(context.Context) 
 		case <-started:
 		}
 	}()
-	server, err := start(ctx)
+	server, err := start(ctx, os.Stderr)
 	close(started)
 	<-done
 	cancel(nil)
