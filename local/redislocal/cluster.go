@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 // allSlots are the slots of every cluster.
@@ -32,12 +33,12 @@ func NewCluster(t TB, n int) *Cluster {
 	t.Helper()
 	c := &Cluster{}
 	for range n {
-		port, err := freePort()
+		port, err := serving.FreePort()
 		if err != nil {
 			t.Fatalf("redislocal: %v", err)
 		}
 		c.Nodes = append(c.Nodes, NewServer(t, &Options{Args: []string{
-			"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(port),
+			"--cluster-enabled", "yes", "--cluster-port", port,
 			"--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "yes",
 		}}))
 	}
@@ -89,7 +90,7 @@ func (c *Cluster) serves(ctx context.Context, node *Server) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("%s does not serve: %s", node.Addr(), quoted([]byte(text))), ctx.Err())
+			return errors.Join(fmt.Errorf("%s does not serve: %s", node.Addr(), serving.OneLine(text)), ctx.Err())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -14,19 +14,12 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/local/internal/fetch"
+	"github.com/lambda-once/once/local/internal/serving"
 )
-
-func defaultCacheDir() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("redislocal: %w", err)
-	}
-	return filepath.Join(dir, "once", "redis"), nil
-}
 
 // install returns the server of Debian's packages, from the cache or fetched. apt
 // checks their signatures, so that no version is pinned here.
-func install(ctx context.Context, c Options) (program, error) {
+func install(ctx context.Context, c config) (program, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetch.Timeout)
 	defer cancel()
 	// One process fetches, and the others wait for it.
@@ -38,7 +31,7 @@ func install(ctx context.Context, c Options) (program, error) {
 	return p, errors.Join(err, unlock())
 }
 
-func installLocked(ctx context.Context, c Options) (_ program, err error) {
+func installLocked(ctx context.Context, c config) (_ program, err error) {
 	dir := filepath.Join(c.CacheDir, "debian")
 	if p, err := unpacked(dir); err == nil {
 		if err := p.check(ctx); err == nil {
@@ -52,7 +45,7 @@ func installLocked(ctx context.Context, c Options) (_ program, err error) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return program{}, err
 	}
-	if err := c.logf("fetching Debian's package of a server"); err != nil {
+	if err := c.Logf("fetching Debian's package of a server"); err != nil {
 		return program{}, err
 	}
 	tmp, err := os.MkdirTemp(c.CacheDir, ".fetch-")
@@ -165,7 +158,7 @@ func output(ctx context.Context, dir, name string, args ...string) ([]byte, erro
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", name, err, quoted(out))
+		return nil, fmt.Errorf("%s: %w: %s", name, err, serving.OneLine(out))
 	}
 	return out, nil
 }

@@ -7,14 +7,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
-	"time"
 
 	"github.com/alicebob/miniredis/v2"
 
-	"github.com/lambda-once/once/local/internal/fetch"
 	"github.com/lambda-once/once/local/internal/serving"
 	"github.com/lambda-once/once/local/internal/supervise"
 )
@@ -36,7 +31,7 @@ func (e *NoRuntimeError) Is(target error) bool { return target == ErrNoRuntime }
 // Unwrap returns all reasons.
 func (e *NoRuntimeError) Unwrap() []error { return []error{e.Installed, e.Fetched, e.Docker} }
 
-func launch(ctx context.Context, c Options) (*Server, error) {
+func launch(ctx context.Context, c config) (*Server, error) {
 	var none NoRuntimeError
 	p, err := findProgram(ctx)
 	if err != nil {
@@ -47,7 +42,7 @@ func launch(ctx context.Context, c Options) (*Server, error) {
 		return startProgram(ctx, c, p)
 	}
 	none.Fetched = err
-	docker, err := findDocker(ctx)
+	docker, err := serving.FindDocker(ctx)
 	if err == nil && c.sentinel != "" {
 		err = errors.New("a Sentinel needs a program")
 	}
@@ -55,14 +50,14 @@ func launch(ctx context.Context, c Options) (*Server, error) {
 		return startDocker(ctx, c, docker)
 	}
 	none.Docker = err
-	if c.Args != nil || c.sentinel != "" || os.Getenv(realVar) != "" {
+	if c.args != nil || c.sentinel != "" || os.Getenv(realVar) != "" {
 		return nil, &none
 	}
 	return startEmulator(c, &none)
 }
 
-func startEmulator(c Options, why error) (*Server, error) {
-	if err := c.logf("no real server, so the tests run against miniredis, an emulator: %v", why); err != nil {
+func startEmulator(c config, why error) (*Server, error) {
+	if err := c.Logf("no real server, so the tests run against miniredis, an emulator: %v", why); err != nil {
 		return nil, err
 	}
 	m, err := miniredis.Run()
@@ -75,15 +70,15 @@ func startEmulator(c Options, why error) (*Server, error) {
 const sentinelFile = "sentinel.conf"
 
 // settings returns the arguments of a server whose data is worth nothing after the test.
-func (c Options) settings(port int) []string {
-	listen := []string{"--bind", "127.0.0.1", "--port", strconv.Itoa(port)}
+func (c config) settings(port string) []string {
+	listen := []string{"--bind", "127.0.0.1", "--port", port}
 	if c.sentinel != "" {
 		return append([]string{sentinelFile, "--sentinel"}, listen...)
 	}
-	return append(append(listen, "--save", "", "--appendonly", "no"), c.Args...)
+	return append(append(listen, "--save", "", "--appendonly", "no"), c.args...)
 }
 
-func startProgram(ctx context.Context, c Options, p program) (*Server, error) {
+func startProgram(ctx context.Context, c config, p program) (*Server, error) {
 	dir, err := os.MkdirTemp("", "once-redis-")
 	if err != nil {
 		return nil, fmt.Errorf("redislocal: %w", err)
@@ -93,7 +88,7 @@ func startProgram(ctx context.Context, c Options, p program) (*Server, error) {
 			return nil, errors.Join(fmt.Errorf("redislocal: %w", err), os.RemoveAll(dir))
 		}
 	}
-	s, err := start(ctx, c, func(port int) supervise.Command {
+	addr, run, err := c.Start(ctx, func(port string) supervise.Command {
 		return supervise.Command{
 			Path:     p.path,
 			Args:     c.settings(port),
@@ -105,65 +100,25 @@ func startProgram(ctx context.Context, c Options, p program) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	stop := s.stop
-	s.stop = sync.OnceValue(func() error { return errors.Join(stop(), os.RemoveAll(dir)) })
-	return s, nil
+	return newServer(addr, false, func() error { return errors.Join(run.Kill(), os.RemoveAll(dir)) }), nil
 }
 
-// errPortTaken is the only error of a start that is retried.
-var errPortTaken = errors.New("the port was taken")
+const dockerImage = "valkey/valkey:8.1"
 
-// start runs the command on a free port. Only one process starts a server at a time:
-// two that chose the same port would share one server unknowingly.
-func start(ctx context.Context, c Options, command func(port int) supervise.Command) (*Server, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	unlock, err := fetch.Lock(ctx, filepath.Join(c.CacheDir, "start.lock"))
+func startDocker(ctx context.Context, c config, docker string) (*Server, error) {
+	addr, stop, err := c.StartImage(ctx, docker, serving.Image{
+		Name:      dockerImage,
+		Container: "once-redis-",
+		// The container shares the network of the host: the nodes of a cluster
+		// and replicas find each other by its ports.
+		Args: func(port string) []string {
+			return append([]string{"--network", "host", dockerImage, "valkey-server"}, c.settings(port)...)
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	var s *Server
-	for range 3 {
-		s, err = startOnce(ctx, command)
-		if !errors.Is(err, errPortTaken) {
-			break
-		}
-	}
-	if err := errors.Join(err, unlock()); err != nil {
-		return nil, fmt.Errorf("redislocal: start: %w", err)
-	}
-	return s, nil
-}
-
-func startOnce(ctx context.Context, command func(port int) supervise.Command) (*Server, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	cmd := command(port)
-	var said serving.Tail
-	cmd.Output = &said
-	p, err := supervise.Start(cmd)
-	if err != nil {
-		return nil, err
-	}
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	for {
-		err := answers(ctx, addr)
-		if said.Contains("Address already in use") {
-			return nil, errors.Join(errPortTaken, p.Kill())
-		}
-		if err == nil {
-			return newServer(addr, false, p.Kill), nil
-		}
-		select {
-		case <-p.Done():
-			return nil, fmt.Errorf("it exited at once: %v\n%s", p.State(), &said)
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("it did not respond: %w\n%s", err, &said), p.Kill())
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	return newServer(addr, false, stop), nil
 }
 
 // answers connects before it asks the client, which logs each failure.
@@ -178,14 +133,3 @@ func answers(ctx context.Context, addr string) error {
 	_, err = look(ctx, addr)
 	return err
 }
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
-}
-
-// quoted makes one line of a program's output.
-func quoted(out []byte) string { return strings.Join(strings.Fields(string(out)), " ") }

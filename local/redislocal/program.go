@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 // program is a server that can be started.
@@ -35,7 +37,7 @@ func (p program) check(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, p.path, "--version")
 	cmd.Env = p.env()
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s --version: %w: %s", p.path, err, quoted(out))
+		return fmt.Errorf("%s --version: %w: %s", p.path, err, serving.OneLine(out))
 	}
 	return nil
 }

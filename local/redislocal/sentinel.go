@@ -3,10 +3,11 @@ package redislocal
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/fetch"
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 // NewSentinel returns a Sentinel that watches a primary under a name, until the test ends.
@@ -17,24 +18,18 @@ func NewSentinel(t TB, name string, primary *Server) *Server {
 	if err != nil {
 		t.Fatalf("redislocal: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetch.Timeout+time.Minute)
-	defer cancel()
-	c, err := (&Options{Log: logWriter{t}}).withDefaults()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	// Sentinel keeps its state in its configuration.
-	c.sentinel = fmt.Sprintf("sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 300\nsentinel failover-timeout %s 3000\n",
-		name, host, port, name, name)
-	s, err := launch(ctx, c)
-	if err != nil {
-		t.Fatalf("redislocal: sentinel: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Fatalf("redislocal: stop: %v", err)
+	s := serving.ForTest(t, func(ctx context.Context, log io.Writer) (*Server, error) {
+		c, err := (&Options{Log: log}).withDefaults()
+		if err != nil {
+			return nil, err
 		}
+		// Sentinel keeps its state in its configuration.
+		c.sentinel = fmt.Sprintf("sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 300\nsentinel failover-timeout %s 3000\n",
+			name, host, port, name, name)
+		return launch(ctx, c)
 	})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	for {
 		state, err := s.Client().Do(ctx, "SENTINEL", "MASTER", name).Result()
 		if known, ok := state.(map[any]any); err == nil && ok && known["num-slaves"] != "0" {

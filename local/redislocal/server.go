@@ -3,13 +3,14 @@ package redislocal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 const (
@@ -30,29 +31,24 @@ type Options struct {
 	// Timeout limits the start of the server without fetching. Default: one
 	// minute.
 	Timeout time.Duration
-
-	sentinel string // the configuration of a Sentinel, or ""
 }
 
-func (o *Options) withDefaults() (Options, error) {
-	var c Options
-	if o != nil {
-		c = *o
+// A config is how a server is started.
+type config struct {
+	serving.Launch
+	args     []string // of Options
+	sentinel string   // the configuration of a Sentinel, or ""
+}
+
+func (o *Options) withDefaults() (c config, err error) {
+	if o == nil {
+		o = &Options{}
 	}
-	if c.CacheDir == "" {
-		dir, err := defaultCacheDir()
-		if err != nil {
-			return c, err
-		}
-		c.CacheDir = dir
-	}
-	if c.Log == nil {
-		c.Log = io.Discard
-	}
-	if c.Timeout == 0 {
-		c.Timeout = time.Minute
-	}
-	return c, nil
+	c.args = o.Args
+	c.Launch, err = serving.Launch{
+		Package: "redislocal", CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout, Answers: answers,
+	}.WithDefaults("redis")
+	return c, err
 }
 
 // A Server is a running server, or the emulator.
@@ -70,23 +66,16 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if addr := os.Getenv(addrVar); addr != "" && c.Args == nil {
+	if addr := os.Getenv(addrVar); addr != "" && c.args == nil {
 		emulated, err := look(ctx, addr)
 		if err == nil {
 			return newServer(addr, emulated, func() error { return nil }), nil
 		}
-		if err := c.logf("%s=%s does not answer (%v): starting another", addrVar, addr, err); err != nil {
+		if err := c.Logf("%s=%s does not answer (%v): starting another", addrVar, addr, err); err != nil {
 			return nil, err
 		}
 	}
 	return launch(ctx, c)
-}
-
-func (c Options) logf(format string, args ...any) error {
-	if _, err := fmt.Fprintf(c.Log, format+"\n", args...); err != nil {
-		return fmt.Errorf("redislocal: log: %w", err)
-	}
-	return nil
 }
 
 func newServer(addr string, emulated bool, stop func() error) *Server {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -82,7 +84,7 @@ func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
 }
 
 func TestTheEmulatorIsRecognized(t *testing.T) {
-	s, err := startEmulator(Options{Log: t.Output()}, ErrNoRuntime)
+	s, err := startEmulator(config{Launch: serving.Launch{Log: t.Output()}}, ErrNoRuntime)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,14 +3,11 @@ package redislocal
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
-	"os"
-	"strings"
-	"time"
+	"io"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lambda-once/once/local/internal/fetch"
+	"github.com/lambda-once/once/local/internal/serving"
 )
 
 // TB is the part of testing.TB that this package uses, so that programs which import it
@@ -43,19 +40,10 @@ func NewServer(t TB, o *Options) *Server {
 	if o != nil {
 		c = *o
 	}
-	c.Log = logWriter{t}
-	ctx, cancel := context.WithTimeout(context.Background(), fetch.Timeout+time.Minute)
-	defer cancel()
-	server, err := Start(ctx, &c)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Fatalf("redislocal: stop: %v", err)
-		}
+	return serving.ForTest(t, func(ctx context.Context, log io.Writer) (*Server, error) {
+		c.Log = log
+		return Start(ctx, &c)
 	})
-	return server
 }
 
 // Main runs the tests of a package against one server, which it finds or starts, and
@@ -65,33 +53,7 @@ func NewServer(t TB, o *Options) *Server {
 //
 // Meanwhile the environment of the process contains the variable of [Server.Env].
 func Main(m M) (code int) {
-	fail := func(err error) int {
-		fmt.Fprintf(os.Stderr, "%v\n", err)
-		return 1
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), fetch.Timeout+time.Minute)
-	defer cancel()
-	server, err := Start(ctx, &Options{Log: os.Stderr})
-	if err != nil {
-		return fail(err)
-	}
-	defer func() {
-		if err := server.Stop(); err != nil {
-			code = fail(err)
-		}
-	}()
-	for _, entry := range server.Env() {
-		name, value, _ := strings.Cut(entry, "=")
-		if err := os.Setenv(name, value); err != nil {
-			return fail(err)
-		}
-	}
-	return m.Run()
-}
-
-type logWriter struct{ t TB }
-
-func (w logWriter) Write(p []byte) (int, error) {
-	w.t.Logf("%s", strings.TrimSuffix(string(p), "\n"))
-	return len(p), nil
+	return serving.Main(m, func(ctx context.Context, log io.Writer) (*Server, error) {
+		return Start(ctx, &Options{Log: log})
+	})
 }
