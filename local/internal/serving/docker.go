@@ -62,18 +62,21 @@ func (l Launch) StartImage(ctx context.Context, path string, image Image) (addr 
 			Orphaned: []string{path, "rm", "--force", name},
 		}
 	})
+	// The container belongs to the engine: killing the docker command does not stop
+	// it.
+	remove := func() error {
+		if err := docker(context.Background(), path, "rm", "--force", name); err != nil {
+			return fmt.Errorf("%s: %w", l.Package, err)
+		}
+		return nil
+	}
 	if err != nil {
+		if name != "" {
+			err = errors.Join(err, remove())
+		}
 		return "", nil, err
 	}
-	return addr, func() error {
-		// The container belongs to the engine: killing the docker command would
-		// not stop it.
-		err := docker(context.Background(), path, "rm", "--force", name)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", l.Package, err)
-		}
-		return errors.Join(err, p.Kill())
-	}, nil
+	return addr, func() error { return errors.Join(remove(), p.Kill()) }, nil
 }
 
 func docker(ctx context.Context, path string, args ...string) error {
