@@ -102,4 +102,11 @@
 //
 // Handlers are safe for concurrent use: an environment may run several
 // invocations at a time (AWS_LAMBDA_MAX_CONCURRENCY).
+//
+// Records of an event share goroutines, as invocations of a function do. A
+// handler that locks its thread (runtime.LockOSThread) must unlock it before it
+// returns: otherwise the next record runs on the locked thread. The same holds
+// for debug.SetPanicOnFault. Each record begins with the profiler labels of its
+// event's context, whatever the record before has set. A handler that ends its
+// goroutine (runtime.Goexit) fails its record alone, with an [*UnfinishedError].
 package handlers

@@ -87,3 +87,36 @@ func TestGoexitIsNoSuccess(t *testing.T) {
 		t.Errorf("%s, %v", answer, err)
 	}
 }
+
+// The messages behind it run, and its own runs again.
+func TestGoexitEndsItsMessageAlone(t *testing.T) {
+	for _, fifo := range []bool{false, true} {
+		s, failures, exits := &shop{}, &received{}, true
+		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
+			if m.Body.Fail && exits {
+				runtime.Goexit()
+			}
+			return s.place(order{ID: m.Body.ID})
+		}, &handlers.SQSOptions{ContinueGroups: true, OnFailure: failures.receive})
+		messages := []events.SQSMessage{message("m0", order{ID: "o0", Fail: true}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})}
+		for i := range messages {
+			if fifo {
+				messages[i].EventSourceARN += ".fifo"
+				messages[i].Attributes = map[string]string{"MessageGroupId": messages[i].MessageId}
+			}
+		}
+		answer, err := deliver(t.Context(), handler, sqsEvent(t, messages...))
+		if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m0"}) {
+			t.Errorf("fifo %t: %s, %v", fifo, answer, err)
+		}
+		var unfinished *handlers.UnfinishedError
+		if len(failures.failed) != 1 || !errors.As(failures.failed[0], &unfinished) {
+			t.Errorf("fifo %t: received %v", fifo, failures.failed)
+		}
+		exits = false
+		if answer, err := deliver(t.Context(), handler, sqsEvent(t, messages...)); err != nil || len(reportedIDs(t, answer)) > 0 {
+			t.Errorf("fifo %t: %s, %v", fifo, answer, err)
+		}
+		s.check(t, map[string]int{"o0": 1, "o1": 1, "o2": 1})
+	}
+}

@@ -1,6 +1,9 @@
 package lanes
 
-import "context"
+import (
+	"context"
+	"runtime/pprof"
+)
 
 // A task is a record to run, and its context.
 type task struct {
@@ -18,9 +21,14 @@ func (e *execution) work(w task) {
 
 // run runs a record. It returns the next one for its goroutine, if there is one:
 // the stack of a new goroutine would have to grow again.
+//
+// The record before may have left its profiler labels on the goroutine, or on
+// the one that started this one. Package runtime has no means to find that it has
+// left its thread locked, so the documentation of package handlers forbids that.
 func (e *execution) run(w task) (next task) {
 	t := w.turn
 	defer e.end(t, &next)
+	pprof.SetGoroutineLabels(w.ctx)
 	t.result = e.one(w.ctx, t)
 	t.returned = true
 	return next
