@@ -184,6 +184,11 @@ func (i *durableInvocation[Event]) settle(err error) idempotent.Outcome {
 // An effect that the call's function had before the crash happens again, unless
 // the other service knows its [idempotent.DownstreamKey].
 //
+// A call without a key (see [idempotent.RunMissingKey]) has no claim. Its
+// downstream keys are derived from the execution, the name and the operation, so
+// that the repeated step sends them again. Two such calls of one operation need
+// different names, even if they run one after the other.
+//
 // With Config.MaxAttempts the repeated step would be another attempt. The calls
 // of such an executor have claims of their own, as with the step's own context.
 //

@@ -6,7 +6,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
-	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // call is one call of Do on its way through the protocol.
@@ -112,9 +111,10 @@ func (c *call) withoutKey(ctx context.Context, err error) ending {
 	if !ok || missing.Part != "id" || c.x.config.OnMissingKey != RunMissingKey {
 		return ending{outcome: OutcomeFailed, err: bare(err)}
 	}
-	if c.id = unprotectedID(); c.repeats() {
+	c.id = unprotectedID()
+	if e := options.Of(ctx).Execution; e != nil {
 		// The keys that an execution derives are the same in each invocation.
-		c.id = unprotectedPrefix + protocol.ExecutionOwner("", c.execution.ID, 1)
+		c.id = c.x.unprotectedIDIn(e)
 	}
 	return c.bypass(ctx)
 }

@@ -41,7 +41,8 @@ func FromContext(ctx context.Context) (Claim, bool) {
 // so it is the same in every attempt, in every process and without the store:
 // the service sees one request. It is a UUID (version 8, RFC 9562).
 //
-// A call without a key (see [RunMissingKey]) has keys that no other call has.
+// A call without a key (see [RunMissingKey]) has keys that no other call has. They
+// change with each attempt, except in a durable execution.
 // DownstreamKey panics if the name is empty, and outside of a call of Do, where
 // a key would either join unrelated requests or protect nothing. See
 // [Unprotected] for tests of a handler by itself.

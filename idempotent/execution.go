@@ -37,6 +37,17 @@ func (x *Executor) executionOf(o *options.Options) *options.Execution {
 	return nil
 }
 
+// unprotectedIDIn returns the id of a call without a key. It is the same each time
+// that the execution, or the step within it, makes the call. Several operations may
+// be called in one step.
+func (x *Executor) unprotectedIDIn(e *options.Execution) string {
+	operation := ""
+	if e.Settle == nil {
+		operation = x.operation
+	}
+	return unprotectedPrefix + protocol.ExecutionOwner(operation, e.ID, 1)
+}
+
 // repeats reports whether the handler is that of an execution, and not of a
 // step within one.
 func (c *call) repeats() bool { return c.execution != nil && c.execution.Settle != nil }

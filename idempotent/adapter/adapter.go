@@ -77,7 +77,8 @@ type Settings struct {
 // without a heartbeat. Neither an error of the store nor a lack of time releases
 // it.
 type Execution struct {
-	// ID identifies the execution, and the step if it is one.
+	// ID identifies the execution, and the step if it is one. A call without a key
+	// derives its downstream keys from it.
 	ID []string
 
 	// Until is the end of the execution.
