@@ -39,7 +39,9 @@ func (h DurableHandler) Invoke(ctx context.Context, request []byte) ([]byte, err
 // until then. The service retries the invocation. To end that execution instead,
 // return a response with the status FAILED in place of this error. An error that
 // no retry overcomes ends the execution: a missing or reused key, an event that
-// does not decode, a result that only the first execution has.
+// does not decode, a result that only the first execution has, or a result of
+// another kind of handler. So does an [*idempotent.StepsLeftError]: the function
+// was not durable before, and has left finished steps.
 //
 // The executionTimeout is that of the function's DurableConfig. The claim lasts
 // until so long after the start of the execution. Configure no shorter one here:
@@ -114,11 +116,11 @@ func until(start time.Time, timeout time.Duration) time.Time {
 func isFinal(err error) bool {
 	var lost *idempotent.ResultUnavailableError
 	if errors.As(err, &lost) {
-		return lost.Err == nil
+		return lost.Err == nil || errors.Is(lost.Err, ErrDurableResponse) // of another kind of handler
 	}
 	for _, final := range []error{
 		idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrKeyReused, idempotent.ErrMissingKey,
-		idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed,
+		idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed, idempotent.ErrStepsLeft,
 	} {
 		if errors.Is(err, final) {
 			return true

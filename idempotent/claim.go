@@ -58,6 +58,9 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 				return c.claimFailed(ctx, "claim", owner, driver.ReleaseDelete, false, err)
 			}
 		case protocol.TakeOver:
+			if c.repeats() && len(met.Steps) > 0 {
+				return nil, ending{outcome: OutcomeFailed, err: &StepsLeftError{KeyHash: c.hash}}
+			}
 			lapsed = !met.Lease.Equal(driver.LeaseEnded)
 			saga := protocol.HasSaga(met.Steps)
 			owner = c.ownerOf(max(met.Attempt, 1)+1, token)

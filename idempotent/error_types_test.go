@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -123,6 +124,18 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 		},
 		"StepError": func() error {
 			return call(memory.New(0), nil, func(ctx context.Context) (string, error) { return idempotent.Step(ctx, "", returns("")) })
+		},
+		"StepsLeftError": func() error {
+			store := memory.New(0)
+			_ = call(store, nil, func(ctx context.Context) (string, error) {
+				if _, err := idempotent.Step(ctx, "charge", returns("")); err != nil {
+					return "", err
+				}
+				return "", errCrash
+			})
+			execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Hour), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeReleased }}
+			_, _, err := do(adapter.With(t.Context(), adapter.Settings{Execution: &execution}), newExecutor(t, store, nil), mustNotRun(t))
+			return err
 		},
 		"StoreError": func() error { return call(claimsFail(memory.New(0)), nil, mustNotRun(t)) },
 		"TimedOutError": func() (err error) {

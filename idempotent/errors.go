@@ -23,6 +23,7 @@ var (
 	ErrReplayed          = errors.New("idempotent: replayed failure")
 	ErrResultUnavailable = errors.New("idempotent: result unavailable")
 	ErrStep              = errors.New("idempotent: step refused")
+	ErrStepsLeft         = errors.New("idempotent: steps left")
 	ErrStore             = errors.New("idempotent: store failed")
 	ErrTimedOut          = errors.New("idempotent: timed out")
 )
@@ -178,6 +179,22 @@ func (e *StepError) Error() string {
 
 // Is reports whether target is [ErrStep].
 func (e *StepError) Is(target error) bool { return target == ErrStep }
+
+// A StepsLeftError reports that a durable function met a record with the finished
+// steps of an earlier attempt, which was made while the function was not durable.
+// It cannot continue or undo them, and would do their work again under other
+// downstream keys. Nothing was run, and the record is unchanged.
+//
+// Call the code that has these steps until the record is finished. Or check what
+// the steps did, and complete or remove the record.
+type StepsLeftError struct{ KeyHash string }
+
+func (e *StepsLeftError) Error() string {
+	return fmt.Sprintf("idempotent: key %s has finished steps of an attempt that was not durable, which a durable function would repeat; finish it with the code that has these steps, or resolve the record", short(e.KeyHash))
+}
+
+// Is reports whether target is [ErrStepsLeft].
+func (e *StepsLeftError) Is(target error) bool { return target == ErrStepsLeft }
 
 // short returns the beginning of a key's hash: enough to find the record.
 func short(hash string) string { return hash[:min(len(hash), 12)] }

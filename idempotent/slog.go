@@ -104,7 +104,7 @@ func (o LogObserver) text(err error) (text string) {
 	}()
 	switch e := err.(type) {
 	case *InProgressError, *InvalidKeyError, *KeyReusedError, *LeaseLostError, *MissingKeyError, *NestedCallError,
-		*ResultUnavailableError, *StoreError, *InvalidPayloadError, *StepError:
+		*ResultUnavailableError, *StoreError, *InvalidPayloadError, *StepError, *StepsLeftError:
 		return e.Error()
 	case *OutcomeUnknownError:
 		shown := *e

@@ -90,7 +90,8 @@ type Execution struct {
 	// with [idempotent.OutcomeSuspended]. If the result of a completed record is
 	// unavailable, the execution's own call runs the handler again, without a claim:
 	// it replays what its service has recorded. The handler of such a call can use
-	// neither steps nor transactions.
+	// neither steps nor transactions. It does not take over a record with finished
+	// steps: the call returns an [*idempotent.StepsLeftError].
 	//
 	// Nil is for a step: the run is settled as that of any call. But an error after
 	// the end of the context, or of the invocation, leaves the claim. By then another
