@@ -1,12 +1,19 @@
 package postgres
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/jackc/pgx/v5"
+)
 
 // endsTransaction reports whether sql begins with a command that ends the transaction. A
 // handler's must not be sent: what comes before it would be committed without the
 // record, or lost, and what comes after it would be committed in any case.
 //
-// It looks at the first command alone, which is all that the extended protocol allows.
+// It looks at the first command alone, which is all that the extended protocol allows. For
+// the simple protocol, see mayEndTransaction.
 func endsTransaction(sql string) bool {
 	words := strings.FieldsFunc(strings.ToUpper(uncommented(sql)), func(r rune) bool { return r < 'A' || r > 'Z' })
 	if len(words) == 0 {
@@ -60,4 +67,49 @@ func afterComment(sql string) string {
 		sql = sql[at+1:]
 	}
 	return sql
+}
+
+// mayEndTransaction reports whether sql may be several commands, and a later one may end
+// the transaction. It does not parse sql, so a word in a string or in a body counts, too.
+//
+// Only the simple protocol runs several commands, and pgx uses it for each Exec without
+// arguments. By the extended protocol PostgreSQL itself refuses them.
+func mayEndTransaction(sql string) bool {
+	if !strings.Contains(strings.TrimRight(sql, "; \t\r\n\f\v"), ";") {
+		return false
+	}
+	words := strings.FieldsFunc(strings.ToUpper(sql), func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	return slices.ContainsFunc(words, func(word string) bool {
+		switch word {
+		case "COMMIT", "END", "ABORT", "ROLLBACK", "PREPARE":
+			return true
+		}
+		return false
+	})
+}
+
+func isSimple(conn *pgx.Conn) bool {
+	return conn.Config().DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol
+}
+
+// extended returns the arguments with which pgx sends a text that may end the transaction
+// by the extended protocol.
+func extended(conn *pgx.Conn, sql string, args []any) []any {
+	if !mayEndTransaction(sql) {
+		return args
+	}
+	args, simple := slices.Clone(args), isSimple(conn)
+	for i, arg := range args {
+		if mode, ok := arg.(pgx.QueryExecMode); ok {
+			if simple = mode == pgx.QueryExecModeSimpleProtocol; simple {
+				args[i] = pgx.QueryExecModeExec
+			}
+		}
+	}
+	if simple {
+		args = slices.Insert(args, 0, any(pgx.QueryExecModeExec))
+	}
+	return args
 }

@@ -24,20 +24,25 @@ var _ pgx.Tx = (*handle)(nil)
 // caller unlocks it in either case. The context it returns also ends with the call.
 func (h *handle) open(ctx context.Context, commands ...string) (context.Context, error) {
 	h.held.mu.Lock()
-	ended := &TransactionError{Index: -1, Code: CodeEnded}
 	switch {
 	case h.held.frozen:
 		return ctx, pgx.ErrTxClosed
 	case h.held.conn.Conn().PgConn().TxStatus() == 'I':
 		// What came now would be committed at once, without the call.
-		return ctx, ended
+		return ctx, &TransactionError{Index: -1, Code: CodeEnded}
 	case slices.ContainsFunc(commands, endsTransaction):
-		if h.held.mistake == nil {
-			h.held.mistake = ended
-		}
-		return ctx, ended
+		return ctx, h.ending()
 	}
 	return h.held.during(ctx), nil
+}
+
+// ending fails the call for a command that is not sent, because it ends the transaction.
+func (h *handle) ending() error {
+	ended := &TransactionError{Index: -1, Code: CodeEnded}
+	if h.held.mistake == nil {
+		h.held.mistake = ended
+	}
+	return ended
 }
 
 func (h *handle) unlock() { h.held.mu.Unlock() }
@@ -94,6 +99,9 @@ func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 		commands = append(commands, q.SQL)
 	}
 	ctx, err := h.open(ctx, commands...)
+	if err == nil && slices.ContainsFunc(commands, mayEndTransaction) && isSimple(h.tx.Conn()) {
+		err = h.ending()
+	}
 	if err != nil {
 		return closed{err}
 	}
@@ -113,7 +121,7 @@ func (h *handle) LargeObjects() pgx.LargeObjects {
 
 func (h *handle) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	defer h.unlock()
-	ctx, err := h.open(ctx)
+	ctx, err := h.open(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +134,15 @@ func (h *handle) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 	if err != nil {
 		return pgconn.CommandTag{}, err
 	}
-	return h.tx.Exec(ctx, sql, args...)
+	if !mayEndTransaction(sql) {
+		return h.tx.Exec(ctx, sql, args...)
+	}
+	rows, err := h.tx.Query(ctx, sql, extended(h.tx.Conn(), sql, args)...)
+	if err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	rows.Close()
+	return rows.CommandTag(), rows.Err()
 }
 
 func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
@@ -135,7 +151,7 @@ func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 	if err != nil {
 		return closed{err}.Query()
 	}
-	return h.tx.Query(ctx, sql, args...)
+	return h.tx.Query(ctx, sql, extended(h.tx.Conn(), sql, args)...)
 }
 
 func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
@@ -144,11 +160,11 @@ func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 	if err != nil {
 		return closed{err}.QueryRow()
 	}
-	return h.tx.QueryRow(ctx, sql, args...)
+	return h.tx.QueryRow(ctx, sql, extended(h.tx.Conn(), sql, args)...)
 }
 
 // Conn returns the connection, or nil after the handler has returned. Statements that are
-// sent with it directly are not checked.
+// sent with it directly are not checked: a COMMIT commits without the record.
 func (h *handle) Conn() *pgx.Conn {
 	h.held.mu.Lock()
 	defer h.unlock()

@@ -40,6 +40,9 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 		return row{}, s.notWritten(w.op, err)
 	}
 	defer release(conn)
+	if t.several != nil && isSimple(conn.Conn()) {
+		return row{}, &driver.Rejected{Err: t.several}
+	}
 	b := newBatch(s, w)
 	b.queue.Queue("begin")
 	b.addRecord()

@@ -16,7 +16,10 @@ const (
 	CodeInvalid = "Invalid" // an argument that cannot be encoded, or a message without its fields
 	CodeNoRow   = "NoRow"   // a statement of Tx.Require or Tx.Check without a row
 	CodeInUse   = "InUse"   // rows, a batch or a statement of the transaction that the handler has left open
-	CodeEnded   = "Ended"   // a COMMIT or ROLLBACK of the handler, which is not sent if it is recognized
+	// CodeEnded is for a COMMIT or ROLLBACK of the handler, which is not sent unless it is
+	// sent with Conn. If pgx uses the simple protocol, it is also for a text of a batch or
+	// of Collect that may contain one behind a semicolon, such as a DO block.
+	CodeEnded = "Ended"
 )
 
 // A TransactionError reports why a transaction was not committed. Its text contains no
@@ -75,7 +78,7 @@ func explanation(code string) string {
 	case CodeInUse:
 		return "rows, a batch or a statement are under way; end them before the handler returns"
 	case CodeEnded:
-		return "the call ends it; remove the COMMIT or ROLLBACK"
+		return "the call ends it; remove the COMMIT or ROLLBACK, and send each statement alone"
 	case abortedCode:
 		return "an earlier statement failed; return its error from the handler"
 	case "40001", "40P01":
