@@ -227,14 +227,6 @@ func (g *httpGuard) warn(ctx context.Context, status int) {
 	})
 }
 
-// stores calls the option Store. If it panics, the response is stored: the work
-// is done, and must not run again.
-func (g *httpGuard) stores(status int) (stored bool) {
-	stored = true
-	_ = guarded(func() error { stored = g.options.Store(status); return nil })
-	return stored
-}
-
 // fromHandler reports whether the handler returned err, which may be the core's
 // error of another call, and not the core for this call.
 func (e *httpExchange) fromHandler(event *idempotent.Event, err error) bool {

@@ -203,3 +203,11 @@ func refusesRequest(status int) bool {
 	}
 	return false
 }
+
+// stores calls the option Store. If it panics, the response is stored: the work
+// is done, and must not run again.
+func (g *httpGuard) stores(status int) (stored bool) {
+	stored = true
+	_ = guarded(func() error { stored = g.options.Store(status); return nil })
+	return stored
+}

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -177,3 +179,22 @@ type functionError struct{ err error }
 
 func (e *functionError) Error() string { return e.err.Error() }
 func (e *functionError) Unwrap() error { return e.err }
+
+// identityText returns the text of an identity. It refuses numbers that may have
+// been others before they became float64s.
+func identityText(value any) (string, error) {
+	const exact = 1<<53 - 1
+	switch v := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) <= exact {
+			return strconv.FormatInt(int64(v), 10), nil
+		}
+	}
+	return "", &idempotent.InvalidKeyError{Part: "Scope", Reason: "is neither a text nor an exact number"}
+}

@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -223,25 +222,6 @@ func function(name, prefix string, sources httpSource, ok bool, find func(contex
 		}
 		return prefix + "=" + text, text != "", nil
 	}}
-}
-
-// identityText returns the text of an identity. It refuses numbers that may have
-// been others before they became float64s.
-func identityText(value any) (string, error) {
-	const exact = 1<<53 - 1
-	switch v := value.(type) {
-	case nil:
-		return "", nil
-	case string:
-		return v, nil
-	case bool:
-		return strconv.FormatBool(v), nil
-	case float64:
-		if v == math.Trunc(v) && math.Abs(v) <= exact {
-			return strconv.FormatInt(int64(v), 10), nil
-		}
-	}
-	return "", &idempotent.InvalidKeyError{Part: "Scope", Reason: "is neither a text nor an exact number"}
 }
 
 // requireFor panics if no request of an adapter can have the scope.

@@ -164,3 +164,13 @@ func (h *heartbeat) stop() {
 	}
 	h.cancel(nil)
 }
+
+// cutOff reports whether the handler's time has ended. A handler that sees its
+// deadline may return before the context's timer fires.
+func (h *heartbeat) cutOff() bool {
+	if ended := h.ctx.Err(); ended != nil {
+		_, ours := context.Cause(h.ctx).(*TimedOutError)
+		return ours
+	}
+	return !h.limit.IsZero() && !time.Now().Before(h.limit)
+}

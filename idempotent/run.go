@@ -161,16 +161,6 @@ func (c *call) timeEnds(l *lease) *TimedOutError {
 	return &TimedOutError{KeyHash: c.hash, Attempt: l.record.Attempt, Err: context.DeadlineExceeded}
 }
 
-// cutOff reports whether the handler's time has ended. A handler that sees its
-// deadline may return before the context's timer fires.
-func (h *heartbeat) cutOff() bool {
-	if ended := h.ctx.Err(); ended != nil {
-		_, ours := context.Cause(h.ctx).(*TimedOutError)
-		return ours
-	}
-	return !h.limit.IsZero() && !time.Now().Before(h.limit)
-}
-
 // timedOut returns the caller's error for a handler that was cut off. An error
 // that only reports the end of a context says nothing about the work, and often
 // has no type that a caller can match.

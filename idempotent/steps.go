@@ -225,3 +225,11 @@ func checkStepName(path []string, name string) error {
 	}
 	return &StepError{Step: protocol.Truncate(name, limit), Reason: reason}
 }
+
+// encoded returns the stored bytes of a finished step.
+func (st *step) encoded(e protocol.Stored) []byte {
+	if st.undo == nil {
+		return protocol.EncodeStep(e)
+	}
+	return protocol.Undoable(protocol.EncodeStep(e))
+}

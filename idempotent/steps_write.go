@@ -247,11 +247,3 @@ func (c *call) countSteps(l *lease) {
 	}
 	s.roundTrips, s.spent, s.suppressed = 0, 0, nil
 }
-
-// encoded returns the stored bytes of a finished step.
-func (st *step) encoded(e protocol.Stored) []byte {
-	if st.undo == nil {
-		return protocol.EncodeStep(e)
-	}
-	return protocol.Undoable(protocol.EncodeStep(e))
-}
