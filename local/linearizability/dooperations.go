@@ -1,0 +1,153 @@
+package linearizability
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// doOperations returns the history of Do for the checker.
+func doOperations(h *history, all []*invocation) []porcupine.Operation {
+	var ops []porcupine.Operation
+	claims := make(map[string]int) // by owner token
+	for _, i := range all {
+		seen, err := i.seen(h.claimOf(i, claims))
+		if err != nil {
+			h.problem("%v", err)
+		}
+		ops = append(ops, seen...)
+		ops = append(ops, h.unseen(i, seen, claims)...)
+	}
+	last := h.now()
+	return append(ops, operation(processes+2, doing{kind: doEnd}, nil, last, h.now()))
+}
+
+// claimOf returns the number of the last claim of an invocation: the one under
+// which its handler ran. It numbers the claims of a history.
+func (h *history) claimOf(i *invocation, claims map[string]int) (last int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range h.requests {
+		token := ""
+		switch hidden(o.request) {
+		case doCreate:
+			token = o.request.record.Owner
+		case doTakeOver:
+			token = o.change.Owner
+		}
+		if o.invocation != i || token == "" {
+			continue
+		}
+		if claims[token] == 0 {
+			claims[token] = len(claims) + 1
+		}
+		last = claims[token]
+	}
+	return last
+}
+
+// seen returns what the caller and the handler of an invocation know of it.
+func (i *invocation) seen(who int) ([]porcupine.Operation, error) {
+	var ops []porcupine.Operation
+	add := func(d doing, call, ret int64) {
+		d.who = who
+		ops = append(ops, operation(i.client, d, nil, call, ret))
+	}
+	settles := i.call
+	if i.ran {
+		settles = i.ended
+		add(doing{
+			kind: doRun, attempt: i.attempt, at: i.startedAt.UnixMilli(),
+			until: i.began.Add(i.lease).Truncate(time.Millisecond).UnixMilli(),
+		}, i.call, i.started)
+	}
+	received := i.value
+	if i.err != nil {
+		received = i.err.Error()
+	}
+	var store *idempotent.StoreError
+	switch {
+	case i.err == nil && received == i.result, i.ran && i.outcome == idempotent.OutcomeFailed && received == i.result:
+		add(doing{kind: doRecord, answer: received}, settles, i.ret)
+	case i.err == nil, errors.Is(i.err, idempotent.ErrReplayed):
+		add(doing{kind: doReplay, answer: received}, settles, i.ret)
+	case errors.Is(i.err, idempotent.ErrLeaseLost):
+		add(doing{kind: doLose}, settles, i.ret)
+	case errors.Is(i.err, idempotent.ErrInProgress) && !i.ran:
+		if until := i.conflictedUntil; !until.IsZero() && until.Before(i.began.Add(-doSkew).Truncate(time.Millisecond)) {
+			return ops, fmt.Errorf("a call at %v met a conflict until %v", i.began, until)
+		}
+		add(doing{kind: doConflict}, settles, i.ret)
+	case i.ran && (i.outcome == idempotent.OutcomeReleased || i.outcome == idempotent.OutcomeTimedOut):
+		add(doing{kind: doRelease}, settles, i.ret)
+	case i.ran && i.outcome == idempotent.OutcomeUnknown:
+	case errors.As(i.err, &store) && store.Executed == i.ran:
+	default:
+		return ops, fmt.Errorf("ran %v, outcome %v: %q, %v", i.ran, i.outcome, i.value, i.err)
+	}
+	return ops, nil
+}
+
+// unseen returns the requests of an invocation that may have been applied beside
+// those behind what was seen: unanswered ones, and extra copies.
+func (h *history) unseen(i *invocation, seen []porcupine.Operation, claims map[string]int) []porcupine.Operation {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var ops []porcupine.Operation
+	for _, group := range [][]doKind{{doRun, doCreate, doTakeOver}, {doRecord, doFinish}, {doRelease, doForget, doKeepFree}} {
+		explained := slices.ContainsFunc(seen, func(o porcupine.Operation) bool { return o.Input.(doing).kind == group[0] })
+		var copies []*op
+		for _, o := range h.requests {
+			if o.invocation == i && slices.Contains(group[1:], hidden(o.request)) {
+				copies = append(copies, slices.Repeat([]*op{o}, o.applications())...)
+			}
+		}
+		// What was seen is the latest of them: nothing is sent after an answer
+		// that settles it. A release before the handler was of another claim.
+		if last := len(copies) - 1; explained && last >= 0 && (group[0] != doRelease || copies[last].call > i.ended) {
+			copies = copies[:last]
+		}
+		for _, o := range copies {
+			ops = append(ops, operation(processes+1, o.hidden(claims), nil, o.call, 0))
+		}
+	}
+	return ops
+}
+
+// hidden returns what a request does if nobody sees it.
+func hidden(r request) doKind {
+	switch {
+	case r.kind == create && r.record.Status == driver.InProgress:
+		return doCreate
+	case r.kind == create, r.kind == adopt, r.kind == finish:
+		return doFinish
+	case r.kind == takeOver:
+		return doTakeOver
+	case r.kind == releaseDelete:
+		return doForget
+	case r.kind == releaseKeep, r.kind == releaseRefund:
+		return doKeepFree
+	}
+	return doEnd
+}
+
+func (o *op) hidden(claims map[string]int) doing {
+	token := cmp.Or(o.change.Owner, o.request.record.Owner, o.fence.Owner)
+	d := doing{kind: hidden(o.request), who: claims[token], at: o.began.UnixMilli()}
+	switch d.kind {
+	case doCreate:
+		d.until = o.request.record.Lease.UnixMilli()
+	case doTakeOver:
+		d.until, d.attempt = o.change.Lease.UnixMilli(), o.fence.Attempt
+	case doFinish:
+		d.answer = result.FindString(string(o.change.Data) + string(o.request.record.Data))
+	}
+	return d
+}
