@@ -66,7 +66,7 @@ func (p *page) intro(m Machine, date time.Time, took time.Duration) {
 	p.say("# Performance",
 		fmt.Sprintf("What calls, batches and duplicates take, measured on %s by `make bench`, which writes this page and its plots.", date.Format("2 January 2006")),
 		fmt.Sprintf("* Machine: %s, %d cores, for the clients and the server together. Go %s.%s", m.CPU, m.Cores, m.Go, m.Warning())+"\n"+
-			"* Server: "+p.r.Servers[work.DynamoDB]+", in memory. **This is not AWS**: its latency is another, it runs the statements of a batch one after the other, and it throttles nothing.\n"+
+			"* Server: "+p.r.Servers[work.DynamoDB]+", in memory. **This is not AWS**: its latency is another, and it throttles nothing. It runs the statements of a batch one after the other, and spends a third of its CPU time for them on their syntax.\n"+
 			fmt.Sprintf("* One run of %d rounds in %.0f minutes. In each round, every series measures every scenario, one series after the other.\n", p.r.Rounds, took.Minutes())+
 			"* A figure is the median of the rounds, with the quartiles in parentheses. Timings of another machine differ; quote ratios.\n"+
 			"* A ratio is computed in each round, from figures that were measured one after the other.\n"+
