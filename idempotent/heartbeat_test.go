@@ -169,7 +169,8 @@ func TestHeartbeatIsJoinedBeforeTheRecordIsFinished(t *testing.T) {
 				t.Error("a heartbeat after the end")
 			}
 			beating++
-			<-ctx.Done() // it hangs
+			<-ctx.Done()            // it hangs
+			time.Sleep(time.Second) // and does not return at once
 			beating--
 			return driver.Record{}, false, ctx.Err()
 		}}, &idempotent.Config{Lease: 30 * time.Second})
