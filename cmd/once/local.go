@@ -9,21 +9,63 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/local/demo"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-func runDynamoDB(_ context.Context, to terminal, args []string) error {
-	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
-		fmt.Fprintln(to.err, "once dynamodb [-- COMMAND]\n\nRuns a command against DynamoDB Local, which is fetched if it is missing.\nWithout a command, prints the endpoint and runs until it is interrupted.")
-		return nil
+const aboutDynamoDB = `
+Runs a command against DynamoDB Local, which is fetched if it is missing.
+Without a command, prints the endpoint and runs until it is interrupted. The
+server is empty: --table creates a table for the records.
+`
+
+func runDynamoDB(ctx context.Context, to terminal, args []string) (err error) {
+	f := newFlags(to, "dynamodb", aboutDynamoDB)
+	name := f.String("table", "", "create a table of this `name`, and set IDEMPOTENCY_TABLE for the command")
+	if err := f.Parse(args); err != nil { // flags after the command are the command's
+		return &ending{code: helpOr(err)}
 	}
-	code, err := dynamodblocal.Exec(args)
+	if *name != "" {
+		server, err := withTable(ctx, to, *name)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, server.Stop()) }()
+		if f.NArg() == 0 {
+			fmt.Fprintln(to.err, "export IDEMPOTENCY_TABLE="+*name)
+		}
+	}
+	code, err := dynamodblocal.Exec(f.Args())
 	if err == nil && code == 0 {
 		return nil
 	}
 	return &ending{max(code, 1), err}
+}
+
+// withTable starts a server with a table. The environment leads dynamodblocal.Exec to
+// this server, and the command to the table.
+func withTable(ctx context.Context, to terminal, name string) (_ *dynamodblocal.Server, err error) {
+	server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: to.err})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, server.Stop())
+		}
+	}()
+	if err := dynamo.CreateTable(ctx, server.Client(), name, nil); err != nil {
+		return nil, err
+	}
+	for _, entry := range append(server.Env(), "IDEMPOTENCY_TABLE="+name) {
+		variable, value, _ := strings.Cut(entry, "=")
+		if err := os.Setenv(variable, value); err != nil {
+			return nil, err
+		}
+	}
+	return server, nil
 }
 
 func runDemo(ctx context.Context, to terminal, args []string) error {
@@ -63,7 +105,7 @@ its main package. As on AWS, it sees none of the caller's environment but what
 --env names, and where the AWS SDK is to go: Region, credentials, and the
 endpoint of DynamoDB.
 
-	once dynamodb -- once invoke ./function --event event.json --env IDEMPOTENCY_TABLE=records
+	once dynamodb --table records -- once invoke ./function --event event.json --env IDEMPOTENCY_TABLE
 `
 
 type invocation struct {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -16,6 +18,29 @@ func TestDynamoDBRunsACommand(t *testing.T) {
 	r := s.run("dynamodb", "--", "sh", "-c", `echo "$AWS_ENDPOINT_URL_DYNAMODB"; exit 7`)
 	if r.code != 7 || r.out != os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")+"\n" {
 		t.Errorf("exit %d, %q\n%s", r.code, r.out, r.err)
+	}
+}
+
+func TestDynamoDBCreatesTheTableOfACommand(t *testing.T) {
+	s := newScene(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := s.table + "-made"
+	t.Cleanup(func() {
+		if _, err := s.client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+			t.Error(err)
+		}
+	})
+	for range 2 { // a table that exists is used
+		r := s.run("dynamodb", "--table", name, "--", "sh", "-c", `echo "$IDEMPOTENCY_TABLE" && "$0" check`, self)
+		if table, found, _ := strings.Cut(r.out, "\n"); r.code != 0 || table != name || !strings.Contains(found, "time to live            on") {
+			t.Errorf("exit %d, %q\n%s", r.code, r.out, r.err)
+		}
+	}
+	if r := s.run("dynamodb", "--table", "no/table", "--", "echo", "ran"); r.code != codeFailed || r.out != "" || r.err == "" {
+		t.Errorf("a name that is none: exit %d, %q\n%s", r.code, r.out, r.err)
 	}
 }
 

@@ -106,7 +106,7 @@ func commands() map[string]command {
 		"sweep":    {"sweep", "delete expired records where nothing else does", sweep},
 		"check":    {"check", "whether the table and the caller's permissions are right", check},
 		"migrate":  {"migrate --dry-run EVENTS", "whether a Go function finds the records of Powertools", migrate},
-		"dynamodb": {"dynamodb -- COMMAND", "run a command against DynamoDB Local", runDynamoDB},
+		"dynamodb": {"dynamodb [--table NAME] -- COMMAND", "run a command against DynamoDB Local", runDynamoDB},
 		"invoke":   {"invoke FUNCTION --event FILE", "run a Lambda function on this machine", invoke},
 		"demo":     {"demo", "show on a laptop what Once does", runDemo},
 	}
