@@ -78,7 +78,7 @@ func (o *writeFlags) mayRelease(t *table, r *record, remove bool) error {
 	}
 	var all []objection
 	if s == running || s == leaseless {
-		all = append(all, alive(r))
+		all = append(all, alive(r, o.skew))
 	}
 	if remove {
 		all = append(all, againstDeletion(r, s)...)

@@ -104,8 +104,13 @@ func TestLiveLeaseNeedsForce(t *testing.T) {
 // The lease is live for the skew of the clocks, too.
 func TestLeaseWithinTheSkewIsLive(t *testing.T) {
 	s := newScene(t)
-	s.claimed("pay#1", "alive", time.Now().Add(-30*time.Second))
-	s.refused(codeRefused, "somebody runs it until", "release", "pay#1", "--yes", "--clock-skew", "1m")
+	lease := time.Now().Add(-30 * time.Second).UTC().Truncate(time.Second)
+	s.claimed("pay#1", "alive", lease)
+	until := lease.Add(time.Minute).Format(time.RFC3339)
+	s.refused(codeRefused, "somebody runs it until "+until, "release", "pay#1", "--yes", "--clock-skew", "1m")
+	if out := s.ok("inspect", "pay#1", "--clock-skew", "1m"); !strings.Contains(out, "but counts as live for the clock skew of 1m0s\n") {
+		t.Errorf("inspect shows\n%s", out)
+	}
 	s.ok("release", "pay#1", "--yes")
 }
 

@@ -124,7 +124,7 @@ func (o *resolution) mayResolve(t *table, r *record) error {
 	}
 	var all []objection
 	if s == running || s == leaseless {
-		all = append(all, alive(r))
+		all = append(all, alive(r, o.skew))
 	}
 	if r.undoing {
 		all = append(all, objection{"it has failed permanently, and its steps are being undone: the others would stay done", "--force if you have undone them"})

@@ -39,11 +39,14 @@ func (o *writeFlags) state(t *table, r *record) state {
 // objection is a reason against a write, which --force overrides.
 type objection struct{ reason, instead string }
 
-func alive(r *record) objection {
+// alive returns the objection against a write to a record whose owner may run. Calls
+// take a lease for live until the clock skew has passed as well.
+func alive(r *record, skew time.Duration) objection {
 	if r.lease == nil {
 		return objection{"the record has no lease, so that nobody can tell whether its owner runs", "--force if you know that it does not"}
 	}
-	return objection{"somebody runs it until " + stamp(r.lease), "wait, or --force if you know that nobody does"}
+	until := r.lease.Add(skew + time.Second - 1).Truncate(time.Second) // whole seconds, rounded up
+	return objection{"somebody runs it until " + stamp(&until), "wait, or --force if you know that nobody does"}
 }
 
 // weigh returns an error for the first objection. settle repeats the objections

@@ -86,6 +86,8 @@ func (r *record) print(w io.Writer, now, before time.Time) {
 	case r.lease == nil:
 	case r.lease.UnixMilli() == 0:
 		line("lease", "ended by a release")
+	case r.lease.Before(now) && at == running:
+		line("lease", "ended %s (%s), but counts as live for the clock skew of %v", stamp(r.lease), relative(*r.lease, now), now.Sub(before))
 	case r.lease.Before(now):
 		line("lease", "ended %s (%s)", stamp(r.lease), relative(*r.lease, now))
 	default:
