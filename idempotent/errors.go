@@ -41,7 +41,8 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 type InProgressError struct {
 	KeyHash string
 	// Until is the end of the lease, or the zero time if it is unknown. A
-	// heartbeat may move it.
+	// heartbeat may move it. A retry takes over when Config.ClockSkew has passed
+	// since.
 	Until time.Time
 	// Err is the reason why the call stopped waiting, or nil if it did not wait.
 	Err error
