@@ -30,7 +30,7 @@ func charge(_ context.Context, event json.RawMessage) (charged, error) {
 	return charged{Charge: fmt.Sprint(order.Amount, " ", order.Currency)}, nil
 }
 
-func twinOfTypeScript(store *dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error) {
+func counterpartOfTypeScript(store *dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error) {
 	x, err := powertools.NewExecutor("charge", store, powertools.TypeScript, &idempotent.Config{Retention: time.Hour})
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func twinOfTypeScript(store *dynamo.Store) (func(context.Context, json.RawMessag
 	return idempotent.Wrap(x, key, charge), nil
 }
 
-func twinOfPython(store *dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error) {
+func counterpartOfPython(store *dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error) {
 	x, err := powertools.NewExecutor("charge", store, powertools.Python, &idempotent.Config{Retention: time.Hour})
 	if err != nil {
 		return nil, err
@@ -53,13 +53,13 @@ func twinOfPython(store *dynamo.Store) (func(context.Context, json.RawMessage) (
 }
 
 // Each counterpart writes the record of its library, with its digests.
-func TestTwinsWriteTheRecordsOfTheirLibraries(t *testing.T) {
+func TestCounterpartsWriteTheRecordsOfTheirLibraries(t *testing.T) {
 	for name, c := range map[string]struct {
 		counterpart         func(*dynamo.Store) (func(context.Context, json.RawMessage) (charged, error), error)
 		record, fingerprint string
 	}{
-		"TypeScript": {twinOfTypeScript, "payments#69n0x7BssKr10T2A5J2LkA==", "VOmgOBo2NxvSA1bHhaFmRA=="},
-		"Python":     {twinOfPython, "payments.app.lambda_handler#ebd9f4c7b06cb0aaf5d13d80e49d8b90", "84c2e10a135ca08604ee1b8d6c365ed7"},
+		"TypeScript": {counterpartOfTypeScript, "payments#69n0x7BssKr10T2A5J2LkA==", "VOmgOBo2NxvSA1bHhaFmRA=="},
+		"Python":     {counterpartOfPython, "payments.app.lambda_handler#ebd9f4c7b06cb0aaf5d13d80e49d8b90", "84c2e10a135ca08604ee1b8d6c365ed7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, table := dynamodblocal.NewTable(t)

@@ -163,17 +163,17 @@ func TestPartialFailures(t *testing.T) {
 }
 
 // A message whose duplicate is running elsewhere waits for its result.
-func TestATwinIsRunning(t *testing.T) {
+func TestADuplicateMeetsARunningCall(t *testing.T) {
 	f := deploy(t, "ORDERS_DELAY=2s")
-	f.deliverTwins(t)
+	f.deliverDuplicates(t)
 	if list := f.executions(t); len(list) != 1 {
 		t.Errorf("executed: %+v", list)
 	}
 }
 
-// deliverTwins delivers a duplicate while the first message is running, which takes
+// deliverDuplicates delivers a duplicate while the first message is running, which takes
 // two seconds.
-func (f function) deliverTwins(t *testing.T) {
+func (f function) deliverDuplicates(t *testing.T) {
 	t.Helper()
 	type end struct {
 		answer string

@@ -28,7 +28,7 @@ func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
 				}
 			}
 		},
-		"ORDERS_DELAY=2s": func(f function) { f.deliverTwins(t) },
+		"ORDERS_DELAY=2s": func(f function) { f.deliverDuplicates(t) },
 	}
 	for env, use := range functions {
 		f := deploy(t, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL, env)

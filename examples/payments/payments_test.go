@@ -235,7 +235,7 @@ func TestEachSubjectHasItsKeys(t *testing.T) {
 	}
 }
 
-func TestATwinIsRunning(t *testing.T) {
+func TestADuplicateMeetsARunningCall(t *testing.T) {
 	f := deploy(t, "PAYMENTS_DELAY=2s")
 	done := make(chan int, 1)
 	go func() {
