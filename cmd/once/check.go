@@ -16,7 +16,7 @@ const aboutCheck = `
 Says whether a table is right for the functions that use it, before the first
 request does: its keys, time to live, point-in-time recovery, deletion
 protection and replicas, and whether the caller may do what a function does.
-Behind what is not right stands what to do.
+What to do about a mistake stands below it.
 
 The permissions are those of the credentials that this command runs with: give
 --profile for a profile with the role_arn of the function. Each action is tried

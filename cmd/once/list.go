@@ -12,7 +12,7 @@ import (
 )
 
 const aboutList = `
-Lists the records of a table, as they come. It reads the whole table, which
+Lists the records of a table, in no order. It reads the whole table, which
 costs half a read unit for each 4 KB of it.
 
 --older-than finds what may need a person: records in progress whose lease

@@ -31,7 +31,7 @@ func (o *scanFlags) add(f *flag.FlagSet) {
 	f.StringVar(&o.status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
 	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
 	f.BoolVar(&o.json, "json", false, "write JSON")
-	f.BoolVar(&o.quiet, "quiet", false, "tell no progress")
+	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
 // openAll parses the flags and opens the table.

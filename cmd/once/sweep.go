@@ -52,7 +52,7 @@ func (o *sweepFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.dryRun, "dry-run", false, "count the records, and delete none")
 	f.BoolVar(&o.yes, "yes", false, "do not ask")
 	f.BoolVar(&o.json, "json", false, "write JSON")
-	f.BoolVar(&o.quiet, "quiet", false, "tell no progress")
+	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
 func (o *sweepFlags) check(f *flag.FlagSet) error {
