@@ -16,11 +16,11 @@ type Options struct {
 	// Default: "once:".
 	Prefix string
 
-	// Replicas is the number of replicas that must have received what an answer is
-	// based on, before the store returns it. The store sends WAIT after each script, in
-	// the same round trip. If fewer replicas acknowledge in time, the call returns a
-	// [*ReplicationError], and the record stays written. A duplicate then writes,
-	// too. The client must be a *redis.Client or a *redis.ClusterClient.
+	// Replicas is how many replicas acknowledge the data behind an answer before the
+	// store returns it. The store sends WAIT after each script, in the same round trip.
+	// If fewer replicas acknowledge in time, the call returns a [*ReplicationError], and
+	// the record stays written. A duplicate then writes, too. The client must be a
+	// *redis.Client or a *redis.ClusterClient.
 	//
 	// It makes the loss of a claim at a failover less likely, and does not exclude
 	// it: Redis may promote a replica that has acknowledged nothing.
