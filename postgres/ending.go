@@ -15,36 +15,53 @@ import (
 // It looks at the first command alone, which is all that the extended protocol allows. For
 // the simple protocol, see mayEndTransaction.
 func endsTransaction(sql string) bool {
-	words := strings.FieldsFunc(strings.ToUpper(uncommented(sql)), func(r rune) bool { return r < 'A' || r > 'Z' })
-	if len(words) == 0 {
-		return false
+	first, rest := firstWord(sql)
+	for first == "" && strings.HasPrefix(rest, ";") {
+		first, rest = firstWord(rest[1:])
 	}
-	first, rest := words[0], words[1:]
-	if len(rest) > 0 && (rest[0] == "WORK" || rest[0] == "TRANSACTION" && first != "PREPARE") {
-		rest = rest[1:]
+	second, rest := firstWord(rest)
+	if second == "WORK" || second == "TRANSACTION" && first != "PREPARE" {
+		second, _ = firstWord(rest)
 	}
 	switch first {
 	case "COMMIT", "END", "ABORT":
 		return true
 	case "ROLLBACK": // TO a savepoint ends nothing
-		return len(rest) == 0 || rest[0] != "TO"
+		return second != "TO"
 	case "PREPARE":
-		return len(rest) > 0 && rest[0] == "TRANSACTION"
+		return second == "TRANSACTION"
 	}
 	return false
 }
 
-// uncommented returns the beginning of sql, from its first command on.
+// firstWord returns the word with which sql begins, in capitals, and what follows it. Without
+// one, it returns "".
+func firstWord(sql string) (first, rest string) {
+	sql = uncommented(sql)
+	end := strings.IndexFunc(sql, func(r rune) bool {
+		return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	if end < 0 {
+		end = len(sql)
+	}
+	return strings.ToUpper(sql[:end]), sql[end:]
+}
+
+// uncommented returns sql without the comments and spaces with which it begins.
 func uncommented(sql string) string {
 	for {
-		sql = strings.TrimLeft(sql, "; \t\r\n\f\v")
+		sql = strings.TrimLeft(sql, " \t\r\n\f\v")
 		switch {
 		case strings.HasPrefix(sql, "--"):
-			_, sql, _ = strings.Cut(sql, "\n")
+			end := strings.IndexAny(sql, "\r\n") // PostgreSQL takes either
+			if end < 0 {
+				return ""
+			}
+			sql = sql[end:]
 		case strings.HasPrefix(sql, "/*"):
 			sql = afterComment(sql[2:])
 		default:
-			return sql[:min(len(sql), 200)]
+			return sql
 		}
 	}
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -12,7 +13,10 @@ func TestCommandsThatEndATransactionAreRecognized(t *testing.T) {
 	for sql, want := range map[string]bool{
 		"COMMIT": true, "commit;": true, " \n;End": true, "ABORT": true, "rollback": true, "ROLLBACK WORK": true,
 		"COMMIT AND CHAIN": true, "COMMIT; BEGIN": true, "ROLLBACK TRANSACTION AND CHAIN": true, "PREPARE TRANSACTION 'x'": true,
-		"-- done\nCOMMIT": true, "/* a /* b */ * / */ COMMIT": true, "--": false, "/* COMMIT": false, "/*": false, "": false,
+		"-- done\nCOMMIT": true, "-- done\rCOMMIT": true, ";; -- a\n ; COMMIT": true, "ROLLBACK -- to the start": true, "ROLLBACK /* to */ AND CHAIN": true,
+		"ROLLBACK; -- to": true, "PREPARE -- both\nTRANSACTION 'x'": true, "PREPARE" + strings.Repeat(" ", 300) + "TRANSACTION 'x'": true,
+		"ROLLBACK" + strings.Repeat(" ", 300) + "TO s": false, "ROLLBACK -- to\nTO s": false, "ROLLBACK /* a */ WORK -- b\n TO s": false, "commit_payment": false,
+		"/* a /* b */ * / */ COMMIT": true, "--": false, "/* COMMIT": false, "/*": false, "": false,
 		"ROLLBACK TO s": false, "rollback work to savepoint s": false, "ROLLBACK TRANSACTION TO s": false, "PREPARE s AS SELECT 1": false,
 		"SAVEPOINT s": false, "SELECT 'COMMIT'": false, "UPDATE ends SET n = 1": false, "SELECT 1 /* COMMIT */": false, "-- COMMIT\nSELECT 1": false,
 	} {
@@ -51,6 +55,21 @@ func TestTransactionIsNotEndedByACommand(t *testing.T) {
 			b.Queue(add, "a", 1)
 			b.Queue("COMMIT")
 			return tx.SendBatch(ctx, &b).Close()
+		},
+		"comments": func(ctx context.Context) error {
+			tx, err := Transaction(ctx)
+			if err != nil {
+				return err
+			}
+			for _, sql := range []string{"-- done\rCOMMIT AND CHAIN", "ROLLBACK /* to the start */ AND CHAIN"} {
+				if err := adds(ctx, tx); err != nil {
+					return err
+				}
+				if _, err := tx.Exec(ctx, sql); err == nil {
+					t.Errorf("Exec has run %q", sql)
+				}
+			}
+			return nil
 		},
 		"QueryRow": func(ctx context.Context) error {
 			tx, err := Transaction(ctx)
