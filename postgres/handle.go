@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,7 +21,7 @@ var _ pgx.Tx = (*handle)(nil)
 
 // open locks the transaction, and returns why the handler may not use it any more. The
 // caller unlocks it in either case. The context it returns also ends with the call.
-func (h *handle) open(ctx context.Context, commands ...string) (context.Context, error) {
+func (h *handle) open(ctx context.Context) (context.Context, error) {
 	h.held.mu.Lock()
 	switch {
 	case h.held.frozen:
@@ -30,10 +29,17 @@ func (h *handle) open(ctx context.Context, commands ...string) (context.Context,
 	case h.held.conn.Conn().PgConn().TxStatus() == 'I':
 		// What came now would be committed at once, without the call.
 		return ctx, &TransactionError{Index: -1, Code: CodeEnded}
-	case slices.ContainsFunc(commands, endsTransaction):
-		return ctx, h.ending()
 	}
 	return h.held.during(ctx), nil
+}
+
+// checked returns a statement as it is sent, unless it ends the transaction.
+func (h *handle) checked(ctx context.Context, sql string, args ...any) (string, []any, error) {
+	sql, args = rewrite(ctx, h.tx.Conn(), sql, args)
+	if endsTransaction(sql) {
+		return "", nil, h.ending()
+	}
+	return sql, args, nil
 }
 
 // ending fails the call for a command that is not sent, because it ends the transaction.
@@ -94,13 +100,14 @@ func (h *handle) CopyFrom(ctx context.Context, table pgx.Identifier, columns []s
 
 func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	defer h.unlock()
-	var commands []string
+	ctx, err := h.open(ctx)
 	for _, q := range b.QueuedQueries {
-		commands = append(commands, q.SQL)
-	}
-	ctx, err := h.open(ctx, commands...)
-	if err == nil && slices.ContainsFunc(commands, mayEndTransaction) && isSimple(h.tx.Conn()) {
-		err = h.ending()
+		if err == nil {
+			q.SQL, q.Arguments, err = h.checked(ctx, q.SQL, q.Arguments...)
+		}
+		if err == nil && mayEndTransaction(q.SQL) && isSimple(h.tx.Conn()) {
+			err = h.ending()
+		}
 	}
 	if err != nil {
 		return closed{err}
@@ -121,7 +128,10 @@ func (h *handle) LargeObjects() pgx.LargeObjects {
 
 func (h *handle) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	defer h.unlock()
-	ctx, err := h.open(ctx, sql)
+	ctx, err := h.open(ctx)
+	if err == nil {
+		sql, _, err = h.checked(ctx, sql)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +140,10 @@ func (h *handle) Prepare(ctx context.Context, name, sql string) (*pgconn.Stateme
 
 func (h *handle) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	defer h.unlock()
-	ctx, err := h.open(ctx, sql)
+	ctx, err := h.open(ctx)
+	if err == nil {
+		sql, args, err = h.checked(ctx, sql, args...)
+	}
 	if err != nil {
 		return pgconn.CommandTag{}, err
 	}
@@ -147,7 +160,10 @@ func (h *handle) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 
 func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	defer h.unlock()
-	ctx, err := h.open(ctx, sql)
+	ctx, err := h.open(ctx)
+	if err == nil {
+		sql, args, err = h.checked(ctx, sql, args...)
+	}
 	if err != nil {
 		return closed{err}.Query()
 	}
@@ -156,7 +172,10 @@ func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 
 func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	defer h.unlock()
-	ctx, err := h.open(ctx, sql)
+	ctx, err := h.open(ctx)
+	if err == nil {
+		sql, args, err = h.checked(ctx, sql, args...)
+	}
 	if err != nil {
 		return closed{err}.QueryRow()
 	}

@@ -29,7 +29,6 @@ type Tx struct {
 	statements []addition
 	messages   []Message
 	mistake    error // the first
-	several    error // a mistake with the simple protocol
 	frozen     bool
 
 	// doubtful reports that the answer to an earlier try was lost.
@@ -101,9 +100,6 @@ func (t *Tx) add(method string, a addition) {
 	t.mustBeOpen(method)
 	if endsTransaction(a.sql) && t.mistake == nil {
 		t.mistake = &TransactionError{Index: len(t.statements), Code: CodeEnded}
-	}
-	if mayEndTransaction(a.sql) && t.several == nil {
-		t.several = &TransactionError{Index: len(t.statements), Code: CodeEnded}
 	}
 	t.statements = append(t.statements, a)
 }

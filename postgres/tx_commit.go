@@ -3,8 +3,10 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -40,13 +42,14 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 		return row{}, s.notWritten(w.op, err)
 	}
 	defer release(conn)
-	if t.several != nil && isSimple(conn.Conn()) {
-		return row{}, &driver.Rejected{Err: t.several}
+	statements, err := t.checked(ctx, conn.Conn())
+	if err != nil {
+		return row{}, &driver.Rejected{Err: err}
 	}
 	b := newBatch(s, w)
 	b.queue.Queue("begin")
 	b.addRecord()
-	b.addStatements(t.statements)
+	b.addStatements(statements)
 	b.addMessages(t.messages)
 	r, err := b.send(ctx, conn.Conn())
 	t.note(func() {
@@ -54,6 +57,19 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 		t.doubtful = t.doubtful || err != nil && !b.certain
 	})
 	return r, err
+}
+
+// checked returns the statements as they are sent, unless one ends the transaction.
+func (t *Tx) checked(ctx context.Context, conn *pgx.Conn) ([]addition, error) {
+	all := slices.Clone(t.statements)
+	for i := range all {
+		a := &all[i]
+		a.sql, a.args = rewrite(ctx, conn, a.sql, a.args)
+		if endsTransaction(a.sql) || mayEndTransaction(a.sql) && isSimple(conn) {
+			return nil, &TransactionError{Index: i, Code: CodeEnded}
+		}
+	}
+	return all, nil
 }
 
 func (t *Tx) note(change func()) {

@@ -1,0 +1,115 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// rewrites is a pgx.QueryRewriter. It returns another text each time that it is called.
+type rewrites struct {
+	texts []string
+	args  []any
+	err   error
+}
+
+func (r *rewrites) RewriteQuery(_ context.Context, _ *pgx.Conn, _ string, args []any) (string, []any, error) {
+	sql := r.texts[0]
+	r.texts = append(r.texts[1:], sql)
+	return sql, append(args, r.args...), r.err
+}
+
+// What is sent is what a rewriter returns, and not the text that it is called with.
+func TestTransactionIsNotEndedByARewrittenCommand(t *testing.T) {
+	for protocol, change := range protocols {
+		for method, send := range map[string]func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error{
+			"Exec": func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error {
+				_, err := tx.Exec(ctx, "", by)
+				return err
+			},
+			"Query": func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error {
+				rows, err := tx.Query(ctx, "", pgx.QueryResultFormats{1}, by, pgx.QueryExecModeSimpleProtocol)
+				rows.Close()
+				return errors.Join(err, rows.Err())
+			},
+			"SendBatch": func(ctx context.Context, tx pgx.Tx, by pgx.QueryRewriter) error {
+				var b pgx.Batch
+				b.Queue("", by)
+				return tx.SendBatch(ctx, &b).Close()
+			},
+		} {
+			for _, sql := range []string{"COMMIT", "COMMIT AND CHAIN", "SELECT 1; COMMIT; BEGIN", "SELECT 1; ROLLBACK; BEGIN"} {
+				t.Run(protocol+", "+method+", "+sql, func(t *testing.T) {
+					b := newBench(t, nil, nil, change)
+					_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+						if err := adds(ctx, tx); err != nil {
+							return err
+						}
+						if err := send(ctx, tx, &rewrites{texts: []string{sql}}); err == nil {
+							t.Error("it was sent")
+						}
+						return nil
+					}))
+					b.refused(err)
+				})
+			}
+		}
+		t.Run(protocol+", Collect", func(t *testing.T) {
+			b := newBench(t, nil, nil, change)
+			_, err := b.do(func(ctx context.Context) (string, error) {
+				Collect(ctx).Exec(add, "a", 1)
+				Collect(ctx).Exec("", &rewrites{texts: []string{"COMMIT"}})
+				Collect(ctx).Exec("SELECT 1 / 0")
+				return "paid", nil
+			})
+			if failed := b.refused(err); failed != nil && (failed.Code != CodeEnded || failed.Index != 1) {
+				t.Errorf("%s of statement %d", failed.Code, failed.Index)
+			}
+		})
+	}
+}
+
+func TestTransactionSendsWhatARewriterReturned(t *testing.T) {
+	const set = "UPDATE effects SET n = $1"
+	for protocol, change := range protocols {
+		t.Run(protocol, func(t *testing.T) {
+			b := newBench(t, nil, nil, change)
+			once := func() pgx.QueryRewriter { return &rewrites{texts: []string{set, "COMMIT"}, args: []any{7}} }
+			_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+				if err := adds(ctx, tx); err != nil {
+					return err
+				}
+				tag, err := tx.Exec(ctx, "", pgx.QueryExecModeExec, once())
+				if err != nil || tag.RowsAffected() != 1 {
+					t.Errorf("%s, %v", tag, err)
+				}
+				var n int
+				const sum = "SELECT n + @more FROM effects WHERE id = @id; "
+				if err := tx.QueryRow(ctx, sum, pgx.NamedArgs{"id": "a", "more": 1}).Scan(&n); err != nil || n != 8 {
+					t.Errorf("%d, %v", n, err)
+				}
+				var batch pgx.Batch
+				batch.Queue("", once())
+				batch.Queue("UPDATE effects SET n = n + @more", pgx.NamedArgs{"more": 2})
+				return tx.SendBatch(ctx, &batch).Close()
+			}))
+			if err != nil {
+				t.Error(err)
+			}
+			b.is("a", 9)
+		})
+		t.Run(protocol+", an error", func(t *testing.T) {
+			b := newBench(t, nil, nil, change)
+			failed := errors.New("no such query")
+			_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+				_, err := tx.Exec(ctx, "", &rewrites{texts: []string{set}, err: failed})
+				return err
+			}))
+			if !errors.Is(err, failed) {
+				t.Error(err)
+			}
+		})
+	}
+}
