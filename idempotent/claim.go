@@ -86,6 +86,9 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 			}
 			met = again
 		case protocol.RunHandler:
+			if c.repeats() && len(met.Steps) > 0 {
+				return nil, c.returnSteps(ctx, &lease{record: met, invocation: invocation})
+			}
 			how := driver.ReleaseRefund
 			if met.Attempt == 1 {
 				how = driver.ReleaseDelete

@@ -184,7 +184,7 @@ func (e *StepError) Is(target error) bool { return target == ErrStep }
 // A StepsLeftError reports that a durable function met a record with the finished
 // steps of an earlier attempt, which was made while the function was not durable.
 // It cannot continue or undo them, and would do their work again under other
-// downstream keys. Nothing was run, and the record is unchanged.
+// downstream keys. Nothing was run, and the steps are still in the record.
 //
 // Call the code that has these steps until the record is finished. Or check what
 // the steps did, and complete or remove the record.

@@ -115,6 +115,20 @@ func (c *call) settleExecution(ctx context.Context, l *lease, err error) (ending
 	return e, true
 }
 
+// returnSteps releases a record that an execution owns and that has steps: the last
+// one arrived between the read of the record and its takeover. All invocations of the
+// execution find it, so none has run.
+func (c *call) returnSteps(ctx context.Context, l *lease) ending {
+	e := c.release(ctx, l, &StepsLeftError{KeyHash: c.hash}, true)
+	switch {
+	case l.unreleased != nil: // as in settleExecution
+		e.err = &StoreError{Op: "release", Err: errors.Unwrap(l.unreleased)}
+	case e.outcome == OutcomeReleased:
+		e.outcome = OutcomeFailed
+	}
+	return e
+}
+
 // replaysItself reports whether the finished record is that of the execution
 // whose handler is called again: its service did not receive the result.
 func (c *call) replaysItself(record driver.Record) bool {
