@@ -44,8 +44,9 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 		return refused
 	}
 	if event == nil {
-		settings.Wait = new(v.wait())
-		event, err = v.call(ctx, r, settings)
+		inTurn := settings
+		inTurn.Wait = new(v.wait())
+		event, err = v.call(ctx, r, inTurn)
 	}
 	if err == nil {
 		return nil

@@ -109,6 +109,30 @@ func TestBatchWaitReplacesTheExecutors(t *testing.T) {
 	})
 }
 
+// A call of an option waits as its own executor says.
+func TestBatchWaitIsNotForTheCallsOfAnOption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		time.AfterFunc(20*time.Second, elsewhere(t, store, order{ID: "o1"}))
+		audit := newExecutor(t, store, &idempotent.Config{Wait: time.Minute})
+		handler := handlers.Kinesis(newExecutor(t, store, nil), nil, func(context.Context, handlers.KinesisRecord[order]) error {
+			return idempotent.Permanent(errors.New("declined"))
+		}, &handlers.KinesisOptions{Wait: 2 * time.Second, OnFailure: quiet, Poison: func(ctx context.Context, _ events.KinesisEventRecord, _ error) error {
+			o := order{ID: "o1"}
+			_, err := idempotent.Do(ctx, audit, idempotent.Key{ID: o.ID, Payload: o}, func(context.Context) (struct{}, error) {
+				t.Error("it ran")
+				return struct{}{}, nil
+			})
+			return err
+		}})
+		answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
+		if err != nil || len(reportedIDs(t, answer)) != 0 {
+			t.Errorf("%s, %v", answer, err)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 // The default margin is at most half of the invocation's time, for waits as well as
 // for starts. The time that key functions take counts.
 func TestMarginLimitsWaitsAndStarts(t *testing.T) {
