@@ -61,6 +61,8 @@ func (l Launch) Logf(format string, args ...any) error {
 // errPortTaken is the only error of a start that is retried.
 var errPortTaken = errors.New("the port was taken")
 
+const inUse = "Address already in use"
+
 // Start runs the command on a free port, and returns the server's address when it
 // answers. Only one process starts a server at a time: two that chose the same port
 // would share one server unknowingly.
@@ -100,7 +102,7 @@ func (l Launch) startOnce(ctx context.Context, command func(port string) supervi
 		err := l.Answers(ctx, addr)
 		// Another server may respond on a port that this one could not bind. A
 		// JVM even continues without it.
-		if said.Contains("Address already in use") {
+		if said.Contains(inUse) {
 			return "", nil, errors.Join(errPortTaken, p.Kill())
 		}
 		if err == nil {
@@ -108,6 +110,9 @@ func (l Launch) startOnce(ctx context.Context, command func(port string) supervi
 		}
 		select {
 		case <-p.Done():
+			if said.Contains(inUse) {
+				return "", nil, errPortTaken
+			}
 			return "", nil, fmt.Errorf("it exited at once: %v\n%s", p.State(), &said)
 		case <-ctx.Done():
 			return "", nil, errors.Join(fmt.Errorf("it did not respond: %w\n%s", err, &said), p.Kill())

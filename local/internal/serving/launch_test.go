@@ -71,6 +71,28 @@ func TestStartKillsAServerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+func TestStartTakesAnotherPortAfterAProgramThatExitsForIt(t *testing.T) {
+	tries := 0
+	l := launch(t, func(context.Context, string) error {
+		if tries == 2 {
+			return nil
+		}
+		return errors.New("nobody listens")
+	})
+	_, p, err := l.Start(t.Context(), func(string) supervise.Command {
+		if tries++; tries == 1 {
+			return shell("echo 'bind: Address already in use'; exit 1")
+		}
+		return shell("exec sleep 600")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStartTakesAnotherPortIfTheFirstIsTaken(t *testing.T) {
 	dir := t.TempDir()
 	var ports []string
