@@ -7,22 +7,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// rewritten is what a [pgx.QueryRewriter] of the handler has returned.
+// rewritten is what a [pgx.QueryRewriter] of the handler has returned beside a text.
 type rewritten struct {
-	sql  string
 	args []any
 	err  error
 }
 
 var _ pgx.QueryRewriter = rewritten{}
 
-func (r rewritten) RewriteQuery(context.Context, *pgx.Conn, string, []any) (string, []any, error) {
-	return r.sql, r.args, r.err
+// RewriteQuery leaves the text as it is.
+func (r rewritten) RewriteQuery(_ context.Context, _ *pgx.Conn, sql string, _ []any) (string, []any, error) {
+	return sql, r.args, r.err
 }
 
-// rewrite calls the rewriter among args, as pgx does, and returns the text that pgx will
-// send: that one can be checked. In place of the rewriter it returns its result, which is
-// not called again, because it might return another text.
+// rewrite calls the rewriter among args, as pgx does, and returns the text that pgx would
+// send: that one can be checked. The arguments that it returns do not call the rewriter
+// again, which might return another text.
 func rewrite(ctx context.Context, conn *pgx.Conn, sql string, args []any) (string, []any) {
 	options := slices.IndexFunc(args, func(arg any) bool { return !isOption(arg) })
 	if options < 0 {
@@ -31,9 +31,8 @@ func rewrite(ctx context.Context, conn *pgx.Conn, sql string, args []any) (strin
 	for i := options - 1; i >= 0; i-- { // of several, pgx calls the last
 		if by, ok := args[i].(pgx.QueryRewriter); ok {
 			var r rewritten
-			r.sql, r.args, r.err = by.RewriteQuery(ctx, conn, sql, args[options:])
-			args = append(slices.Clone(args[:options]), r)
-			return r.sql, args
+			sql, r.args, r.err = by.RewriteQuery(ctx, conn, sql, args[options:])
+			return sql, append(slices.Clone(args[:options]), r)
 		}
 	}
 	return sql, args

@@ -113,3 +113,30 @@ func TestTransactionSendsWhatARewriterReturned(t *testing.T) {
 		})
 	}
 }
+
+// The rewriter decides the statement, and not whether it needs a row.
+func TestRewrittenStatementStillNeedsARow(t *testing.T) {
+	for protocol, change := range protocols {
+		for method, with := range map[string]func(*Tx, pgx.QueryRewriter){
+			"Require": func(tx *Tx, by pgx.QueryRewriter) { tx.Require(nil, "", by) },
+			"Check":   func(tx *Tx, by pgx.QueryRewriter) { tx.Check(nil, "", by) },
+		} {
+			for id, found := range map[string]bool{"a": true, "nobody": false} {
+				t.Run(protocol+", "+method+", "+id, func(t *testing.T) {
+					b := newBench(t, nil, nil, change)
+					text := map[string]string{"Require": "UPDATE effects SET n = 5 WHERE id = $1;", "Check": "SELECT 1 FROM effects WHERE id = $1;"}[method]
+					_, err := b.do(func(ctx context.Context) (string, error) {
+						Collect(ctx).Exec(add, "a", 5)
+						with(Collect(ctx), &rewrites{texts: []string{text}, args: []any{id}})
+						return "paid", nil
+					})
+					var failed *TransactionError
+					if found != (err == nil) || !found && (!errors.As(err, &failed) || failed.Code != CodeNoRow || failed.Index != 1) {
+						t.Errorf("%v", err)
+					}
+					b.is("a", map[bool]int{true: 5}[found])
+				})
+			}
+		}
+	}
+}

@@ -121,6 +121,25 @@ func (b bench) refused(err error) *TransactionError {
 	return failed
 }
 
+// What makes it need a row has an END, which is not the handler's.
+func TestTxThatNeedsARowMayContainASemicolon(t *testing.T) {
+	for protocol, change := range protocols {
+		t.Run(protocol, func(t *testing.T) {
+			b := newBench(t, nil, nil, change)
+			_, err := b.do(func(ctx context.Context) (string, error) {
+				Collect(ctx).Exec(add, "a", 1)
+				Collect(ctx).Require(nil, "UPDATE effects SET n = 2 WHERE id <> ';'")
+				Collect(ctx).Check(nil, "SELECT 1 FROM effects WHERE id <> ';'")
+				return "paid", nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			b.is("a", 2)
+		})
+	}
+}
+
 func TestTransactionRunsSeveralCommandsThatDoNotEndIt(t *testing.T) {
 	const block = "DO $$ BEGIN UPDATE effects SET n = n + 1; END $$"
 	for protocol, change := range protocols {

@@ -39,10 +39,11 @@ type Tx struct {
 
 // An addition is one statement of a handler.
 type addition struct {
-	sql    string
-	args   []any
-	needs  bool // a row
-	failed func(*TransactionError) error
+	sql       string
+	args      []any
+	needs     bool   // a row
+	returning string // the clause that makes it return one, or ""
+	failed    func(*TransactionError) error
 }
 
 var _ attachment = (*Tx)(nil)
@@ -69,14 +70,14 @@ func (t *Tx) Exec(sql string, args ...any) {
 // error is the [*TransactionError] with [CodeNoRow]. failed may be called more than
 // once, and must not block.
 func (t *Tx) Require(failed func(*TransactionError) error, sql string, args ...any) {
-	t.add("Require", addition{sql: required(bare(sql) + "\nRETURNING 1"), args: args, needs: true, failed: failed})
+	t.add("Require", addition{sql: sql, args: args, needs: true, returning: "\nRETURNING 1", failed: failed})
 }
 
 // Check adds a query that must return at least one row, and is otherwise as Require.
 // Without FOR SHARE or FOR UPDATE, another transaction may change the row before
 // this one is committed.
 func (t *Tx) Check(failed func(*TransactionError) error, query string, args ...any) {
-	t.add("Check", addition{sql: required(bare(query)), args: args, needs: true, failed: failed})
+	t.add("Check", addition{sql: query, args: args, needs: true, failed: failed})
 }
 
 // Publish writes a message to the outbox of the store, [Options.Outbox], in the same

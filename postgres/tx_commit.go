@@ -68,6 +68,9 @@ func (t *Tx) checked(ctx context.Context, conn *pgx.Conn) ([]addition, error) {
 		if endsTransaction(a.sql) || mayEndTransaction(a.sql) && isSimple(conn) {
 			return nil, &TransactionError{Index: i, Code: CodeEnded}
 		}
+		if a.needs { // also if a rewriter has replaced the text
+			a.sql = required(bare(a.sql) + a.returning)
+		}
 	}
 	return all, nil
 }
