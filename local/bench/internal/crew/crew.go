@@ -60,6 +60,9 @@ func Start(ctx context.Context, all []work.Series, typescript fs.FS, log io.Writ
 		}
 		// As in a Lambda function: leases end with invocations, and need no heartbeat.
 		command.Env = append(os.Environ(), seriesVar+"="+s.Name, "AWS_LAMBDA_FUNCTION_NAME=bench", "NODE_NO_WARNINGS=1")
+		if s.Procs > 0 {
+			command.Env = append(command.Env, fmt.Sprintf("GOMAXPROCS=%d", s.Procs))
+		}
 		command.Stderr = log
 		command.WaitDelay = 5 * time.Second
 		if err := c.start(s.Name, command); err != nil {

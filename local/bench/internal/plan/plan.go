@@ -36,7 +36,7 @@ type Plan struct {
 var (
 	CallSeries    = []string{"hand", "once", "grouped", "grouped-4", "typescript"}
 	StoreSeries   = []string{"postgres-hand", "postgres", "redis"}
-	BatchSeries   = []string{"in-turn", "ahead", "ahead-unrecorded", "ahead-grouped"}
+	BatchSeries   = []string{"in-turn", "ahead", "ahead-unrecorded", "ahead-grouped", "ahead-grouped-one"}
 	MeteredSeries = []string{"hand", "once", "read-first", "typescript"}
 )
 

@@ -20,7 +20,7 @@ var Plots = []string{"throughput.svg", "call-cpu.svg", "stores.svg", "batch-time
 var colors = map[string]color.Color{
 	"hand": grey, "once": blue, "grouped": green, "grouped-4": violet, "read-first": violet, "typescript": orange,
 	"postgres-hand": violet, "postgres": green, "redis": orange, "memory": pink,
-	"in-turn": grey, "ahead": blue, "ahead-unrecorded": violet, "ahead-grouped": green,
+	"in-turn": grey, "ahead": blue, "ahead-unrecorded": violet, "ahead-grouped": green, "ahead-grouped-one": orange,
 }
 
 var (

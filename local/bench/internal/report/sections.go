@@ -12,7 +12,8 @@ func (p *page) batches() {
 	p.say("## Batches",
 		"Batches of `handlers.SQS` with `Concurrency` 1, and of records of one partition key with `handlers.Kinesis`, which run in order. "+
 			"*In turn* is `Ahead: -1`: each record is claimed in its turn. *Ahead* is the default: [claims ahead](events.md#claims-ahead). "+
-			"*Unrecorded 10* lets ten functions run before the first completion is recorded. Messages of one batch then share requests with *Group 1*.")
+			"*Unrecorded 10* lets ten functions run before the first completion is recorded. Messages of one batch then share requests with *Group 1*. "+
+			"*GOMAXPROCS=1* is for functions with less than one vCPU: see [small functions](cost-and-scale.md#small-functions).")
 	p.plot("batch-time.svg", "Time of a batch of 10 SQS messages, new and redelivered, at 0, 2 and 10 ms")
 	p.plot("batch-cpu.svg", "Client CPU of a message in a batch of 10")
 	p.say("Time of a batch in ms, requests, and client CPU in ms:")

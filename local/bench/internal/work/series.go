@@ -25,6 +25,7 @@ type Series struct {
 	On     Server
 	ByHand bool // without Once
 	Node   bool // in TypeScript
+	Procs  int  // GOMAXPROCS; 0: as Go chooses
 
 	Config  idempotent.Config
 	Store   dynamo.Options
@@ -50,4 +51,5 @@ var All = []Series{
 	{Name: "ahead", Label: "Ahead"},
 	{Name: "ahead-unrecorded", Label: "Ahead, Unrecorded 10", Queue: handlers.SQSOptions{Unrecorded: 10}},
 	{Name: "ahead-grouped", Label: "The same, Group 1", Queue: handlers.SQSOptions{Unrecorded: 10}, Store: dynamo.Options{Group: 1}},
+	{Name: "ahead-grouped-one", Label: "The same, GOMAXPROCS=1", Queue: handlers.SQSOptions{Unrecorded: 10}, Store: dynamo.Options{Group: 1}, Procs: 1},
 }
