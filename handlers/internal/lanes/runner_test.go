@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -208,17 +209,18 @@ func TestTimeIsCheckedAgainWhenTheTurnComes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			runner := lanes.Runner{Concurrency: 1, Ahead: 2, Errors: runnerErrs}
 			ctx := end(t.Context(), &runner)
-			begun, refusedAfter := time.Now(), time.Duration(0)
+			begun := time.Now()
+			var refusedAfter atomic.Int64 // two records are refused at once
 			results := runner.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(4)}, 4, func(ctx context.Context, turn *lanes.Turn) error {
 				if err := turn.Take(context.WithoutCancel(ctx)); err != nil {
-					refusedAfter = time.Since(begun)
+					refusedAfter.Store(int64(time.Since(begun)))
 					return nil // what a refused record returns does not count
 				}
 				time.Sleep(3 * time.Second)
 				return nil
 			})
-			if !slices.Equal(results, []error{nil, errLate, errLate, errLate}) || refusedAfter != time.Second {
-				t.Errorf("%s: %v, refused after %v", name, results, refusedAfter)
+			if !slices.Equal(results, []error{nil, errLate, errLate, errLate}) || refusedAfter.Load() != int64(time.Second) {
+				t.Errorf("%s: %v, refused after %v", name, results, time.Duration(refusedAfter.Load()))
 			}
 		})
 	}
