@@ -227,7 +227,7 @@ func TestItemIsPublishedAgainAfterALostCommit(t *testing.T) {
 	var ids []string
 	publish := func(ctx context.Context, item outbox.Item) error {
 		if ids = append(ids, item.Messages[0].ID); len(ids) == 1 {
-			_, err := d.pool.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'idle in transaction'")
+			_, err := d.pool.Exec(ctx, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'idle in transaction'")
 			return err
 		}
 		return nil
