@@ -24,6 +24,9 @@ type consumed struct{ CapacityUnits float64 }
 
 // price returns what an operation cost, by its answer.
 func price(operation string, said []byte) (Usage, error) {
+	if operation == "DescribeTable" {
+		return Usage{}, nil // opens the connections of the bench; no call sends it
+	}
 	u := Usage{Requests: 1}
 	var a answer
 	if err := json.Unmarshal(said, &a); err != nil {

@@ -55,11 +55,12 @@ func TestDelayedRoundTripTakesThatMuchLonger(t *testing.T) {
 
 func TestMeterAddsUnitsOfEveryAnswer(t *testing.T) {
 	answers := map[string]string{
-		"PutItem":      `{"ConsumedCapacity":{"CapacityUnits":3}}`,
-		"GetItem":      `{"Item":{"id":{"S":"x"}},"ConsumedCapacity":{"CapacityUnits":0.5}}`,
-		"BatchGetItem": `{"ConsumedCapacity":[{"CapacityUnits":1},{"CapacityUnits":2}]}`,
-		"UpdateItem":   `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","Item":{"data":{"S":"` + strings.Repeat("x", 3000) + `"}}}`,
-		"DeleteItem":   `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}`,
+		"DescribeTable": `{"Table":{}}`,
+		"PutItem":       `{"ConsumedCapacity":{"CapacityUnits":3}}`,
+		"GetItem":       `{"Item":{"id":{"S":"x"}},"ConsumedCapacity":{"CapacityUnits":0.5}}`,
+		"BatchGetItem":  `{"ConsumedCapacity":[{"CapacityUnits":1},{"CapacityUnits":2}]}`,
+		"UpdateItem":    `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","Item":{"data":{"S":"` + strings.Repeat("x", 3000) + `"}}}`,
+		"DeleteItem":    `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"}`,
 		"BatchExecuteStatement": `{"Responses":[{},{"Error":{"Code":"DuplicateItem"}},{"Error":{"Code":"ConditionalCheckFailed","Item":{"id":{"S":"x"}}}}],
 			"ConsumedCapacity":[{"CapacityUnits":4}]}`,
 	}
@@ -82,6 +83,7 @@ func TestMeterAddsUnitsOfEveryAnswer(t *testing.T) {
 		}
 	}()
 	for operation, want := range map[string]Usage{
+		"DescribeTable":         {},
 		"PutItem":               {Requests: 1, Write: 3},
 		"GetItem":               {Requests: 1, Read: .5},
 		"BatchGetItem":          {Requests: 1, Read: 3},
