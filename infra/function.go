@@ -43,8 +43,9 @@ type IdempotentFunctionProps struct {
 	// Default: 14 days.
 	FailureRetention time.Duration
 
-	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL, which the function reads:
-	// DEBUG, INFO, WARN or ERROR. Lambda itself filters no lines, because it
+	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR.
+	// Once does not read it: the function's main sets the level of its logger, as
+	// those of the examples do. Lambda itself filters no lines, because it
 	// would treat metrics in the log (EMF) as level INFO.
 	//
 	// Default: "INFO".

@@ -40,8 +40,8 @@ type RelayProps struct {
 	// Default: 14 days.
 	FailureRetention time.Duration
 
-	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL, which the function reads:
-	// DEBUG, INFO, WARN or ERROR.
+	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR.
+	// Once does not read it: the function's main sets the level of its logger.
 	//
 	// Default: "INFO".
 	LogLevel string
