@@ -209,3 +209,17 @@ func asList(v any) []any {
 	}
 	return []any{v}
 }
+
+// The tables of the sample outlive its stack, those with business data included.
+func TestPageRetainsEveryTable(t *testing.T) {
+	for id, resource := range page(t).Resources() {
+		if resource["Type"] != "AWS::DynamoDB::GlobalTable" {
+			continue
+		}
+		for _, policy := range []string{"DeletionPolicy", "UpdateReplacePolicy"} {
+			if resource[policy] != "Retain" {
+				t.Errorf("%s: %s is %v", id, policy, resource[policy])
+			}
+		}
+	}
+}
