@@ -32,7 +32,7 @@ func placeOrder(ctx context.Context, m handlers.SQSMessage[Order]) error {
 
 func serveQueue(store driver.Store) error {
 	x, err := idempotent.New("place-order", store, &idempotent.Config{
-		Retention: 28 * 24 * time.Hour, // longer than the queue and its dead-letter queue keep a message
+		Retention: 28 * 24 * time.Hour, // 14 days in the queue, and 14 in its dead-letter queue
 	})
 	if err != nil {
 		return err
@@ -89,3 +89,30 @@ var (
 	_ = serveStream
 	_ = placeNotified
 )
+
+// A topic that is created anew counts its offsets from 0 again.
+func TestKafkaRecordOfATopicCreatedAnewHasTheKeyOfAnOldOne(t *testing.T) {
+	x, err := idempotent.New("place-order", memory.New(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var placed []string
+	handle := handlers.Kafka(x, nil, func(_ context.Context, r handlers.KafkaRecord[string]) error {
+		placed = append(placed, r.Body)
+		return nil
+	}, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	for _, value := range []string{"b2xk", "bmV3"} { // "old" and "new"
+		got, err := handle(ctx, events.KafkaEvent{
+			EventSource: "aws:kafka", EventSourceARN: "arn:aws:kafka:us-east-1:111122223333:cluster/shop/1",
+			Records: map[string][]events.KafkaRecord{"orders-0": {{Topic: "orders", Offset: 0, Value: value}}},
+		})
+		if err != nil || len(got.BatchItemFailures) > 0 {
+			t.Fatal(got, err)
+		}
+	}
+	if len(placed) != 1 || placed[0] != "old" {
+		t.Errorf("placed %q", placed)
+	}
+}

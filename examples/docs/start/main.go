@@ -37,7 +37,7 @@ func (s shop) place(ctx context.Context, m handlers.SQSMessage[order]) error {
 }
 
 var config = &idempotent.Config{
-	Retention: 28 * 24 * time.Hour, // longer than the queue and its dead-letter queue keep a message
+	Retention: 28 * 24 * time.Hour, // 14 days in the queue, and 14 in its dead-letter queue
 }
 
 func main() {
