@@ -81,6 +81,7 @@ check:
 	@echo "== gofmt, vet, staticcheck"
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
 	@for module in $(MODULES); do (cd $$module && go vet ./... && go run $(STATICCHECK) ./...) || exit 1; done
+	@GOOS=windows go -C cmd/once vet ./...
 
 mutants:
 	@$(WITH_DYNAMODB) go run ./local/cmd/mutants

@@ -2,24 +2,42 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"strings"
 )
 
 // newFlags returns the flags of a command, with its help.
 func newFlags(t terminal, name, about string) *flag.FlagSet {
 	f := flag.NewFlagSet("once "+name, flag.ContinueOnError)
-	f.SetOutput(t.err)
 	f.Usage = func() {
 		fmt.Fprintf(t.err, "once %s\n\n%s\n\n", commands()[name].usage, strings.TrimSpace(about))
 		var flags bytes.Buffer
 		f.SetOutput(&flags)
 		f.PrintDefaults()
-		f.SetOutput(t.err)
 		fmt.Fprint(t.err, strings.ReplaceAll("\n"+flags.String(), "\n  -", "\n  --")[1:])
 	}
 	return f
+}
+
+// read reads flags up to the first argument that is none. Package flag alone would
+// print a mistake above the whole help, which hides it.
+func read(f *flag.FlagSet, args []string) error {
+	help := f.Usage
+	f.Usage = func() {}
+	f.SetOutput(io.Discard)
+	err := f.Parse(args)
+	f.Usage = help
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		f.Usage()
+		return &ending{}
+	case err != nil:
+		return endf(codeUsage, "%w; see %s --help", err, f.Name())
+	}
+	return nil
 }
 
 // parse accepts flags before, between and after arguments, of which there are up
@@ -27,8 +45,8 @@ func newFlags(t terminal, name, about string) *flag.FlagSet {
 func parse(f *flag.FlagSet, args []string, most int) ([]string, error) {
 	var rest []string
 	for {
-		if err := f.Parse(args); err != nil {
-			return nil, &ending{code: helpOr(err)} // flag has said it
+		if err := read(f, args); err != nil {
+			return nil, err
 		}
 		if f.NArg() == 0 {
 			return rest, nil
@@ -38,13 +56,6 @@ func parse(f *flag.FlagSet, args []string, most int) ([]string, error) {
 		}
 		args = f.Args()[1:]
 	}
-}
-
-func helpOr(err error) int {
-	if err == flag.ErrHelp {
-		return 0
-	}
-	return codeUsage
 }
 
 // given reports whether a flag was set, even if empty or to its default.

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -101,23 +103,6 @@ func (s *scene) fill(n int) {
 		})
 	}
 	group.Wait()
-}
-
-func small(i int) map[string]types.AttributeValue {
-	item := map[string]types.AttributeValue{
-		"id":         text(fmt.Sprintf("%s#%064x", []string{"pay", "ship"}[i%2], i)),
-		"status":     text("COMPLETED"),
-		"owner":      text("4XTGDOZHKT3BKYYKCKZK4ZVRAB"),
-		"attempt":    number(1),
-		"expiration": number(time.Now().Add(time.Hour).Unix()),
-		"data":       text(`{"id":"payment-` + strings.Repeat("x", 100) + `"}`),
-	}
-	if i%1000 == 0 {
-		item["status"] = text("INPROGRESS")
-		item["in_progress_expiration"] = number(1_500_000_000_000)
-		delete(item, "data")
-	}
-	return item
 }
 
 // measured runs the command, bounds its memory and answers its progress. The

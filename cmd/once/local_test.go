@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -69,15 +70,23 @@ func TestInvokeRunsAFunction(t *testing.T) {
 	args := []string{"invoke", payments(t), "--event", "-", "--times", "2", "--timeout", "10s",
 		"--env", "IDEMPOTENCY_TABLE", "--env", "PAYMENTS_TABLE=" + s.table}
 	r := s.typing(paymentEvent, args...)
+	for _, line := range []string{
+		"call 1 of 2: [^,]*, the handler ran [(]PutItem, PutItem, UpdateItem[)]\n",
+		"call 2 of 2: [^,]*, the handler did not run [(]PutItem refused[)]\n",
+	} {
+		if !regexp.MustCompile(line).MatchString(r.err) {
+			t.Errorf("%s is not in\n%s", line, r.err)
+		}
+	}
 	answers := strings.Split(r.out, "\n")
 	if r.code != 0 || len(answers) != 3 || !strings.Contains(answers[0], `"statusCode":201`) ||
 		strings.Contains(answers[0], "Idempotent-Replayed") || !strings.Contains(answers[1], `"Idempotent-Replayed":"true"`) {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
-	if r := s.typing(paymentEvent, args[:len(args)-2]...); r.code != codeFailed || !strings.Contains(r.err, "PAYMENTS_TABLE is not set") {
+	if r := s.typing(paymentEvent, args[:len(args)-2]...); r.code != codeFailed || strings.Count(r.err, "PAYMENTS_TABLE is not set") != 1 {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
-	if r := s.typing("{", args...); r.code != codeFailed || !strings.Contains(r.err, "not JSON") {
+	if r := s.typing("{", args...); r.code != codeUsage || !strings.Contains(r.err, "not JSON") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }
@@ -106,5 +115,12 @@ func TestTheLibraryDoesNotNeedConfig(t *testing.T) {
 	}
 	if strings.Contains(string(out), "aws-sdk-go-v2/config") {
 		t.Errorf("the module needs\n%s", out)
+	}
+}
+
+func TestInvokeReadsTheEventBeforeItCompiles(t *testing.T) {
+	s := newScene(t)
+	if r := s.typing("{", "invoke", t.TempDir(), "--event", "-"); r.code != codeUsage || !strings.Contains(r.err, "not JSON") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }

@@ -13,6 +13,7 @@
 //	once dynamodb -- CMD  run a command against DynamoDB Local
 //	once invoke FUNCTION  run a Lambda function on this machine
 //	once demo             the demo
+//	once version          the version of this program
 //
 // KEY is the id of a record, which contains a '#'. It may also be the 12 digits
 // of a key's hash that errors show; once then reads the ids of the whole table.
@@ -108,13 +109,14 @@ func commands() map[string]command {
 		"migrate":  {"migrate --dry-run EVENTS", "whether a Go function finds the records of Powertools", migrate},
 		"dynamodb": {"dynamodb [--table NAME] -- COMMAND", "run a command against DynamoDB Local", runDynamoDB},
 		"invoke":   {"invoke FUNCTION --event FILE", "run a Lambda function on this machine", invoke},
-		"demo":     {"demo", "show on a laptop what Once does", runDemo},
+		"demo":     {"demo", "show on a laptop how Once works", runDemo},
+		"version":  {"version", "the version of this program", version},
 	}
 }
 
 // order of the commands in the help.
 func order() []string {
-	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "sweep", "check", "migrate", "dynamodb", "invoke", "demo"}
+	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "sweep", "check", "migrate", "dynamodb", "invoke", "demo", "version"}
 }
 
 func main() {
@@ -130,11 +132,16 @@ func run(ctx context.Context, t terminal, args []string) int {
 		name, args = args[0], args[1:]
 	}
 	c, ok := commands()[name]
-	if !ok {
+	switch {
+	case ok:
+	case name == "help", name == "-h", name == "--help":
 		help(t.err)
-		if name == "help" || name == "-h" || name == "--help" {
-			return 0
-		}
+		return 0
+	case name == "":
+		help(t.err)
+		return codeUsage
+	default:
+		fmt.Fprintf(t.err, "once: there is no command %q; see once --help\n", name)
 		return codeUsage
 	}
 	err := c.run(ctx, t, args)

@@ -188,3 +188,20 @@ func (s *scene) pay(x *idempotent.Executor, fresh any) (receipt, error) {
 		return receipt{ID: fresh.(string)}, nil
 	})
 }
+
+func small(i int) map[string]types.AttributeValue {
+	item := map[string]types.AttributeValue{
+		"id":         text(fmt.Sprintf("%s#%064x", []string{"pay", "ship"}[i%2], i)),
+		"status":     text("COMPLETED"),
+		"owner":      text("4XTGDOZHKT3BKYYKCKZK4ZVRAB"),
+		"attempt":    number(1),
+		"expiration": number(time.Now().Add(time.Hour).Unix()),
+		"data":       text(`{"id":"payment-` + strings.Repeat("x", 100) + `"}`),
+	}
+	if i%1000 == 0 {
+		item["status"] = text("INPROGRESS")
+		item["in_progress_expiration"] = number(1_500_000_000_000)
+		delete(item, "data")
+	}
+	return item
+}

@@ -92,6 +92,9 @@ func (o *tableFlags) open(ctx context.Context) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Region == "" {
+		return nil, endf(codeUsage, "no AWS Region: set --region or AWS_REGION, or a region in the profile")
+	}
 	client := dynamodb.NewFromConfig(cfg, func(d *dynamodb.Options) {
 		if o.endpoint != "" {
 			d.BaseEndpoint = &o.endpoint

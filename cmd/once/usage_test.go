@@ -13,7 +13,7 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	for say, args := range map[string][]string{
 		"Each command has --help":               {},
-		"once inspect KEY":                      {"nonsense"},
+		`there is no command "nonsense"`:        {"nonsense"},
 		"KEY is missing":                        {"inspect"},
 		"give the --operation":                  {"inspect", "order-1"},
 		"--scope needs the --operation":         {"inspect", "order-1", "--scope", "ada"},
@@ -105,4 +105,31 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 	if len(order()) != len(commands()) {
 		t.Error("the help leaves commands out")
 	}
+}
+
+// A line above forty lines of help is not seen.
+func TestMistakeIsOneLine(t *testing.T) {
+	s := newScene(t)
+	for _, args := range [][]string{{"nonsense"}, {"list", "--no-such-flag"}, {"list", "--older-than", "soon"}, {"dynamodb", "--no-such-flag"}} {
+		if r := s.run(args...); r.code != codeUsage || strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, "--help") {
+			t.Errorf("once %q: exit %d\n%s", args, r.code, r.err)
+		}
+	}
+}
+
+func TestVersionNamesTheProgramAndGo(t *testing.T) {
+	s := newScene(t)
+	if r := s.run("version"); r.code != 0 || !regexp.MustCompile(`^once \S+, go1\.\S+ \w+/\w+\n$`).MatchString(r.out) {
+		t.Errorf("exit %d, %q\n%s", r.code, r.out, r.err)
+	}
+}
+
+func TestMissingRegionIsNamed(t *testing.T) {
+	s := newScene(t)
+	for _, variable := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"} {
+		t.Setenv(variable, "")
+	}
+	t.Setenv("AWS_CONFIG_FILE", "none")
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	s.refused(codeUsage, "set --region or AWS_REGION", "list")
 }

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/lambda-once/once/local/internal/supervise"
@@ -80,7 +79,7 @@ func newSandbox(f Function, logStream string, log io.Writer, stop <-chan struct{
 
 func (s *sandbox) freeze() error { return s.process.Stop() }
 
-func (s *sandbox) thaw() error { return s.process.Signal(syscall.SIGCONT) }
+func (s *sandbox) thaw() error { return s.process.Continue() }
 
 // kill kills the process, and waits until it has exited and its port is closed.
 func (s *sandbox) kill() error {

@@ -89,7 +89,7 @@ func run(ctx context.Context, c supervise.Command) error {
 }
 
 // serverUser returns whom the server runs as, or nil for the user of this process.
-func serverUser() (*syscall.Credential, error) {
+func serverUser() (*supervise.User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
@@ -108,5 +108,5 @@ func serverUser() (*syscall.Credential, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgreslocal: %w", err)
 	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	return &supervise.User{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }

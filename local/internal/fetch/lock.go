@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -21,13 +20,12 @@ func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 		return nil, fmt.Errorf("fetch: %w", err)
 	}
 	for {
-		// The blocking form would ignore ctx.
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return f.Close, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		locked, err := tryLock(f)
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("fetch: lock %s: %w", path, err), f.Close())
+		}
+		if locked {
+			return f.Close, nil
 		}
 		select {
 		case <-ctx.Done():

@@ -40,7 +40,7 @@ type Command struct {
 	// Dir is the working directory. Default: the parent's.
 	Dir string
 	// User is whom the child runs as. Default: the parent's user.
-	User *syscall.Credential
+	User *User
 	// Output receives standard output and standard error, in the order in
 	// which they were written. It must not fail. Default: discarded.
 	Output io.Writer
@@ -66,6 +66,9 @@ type Process struct {
 
 // Start runs the command. The child leads a process group of its own.
 func Start(c Command) (*Process, error) {
+	if errUnsupported != nil {
+		return nil, fmt.Errorf("supervise: %w", errUnsupported)
+	}
 	if _, err := exec.LookPath(c.Path); err != nil {
 		return nil, fmt.Errorf("supervise: %w", err)
 	}
@@ -82,7 +85,7 @@ func Start(c Command) (*Process, error) {
 	cmd.Dir = c.Dir
 	cmd.Stdout, cmd.Stderr = outW, outW
 	cmd.ExtraFiles = []*os.File{gateR}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: c.User}
+	lead(cmd, c.User)
 	err = errors.Join(cmd.Start(), gateR.Close(), outW.Close())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("supervise: %w", err), gateW.Close(), outR.Close())
@@ -111,7 +114,7 @@ func (p *Process) startWatcher(orphaned []string) error {
 	args := append([]string{"-c", watch, "sh", fmt.Sprint(p.cmd.Process.Pid)}, orphaned...)
 	p.watcher = exec.Command("/bin/sh", args...)
 	p.watcher.Stdin = r
-	p.watcher.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	lead(p.watcher, nil)
 	if err := errors.Join(p.watcher.Start(), r.Close()); err != nil {
 		return errors.Join(err, w.Close())
 	}
@@ -171,14 +174,4 @@ func (p *Process) Kill() error {
 	err := p.Signal(syscall.SIGKILL)
 	<-p.done
 	return errors.Join(err, p.err)
-}
-
-// kill treats an exited group as success. macOS returns EPERM for a group of which only
-// a zombie is left.
-func kill(group int, s syscall.Signal) error {
-	err := syscall.Kill(-group, s)
-	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) {
-		return nil
-	}
-	return err
 }

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+const aboutInvoke = `
+Runs a Lambda function on this machine: a binary built for it, or the folder of
+its main package. As on AWS, it sees none of the caller's environment but what
+--env names, and where the AWS SDK is to go: Region, credentials, and the
+endpoint of DynamoDB.
+
+	once dynamodb --table records -- once invoke ./function --event event.json --env IDEMPOTENCY_TABLE --times 2
+
+Responses go to standard output; the function's log, and a line for each call, to
+standard error. On DynamoDB Local the line says whether the handler ran.
+`
+
+type invocation struct {
+	event   string
+	env     []string
+	timeout time.Duration
+	times   int
+}
+
+func invoke(ctx context.Context, to terminal, args []string) (err error) {
+	var o invocation
+	f := newFlags(to, "invoke", aboutInvoke)
+	f.StringVar(&o.event, "event", "", "a `file` with the event's JSON; - is standard input")
+	f.Func("env", "a variable of the function as `NAME=value`, or NAME for the value that it has here; repeatable", func(s string) error {
+		o.env = append(o.env, s)
+		return nil
+	})
+	durationVar(f, &o.timeout, "timeout", 3*time.Second, "how long the function may run, a `duration`")
+	f.IntVar(&o.times, "times", 1, "a `number`: send the event so many times, one after the other")
+	rest, err := parse(f, args, 1)
+	if err != nil {
+		return err
+	}
+	if len(rest) == 0 || o.event == "" || o.times < 1 {
+		return endf(codeUsage, "give a FUNCTION, its --event, and --times from 1")
+	}
+	event, err := readFile(o.event, to.in)
+	if err != nil {
+		return &ending{codeUsage, err}
+	}
+	if !json.Valid(event) {
+		return endf(codeUsage, "the event is not JSON: %s", o.event)
+	}
+	binary, remove, err := compiled(ctx, rest[0])
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	watched, env, err := watchTable(environment(o.env))
+	if err != nil {
+		return err
+	}
+	if watched != nil {
+		defer func() { err = errors.Join(err, watched.close()) }()
+	}
+	function, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: binary, Env: env, Log: to.err, Timeout: o.timeout})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, function.Close()) }()
+	for call := range o.times {
+		response, err := function.Invoke(ctx, event)
+		if err != nil {
+			return withoutOutput(err)
+		}
+		fmt.Fprintf(to.out, "%s\n", response.Payload)
+		fmt.Fprintf(to.err, "call %d of %d: %s", call+1, o.times, response.Duration.Round(time.Millisecond))
+		if watched != nil {
+			fmt.Fprintf(to.err, ", %s", watched.said())
+		}
+		fmt.Fprintln(to.err)
+		if response.FunctionError != nil {
+			return &ending{code: codeFailed} // the response says it
+		}
+	}
+	return nil
+}
+
+// withoutOutput leaves out what the function's log has shown already.
+func withoutOutput(err error) error {
+	var start *lambdaruntime.InitError
+	var crash *lambdaruntime.CrashedError
+	switch {
+	case errors.As(err, &start):
+		return endf(codeFailed, "the function did not start: %s", start.Status)
+	case errors.As(err, &crash):
+		return endf(codeFailed, "the function's process ended: %s", crash.Status)
+	}
+	return err
+}
+
+// compiled returns the binary of a function, and how to remove it.
+func compiled(ctx context.Context, function string) (binary string, remove func() error, err error) {
+	info, err := os.Stat(function)
+	if err != nil {
+		return "", nil, &ending{codeUsage, err}
+	}
+	if !info.IsDir() {
+		return function, func() error { return nil }, nil
+	}
+	binary, err = lambdaruntime.Build(ctx, function, ".")
+	if err != nil {
+		return "", nil, err
+	}
+	return binary, func() error { return os.RemoveAll(filepath.Dir(binary)) }, nil
+}
+
+// environment returns the environment of the function.
+func environment(extra []string) []string {
+	var env []string
+	sdk := []string{"AWS_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CA_BUNDLE"}
+	for _, entry := range append(sdk, extra...) {
+		if strings.Contains(entry, "=") {
+			env = append(env, entry)
+		} else if value, ok := os.LookupEnv(entry); ok {
+			env = append(env, entry+"="+value)
+		}
+	}
+	return env
+}

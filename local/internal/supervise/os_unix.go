@@ -1,0 +1,39 @@
+//go:build unix
+
+package supervise
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+)
+
+// User is a user and a group of the system.
+type User = syscall.Credential
+
+// errUnsupported says why this system cannot run a Command.
+var errUnsupported error
+
+// lead makes a command the leader of a process group of its own.
+func lead(c *exec.Cmd, as *User) {
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: as}
+}
+
+// kill treats an exited group as success. macOS returns EPERM for a group of which only
+// a zombie is left.
+func kill(group int, s syscall.Signal) error {
+	err := syscall.Kill(-group, s)
+	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) {
+		return nil
+	}
+	return err
+}
+
+// Continue continues a stopped group.
+func (p *Process) Continue() error {
+	if err := p.Signal(syscall.SIGCONT); err != nil {
+		return fmt.Errorf("supervise: continue: %w", err)
+	}
+	return nil
+}

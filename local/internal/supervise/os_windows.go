@@ -1,0 +1,24 @@
+package supervise
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+// User is a user and a group of the system.
+type User struct{ Uid, Gid uint32 }
+
+// Windows has neither process groups nor signals that stop a process: nothing is run
+// there that could outlive its parent.
+var errUnsupported = errors.New("programs are not run on Windows, which lacks the signals for it: use WSL 2")
+
+func lead(*exec.Cmd, *User) {}
+
+func kill(int, syscall.Signal) error { return errUnsupported }
+
+// Stop returns an error.
+func (p *Process) Stop() error { return errUnsupported }
+
+// Continue returns an error.
+func (p *Process) Continue() error { return errUnsupported }
