@@ -24,9 +24,14 @@ func shapeOf(payload []byte) (s shape) {
 	return s
 }
 
-// final is the default of Function.Final.
+// final is the default of Function.Final: that of Trial.Final, by the name under which
+// Lambda reports an error.
 func final(r lambdaruntime.Response) bool {
 	if r.FunctionError != nil {
+		switch r.FunctionError.Type {
+		case "ReplayedError", "OutcomeUnknownError", "KeyReusedError":
+			return true
+		}
 		return false
 	}
 	s := shapeOf(r.Payload)
@@ -43,13 +48,13 @@ func same(first, later lambdaruntime.Response) error {
 	a, b := shapeOf(first.Payload), shapeOf(later.Payload)
 	switch {
 	case summary(first) != summary(later):
-		return fmt.Errorf("first answered %s, and a duplicate %s", summary(first), summary(later))
+		return fmt.Errorf("first answered %s, and a duplicate %s; if answers may differ, set AnswersVary", summary(first), summary(later))
 	case first.FunctionError != nil:
 		return nil // of one type; the text may name the attempt
 	case a.StatusCode != 0 && a.Body == b.Body:
 		return nil
 	case !bytes.Equal(first.Payload, later.Payload):
-		return fmt.Errorf("first answered %.200s, and a duplicate %.200s", first.Payload, later.Payload)
+		return fmt.Errorf("first answered %.200s, and a duplicate %.200s; if answers may differ, set AnswersVary", first.Payload, later.Payload)
 	}
 	return nil
 }

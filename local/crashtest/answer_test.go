@@ -32,8 +32,13 @@ func TestTriggerRetriesWhatIsNotHandled(t *testing.T) {
 			t.Errorf("%s: final is %v", text, !want)
 		}
 	}
-	if final(failure("SoldOutError", "")) {
-		t.Error("a function error is final")
+	for kind, want := range map[string]bool{
+		"SoldOutError": false, "InProgressError": false, "StoreError": false,
+		"ReplayedError": true, "OutcomeUnknownError": true, "KeyReusedError": true, // as in a Trial
+	} {
+		if final(failure(kind, "")) != want {
+			t.Errorf("%s: final is %v", kind, !want)
+		}
 	}
 }
 

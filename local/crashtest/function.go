@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,9 +31,11 @@ type Function struct {
 	// servers in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 	Env []string
 	// Final reports whether the trigger does not deliver the event again after
-	// this response. Default: no function error, no HTTP status 409, 425, 429 or
-	// from 500 up, and no batchItemFailures. Set it if an error of the
-	// function is final.
+	// this response. Default: no HTTP status 409, 425, 429 or from 500 up, no
+	// batchItemFailures, and of function errors only ReplayedError,
+	// OutcomeUnknownError and KeyReusedError, as in [Trial]. Set it if another
+	// error of the function is final, such as a permanent one behind
+	// handlers.Invoke, which keeps its own type.
 	Final func(lambdaruntime.Response) bool
 	// Log receives the function's output. Default: discarded.
 	Log io.Writer
@@ -188,8 +191,9 @@ func (f Function) servers() (all []kill.Server) {
 	return all
 }
 
-// withoutNames replaces the long parts of a path, which are names and hashes that
-// differ in every run.
+// withoutNames returns the method and the shape of a path. It replaces the parts that
+// are long or have a digit: names, hashes and ids, which differ in every run. A version
+// of an API, such as v1, stays.
 func withoutNames(operation string) string {
 	method, path, ok := strings.Cut(operation, " ")
 	if !ok {
@@ -197,9 +201,11 @@ func withoutNames(operation string) string {
 	}
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
-		if len(part) >= 16 {
+		if len(part) >= 16 || strings.ContainsAny(part, "0123456789") && !apiVersion.MatchString(part) {
 			parts[i] = "…"
 		}
 	}
 	return method + " " + strings.Join(parts, "/")
 }
+
+var apiVersion = regexp.MustCompile(`^v[0-9]+$`)

@@ -53,7 +53,9 @@ func Run(t TB, f Function, event func(ctx context.Context, run string) ([]byte, 
 // The error is nil if the function was played. [Report.Err] says whether the check
 // passed. A [*SetupError] reports a function that cannot be played, such as one
 // that never calls one of its servers. The calls must come in the same order in each
-// undisturbed run.
+// undisturbed run: calls are compared by server and operation, or by method and path.
+// Parts of a path that are long or have a digit count as equal, unless they are a
+// version such as v1.
 func Play(ctx context.Context, f Function, event func(ctx context.Context, run string) ([]byte, error), check func(ctx context.Context, run string) error) (r Report, err error) {
 	began := time.Now()
 	f, err = f.withDefaults()
@@ -74,6 +76,9 @@ func Play(ctx context.Context, f Function, event func(ctx context.Context, run s
 	scene := f.scene(binary)
 	scene.World = func(ctx context.Context) (*kill.World, error) { return f.world(ctx, event, check) }
 	calm, err := scene.Learn(ctx)
+	if errors.Is(err, kill.ErrNotFinal) {
+		err = fmt.Errorf("%w\nif this answer is final for its trigger, say so with Function.Final", err)
+	}
 	if err != nil {
 		return r, fmt.Errorf("crashtest: undisturbed: %w", err)
 	}

@@ -273,3 +273,34 @@ func TestCrashesHaveNames(t *testing.T) {
 		t.Errorf("%q", names)
 	}
 }
+
+func TestReplayedFailureIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	_, url := newLedger(t)
+	f := function(url, "replays")
+	_, err := crashtest.Play(t.Context(), f, sale, func(context.Context, string) error { return nil })
+	if want := "the function made no call to provider"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want it to be played: %s", err, want)
+	}
+}
+
+func TestPathsAreComparedByTheirShape(t *testing.T) {
+	t.Parallel()
+	_, url := newLedger(t)
+	report, err := crashtest.Play(t.Context(), function(url, "numbers"), sale, func(context.Context, string) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := report.Results[3].Call, "provider POST /v1/tills/…/charges/…"; got != want {
+		t.Errorf("the second call is %s, want %s", got, want)
+	}
+}
+
+func TestCallsThatVaryAreShown(t *testing.T) {
+	t.Parallel()
+	_, url := newLedger(t)
+	_, err := crashtest.Play(t.Context(), function(url, "wanders"), sale, func(context.Context, string) error { return nil })
+	if err == nil || strings.Count(err.Error(), "lambda next, provider POST /") != 2 {
+		t.Errorf("%v", err)
+	}
+}

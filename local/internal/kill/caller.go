@@ -10,6 +10,9 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
+// ErrNotFinal reports that no answer was final, however often the event was delivered.
+var ErrNotFinal = errors.New("no final answer")
+
 // caller delivers one event again and again.
 type caller struct {
 	*World
@@ -43,7 +46,7 @@ func (c *caller) ask(ctx context.Context) (lambdaruntime.Response, error) {
 			return answer, err
 		}
 		if time.Now().After(deadline) {
-			return answer, errors.Join(fmt.Errorf("no final answer in %v; last error: %w", c.patience, err), c.disturbed)
+			return answer, errors.Join(fmt.Errorf("%w in %v; last error: %w", ErrNotFinal, c.patience, err), c.disturbed)
 		}
 		select {
 		case <-ticker.C:

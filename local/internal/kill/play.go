@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lambda-once/once/local/lambdaruntime"
@@ -59,13 +60,22 @@ type Run struct {
 // Learn runs the function undisturbed until two runs have made the same calls,
 // because a busy machine may repeat one.
 func (s *Scene) Learn(ctx context.Context) (r Run, err error) {
+	var before []lambdaruntime.Call
 	for range takes {
-		before := r.Calls
+		before = r.Calls
 		if r, err = s.Play(ctx, Point{}); err != nil || slices.Equal(before, r.Calls) {
 			return r, err
 		}
 	}
-	return r, fmt.Errorf("no two of %d runs made the same calls; their order must not vary", takes)
+	return r, fmt.Errorf("no two of %d runs made the same calls in the same order. The last two:\n%s\n%s", takes, listed(before), listed(r.Calls))
+}
+
+func listed(calls []lambdaruntime.Call) string {
+	var all []string
+	for _, c := range calls {
+		all = append(all, c.Server+" "+c.Operation)
+	}
+	return strings.Join(all, ", ")
 }
 
 // Play runs the function, and kills it at p. A busy machine adds timeouts, which

@@ -7,7 +7,10 @@
 //	TILL_MODE     "naive" (default): sends no idempotency key; "keyed": sends
 //	              the same in every attempt; "varies": the same, and answers
 //	              differently each time; "errs": fails after the charge;
-//	              "strays": calls a server on another machine, too
+//	              "numbers": charges at a path with a new number each time;
+//	              "replays": fails as Once replays a stored failure;
+//	              "strays": calls a server on another machine, too;
+//	              "wanders": calls another path each time
 package main
 
 import (
@@ -16,6 +19,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/lambda"
 )
@@ -32,6 +36,14 @@ func sell(ctx context.Context, e event) (string, error) {
 	if mode == "strays" {
 		// It is refused there, and nothing may notice.
 		_ = post(ctx, "http://elsewhere.invalid/log", e.Sale)
+	}
+	switch mode {
+	case "numbers":
+		base += "/v1/tills/" + rand.Text()[:3] + "7"
+	case "wanders":
+		base += "/" + strings.Map(letter, rand.Text()[:8])
+	case "replays":
+		return "", &ReplayedError{}
 	}
 	for _, path := range []string{"/charges/", "/receipts/"} {
 		key := ""
@@ -50,6 +62,17 @@ func sell(ctx context.Context, e event) (string, error) {
 	}
 	return "sold", nil
 }
+
+// letter replaces the digits of rand.Text.
+func letter(r rune) rune {
+	if r < 'A' {
+		return r - '2' + 'a'
+	}
+	return r
+}
+
+// A ReplayedError has the name of Once's error.
+type ReplayedError struct{ ClosedError }
 
 // A ClosedError is a final error of the function.
 type ClosedError struct{}
