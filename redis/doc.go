@@ -23,11 +23,11 @@
 //
 // # Memory
 //
-// A server that evicts keys would drop live claims. Each claim therefore reads the
-// maxmemory-policy of the server that it is about to write to, in the same script, and is
-// refused with an [EvictionError] unless that is noeviction. If the server does not tell,
-// the store writes a line to [slog.Default], once. With the memory full, claims are
-// throttled, and what is running can still be extended, completed and released.
+// A server that evicts keys would drop live claims. Each claim and takeover therefore
+// reads the maxmemory-policy of the server that it is about to write to, in the same
+// script, and is refused with an [EvictionError] unless that is noeviction. If the server
+// does not tell, the store writes a line to [slog.Default], once. With the memory full,
+// claims are throttled, and what is running can still be extended, completed and released.
 //
 // # Records
 //

@@ -46,6 +46,29 @@ func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
 	}
 }
 
+func TestTakeoverIsRefusedWhereLiveClaimsMayBeEvicted(t *testing.T) {
+	server := realServer(t, "--maxmemory", "100mb")
+	client := server.Client()
+	s := storeOn(t, client, nil)
+	r := created(t, s, claim("a"))
+	over := driver.Change{Owner: "bob", Lease: r.Lease.Add(time.Minute), Expires: r.Expires.Add(time.Minute)}
+	for _, c := range []struct {
+		policy string
+		ok     bool
+	}{{"volatile-lru", false}, {"noeviction", true}} {
+		if err := client.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err(); err != nil {
+			t.Fatal(err)
+		}
+		met, ok, err := s.Change(t.Context(), fenceOf(r), over)
+		if ok != c.ok {
+			t.Errorf("%s: ok %v, %v", c.policy, ok, met)
+		}
+		if evicts := (*EvictionError)(nil); errors.As(err, &evicts) == c.ok {
+			t.Errorf("%s: %v", c.policy, err)
+		}
+	}
+}
+
 func TestAPolicyThatIsNotReadableIsReportedOnce(t *testing.T) {
 	server := realServer(t)
 	if err := server.Client().Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~once:*", "+@all", "-info", "-config").Err(); err != nil {
@@ -59,7 +82,11 @@ func TestAPolicyThatIsNotReadableIsReportedOnce(t *testing.T) {
 	defer slog.SetDefault(old)
 	s := storeOn(t, client, nil)
 	created(t, s, claim("a"))
-	created(t, s, claim("b"))
+	r := created(t, s, claim("b"))
+	over := driver.Change{Owner: "bob", Lease: r.Lease.Add(time.Minute), Expires: r.Expires.Add(time.Minute)}
+	if met, ok, err := s.Change(t.Context(), fenceOf(r), over); !ok || err != nil || met.Attempt != 2 {
+		t.Errorf("a takeover: ok %v, %+v, %v", ok, met, err)
+	}
 	if n := strings.Count(log.String(), "maxmemory-policy"); n != 1 {
 		t.Errorf("%d lines:\n%s", n, &log)
 	}

@@ -85,13 +85,12 @@ func (s *Store) run(ctx context.Context, sc *script, id string, args []any) (dri
 		return driver.Record{}, false, evicts(hash)
 	case codeUnknown:
 		s.warnOnce(ctx)
-		return driver.Record{}, true, nil
 	}
 	r, err := record(id, hash)
 	if err != nil {
 		return driver.Record{}, false, s.fail(sc.name, err)
 	}
-	return r, code == codeApplied, nil
+	return r, code == codeApplied || code == codeUnknown, nil
 }
 
 // call sends a script, and returns when its answer is there or the context ends.

@@ -10,11 +10,9 @@ if exists then
   end
 end
 
--- The server that stores the claim tells its policy: others may have another one.
-local info = redis.pcall('INFO', 'memory')
-local policy = type(info) == 'string' and string.match(info, 'maxmemory_policy:([%w-]+)')
-if policy and policy ~= 'noeviction' then
-  return {2, {policy}}
+local eviction = policy()
+if eviction and eviction ~= 'noeviction' then
+  return {2, {eviction}}
 end
 
 if exists then
@@ -22,4 +20,4 @@ if exists then
 end
 redis.call('HSET', key, unpack(ARGV, 3))
 settle()
-return {policy and 1 or 3, {}}
+return {eviction and 1 or 3, {}}

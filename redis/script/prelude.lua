@@ -18,6 +18,13 @@ local function fenced()
     and (ARGV[2] == '' or same('attempt', ARGV[3]) and same('lease', ARGV[4]))
 end
 
+-- policy returns the eviction policy of the server that stores the record, or nil if the
+-- server does not tell. Others may have another one.
+local function policy()
+  local info = redis.pcall('INFO', 'memory')
+  return type(info) == 'string' and string.match(info, 'maxmemory_policy:([%w-]+)') or nil
+end
+
 -- begin is the first write of a change. Redis refuses a script's first write if that
 -- needs memory and none is left, and then none of the others. With the memory full,
 -- claims are refused, and what is running can still be recorded.
