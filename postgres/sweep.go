@@ -12,8 +12,8 @@ import (
 const maxSweep = 500
 
 // Sweep deletes records that expired before cutoff, at most limit of them, and
-// returns their number. If it is less than limit, and no other sweep runs, no such
-// record is left. PostgreSQL has no TTL: without a sweep from time to time, the
+// returns their number. If it is less than limit, no such record is left, but for those
+// that another sweep deletes at the same time. PostgreSQL has no TTL: without a sweep from time to time, the
 // table only grows.
 //
 // Sweep deletes the records that expired first before the others, in statements
@@ -26,9 +26,10 @@ const maxSweep = 500
 func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int) (deleted int, err error) {
 	for deleted < limit {
 		batch := min(limit-deleted, maxSweep)
-		n, err := s.sweep(ctx, cutoff, batch)
+		found, n, err := s.sweep(ctx, cutoff, batch)
 		deleted += n
-		if err != nil || n < batch {
+		// A record that was claimed again meanwhile was found, and not deleted.
+		if err != nil || found < batch {
 			return deleted, err
 		}
 	}
@@ -52,30 +53,34 @@ func (s *Store) CountExpired(ctx context.Context, cutoff time.Time, limit int) (
 	return expired, nil
 }
 
-// sweep deletes one batch, and tries again after a conflict.
-func (s *Store) sweep(ctx context.Context, cutoff time.Time, batch int) (int, error) {
+// sweep deletes one batch, and tries again after a conflict. It returns how many records
+// it found, and how many it deleted.
+func (s *Store) sweep(ctx context.Context, cutoff time.Time, batch int) (found, deleted int, err error) {
 	st := s.layout.sweep(cutoff, batch)
 	for round := 1; ; round++ {
 		rows, err := s.db.Query(ctx, st.sql, st.args...)
 		if err == nil {
-			rows.Close()
-			if err = rows.Err(); err == nil {
-				return int(rows.CommandTag().RowsAffected()), nil
-			}
+			_, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (struct{}, error) {
+				return struct{}{}, row.Scan(&found, &deleted)
+			})
+		}
+		if err == nil {
+			return found, deleted, nil
 		}
 		if round == maxRounds || !isConflict(err) || !backoff(ctx, round) {
-			return 0, s.fail("Sweep", err)
+			return 0, 0, s.fail("Sweep", err)
 		}
 	}
 }
 
-// sweep returns the statement that deletes a batch of expired records. The outer
-// condition is not redundant: it is checked once more on a record that was
+// sweep returns the statement that deletes a batch of expired records, and counts those
+// that it found and those that it deleted. The outer condition is not redundant: it is checked once more on a record that was
 // claimed again after the subquery had found it.
 func (l *layout) sweep(cutoff time.Time, batch int) statement {
 	p := &phrase{args: []any{whenSeconds(cutoff), whenMillis(cutoff)}}
-	p.write("DELETE FROM ", l.table, " AS stored WHERE stored.", l.id, " IN (SELECT found.", l.id, " FROM ", l.table, " AS found WHERE ",
-		l.over("found", 1), " ORDER BY found.", l.expires, " LIMIT ").arg(batch, "int")
-	p.write(") AND ", l.over("stored", 1))
+	p.write("WITH found AS (SELECT found.", l.id, " FROM ", l.table, " AS found WHERE ", l.over("found", 1), " ORDER BY found.", l.expires, " LIMIT ").arg(batch, "int")
+	p.write("), deleted AS (DELETE FROM ", l.table, " AS stored WHERE stored.", l.id, " IN (SELECT found.", l.id, " FROM found)")
+	p.write(" AND ", l.over("stored", 1), " RETURNING 1)")
+	p.write(" SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM deleted)")
 	return p.statement()
 }

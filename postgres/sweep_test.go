@@ -100,6 +100,28 @@ func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
 	}
 }
 
+// The record is found in the first batch, and the others come after it.
+func TestSweepContinuesAfterARecordThatIsClaimedAgain(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	const all = 2 * maxSweep
+	insertExpired(t, pool, all)
+	first := fmt.Sprint("expired-", 1)
+	_, _, err := during(t, pool, s.layout.create(claim(first, rival), now), true, func() (driver.Record, bool, error) {
+		deleted, err := s.Sweep(t.Context(), now, 10*all)
+		if deleted != all-1 {
+			t.Errorf("deleted %d, want %d", deleted, all-1)
+		}
+		return driver.Record{}, false, err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if n, err := s.CountExpired(t.Context(), now, all); n != 0 || err != nil {
+		t.Errorf("%d expired records are left, %v", n, err)
+	}
+}
+
 func TestSweepReadsTheIndex(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
