@@ -86,7 +86,7 @@ func TestAttachSaysWhatAUnitTestNeeds(t *testing.T) {
 		func() {
 			defer func() {
 				said := fmt.Sprint(recover())
-				for _, want := range []string{c.want, "in a unit test", "dynamo.Store", "dynamodblocal.NewTable"} {
+				for _, want := range []string{c.want, "in a unit test", "dynamo.Store", "dynamodblocal.NewTable", "postgres.Store", "postgreslocal.NewDatabase"} {
 					if !strings.Contains(said, want) {
 						t.Errorf("%s: %q is not in %q", name, want, said)
 					}

@@ -111,7 +111,7 @@ func (in *inside) Attach(create func() driver.Attachment) driver.Attachment {
 	case in.steps.x == nil:
 		panic("idempotent: a transaction in a call that nothing protects (idempotent.Unprotected): nothing would commit it; " + inATest)
 	case in.transactional == nil:
-		panic(fmt.Sprintf("idempotent: a transaction in a call whose store, a %T, has none: nothing would commit it; use dynamo.Store; %s", in.steps.x.store, inATest))
+		panic(fmt.Sprintf("idempotent: a transaction in a call whose store, a %T, has none: nothing would commit it; use a dynamo.Store or a postgres.Store; %s", in.steps.x.store, inATest))
 	}
 	if len(in.path) > 0 {
 		panic("idempotent: a transaction within a step, which the attempt that commits may not run again: use it outside of steps")
@@ -133,7 +133,7 @@ func (in *inside) Store() driver.Transactional { return in.transactional }
 const inADurableStep = "within a durable step, call Do with the context of handlers.DurableStep"
 
 // inATest advises authors of tests that meet a panic of Attach.
-const inATest = "in a unit test, call the handler through Do or Wrap with a dynamo.Store on a table of DynamoDB Local, which dynamodblocal.NewTable makes"
+const inATest = "in a unit test, call the handler through Do or Wrap with a dynamo.Store or a postgres.Store on a local server, which dynamodblocal.NewTable and postgreslocal.NewDatabase provide"
 
 // frozen freezes the attachment after the handler has returned, with or without
 // an error. It returns nil if there is nothing to commit.

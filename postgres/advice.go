@@ -9,7 +9,7 @@ import (
 // advice returns what to do about an error, or "".
 func advice(err error) string {
 	switch {
-	case errors.Is(err, errSteps), errors.Is(err, errText):
+	case errors.Is(err, errSteps), errors.Is(err, errText), errors.Is(err, errInfinity):
 		return "a stored row is not a record; check that no other program writes this table"
 	case errors.Is(err, context.Canceled):
 		return "the caller's context was cancelled"

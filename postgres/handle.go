@@ -95,7 +95,7 @@ func (h *handle) CopyFrom(ctx context.Context, table pgx.Identifier, columns []s
 	if err != nil {
 		return 0, err
 	}
-	return h.tx.CopyFrom(ctx, table, columns, source)
+	return h.tx.CopyFrom(ctx, table, columns, &interruptible{CopyFromSource: source, ctx: ctx})
 }
 
 func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {

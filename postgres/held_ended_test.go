@@ -135,3 +135,31 @@ func TestTransactionThatTheServerEnds(t *testing.T) {
 	}
 	b.is("a", 1)
 }
+
+// pgx waits for the next row of its source, which never comes.
+func TestTransactionInterruptsACopyThatIsLeftBehind(t *testing.T) {
+	b := newBench(t, nil, nil)
+	waits, never := make(chan struct{}), make(chan struct{})
+	defer close(never)
+	left := make(chan error, 1)
+	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+		go func() {
+			_, err := tx.CopyFrom(ctx, pgx.Identifier{"effects"}, []string{"id", "n"}, pgx.CopyFromFunc(func() ([]any, error) {
+				close(waits)
+				<-never
+				return nil, nil
+			}))
+			left <- err
+		}()
+		<-waits
+		return nil
+	}))
+	if failed, ok := err.(*TransactionError); !ok || failed.Code != CodeInUse {
+		t.Errorf("%T: %v", err, err)
+	}
+	if err := <-left; err == nil {
+		t.Error("the copy that was left behind succeeded")
+	}
+	b.is("a", 0)
+	b.noneHeld()
+}

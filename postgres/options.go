@@ -28,7 +28,7 @@ type Options struct {
 	// unavailable, because the work is done. A step that does not fit is an error
 	// that wraps [driver.ErrTooLarge].
 	//
-	// Default: 1 MiB, which is what Aurora DSQL allows in a column.
+	// Default: 1 MiB, which is also the most with DSQL.
 	MaxSize int
 
 	// Outbox is the name of the table that [Tx.Publish] and [Publish] write messages
@@ -95,6 +95,9 @@ func (o *Options) layout(table string) (*layout, error) {
 	}
 	if o.MaxSize < 0 {
 		return nil, &OptionsError{Reason: fmt.Sprintf("Options.MaxSize is %d; it must not be negative", o.MaxSize)}
+	}
+	if o.DSQL && o.MaxSize > defaultMaxSize {
+		return nil, &OptionsError{Reason: fmt.Sprintf("Options.MaxSize is %d with Options.DSQL; a column of Aurora DSQL has at most %d bytes", o.MaxSize, defaultMaxSize)}
 	}
 	if err := checkName("the table", table, maxTableName); err != nil {
 		return nil, err

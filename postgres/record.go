@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -23,7 +24,7 @@ type row struct {
 func scan(rows pgx.Rows, first ...any) (row, error) {
 	var r row
 	var id, status, owner, fingerprint, payload, unavailable string
-	var lease, expires *time.Time
+	var lease, expires instant
 	var steps []byte
 	err := rows.Scan(append(first, &id, &status, &owner, &r.Attempt, &r.Refunds, &lease, &expires,
 		&fingerprint, &payload, &unavailable, &r.Data, &steps)...)
@@ -39,16 +40,26 @@ func scan(rows pgx.Rows, first ...any) (row, error) {
 		}
 	}
 	r.Status = driver.Status(status)
-	if lease != nil {
-		r.Lease = wholeMillis(*lease)
-	}
-	if expires != nil {
-		r.Expires = wholeSeconds(*expires)
-	}
+	r.Lease, r.Expires = wholeMillis(lease.Time), wholeSeconds(expires.Time)
 	r.size = len(steps)
 	r.Steps, err = decodeSteps(steps)
 	return r, err
 }
+
+// An instant is a time in a column. NULL and infinity, which a person or another program
+// may store for "never", are the zero time.
+type instant struct{ time.Time }
+
+// ScanTimestamptz implements [pgtype.TimestamptzScanner].
+func (i *instant) ScanTimestamptz(v pgtype.Timestamptz) error {
+	if v.InfinityModifier == pgtype.NegativeInfinity {
+		return errInfinity
+	}
+	i.Time = v.Time
+	return nil
+}
+
+var errInfinity = errors.New("a time is -infinity")
 
 // escaped begins the stored form of a string that PostgreSQL would refuse as
 // text.

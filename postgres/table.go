@@ -88,7 +88,7 @@ func (l *layout) sql() []string {
 
 // CreateTable runs the statements of [SQL], one at a time, and checks the columns
 // of the table. A table that exists must have the columns of these options with
-// the same types; it may have others.
+// the same types, and the primary key; it may have other columns.
 //
 // CreateTable is for tests and tools. In production the table belongs in the
 // migrations of the database.
@@ -125,7 +125,7 @@ func exec(ctx context.Context, db DB, sql string) error {
 	return rows.Err()
 }
 
-// check compares the types of the columns.
+// check compares the types of the columns, and the primary key.
 func (l *layout) check(ctx context.Context, db DB) error {
 	columns := l.columns()
 	rows, err := db.Query(ctx, "SELECT "+l.list()+" FROM "+l.table+" WHERE false", pgx.QueryExecModeExec)
@@ -141,7 +141,12 @@ func (l *layout) check(ctx context.Context, db DB) error {
 			return fmt.Errorf("the table exists, and its column %s is not of the type %s", columns[n].name, columns[n].typ)
 		}
 	}
-	return nil
+	// Only planned: without a unique index on the id it fails with 42P10, as each claim would.
+	err = exec(ctx, db, "EXPLAIN INSERT INTO "+l.table+" ("+l.id+", "+l.status+") VALUES ('', '') ON CONFLICT ("+l.id+") DO NOTHING")
+	if codeOf(err) == "42P10" {
+		return fmt.Errorf("the table exists, and its column %s is not the primary key: %w", l.id, err)
+	}
+	return err
 }
 
 // list returns the names of all columns.

@@ -5,8 +5,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
@@ -90,6 +93,34 @@ func TestTableWithOtherColumnsIsRefused(t *testing.T) {
 	}
 }
 
+func TestTableWithoutItsPrimaryKeyIsRefused(t *testing.T) {
+	pool := newPool(t)
+	newStore(t, pool, nil)
+	if err := exec(t.Context(), pool, `ALTER TABLE idempotency DROP CONSTRAINT idempotency_pkey`); err != nil {
+		t.Fatal(err)
+	}
+	var e *Error
+	if err := CreateTable(t.Context(), pool, table, nil); !errors.As(err, &e) || !contains(err.Error(), "not the primary key") {
+		t.Errorf("%v; want an error about the primary key", err)
+	}
+}
+
+// A person or another program may write it for "never".
+func TestTimeOfInfinityIsReadAsNever(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	s.plant(t, expired("id", time.Hour))
+	if err := exec(t.Context(), pool, `UPDATE idempotency SET expires = 'infinity'`); err != nil {
+		t.Fatal(err)
+	}
+	if r := get(t, s, "id"); r.Status != driver.Completed || !r.Expires.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	if met, ok, err := s.Create(t.Context(), claim("id", rival), now, nil); ok || err != nil || met.Status != driver.Completed {
+		t.Errorf("a claim: %t, %+v, %v", ok, met, err)
+	}
+}
+
 func TestTableMayHaveMoreColumns(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
@@ -114,6 +145,7 @@ func TestOptionsThatAreNotValidAreRefused(t *testing.T) {
 		"long column":           {table, &Options{Columns: Columns{Data: long}}},
 		"two columns of a name": {table, &Options{Columns: Columns{Data: "owner"}}},
 		"negative size":         {table, &Options{MaxSize: -1}},
+		"too large for DSQL":    {table, &Options{DSQL: true, MaxSize: 1<<20 + 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want *OptionsError
