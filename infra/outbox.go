@@ -77,21 +77,22 @@ func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbo
 	return &Outbox{Table: awsdynamodb.NewTableV2(scope, &id, table), props: p}
 }
 
-// GrantPublish allows a function to write messages in its transactions: PutItem.
-// It does not pass the name of the table to the function.
+// GrantPublish allows a function to write messages in its transactions: PutItem
+// within TransactWriteItems. It does not pass the name of the table to the
+// function.
 func (o *Outbox) GrantPublish(grantee awsiam.IGrantable) awsiam.Grant {
-	return grantOn(o.Table, grantee, "dynamodb:PutItem")
+	return grantOn(o.Table, grantee, inTransaction(), "dynamodb:PutItem")
 }
 
 // GrantMark allows a program to mark messages as published: UpdateItem. [NewRelay]
 // grants it.
 func (o *Outbox) GrantMark(grantee awsiam.IGrantable) awsiam.Grant {
-	return grantOn(o.Table, grantee, "dynamodb:UpdateItem")
+	return grantOn(o.Table, grantee, nil, "dynamodb:UpdateItem")
 }
 
 // GrantOperate allows an operator, or an operator's tool, to find and mark
 // messages that no relay has published: Scan and UpdateItem. Do not grant it to
 // functions.
 func (o *Outbox) GrantOperate(grantee awsiam.IGrantable) awsiam.Grant {
-	return grantOn(o.Table, grantee, "dynamodb:Scan", "dynamodb:UpdateItem")
+	return grantOn(o.Table, grantee, nil, "dynamodb:Scan", "dynamodb:UpdateItem")
 }

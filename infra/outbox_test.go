@@ -78,6 +78,22 @@ func TestOutboxGrants(t *testing.T) {
 	}
 }
 
+func TestPublishingIsAllowedOnlyInTransactions(t *testing.T) {
+	stack := newStack()
+	outbox, role := NewOutbox(stack, "Outbox", nil), newRole(stack)
+	outbox.GrantPublish(role)
+	outbox.GrantMark(role) // a relay marks outside of transactions
+	for _, s := range policy(t, stack) {
+		var want any
+		if slices.Equal(actions(s), []string{"PutItem"}) {
+			want = onlyInTransactions
+		}
+		if !reflect.DeepEqual(s["Condition"], want) {
+			t.Errorf("%v: the condition is %v", s["Action"], s["Condition"])
+		}
+	}
+}
+
 // CDK's own grants leave the key out, and every transaction fails.
 func TestOutboxGrantsCoverTheKey(t *testing.T) {
 	const arn = "arn:aws:kms:eu-west-1:111122223333:key/a"

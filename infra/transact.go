@@ -20,10 +20,10 @@ const (
 	TransactUpdate
 )
 
-// GrantTransact allows a function these writes to a table of yours, and the use of
-// the table's key. IAM cannot distinguish them from the same writes outside a
-// transaction, which are allowed too. For messages, use [Outbox.GrantPublish]
-// instead.
+// GrantTransact allows a function these writes to a table of yours within
+// TransactWriteItems, and the use of the table's key. The same writes outside a
+// transaction stay denied; a function that makes them needs a grant of its own.
+// For messages, use [Outbox.GrantPublish] instead.
 //
 // GrantTransact panics with a [*PropsError] for unknown writes or none, and if
 // grantee or table is nil.
@@ -44,13 +44,22 @@ func GrantTransact(grantee awsiam.IGrantable, table awsdynamodb.ITable, writes .
 	}
 	found.panic(table, "")
 	slices.Sort(actions)
-	return grantOn(table, grantee, slices.Compact(actions)...)
+	return grantOn(table, grantee, inTransaction(), slices.Compact(actions)...)
 }
 
-// grantOn allows actions on a table in one Region, and the use of its key.
-func grantOn(table awsdynamodb.ITable, grantee awsiam.IGrantable, actions ...string) awsiam.Grant {
+// inTransaction returns the condition that an action is part of
+// TransactWriteItems. It does not hold for a request that is made alone, because
+// such a request lacks the key. It is the condition of "Using IAM with DynamoDB
+// transactions" in the developer guide of DynamoDB, without the reads.
+func inTransaction() *conditions {
+	return &conditions{"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": "TransactWriteItems"}}
+}
+
+// grantOn allows actions on a table in one Region, and the use of its key. A nil
+// condition always holds.
+func grantOn(table awsdynamodb.ITable, grantee awsiam.IGrantable, when *conditions, actions ...string) awsiam.Grant {
 	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
-		Actions: pointers(actions), Grantee: grantee, ResourceArns: &[]*string{table.TableArn()},
+		Actions: pointers(actions), Conditions: when, Grantee: grantee, ResourceArns: &[]*string{table.TableArn()},
 	})
 	grant.AssertSuccess()
 	key := table.EncryptionKey()

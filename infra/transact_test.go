@@ -11,7 +11,10 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-func TestGrantTransact(t *testing.T) {
+// onlyInTransactions does not hold for a request that is made alone.
+var onlyInTransactions = map[string]any{"ForAnyValue:StringEquals": map[string]any{"dynamodb:EnclosingOperation": "TransactWriteItems"}}
+
+func TestGrantTransactAllowsNothingOutsideOfTransactions(t *testing.T) {
 	for want, writes := range map[string][]TransactWrite{
 		"ConditionCheckItem": {TransactCheck},
 		"DeleteItem":         {TransactDelete},
@@ -27,6 +30,9 @@ func TestGrantTransact(t *testing.T) {
 			at := map[string]any{"Fn::GetAtt": []any{"Accounts", "Arn"}}
 			if len(all) != 1 || !slices.Equal(actions(all[0]), strings.Fields(want)) || !reflect.DeepEqual(all[0]["Resource"], at) {
 				t.Errorf("got %v", all)
+			}
+			if !reflect.DeepEqual(all[0]["Condition"], onlyInTransactions) {
+				t.Errorf("the condition is %v", all[0]["Condition"])
 			}
 		})
 	}
