@@ -30,6 +30,19 @@ type Delivery[E, T any] struct {
 	// Chain is the [idempotent.ChainKey] that the sender set, or "". The keys
 	// that the handler derives continue it in any case.
 	Chain string `json:"chain,omitempty"`
+
+	text []byte // the innermost body, as it arrived
+}
+
+// delivered is a [Delivery] of any source.
+type delivered interface{ bodyJSON() ([]byte, error) }
+
+// bodyJSON returns the body as JSON: its own bytes, unless it is a text.
+func (d Delivery[E, T]) bodyJSON() ([]byte, error) {
+	if d.text == nil || isText[T]() {
+		return json.Marshal(d.Body)
+	}
+	return d.text, nil
 }
 
 // ErrDecode matches errors of type [*DecodeError].
@@ -83,7 +96,7 @@ func readRecord[T, E any](source E, text []byte, outer message) record[Delivery[
 	outer.text = text
 	m := inner.within(outer)
 	return record[Delivery[E, T]]{
-		id: outer.id, delivery: Delivery[E, T]{source, body, m.chain},
+		id: outer.id, delivery: Delivery[E, T]{source, body, m.chain, m.text},
 		key: idempotent.Key{ID: m.id}, chain: m.chain, text: m.text, skip: m.skip, err: err,
 	}
 }

@@ -42,6 +42,7 @@ var order = map[string]string{
 	"redis":                        "idempotent/driver",
 	"handlers":                     "idempotent idempotent/adapter",
 	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",
+	"handlers/internal/unrecorded": "idempotent/driver",
 	"local/internal/kill":          "local/lambdaruntime",
 	"local/internal/durable":       "",
 	"local/crashtest":              "idempotent idempotent/driver idempotent/memory local/internal/kill local/lambdaruntime",

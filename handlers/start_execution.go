@@ -1,0 +1,151 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+
+	"github.com/lambda-once/once/handlers/internal/digest"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// An ExecutionStarter starts executions of one durable function, by means of
+// package lambda of the AWS SDK. The page on durable functions shows one.
+type ExecutionStarter interface {
+	// StartExecution calls Invoke for an alias or a version of the function, with
+	// the InvocationType Event, the DurableExecutionName name and the Payload
+	// input. It returns the error of the SDK, which it may wrap.
+	StartExecution(ctx context.Context, name string, input []byte) error
+}
+
+// An ExecutionReader is an [ExecutionStarter] that also reads the input of an
+// execution. With it, [StartExecution] distinguishes a duplicate from a key that
+// was used for another request.
+type ExecutionReader interface {
+	ExecutionStarter
+
+	// ExecutionInput returns the input of the execution with a name: it calls
+	// ListDurableExecutionsByFunction for the unqualified function, and
+	// GetDurableExecution. It returns an error if there is no such execution.
+	ExecutionInput(ctx context.Context, name string) ([]byte, error)
+}
+
+// An ExecutionStart starts an execution for one record of a source. It is the
+// function of [StartExecution].
+type ExecutionStart[D any] func(context.Context, D) error
+
+// maxExecutionInput is the limit of Lambda for asynchronous invocations: 1 MB.
+const maxExecutionInput = 1 << 20
+
+// StartExecution returns a function that starts the execution of a durable
+// function and does not wait for its end. It is for work that takes longer than a
+// source waits: 15 min for queues and streams, 30 s for an HTTP API. Pass it to
+// [Dispatch], or call it within any protected handler.
+//
+// The name of the execution is the SHA-256 of the record's id, so every delivery
+// of a record starts it under one name. The service starts no second execution
+// under a name while it keeps the history of the first: until its end, and then
+// for the RetentionPeriodInDays of the function's DurableConfig. This holds for
+// an execution that failed, too: to repeat its work, invoke the function without a
+// name.
+//
+// The input is what the function receives as its event. It must be the same bytes
+// at each delivery, so send the body of a record, not the delivery with its
+// receive count. With a nil input, the body is sent as it arrived. A body that
+// the handler takes as string or []byte is sent as the JSON of this type. A
+// record that is no [Delivery] needs an input.
+//
+// An input of more than 1 MB is refused with an [*ExecutionInputError]. A name
+// that exists with another input, or in another version of the function, is
+// refused with an [*ExecutionExistsError]; if the client is an [ExecutionReader],
+// and the input is the same, the record is a duplicate and counts as started. No
+// retry of these two succeeds, so they are [idempotent.Permanent]. All other
+// errors are those of the client, and the next delivery tries again.
+//
+// StartExecution panics if the client is nil, or if D needs an input.
+func StartExecution[D any](client ExecutionStarter, input func(D) ([]byte, error)) ExecutionStart[D] {
+	if client == nil {
+		panic("handlers: StartExecution: the client is nil")
+	}
+	if input == nil {
+		if _, ok := any(*new(D)).(delivered); !ok {
+			panic("handlers: StartExecution: the record has no body of its own, so the function for the input must not be nil")
+		}
+		input = func(d D) ([]byte, error) { return any(d).(delivered).bodyJSON() }
+	}
+	return func(ctx context.Context, d D) error {
+		claim, _ := idempotent.FromContext(ctx)
+		if claim.KeyHash == "" {
+			return &idempotent.MissingKeyError{Part: "id"} // without a name, each delivery would start its own
+		}
+		text, err := input(d)
+		if err != nil {
+			return err
+		}
+		return startExecution(ctx, client, executionName(claim.Operation, claim.KeyHash), text)
+	}
+}
+
+// ExecutionName returns the name of the execution that [StartExecution] starts for
+// a key. Tools use it to find the execution.
+func ExecutionName(operation string, key idempotent.Key) (string, error) {
+	id, err := key.RecordID(operation)
+	if err != nil {
+		return "", err
+	}
+	if key.Record != "" {
+		return executionName(operation, hexSHA256(key.Record)), nil
+	}
+	return hexSHA256(id), nil
+}
+
+// executionName returns 64 of the characters [a-zA-Z0-9-_], which is the limit.
+func executionName(operation, keyHash string) string { return hexSHA256(operation + "#" + keyHash) }
+
+func hexSHA256(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func startExecution(ctx context.Context, client ExecutionStarter, name string, input []byte) error {
+	switch {
+	case len(input) > maxExecutionInput:
+		return idempotent.Permanent(&ExecutionInputError{Size: len(input)})
+	case !json.Valid(input):
+		return idempotent.Permanent(&ExecutionInputError{Size: len(input), NotJSON: true})
+	}
+	err := client.StartExecution(ctx, name, input)
+	var coded interface{ ErrorCode() string }
+	if !errors.As(err, &coded) || coded.ErrorCode() != "DurableExecutionAlreadyStartedException" {
+		return err
+	}
+	exists := &ExecutionExistsError{Name: name, Err: err}
+	reader, ok := client.(ExecutionReader)
+	if !ok {
+		return idempotent.Permanent(exists)
+	}
+	first, readErr := reader.ExecutionInput(ctx, name)
+	switch {
+	case readErr != nil:
+		exists.ReadErr = readErr
+		return exists // the next delivery may learn more
+	case sameInput(first, input):
+		return nil
+	}
+	exists.KeyReused = true
+	return idempotent.Permanent(exists)
+}
+
+// sameInput ignores how JSON is spelled: the service need not return the bytes
+// that it was sent.
+func sameInput(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	kindA, digestA := digest.Body(a, true)
+	kindB, digestB := digest.Body(b, true)
+	return kindA == kindB && digestA == digestB
+}

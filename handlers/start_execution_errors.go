@@ -1,0 +1,71 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrExecutionInput matches errors of type [*ExecutionInputError].
+var ErrExecutionInput = errors.New("handlers: the input of the execution")
+
+// ExecutionInputError reports that an input cannot be sent: it has more than the
+// 1 MB (1,048,576 bytes) of an asynchronous invocation, or it is not JSON. No
+// execution was started. Store a large input elsewhere, such as in S3, and send
+// its place.
+type ExecutionInputError struct {
+	Size    int // bytes
+	NotJSON bool
+}
+
+func (e *ExecutionInputError) Error() string {
+	if e.NotJSON {
+		return ErrExecutionInput.Error() + " is not JSON"
+	}
+	return fmt.Sprintf("%v has %d bytes, more than the %d of an asynchronous invocation; send the place of a stored object instead",
+		ErrExecutionInput, e.Size, maxExecutionInput)
+}
+
+// Is reports whether target is ErrExecutionInput.
+func (e *ExecutionInputError) Is(target error) bool { return target == ErrExecutionInput }
+
+// ErrExecutionExists matches errors of type [*ExecutionExistsError].
+var ErrExecutionExists = errors.New("handlers: an execution with this name exists")
+
+// ExecutionExistsError reports that the service refused to start an execution,
+// because its name exists with another input or in another version of the
+// function (DurableExecutionAlreadyStartedException). No second execution was
+// started.
+//
+// If KeyReused is true, the key was used for another request: give this request a
+// key of its own. Otherwise the record can also be a duplicate that arrived after
+// a new version of the function was deployed. Compare the input of the execution
+// with the record, or use an [ExecutionReader], which does so.
+type ExecutionExistsError struct {
+	Name      string // of the execution
+	KeyReused bool   // the inputs were compared, and differ
+	Err       error  // of StartExecution
+	ReadErr   error  // of ExecutionInput, which could not compare the inputs, or nil
+}
+
+func (e *ExecutionExistsError) Error() string {
+	text := ErrExecutionExists.Error() + ": " + e.Name
+	if e.KeyReused {
+		return text + " has another input; the key was used for another request, so give this one a key of its own"
+	}
+	text += " has another input, or is one of another version of the function; "
+	if e.ReadErr != nil {
+		return text + "its input could not be read: " + e.ReadErr.Error()
+	}
+	return text + "compare its input with the record"
+}
+
+// Is reports whether target is ErrExecutionExists.
+func (e *ExecutionExistsError) Is(target error) bool { return target == ErrExecutionExists }
+
+// Unwrap returns Err, and ReadErr if there is one.
+func (e *ExecutionExistsError) Unwrap() []error {
+	if e.ReadErr == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Err, e.ReadErr}
+}

@@ -1,0 +1,368 @@
+package handlers_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// durableService stands for the service: it starts one execution under a name.
+type durableService struct {
+	mu     sync.Mutex
+	inputs map[string]string // of the executions, by their names
+	starts int
+	fail   error // of the next start
+}
+
+// startedError is that of the AWS SDK.
+type startedError struct{}
+
+func (startedError) Error() string     { return "DurableExecutionAlreadyStartedException: exists" }
+func (startedError) ErrorCode() string { return "DurableExecutionAlreadyStartedException" }
+
+func (s *durableService) StartExecution(_ context.Context, name string, input []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starts++
+	if err := s.fail; err != nil {
+		s.fail = nil
+		return err
+	}
+	first, exists := s.inputs[name]
+	switch {
+	case !exists && s.inputs == nil:
+		s.inputs = map[string]string{}
+		fallthrough
+	case !exists:
+		s.inputs[name] = string(input)
+	case first != string(input):
+		return fmt.Errorf("operation error Lambda: Invoke: %w", startedError{})
+	}
+	return nil
+}
+
+func (s *durableService) started() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for _, input := range s.inputs {
+		all = append(all, input)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// readingService reads what its executions were started with.
+type readingService struct {
+	durableService
+	input func(name string) ([]byte, error)
+}
+
+func (s *readingService) ExecutionInput(_ context.Context, name string) ([]byte, error) {
+	return s.input(name)
+}
+
+var errDenied = errors.New("AccessDeniedException")
+
+func orderOf(m handlers.SQSMessage[order]) (idempotent.Key, error) {
+	return idempotent.Key{ID: m.Body.ID}, nil
+}
+
+func sqsOrders(client handlers.ExecutionStarter, o *handlers.SQSOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	return handlers.Dispatch("pay", handlers.SQS, orderOf, handlers.StartExecution[handlers.SQSMessage[order]](client, nil), o)
+}
+
+func sqsMessage(id, body, receives string) events.SQSMessage {
+	return events.SQSMessage{MessageId: id, EventSource: "aws:sqs", Body: body, Attributes: map[string]string{"ApproximateReceiveCount": receives}}
+}
+
+// dispatched returns why the execution for a message was not started.
+func dispatched(t *testing.T, client handlers.ExecutionStarter, body string) error {
+	t.Helper()
+	var failures received
+	start := handlers.StartExecution[handlers.SQSMessage[order]](client, nil)
+	h := handlers.Dispatch("pay", handlers.SQS, nil, start, &handlers.SQSOptions{OnFailure: failures.receive})
+	if _, err := h(t.Context(), events.SQSEvent{Records: []events.SQSMessage{sqsMessage("m1", body, "1")}}); err != nil || len(failures.failed) != 1 {
+		t.Fatal(err, failures.failed)
+	}
+	return failures.failed[0]
+}
+
+// wantReported delivers messages, and checks which are reported, and why.
+func wantReported(t *testing.T, client handlers.ExecutionStarter, why error, messages []events.SQSMessage, reported ...string) {
+	t.Helper()
+	var failed []error
+	h := sqsOrders(client, &handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { failed = append(failed, e) }})
+	response, err := h(t.Context(), events.SQSEvent{Records: messages})
+	var ids []string
+	for _, f := range response.BatchItemFailures {
+		ids = append(ids, f.ItemIdentifier)
+	}
+	if err != nil || !slices.Equal(ids, reported) {
+		t.Errorf("reported %v, %v; want %v", ids, err, reported)
+	}
+	for _, err := range failed {
+		if !errors.Is(err, why) {
+			t.Errorf("failed with %v, want %v", err, why)
+		}
+	}
+}
+
+// The receive count differs between two deliveries, and is not sent.
+func TestRedeliveryStartsNoSecondExecution(t *testing.T) {
+	const body = `{ "id": "o-1" }`
+	s := &durableService{}
+	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", body, "1")})
+	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", body, "2"), sqsMessage("m2", body, "1")})
+	if started := s.started(); !slices.Equal(started, []string{body}) {
+		t.Errorf("started %q", started)
+	}
+	name, err := handlers.ExecutionName("pay", idempotent.Key{ID: "o-1"})
+	if err != nil || len(name) != 64 || s.inputs[name] == "" {
+		t.Errorf("%q, %v is none of %v", name, err, s.inputs)
+	}
+}
+
+// The answer of the first start was lost, or the client was throttled.
+func TestFailedStartIsRepeatedUnderItsName(t *testing.T) {
+	s := &durableService{fail: errNetwork}
+	messages := []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "1"), sqsMessage("m2", `{"id":"o-2"}`, "1")}
+	wantReported(t, s, errNetwork, messages, "m1")
+	wantReported(t, s, nil, messages[:1])
+	if started := s.started(); len(started) != 2 || s.starts != 3 {
+		t.Errorf("started %q in %d requests", started, s.starts)
+	}
+}
+
+var errNetwork = errors.New("connection reset")
+
+func TestReusedNameIsNoDuplicate(t *testing.T) {
+	first, other := sqsMessage("m1", `{"id":"o-1"}`, "1"), sqsMessage("m2", `{"id":"o-1","fail":true}`, "1")
+	for name, c := range map[string]struct {
+		input   func(string) ([]byte, error) // nil: the client cannot read
+		reused  bool
+		started bool
+		cause   error
+	}{
+		"another input":      {func(string) ([]byte, error) { return []byte(`{"id":"o-1"}`), nil }, true, false, startedError{}},
+		"another version":    {func(string) ([]byte, error) { return []byte(`{"fail": true, "id": "o-1"}`), nil }, false, true, nil},
+		"nobody can tell":    {nil, false, false, startedError{}},
+		"reading was denied": {func(string) ([]byte, error) { return nil, errDenied }, false, false, errDenied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reader := &readingService{input: c.input}
+			client := handlers.ExecutionStarter(reader)
+			if c.input == nil {
+				client = &reader.durableService
+			}
+			wantReported(t, client, nil, []events.SQSMessage{first})
+			var failed *handlers.ExecutionExistsError
+			h := sqsOrders(client, &handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { errors.As(e, &failed) }})
+			response, err := h(t.Context(), events.SQSEvent{Records: []events.SQSMessage{other}})
+			if err != nil || len(response.BatchItemFailures) == 0 != c.started {
+				t.Errorf("got %v, %v", response, err)
+			}
+			if c.started {
+				return
+			}
+			if failed == nil || failed.KeyReused != c.reused || !errors.Is(failed, c.cause) || !errors.Is(failed, handlers.ErrExecutionExists) {
+				t.Errorf("failed with %+v", failed)
+			}
+			if started := reader.started(); len(started) != 1 {
+				t.Errorf("started %q", started)
+			}
+		})
+	}
+}
+
+// A stream's Poison receives what no delivery can start. What reading the first
+// execution may clear up comes again.
+func TestWhatCanNeverStartIsPoison(t *testing.T) {
+	reused := func(string) ([]byte, error) { return []byte(`{}`), nil }
+	for name, c := range map[string]struct {
+		client handlers.ExecutionStarter
+		body   string
+		why    error // nil: it is no poison
+	}{
+		"too large":         {&durableService{}, `{"id":"` + strings.Repeat("x", 1<<20) + `"}`, handlers.ErrExecutionInput},
+		"reused":            {&readingService{input: reused, durableService: durableService{fail: startedError{}}}, `{"id":"o-1"}`, handlers.ErrExecutionExists},
+		"cannot be told":    {&durableService{fail: startedError{}}, `{"id":"o-1"}`, handlers.ErrExecutionExists},
+		"throttled":         {&durableService{fail: errNetwork}, `{"id":"o-1"}`, nil},
+		"denied to compare": {&readingService{input: func(string) ([]byte, error) { return nil, errDenied }, durableService: durableService{fail: startedError{}}}, `{"id":"o-1"}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var poison error
+			h := handlers.Dispatch("pay", handlers.Kinesis, nil, handlers.StartExecution[handlers.KinesisRecord[order]](c.client, nil), &handlers.KinesisOptions{
+				OnFailure: func(context.Context, *handlers.RecordError) {},
+				Poison:    func(_ context.Context, _ events.KinesisEventRecord, err error) error { poison = err; return nil },
+			})
+			_, err := h(t.Context(), events.KinesisEvent{Records: []events.KinesisEventRecord{{
+				EventID: "shard:1", EventSource: "aws:kinesis", EventSourceArn: "arn:stream", Kinesis: events.KinesisRecord{SequenceNumber: "1", Data: []byte(c.body)},
+			}}})
+			if err != nil || !errors.Is(poison, c.why) || (c.why == nil) != (poison == nil) {
+				t.Errorf("poison is %v, %v; want %v", poison, err, c.why)
+			}
+		})
+	}
+}
+
+func TestInputIsLimitedAsAnAsynchronousPayload(t *testing.T) {
+	s := &durableService{}
+	overhead := len(`{"id":"o-1","pad":""}`)
+	largest := `{"id":"o-1","pad":"` + strings.Repeat("x", 1<<20-overhead) + `"}`
+	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", largest, "1")})
+	wantReported(t, s, handlers.ErrExecutionInput, []events.SQSMessage{sqsMessage("m2", strings.Replace(largest, "o-1", "o-22", 1), "1")}, "m2")
+	if started := s.started(); len(started) != 1 || s.starts != 1 {
+		t.Errorf("%d started in %d requests", len(started), s.starts)
+	}
+	err := error(&handlers.ExecutionInputError{Size: 1<<20 + 1})
+	if want := "1048577 bytes, more than the 1048576"; !strings.Contains(err.Error(), want) {
+		t.Errorf("%q lacks %q", err, want)
+	}
+}
+
+// Each source sends the innermost body, and keeps its own key.
+func TestEverySourceStartsExecutions(t *testing.T) {
+	for name, c := range map[string]struct {
+		handler func(*durableService) any
+		want    string
+	}{
+		"sns.json":          {func(s *durableService) any { return dispatch(s, handlers.SNS[order]) }, ""},
+		"eventbridge.json":  {func(s *durableService) any { return dispatch(s, handlers.EventBridge[order]) }, ""},
+		"kinesis.json":      {func(s *durableService) any { return dispatch(s, handlers.Kinesis[order]) }, ""},
+		"kafka-msk.json":    {func(s *durableService) any { return dispatch(s, handlers.Kafka[order]) }, ""},
+		"activemq.json":     {func(s *durableService) any { return dispatch(s, handlers.ActiveMQ[order]) }, ""},
+		"sqs-from-sns.json": {func(s *durableService) any { return dispatch(s, handlers.SQS[handlers.FromSNS[order]]) }, ""},
+		"sqs.json":          {func(s *durableService) any { return dispatch(s, handlers.SQS[string]) }, `"`},
+		"s3.json":           {func(s *durableService) any { return dispatchS3(s) }, `{"object"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &durableService{}
+			for range 2 {
+				if answer, err := deliver(t.Context(), c.handler(s), golden(t, name)); err != nil {
+					t.Fatal(answer, err)
+				}
+			}
+			started := s.started()
+			if len(started) == 0 || s.starts < 2*len(started) {
+				t.Fatalf("started %q in %d requests", started, s.starts)
+			}
+			for _, input := range started {
+				if c.want == "" {
+					c.want = `{"id"`
+				}
+				if !strings.HasPrefix(strings.Join(strings.Fields(input), ""), c.want) {
+					t.Errorf("the input is %s", input)
+				}
+			}
+		})
+	}
+}
+
+func dispatch[E, T, O, H any](s *durableService, source func(*idempotent.Executor, func(handlers.Delivery[E, T]) (idempotent.Key, error), func(context.Context, handlers.Delivery[E, T]) error, O) H) H {
+	var o O
+	return handlers.Dispatch("pay", source, nil, handlers.StartExecution[handlers.Delivery[E, T]](s, nil), o)
+}
+
+func dispatchS3(s *durableService) func(context.Context, handlers.S3Event) error {
+	return handlers.Dispatch("pay", handlers.S3, nil, handlers.StartExecution(s, func(r events.S3EventRecord) ([]byte, error) {
+		return fmt.Appendf(nil, `{"object":%q}`, r.S3.Object.Key), nil
+	}), nil)
+}
+
+// With an executor of its own, a dispatcher's record outlives the history.
+func TestRecordOutlivesTheNameOfItsExecution(t *testing.T) {
+	x, err := idempotent.New("pay", memory.New(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &durableService{}
+	h := handlers.SQS(x, orderOf, handlers.StartExecution[handlers.SQSMessage[order]](s, nil), nil)
+	for range 2 {
+		event := events.SQSEvent{Records: []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "1")}}
+		if response, err := h(t.Context(), event); err != nil || len(response.BatchItemFailures) > 0 {
+			t.Fatal(response, err)
+		}
+		s.inputs = nil // the service has forgotten it
+	}
+	if s.starts != 1 {
+		t.Errorf("started %d times", s.starts)
+	}
+}
+
+func TestNameIsTheSameWithoutTheStore(t *testing.T) {
+	s := &durableService{}
+	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "1")})
+	t.Setenv("ONCE_DISABLED", "true")
+	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "2")})
+	if started := s.started(); len(started) != 1 || s.starts != 2 {
+		t.Errorf("started %q in %d requests", started, s.starts)
+	}
+}
+
+// Without a key, each delivery would start an execution of its own.
+func TestStartNeedsACallWithAKey(t *testing.T) {
+	s := &durableService{}
+	start := handlers.StartExecution[handlers.SQSMessage[order]](s, nil)
+	for name, ctx := range map[string]context.Context{"none": t.Context(), "unprotected": idempotent.Unprotected(t.Context())} {
+		if err := start(ctx, handlers.SQSMessage[order]{}); !errors.Is(err, idempotent.ErrMissingKey) || s.starts > 0 {
+			t.Errorf("%s: got %v, %d starts", name, err, s.starts)
+		}
+	}
+}
+
+// The name of a key is the same in every version: the service compares it with
+// those of earlier deliveries.
+func TestExecutionNameIsTheSameInEveryVersion(t *testing.T) {
+	const want = "b79057bcb5854350ca6da71d03c6adf48426afc44a9739dcb2d083608c77f808"
+	name, err := handlers.ExecutionName("pay", idempotent.Key{ID: "o-1"})
+	if err != nil || name != want {
+		t.Errorf("%q, %v", name, err)
+	}
+	x, err := idempotent.New("pay", memory.New(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := idempotent.Key{Record: "pay#theirs"}
+	s := &durableService{}
+	start := handlers.StartExecution(s, func([]byte) ([]byte, error) { return []byte(`{}`), nil })
+	if _, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (bool, error) { return true, start(ctx, nil) }); err != nil {
+		t.Fatal(err)
+	}
+	if name, err := handlers.ExecutionName("pay", key); err != nil || s.inputs[name] == "" {
+		t.Errorf("%q, %v is none of %v", name, err, s.inputs)
+	}
+	if _, err := handlers.ExecutionName("pay", idempotent.Key{}); !errors.Is(err, idempotent.ErrMissingKey) {
+		t.Error(err)
+	}
+}
+
+func TestStartExecutionPanics(t *testing.T) {
+	for name, construct := range map[string]func(){
+		"the client is nil":      func() { handlers.StartExecution[handlers.SQSMessage[order]](nil, nil) },
+		"has no body of its own": func() { handlers.StartExecution[events.S3EventRecord](&durableService{}, nil) },
+		"operation": func() {
+			handlers.Dispatch("a#b", handlers.SQS, orderOf, handlers.StartExecution[handlers.SQSMessage[order]](&durableService{}, nil), nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if p := recover(); p == nil || !bytes.Contains(fmt.Append(nil, p), []byte(name)) {
+					t.Errorf("panic with %v", p)
+				}
+			}()
+			construct()
+		})
+	}
+}
