@@ -102,7 +102,7 @@ func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 	}
 	if f.asyncSink != nil {
 		a.add(name+"Undelivered", name+": Lambda cannot put events into the failure queue, and drops them. Check the permissions of the function's role.",
-			lambdaMetric(f.Function, "DestinationDeliveryFailures", "Sum"), 1)
+			lambdaMetric(f.Function, f.undelivered(), "Sum"), 1)
 	}
 	if f.streams {
 		a.add(name+"IteratorAge", name+": the function is behind its stream. A record blocks a shard, or the function is too slow.",

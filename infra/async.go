@@ -26,11 +26,16 @@ const maxEventAge = 6 * time.Hour
 // share this queue. It is retained when its stack is deleted, unless the table is
 // Ephemeral.
 //
+// An execution of a durable function takes as long as its ExecutionTimeout allows.
+// Lambda offers no destinations for durable functions, so the queue is then the
+// function's dead-letter queue, and receives the event alone.
+//
 // AddTopic panics with a [*PropsError] if the function's records may expire before
-// an event of this queue is sent again: FailureRetention after the 6 h.
+// an event of this queue is sent again: FailureRetention after the 6 h, and after
+// the ExecutionTimeout of a durable function.
 func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 	failures := f.asynchronous(maxEventAge, "topic", topic)
-	f.Function.AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
+	f.target().AddEventSource(awslambdaeventsources.NewSnsEventSource(topic, &awslambdaeventsources.SnsEventSourceProps{
 		DeadLetterQueue: failures, // for events that SNS cannot deliver to Lambda
 	}))
 	return failures
@@ -41,7 +46,7 @@ func (f *IdempotentFunction) AddTopic(topic awssns.ITopic) awssqs.Queue {
 // event for up to 6 h, and Lambda for 6 h more.
 func (f *IdempotentFunction) AddRule(rule awsevents.Rule) awssqs.Queue {
 	failures := f.asynchronous(2*maxEventAge, "rule", rule)
-	rule.AddTarget(awseventstargets.NewLambdaFunction(f.Function, &awseventstargets.LambdaFunctionProps{
+	rule.AddTarget(awseventstargets.NewLambdaFunction(f.target(), &awseventstargets.LambdaFunctionProps{
 		DeadLetterQueue: failures, // for events that EventBridge cannot deliver to Lambda
 		MaxEventAge:     seconds(maxEventAge),
 	}))
@@ -53,28 +58,37 @@ func (f *IdempotentFunction) AddRule(rule awsevents.Rule) awssqs.Queue {
 // notifications of a bucket.
 func (f *IdempotentFunction) AddBucket(bucket awss3.Bucket) awssqs.Queue {
 	failures := f.asynchronous(maxEventAge, "bucket", bucket)
-	f.Function.AddEventSource(awslambdaeventsources.NewS3EventSource(bucket, &awslambdaeventsources.S3EventSourceProps{
+	f.target().AddEventSource(awslambdaeventsources.NewS3EventSource(bucket, &awslambdaeventsources.S3EventSourceProps{
 		Events: &[]awss3.EventType{awss3.EventType_OBJECT_CREATED},
 	}))
 	return failures
 }
 
-// asynchronous creates the destination of events that Lambda would otherwise drop
-// after their last retry. age is the age that an event can have by then. A
+// asynchronous adds a source of events. age is the age that an event can have by then. A
 // function has one such configuration for all its sources.
 func (f *IdempotentFunction) asynchronous(age time.Duration, name string, source constructs.IConstruct) awssqs.Queue {
-	f.refuseLate("an event", age).panic(f.scope, "")
+	f.refuseLate("an event", age+f.props.Durable.timeout()).panic(f.scope, "")
 	f.refuseSource(name, source).panic(f.scope, "")
+	return f.failuresOfEvents()
+}
+
+// failuresOfEvents returns the queue of events that Lambda would otherwise drop,
+// and creates it at the first call.
+func (f *IdempotentFunction) failuresOfEvents() awssqs.Queue {
 	if f.asyncSink != nil {
 		return f.asyncSink
 	}
 	const id = "Async"
 	refuseID(f.scope, id, failuresID).panic(f.scope, id)
 	f.asyncSink = f.newFailures(id)
-	f.Function.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
-		MaxEventAge:   seconds(maxEventAge),
-		OnFailure:     awslambdadestinations.NewSqsDestination(f.asyncSink),
-		RetryAttempts: jsii.Number(2),
-	})
+	invocations := &awslambda.EventInvokeConfigOptions{MaxEventAge: seconds(maxEventAge), RetryAttempts: jsii.Number(2)}
+	if f.Alias == nil {
+		invocations.OnFailure = awslambdadestinations.NewSqsDestination(f.asyncSink)
+	} else {
+		f.asyncSink.GrantSendMessages(f.Function)
+		function := f.Function.Node().DefaultChild().(awslambda.CfnFunction)
+		function.SetDeadLetterConfig(&awslambda.CfnFunction_DeadLetterConfigProperty{TargetArn: f.asyncSink.QueueArn()})
+	}
+	f.target().ConfigureAsyncInvoke(invocations)
 	return f.asyncSink
 }

@@ -91,7 +91,7 @@ func storeRow(operation string) []awscloudwatch.IWidget {
 func functionRow(f *IdempotentFunction) []awscloudwatch.IWidget {
 	failing := []awscloudwatch.IMetric{lambdaMetric(f.Function, "Errors", "Sum"), lambdaMetric(f.Function, "Throttles", "Sum")}
 	if f.asyncSink != nil {
-		failing = append(failing, lambdaMetric(f.Function, "DestinationDeliveryFailures", "Sum"))
+		failing = append(failing, lambdaMetric(f.Function, f.undelivered(), "Sum"))
 	}
 	for _, api := range f.apis {
 		failing = append(failing, api.MetricServerError(metricOptions("Sum")))

@@ -13,14 +13,41 @@ import (
 type DurableOptions struct {
 	// ExecutionTimeout is how long an execution may take, with its suspensions:
 	// whole seconds, 1 s to 366 days. Pass the same one to handlers.Durable. An
-	// execution that is stopped holds its key for as long.
+	// execution that is stopped holds its key for as long. Queues and streams wait
+	// at most 15 min for it, and an HTTP API 30 s.
 	ExecutionTimeout time.Duration
 
-	// Retention is how long the history of an execution is kept after its end:
-	// whole days, 1 to 90.
+	// Retention is how long the history of an execution is kept after its end, and
+	// with it the name that a dispatcher gave the execution: whole days, 1 to 90.
 	//
 	// Default: 14 days.
 	Retention time.Duration
+}
+
+// The following methods are also those of a function that is not durable, whose
+// options are nil.
+
+func (o *DurableOptions) timeout() time.Duration {
+	if o == nil {
+		return 0
+	}
+	return o.ExecutionTimeout
+}
+
+func (o *DurableOptions) history() time.Duration {
+	if o == nil || o.Retention == 0 {
+		return 14 * day
+	}
+	return o.Retention
+}
+
+// versions has old versions retained: suspended executions continue with the
+// version that they began with, and CDK replaces the version when the code changes.
+func (o *DurableOptions) versions(ephemeral bool) *awslambda.VersionOptions {
+	if o == nil {
+		return nil
+	}
+	return &awslambda.VersionOptions{RemovalPolicy: removalPolicy(ephemeral)}
 }
 
 func (o *DurableOptions) config() *awslambda.DurableConfig {

@@ -14,11 +14,11 @@ import (
 func TestDurableFunctionHasItsConfigAndMayMakeCheckpoints(t *testing.T) {
 	stack := newStack()
 	newFunction(t, stack, func(p *IdempotentFunctionProps) {
-		p.Durable = &DurableOptions{ExecutionTimeout: 24 * time.Hour, Retention: 14 * day}
+		p.Durable = &DurableOptions{ExecutionTimeout: 24 * time.Hour, Retention: 28 * day}
 	})
 	deployed := synth(t, stack)
 	config := only(t, deployed, "AWS::Lambda::Function").Properties()["DurableConfig"]
-	if got := fmt.Sprint(config); got != "map[ExecutionTimeout:86400 RetentionPeriodInDays:14]" {
+	if got := fmt.Sprint(config); got != "map[ExecutionTimeout:86400 RetentionPeriodInDays:28]" {
 		t.Errorf("got %s", got)
 	}
 	const policy = "service-role/AWSLambdaBasicDurableExecutionRolePolicy"
@@ -30,7 +30,7 @@ func TestDurableFunctionHasItsConfigAndMayMakeCheckpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"  ExecutionTimeout: 86400 ", "  RetentionPeriodInDays: 14\n", "  - arn:aws:iam::aws:policy/" + policy + "\n"} {
+	for _, line := range []string{"  ExecutionTimeout: 86400 ", "  RetentionPeriodInDays: 28\n", "AutoPublishAlias: live ", "  - arn:aws:iam::aws:policy/" + policy + "\n"} {
 		if !strings.Contains(string(page), line) {
 			t.Errorf("docs/durable.md has no %q", line)
 		}

@@ -14,7 +14,7 @@ const failuresID = "Failures"
 
 // newFailures creates the queue of what Lambda gives up.
 func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
-	queue := newLastQueue(f.scope, id+failuresID, f.props.Table.props.Ephemeral, &awssqs.QueueProps{
+	queue := newLastQueue(f.scope, id+failuresID, f.props.ephemeral(), &awssqs.QueueProps{
 		RetentionPeriod: seconds(f.props.FailureRetention),
 	})
 	f.failures = append(f.failures, queue)
@@ -47,8 +47,7 @@ func (f *IdempotentFunction) refuseLate(what string, age time.Duration) problems
 	var found problems
 	late := age + f.props.FailureRetention
 	found.when(f.props.Retention < late,
-		"Retention: %s may come %s late (%s until it is given up, %s in the failure queue), but its record expires after %s; "+
-			"raise Config.Retention in the function and IdempotentFunctionProps.Retention, or lower FailureRetention",
-		what, late, age, f.props.FailureRetention, f.props.Retention)
+		"Retention: %s may come %s late (%s until it is given up, %s in the failure queue), but %s after %s; %s, or lower FailureRetention",
+		what, late, age, f.props.FailureRetention, f.props.expires(), f.props.Retention, f.props.raise())
 	return found
 }

@@ -11,16 +11,26 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// IdempotentFunctionProps are the props of [NewIdempotentFunction]. Code and
-// Table are required; the zero value of every other field is its default.
+// IdempotentFunctionProps are the props of [NewIdempotentFunction]. Code and one of
+// Table and Dispatches are required; the zero value of every other field is its
+// default.
 type IdempotentFunctionProps struct {
 	// Code is the path of a zip or a folder with an executable "bootstrap" for
 	// arm64. Build it with GOOS=linux GOARCH=arm64 and -tags lambda.norpc. The
 	// command local/cmd/lambdazip writes such a zip.
 	Code string
 
-	// Durable makes the function a durable one, for handlers.Durable. Its role may
-	// then make checkpoints.
+	// Dispatches makes the function a dispatcher, for handlers.Dispatch: it may
+	// start executions of this durable function, and its environment has the ARN of
+	// the function's alias as DURABLE_FUNCTION. It excludes Durable, Execute and
+	// Table. Retention is then that of the executions' histories, which is how long
+	// their names are known, and must not be longer.
+	//
+	// Default: none.
+	Dispatches *IdempotentFunction
+
+	// Durable makes the function a durable one, for handlers.Durable. It gets an
+	// Alias, and its role may make checkpoints and read its executions.
 	//
 	// Default: none.
 	Durable *DurableOptions
@@ -76,7 +86,7 @@ type IdempotentFunctionProps struct {
 	// Default: 24 h, that of package idempotent.
 	Retention time.Duration
 
-	// Table is the table of the records.
+	// Table is the table of the records. A dispatcher has none.
 	Table *IdempotencyTable
 
 	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min.
@@ -90,6 +100,11 @@ type IdempotentFunctionProps struct {
 type IdempotentFunction struct {
 	Function awslambda.Function
 
+	// Alias names the newest version of a durable function, and is nil otherwise.
+	// Lambda refuses to invoke a durable function without a version or an alias, so
+	// the event sources invoke the alias.
+	Alias awslambda.Alias
+
 	props     IdempotentFunctionProps
 	scope     constructs.Construct
 	apis      []awsapigatewayv2.HttpApi
@@ -102,21 +117,30 @@ type IdempotentFunction struct {
 
 // NewIdempotentFunction creates a Go function on provided.al2023 and arm64 with a
 // log group of its own. It grants the function access to the table, and sets
-// IDEMPOTENCY_TABLE to the table's name.
+// IDEMPOTENCY_TABLE to the table's name. A dispatcher has no table; see Dispatches.
 //
 // NewIdempotentFunction panics with a [*PropsError] for props that cannot work.
 func NewIdempotentFunction(scope constructs.Construct, id string, props *IdempotentFunctionProps) *IdempotentFunction {
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)
 	own := constructs.NewConstruct(scope, &id)
-	function := p.program().deploy(own, "IDEMPOTENCY_TABLE", p.Table.Table.TableName())
-	p.Table.GrantExecute(function, p.Execute)
-	return &IdempotentFunction{Function: function, props: p, scope: own, sources: map[string]bool{}}
+	f := &IdempotentFunction{props: p, scope: own, sources: map[string]bool{}}
+	if p.Dispatches != nil {
+		f.Function = p.program().deploy(own, p.variable(), p.Dispatches.Alias.FunctionArn())
+		p.Dispatches.GrantStartExecution(f.Function)
+		return f
+	}
+	f.Function = p.program().deploy(own, p.variable(), p.Table.Table.TableName())
+	p.Table.GrantExecute(f.Function, p.Execute)
+	if p.Durable != nil {
+		f.Alias = newAlias(own, f.Function)
+	}
+	return f
 }
 
 func (p *IdempotentFunctionProps) program() program {
 	return program{
-		code: p.Code, durable: p.Durable, environment: p.Environment, ephemeral: p.Table != nil && p.Table.props.Ephemeral, failureRetention: p.FailureRetention,
+		code: p.Code, durable: p.Durable, environment: p.Environment, ephemeral: p.ephemeral(), failureRetention: p.FailureRetention,
 		logLevel: p.LogLevel, logRetention: p.LogRetention, memorySize: p.MemorySize, timeout: p.Timeout,
 	}
 }
@@ -128,15 +152,20 @@ func (p *IdempotentFunctionProps) withDefaults() IdempotentFunctionProps {
 	filled, common := *p, p.program().withDefaults()
 	filled.FailureRetention, filled.LogLevel, filled.LogRetention = common.failureRetention, common.logLevel, common.logRetention
 	filled.MemorySize, filled.Timeout = common.memorySize, common.timeout
-	if filled.Retention == 0 {
+	switch {
+	case filled.Retention != 0:
+	case p.Dispatches != nil:
+		filled.Retention = p.Dispatches.props.Durable.history()
+	default:
 		filled.Retention = 24 * time.Hour
 	}
 	return filled
 }
 
 func (p *IdempotentFunctionProps) refuse() problems {
-	found := p.program().refuse("IDEMPOTENCY_TABLE")
-	found.when(p.Table == nil, "Table: it is required")
+	found := p.program().refuse(p.variable())
+	found.when(p.Table == nil && p.Dispatches == nil, "Table: it is required")
+	found = append(found, p.refuseDispatches()...)
 	found.when(p.Retention < 0, "Retention: %s is negative", p.Retention)
 	found = append(found, refuseOperations(p.Operations)...)
 	for _, operation := range p.Operations {

@@ -57,14 +57,14 @@ const maxHTTPTime = 30 * time.Second
 // address, the route, the status and the request ID of each request, but neither
 // path, headers nor body.
 //
-// AddHTTPAPI panics with a [*PropsError] if the function's timeout is longer than
-// such an API waits.
+// AddHTTPAPI panics with a [*PropsError] if the function's timeout, or that of its
+// executions, is longer than such an API waits: 30 s.
 func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapigatewayv2.HttpApi {
 	p := props.withDefaults(f)
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
 	api := awsapigatewayv2.NewHttpApi(f.scope, &id, &awsapigatewayv2.HttpApiProps{DefaultAuthorizer: p.Authorizer})
-	p.watch(api, f.props.Table.props.Ephemeral)
-	integration := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.Function, nil)
+	p.watch(api, f.props.ephemeral())
+	integration := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("Integration"), f.target(), nil)
 	for _, route := range p.Routes {
 		method, path, _ := strings.Cut(route, " ")
 		api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{
@@ -95,7 +95,7 @@ func (p *HTTPAPIProps) withDefaults(f *IdempotentFunction) HTTPAPIProps {
 }
 
 func (p *HTTPAPIProps) refuse(f *IdempotentFunction) problems {
-	var found problems
+	found := f.refuseWait("an HTTP API", maxHTTPTime)
 	found.when((p.Authorizer == nil) == !p.Public, "Public: state one of Authorizer and Public, which decides whether callers share their keys")
 	found = append(found, refuseLogRetention("AccessLogRetention", p.AccessLogRetention)...)
 	found.when(p.BurstLimit < 0, "BurstLimit: %d is negative", p.BurstLimit)

@@ -53,11 +53,12 @@ func (p program) deploy(own constructs.Construct, variable string, table *string
 		environment[name] = &value
 	}
 	return awslambda.NewFunction(own, jsii.String("Function"), &awslambda.FunctionProps{
-		Architecture:  awslambda.Architecture_ARM_64(),
-		Code:          awslambda.Code_FromAsset(&p.code, nil),
-		DurableConfig: p.durable.config(),
-		Environment:   &environment,
-		Handler:       jsii.String("bootstrap"),
+		Architecture:          awslambda.Architecture_ARM_64(),
+		Code:                  awslambda.Code_FromAsset(&p.code, nil),
+		CurrentVersionOptions: p.durable.versions(p.ephemeral),
+		DurableConfig:         p.durable.config(),
+		Environment:           &environment,
+		Handler:               jsii.String("bootstrap"),
 		// A log group of the stack: LogRetention would deploy a function of
 		// its own to set the retention.
 		LogGroup: awslogs.NewLogGroup(own, jsii.String("Logs"), &awslogs.LogGroupProps{

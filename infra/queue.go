@@ -15,7 +15,7 @@ type QueueProps struct {
 	// BatchSize is the maximum number of messages of an invocation: 1 to 10,000,
 	// or to 10 for a FIFO queue. More than 10 need a BatchingWindow of 1 s.
 	//
-	// Default: 10.
+	// Default: 10, and 1 for a durable function, of which a batch is one execution.
 	BatchSize int
 
 	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
@@ -73,17 +73,20 @@ type Queue struct {
 
 // AddQueue creates a queue with a dead-letter queue, and feeds the function from
 // it. Failures are reported by message. A received message is invisible for six
-// timeouts of the function plus the batching window, as AWS advises. Both queues
+// timeouts of the function plus the batching window, as AWS advises. For a durable
+// function, the timeout of an execution counts if it is longer. Both queues
 // refuse requests without TLS. The dead-letter queue is retained when its stack is
 // deleted or its construct is renamed, unless the table is Ephemeral.
 //
-// AddQueue panics with a [*PropsError] if the function's records may expire before
-// the last delivery of a message. A message can be redriven at the end of
-// DeadLetterRetention, and is then delivered for another Retention. In a FIFO
-// queue, Retention counts twice, because the age starts again in the dead-letter
-// queue.
+// AddQueue panics with a [*PropsError] if the ExecutionTimeout of a durable function
+// is more than 15 min, because Lambda waits no longer for the whole execution.
+//
+// AddQueue also panics if the function's records may expire before the last delivery
+// of a message. A message can be redriven at the end of DeadLetterRetention, and is
+// then delivered for another Retention. In a FIFO queue, Retention counts twice,
+// because the age starts again in the dead-letter queue.
 func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
-	p := props.withDefaults()
+	p := props.withDefaults(f)
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)
 
 	own := constructs.NewConstruct(f.scope, &id)
@@ -91,7 +94,7 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	if p.FIFO {
 		fifo = jsii.Bool(true)
 	}
-	dead := newLastQueue(own, "DeadLetters", f.props.Table.props.Ephemeral, &awssqs.QueueProps{
+	dead := newLastQueue(own, "DeadLetters", f.props.ephemeral(), &awssqs.QueueProps{
 		Fifo: fifo, RetentionPeriod: seconds(p.DeadLetterRetention),
 	})
 	queue := awssqs.NewQueue(own, jsii.String("Queue"), &awssqs.QueueProps{
@@ -111,14 +114,14 @@ func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	if p.MaxConcurrency > 0 {
 		source.MaxConcurrency = jsii.Number(p.MaxConcurrency)
 	}
-	f.Function.AddEventSource(awslambdaeventsources.NewSqsEventSource(queue, source))
+	f.target().AddEventSource(awslambdaeventsources.NewSqsEventSource(queue, source))
 	q := &Queue{Queue: queue, DeadLetters: dead, props: p}
 	f.queues = append(f.queues, q)
 	return q
 }
 
 func (p *QueueProps) visibility(f *IdempotentFunction) time.Duration {
-	return 6*f.props.Timeout + p.BatchingWindow
+	return 6*f.props.longest() + p.BatchingWindow
 }
 
 // late returns how long after it was sent a message may be delivered: it moves to
@@ -130,13 +133,13 @@ func (p *QueueProps) late() time.Duration {
 	return p.DeadLetterRetention + p.Retention // the former counts from the time of sending
 }
 
-func (p *QueueProps) withDefaults() QueueProps {
+func (p *QueueProps) withDefaults(f *IdempotentFunction) QueueProps {
 	if p == nil {
 		p = &QueueProps{}
 	}
 	filled := *p
 	if filled.BatchSize == 0 {
-		filled.BatchSize = 10
+		filled.BatchSize = f.batchSize(10)
 	}
 	if filled.DeadLetterRetention == 0 {
 		filled.DeadLetterRetention = maxKept
@@ -151,7 +154,7 @@ func (p *QueueProps) withDefaults() QueueProps {
 }
 
 func (p *QueueProps) refuse(f *IdempotentFunction) problems {
-	var found problems
+	found := f.refuseWait("a queue", maxMappingTime)
 	most := 10000
 	if p.FIFO {
 		most = 10
@@ -169,8 +172,7 @@ func (p *QueueProps) refuse(f *IdempotentFunction) problems {
 		"DeadLetterRetention: %s is less than the queue's %s; a message keeps its age when it moves, and an old one would be gone at once",
 		p.DeadLetterRetention, p.Retention)
 	found.when(f.props.Retention < p.late(),
-		"Retention: a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s), but its record expires after %s; "+
-			"raise Config.Retention in the function and IdempotentFunctionProps.Retention",
-		p.late(), p.Retention, p.DeadLetterRetention, f.props.Retention)
+		"Retention: a message may come %s late (the queue keeps it for %s, which FIFO counts twice, the dead-letter queue for %s), but %s after %s; %s",
+		p.late(), p.Retention, p.DeadLetterRetention, f.props.expires(), f.props.Retention, f.props.raise())
 	return found
 }

@@ -18,7 +18,7 @@ type StreamProps struct {
 	// BatchSize is the maximum number of records of an invocation: 1 to 10,000,
 	// or to 1,000 for the stream of a table.
 	//
-	// Default: 100.
+	// Default: 100, and 1 for a durable function, of which a batch is one execution.
 	BatchSize int
 
 	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
@@ -59,15 +59,16 @@ type StreamProps struct {
 // not its records, which can be read until the stream deletes them. The queue is
 // retained when its stack is deleted, unless the table is Ephemeral.
 //
-// AddStream panics with a [*PropsError] if the function's records may expire before
-// a record of the last message of this queue is sent again: FailureRetention after
+// AddStream panics with a [*PropsError] if the ExecutionTimeout of a durable function
+// is more than 15 min. It also panics if the function's records may expire before a
+// record of the last message of this queue is sent again: FailureRetention after
 // MaxAge.
 func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, props *StreamProps) awssqs.Queue {
-	p := props.withDefaults()
+	p := props.withDefaults(f)
 	append(p.refuse(f, 10000), refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
 	f.refuseSource("stream", stream).panic(f.scope, id)
 	failures := f.newFailures(id)
-	f.Function.AddEventSource(awslambdaeventsources.NewKinesisEventSource(stream, &awslambdaeventsources.KinesisEventSourceProps{
+	f.target().AddEventSource(awslambdaeventsources.NewKinesisEventSource(stream, &awslambdaeventsources.KinesisEventSourceProps{
 		BatchSize:               jsii.Number(p.BatchSize),
 		BisectBatchOnError:      jsii.Bool(true),
 		MaxBatchingWindow:       seconds(p.BatchingWindow),
@@ -85,11 +86,11 @@ func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, pro
 // AddTableStream is like [IdempotentFunction.AddStream] for the stream of a
 // DynamoDB table, which has a retention of 24 h.
 func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable, props *StreamProps) awssqs.Queue {
-	p := props.withDefaults()
+	p := props.withDefaults(f)
 	append(p.refuse(f, 1000), refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
 	f.refuseSource("table", table).panic(f.scope, id)
 	failures := f.newFailures(id)
-	f.Function.AddEventSource(awslambdaeventsources.NewDynamoEventSource(table, &awslambdaeventsources.DynamoEventSourceProps{
+	f.target().AddEventSource(awslambdaeventsources.NewDynamoEventSource(table, &awslambdaeventsources.DynamoEventSourceProps{
 		BatchSize:               jsii.Number(p.BatchSize),
 		BisectBatchOnError:      jsii.Bool(true),
 		MaxBatchingWindow:       seconds(p.BatchingWindow),
@@ -111,13 +112,13 @@ func (p *StreamProps) start() awslambda.StartingPosition {
 	return awslambda.StartingPosition_TRIM_HORIZON
 }
 
-func (p *StreamProps) withDefaults() StreamProps {
+func (p *StreamProps) withDefaults(f *IdempotentFunction) StreamProps {
 	if p == nil {
 		p = &StreamProps{}
 	}
 	filled := *p
 	if filled.BatchSize == 0 {
-		filled.BatchSize = 100
+		filled.BatchSize = f.batchSize(100)
 	}
 	if filled.MaxAge == 0 {
 		filled.MaxAge = day
@@ -132,7 +133,7 @@ func (p *StreamProps) withDefaults() StreamProps {
 }
 
 func (p *StreamProps) refuse(f *IdempotentFunction, most int) problems {
-	var found problems
+	found := f.refuseWait("a stream", maxMappingTime)
 	found.when(p.BatchSize < 1 || p.BatchSize > most, "BatchSize: %d is not 1 to %d", p.BatchSize, most)
 	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)
 	found.when(!wholeSeconds(p.MaxAge, time.Minute, 7*day), "MaxAge: %s is not whole seconds, 1 min to 7 days", p.MaxAge)
