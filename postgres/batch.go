@@ -46,12 +46,6 @@ func (b *batch) addStatements(additions []addition) {
 	}
 }
 
-func (b *batch) addMessages(messages []Message) {
-	for _, st := range b.store.layout.outboxRows(b.write.id, messages) {
-		b.queue.Queue(st.sql, st.args...)
-	}
-}
-
 // send sends the batch, and commits. It returns the row of the record's write.
 func (b *batch) send(ctx context.Context, conn *pgx.Conn) (row, error) {
 	b.queue.Queue("commit")

@@ -17,7 +17,4 @@
 // collects statements, and holds no connection: they are sent with the completion, in one
 // round trip. In both, the write of the record is fenced, and raises an error in the
 // database if the record is no longer the call's, so that nothing is committed.
-//
-// [Tx.Publish] and [Publish] add messages to the same transaction. Package outbox
-// publishes them.
 package postgres

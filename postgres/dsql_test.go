@@ -164,7 +164,7 @@ func TestCheckerRefusesWhatAuroraDSQLLacks(t *testing.T) {
 		`SELECT pg_advisory_xact_lock(1)`,
 		`SELECT "a" FROM "b" WHERE "c" < 1 FOR UPDATE SKIP LOCKED`,
 		`SELECT "a" FROM "b" WHERE "c" < $1 FOR UPDATE`,
-		`NOTIFY outbox`,
+		`NOTIFY changed`,
 	} {
 		if checkDSQL(sql, nil) == nil {
 			t.Errorf("accepted: %s", sql)

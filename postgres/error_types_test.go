@@ -22,7 +22,6 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		"decodeSteps": "Store.fail makes it an Error", "decodeText": "Store.fail makes it an Error",
 		"layout.check":     "CreateTable makes it an Error",
 		"layout.checkSize": "Store.refused makes it an Error",
-		"Message.validate": "Publish makes it a TransactionError",
 		"Tx.commit":        "Store.refused or Store.fail makes it an Error, or it is the Err of a TransactionError",
 		"held.commit":      "as of Tx.commit; " + lost,
 		"batch.send":       "batch.notWritten makes it an Error; " + lost,

@@ -10,7 +10,6 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/postgres"
-	"github.com/lambda-once/once/postgres/outbox"
 )
 
 type Transfer struct {
@@ -44,18 +43,7 @@ func transferCollected(ctx context.Context, t Transfer) (string, error) {
 	tx.Require(func(*postgres.TransactionError) error { return idempotent.Permanent(errFunds) },
 		"UPDATE accounts SET balance = balance - $2 WHERE id = $1 AND balance >= $2", t.From, t.Amount)
 	tx.Exec("UPDATE accounts SET balance = balance + $2 WHERE id = $1", t.To, t.Amount)
-	tx.Publish(postgres.Message{Aggregate: t.From, Destination: "ledger", Type: "Transferred", Body: []byte(t.ID)})
 	return "transferred", nil
-}
-
-// relay is the handler of a function that runs every minute.
-func relay(ctx context.Context, box *outbox.Outbox, publish func(context.Context, outbox.Item) error) error {
-	for {
-		n, err := box.Publish(ctx, 20, publish)
-		if err != nil || n == 0 {
-			return err // what is left goes out the next time
-		}
-	}
 }
 
 func TestTransactionExamplesRun(t *testing.T) {
@@ -64,8 +52,7 @@ func TestTransactionExamplesRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	o := &postgres.Options{Outbox: "outbox"}
-	if err := errors.Join(postgres.CreateTable(t.Context(), pool, "idempotency", o), outbox.CreateTable(t.Context(), pool, "outbox", nil)); err != nil {
+	if err := postgres.CreateTable(t.Context(), pool, "idempotency", nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, sql := range []string{"CREATE TABLE accounts (id text PRIMARY KEY, balance bigint)", "INSERT INTO accounts VALUES ('alice', 100), ('bob', 0)"} {
@@ -73,7 +60,7 @@ func TestTransactionExamplesRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	store, err := postgres.New(pool, "idempotency", o)
+	store, err := postgres.New(pool, "idempotency", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,17 +82,5 @@ func TestTransactionExamplesRun(t *testing.T) {
 	var alice, bob int64
 	if err := pool.QueryRow(t.Context(), "SELECT (SELECT balance FROM accounts WHERE id = 'alice'), (SELECT balance FROM accounts WHERE id = 'bob')").Scan(&alice, &bob); err != nil || alice != 40 || bob != 60 {
 		t.Errorf("%d and %d, %v", alice, bob, err)
-	}
-	box, err := outbox.New(pool, "outbox", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var sent []string
-	err = relay(t.Context(), box, func(_ context.Context, item outbox.Item) error {
-		sent = append(sent, string(item.Messages[0].Body))
-		return nil
-	})
-	if err != nil || len(sent) != 1 || sent[0] != "2" {
-		t.Errorf("sent %q, %v", sent, err)
 	}
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -63,8 +62,7 @@ type held struct {
 	tx     pgx.Tx        // of conn
 	frozen bool
 
-	messages []Message
-	mistake  error // the first
+	mistake error // the first
 
 	sent      bool
 	committed bool  // known to be
@@ -125,32 +123,6 @@ func (h *held) begin(ctx context.Context, s *Store) (pgx.Tx, error) {
 		h.store, h.conn, h.tx = s, conn, tx
 	}
 	return &handle{held: h, tx: h.tx}, nil
-}
-
-// Publish writes a message to the outbox of the store, [Options.Outbox], in the
-// transaction of a call. tx is from [Transaction]. Messages of one aggregate are
-// published in the order in which they were added. A message that is not valid fails
-// the call, even if its error is ignored.
-func Publish(tx pgx.Tx, m Message) error {
-	t, ok := tx.(*handle)
-	if !ok {
-		return &TransactionError{Index: -1, Code: CodeInvalid, Err: errors.New("Publish in a transaction that is not from postgres.Transaction")}
-	}
-	h := t.held
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.frozen {
-		return pgx.ErrTxClosed
-	}
-	if err := m.validate(); err != nil {
-		err = &TransactionError{Index: -1, Code: CodeInvalid, Err: err}
-		if h.mistake == nil {
-			h.mistake = err
-		}
-		return err
-	}
-	h.messages = append(h.messages, m.clone())
-	return nil
 }
 
 // Freeze ends the use by the handler, as [driver.Attachment] requires. A transaction that

@@ -45,11 +45,7 @@ func (h *held) commit(ctx context.Context, s *Store, w recordWrite) (row, error)
 	}
 	h.sent = true
 	defer h.free()
-	if len(h.messages) > 0 && s.layout.outbox == "" {
-		return row{}, &driver.Rejected{Err: &TransactionError{Index: -1, Code: CodeInvalid, Err: errNoOutbox}}
-	}
 	b := newBatch(s, w)
-	b.addMessages(h.messages)
 	b.addRecord()
 	r, err := b.send(ctx, h.conn.Conn())
 	h.committed = err == nil

@@ -159,12 +159,6 @@ func TestTransactionThatCannotBeCommitted(t *testing.T) {
 		"a deferred constraint": {func(ctx context.Context, tx pgx.Tx) {
 			_, _ = tx.Exec(ctx, "INSERT INTO checked_late VALUES ('secret'), ('secret')")
 		}, "23505"},
-		"a message that is not valid": {func(_ context.Context, tx pgx.Tx) { _ = Publish(tx, Message{}) }, CodeInvalid},
-		"a message without an outbox": {func(_ context.Context, tx pgx.Tx) {
-			if err := Publish(tx, Message{Aggregate: "a", Destination: "d"}); err != nil {
-				t.Error(err)
-			}
-		}, CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, nil)
@@ -270,7 +264,7 @@ func TestTransactionIsClosedAfterTheHandler(t *testing.T) {
 		_, prepared := tx.Prepare(ctx, "", "SELECT 1")
 		_, copied := tx.CopyFrom(ctx, pgx.Identifier{"effects"}, nil, nil)
 		for n, err := range []error{queried, executed, begun, prepared, copied, tx.Commit(ctx), tx.Rollback(ctx),
-			tx.QueryRow(ctx, "SELECT 1").Scan(), tx.SendBatch(ctx, &pgx.Batch{}).Close(), Publish(tx, Message{})} {
+			tx.QueryRow(ctx, "SELECT 1").Scan(), tx.SendBatch(ctx, &pgx.Batch{}).Close()} {
 			if !errors.Is(err, pgx.ErrTxClosed) {
 				t.Errorf("%d, call %d: %v", i, n, err)
 			}

@@ -31,22 +31,6 @@ type Options struct {
 	// Default: 1 MiB, which is also the most with DSQL.
 	MaxSize int
 
-	// Outbox is the name of the table that [Tx.Publish] and [Publish] write messages
-	// to; see package postgres/outbox. It is in the same schema as the records.
-	//
-	// Default: none. A published message fails its call.
-	Outbox string
-
-	// OutboxChannel is a channel that each transaction with messages notifies, so that
-	// a relay with [outbox.Options].Channel polls at once. Transactions that notify
-	// are committed one after the other, which is too slow for much traffic. Aurora
-	// DSQL has no NOTIFY.
-	//
-	// Default: none. A relay finds the messages at its next poll.
-	//
-	// [outbox.Options]: https://pkg.go.dev/github.com/lambda-once/once/postgres/outbox#Options
-	OutboxChannel string
-
 	// Schema is the schema of the table.
 	//
 	// Set it where statements of the handler may change the search_path of a
@@ -109,18 +93,6 @@ func (o *Options) layout(table string) (*layout, error) {
 	}
 	if l.maxSize == 0 {
 		l.maxSize = defaultMaxSize
-	}
-	if o.Outbox != "" {
-		if err := checkName("Options.Outbox", o.Outbox, maxName); err != nil {
-			return nil, err
-		}
-		l.outbox = pgx.Identifier{o.Outbox}.Sanitize()
-	}
-	if o.OutboxChannel != "" {
-		if err := checkName("Options.OutboxChannel", o.OutboxChannel, maxName); err != nil {
-			return nil, err
-		}
-		l.channel = o.OutboxChannel
 	}
 	if o.Schema != "" {
 		if err := checkName("Options.Schema", o.Schema, maxName); err != nil {

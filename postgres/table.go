@@ -12,8 +12,6 @@ import (
 // A layout is a table: its quoted names, and what fits into it.
 type layout struct {
 	table, index string
-	outbox       string // "" is none
-	channel      string // of NOTIFY, not quoted; "" is none
 	written      string // names what a statement has written; never the table
 	dsql         bool
 	maxSize      int

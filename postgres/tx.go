@@ -27,7 +27,6 @@ import (
 type Tx struct {
 	mu         sync.Mutex
 	statements []addition
-	messages   []Message
 	mistake    error // the first
 	frozen     bool
 
@@ -80,20 +79,6 @@ func (t *Tx) Check(failed func(*TransactionError) error, query string, args ...a
 	t.add("Check", addition{sql: query, args: args, needs: true, failed: failed})
 }
 
-// Publish writes a message to the outbox of the store, [Options.Outbox], in the same
-// transaction. Messages of one aggregate are published in the order in which they
-// were added.
-func (t *Tx) Publish(m Message) {
-	err := m.validate()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.mustBeOpen("Publish")
-	if err != nil && t.mistake == nil {
-		t.mistake = &TransactionError{Index: -1, Code: CodeInvalid, Err: err}
-	}
-	t.messages = append(t.messages, m.clone())
-}
-
 func (t *Tx) add(method string, a addition) {
 	a.args = slices.Clone(a.args)
 	t.mu.Lock()
@@ -117,5 +102,5 @@ func (t *Tx) Freeze() (empty bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.frozen = true
-	return len(t.statements)+len(t.messages) == 0, t.mistake
+	return len(t.statements) == 0, t.mistake
 }

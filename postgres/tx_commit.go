@@ -15,7 +15,6 @@ import (
 var (
 	errNotFrozen = errors.New("the transaction is not frozen; its handler may still add to it")
 	errDoubtful  = errors.New("it was sent, and its answer was lost; whether it was committed is not known, and another try could commit it twice")
-	errNoOutbox  = errors.New("a message is published, but Options.Outbox is not set")
 )
 
 // commit sends the whole transaction in one round trip.
@@ -34,8 +33,6 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 		return row{}, nil
 	case doubtful && (w.none() || !w.until.IsZero() && !time.Now().Before(w.until)):
 		return row{}, s.fail(w.op, errDoubtful)
-	case len(t.messages) > 0 && s.layout.outbox == "":
-		return row{}, &driver.Rejected{Err: &TransactionError{Index: -1, Code: CodeInvalid, Err: errNoOutbox}}
 	}
 	conn, err := s.db.Acquire(ctx)
 	if err != nil {
@@ -50,7 +47,6 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 	b.queue.Queue("begin")
 	b.addRecord()
 	b.addStatements(statements)
-	b.addMessages(t.messages)
 	r, err := b.send(ctx, conn.Conn())
 	t.note(func() {
 		t.alone = t.alone || err == nil && w.none()

@@ -13,7 +13,7 @@ var ErrTransaction = errors.New("postgres: transaction not committed")
 
 // Codes of a [TransactionError] that are not PostgreSQL's.
 const (
-	CodeInvalid = "Invalid" // an argument that cannot be encoded, or a message without its fields
+	CodeInvalid = "Invalid" // an argument that cannot be encoded
 	CodeNoRow   = "NoRow"   // a statement of Tx.Require or Tx.Check without a row
 	CodeInUse   = "InUse"   // rows, a batch or a statement of the transaction that the handler has left open
 	// CodeEnded is for a COMMIT or ROLLBACK of the handler, which is not sent unless it is
@@ -72,7 +72,7 @@ func transactionError(index int, err error) *TransactionError {
 func explanation(code string) string {
 	switch code {
 	case CodeInvalid:
-		return "an argument cannot be encoded, or a message is incomplete"
+		return "an argument cannot be encoded"
 	case CodeNoRow:
 		return "it needs a row, and has none"
 	case CodeInUse:

@@ -216,7 +216,6 @@ func TestTxPanicsAfterTheHandler(t *testing.T) {
 		"Exec":    func() { tx.Exec("SELECT 1") },
 		"Require": func() { tx.Require(nil, "SELECT 1") },
 		"Check":   func() { tx.Check(nil, "SELECT 1") },
-		"Publish": func() { tx.Publish(Message{Aggregate: "a", Destination: "d"}) },
 	} {
 		func() {
 			defer func() {
