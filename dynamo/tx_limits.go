@@ -28,7 +28,7 @@ func (t *Tx) checkLimits() error {
 		}
 		total += n
 	}
-	outbox := t.outboxItems("", "")
+	outbox := t.outboxItems("", "", "")
 	for _, o := range outbox {
 		n := writtenBytes(o)
 		if n > attribute.MaxItemSize {

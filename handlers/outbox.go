@@ -31,8 +31,9 @@ type OutboxMessage struct {
 }
 
 // OutboxKey names what one transaction has written for an aggregate: the key of
-// an item of the outbox, and the time at which it was written. A call that is
-// made again writes over its item, and only Created tells the two apart.
+// an item of the outbox, and the time at which it was written. Earlier versions of
+// package dynamo wrote over the item of a key that ran again: only Created tells the
+// two apart.
 type OutboxKey struct {
 	Aggregate, ID string
 	Created       time.Time // in UTC, to the millisecond

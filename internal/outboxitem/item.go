@@ -52,12 +52,13 @@ type Message struct {
 	Attributes            map[string]string
 }
 
-// NewID returns the id of the item that the call with this record writes for
-// an aggregate. It is the same in every run of the call, so that a reader
-// recognizes a message that is published twice.
-func NewID(record, aggregate string) string {
+// NewID returns the id of the item that an attempt writes for an aggregate. The
+// attempt is that of the record's owner, who is another one in each attempt. Only
+// one attempt is committed until the record's retention ends. One that is committed
+// after it has another id, and does not overwrite the item of the first.
+func NewID(record, owner, aggregate string) string {
 	var b []byte
-	for _, part := range []string{record, aggregate} {
+	for _, part := range []string{record, owner, aggregate} {
 		b = binary.BigEndian.AppendUint64(b, uint64(len(part)))
 		b = append(b, part...)
 	}

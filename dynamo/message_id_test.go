@@ -1,0 +1,81 @@
+package dynamo
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// An attempt may send several requests, of which one is committed: with a smaller
+// result, for a record that its successor has released, or after a claim whose answer
+// was lost. Readers of its messages must not see which.
+func TestMessagesOfAnAttemptHaveTheSameIDs(t *testing.T) {
+	ids := func(send func(*Store) error) []string {
+		t.Helper()
+		s, client := fakeStore(t, &Options{Outbox: "outbox"})
+		if err := errors.Join(send(s), send(s)); err != nil {
+			t.Fatal(err)
+		}
+		if len(client.sent) != 2 || client.sent[0] != client.sent[1] {
+			t.Fatalf("sent %q", client.sent)
+		}
+		all := regexp.MustCompile(`[0-9a-f]{64}-[0-9]`).FindAllString(client.sent[0], -1)
+		if len(all) != 3 || all[0] == all[1] || all[0] == all[2] {
+			t.Errorf("the ids %q", all)
+		}
+		return all
+	}
+	publishing := func() *Tx {
+		tx := new(Tx)
+		for _, aggregate := range []string{"order-1", "order-1", "order-2"} {
+			tx.Publish(Message{Aggregate: aggregate, Destination: "mail"})
+		}
+		return frozen(t, tx)
+	}
+	finish := func(f driver.Fence, edit func(*driver.Change)) []string {
+		t.Helper()
+		tx := publishing()
+		c := completion(tx)
+		edit(&c)
+		return ids(changing(t, f, c))
+	}
+	first := finish(fence("op#1"), func(*driver.Change) {})
+	if got := finish(fence("op#1"), func(c *driver.Change) { c.Data, c.Unavailable = nil, "too large" }); !slices.Equal(got, first) {
+		t.Errorf("with another result: %q, want %q", got, first)
+	}
+	adopted := driver.Fence{ID: "op#1", Attempt: 7, Lease: driver.LeaseEnded}
+	if got := finish(adopted, func(c *driver.Change) { c.Owner = owner }); !slices.Equal(got, first) {
+		t.Errorf("when it adopts the record: %q, want %q", got, first)
+	}
+	tx, r := publishing(), claim("op#1")
+	r.Status = driver.Completed
+	created := ids(func(s *Store) error { _, _, err := s.Create(t.Context(), r, now, tx); return err })
+	if !slices.Equal(created, first) {
+		t.Errorf("when it creates the record: %q, want %q", created, first)
+	}
+
+	others := map[string][]string{
+		"another attempt": finish(driver.Fence{ID: "op#1", Owner: rival}, func(c *driver.Change) { c.Expires = c.Expires.Add(time.Hour) }),
+		"another record":  finish(fence("op#2"), func(*driver.Change) {}),
+	}
+	for _, name := range []string{"without a record", "once more without a record"} {
+		tx := publishing()
+		others[name] = ids(func(s *Store) error { return s.Commit(t.Context(), "op#1", tx) })
+	}
+	seen := map[string]string{}
+	for _, id := range first {
+		seen[id] = "the first"
+	}
+	for name, all := range others {
+		for _, id := range all {
+			if of, ok := seen[id]; ok {
+				t.Errorf("%s and %s publish with the id %s", name, of, id)
+			}
+			seen[id] = name
+		}
+	}
+}
