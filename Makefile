@@ -15,7 +15,7 @@ compile       = CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go -C examples build -trim
 # Compiles an example for SAM. Without ARTIFACTS_DIR, it would write /bootstrap.
 artifact      = $(if $(filter /%,$(firstword $(ARTIFACTS_DIR))),,$(error ARTIFACTS_DIR must be an absolute path: run "sam build", which sets it, or make $@ ARTIFACTS_DIR=$(CURDIR)/build/$(1)))$(call compile,$(1),$(ARTIFACTS_DIR)/bootstrap)
 
-.PHONY: demo crash-matrix soak once once-large test test-short check mutants torture bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
+.PHONY: demo crash-matrix soak queue-kills once once-large test test-short check mutants torture bench fuzz build synth build-PaymentsFunction build-OrdersFunction build-TransferFunction build-SharedFunction build-CheckoutFunction build-RelayFunction
 
 demo:
 	@go run ./local/cmd/demo
@@ -27,6 +27,10 @@ crash-matrix:
 # Sends traffic for SOAK, any duration. make test does it for some seconds.
 soak:
 	@go run ./local/cmd/soak -for $(SOAK)
+
+# Kills 300 processes that send messages, within 10 minutes. make test kills a dozen.
+queue-kills:
+	@env ONCE_KILLS=300 go -C examples test -count=1 -timeout 10m -v -run '^TestKilledProcessesLoseNoNoticeAndHaveEachEffectOnce$$' ./queue
 
 # Writes bin/once.
 once:
