@@ -41,7 +41,7 @@ type StatusError struct {
 	// Title is the kind of problem in a few words. Default: the status's.
 	Title string
 	// Detail is the text for this client. It is cut if the problem has more than
-	// 4 KiB.
+	// 4 KiB. In Type, Title and Detail, bytes that are not UTF-8 become U+FFFD.
 	Detail string
 	// RetryAfter is sent in the header Retry-After, in seconds rounded up. It is
 	// not stored. Default: no such header.

@@ -264,6 +264,22 @@ func TestStatusErrorIsCutForAllAlike(t *testing.T) {
 	})
 }
 
+// JSON stores text only: what is not UTF-8 is replaced before the first response.
+func TestStatusErrorThatIsNotUTF8ReplaysTheSameBytes(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		for _, text := range []string{"a\xffb", "\xff\xfe", "\xed\xa0\x80 a lone surrogate", "é\xc3"} {
+			s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
+				return httpReply{}, &handlers.StatusError{Status: 402, Type: text, Title: text, Detail: text}
+			})
+			first, again := s.get(k), s.get(k)
+			if isProblem(t, first, 402); first.body != again.body {
+				t.Errorf("%q: the first response is %q, the replay %q", text, first.body, again.body)
+			}
+			s.ran(1)
+		}
+	})
+}
+
 // A record that had no room for the message has the status.
 func TestStatusErrorWhoseMessageWasShortened(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {

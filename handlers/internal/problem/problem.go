@@ -57,8 +57,11 @@ func (d Details) Encode() string {
 }
 
 // EncodeWithin returns the JSON text with as much of Detail as fits into limit
-// bytes.
+// bytes. Decoding and encoding the text again returns the same bytes.
 func (d Details) EncodeWithin(limit int) string {
+	// json.Marshal writes an escape for bytes that are not UTF-8, and none for the
+	// character that the escape is decoded to.
+	d.Detail = strings.ToValidUTF8(d.Detail, "\uFFFD")
 	for {
 		text := d.Encode()
 		if len(text) <= limit {
