@@ -29,7 +29,11 @@ import (
 // its effect and its response would run again. A deadline of the context applies.
 //
 // If the executor accepts requests without a key, they go to the handler
-// unchanged, without any of these limits.
+// unchanged, without any of these limits, and responses to them are streamed.
+// Once the handler has opened a transaction, the response waits for the commit:
+// it is captured as that to a request with a key, and if its status would not be
+// stored, nothing is committed. Opening a transaction panics if the response has
+// begun.
 //
 // The response is sent when the handler returns, because a response that has
 // begun cannot be replaced. So there is no http.Flusher and no http.Hijacker, an
@@ -90,24 +94,6 @@ type ResponseTooLargeError struct{ Limit int } // in bytes
 
 func (e *ResponseTooLargeError) Error() string {
 	return fmt.Sprintf("handlers: the response body has more than %d bytes and cannot be stored", e.Limit)
-}
-
-// serveUnkeyed captures nothing, as nothing is stored: either the request is
-// refused, or the handler responds to it.
-func (g *httpGuard) serveUnkeyed(w http.ResponseWriter, request *httpRequest, next http.Handler) {
-	r := request.native
-	failed := &failure{direct: true}
-	result, err := g.serve(r.Context(), request, func(ctx context.Context) (httpmsg.Response, error) {
-		next.ServeHTTP(w, r.WithContext(failed.within(ctx)))
-		return httpmsg.Response{Final: true}, failed.err()
-	})
-	switch {
-	case failed.err() != nil: // Fail has written the response
-	case err != nil:
-		writeResponse(w, problem.Internal.Response(g.options.Documentation))
-	case !result.native:
-		writeResponse(w, result.response)
-	}
 }
 
 // withoutClient returns a context that ends at its deadline, but not with its

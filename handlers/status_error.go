@@ -206,6 +206,13 @@ func (f *failure) set(err error) bool {
 	return f.direct
 }
 
+// capture has Fail leave the response to the end of the handler.
+func (f *failure) capture() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.direct = false
+}
+
 func (f *failure) err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -42,6 +42,8 @@ type shared struct {
 	attached driver.Attachment
 	returned bool    // the handler has
 	earlier  *shared // run of the same call
+	// attaching tells the adapter that the handler opens a transaction; or nil.
+	attaching func()
 	// innerErrors are classified errors that calls within returned.
 	innerErrors []error
 }
@@ -68,7 +70,7 @@ func (c *call) inside(ctx context.Context, l *lease) *inside {
 		outer:      outer,
 		chain:      chainOf(ctx),
 		waiting:    options.Of(ctx).Waiting,
-		shared:     &shared{transactional: c.x.transactional, optimistic: c.x.config.Optimistic},
+		shared:     &shared{transactional: c.x.transactional, optimistic: c.x.config.Optimistic, attaching: options.Of(ctx).Attaching},
 	}
 	in.steps.x, in.steps.identity, in.steps.repeats = c.x, c.identity, in.repeats
 	in.earlier, c.runs = c.runs, in.shared
@@ -122,6 +124,9 @@ func (in *inside) Attach(create func() driver.Attachment) driver.Attachment {
 		panic("idempotent: a transaction after the handler has returned: nothing would commit it")
 	}
 	if in.attached == nil {
+		if in.attaching != nil {
+			in.attaching()
+		}
 		in.attached = create()
 	}
 	return in.attached

@@ -58,6 +58,12 @@ type Settings struct {
 	// the meantime.
 	Waiting func()
 
+	// Attaching is called when the handler opens a transaction, before the first
+	// write is added to it, and panics if the transaction comes too late. It serves
+	// adapters whose handlers respond while they run: a client that has received a
+	// part of the response cannot be told that nothing was committed.
+	Attaching func()
+
 	// Sibling stands for the calls that write at about the same time, such as the
 	// other records of a batch. A store that sends several writes in one request
 	// asks it how many more to wait for.
@@ -115,6 +121,9 @@ func With(ctx context.Context, s Settings) context.Context {
 	}
 	if s.Waiting != nil {
 		o.Waiting = s.Waiting
+	}
+	if s.Attaching != nil {
+		o.Attaching = s.Attaching
 	}
 	if s.Execution != nil {
 		o.Execution = s.Execution.option()

@@ -20,6 +20,8 @@ type Options struct {
 	Turn func(context.Context) error
 	// Waiting is called once if the call waits for a running duplicate, or nil.
 	Waiting func()
+	// Attaching is called before the call's attachment is created, or nil.
+	Attaching func()
 	// Execution owns the claim in place of this call alone; or nil.
 	Execution *Execution
 }

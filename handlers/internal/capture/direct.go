@@ -1,0 +1,177 @@
+package capture
+
+import (
+	"bufio"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A Direct passes a response on to its client while the handler writes it. After
+// Hold, it captures the response instead.
+type Direct struct {
+	client  http.ResponseWriter
+	outer   http.Header // set by the middleware around ours
+	limit   int
+	errLong error
+
+	mu    sync.Mutex
+	begun bool // a part of the response may have been sent
+	held  *Writer
+}
+
+// NewDirect returns a Direct for a client. The limits are those of [New], and
+// apply after Hold.
+func NewDirect(client http.ResponseWriter, limit int, tooLong error) *Direct {
+	return &Direct{client: client, outer: client.Header().Clone(), limit: limit, errLong: tooLong}
+}
+
+// Hold captures the response from now on. It reports false if a part of the
+// response may have been sent.
+func (d *Direct) Hold() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held == nil && !d.begun {
+		// The handler may have kept the header.
+		d.held = &Writer{outer: d.outer.Clone(), header: d.client.Header(), limit: d.limit, length: -1, errLong: d.errLong}
+	}
+	return d.held != nil
+}
+
+// Held returns the captured response, or nil if nothing is captured.
+func (d *Direct) Held() *Writer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held
+}
+
+// Begun reports whether a part of the response may have been sent.
+func (d *Direct) Begun() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.begun
+}
+
+// Drop removes the fields that the handler has set, before another response is
+// sent in place of the captured one.
+func (d *Direct) Drop() {
+	header := d.client.Header()
+	clear(header)
+	maps.Copy(header, d.outer)
+}
+
+// begin returns the writer of the next part of the response.
+func (d *Direct) begin() http.ResponseWriter {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held != nil {
+		return d.held
+	}
+	d.begun = true
+	return d.client
+}
+
+// control returns the controller of the next part of the response. Nothing can be
+// controlled while the response is captured.
+func (d *Direct) control() *http.ResponseController { return http.NewResponseController(d.begin()) }
+
+// Header returns the fields that WriteHeader sends.
+func (d *Direct) Header() http.Header { return d.client.Header() }
+
+// WriteHeader sends or captures the status and the fields. An informational
+// response does not begin the response.
+func (d *Direct) WriteHeader(status int) {
+	if status >= 100 && status < 200 && status != http.StatusSwitchingProtocols {
+		if d.Held() == nil {
+			d.client.WriteHeader(status)
+		}
+		return
+	}
+	d.begin().WriteHeader(status)
+}
+
+// Write sends or captures a part of the body.
+func (d *Direct) Write(p []byte) (int, error) { return d.begin().Write(p) }
+
+// WriteString is Write for a string.
+func (d *Direct) WriteString(s string) (int, error) { return io.WriteString(d.begin(), s) }
+
+// ReadFrom sends or captures what r returns.
+func (d *Direct) ReadFrom(r io.Reader) (int64, error) { return io.Copy(d.begin(), r) }
+
+// FlushError sends what is buffered.
+func (d *Direct) FlushError() error { return d.control().Flush() }
+
+// SetReadDeadline sets the deadline for reading the request.
+func (d *Direct) SetReadDeadline(t time.Time) error {
+	return http.NewResponseController(d.client).SetReadDeadline(t)
+}
+
+// SetWriteDeadline sets the deadline for writing the response.
+func (d *Direct) SetWriteDeadline(t time.Time) error {
+	return http.NewResponseController(d.client).SetWriteDeadline(t)
+}
+
+// EnableFullDuplex allows reading the request while the response is written.
+func (d *Direct) EnableFullDuplex() error {
+	return http.NewResponseController(d.client).EnableFullDuplex()
+}
+
+// ResponseWriter returns d with those of the optional interfaces of net/http that
+// its client has.
+func (d *Direct) ResponseWriter() http.ResponseWriter {
+	_, flushes := find[http.Flusher](d.client)
+	_, hijacks := find[http.Hijacker](d.client)
+	pusher, pushes := find[http.Pusher](d.client)
+	switch {
+	case flushes && hijacks: // HTTP/1
+		return struct {
+			*Direct
+			flusher
+			hijacker
+		}{d, flusher{d}, hijacker{d}}
+	case flushes && pushes: // HTTP/2
+		return struct {
+			*Direct
+			flusher
+			http.Pusher
+		}{d, flusher{d}, pusher}
+	case flushes:
+		return struct {
+			*Direct
+			flusher
+		}{d, flusher{d}}
+	case hijacks:
+		return struct {
+			*Direct
+			hijacker
+		}{d, hijacker{d}}
+	}
+	return d
+}
+
+type flusher struct{ direct *Direct }
+
+func (f flusher) Flush() { _ = f.direct.FlushError() } // as net/http's: it returns none
+
+type hijacker struct{ direct *Direct }
+
+func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return h.direct.control().Hijack() }
+
+// find returns the first writer in the chain of a client that is a T, as
+// http.ResponseController does.
+func find[T any](client http.ResponseWriter) (found T, ok bool) {
+	for {
+		if found, ok = client.(T); ok {
+			return found, true
+		}
+		outer, wraps := client.(interface{ Unwrap() http.ResponseWriter })
+		if !wraps {
+			return found, false
+		}
+		client = outer.Unwrap()
+	}
+}
