@@ -140,17 +140,24 @@ func (e *StoreError) Unwrap() []error {
 
 // A CompensationError reports that a call failed for good, and that not all of
 // its finished steps are undone (see [SagaStep]). Retry: the retry continues to
-// undo. If Config.MaxAttempts leaves no attempt, calls return an
+// undo, unless Err is the [*ResultUnavailableError] of a step that only a person
+// can undo. If Config.MaxAttempts leaves no attempt, calls return an
 // [*OutcomeUnknownError], and a person has to act.
 type CompensationError struct {
 	KeyHash string
 	Step    string // that is not undone
 	Err     error  // why it is not
 	Cause   error  // the error that the call failed with
+
+	lost bool // no attempt can undo the step
 }
 
 func (e *CompensationError) Error() string {
-	return fmt.Sprintf("idempotent: the call of key %s failed for good, and its step %q is not undone; retry to continue: %v", short(e.KeyHash), e.Step, e.Err)
+	advice := "retry to continue"
+	if e.lost {
+		advice = "undo it by hand, and resolve the record"
+	}
+	return fmt.Sprintf("idempotent: the call of key %s failed for good, and its step %q is not undone; %s: %v", short(e.KeyHash), e.Step, advice, e.Err)
 }
 
 // Is reports whether target is [ErrCompensation].

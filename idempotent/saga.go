@@ -12,6 +12,7 @@ import (
 type undo struct {
 	name string
 	data []byte // the step's encoded result
+	lost bool   // that result is unavailable for good, and fn returns its error
 	fn   func(ctx context.Context, data []byte) error
 }
 
@@ -159,14 +160,36 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 				return &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 			}
 		}
-		for _, name := range names {
-			if err := in.undo(ctx, name, undos); err != nil {
-				return &CompensationError{KeyHash: c.hash, Step: name, Err: err, Cause: bare(cause)}
-			}
-		}
-		return nil
+		return c.undoAll(ctx, in, names, undos, cause)
 	})
 	return names, err
+}
+
+// undoAll undoes steps in this order. A step whose result is unavailable for good
+// is passed over, because no attempt can undo it, and the error reports it after
+// the others are undone. Any other error stops.
+func (c *call) undoAll(ctx context.Context, in *inside, names []string, undos []undo, cause error) error {
+	var passedOver error
+	for _, name := range names {
+		err := in.undo(ctx, name, undos)
+		if err == nil {
+			continue
+		}
+		lost := slices.ContainsFunc(undos, func(u undo) bool { return u.name == name && u.lost })
+		failed := &CompensationError{KeyHash: c.hash, Step: name, Err: err, Cause: bare(cause), lost: lost}
+		switch {
+		case !lost && passedOver != nil:
+			c.suppress(passedOver)
+			return failed
+		case !lost:
+			return failed
+		case passedOver == nil:
+			passedOver = failed
+		default:
+			c.suppress(failed)
+		}
+	}
+	return passedOver
 }
 
 // fail stops the handler's goroutines from beginning a step that nobody would

@@ -42,9 +42,12 @@ func Step[T any](ctx context.Context, name string, fn func(context.Context) (T, 
 // Config.Payloads has room for the result, SagaStep returns a
 // [*ResultUnavailableError] and stops the call. No other step begins, and
 // whatever the handler returns, the call fails for good and is undone with the
-// result in memory.
+// result in memory. If the process ends before that, no attempt can undo the
+// step. The next one passes it over, undoes the others, and returns a
+// [*CompensationError] that wraps a [*ResultUnavailableError]. So does each later
+// one: undo the step by hand, and resolve the record.
 //
-// An error of undo ends the call with a [*CompensationError] and releases the
+// Any other error of undo ends the call with a [*CompensationError] and releases the
 // key. The next attempt continues to undo. If Config.MaxAttempts leaves none,
 // calls return an [*OutcomeUnknownError] until a person grants another attempt.
 //

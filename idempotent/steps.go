@@ -47,6 +47,7 @@ type step struct {
 	work
 	name string // without those of outer steps
 	undo func(ctx context.Context, data []byte) error
+	lost bool // its result is unavailable for good
 }
 
 func (s *steps) open(handler context.Context, lose func(error)) {
@@ -177,10 +178,15 @@ func (s *steps) free(full string) {
 
 // replay decodes the stored result of a step.
 func (s *steps) replay(ctx context.Context, full string, stored []byte, st *step) error {
+	st.lost = protocol.IsLost(stored)
 	data, err := s.x.decodeStored(ctx, s.place(full), protocol.DecodeStep(stored))
 	if err != nil {
 		lost := unavailable(s.hash, err)
 		lost.Step, err = full, lost
+		if st.lost && protocol.IsUndoable(stored) {
+			lost.Reason += ", and the attempt that had it in memory ended, so the call was stopped to undo the other steps"
+			_ = s.stop(lost) // of several, each step returns its own
+		}
 	} else if err = st.decode(data); err != nil {
 		err = &ResultUnavailableError{KeyHash: s.hash, Step: full, Reason: "the stored result does not decode into the caller's type", Err: err}
 	}
@@ -198,7 +204,7 @@ func (s *steps) finished(full string, data []byte, st *step) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.undos = append(s.undos, undo{name: full, data: data, fn: st.undo})
+	s.undos = append(s.undos, undo{name: full, data: data, lost: st.lost, fn: st.undo})
 }
 
 func (s *steps) place(full string) Place { return Place{Record: s.id, Slot: "step:" + full} }

@@ -43,7 +43,8 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 	}
 	err = s.writeWithRoom(ctx, map[string][]byte{full: st.encoded(e)}, room)
 	if err == nil && st.undo != nil {
-		err = s.stop(full, e.Unavailable)
+		err = s.stop(&ResultUnavailableError{KeyHash: s.hash, Step: full,
+			Reason: e.Unavailable + ", so the call was stopped to undo the step; return less, or set Config.Payloads"})
 	}
 	return nil, s.noteUnacknowledged(err)
 }
@@ -75,14 +76,13 @@ func (s *steps) writeResult(ctx context.Context, full string, st *step, e protoc
 	return err
 }
 
-// stop ends a call with a finished step that no later attempt could undo. This
-// one can: it has the result in memory.
-func (s *steps) stop(full, reason string) error {
+// stop ends a call with a finished step that no later attempt could undo. The
+// attempt that ran it can: it has the result in memory.
+func (s *steps) stop(because *ResultUnavailableError) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped == nil {
-		s.stopped = &ResultUnavailableError{KeyHash: s.hash, Step: full,
-			Reason: reason + ", so the call was stopped to undo the step; return less, or set Config.Payloads"}
+		s.stopped = because
 	}
 	return s.stopped
 }

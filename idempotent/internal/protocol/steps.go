@@ -75,6 +75,16 @@ func DecodeStep(stored []byte) Stored {
 // for good.
 func IsUndoable(stored []byte) bool { return len(stored) > 0 && stored[0] == undoableTag }
 
+// IsLost reports whether no store could keep the result of a stored step. Other
+// bytes without a result may be readable to a later version, or when a payload
+// store answers.
+func IsLost(stored []byte) bool {
+	if IsUndoable(stored) {
+		stored = stored[1:]
+	}
+	return len(stored) > 0 && stored[0] == unavailableTag
+}
+
 // Undoable returns the bytes of a stored step that the call has to undo.
 func Undoable(stored []byte) []byte { return append([]byte{undoableTag}, stored...) }
 
