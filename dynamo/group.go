@@ -28,6 +28,7 @@ const (
 	maxRequestSize  = 1 << 20
 	longestLinger   = 2 * time.Millisecond
 	requestPatience = 50 * time.Millisecond
+	longestHold     = time.Second
 )
 
 // grouping shares requests among the writes of a store, and among its reads. A nil grouping shares
@@ -65,7 +66,7 @@ func newGrouping(s *Store, flights int) (*grouping, error) {
 		}
 	}
 	return groupingWith(s, client, group.Limits{
-		Slots: flights, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: longestLinger, Patience: requestPatience,
+		Slots: flights, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: longestLinger, Patience: requestPatience, Hold: longestHold,
 	}), nil
 }
 
@@ -89,8 +90,8 @@ func (g *grouping) arrive(ctx context.Context) {
 
 // do sends a statement in a shared request, or calls alone: for a nil statement,
 // for one that nobody shares a request with, and for one that a request did not
-// settle. The last may be a second copy of a write that has been executed. The
-// protocol treats it as it treats a copy that the SDK sent: a claim meets its own
+// settle, or not in time. The last may be a second copy of a write that has been
+// executed, or is executed later. The protocol treats it as it treats a copy that the SDK sent: a claim meets its own
 // owner, and a change what it has left itself.
 func (g *grouping) do(ctx context.Context, st *statement, alone func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 	if st == nil {

@@ -15,7 +15,7 @@ func (s *Store) shareAll(flights int) {
 		return
 	}
 	s.group = groupingWith(s, client, group.Limits{
-		Slots: flights, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: longestLinger, Patience: requestPatience, Share: true,
+		Slots: flights, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: longestLinger, Patience: requestPatience, Hold: longestHold, Share: true,
 	})
 	s.group.readAll = true
 }

@@ -115,7 +115,7 @@ func intercepted(t *testing.T, change ...func(*dynamodb.Options)) (*Store, *inte
 	}}, change...)...)
 	s := loneStore(t, client, table, nil)
 	s.group = groupingWith(s, client, group.Limits{
-		Slots: 1, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: time.Minute, Patience: time.Minute,
+		Slots: 1, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: time.Minute, Patience: time.Minute, Hold: time.Hour,
 	})
 	return s, wire
 }

@@ -44,7 +44,9 @@ type Options struct {
 	// It pays where many calls run at the same time: fewer requests take less of
 	// the client's CPU. Below that it adds latency, because a write waits for the
 	// request before its own. A request that takes longer than 50 ms no longer
-	// counts. A write that is refused in a shared request needs a read besides,
+	// counts. One without an answer holds each of its calls for 1 s, or for half of
+	// the call's time if that is less; the call is then sent again alone, once. A
+	// write that is refused in a shared request needs a read besides,
 	// and both are billed.
 	//
 	// These writes never share a request: takeovers, refunds, completions of

@@ -88,10 +88,21 @@ func (q *Queue[W, A]) start(calls []*Call[W, A]) {
 	// nobody's: when the last one has passed, the last caller has left.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(calls[0].ctx))
 	f.cancel = cancel
+	for _, c := range calls {
+		c.hold = time.AfterFunc(q.holds(c.ctx), func() { close(c.overdue) })
+	}
 	go func() {
 		grow(0)
 		q.fly(ctx, f, calls)
 	}()
+}
+
+// holds returns how long a request may hold a caller.
+func (q *Queue[W, A]) holds(caller context.Context) time.Duration {
+	if deadline, ok := caller.Deadline(); ok {
+		return min(q.limits.Hold, time.Until(deadline)/2)
+	}
+	return q.limits.Hold
 }
 
 // grow makes the stack of a goroutine as large as the SDK needs it. Otherwise the

@@ -8,7 +8,8 @@
 //
 // A shared request has a goroutine of its own, because each of its callers may
 // leave before the answer. It belongs to these callers: its context ends when
-// the last of them has left.
+// the last of them has left. A request without an answer does not hold its callers
+// for long: each then sends its call again by itself.
 package group
 
 import (
@@ -43,6 +44,9 @@ type Limits struct {
 	// starts beside it. The callers bound their number: each is in one request
 	// at most, and a request without a caller ends.
 	Patience time.Duration
+	// Hold is how long a shared request without an answer holds its callers: each
+	// for half of its own time, if that is less.
+	Hold time.Duration
 	// Share sends single calls as shared requests too. It is for tests.
 	Share bool
 }
@@ -66,36 +70,10 @@ func New[W Work, A any](limits Limits, send func(context.Context, []*Call[W, A])
 	return &Queue[W, A]{limits: limits, send: send}
 }
 
-// A Call is one call in a shared request.
-type Call[W Work, A any] struct {
-	Work W
-
-	ctx context.Context
-
-	// The queue's mutex guards these.
-	lingers bool
-	flight  *flight // nil while the call waits
-	alone   bool    // its caller sends it, and then frees the slot
-
-	answered bool // for the goroutine of the request
-	answer   A
-	err      error
-	ready    chan struct{} // closed when the call is answered, or to be sent alone
-}
-
-// Answer answers the call. It is for send, and of several answers the first
-// counts.
-func (c *Call[W, A]) Answer(a A) { c.settle(a, nil) }
-
-func (c *Call[W, A]) settle(a A, err error) {
-	if !c.answered {
-		c.answered, c.answer, c.err = true, a, err
-		close(c.ready)
-	}
-}
-
 // Do has w sent in a shared request and returns its answer, or calls alone if no
-// other call shares the request. If ctx ends while w waits, w is never sent. If
+// other call shares the request. It also calls alone, once, if the request has no
+// answer in time (see Limits.Hold). The request may then be executed all the same,
+// before or after alone. If ctx ends while w waits, w is never sent. If
 // ctx ends later, the request goes on for its other callers, and its answer to w
 // is lost. Both return the error of ctx. A panic in the request is a
 // [*PanicError] of all its calls.
@@ -108,7 +86,7 @@ func (q *Queue[W, A]) Do(ctx context.Context, w W, coming func() int, alone func
 		q.Arrive(coming)
 		return none, err
 	}
-	c := &Call[W, A]{Work: w, ctx: ctx, ready: make(chan struct{})}
+	c := &Call[W, A]{Work: w, ctx: ctx, ready: make(chan struct{}), overdue: make(chan struct{})}
 	if q.enter(c, coming) {
 		q.yield()
 	}
@@ -119,14 +97,18 @@ func (q *Queue[W, A]) Do(ctx context.Context, w W, coming func() int, alone func
 		}
 		defer q.land(c.flight)
 		return alone(), nil
+	case <-c.overdue:
 	case <-ctx.Done():
-		if q.leave(c) {
-			return none, ctx.Err()
-		}
+	}
+	if !q.leave(c) {
 		// Its answer came first: c.ready is closed.
 		<-c.ready
 		return c.answer, c.err
 	}
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	return alone(), nil
 }
 
 // Arrive reports a call that is sent without the queue. Siblings that wait for
@@ -204,6 +186,7 @@ func (q *Queue[W, A]) leave(c *Call[W, A]) bool {
 	default:
 	}
 	if c.flight != nil {
+		c.release()
 		if c.flight.callers--; c.flight.callers == 0 {
 			c.flight.cancel()
 		}

@@ -32,7 +32,7 @@ type request struct {
 }
 
 func newServer(t *testing.T, change ...func(*Limits)) *server {
-	limits := Limits{Slots: 1, MaxCalls: 25, MaxSize: 1 << 20, Linger: 2 * time.Millisecond, Patience: 50 * time.Millisecond}
+	limits := Limits{Slots: 1, MaxCalls: 25, MaxSize: 1 << 20, Linger: 2 * time.Millisecond, Patience: 50 * time.Millisecond, Hold: 24 * time.Hour}
 	for _, c := range change {
 		c(&limits)
 	}

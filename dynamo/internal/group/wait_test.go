@@ -176,7 +176,7 @@ func TestHungCallThatIsAloneStallsTheOthersOnce(t *testing.T) {
 func TestCallsAreSentOnceAndAnswered(t *testing.T) {
 	const callers, calls, slots = 40, 300, 3
 	var sent, under, most atomic.Int64
-	q := New(Limits{Slots: slots, MaxCalls: 5, MaxSize: 100, Linger: 10 * time.Microsecond, Patience: time.Hour},
+	q := New(Limits{Slots: slots, MaxCalls: 5, MaxSize: 100, Linger: 10 * time.Microsecond, Patience: time.Hour, Hold: time.Hour},
 		func(ctx context.Context, calls []*Call[work, string]) {
 			most.Store(max(most.Load(), under.Add(1)))
 			defer under.Add(-1)
@@ -204,7 +204,7 @@ func TestCallsAreSentOnceAndAnswered(t *testing.T) {
 			for i := range calls {
 				ctx, cancel := context.WithCancel(t.Context())
 				if r.IntN(4) == 0 {
-					ctx, cancel = context.WithTimeout(t.Context(), time.Duration(r.IntN(60))*time.Microsecond)
+					time.AfterFunc(time.Duration(r.IntN(60))*time.Microsecond, cancel) // a deadline would have it sent again
 				}
 				w := work(fmt.Sprintf("%d/%d/%d", r.IntN(8), caller, i))
 				got, err := q.Do(ctx, w, func() int { return r.IntN(2) }, func() string {

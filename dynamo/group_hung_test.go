@@ -1,0 +1,103 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/dynamo/internal/group"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A hung request reaches DynamoDB before its callers send their calls again, or
+// after all of them have returned. Every call runs once and returns its own result.
+func TestHungSharedRequestHoldsNoCaller(t *testing.T) {
+	for _, write := range []string{"claim", "completion", "release"} {
+		for _, lands := range []string{"at once", "late", "never"} {
+			t.Run(write+"/"+lands, func(t *testing.T) { hangs(t, write, lands) })
+		}
+	}
+}
+
+// hangs has the shared request of one of the writes of some calls hang, until all
+// calls have returned.
+func hangs(t *testing.T, write, lands string) {
+	s, wire := intercepted(t)
+	s.group = groupingWith(s, s.client.(GroupClient), group.Limits{
+		Slots: 1, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: time.Minute, Patience: time.Millisecond, Hold: time.Millisecond,
+	})
+	x, err := idempotent.New("op", s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	returned, ended := make(chan struct{}), make(chan struct{})
+	hung := firstTime(func(body []byte, pass func([]byte) []byte) ([]byte, error) {
+		defer close(ended)
+		if lands == "at once" {
+			pass(body)
+		}
+		<-returned
+		if lands == "late" {
+			pass(body)
+		}
+		return nil, errCut
+	})
+	if write == "claim" {
+		wire.on(opBatch, hung)
+	}
+	const n = 6
+	var siblings countdown
+	siblings.left.Store(n)
+	limited, cancel := context.WithTimeout(t.Context(), time.Minute) // for a call that hangs all the same
+	defer cancel()
+	ctx := driver.WithSibling(limited, &siblings)
+	key := func(i int) idempotent.Key { return idempotent.Key{Record: fmt.Sprintf("%s/%d", t.Name(), i)} }
+	errBusy := errors.New("busy")
+	var runs [n]atomic.Int64
+	var calls, ran sync.WaitGroup
+	ran.Add(n)
+	var next sync.Once
+	for i := range n {
+		calls.Go(func() {
+			got, err := idempotent.Do(ctx, x, key(i), func(context.Context) (int, error) {
+				runs[i].Add(1)
+				ran.Done()
+				ran.Wait() // so that the next writes share a request, too
+				next.Do(func() {
+					siblings.left.Store(n)
+					if write != "claim" {
+						wire.on(opBatch, hung)
+					}
+				})
+				if write == "release" {
+					return 0, errBusy
+				}
+				return i, nil
+			})
+			if write == "release" && err != errBusy || write != "release" && (got != i || err != nil) {
+				t.Errorf("call %d: %d, %v", i, got, err)
+			}
+		})
+	}
+	calls.Wait()
+	close(returned)
+	<-ended
+	want := int64(1)
+	if write == "release" {
+		want = 2
+	}
+	for i := range n {
+		got, err := idempotent.Do(t.Context(), x, key(i), func(context.Context) (int, error) { runs[i].Add(1); return i, nil })
+		if got != i || err != nil || runs[i].Load() != want {
+			t.Errorf("repetition %d: %d, %v after %d runs, want %d", i, got, err, runs[i].Load(), want)
+		}
+		if r := get(t, s, key(i).Record); r.Status != driver.Completed || r.Attempt != 1 {
+			t.Errorf("record %d: %s, attempt %d", i, r.Status, r.Attempt)
+		}
+	}
+}
