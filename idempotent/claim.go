@@ -37,7 +37,7 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 	}
 	for round := 0; ; {
 		now := wall(c.now)
-		owner = c.ownerOf(met.Attempt, token)
+		owner = c.ownerIn(met, token)
 		verdict := protocol.Decide(met, owner, c.fingerprint, now.Add(-cfg.ClockSkew), cfg.MaxAttempts)
 		if verdict == protocol.ClaimAnew || verdict == protocol.TakeOver {
 			if !c.hasTime(ctx, invocation) {
@@ -60,6 +60,9 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 		case protocol.TakeOver:
 			if c.repeats() && len(met.Steps) > 0 {
 				return nil, ending{outcome: OutcomeFailed, err: &StepsLeftError{KeyHash: c.hash}}
+			}
+			if e, ends := c.askFirst(ctx, met, invocation); ends {
+				return nil, e
 			}
 			lapsed = !met.Lease.Equal(driver.LeaseEnded)
 			saga := protocol.HasSaga(met.Steps)
@@ -113,6 +116,11 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 			// new token: copies of the old claim may still be on their way.
 			c.unclaim(ctx, owner, how)
 			met, token = driver.Record{}, rand.Text()
+		case protocol.OutcomeLost:
+			if e, ends := c.askFirst(ctx, met, invocation); ends {
+				return nil, e
+			}
+			return nil, c.withoutRun(ctx, verdict, met)
 		default:
 			return nil, c.withoutRun(ctx, verdict, met)
 		}
@@ -130,7 +138,7 @@ func (c *call) createAs(ctx context.Context, owner string, now, invocation time.
 	lease := c.leaseFrom(now, invocation)
 	fresh := driver.Record{
 		ID: c.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
-		Expires: c.x.times.ExpiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
+		Expires: c.expiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
 	}
 	return c.bounded(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 		return c.create(ctx, fresh, now.Add(-c.x.config.ClockSkew), nil)
@@ -143,7 +151,7 @@ func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Recor
 	fence := driver.Fence{ID: c.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
 	ours := driver.Change{
 		Owner: owner, Lease: lease,
-		Expires: c.x.times.ExpiresInProgress(lapsed.Expires, lease), Fingerprint: c.fingerprint,
+		Expires: c.expiresInProgress(lapsed.Expires, lease), Fingerprint: c.fingerprint,
 	}
 	return c.bounded(ctx, func(ctx context.Context) (driver.Record, bool, error) {
 		return c.change(ctx, fence, ours)

@@ -44,12 +44,17 @@ type InProgressError struct {
 	// heartbeat may move it. A retry takes over when Config.ClockSkew has passed
 	// since.
 	Until time.Time
-	// Err is the reason why the call stopped waiting, or nil if it did not wait.
+	// Err is the reason why the call stopped waiting, or why it did not take over a
+	// claim that has lapsed: the durable execution that made it is not known to have
+	// ended. Otherwise it is nil.
 	Err error
 }
 
 func (e *InProgressError) Error() string {
-	if e.Until.IsZero() {
+	switch {
+	case e.Until.IsZero() && e.Err != nil && e.Err != errWaitOver:
+		return fmt.Sprintf("idempotent: key %s is in progress; retry later: %v", short(e.KeyHash), e.Err)
+	case e.Until.IsZero():
 		return fmt.Sprintf("idempotent: key %s is in progress; retry later", short(e.KeyHash))
 	}
 	until := e.Until.UTC().Format("15:04:05Z")

@@ -24,7 +24,21 @@ func (c *call) ownerOf(attempt int64, token string) string {
 	if c.execution == nil {
 		return token
 	}
-	return protocol.ExecutionOwner(c.id, c.execution.ID, max(attempt, 1))
+	owner := protocol.ExecutionOwner(c.id, c.execution.ID, max(attempt, 1))
+	if c.execution.Ask != nil {
+		owner = protocol.NameExecution(owner, c.execution.ID[0])
+	}
+	return owner
+}
+
+// ownerIn returns the token with which the call owns the record that it met, or would
+// own it. The claim of its own execution may be of a version with another Ask.
+func (c *call) ownerIn(met driver.Record, token string) string {
+	owner := c.ownerOf(met.Attempt, token)
+	if c.execution != nil && protocol.IsSameExecution(met.Owner, owner) {
+		return met.Owner
+	}
+	return owner
 }
 
 // executionOf returns the execution that owns the claim of a call, or nil. A step
@@ -75,7 +89,7 @@ func (c *call) outlives(lease, invocation time.Time) bool {
 // record as it then is.
 func (c *call) prolong(ctx context.Context, own driver.Record, now, invocation time.Time) (driver.Record, error) {
 	lease := c.leaseFrom(now, invocation)
-	expires := c.x.times.ExpiresInProgress(own.Expires, lease)
+	expires := c.expiresInProgress(own.Expires, lease)
 	met, ok, err := c.change(ctx, driver.Fence{ID: c.id, Owner: own.Owner}, driver.Change{Lease: lease, Expires: expires})
 	if !ok {
 		return met, err
@@ -132,7 +146,7 @@ func (c *call) returnSteps(ctx context.Context, l *lease) ending {
 // replaysItself reports whether the finished record is that of the execution
 // whose handler is called again: its service did not receive the result.
 func (c *call) replaysItself(record driver.Record) bool {
-	return c.repeats() && record.Status == driver.Completed && record.Owner == c.ownerOf(record.Attempt, "")
+	return c.repeats() && record.Status == driver.Completed && record.Owner == c.ownerIn(record, "")
 }
 
 // runFinished runs the handler of a finished execution, whose operations return

@@ -84,7 +84,8 @@ type Settings struct {
 // it.
 type Execution struct {
 	// ID identifies the execution, and the step if it is one. A call without a key
-	// derives its downstream keys from it.
+	// derives its downstream keys from it. With Ask its first part is stored in the
+	// owner of the claim, as plain text.
 	ID []string
 
 	// Until is the end of the execution.
@@ -103,7 +104,40 @@ type Execution struct {
 	// the end of the context, or of the invocation, leaves the claim. By then another
 	// invocation may run under it.
 	Settle func(err error) idempotent.Outcome
+
+	// Ask returns the state of the execution that another call had as the first part
+	// of its ID. The call asks before it takes over a claim that contains one, when the
+	// claim's lease has lapsed: the service may have stopped that execution's clock. The
+	// result is that of an execution that succeeded, as this call stores its own, or
+	// nil. The context ends early enough for the takeover.
+	//
+	// The claim stays if the execution is active, or if Ask returns an error: the call
+	// returns an [*idempotent.InProgressError] with that error. After a success the call
+	// completes the record with the result, and replays it. Without a result it returns
+	// an [*idempotent.OutcomeUnknownError]. The claim of a step within an execution that
+	// has ended is taken over, however it ended. The records of such calls expire
+	// a year later than others while they are in progress, so that they outlive a
+	// pause.
+	//
+	// If Ask is nil, a claim is taken over when its lease has lapsed. So is a claim that
+	// a call without Ask made.
+	Ask func(ctx context.Context, id string) (state ExecutionState, result []byte, err error)
 }
+
+// An ExecutionState is what the service of a durable execution knows of it.
+type ExecutionState uint8
+
+// The states of an execution.
+const (
+	// ExecutionActive is the state of an execution that runs or is paused, or of which
+	// nothing certain is known.
+	ExecutionActive = ExecutionState(options.ExecutionActive)
+	// ExecutionSucceeded is the state of one that has succeeded.
+	ExecutionSucceeded = ExecutionState(options.ExecutionSucceeded)
+	// ExecutionEnded is the state of one that ended without success, or that the
+	// service does not know.
+	ExecutionEnded = ExecutionState(options.ExecutionEnded)
+)
 
 // With returns a context whose calls have the settings s. Where s changes nothing,
 // those of ctx hold. They do not apply to calls that the handlers of these calls
@@ -145,6 +179,12 @@ func (e *Execution) option() *options.Execution {
 	o := &options.Execution{ID: e.ID, Until: e.Until}
 	if settle := e.Settle; settle != nil {
 		o.Settle = func(err error) string { return string(settle(err)) }
+	}
+	if ask := e.Ask; ask != nil {
+		o.Ask = func(ctx context.Context, id string) (options.ExecutionState, []byte, error) {
+			state, result, err := ask(ctx, id)
+			return options.ExecutionState(state), result, err
+		}
 	}
 	return o
 }

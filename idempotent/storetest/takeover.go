@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,14 @@ func testTakeOver(t *testing.T, h Harness) {
 		r := s.claimed("alice")
 		s.wins(fenceOf(r), release(driver.ReleaseRefund), afterRelease(r, driver.ReleaseRefund))
 		s.wins(takeOver(s.get(), "bob"))
+	})
+	t.Run("a long owner", func(t *testing.T) {
+		// That of a durable execution contains its ARN, of up to 1,024 characters.
+		long := "execution-:arn:" + strings.Repeat("x/:$-", 220)
+		s := on(t, h)
+		f, c, after := takeOver(s.claimed(long), long+"2")
+		s.wins(f, c, after)
+		s.wins(fenceOf(after), step("ship", "3"), withStep(after, "ship", "3"))
 	})
 	t.Run("to an earlier lease", func(t *testing.T) {
 		// The next owner may have a slow clock and a short lease.

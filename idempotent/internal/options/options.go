@@ -34,7 +34,20 @@ type Execution struct {
 	// Settle returns the outcome that a run asks for, as an
 	// idempotent.Outcome. It is nil for a step, which is settled as any call.
 	Settle func(err error) string
+	// Ask returns the state of another execution, by the first part of its ID. Nil:
+	// a claim that has lapsed is taken over.
+	Ask func(ctx context.Context, id string) (state ExecutionState, result []byte, err error)
 }
+
+// An ExecutionState is what the service of an execution knows of it.
+type ExecutionState uint8
+
+// The states of an execution. Active is that of one of which nothing certain is known.
+const (
+	ExecutionActive ExecutionState = iota
+	ExecutionSucceeded
+	ExecutionEnded
+)
 
 type key struct{}
 
