@@ -16,7 +16,7 @@ func Wait(c *Context, name string, d time.Duration) error {
 	case succeeded:
 		return nil
 	case "":
-		o.Status, o.WaitDetails = started, &waitDetails{milliseconds{time.Now().Add(d)}}
+		o.Status, o.WaitDetails = started, &waitDetails{timestamp{Time: time.Now().Add(d)}}
 		if err := c.run.checkpoint(o); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func Step[T any](c *Context, name string, fn func(context.Context) (T, error)) (
 		}
 		return none, err
 	}
-	ended.Status, outcome.NextAttemptTimestamp = pending, milliseconds{time.Now().Add(time.Duration(details.Attempt) * 2 * time.Second)}
+	ended.Status, outcome.NextAttemptTimestamp = pending, timestamp{Time: time.Now().Add(time.Duration(details.Attempt) * 2 * time.Second)}
 	if err := c.run.checkpoint(&ended); err != nil {
 		return none, err
 	}

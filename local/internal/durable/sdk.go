@@ -13,6 +13,11 @@ type Client interface {
 	Checkpoint(ctx context.Context, arn, token string, o *Operation) (next string, err error)
 }
 
+// A pager is a Client that has further pages of operations.
+type pager interface {
+	State(ctx context.Context, arn, token, marker string) (operations []*Operation, next string, err error)
+}
+
 // Operation is what a Client stores.
 type Operation = operation
 
@@ -48,7 +53,8 @@ type run struct {
 	known     map[string]*operation
 	active    int // branches that are not suspended
 	committed bool
-	fired     chan struct{}
+	ended     bool          // fired is closed
+	fired     chan struct{} // the invocation ends with PENDING
 }
 
 // Wrap returns the function of a handler. A result of more than largest bytes
@@ -60,11 +66,8 @@ func Wrap[I, O any](client Client, largest int, handler func(*Context, I) (O, er
 			return nil, err
 		}
 		r := &run{ctx: ctx, client: client, arn: in.DurableExecutionArn, token: in.CheckpointToken, known: map[string]*operation{}, active: 1, fired: make(chan struct{})}
-		for _, o := range in.InitialExecutionState.Operations {
-			r.known[o.Id] = o
-		}
 		var event I
-		if err := json.Unmarshal([]byte(in.InitialExecutionState.Operations[0].ExecutionDetails.InputPayload), &event); err != nil {
+		if err := r.load(in.InitialExecutionState, &event); err != nil {
 			return nil, err
 		}
 		type outcome struct {
@@ -92,6 +95,22 @@ func Wrap[I, O any](client Client, largest int, handler func(*Context, I) (O, er
 	}
 }
 
+// load reads all pages of the operations, and the event.
+func (r *run) load(s state, event any) (err error) {
+	for {
+		for _, o := range s.Operations {
+			r.known[o.Id] = o
+			if o.Type == typeExecution && o.ExecutionDetails.InputPayload != "" {
+				err = errors.Join(err, json.Unmarshal([]byte(o.ExecutionDetails.InputPayload), event))
+			}
+		}
+		if err != nil || s.NextMarker == "" {
+			return err
+		}
+		s.Operations, s.NextMarker, err = r.client.(pager).State(r.ctx, r.arn, r.token, s.NextMarker)
+	}
+}
+
 func (r *run) respond(value any, err error, largest int) ([]byte, error) {
 	r.mu.Lock()
 	committed := r.committed
@@ -111,7 +130,9 @@ func (r *run) respond(value any, err error, largest int) ([]byte, error) {
 	}
 	answer := string(text)
 	if len(text) > largest {
-		if err := r.checkpoint(&operation{Id: "0", Type: typeExecution, Status: succeeded, ContextDetails: &result{Result: answer}}); err != nil {
+		if err := r.checkpoint(&operation{Id: "0", Type: typeExecution, Status: succeeded, ContextDetails: &result{Result: answer}}); err == errSuspended {
+			return json.Marshal(response{Status: pending})
+		} else if err != nil {
 			return nil, err
 		}
 		answer = ""
@@ -131,8 +152,22 @@ func (r *run) checkpoint(o *operation) error {
 	if err != nil {
 		return &checkpointError{err}
 	}
-	r.token = next
+	if r.token = next; next == "" {
+		r.interrupt()
+		return errSuspended
+	}
 	return nil
+}
+
+// interrupt ends the invocation with PENDING: the answer to a checkpoint contains no
+// token.
+func (r *run) interrupt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.committed = true; !r.ended {
+		r.ended = true
+		close(r.fired)
+	}
 }
 
 // next returns the next operation of a branch, as it is recorded, or a new one.
@@ -162,7 +197,8 @@ func (r *run) leave(committed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.committed = r.committed || committed
-	if r.active--; r.active == 0 && r.committed {
+	if r.active--; r.active == 0 && r.committed && !r.ended {
+		r.ended = true
 		close(r.fired)
 	}
 }

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -22,6 +21,12 @@ type Service struct {
 	// Pass is called with each checkpoint, and calls apply for it to be stored. It
 	// may crash or freeze the invocation, or return an error. Default: apply.
 	Pass func(ctx context.Context, checkpoint string, apply func() (string, error)) (string, error)
+	// ExecutionTimeout is that of an execution. Default 366 days.
+	ExecutionTimeout time.Duration
+	// EmptyFirstPage sends the operations on a second page.
+	EmptyFirstPage bool
+	// TextTimestamps sends times as text, and not in milliseconds.
+	TextTimestamps bool
 
 	mu   sync.Mutex
 	all  map[string]*Execution
@@ -30,7 +35,7 @@ type Service struct {
 
 // NewService returns a service. Close it before the test ends.
 func NewService(timeout time.Duration, backoff func(try int) time.Duration) *Service {
-	return &Service{Timeout: timeout, Backoff: backoff, all: map[string]*Execution{}, over: make(chan struct{})}
+	return &Service{Timeout: timeout, Backoff: backoff, ExecutionTimeout: 366 * 24 * time.Hour, all: map[string]*Execution{}, over: make(chan struct{})}
 }
 
 // Close ends the goroutines of crashed invocations.
@@ -46,15 +51,22 @@ type Execution struct {
 	operations []*operation
 	large      string // a result that was too large for a response
 	errors     []error
+
+	status, result string        // or the type of its error
+	ends           time.Time     // by its timeout
+	stopped        time.Time     // since when the timeout's clock does not run; or zero
+	invoking       int           // invocations whose end the service awaits
+	interrupted    bool          // the invocation was told to end
+	changed        chan struct{} // closed when the status changes
 }
 
 // Start creates an execution. Its name is no key: each delivery has its own.
 func (s *Service) Start(name, input string) *Execution {
 	e := &Execution{
 		ARN:  "arn:aws:lambda:eu-central-1:123456789012:function:pay:1/durable-execution/" + name + "/1a2b3c4d-0000-4000-8000-000000000000",
-		Name: name, service: s,
+		Name: name, service: s, status: running, ends: time.Now().Add(s.ExecutionTimeout), changed: make(chan struct{}),
 		operations: []*operation{{
-			Id: "0", Type: typeExecution, Status: started, StartTimestamp: milliseconds{time.Now()},
+			Id: "0", Type: typeExecution, Status: started, StartTimestamp: s.timestamp(),
 			ExecutionDetails: &executionDetails{InputPayload: input},
 		}},
 	}
@@ -62,59 +74,6 @@ func (s *Service) Start(name, input string) *Execution {
 	defer s.mu.Unlock()
 	s.all[e.ARN] = e
 	return e
-}
-
-// tries is how often the service repeats an invocation before it gives up.
-const tries = 200
-
-// Run invokes the function until the execution ends, and returns the last
-// response: its status, and its result or error.
-func (e *Execution) Run(ctx context.Context) (status, result string) {
-	for try := 1; ctx.Err() == nil && try <= tries; {
-		answer, err := e.Once(ctx)
-		wait := time.Duration(0)
-		switch {
-		case err != nil:
-			wait = e.service.Backoff(try)
-			try++
-		case answer.Status == pending:
-			wait, try = e.untilDue(), 1
-		case answer.Status == succeeded:
-			return succeeded, *answer.Result
-		default:
-			return answer.Status, answer.Error.ErrorType
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-		}
-	}
-	return "GIVEN UP", fmt.Sprint(errors.Join(e.Errors()...))
-}
-
-// Once makes one invocation.
-func (e *Execution) Once(ctx context.Context) (response, error) {
-	i := &invocation{execution: e, died: make(chan struct{})}
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, invocationKey{}, i), e.service.Timeout)
-	defer cancel()
-	type outcome struct {
-		text []byte
-		err  error
-	}
-	done := make(chan outcome, 1) // a frozen invocation ends when nobody waits
-	request := e.request()
-	go func() {
-		text, err := e.service.Invoke(ctx, request)
-		done <- outcome{text, err}
-	}()
-	select {
-	case o := <-done:
-		return e.record(o.text, o.err)
-	case <-i.died:
-		return e.record(nil, errors.New("Runtime.ExitError"))
-	case <-ctx.Done():
-		return e.record(nil, errors.New("Sandbox.Timedout"))
-	}
 }
 
 // invocation is one invocation of an execution.
@@ -140,68 +99,11 @@ func Crash(ctx context.Context) {
 	runtime.Goexit()
 }
 
-// record stores how an invocation ended.
-func (e *Execution) record(text []byte, err error) (response, error) {
-	e.service.mu.Lock()
-	defer e.service.mu.Unlock()
-	e.token++ // of this invocation no checkpoint counts any more
-	var answer response
-	if err == nil {
-		err = json.Unmarshal(text, &answer)
-	}
-	if err != nil {
-		e.errors = append(e.errors, err)
-		return response{}, err
-	}
-	if answer.Result != nil && *answer.Result == "" {
-		answer.Result = &e.large
-	}
-	return answer, nil
-}
+func (s *Service) timestamp() timestamp { return timestamp{time.Now(), s.TextTimestamps} }
 
-// Errors returns the errors of its invocations.
-func (e *Execution) Errors() []error {
-	e.service.mu.Lock()
-	defer e.service.mu.Unlock()
-	return append([]error(nil), e.errors...)
-}
-
-// request returns the next request. What is due has happened.
-func (e *Execution) request() []byte {
-	e.service.mu.Lock()
-	defer e.service.mu.Unlock()
-	e.token++
-	for _, o := range e.operations {
-		if at, waits := o.due(); waits && !time.Now().Before(at) {
-			o.Status = map[string]string{typeWait: succeeded, typeStep: "READY"}[o.Type]
-		}
-	}
-	text, err := json.Marshal(request{
-		CheckpointToken: fmt.Sprint("token-", e.token), DurableExecutionArn: e.ARN,
-		InitialExecutionState: state{Operations: e.operations},
-	})
-	if err != nil {
-		panic(err)
-	}
-	return text
-}
-
-// untilDue returns the time until the next operation can continue.
-func (e *Execution) untilDue() time.Duration {
-	e.service.mu.Lock()
-	defer e.service.mu.Unlock()
-	var next time.Duration
-	found := false
-	for _, o := range e.operations {
-		if at, waits := o.due(); waits && (!found || time.Until(at) < next) {
-			next, found = time.Until(at), true
-		}
-	}
-	return max(next, 0)
-}
-
-// Checkpoint stores an operation, and returns the next token. The service
-// refuses every token but the newest.
+// Checkpoint stores an operation, and returns the next token. Without one, the
+// execution is paused, and the invocation must end. The service refuses every token
+// but the newest.
 func (s *Service) Checkpoint(ctx context.Context, arn, token string, o *operation) (string, error) {
 	name := strings.TrimSpace(o.Type + " " + o.Status + " " + o.Name)
 	s.mu.Lock()
@@ -217,23 +119,43 @@ func (s *Service) Checkpoint(ctx context.Context, arn, token string, o *operatio
 func (e *Execution) checkpoint(token, name string, o *operation) (string, error) {
 	e.service.mu.Lock()
 	defer e.service.mu.Unlock()
-	if token != fmt.Sprint("token-", e.token) {
+	if e.expire(); e.isClosed() || token != fmt.Sprint("token-", e.token) {
 		return "", fmt.Errorf("durable: invalid checkpoint token at %s", name)
 	}
 	e.token++
+	e.store(o)
+	if e.status == pausing {
+		e.interrupted = true
+		e.set(paused, "")
+		return "", nil
+	}
+	return fmt.Sprint("token-", e.token), nil
+}
+
+func (e *Execution) store(o *operation) {
 	if o.Type == typeExecution {
 		e.large = o.ContextDetails.Result
-		return fmt.Sprint("token-", e.token), nil
+		return
 	}
 	copied := *o
 	for i, known := range e.operations {
 		if known.Id == o.Id {
 			copied.StartTimestamp = known.StartTimestamp
 			e.operations[i] = &copied
-			return fmt.Sprint("token-", e.token), nil
+			return
 		}
 	}
-	copied.StartTimestamp = milliseconds{time.Now()}
+	copied.StartTimestamp = e.service.timestamp()
 	e.operations = append(e.operations, &copied)
-	return fmt.Sprint("token-", e.token), nil
+}
+
+// State returns the operations of an execution from a page on.
+func (s *Service) State(_ context.Context, arn, token, marker string) (operations []*Operation, next string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.all[arn]
+	if e == nil || marker != secondPage || token != fmt.Sprint("token-", e.token) {
+		return nil, "", errors.New("durable: invalid token or marker")
+	}
+	return append([]*Operation(nil), e.operations...), "", nil
 }

@@ -35,7 +35,7 @@ type operation struct {
 	Id               string
 	Name             string `json:",omitempty"`
 	Type             string
-	StartTimestamp   milliseconds
+	StartTimestamp   timestamp
 	Status           string
 	ExecutionDetails *executionDetails `json:",omitempty"`
 	ContextDetails   *result           `json:",omitempty"`
@@ -52,11 +52,11 @@ type result struct {
 
 type stepDetails struct {
 	Attempt              int
-	NextAttemptTimestamp milliseconds `json:",omitzero"`
+	NextAttemptTimestamp timestamp `json:",omitzero"`
 	result
 }
 
-type waitDetails struct{ ScheduledEndTimestamp milliseconds }
+type waitDetails struct{ ScheduledEndTimestamp timestamp }
 
 type errorObject struct{ ErrorType, ErrorMessage string }
 
@@ -67,15 +67,27 @@ type response struct {
 	Error  *errorObject `json:",omitempty"`
 }
 
-// milliseconds is a time as the service sends it.
-type milliseconds struct{ time.Time }
+// timestamp is a time as the service sends it.
+type timestamp struct {
+	time.Time
+	text bool
+}
 
-func (m milliseconds) MarshalJSON() ([]byte, error) { return json.Marshal(m.UnixMilli()) }
+func (t timestamp) MarshalJSON() ([]byte, error) {
+	if t.text {
+		return json.Marshal(t.Format(time.RFC3339Nano))
+	}
+	return json.Marshal(t.UnixMilli())
+}
 
-func (m *milliseconds) UnmarshalJSON(text []byte) error {
+func (t *timestamp) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		t.text = true
+		return json.Unmarshal(text, &t.Time)
+	}
 	var n int64
 	err := json.Unmarshal(text, &n)
-	m.Time = time.UnixMilli(n)
+	t.Time = time.UnixMilli(n)
 	return err
 }
 

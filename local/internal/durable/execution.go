@@ -1,0 +1,181 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Run invokes the function until the execution ends, and returns its status, and its
+// result or the type of its error. An invocation that fails is repeated until the
+// execution times out.
+func (e *Execution) Run(ctx context.Context) (status, result string) {
+	try, next := 1, time.Now()
+	for ctx.Err() == nil {
+		now := e.look()
+		if now.closed {
+			return now.status, now.result
+		}
+		wait := next
+		switch {
+		case now.status == running && !time.Now().Before(next):
+			if _, err := e.Once(ctx); err == nil {
+				try, next = 1, time.Now().Add(e.untilDue())
+			} else {
+				next = time.Now().Add(e.service.Backoff(try))
+				try++
+			}
+			continue
+		case now.status != running || now.ends.Before(next):
+			wait = now.ends
+		}
+		timer := time.NewTimer(time.Until(wait))
+		select {
+		case <-timer.C:
+		case <-now.changed:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+	return "CANCELLED", fmt.Sprint(errors.Join(e.Errors()...))
+}
+
+// Once makes one invocation.
+func (e *Execution) Once(ctx context.Context) (response, error) {
+	i := &invocation{execution: e, died: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, invocationKey{}, i), e.service.Timeout)
+	defer cancel()
+	type outcome struct {
+		text []byte
+		err  error
+	}
+	done := make(chan outcome, 1) // a frozen invocation ends when nobody waits
+	request := e.request()
+	go func() {
+		text, err := e.service.Invoke(ctx, request)
+		done <- outcome{text, err}
+	}()
+	select {
+	case o := <-done:
+		return e.record(o.text, o.err)
+	case <-i.died:
+		return e.record(nil, errors.New("Runtime.ExitError"))
+	case <-ctx.Done():
+		return e.record(nil, errors.New("Sandbox.Timedout"))
+	}
+}
+
+const secondPage = "page-2"
+
+// request returns the next request. What is due has happened.
+func (e *Execution) request() []byte {
+	e.service.mu.Lock()
+	defer e.service.mu.Unlock()
+	e.token++
+	e.invoking++
+	e.interrupted = false
+	for _, o := range e.operations {
+		if at, waits := o.due(); waits && !time.Now().Before(at) {
+			o.Status = map[string]string{typeWait: succeeded, typeStep: "READY"}[o.Type]
+		}
+	}
+	sent := state{Operations: e.operations}
+	if e.service.EmptyFirstPage {
+		sent = state{Operations: []*operation{}, NextMarker: secondPage}
+	}
+	text, err := json.Marshal(request{
+		CheckpointToken: fmt.Sprint("token-", e.token), DurableExecutionArn: e.ARN, InitialExecutionState: sent,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// record stores how an invocation ended.
+func (e *Execution) record(text []byte, err error) (response, error) {
+	e.service.mu.Lock()
+	defer e.service.mu.Unlock()
+	e.token++ // of this invocation no checkpoint counts any more
+	e.invoking--
+	if e.expire(); e.status == pausing {
+		e.set(paused, "")
+	}
+	var answer response
+	if err == nil {
+		answer, err = e.accept(text)
+	}
+	if err != nil {
+		e.errors = append(e.errors, err)
+		return response{}, err
+	}
+	switch {
+	case e.isClosed():
+	case answer.Status == succeeded:
+		switch {
+		case answer.Result == nil:
+			answer.Result = new(string)
+		case *answer.Result == "":
+			answer.Result = &e.large
+		}
+		e.set(succeeded, *answer.Result)
+	case answer.Status == failed:
+		e.set(failed, answer.Error.ErrorType)
+	}
+	return answer, nil
+}
+
+// accept ends the execution after a response whose status does not fit.
+func (e *Execution) accept(text []byte) (response, error) {
+	var answer response
+	refused := ""
+	switch err := json.Unmarshal(text, &answer); {
+	case err == nil && answer.Status == succeeded && answer.Error != nil:
+		refused = "Cannot provide an Error for SUCCEEDED status."
+	case err == nil && answer.Status == failed && answer.Result != nil:
+		refused = "Cannot provide a Result for FAILED status."
+	case err == nil && answer.Status == pending && !e.interrupted && !e.isWaiting():
+		refused = "Cannot return PENDING status with no pending operations."
+	case err != nil || answer.Status != succeeded && answer.Status != failed && answer.Status != pending:
+		refused = "Invalid Status in invocation output."
+	}
+	if refused == "" {
+		return answer, nil
+	}
+	if !e.isClosed() {
+		e.set(failed, "InvalidParameterValueException")
+	}
+	return response{}, errors.New("InvalidParameterValueException: " + refused)
+}
+
+func (e *Execution) isWaiting() bool {
+	for _, o := range e.operations {
+		if _, waits := o.due(); waits {
+			return true
+		}
+	}
+	return false
+}
+
+// untilDue returns the time until the next operation can continue.
+func (e *Execution) untilDue() time.Duration {
+	e.service.mu.Lock()
+	defer e.service.mu.Unlock()
+	var next time.Duration
+	found := false
+	for _, o := range e.operations {
+		if at, waits := o.due(); waits && (!found || time.Until(at) < next) {
+			next, found = time.Until(at), true
+		}
+	}
+	return max(next, 0)
+}
+
+// Errors returns the errors of its invocations.
+func (e *Execution) Errors() []error {
+	e.service.mu.Lock()
+	defer e.service.mu.Unlock()
+	return append([]error(nil), e.errors...)
+}

@@ -1,0 +1,117 @@
+package durable
+
+import "time"
+
+// The statuses of an execution. While it is pausing, an invocation has not ended.
+const (
+	running  = "RUNNING"
+	pausing  = "PAUSING"
+	paused   = "PAUSED"
+	timedOut = "TIMED_OUT"
+	halted   = "STOPPED"
+)
+
+// view is an execution at one moment.
+type view struct {
+	status, result string
+	closed         bool
+	ends           time.Time
+	changed        <-chan struct{}
+}
+
+func (e *Execution) look() view {
+	e.service.mu.Lock()
+	defer e.service.mu.Unlock()
+	e.expire()
+	ends := e.ends
+	if !e.stopped.IsZero() {
+		ends = time.Now().Add(365 * 24 * time.Hour) // unknown
+	}
+	return view{e.status, e.result, e.isClosed(), ends, e.changed}
+}
+
+// The methods below need the service's lock.
+
+func (e *Execution) isClosed() bool {
+	switch e.status {
+	case succeeded, failed, timedOut, halted:
+		return true
+	}
+	return false
+}
+
+// expire ends the execution if its time is over.
+func (e *Execution) expire() {
+	if !e.isClosed() && e.stopped.IsZero() && !time.Now().Before(e.ends) {
+		e.set(timedOut, "")
+	}
+}
+
+func (e *Execution) set(status, result string) {
+	e.status, e.result = status, result
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// Pause lets no invocation begin until Resume. One that runs is told to end with its
+// next checkpoint. The clock of the execution's timeout may stop, too.
+func (e *Execution) Pause(timeoutPaused bool) {
+	e.service.mu.Lock()
+	defer e.service.mu.Unlock()
+	if e.expire(); e.status != running {
+		return
+	}
+	if timeoutPaused {
+		e.stopped = time.Now()
+	}
+	if e.invoking > 0 {
+		e.set(pausing, "")
+	} else {
+		e.set(paused, "")
+	}
+}
+
+// Resume continues a paused execution.
+func (e *Execution) Resume() {
+	e.service.mu.Lock()
+	defer e.service.mu.Unlock()
+	if e.expire(); e.status != pausing && e.status != paused {
+		return
+	}
+	if !e.stopped.IsZero() {
+		e.ends, e.stopped = e.ends.Add(time.Since(e.stopped)), time.Time{}
+	}
+	e.set(running, "")
+}
+
+// Stop ends the execution.
+func (e *Execution) Stop() {
+	e.service.mu.Lock()
+	defer e.service.mu.Unlock()
+	if e.expire(); !e.isClosed() {
+		e.set(halted, "")
+	}
+}
+
+// Describe returns the status of an execution, and the result of one that has
+// succeeded. It reports whether the service knows the execution.
+func (s *Service) Describe(arn string) (status, result string, known bool) {
+	s.mu.Lock()
+	e := s.all[arn]
+	s.mu.Unlock()
+	if e == nil {
+		return "", "", false
+	}
+	now := e.look()
+	if now.status != succeeded {
+		now.result = ""
+	}
+	return now.status, now.result, true
+}
+
+// Forget deletes the history of an execution.
+func (s *Service) Forget(arn string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, arn)
+}
