@@ -2,9 +2,7 @@ package handlers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -38,16 +36,21 @@ func (h DurableHandler) Invoke(ctx context.Context, request []byte) ([]byte, err
 // A second execution with the key fails with an [*idempotent.InProgressError]
 // until then. The service retries the invocation. To end that execution instead,
 // return a response with the status FAILED in place of this error. An error that
-// no retry overcomes ends the execution: a missing or reused key, an event that
-// does not decode, a result that only the first execution has, or a result of
+// no retry overcomes ends the execution: a missing, invalid or reused key, an event
+// that does not decode, a result that only the first execution has, or a result of
 // another kind of handler. So does an [*idempotent.StepsLeftError]: the function
 // was not durable before, and has left finished steps.
 //
-// The executionTimeout is that of the function's DurableConfig. The claim lasts
-// until so long after the start of the execution. Configure no shorter one here:
-// a duplicate could run before the execution ends. An execution that is stopped
-// by hand, or times out, holds its key until then; the command "once release"
-// frees it.
+// An execution without a payload has the zero event. An event on a later page of the
+// execution's operations is fetched with [DurableOptions].Service. Without it, the
+// execution ends with a [*DurableInputError].
+//
+// The executionTimeout is that of the function's DurableConfig, plus the longest pause
+// of an execution whose timeout is paused with it (ExecutionTimeoutPaused). With
+// [DurableOptions].Service it is the timeout alone. The claim lasts until so long
+// after the start of the execution. Configure no shorter one here: a duplicate could
+// run before the execution ends. An execution that is stopped by hand, or times out,
+// holds its key until then; the command "once release" frees it.
 //
 // The handler runs again from its beginning in each invocation, so steps and
 // transactions of package idempotent are refused in it. Call [idempotent.Do]
@@ -64,14 +67,18 @@ func (h DurableHandler) Invoke(ctx context.Context, request []byte) ([]byte, err
 // Durable panics with an [*idempotent.ConfigError] if the timeout is not 1 s to
 // 366 days, or if the executor has a Config.Codec, Lease, Optimistic, Wait, or
 // FailOpen, which do not fit (see [idempotent.Executor.CheckExecutions]). It
-// panics if another argument is nil.
-func Durable[Event any](x *idempotent.Executor, executionTimeout time.Duration, key func(Event) (idempotent.Key, error), next func(context.Context, []byte) ([]byte, error)) DurableHandler {
+// panics if another argument, except the options, is nil.
+func Durable[Event any](x *idempotent.Executor, executionTimeout time.Duration, key func(Event) (idempotent.Key, error), next func(context.Context, []byte) ([]byte, error), o *DurableOptions) DurableHandler {
 	if next == nil || key == nil || x == nil {
 		panic("handlers: Durable: the executor, the key function or the handler is nil")
 	}
 	if err := x.CheckExecutions(executionTimeout); err != nil {
 		panic(err)
 	}
+	if o == nil {
+		o = &DurableOptions{}
+	}
+	service := durableService{o.Service}
 	protected := idempotent.Wrap(x,
 		func(i *durableInvocation[Event]) (k idempotent.Key, err error) {
 			if k, err = key(i.event); err != nil {
@@ -83,13 +90,16 @@ func Durable[Event any](x *idempotent.Executor, executionTimeout time.Duration, 
 			return i.run(context.WithValue(ctx, durableKey{}, &i.durable), next)
 		})
 	return func(ctx context.Context, request []byte) ([]byte, error) {
-		e, err := readExecution(request)
+		e, err := service.readExecution(ctx, x, request)
+		if errors.Is(err, ErrDurableInput) {
+			return failedResponse(err)
+		}
 		if err != nil {
 			return nil, err
 		}
-		i := durableInvocation[Event]{durable: durable{e.arn, until(e.start, executionTimeout)}, request: request}
-		if err := json.Unmarshal([]byte(e.input), &i.event); err != nil {
-			return failedResponse(&DecodeError{Type: fmt.Sprintf("%T", i.event), Err: err})
+		i := durableInvocation[Event]{durable: durable{e.arn, until(e.start, executionTimeout), service.asks()}, request: request}
+		if err := e.decode(&i.event); err != nil {
+			return failedResponse(err)
 		}
 		response, err := protected(i.execution(ctx, i.settle, i.arn), &i)
 		switch {
@@ -112,27 +122,11 @@ func until(start time.Time, timeout time.Duration) time.Time {
 	return start.Add(timeout)
 }
 
-// isFinal reports whether an error of the executor is the same in every retry.
-func isFinal(err error) bool {
-	var lost *idempotent.ResultUnavailableError
-	if errors.As(err, &lost) {
-		return lost.Err == nil || errors.Is(lost.Err, ErrDurableResponse) // of another kind of handler
-	}
-	for _, final := range []error{
-		idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrKeyReused, idempotent.ErrMissingKey,
-		idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed, idempotent.ErrStepsLeft,
-	} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return false
-}
-
 // durable is what the context of a durable function says of its execution.
 type durable struct {
 	arn   string
 	until time.Time
+	ask   func(ctx context.Context, arn string) (adapter.ExecutionState, []byte, error) // or nil
 }
 
 type durableKey struct{}
@@ -212,5 +206,5 @@ func DurableStep(ctx context.Context, name string) context.Context {
 
 // execution returns a context whose call claims for the execution, or for a step of it.
 func (d *durable) execution(ctx context.Context, settle func(error) idempotent.Outcome, id ...string) context.Context {
-	return adapter.With(ctx, adapter.Settings{Execution: &adapter.Execution{ID: id, Until: d.until, Settle: settle}})
+	return adapter.With(ctx, adapter.Settings{Execution: &adapter.Execution{ID: id, Until: d.until, Settle: settle, Ask: d.ask}})
 }

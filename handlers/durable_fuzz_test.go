@@ -28,7 +28,7 @@ func FuzzDurable(f *testing.F) {
 		f.Add(bytes.Replace(text, []byte("EXECUTION"), []byte("STEP"), 1), []byte(pendingResponse))
 	}
 	f.Fuzz(func(t *testing.T, request, response []byte) {
-		handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, func(context.Context, []byte) ([]byte, error) { return response, nil })
+		handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, func(context.Context, []byte) ([]byte, error) { return response, nil }, nil)
 		for range 2 {
 			got, err := handler(t.Context(), request)
 			var r struct{ Status string }

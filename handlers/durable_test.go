@@ -79,7 +79,7 @@ func TestDurableSettlesByTheResponse(t *testing.T) {
 					t.Errorf("%s: the function received %s", name, got)
 				}
 				return []byte(test.response), nil
-			}))
+			}, nil))
 			if got, err := handler.Invoke(t.Context(), request); err != nil || string(got) != test.response {
 				t.Errorf("%s: %s, %v", name, got, err)
 			}
@@ -116,7 +116,7 @@ func TestDurableClaimsFromTheStartOfTheExecution(t *testing.T) {
 			"an earlier century": {timestamp(`"1926-11-22T12:00:00Z"`), start.Add(time.Minute)},
 		} {
 			store := memory.New(0)
-			handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, answers(pendingResponse))
+			handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, answers(pendingResponse), nil)
 			if _, err := handler(t.Context(), test.request); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -143,7 +143,7 @@ func TestDurableEndsAnExecutionThatNoRetryHelps(t *testing.T) {
 	handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, key, func(context.Context, []byte) ([]byte, error) {
 		runs++
 		return []byte(succeededResponse), nil
-	})
+	}, nil)
 	if _, err := handler(t.Context(), input(`{\"ID\":\"o-1\",\"Cents\":1}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestDurableEndsAnExecutionThatNoRetryHelps(t *testing.T) {
 // A replay for another execution, and for the same one.
 func TestDurableReplaysTheResponse(t *testing.T) {
 	store := memory.New(0)
-	handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse))
+	handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse), nil)
 	for _, request := range []string{"durable-request.json", "durable-request.json", "durable-request-paged.json"} {
 		got, err := handler(t.Context(), begun(t, request))
 		var response struct{ Status, Result string }
@@ -193,7 +193,7 @@ func TestDurableReplaysNothingThatIsNoResponse(t *testing.T) {
 		if _, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "o-1"}, func(context.Context) (json.RawMessage, error) { return json.RawMessage(result), nil }); err != nil {
 			t.Fatal(err)
 		}
-		got, err := handlers.Durable(x, time.Hour, saleID, answers(succeededResponse))(t.Context(), begun(t, "durable-request.json"))
+		got, err := handlers.Durable(x, time.Hour, saleID, answers(succeededResponse), nil)(t.Context(), begun(t, "durable-request.json"))
 		if err != nil || !strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"ResultUnavailableError",`) {
 			t.Errorf("%s: %s, %v", result, got, err)
 		}
@@ -204,10 +204,9 @@ func TestDurableRefusesOtherInvocations(t *testing.T) {
 	handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, func(context.Context, []byte) ([]byte, error) {
 		t.Error("it ran")
 		return nil, nil
-	})
+	}, nil)
 	for _, request := range []string{``, `[]`, `{"ID":"o-1"}`, `{"DurableExecutionArn":"a"}`,
 		`{"DurableExecutionArn":"a","InitialExecutionState":{"Operations":[{"Type":"STEP","ExecutionDetails":{"InputPayload":"{}"}}]}}`,
-		`{"DurableExecutionArn":"a","InitialExecutionState":{"Operations":[{"Type":"EXECUTION"}]}}`,
 		`{"InitialExecutionState":{"Operations":[{"Type":"EXECUTION","ExecutionDetails":{"InputPayload":"{}"}}]}}`,
 	} {
 		if _, err := handler(t.Context(), []byte(request)); !errors.Is(err, handlers.ErrDurableRequest) {
@@ -234,7 +233,7 @@ func TestDurableLeavesTheClaimWithoutAKnownResponse(t *testing.T) {
 					err = &declinedError{"panic"}
 				}
 			}()
-			_, err = handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, next)(t.Context(), begun(t, "durable-request.json"))
+			_, err = handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, next, nil)(t.Context(), begun(t, "durable-request.json"))
 			return err
 		}()
 		if r := durableRecord(t, store); err == nil || r.Status != driver.InProgress || r.Owner == "" {
@@ -251,7 +250,7 @@ func TestDisabledDurableRunsEachInvocation(t *testing.T) {
 		runs++
 		handlers.DurableStep(ctx, "charge")
 		return []byte(succeededResponse), nil
-	})
+	}, nil)
 	for range 2 {
 		if got, err := handler(t.Context(), begun(t, "durable-request.json")); err != nil || string(got) != succeededResponse {
 			t.Errorf("%s, %v", got, err)
@@ -282,7 +281,7 @@ func TestDurablePanicsWithAConfigError(t *testing.T) {
 					t.Errorf("%s: %v", name, config)
 				}
 			}()
-			handlers.Durable(newExecutor(t, memory.New(0), &test.config), test.timeout, saleID, answers(pendingResponse))
+			handlers.Durable(newExecutor(t, memory.New(0), &test.config), test.timeout, saleID, answers(pendingResponse), nil)
 		}()
 	}
 }
@@ -300,7 +299,7 @@ func TestDurableStepPanicsOutsideOfADurableFunction(t *testing.T) {
 			t.Error("it panics in the wrong places")
 		}
 		return []byte(pendingResponse), nil
-	})
+	}, nil)
 	if _, err := handler(t.Context(), begun(t, "durable-request.json")); err != nil {
 		t.Error(err)
 	}

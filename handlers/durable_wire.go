@@ -4,10 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"reflect"
 	"time"
-
-	"github.com/lambda-once/once/idempotent"
 )
 
 // The statuses with which an invocation of a durable function answers.
@@ -56,48 +53,8 @@ func (e *DurableResponseError) Is(target error) bool { return target == ErrDurab
 // Unwrap returns Err.
 func (e *DurableResponseError) Unwrap() error { return e.Err }
 
-// execution is the part of a request that identifies its execution.
-type execution struct {
-	arn   string
-	start time.Time // the zero time if it is unknown
-	input string    // the JSON text of the event
-}
-
-// readExecution reads a request. The first operation is that of the execution.
-// The others may continue on further pages, which are the SDK's business.
-func readExecution(request []byte) (execution, error) {
-	var r struct {
-		DurableExecutionArn   string
-		InitialExecutionState struct {
-			Operations []struct {
-				Type             string
-				StartTimestamp   durableTime
-				ExecutionDetails struct{ InputPayload string }
-			}
-		}
-	}
-	refuse := func(reason string, err error) (execution, error) {
-		return execution{}, &DurableRequestError{Reason: reason, Err: err}
-	}
-	if err := json.Unmarshal(request, &r); err != nil {
-		return refuse("it is not the JSON of one", err)
-	}
-	operations := r.InitialExecutionState.Operations
-	switch {
-	case r.DurableExecutionArn == "":
-		return refuse("it has no DurableExecutionArn", nil)
-	case len(operations) == 0 || operations[0].Type != "EXECUTION":
-		return refuse("its first operation is not the execution", nil)
-	case operations[0].ExecutionDetails.InputPayload == "":
-		// An empty event would share its key with all others.
-		return refuse("the execution has no input", nil)
-	}
-	return execution{r.DurableExecutionArn, time.Time(operations[0].StartTimestamp), operations[0].ExecutionDetails.InputPayload}, nil
-}
-
-// durableTime is a time in milliseconds, or as text. A time that is neither, or
-// from before there were durable functions, is the zero time: taken literally
-// it would end the lease at once.
+// durableTime is a time in milliseconds, or as text. A time that is neither is the
+// zero time.
 type durableTime time.Time
 
 var firstDurableYear = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -110,11 +67,17 @@ func (t *durableTime) UnmarshalJSON(text []byte) error {
 	} else if json.Unmarshal(text, &at) != nil {
 		at = time.Time{}
 	}
-	if at.Before(firstDurableYear) {
-		at = time.Time{}
-	}
 	*t = durableTime(at)
 	return nil
+}
+
+// plausible returns the zero time for one from before there were durable functions.
+// Taken literally, it would end the lease at once.
+func plausible(at time.Time) time.Time {
+	if at.Before(firstDurableYear) {
+		return time.Time{}
+	}
+	return at
 }
 
 // durableResponse is a response of the durable function, as it was written.
@@ -158,22 +121,4 @@ func (r *durableResponse) UnmarshalJSON(text []byte) (err error) {
 		err = &DurableResponseError{"was stored by another kind of handler: its status is not SUCCEEDED", nil}
 	}
 	return err
-}
-
-// failedResponse ends an execution with an error that no retry overcomes.
-func failedResponse(err error) ([]byte, error) {
-	t := reflect.TypeOf(err)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	name := t.Name()
-	var replayed *idempotent.ReplayedError
-	if errors.As(err, &replayed) {
-		name = replayed.Type
-	}
-	type failure struct{ ErrorType, ErrorMessage string }
-	return json.Marshal(struct {
-		Status string
-		Error  failure
-	}{durableFailed, failure{name, err.Error()}})
 }

@@ -89,11 +89,17 @@ var ownErrors = map[string]func(t *testing.T) error{
 		return dispatched(t, &durableService{fail: startedError{}}, "{}")
 	},
 	"DurableRequestError": func(t *testing.T) error {
-		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(pendingResponse))(t.Context(), []byte("{}"))
+		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(pendingResponse), nil)(t.Context(), []byte("{}"))
 		return err
 	},
 	"DurableResponseError": func(t *testing.T) error {
-		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers("{}"))(t.Context(), begun(t, "durable-request.json"))
+		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers("{}"), nil)(t.Context(), begun(t, "durable-request.json"))
+		return err
+	},
+	"DurableInputError": func(*testing.T) error { return &handlers.DurableInputError{} }, // in a response
+	"DurableServiceError": func(t *testing.T) error {
+		o := &handlers.DurableOptions{Service: durableService{err: &declinedError{"denied"}}}
+		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(pendingResponse), o)(t.Context(), onLaterPage(t))
 		return err
 	},
 	"KeyFieldError": func(t *testing.T) error {

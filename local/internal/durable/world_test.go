@@ -42,7 +42,10 @@ type world struct {
 	timeout time.Duration // of an execution
 	bank    bank
 	config  *idempotent.Config
-	events  events
+	options *handlers.DurableOptions
+	// keyFails is the error of the key function, or nil.
+	keyFails error
+	events   events
 }
 
 // everyStore runs a test with the store in memory, where hours pass at once, and
@@ -94,10 +97,13 @@ func (w *world) deploy(handler func(*durable.Context, order) (string, error)) {
 
 func (w *world) deployAtWire(next func(context.Context, []byte) ([]byte, error)) {
 	w.Helper()
-	w.Invoke = handlers.Durable(w.executor("pay"), w.timeout, orderID, next)
+	w.Invoke = handlers.Durable(w.executor("pay"), w.timeout, w.orderID, next, w.options)
 }
 
-func orderID(o order) (idempotent.Key, error) {
+func (w *world) orderID(o order) (idempotent.Key, error) {
+	if w.keyFails != nil {
+		return idempotent.Key{}, w.keyFails
+	}
 	if o.ID == "" {
 		return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id"}
 	}
@@ -175,6 +181,18 @@ func (w *world) pay(c *durable.Context, _ order) (string, error) {
 	receipt, err := durable.Step(c, "charge", func(ctx context.Context) (string, error) {
 		return w.bank.charge(ctx, "charge"), nil
 	})
+	if err != nil {
+		return "", err
+	}
+	if err := durable.Wait(c, "until tomorrow", w.hour); err != nil {
+		return "", err
+	}
+	return durable.Step(c, "ship", func(context.Context) (string, error) { return receipt, nil })
+}
+
+// payUnprotected is the end of pay for a function that Once does not protect.
+func (w *world) payUnprotected(c *durable.Context, o order) (string, error) {
+	receipt, err := durable.Step(c, "charge", func(context.Context) (string, error) { return "", errors.New("it has charged") })
 	if err != nil {
 		return "", err
 	}

@@ -30,7 +30,7 @@ func main() {
 		os.Exit(1)
 	}
 	pay := durable.Wrap(durable.Remote{URL: os.Getenv("SERVICE_URL")}, 1000, pay)
-	lambda.Start(handlers.Durable(x, time.Hour, idempotent.Field(func(o order) string { return o.ID }), pay))
+	lambda.Start(handlers.Durable(x, time.Hour, idempotent.Field(func(o order) string { return o.ID }), pay, nil))
 }
 
 func executor() (*idempotent.Executor, error) {

@@ -1,0 +1,109 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+)
+
+// ErrDurableInput matches errors of type [*DurableInputError].
+var ErrDurableInput = errors.New("handlers: the event of the execution is on a later page of its operations; set DurableOptions.Service")
+
+// DurableInputError reports that an invocation of a [Durable] function came without
+// its event: the event is so large, near 6 MB, that the service sends it on another
+// page. The function did not run. Set [DurableOptions].Service.
+type DurableInputError struct{}
+
+func (*DurableInputError) Error() string { return ErrDurableInput.Error() }
+
+// Is reports whether target is ErrDurableInput.
+func (*DurableInputError) Is(target error) bool { return target == ErrDurableInput }
+
+// execution is what a request says of its execution.
+type execution struct {
+	arn     string
+	start   time.Time // the zero time if it is unknown
+	input   string    // the JSON text of the event, or ""
+	resumed bool      // it has other operations: its function has run before
+}
+
+// readExecution reads a request. The operation of the execution may be on a later
+// page, which is fetched. Further pages are the SDK's business.
+func (s durableService) readExecution(ctx context.Context, x *idempotent.Executor, request []byte) (execution, error) {
+	var r struct {
+		DurableExecutionArn, CheckpointToken string
+		InitialExecutionState                struct {
+			NextMarker string
+			Operations []struct {
+				Type             string
+				StartTimestamp   durableTime
+				ExecutionDetails struct{ InputPayload string }
+			}
+		}
+	}
+	refuse := func(reason string, err error) (execution, error) {
+		return execution{}, &DurableRequestError{Reason: reason, Err: err}
+	}
+	if err := json.Unmarshal(request, &r); err != nil {
+		return refuse("it is not the JSON of one", err)
+	}
+	if r.DurableExecutionArn == "" {
+		return refuse("it has no DurableExecutionArn", nil)
+	}
+	page := DurableState{NextMarker: r.InitialExecutionState.NextMarker}
+	for _, o := range r.InitialExecutionState.Operations {
+		page.Operations = append(page.Operations, DurableOperation{o.Type, time.Time(o.StartTimestamp), o.ExecutionDetails.InputPayload})
+	}
+	e := execution{arn: r.DurableExecutionArn}
+	if deadline, ok := x.HandlerDeadline(ctx); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	for !e.read(page) {
+		marker := page.NextMarker
+		switch {
+		case marker == "":
+			return refuse("none of its operations is the execution", nil)
+		case s.DurableService == nil:
+			return execution{}, &DurableInputError{}
+		}
+		var err error
+		if page, err = s.GetDurableExecutionState(ctx, e.arn, r.CheckpointToken, marker); err != nil {
+			return execution{}, &DurableServiceError{"GetDurableExecutionState", err}
+		}
+		if page.NextMarker == marker {
+			page.NextMarker = "" // it would be fetched for ever
+		}
+	}
+	return e, nil
+}
+
+// read reports whether the page contains the operation of the execution.
+func (e *execution) read(page DurableState) (found bool) {
+	for _, o := range page.Operations {
+		switch {
+		case o.Type != "EXECUTION":
+			e.resumed = true
+		case !found:
+			found, e.start, e.input = true, plausible(o.StartTimestamp), o.InputPayload
+		}
+	}
+	e.resumed = e.resumed || found && page.NextMarker != ""
+	return found
+}
+
+// decode decodes the event. Without a payload, it is the zero event.
+func (e execution) decode(event any) error {
+	if e.input == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(e.input), event); err != nil {
+		return &DecodeError{Type: fmt.Sprintf("%T", event)[1:], Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package handlers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// durableService is a service with the pages of one execution, by their markers.
+type durableService struct {
+	handlers.DurableService
+	pages map[string]handlers.DurableState
+	err   error
+}
+
+func (s durableService) GetDurableExecutionState(_ context.Context, arn, token, marker string) (handlers.DurableState, error) {
+	if arn == "" || token == "" {
+		return handlers.DurableState{}, errors.New("it does not name the execution")
+	}
+	return s.pages[marker], s.err
+}
+
+func theSale() handlers.DurableOperation {
+	return handlers.DurableOperation{Type: "EXECUTION", StartTimestamp: time.Now(), InputPayload: `{"ID":"o-1","Cents":4200}`}
+}
+
+// onLaterPage returns a request whose first page of operations is empty.
+func onLaterPage(t *testing.T) []byte {
+	t.Helper()
+	return durableState(t, begun(t, "durable-request.json"), func(state map[string]any) {
+		state["Operations"], state["NextMarker"] = []any{}, "page-2"
+	})
+}
+
+func durableState(t *testing.T, request []byte, change func(state map[string]any)) []byte {
+	t.Helper()
+	var r map[string]any
+	if err := json.Unmarshal(request, &r); err != nil {
+		t.Fatal(err)
+	}
+	change(r["InitialExecutionState"].(map[string]any))
+	request, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
+
+// An event near 6 MB is on a later page of the operations.
+func TestDurableFetchesAnEventFromALaterPage(t *testing.T) {
+	step := handlers.DurableOperation{Type: "STEP"}
+	for name, pages := range map[string]map[string]handlers.DurableState{
+		"the second": {"page-2": {Operations: []handlers.DurableOperation{theSale()}}},
+		"the third": {
+			"page-2": {NextMarker: "page-3"},
+			"page-3": {Operations: []handlers.DurableOperation{theSale(), step}, NextMarker: "page-4"},
+		},
+		"not its first operation": {"page-2": {Operations: []handlers.DurableOperation{step, theSale()}}},
+	} {
+		store, request := memory.New(0), onLaterPage(t)
+		handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, func(_ context.Context, got []byte) ([]byte, error) {
+			if !bytes.Equal(got, request) {
+				t.Errorf("%s: the function received %s", name, got)
+			}
+			return []byte(succeededResponse), nil
+		}, &handlers.DurableOptions{Service: durableService{pages: pages}})
+		if got, err := handler(t.Context(), request); err != nil || string(got) != succeededResponse {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+		if r := durableRecord(t, store); r.Status != driver.Completed {
+			t.Errorf("%s: it left %+v", name, r)
+		}
+	}
+}
+
+// A page that cannot be fetched, or says nothing, is fetched again by the next
+// invocation.
+func TestDurableReturnsTheErrorOfAPage(t *testing.T) {
+	for name, test := range map[string]struct {
+		service durableService
+		want    error
+	}{
+		"failed":     {durableService{err: errors.New("throttled")}, handlers.ErrDurableService},
+		"last":       {durableService{}, handlers.ErrDurableRequest},
+		"a circle":   {durableService{pages: map[string]handlers.DurableState{"page-2": {NextMarker: "page-2"}}}, handlers.ErrDurableRequest},
+		"of another": {durableService{pages: map[string]handlers.DurableState{"page-2": {Operations: []handlers.DurableOperation{{Type: "STEP"}}}}}, handlers.ErrDurableRequest},
+	} {
+		handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(succeededResponse), &handlers.DurableOptions{Service: test.service})
+		if got, err := handler(t.Context(), onLaterPage(t)); !errors.Is(err, test.want) {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
+// Otherwise every invocation would fail until the execution times out.
+func TestDurableWithoutAServiceEndsAnExecutionWhoseEventIsOnALaterPage(t *testing.T) {
+	handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(succeededResponse), nil)
+	got, err := handler(t.Context(), onLaterPage(t))
+	if err != nil || !strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"DurableInputError",`) {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestDurableFindsAnExecutionThatIsNotTheFirstOperation(t *testing.T) {
+	store := memory.New(0)
+	request := durableState(t, begun(t, "durable-request-resumed.json"), func(state map[string]any) {
+		all := state["Operations"].([]any)
+		state["Operations"] = append(all[1:], all[0])
+	})
+	handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse), nil)
+	if got, err := handler(t.Context(), request); err != nil || string(got) != succeededResponse || durableRecord(t, store).Status != driver.Completed {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// An execution can be started without a payload. Its event is the zero event.
+func TestDurableWithoutAPayloadHasTheZeroEvent(t *testing.T) {
+	for name, details := range map[string]any{
+		"no details": nil,
+		"absent":     map[string]any{},
+		"empty":      map[string]any{"InputPayload": ""},
+		"null":       map[string]any{"InputPayload": nil},
+		"JSON null":  map[string]any{"InputPayload": "null"},
+	} {
+		request := durableState(t, begun(t, "durable-request.json"), func(state map[string]any) {
+			state["Operations"].([]any)[0].(map[string]any)["ExecutionDetails"] = details
+		})
+		key := func(s sale) (idempotent.Key, error) {
+			if s != (sale{}) {
+				t.Errorf("%s: the event is %+v", name, s)
+			}
+			return idempotent.Key{ID: "o-1"}, nil
+		}
+		handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, key, answers(succeededResponse), nil)
+		if got, err := handler(t.Context(), request); err != nil || string(got) != succeededResponse {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
