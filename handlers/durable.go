@@ -39,7 +39,9 @@ func (h DurableHandler) Invoke(ctx context.Context, request []byte) ([]byte, err
 // no retry overcomes ends the execution: a missing, invalid or reused key, an event
 // that does not decode, a result that only the first execution has, or a result of
 // another kind of handler. So does an [*idempotent.StepsLeftError]: the function
-// was not durable before, and has left finished steps.
+// was not durable before, and has left finished steps. Any other error of the key
+// function fails the invocation. So does every error that leaves an execution without
+// its key after its function has run: the execution would end, and hold the key.
 //
 // An execution without a payload has the zero event. An event on a later page of the
 // execution's operations is fetched with [DurableOptions].Service. Without it, the
@@ -99,14 +101,14 @@ func Durable[Event any](x *idempotent.Executor, executionTimeout time.Duration, 
 		}
 		i := durableInvocation[Event]{durable: durable{e.arn, until(e.start, executionTimeout), service.asks()}, request: request}
 		if err := e.decode(&i.event); err != nil {
-			return failedResponse(err)
+			return e.end(err)
 		}
 		response, err := protected(i.execution(ctx, i.settle, i.arn), &i)
 		switch {
 		case err == nil:
 			return response.text, nil
-		case i.refused != nil || !i.ran && isFinal(err):
-			return failedResponse(err)
+		case i.refused != nil && hasNoKey(err), i.refused == nil && !i.ran && isFinal(err):
+			return e.end(err)
 		}
 		return nil, err
 	}

@@ -8,21 +8,39 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
+// end ends an execution with an error that no retry overcomes. But an execution that
+// has run before may have claimed a key, which only its key function knows: a later
+// invocation may find it, and the end of the execution would hold it.
+func (e execution) end(err error) ([]byte, error) {
+	if e.resumed && hasNoKey(err) {
+		return nil, err
+	}
+	return failedResponse(err)
+}
+
+// hasNoKey reports whether an error, which is the same in every retry, leaves an
+// execution without its key.
+func hasNoKey(err error) bool {
+	for _, final := range []error{ErrDecode, idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrMissingKey} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}
+
 // isFinal reports whether an error of the executor is the same in every retry.
 func isFinal(err error) bool {
 	var lost *idempotent.ResultUnavailableError
 	if errors.As(err, &lost) {
 		return lost.Err == nil || errors.Is(lost.Err, ErrDurableResponse) // of another kind of handler
 	}
-	for _, final := range []error{
-		idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrKeyReused, idempotent.ErrMissingKey,
-		idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed, idempotent.ErrStepsLeft,
-	} {
+	for _, final := range []error{idempotent.ErrKeyReused, idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed, idempotent.ErrStepsLeft} {
 		if errors.Is(err, final) {
 			return true
 		}
 	}
-	return false
+	return hasNoKey(err)
 }
 
 // failedResponse ends an execution with an error that no retry overcomes.

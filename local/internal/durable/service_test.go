@@ -113,3 +113,25 @@ func TestResponseWhoseStatusDoesNotFitIsNotReturned(t *testing.T) {
 		w.wantEffects(1)
 	})
 }
+
+// A transient error of the key function is repeated, before the key is claimed and
+// after it.
+func TestErrorOfTheKeyFunctionDoesNotEndAnExecution(t *testing.T) {
+	everyStore(t, func(w *world) {
+		w.deploy(w.pay)
+		first := w.Start("first", theOrder)
+		for range 2 {
+			w.keyFails = errors.New("the directory cannot be reached")
+			if _, err := first.Once(w.Context()); !errors.Is(err, w.keyFails) {
+				w.Errorf("got %v", err)
+			}
+			w.keyFails = nil
+			if _, err := first.Once(w.Context()); err != nil {
+				w.Error(err)
+			}
+		}
+		w.wantSuccess(first.Run(w.Context()))
+		w.wantSuccess(w.deliver("duplicate"))
+		w.wantEffects(1)
+	})
+}
