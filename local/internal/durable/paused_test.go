@@ -307,6 +307,9 @@ func TestExecutionFindsItsClaimAfterADeploymentThatAsks(t *testing.T) {
 				}
 				w.deploy(w.pay)
 				w.wantConflict(w.Start("duplicate", theOrder))
+				if answer, err := first.Once(w.Context()); err != nil {
+					w.Fatal(answer, err)
+				}
 				w.wantSuccess(first.Run(w.Context()))
 				if errs := first.Errors(); len(errs) > 0 {
 					w.Errorf("invocations failed: %v", errs)
