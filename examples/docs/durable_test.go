@@ -25,8 +25,8 @@ func orderOf(o durableOrder) (idempotent.Key, error) {
 	return idempotent.Key{ID: o.ID, Payload: o.Cents}, nil
 }
 
-func durablePayments(x *idempotent.Executor, next func(context.Context, []byte) ([]byte, error)) lambda.Handler {
-	return handlers.Durable(x, 24*time.Hour, orderOf, next)
+func durablePayments(x *idempotent.Executor, service handlers.DurableService, next func(context.Context, []byte) ([]byte, error)) lambda.Handler {
+	return handlers.Durable(x, 24*time.Hour, orderOf, next, &handlers.DurableOptions{Service: service})
 }
 
 func refuseDuplicates(h lambda.Handler) handlers.DurableHandler {
@@ -79,7 +79,7 @@ func TestDurablePageProtectsAFunction(t *testing.T) {
 	}
 	cards, o := executor("charge-card"), durableOrder{"o-1", 4200}
 	invocations, answer := 0, `{"Status":"PENDING"}`
-	h := refuseDuplicates(durablePayments(executor("pay"), func(ctx context.Context, _ []byte) ([]byte, error) {
+	h := refuseDuplicates(durablePayments(executor("pay"), durableService{}, func(ctx context.Context, _ []byte) ([]byte, error) {
 		invocations++
 		if invocations == 1 { // later ones replay the step
 			if _, err := chargeCard(ctx, o, card); err != nil {

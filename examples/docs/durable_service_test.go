@@ -1,0 +1,149 @@
+package docs_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+type durableService struct{ client *sdk.Client } // "github.com/aws/aws-sdk-go-v2/service/lambda"
+
+func (s durableService) GetDurableExecution(ctx context.Context, arn string) (handlers.DurableExecution, error) {
+	out, err := s.client.GetDurableExecution(ctx, &sdk.GetDurableExecutionInput{DurableExecutionArn: &arn})
+	if err != nil {
+		return handlers.DurableExecution{}, err
+	}
+	return handlers.DurableExecution{Status: string(out.Status), Result: aws.ToString(out.Result)}, nil
+}
+
+func (s durableService) GetDurableExecutionState(ctx context.Context, arn, token, marker string) (handlers.DurableState, error) {
+	out, err := s.client.GetDurableExecutionState(ctx, &sdk.GetDurableExecutionStateInput{
+		DurableExecutionArn: &arn, CheckpointToken: &token, Marker: &marker,
+	})
+	if err != nil {
+		return handlers.DurableState{}, err
+	}
+	page := handlers.DurableState{NextMarker: aws.ToString(out.NextMarker)}
+	for _, o := range out.Operations {
+		operation := handlers.DurableOperation{Type: string(o.Type), StartTimestamp: aws.ToTime(o.StartTimestamp)}
+		if o.ExecutionDetails != nil {
+			operation.InputPayload = aws.ToString(o.ExecutionDetails.InputPayload)
+		}
+		page.Operations = append(page.Operations, operation)
+	}
+	return page, nil
+}
+
+// transport answers the requests of the SDK's client.
+type transport func(path string) (status int, body string)
+
+func (t transport) Do(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	status, body := t(r.URL.EscapedPath())
+	if status == http.StatusNotFound {
+		w.Header().Set("X-Amzn-Errortype", "ResourceNotFoundException")
+	}
+	w.WriteHeader(status)
+	_, err := io.WriteString(w, body)
+	return w.Result(), err
+}
+
+func (t transport) service() durableService {
+	return durableService{sdk.New(sdk.Options{
+		Region: "eu-central-1", HTTPClient: t, RetryMaxAttempts: 1,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
+		}),
+	})}
+}
+
+const durableARN = "arn:aws:lambda:eu-central-1:123456789012:function:pay:1/durable-execution/first/1a2b"
+
+func TestDurablePageAsksTheService(t *testing.T) {
+	for name, test := range map[string]struct {
+		status int
+		body   string
+		want   string // the duplicate's response, or its error
+	}{
+		"paused":    {200, `{"Status":"PAUSED"}`, "InProgressError"},
+		"succeeded": {200, `{"Status":"SUCCEEDED","Result":"\"receipt\""}`, `{"Status":"SUCCEEDED","Result":"\"receipt\""}`},
+		"without":   {200, `{"Status":"SUCCEEDED"}`, "OutcomeUnknownError"},
+		"timed out": {200, `{"Status":"TIMED_OUT"}`, "it runs"},
+		"unknown":   {404, `{"Message":"no execution"}`, "it runs"},
+		"denied":    {403, `{"Message":"denied"}`, "InProgressError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)))
+				x, err := idempotent.New("pay", memory.New(0), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				service := transport(func(path string) (int, string) {
+					if !strings.Contains(path, "durable-execution%2Ffirst") {
+						t.Errorf("asked at %s", path)
+					}
+					return test.status, test.body
+				}).service()
+				response := `{"Status":"PENDING"}`
+				h := durablePayments(x, service, func(context.Context, []byte) ([]byte, error) { return []byte(response), nil })
+				if _, err := h.Invoke(t.Context(), durableRequest(durableARN)); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(25 * time.Hour)
+				response = "it runs"
+				got, err := h.Invoke(t.Context(), durableRequest("arn:another"))
+				var unfit *handlers.DurableResponseError
+				switch {
+				case errors.As(err, &unfit):
+					got = []byte("it runs")
+				case errors.Is(err, idempotent.ErrInProgress):
+					got = []byte("InProgressError")
+				}
+				if !strings.Contains(string(got), test.want) {
+					t.Errorf("got %s, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+func TestDurablePageFetchesTheEvent(t *testing.T) {
+	service := transport(func(path string) (int, string) {
+		if !strings.HasSuffix(path, "/state") {
+			t.Errorf("asked at %s", path)
+		}
+		return 200, `{"Operations":[{"Id":"0","Type":"EXECUTION","Status":"STARTED","StartTimestamp":1795348800,"ExecutionDetails":{"InputPayload":"{\"ID\":\"o-1\"}"}}]}`
+	}).service()
+	x, err := idempotent.New("pay", memory.New(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := durablePayments(x, service, func(context.Context, []byte) ([]byte, error) {
+		return []byte(`{"Status":"SUCCEEDED","Result":"1"}`), nil
+	})
+	request, err := json.Marshal(map[string]any{
+		"DurableExecutionArn": durableARN, "CheckpointToken": "token",
+		"InitialExecutionState": map[string]any{"Operations": []any{}, "NextMarker": "page-2"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := h.Invoke(t.Context(), request); err != nil || !strings.Contains(string(got), "SUCCEEDED") {
+		t.Errorf("%s, %v", got, err)
+	}
+}
