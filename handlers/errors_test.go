@@ -83,10 +83,10 @@ var ownErrors = map[string]func(t *testing.T) error{
 		return observedOf(t, 0, messages.InvokeResponse_Error{Type: "Declined", Message: "declined"})
 	},
 	"ExecutionInputError": func(t *testing.T) error {
-		return dispatched(t, &durableService{}, strings.Repeat(" ", 1<<20)+"{}")
+		return dispatched(t, &startService{}, strings.Repeat(" ", 1<<20)+"{}")
 	},
 	"ExecutionExistsError": func(t *testing.T) error {
-		return dispatched(t, &durableService{fail: startedError{}}, "{}")
+		return dispatched(t, &startService{fail: startedError{}}, "{}")
 	},
 	"DurableRequestError": func(t *testing.T) error {
 		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(pendingResponse), nil)(t.Context(), []byte("{}"))

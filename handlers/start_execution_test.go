@@ -17,8 +17,8 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
-// durableService stands for the service: it starts one execution under a name.
-type durableService struct {
+// startService stands for the service: it starts one execution under a name.
+type startService struct {
 	mu     sync.Mutex
 	inputs map[string]string // of the executions, by their names
 	starts int
@@ -31,7 +31,7 @@ type startedError struct{}
 func (startedError) Error() string     { return "DurableExecutionAlreadyStartedException: exists" }
 func (startedError) ErrorCode() string { return "DurableExecutionAlreadyStartedException" }
 
-func (s *durableService) StartExecution(_ context.Context, name string, input []byte) error {
+func (s *startService) StartExecution(_ context.Context, name string, input []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.starts++
@@ -52,7 +52,7 @@ func (s *durableService) StartExecution(_ context.Context, name string, input []
 	return nil
 }
 
-func (s *durableService) started() []string {
+func (s *startService) started() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []string
@@ -65,7 +65,7 @@ func (s *durableService) started() []string {
 
 // readingService reads what its executions were started with.
 type readingService struct {
-	durableService
+	startService
 	input func(name string) ([]byte, error)
 }
 
@@ -122,7 +122,7 @@ func wantReported(t *testing.T, client handlers.ExecutionStarter, why error, mes
 // The receive count differs between two deliveries, and is not sent.
 func TestRedeliveryStartsNoSecondExecution(t *testing.T) {
 	const body = `{ "id": "o-1" }`
-	s := &durableService{}
+	s := &startService{}
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", body, "1")})
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", body, "2"), sqsMessage("m2", body, "1")})
 	if started := s.started(); !slices.Equal(started, []string{body}) {
@@ -136,7 +136,7 @@ func TestRedeliveryStartsNoSecondExecution(t *testing.T) {
 
 // The answer of the first start was lost, or the client was throttled.
 func TestFailedStartIsRepeatedUnderItsName(t *testing.T) {
-	s := &durableService{fail: errNetwork}
+	s := &startService{fail: errNetwork}
 	messages := []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "1"), sqsMessage("m2", `{"id":"o-2"}`, "1")}
 	wantReported(t, s, errNetwork, messages, "m1")
 	wantReported(t, s, nil, messages[:1])
@@ -164,7 +164,7 @@ func TestReusedNameIsNoDuplicate(t *testing.T) {
 			reader := &readingService{input: c.input}
 			client := handlers.ExecutionStarter(reader)
 			if c.input == nil {
-				client = &reader.durableService
+				client = &reader.startService
 			}
 			wantReported(t, client, nil, []events.SQSMessage{first})
 			var failed *handlers.ExecutionExistsError
@@ -195,11 +195,11 @@ func TestWhatCanNeverStartIsPoison(t *testing.T) {
 		body   string
 		why    error // nil: it is no poison
 	}{
-		"too large":         {&durableService{}, `{"id":"` + strings.Repeat("x", 1<<20) + `"}`, handlers.ErrExecutionInput},
-		"reused":            {&readingService{input: reused, durableService: durableService{fail: startedError{}}}, `{"id":"o-1"}`, handlers.ErrExecutionExists},
-		"cannot be told":    {&durableService{fail: startedError{}}, `{"id":"o-1"}`, handlers.ErrExecutionExists},
-		"throttled":         {&durableService{fail: errNetwork}, `{"id":"o-1"}`, nil},
-		"denied to compare": {&readingService{input: func(string) ([]byte, error) { return nil, errDenied }, durableService: durableService{fail: startedError{}}}, `{"id":"o-1"}`, nil},
+		"too large":         {&startService{}, `{"id":"` + strings.Repeat("x", 1<<20) + `"}`, handlers.ErrExecutionInput},
+		"reused":            {&readingService{input: reused, startService: startService{fail: startedError{}}}, `{"id":"o-1"}`, handlers.ErrExecutionExists},
+		"cannot be told":    {&startService{fail: startedError{}}, `{"id":"o-1"}`, handlers.ErrExecutionExists},
+		"throttled":         {&startService{fail: errNetwork}, `{"id":"o-1"}`, nil},
+		"denied to compare": {&readingService{input: func(string) ([]byte, error) { return nil, errDenied }, startService: startService{fail: startedError{}}}, `{"id":"o-1"}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var poison error
@@ -218,7 +218,7 @@ func TestWhatCanNeverStartIsPoison(t *testing.T) {
 }
 
 func TestInputIsLimitedAsAnAsynchronousPayload(t *testing.T) {
-	s := &durableService{}
+	s := &startService{}
 	overhead := len(`{"id":"o-1","pad":""}`)
 	largest := `{"id":"o-1","pad":"` + strings.Repeat("x", 1<<20-overhead) + `"}`
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", largest, "1")})
@@ -235,20 +235,20 @@ func TestInputIsLimitedAsAnAsynchronousPayload(t *testing.T) {
 // Each source sends the innermost body, and keeps its own key.
 func TestEverySourceStartsExecutions(t *testing.T) {
 	for name, c := range map[string]struct {
-		handler func(*durableService) any
+		handler func(*startService) any
 		want    string
 	}{
-		"sns.json":          {func(s *durableService) any { return dispatch(s, handlers.SNS[order]) }, ""},
-		"eventbridge.json":  {func(s *durableService) any { return dispatch(s, handlers.EventBridge[order]) }, ""},
-		"kinesis.json":      {func(s *durableService) any { return dispatch(s, handlers.Kinesis[order]) }, ""},
-		"kafka-msk.json":    {func(s *durableService) any { return dispatch(s, handlers.Kafka[order]) }, ""},
-		"activemq.json":     {func(s *durableService) any { return dispatch(s, handlers.ActiveMQ[order]) }, ""},
-		"sqs-from-sns.json": {func(s *durableService) any { return dispatch(s, handlers.SQS[handlers.FromSNS[order]]) }, ""},
-		"sqs.json":          {func(s *durableService) any { return dispatch(s, handlers.SQS[string]) }, `"`},
-		"s3.json":           {func(s *durableService) any { return dispatchS3(s) }, `{"object"`},
+		"sns.json":          {func(s *startService) any { return dispatch(s, handlers.SNS[order]) }, ""},
+		"eventbridge.json":  {func(s *startService) any { return dispatch(s, handlers.EventBridge[order]) }, ""},
+		"kinesis.json":      {func(s *startService) any { return dispatch(s, handlers.Kinesis[order]) }, ""},
+		"kafka-msk.json":    {func(s *startService) any { return dispatch(s, handlers.Kafka[order]) }, ""},
+		"activemq.json":     {func(s *startService) any { return dispatch(s, handlers.ActiveMQ[order]) }, ""},
+		"sqs-from-sns.json": {func(s *startService) any { return dispatch(s, handlers.SQS[handlers.FromSNS[order]]) }, ""},
+		"sqs.json":          {func(s *startService) any { return dispatch(s, handlers.SQS[string]) }, `"`},
+		"s3.json":           {func(s *startService) any { return dispatchS3(s) }, `{"object"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &durableService{}
+			s := &startService{}
 			for range 2 {
 				if answer, err := deliver(t.Context(), c.handler(s), golden(t, name)); err != nil {
 					t.Fatal(answer, err)
@@ -270,12 +270,12 @@ func TestEverySourceStartsExecutions(t *testing.T) {
 	}
 }
 
-func dispatch[E, T, O, H any](s *durableService, source func(*idempotent.Executor, func(handlers.Delivery[E, T]) (idempotent.Key, error), func(context.Context, handlers.Delivery[E, T]) error, O) H) H {
+func dispatch[E, T, O, H any](s *startService, source func(*idempotent.Executor, func(handlers.Delivery[E, T]) (idempotent.Key, error), func(context.Context, handlers.Delivery[E, T]) error, O) H) H {
 	var o O
 	return handlers.Dispatch("pay", source, nil, handlers.StartExecution[handlers.Delivery[E, T]](s, nil), o)
 }
 
-func dispatchS3(s *durableService) func(context.Context, handlers.S3Event) error {
+func dispatchS3(s *startService) func(context.Context, handlers.S3Event) error {
 	return handlers.Dispatch("pay", handlers.S3, nil, handlers.StartExecution(s, func(r events.S3EventRecord) ([]byte, error) {
 		return fmt.Appendf(nil, `{"object":%q}`, r.S3.Object.Key), nil
 	}), nil)
@@ -287,7 +287,7 @@ func TestRecordOutlivesTheNameOfItsExecution(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &durableService{}
+	s := &startService{}
 	h := handlers.SQS(x, orderOf, handlers.StartExecution[handlers.SQSMessage[order]](s, nil), nil)
 	for range 2 {
 		event := events.SQSEvent{Records: []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "1")}}
@@ -302,7 +302,7 @@ func TestRecordOutlivesTheNameOfItsExecution(t *testing.T) {
 }
 
 func TestNameIsTheSameWithoutTheStore(t *testing.T) {
-	s := &durableService{}
+	s := &startService{}
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "1")})
 	t.Setenv("ONCE_DISABLED", "true")
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "2")})
@@ -313,7 +313,7 @@ func TestNameIsTheSameWithoutTheStore(t *testing.T) {
 
 // Without a key, each delivery would start an execution of its own.
 func TestStartNeedsACallWithAKey(t *testing.T) {
-	s := &durableService{}
+	s := &startService{}
 	start := handlers.StartExecution[handlers.SQSMessage[order]](s, nil)
 	for name, ctx := range map[string]context.Context{"none": t.Context(), "unprotected": idempotent.Unprotected(t.Context())} {
 		if err := start(ctx, handlers.SQSMessage[order]{}); !errors.Is(err, idempotent.ErrMissingKey) || s.starts > 0 {
@@ -335,7 +335,7 @@ func TestExecutionNameIsTheSameInEveryVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := idempotent.Key{Record: "pay#theirs"}
-	s := &durableService{}
+	s := &startService{}
 	start := handlers.StartExecution(s, func([]byte) ([]byte, error) { return []byte(`{}`), nil })
 	if _, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (bool, error) { return true, start(ctx, nil) }); err != nil {
 		t.Fatal(err)
@@ -351,9 +351,9 @@ func TestExecutionNameIsTheSameInEveryVersion(t *testing.T) {
 func TestStartExecutionPanics(t *testing.T) {
 	for name, construct := range map[string]func(){
 		"the client is nil":      func() { handlers.StartExecution[handlers.SQSMessage[order]](nil, nil) },
-		"has no body of its own": func() { handlers.StartExecution[events.S3EventRecord](&durableService{}, nil) },
+		"has no body of its own": func() { handlers.StartExecution[events.S3EventRecord](&startService{}, nil) },
 		"operation": func() {
-			handlers.Dispatch("a#b", handlers.SQS, orderOf, handlers.StartExecution[handlers.SQSMessage[order]](&durableService{}, nil), nil)
+			handlers.Dispatch("a#b", handlers.SQS, orderOf, handlers.StartExecution[handlers.SQSMessage[order]](&startService{}, nil), nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

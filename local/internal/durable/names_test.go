@@ -22,7 +22,7 @@ type dispatcher struct {
 func (w *world) dispatcher(client func(*durable.Names) handlers.ExecutionStarter) *dispatcher {
 	d := &dispatcher{Names: &durable.Names{Service: w.Service}}
 	start := handlers.StartExecution[handlers.SQSMessage[order]](client(d.Names), nil)
-	key := func(m handlers.SQSMessage[order]) (idempotent.Key, error) { return orderID(m.Body) }
+	key := func(m handlers.SQSMessage[order]) (idempotent.Key, error) { return w.orderID(m.Body) }
 	d.handler = handlers.Dispatch("pay", handlers.SQS, key, start, &handlers.SQSOptions{
 		OnFailure: func(_ context.Context, e *handlers.RecordError) { d.failed = e },
 	})
