@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -133,20 +134,24 @@ func readRow(results pgx.BatchResults) (r row, err error) {
 
 // refused returns the error for an answer after which nothing is committed.
 func (b *batch) refused(at int, err error) error {
+	index, isHandlers := at-b.first, at >= b.first && at < b.first+len(b.additions)
+	if at == b.queue.Len()-1 { // the COMMIT: what is deferred is the handler's
+		index, isHandlers = -1, true
+	}
 	switch {
+	case isHandlers && isTimeout(err):
+		// It would reach its timeout again, for as long as the call has time.
+		return &driver.Rejected{Err: idempotent.Retryable(transactionError(index, err))}
 	case isConflict(err) || isUnavailable(err) && !isBind(err):
 		return b.notWritten(err)
-	case at >= b.first && at < b.first+len(b.additions):
-		a := b.additions[at-b.first]
-		e := transactionError(at-b.first, err)
-		if a.needs && raised(err, noRowMark) {
+	case isHandlers:
+		e := transactionError(index, err)
+		if index >= 0 && b.additions[index].needs && raised(err, noRowMark) {
 			e.Code = CodeNoRow
-			return &driver.Rejected{Err: refusal(a.failed, e)}
+			return &driver.Rejected{Err: refusal(b.additions[index].failed, e)}
 		}
 		return &driver.Rejected{Err: e}
 	case b.first > 0 && at == 0: // not the BEGIN, but the text of the whole, or an argument
-		return &driver.Rejected{Err: transactionError(-1, err)}
-	case at == b.queue.Len()-1: // a constraint that is deferred
 		return &driver.Rejected{Err: transactionError(-1, err)}
 	}
 	return b.notWritten(err)

@@ -91,6 +91,13 @@ func isConflict(err error) bool {
 	return code == "40001" || code == "40P01"
 }
 
+// isTimeout reports whether the server cancelled a statement: at lock_timeout or
+// statement_timeout, for a lock that it must not wait for, or because a person did.
+func isTimeout(err error) bool {
+	code := codeOf(err)
+	return code == "55P03" || code == "57014"
+}
+
 // isUnavailable reports whether a call did not reach the server, or found it too
 // busy. A refusal would be the same again.
 func isUnavailable(err error) bool {

@@ -95,7 +95,8 @@ func (h *handle) CopyFrom(ctx context.Context, table pgx.Identifier, columns []s
 	if err != nil {
 		return 0, err
 	}
-	return h.tx.CopyFrom(ctx, table, columns, &interruptible{CopyFromSource: source, ctx: ctx})
+	n, err := h.tx.CopyFrom(ctx, table, columns, &interruptible{CopyFromSource: source, ctx: ctx})
+	return n, timedOut(err)
 }
 
 func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
@@ -112,7 +113,7 @@ func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	if err != nil {
 		return closed{err}
 	}
-	return h.tx.SendBatch(ctx, b)
+	return timedResults{h.tx.SendBatch(ctx, b)}
 }
 
 // LargeObjects returns large objects whose calls are not checked: they must not be used
@@ -148,14 +149,15 @@ func (h *handle) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 		return pgconn.CommandTag{}, err
 	}
 	if !mayEndTransaction(sql) {
-		return h.tx.Exec(ctx, sql, args...)
+		tag, err := h.tx.Exec(ctx, sql, args...)
+		return tag, timedOut(err)
 	}
 	rows, err := h.tx.Query(ctx, sql, extended(h.tx.Conn(), sql, args)...)
 	if err != nil {
-		return pgconn.CommandTag{}, err
+		return pgconn.CommandTag{}, timedOut(err)
 	}
 	rows.Close()
-	return rows.CommandTag(), rows.Err()
+	return rows.CommandTag(), timedOut(rows.Err())
 }
 
 func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
@@ -167,7 +169,8 @@ func (h *handle) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 	if err != nil {
 		return closed{err}.Query()
 	}
-	return h.tx.Query(ctx, sql, extended(h.tx.Conn(), sql, args)...)
+	rows, err := h.tx.Query(ctx, sql, extended(h.tx.Conn(), sql, args)...)
+	return timedRows{rows}, timedOut(err)
 }
 
 func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
@@ -179,7 +182,7 @@ func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 	if err != nil {
 		return closed{err}.QueryRow()
 	}
-	return h.tx.QueryRow(ctx, sql, extended(h.tx.Conn(), sql, args)...)
+	return timedRow{h.tx.QueryRow(ctx, sql, extended(h.tx.Conn(), sql, args)...)}
 }
 
 // Conn returns the connection, or nil after the handler has returned. Statements that are

@@ -25,9 +25,10 @@ import (
 // connection a step would wait for the transaction that waits for it, until the lease
 // ends. A handler that must not hold a connection while it runs uses [Collect].
 //
-// A conflict with another transaction (40001, 40P01) at the COMMIT does not count as an
-// attempt, because nothing was done. If a statement of the handler meets it, return
-// idempotent.Retryable of its error.
+// A conflict with another transaction (40001, 40P01) and a timeout (55P03, 57014) at the
+// COMMIT do not count as an attempt, because nothing was done. If a statement of the
+// handler meets one, and the handler has no effect elsewhere, return idempotent.Retryable
+// of its error. That of a timeout is a [*TransactionError].
 //
 // Under REPEATABLE READ and SERIALIZABLE, the commit fails with 40001 if the record was
 // written after the transaction's first statement: by a step of the call, or by its

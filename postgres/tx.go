@@ -18,7 +18,10 @@ import (
 //
 // A transaction that loses a conflict with another one is sent again as a whole,
 // while the call has time. So a statement must not depend on what the handler has
-// read before, except through a Check.
+// read before, except through a Check. A statement that reaches statement_timeout or
+// lock_timeout is not sent again: the call fails with its [*TransactionError], which
+// does not count as an attempt. A try ends after half of the time left, and at most five
+// seconds.
 //
 // A Tx is safe for concurrent use. Its methods panic after the handler has
 // returned: an addition would be lost silently.

@@ -85,6 +85,8 @@ func explanation(code string) string {
 		return "it lost a conflict with another transaction; try again"
 	case "42501":
 		return "permission denied; grant the role what the statement needs"
+	case "55P03", "57014":
+		return "it reached statement_timeout or lock_timeout, or was cancelled; look for what holds the lock, make it faster, or raise the timeout"
 	}
 	return ""
 }

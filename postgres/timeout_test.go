@@ -1,0 +1,222 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// batchCounter counts the batches that are sent.
+type batchCounter struct {
+	batches
+	n atomic.Int32
+}
+
+func (c *batchCounter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+func (*batchCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// blocked locks the row a of the effects until the returned function is called.
+func (b bench) blocked() (unlock func()) {
+	b.t.Helper()
+	tx, err := b.pool.Begin(b.t.Context())
+	if err == nil {
+		_, err = tx.Exec(b.t.Context(), "SELECT FROM effects WHERE id = 'a' FOR UPDATE")
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return func() {
+		if err := tx.Rollback(context.Background()); err != nil {
+			b.t.Error(err)
+		}
+	}
+}
+
+// It would time out again for as long as the call has time: nothing but the handler's own
+// statement is slow, and nobody but the caller knows whether to try again.
+func TestCollectedStatementThatTimesOutIsSentOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		slow  func(tx *Tx)
+		code  string
+		index int
+	}{
+		"statement_timeout": {func(tx *Tx) {
+			tx.Exec("SET LOCAL statement_timeout = 20")
+			tx.Exec("SELECT pg_sleep(1000)")
+		}, "57014", 1},
+		"lock_timeout": {func(tx *Tx) {
+			tx.Exec("SET LOCAL lock_timeout = 20")
+			tx.Require(nil, "UPDATE effects SET n = n + 1 WHERE id = 'a'")
+		}, "55P03", 1},
+		"NOWAIT": {func(tx *Tx) { tx.Check(nil, "SELECT 1 FROM effects WHERE id = 'a' FOR UPDATE NOWAIT") }, "55P03", 0},
+		"a constraint that is deferred": {func(tx *Tx) {
+			tx.Exec("SET LOCAL lock_timeout = 20")
+			tx.Exec("INSERT INTO slow VALUES (1)")
+		}, "55P03", -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			counter := new(batchCounter)
+			b := newBench(t, &idempotent.Config{MaxAttempts: 1, Lease: 5 * time.Second}, nil, func(c *pgxpool.Config) { c.ConnConfig.Tracer = counter })
+			b.deferSlowly()
+			unlock := b.blocked()
+			_, err := b.do(func(ctx context.Context) (string, error) {
+				c.slow(Collect(ctx))
+				return "paid", nil
+			})
+			if failed, ok := err.(*TransactionError); !ok || failed.Code != c.code || failed.Index != c.index {
+				t.Errorf("%T: %v", err, err)
+			}
+			if n := counter.n.Load(); n != 1 {
+				t.Errorf("sent %d times", n)
+			}
+			unlock()
+			b.noneHeld()
+			if _, err := b.do(func(ctx context.Context) (string, error) { return "paid", ways["Tx"](ctx, "a") }); err != nil {
+				t.Errorf("the attempt counts: %v", err)
+			}
+			b.is("a", 1)
+		})
+	}
+}
+
+// deferSlowly creates the row a, and a table whose rows lock it at the COMMIT.
+func (b bench) deferSlowly() {
+	b.t.Helper()
+	for _, sql := range []string{
+		"INSERT INTO effects VALUES ('a', 0)",
+		"CREATE TABLE slow (n int)",
+		"CREATE FUNCTION waits() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM FROM effects WHERE id = 'a' FOR UPDATE; RETURN NULL; END $$",
+		"CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION waits()",
+	} {
+		if err := exec(b.t.Context(), b.pool, sql); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// The record's own write is not the handler's: it is sent again, as any other write.
+func TestCompletionThatTimesOutIsSentAgain(t *testing.T) {
+	counter := new(batchCounter)
+	b := newBench(t, nil, nil, func(c *pgxpool.Config) {
+		c.ConnConfig.Tracer = counter
+		c.ConnConfig.RuntimeParams["lock_timeout"] = "20"
+	})
+	_, err := b.do(func(ctx context.Context) (string, error) {
+		lock, err := b.pool.Begin(ctx)
+		if err == nil {
+			_, err = lock.Exec(ctx, "SELECT FROM idempotency FOR UPDATE")
+		}
+		go func() {
+			for counter.n.Load() < 2 {
+				runtime.Gosched()
+			}
+			if err := lock.Rollback(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}()
+		Collect(ctx).Exec(add, "a", 1)
+		return "paid", err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	b.is("a", 1)
+}
+
+func TestStatementOfATransactionThatTimesOutIsATransactionError(t *testing.T) {
+	const update = "UPDATE effects SET n = n + 1 WHERE id = $1"
+	for method, send := range map[string]func(ctx context.Context, tx pgx.Tx) error{
+		"Exec": func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, update, "a")
+			return err
+		},
+		"Exec of several": func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "DO $$ BEGIN UPDATE effects SET n = n + 1; END $$")
+			return err
+		},
+		"Query": func(ctx context.Context, tx pgx.Tx) error {
+			rows, err := tx.Query(ctx, update, "a")
+			rows.Close()
+			return errors.Join(err, rows.Err())
+		},
+		"QueryRow": func(ctx context.Context, tx pgx.Tx) error {
+			return tx.QueryRow(ctx, update+" RETURNING n", "a").Scan(nil)
+		},
+		"SendBatch": func(ctx context.Context, tx pgx.Tx) error {
+			var b pgx.Batch
+			b.Queue(update, "a")
+			return tx.SendBatch(ctx, &b).Close()
+		},
+		"SendBatch, row by row": func(ctx context.Context, tx pgx.Tx) error {
+			var b pgx.Batch
+			b.Queue(update+" RETURNING n", "a")
+			results := tx.SendBatch(ctx, &b)
+			defer results.Close()
+			return results.QueryRow().Scan(nil)
+		},
+		"a savepoint": func(ctx context.Context, tx pgx.Tx) error {
+			savepoint, err := tx.Begin(ctx)
+			if err == nil {
+				_, err = savepoint.Exec(ctx, update, "a")
+			}
+			return err
+		},
+	} {
+		t.Run(method, func(t *testing.T) {
+			b := newBench(t, nil, nil)
+			b.deferSlowly()
+			unlock := b.blocked()
+			runs := 0
+			_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+				runs++
+				if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = 20"); err != nil {
+					return err
+				}
+				return send(ctx, tx)
+			}))
+			failed, ok := errors.AsType[*TransactionError](err)
+			if !ok || failed.Code != "55P03" || failed.Index != -1 || codeOf(err) != "55P03" || runs != 1 {
+				t.Errorf("%d runs, %T: %v", runs, err, err)
+			}
+			unlock()
+			b.noneHeld()
+			if r := b.stored(); r.Status != driver.Absent {
+				t.Errorf("the record is %q", r.Status)
+			}
+		})
+	}
+}
+
+// The handler has returned nil, and nothing was done: the attempt does not count.
+func TestTransactionThatTimesOutAtItsCommitIsATransactionError(t *testing.T) {
+	b := newBench(t, &idempotent.Config{MaxAttempts: 1}, nil)
+	b.deferSlowly()
+	unlock := b.blocked()
+	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "SET LOCAL lock_timeout = 20")
+		if err == nil {
+			_, err = tx.Exec(ctx, "INSERT INTO slow VALUES (1)")
+		}
+		return err
+	}))
+	if failed, ok := err.(*TransactionError); !ok || failed.Code != "55P03" {
+		t.Errorf("%T: %v", err, err)
+	}
+	unlock()
+	if _, err := b.do(in(adds)); err != nil {
+		t.Errorf("the attempt counts: %v", err)
+	}
+	b.is("a", 1)
+}
