@@ -18,8 +18,9 @@ var _ driver.Transactional = (*Store)(nil)
 type attachment interface {
 	driver.Attachment
 	// commit commits the attachment and the record's write, if there is one. It
-	// returns errLost if the condition of the write does not hold. After errLost and
-	// a *driver.Rejected, nothing was written.
+	// returns errLost if the condition of the write does not hold, and may return the
+	// record as stored with it. After errLost and a *driver.Rejected, nothing was
+	// written.
 	commit(ctx context.Context, s *Store, w recordWrite) (row, error)
 }
 
@@ -28,6 +29,9 @@ type recordWrite struct {
 	op string
 	id string
 	statement
+	// owner is that of a record to create. A claim of it may have landed before,
+	// although its answer was lost; "" for other writes.
+	owner string
 	// until is the time until which the write fences a repetition of itself; zero
 	// is for ever.
 	until time.Time
@@ -64,6 +68,9 @@ func (s *Store) commit(ctx context.Context, a attachment, w recordWrite) (row, b
 	r, err := a.commit(ctx, s, w)
 	if !errors.Is(err, errLost) {
 		return r, err == nil, err
+	}
+	if r.Status != driver.Absent {
+		return r, false, nil
 	}
 	met, err := s.Get(ctx, w.id)
 	return row{Record: met}, false, err

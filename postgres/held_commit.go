@@ -23,7 +23,8 @@ func (e *spentError) Error() string {
 }
 
 // commit sends the record's write and the COMMIT in one round trip. It does so once: the
-// handler's statements were run before, and cannot be run again.
+// handler's statements were run before, and cannot be run again. Only if the record is the
+// call's own claim, it does so once more: see landed.
 //
 // If the answer is lost, package idempotent decides with a release under the same fence.
 // The release waits until the server has ended this transaction, which has locked the
@@ -39,20 +40,51 @@ func (h *held) commit(ctx context.Context, s *Store, w recordWrite) (row, error)
 	case h.committed:
 		return row{}, errLost // by this very transaction
 	case h.sent || h.conn == nil:
-		return row{}, s.refused(w.op, &spentError{h.lost})
+		return row{}, &Error{Op: w.op, Table: s.layout.table, Err: &spentError{h.lost}, notWritten: h.lost == nil}
 	case h.store != s:
 		return row{}, s.refused(w.op, errOtherStore)
 	}
 	h.sent = true
-	defer h.free()
+	defer func() {
+		if h.sent {
+			h.free()
+		}
+	}()
 	b := newBatch(s, w)
+	returns := w.owner != "" && !s.layout.dsql // which has no savepoints
+	if returns {
+		b.queue.Queue("savepoint once")
+	}
 	b.addRecord()
 	r, err := b.send(ctx, h.conn.Conn())
 	h.committed = err == nil
 	if !b.certain {
 		h.lost = err
 	}
+	if returns && errors.Is(err, errLost) {
+		return h.landed(ctx, w)
+	}
 	return r, b.final(err)
+}
+
+// landed returns to the state before the record's write, which has met a record. If that is
+// the claim of the call, whose answer was lost, landed returns it, and leaves the
+// transaction open: the call then completes the claim in it. With any other record, the
+// transaction must not stay open, as the handler may run again and wait for its locks.
+func (h *held) landed(ctx context.Context, w recordWrite) (row, error) {
+	var met row
+	_, err := h.conn.Exec(ctx, "rollback to savepoint once")
+	if err == nil { // not before: in a transaction that has failed, nothing is prepared
+		met, _, err = send(ctx, h.conn, h.store.layout.read(w.id))
+	}
+	switch {
+	case err != nil:
+		return row{}, h.store.notWritten(w.op, err)
+	case met.Status != driver.InProgress || met.Owner != w.owner:
+		return row{}, errLost
+	}
+	h.sent = false
+	return met, errLost
 }
 
 // final returns the error of a transaction that cannot be sent again: where nothing was

@@ -44,6 +44,11 @@ func (p *phrase) statement() statement { return statement{sql: p.text.String(), 
 // own begins a phrase whose first argument is the id.
 func own(id string) *phrase { return &phrase{args: []any{encodeText(id)}} }
 
+// read returns the statement that reads a record.
+func (l *layout) read(id string) statement {
+	return own(id).write("SELECT false, ", l.list(), " FROM ", l.table, " WHERE ", l.id, " = $1::text").statement()
+}
+
 // create returns the statement that writes r if there is no record with its id, or
 // one that expired before cutoff.
 //

@@ -52,11 +52,7 @@ func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Record{}, s.fail("Get", err)
 	}
-	l := s.layout
-	r, _, err := s.send(ctx, statement{
-		sql:  "SELECT false, " + l.list() + " FROM " + l.table + " WHERE " + l.id + " = $1::text",
-		args: []any{encodeText(id)},
-	})
+	r, _, err := send(ctx, s.db, s.layout.read(id))
 	if err != nil {
 		return driver.Record{}, s.fail("Get", err)
 	}
@@ -74,7 +70,7 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	}
 	r = s.layout.fit(r)
 	if a != nil {
-		met, ok, err := s.commit(ctx, a, recordWrite{op: "Create", id: r.ID, statement: s.layout.create(r, cutoff), until: r.Expires})
+		met, ok, err := s.commit(ctx, a, recordWrite{op: "Create", id: r.ID, statement: s.layout.create(r, cutoff), owner: r.Owner, until: r.Expires})
 		if ok {
 			return r, true, nil
 		}
@@ -170,7 +166,7 @@ func (s *Store) write(ctx context.Context, op string, st statement, holds func(r
 	}
 	st = s.layout.orStored(st)
 	for round := 1; ; round++ {
-		met, ok, err := s.send(ctx, st)
+		met, ok, err := send(ctx, s.db, st)
 		switch {
 		case err != nil && (round == maxRounds || !isConflict(err) || !backoff(ctx, round)):
 			return row{}, false, s.fail(op, err)
@@ -181,9 +177,14 @@ func (s *Store) write(ctx context.Context, op string, st statement, holds func(r
 	}
 }
 
+// querier is a DB, or a connection of it.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
 // send runs a statement that returns at most one row.
-func (s *Store) send(ctx context.Context, st statement) (r row, ok bool, err error) {
-	rows, err := s.db.Query(ctx, st.sql, st.args...)
+func send(ctx context.Context, db querier, st statement) (r row, ok bool, err error) {
+	rows, err := db.Query(ctx, st.sql, st.args...)
 	if err != nil {
 		return row{}, false, err
 	}

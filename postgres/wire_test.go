@@ -16,12 +16,13 @@ import (
 )
 
 // A wire is what connects a pool to its server. It counts round trips and can lose
-// the message that contains a COMMIT, or its answer.
+// the message that contains a COMMIT, or another text, or its answer.
 type wire struct {
 	trips atomic.Int32
 
 	mu   sync.Mutex
 	lose string      // "request", "answer" or "late"; once
+	of   string      // the text in the message that is lost
 	late chan func() // delivers a request that is late
 }
 
@@ -40,17 +41,19 @@ func (w *wire) through(c *pgxpool.Config) {
 	}
 }
 
-func (w *wire) losing(what string) {
+func (w *wire) losing(what string) { w.losingOf(what, "commit\x00") }
+
+func (w *wire) losingOf(what, of string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lose = what
+	w.lose, w.of = what, of
 }
 
 // taken returns what is to be lost of a message.
 func (w *wire) taken(message []byte) (what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !bytes.Contains(message, []byte("commit\x00")) {
+	if w.lose == "" || !bytes.Contains(message, []byte(w.of)) {
 		return ""
 	}
 	what, w.lose = w.lose, ""
