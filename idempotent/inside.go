@@ -135,6 +135,9 @@ func (in *inside) Attach(create func() driver.Attachment) driver.Attachment {
 // Store returns the store that commits the attachment of the call, or nil.
 func (in *inside) Store() driver.Transactional { return in.transactional }
 
+// InvocationEnd returns the end of the outermost call's invocation, or zero.
+func (in *inside) InvocationEnd() time.Time { return in.invocation }
+
 const inADurableStep = "within a durable step, call Do with the context of handlers.DurableStep"
 
 // inATest advises authors of tests that meet a panic of Attach.

@@ -95,6 +95,36 @@ func TestNestedLeaseLastsForTheInvocation(t *testing.T) {
 	})
 }
 
+// A store that limits a transaction by it must not end that of a live call.
+func TestCallKnowsTheEndOfItsInvocation(t *testing.T) {
+	for _, lambda := range []string{"", "f"} {
+		t.Setenv("AWS_LAMBDA_FUNCTION_NAME", lambda)
+		x, inner := newExecutor(t, memory.New(0), nil), newExecutor(t, memory.New(0), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var want time.Time
+		if lambda != "" {
+			want, _ = ctx.Deadline()
+		}
+		check := func(ctx context.Context) (string, error) {
+			if got := driver.CallOf(ctx).InvocationEnd(); !got.Equal(want) {
+				t.Errorf("on %q it is %v, want %v", lambda, got, want)
+			}
+			return "", nil
+		}
+		_, _, err := do(ctx, x, func(ctx context.Context) (string, error) {
+			shorter, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_, _, err := do(shorter, inner, check)
+			_, own := check(shorter)
+			return "", errors.Join(err, own)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A nested call that cannot record its result leaves the outer call's Reserve
 // for the outer result.
 func TestNestedFinishLeavesTheOuterReserve(t *testing.T) {

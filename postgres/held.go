@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -40,11 +41,12 @@ import (
 // its undo function, and in a call that uses Collect.
 func Transaction(ctx context.Context) (pgx.Tx, error) {
 	h := driver.Attach(ctx, newHeld)
-	s, ok := driver.CallOf(ctx).Store().(*Store)
+	call := driver.CallOf(ctx)
+	s, ok := call.Store().(*Store)
 	if !ok {
 		panic("postgres: Transaction in a call whose store is not a *postgres.Store, or wraps one: it would take no connection of that store's pool")
 	}
-	return h.begin(ctx, s)
+	return h.begin(ctx, s, call)
 }
 
 // An OwnedError reports that the handler tried to end the transaction of its call. The
@@ -104,7 +106,7 @@ func (h *held) lock() {
 	}
 }
 
-func (h *held) begin(ctx context.Context, s *Store) (pgx.Tx, error) {
+func (h *held) begin(ctx context.Context, s *Store, call driver.Call) (pgx.Tx, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.frozen {
@@ -116,7 +118,7 @@ func (h *held) begin(ctx context.Context, s *Store) (pgx.Tx, error) {
 		if err != nil {
 			return nil, s.fail("Transaction", err)
 		}
-		tx, err := conn.Begin(ctx)
+		tx, err := beginTransaction(ctx, conn.Conn(), s.layout.transactionTimeout(call.InvocationEnd(), time.Now()))
 		if err != nil {
 			release(conn)
 			return nil, s.fail("Transaction", err)

@@ -3,6 +3,7 @@ package postgres
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +39,19 @@ type Options struct {
 	//
 	// Default: none. The connection's search_path decides.
 	Schema string
+
+	// TransactionTimeout is how long the server keeps the transaction of
+	// [Transaction] whose client has vanished, with its locks. The server counts from
+	// the last statement of the handler, and from PostgreSQL 17 on also from the
+	// first. In a Lambda function, a transaction ends two seconds after its
+	// invocation at the latest. A setting of the server or the role that is shorter
+	// stays in effect. A negative value leaves all to the server. Not with DSQL.
+	//
+	// A transaction that reaches it fails, also if the handler still runs: elsewhere
+	// than on Lambda, choose more than the longest handler takes.
+	//
+	// Default: none, except in a Lambda function.
+	TransactionTimeout time.Duration
 }
 
 // Columns are the names of the columns. They are quoted in every statement, so
@@ -83,13 +97,16 @@ func (o *Options) layout(table string) (*layout, error) {
 	if o.DSQL && o.MaxSize > defaultMaxSize {
 		return nil, &OptionsError{Reason: fmt.Sprintf("Options.MaxSize is %d with Options.DSQL; a column of Aurora DSQL has at most %d bytes", o.MaxSize, defaultMaxSize)}
 	}
+	if o.DSQL && o.TransactionTimeout != 0 {
+		return nil, &OptionsError{Reason: "Options.TransactionTimeout is set with Options.DSQL, which has a limit of its own"}
+	}
 	if err := checkName("the table", table, maxTableName); err != nil {
 		return nil, err
 	}
 	quoted := func(names ...string) string { return pgx.Identifier(names).Sanitize() }
 	l := &layout{
 		table: quoted(table), index: quoted(table + indexSuffix), written: quoted(table + writtenSuffix),
-		dsql: o.DSQL, maxSize: o.MaxSize,
+		dsql: o.DSQL, maxSize: o.MaxSize, timeout: o.TransactionTimeout,
 	}
 	if l.maxSize == 0 {
 		l.maxSize = defaultMaxSize

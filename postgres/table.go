@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -15,6 +16,7 @@ type layout struct {
 	written      string // names what a statement has written; never the table
 	dsql         bool
 	maxSize      int
+	timeout      time.Duration // of open transactions; negative is the server's
 
 	attempt, data, expires, fingerprint, id, lease      string
 	owner, payload, refunds, status, steps, unavailable string

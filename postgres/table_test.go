@@ -146,6 +146,7 @@ func TestOptionsThatAreNotValidAreRefused(t *testing.T) {
 		"two columns of a name": {table, &Options{Columns: Columns{Data: "owner"}}},
 		"negative size":         {table, &Options{MaxSize: -1}},
 		"too large for DSQL":    {table, &Options{DSQL: true, MaxSize: 1<<20 + 1}},
+		"a timeout with DSQL":   {table, &Options{DSQL: true, TransactionTimeout: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want *OptionsError

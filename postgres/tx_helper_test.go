@@ -68,7 +68,11 @@ type bench struct {
 
 func newBench(t *testing.T, config *idempotent.Config, o *Options, change ...func(*pgxpool.Config)) bench {
 	t.Helper()
-	pool := newPool(t, change...)
+	return benchOn(t, config, o, newPool(t, change...))
+}
+
+func benchOn(t *testing.T, config *idempotent.Config, o *Options, pool *pgxpool.Pool) bench {
+	t.Helper()
 	b := bench{newEffects(t, pool), newStore(t, pool, o), nil}
 	x, err := idempotent.New("op", b.Store, config)
 	if err != nil {

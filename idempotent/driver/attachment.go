@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // An Attachment collects writes that a handler wants committed together with
@@ -77,6 +78,9 @@ type Call interface {
 	// Store returns the store that commits the attachment. It returns nil where
 	// Attach panics for want of one.
 	Store() Transactional
+	// InvocationEnd returns the end of the Lambda invocation that the call belongs
+	// to: its process runs nothing after that. It returns the zero time elsewhere.
+	InvocationEnd() time.Time
 }
 
 type callKey struct{}
