@@ -27,6 +27,7 @@ type heartbeat struct {
 
 	// Only if the lease is extended, and owned by run until it is joined.
 	expires    time.Time
+	failed     error // the last extension, or nil
 	limitTimer *time.Timer
 	quit       context.CancelFunc
 	joined     chan struct{}
@@ -54,7 +55,8 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	h.limitTimer = time.AfterFunc(left, func() { h.cancel(c.timeEnds(l)) })
 	h.joined = make(chan struct{})
 	h.writes = call{x: x, identity: c.identity}
-	running, quit := context.WithCancel(context.WithoutCancel(ctx))
+	// The store sees whose write it is: the call may hold what the write needs.
+	running, quit := context.WithCancel(driver.WithCall(context.WithoutCancel(ctx), l.in))
 	h.quit = quit
 	go h.run(running)
 	return h
@@ -118,7 +120,7 @@ const (
 // handler that still runs may have its lease back.
 func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 	x, owner := h.call.x, h.lease.record.Owner
-	ctx, cancel := context.WithTimeout(ctx, max(min(limit, longestAttempt), shortestAttempt))
+	limited, cancel := context.WithTimeout(ctx, max(min(limit, longestAttempt), shortestAttempt))
 	defer cancel()
 	lease := x.times.LeaseFrom(wall(h.writes.look()), h.lease.invocation)
 	if h.left() <= 0 {
@@ -126,7 +128,10 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 		h.cancel(h.call.timeEnds(h.lease))
 	}
 	expires := x.times.ExpiresInProgress(h.expires, lease)
-	met, ok, err := h.writes.change(ctx, driver.Fence{ID: h.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires})
+	met, ok, err := h.writes.change(limited, driver.Fence{ID: h.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires})
+	if ctx.Err() == nil { // else stop has cut it off
+		h.failed = err
+	}
 	switch {
 	case err != nil:
 		return undecided
@@ -161,6 +166,9 @@ func (h *heartbeat) stop() {
 		h.lease.record.Lease, h.lease.record.Expires = h.until, h.expires
 		h.call.event.RoundTrips += h.writes.event.RoundTrips
 		h.call.event.Store += h.writes.event.Store
+		if h.failed != nil && h.cutOff() {
+			h.call.suppress(&StoreError{Op: "extend", Executed: true, Err: h.failed})
+		}
 	}
 	h.cancel(nil)
 }

@@ -33,6 +33,41 @@ func TestHeartbeatEveryThird(t *testing.T) {
 	})
 }
 
+// The caller learns that its time ended, and the operator why.
+func TestCutOffCallReportsItsHeartbeat(t *testing.T) {
+	for name, fails := range map[string]bool{"one that always fails": true, "one that failed once": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				beats := 0
+				x := newExecutor(t, &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+					if c.Lease.IsZero() {
+						return next()
+					}
+					if beats++; fails || beats == 1 {
+						return driver.Record{}, false, errNetwork
+					}
+					return next()
+				}}, &idempotent.Config{Lease: 30 * time.Second})
+				_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+					select {
+					case <-ctx.Done():
+						return "", ctx.Err()
+					case <-time.After(time.Minute):
+						return "", errCrash
+					}
+				})
+				failed, reported := errors.AsType[*idempotent.StoreError](event.Err)
+				if errors.Is(err, idempotent.ErrStore) || errors.Is(err, idempotent.ErrTimedOut) != fails || reported != fails {
+					t.Errorf("%v, observed %v", err, event.Err)
+				}
+				if reported && (failed.Op != "extend" || !failed.Executed || !errors.Is(failed, errNetwork)) {
+					t.Errorf("observed %+v", *failed)
+				}
+			})
+		})
+	}
+}
+
 // Whatever becomes of the heartbeat, the handler's context ends before the
 // lease.
 func TestHandlerEndsBeforeItsLease(t *testing.T) {

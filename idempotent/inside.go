@@ -135,6 +135,18 @@ func (in *inside) Attach(create func() driver.Attachment) driver.Attachment {
 // Store returns the store that commits the attachment of the call, or nil.
 func (in *inside) Store() driver.Transactional { return in.transactional }
 
+// Attached returns the attachments of the call and of the calls around it.
+func (in *inside) Attached() (all []driver.Attachment) {
+	for ; in != nil; in = in.outer {
+		in.mu.Lock()
+		if in.attached != nil {
+			all = append(all, in.attached)
+		}
+		in.mu.Unlock()
+	}
+	return all
+}
+
 // InvocationEnd returns the end of the outermost call's invocation, or zero.
 func (in *inside) InvocationEnd() time.Time { return in.invocation }
 

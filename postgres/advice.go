@@ -8,7 +8,10 @@ import (
 
 // advice returns what to do about an error, or "".
 func advice(err error) string {
+	_, crowded := errors.AsType[*PoolError](err)
 	switch {
+	case crowded:
+		return "raise the MaxConns of the pool: a transaction needs one connection, and its steps, heartbeats and nested calls need another"
 	case errors.Is(err, errSteps), errors.Is(err, errText), errors.Is(err, errInfinity):
 		return "a stored row is not a record; check that no other program writes this table"
 	case errors.Is(err, context.Canceled):

@@ -24,6 +24,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		"layout.checkSize": "Store.refused makes it an Error",
 		"Tx.commit":        "Store.refused or Store.fail makes it an Error, or it is the Err of a TransactionError",
 		"held.commit":      "as of Tx.commit; " + lost,
+		"held.landed":      "as of held.commit",
 		"batch.send":       "batch.notWritten makes it an Error; " + lost,
 		"batch.read":       "batch.refused makes it a TransactionError",
 		"refusal":          "it is the Err of a TransactionError",

@@ -65,6 +65,27 @@ func (s *Store) fail(op string, err error) error {
 	return &Error{Op: op, Table: s.layout.table, Err: err, Advice: advice(err)}
 }
 
+// A PoolError reports that there is no connection for a call in a pool of MaxConns. One
+// connection of a pool is left to the writes of records, and transactions share the others.
+//
+// Without Err, waiting would not help: the transactions around the call hold all that there
+// is, and none of them would end. Raise the MaxConns of the pool, or end the transaction
+// before a step or another call begins. With Err, no transaction ended in time.
+type PoolError struct {
+	MaxConns int
+	Err      error // why the call did not wait any longer, or nil
+}
+
+func (e *PoolError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("all transactions of a pool with MaxConns of %d are in use: %v", e.MaxConns, e.Err)
+	}
+	return fmt.Sprintf("open transactions around this call hold the connections of a pool with MaxConns of %d", e.MaxConns)
+}
+
+// Unwrap returns Err.
+func (e *PoolError) Unwrap() error { return e.Err }
+
 // A sizeError reports that steps do not fit.
 type sizeError struct{ size, limit int }
 

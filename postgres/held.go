@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,9 +23,15 @@ import (
 // Begin, work. As any pgx.Tx it is for one goroutine at a time. After the handler has
 // returned, its methods return [pgx.ErrTxClosed].
 //
-// Steps and heartbeats of the call take another connection from the pool. With one
-// connection a step would wait for the transaction that waits for it, until the lease
-// ends. A handler that must not hold a connection while it runs uses [Collect].
+// One connection of the pool is left to steps, heartbeats and other writes of records.
+// So a store on a pool with MaxConns of 10 has at most 9 transactions open, and the next one
+// waits. Stores count apart, so share one store among the executors of a pool. A transaction
+// in a call within the transaction of another one needs a third connection. With MaxConns of
+// 1, a transaction is possible, and steps and calls within it are refused with a
+// [*PoolError].
+//
+// If a handler also takes connections of the store's pool by itself, give the store a pool
+// of its own. A handler that must not hold a connection while it runs uses [Collect].
 //
 // A conflict with another transaction (40001, 40P01) and a timeout (55P03, 57014) at the
 // COMMIT do not count as an attempt, because nothing was done. If a statement of the
@@ -36,9 +43,10 @@ import (
 // heartbeat. There, run steps before the transaction, and choose an idempotent.Config.Lease
 // of more than three times the handler's time.
 //
-// Transaction returns an [*Error] if it gets no connection. It panics outside of a call,
-// under idempotent.Unprotected, if the call's store is not a [*Store], within a step or
-// its undo function, and in a call that uses Collect.
+// Transaction returns an [*Error] if it gets no connection; it wraps a [*PoolError] if other
+// transactions have them. It panics outside of a call, under idempotent.Unprotected, if the
+// call's store is not a [*Store], within a step or its undo function, and in a call that
+// uses Collect.
 func Transaction(ctx context.Context) (pgx.Tx, error) {
 	h := driver.Attach(ctx, newHeld)
 	call := driver.CallOf(ctx)
@@ -46,7 +54,7 @@ func Transaction(ctx context.Context) (pgx.Tx, error) {
 	if !ok {
 		panic("postgres: Transaction in a call whose store is not a *postgres.Store, or wraps one: it would take no connection of that store's pool")
 	}
-	return h.begin(ctx, s, call)
+	return h.begin(ctx, s, call.InvocationEnd())
 }
 
 // An OwnedError reports that the handler tried to end the transaction of its call. The
@@ -61,8 +69,9 @@ func (e *OwnedError) Error() string {
 type held struct {
 	mu     sync.Mutex
 	store  *Store
-	conn   *pgxpool.Conn // nil before the first use and when it is freed
+	conn   *pgxpool.Conn // within the limit of the store; nil before the first use and when it is freed
 	tx     pgx.Tx        // of conn
+	openIn atomic.Pointer[Store]
 	frozen bool
 
 	mistake error // the first
@@ -106,24 +115,31 @@ func (h *held) lock() {
 	}
 }
 
-func (h *held) begin(ctx context.Context, s *Store, call driver.Call) (pgx.Tx, error) {
+func (h *held) begin(ctx context.Context, s *Store, invocationEnd time.Time) (pgx.Tx, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.frozen {
 		return nil, pgx.ErrTxClosed
 	}
 	if h.conn == nil {
+		around := s.around(ctx)
 		ctx := h.during(ctx)
-		conn, err := s.db.Acquire(ctx)
-		if err != nil {
+		if err := s.limit.acquire(ctx, around); err != nil {
 			return nil, s.fail("Transaction", err)
 		}
-		tx, err := beginTransaction(ctx, conn.Conn(), s.layout.transactionTimeout(call.InvocationEnd(), time.Now()))
+		conn, err := s.db.Acquire(ctx)
+		if err != nil {
+			s.limit.release()
+			return nil, s.fail("Transaction", err)
+		}
+		tx, err := beginTransaction(ctx, conn.Conn(), s.layout.transactionTimeout(invocationEnd, time.Now()))
 		if err != nil {
 			release(conn)
+			s.limit.release()
 			return nil, s.fail("Transaction", err)
 		}
 		h.store, h.conn, h.tx = s, conn, tx
+		h.openIn.Store(s)
 	}
 	return &handle{held: h, tx: h.tx}, nil
 }
@@ -169,5 +185,7 @@ func (h *held) free() {
 	if h.conn != nil {
 		release(h.conn)
 		h.conn, h.tx = nil, nil
+		h.openIn.Store(nil)
+		h.store.limit.release()
 	}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // DB is the part of a connection pool that a [Store] calls. *pgxpool.Pool
-// implements it.
+// implements it. Another DB should also have the method Stat of a *pgxpool.Pool: without
+// it, transactions may use all connections, and steps and heartbeats wait for them.
 type DB interface {
 	// Acquire returns a connection for a transaction.
 	Acquire(ctx context.Context) (*pgxpool.Conn, error)
@@ -24,6 +25,7 @@ type DB interface {
 type Store struct {
 	db     DB
 	layout *layout
+	limit  *limit // of the transactions of db
 }
 
 var _ driver.Store = (*Store)(nil)
@@ -32,14 +34,14 @@ var _ driver.Store = (*Store)(nil)
 // the table fits the options. It returns an [*OptionsError] for arguments that
 // are not valid.
 func New(db DB, table string, options *Options) (*Store, error) {
-	if db == nil {
+	if pool, ok := db.(*pgxpool.Pool); db == nil || ok && pool == nil {
 		return nil, &OptionsError{Reason: "the pool is nil"}
 	}
 	l, err := options.layout(table)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: db, layout: l}, nil
+	return &Store{db: db, layout: l, limit: limitOf(db)}, nil
 }
 
 // Get returns a record, or the zero Record if there is none. The connection must
@@ -50,6 +52,9 @@ func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 		return driver.Record{}, s.refused("Get", &driver.InvalidWriteError{Reason: "a record needs an id"})
 	}
 	if err := ctx.Err(); err != nil {
+		return driver.Record{}, s.fail("Get", err)
+	}
+	if err := s.spare(ctx); err != nil {
 		return driver.Record{}, s.fail("Get", err)
 	}
 	r, _, err := send(ctx, s.db, s.layout.read(id))
@@ -163,6 +168,10 @@ const maxRounds = 8
 func (s *Store) write(ctx context.Context, op string, st statement, holds func(row) bool) (row, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return row{}, false, s.fail(op, err)
+	}
+	if err := s.spare(ctx); err != nil {
+		// It is the attachment that refuses the write, for as long as it is open.
+		return row{}, false, &driver.Rejected{Err: s.fail(op, err)}
 	}
 	st = s.layout.orStored(st)
 	for round := 1; ; round++ {

@@ -34,6 +34,17 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 	case doubtful && (w.none() || !w.until.IsZero() && !time.Now().Before(w.until)):
 		return row{}, s.fail(w.op, errDoubtful)
 	}
+	if err := s.spare(ctx); err != nil {
+		return row{}, s.notWritten(w.op, err)
+	}
+	// Within a transaction of the store, it uses the connection that is left to records: it
+	// is short, and the transaction would otherwise wait for its own end.
+	if s.around(ctx) == 0 {
+		if err := s.limit.acquire(ctx, 0); err != nil {
+			return row{}, s.notWritten(w.op, err)
+		}
+		defer s.limit.release()
+	}
 	conn, err := s.db.Acquire(ctx)
 	if err != nil {
 		return row{}, s.notWritten(w.op, err)

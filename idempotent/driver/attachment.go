@@ -78,6 +78,9 @@ type Call interface {
 	// Store returns the store that commits the attachment. It returns nil where
 	// Attach panics for want of one.
 	Store() Transactional
+	// Attached returns the attachments of the call and of the calls around it, the
+	// innermost first.
+	Attached() []Attachment
 	// InvocationEnd returns the end of the Lambda invocation that the call belongs
 	// to: its process runs nothing after that. It returns the zero time elsewhere.
 	InvocationEnd() time.Time

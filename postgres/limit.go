@@ -1,0 +1,94 @@
+package postgres
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// A limit bounds how many transactions a store has open at a time. It leaves one connection
+// of the pool to the writes of records. Otherwise the step of a transaction would wait for a
+// connection that another transaction holds, which waits for its own step; and the heartbeat
+// of a call that waits for a transaction would wait behind others, until the lease is lost.
+//
+// The nil limit of a DB whose size is not known bounds nothing.
+type limit struct {
+	maxConns int           // of the pool
+	open     chan struct{} // has an element for each open transaction
+	queued   atomic.Int32  // calls that wait
+	stuck    atomic.Int32  // open transactions around these calls
+}
+
+func limitOf(db DB) *limit {
+	sized, ok := db.(interface{ Stat() *pgxpool.Stat })
+	if !ok {
+		return nil
+	}
+	return newLimit(int(sized.Stat().MaxConns()))
+}
+
+// newLimit returns the limit of a pool. With one connection, a transaction has to do without
+// steps and heartbeats.
+func newLimit(maxConns int) *limit {
+	return &limit{maxConns: maxConns, open: make(chan struct{}, max(maxConns-1, 1))}
+}
+
+// acquire waits until a transaction may be opened, in the order of the calls. around is the
+// number of the store's open transactions around it. acquire returns a [*PoolError] if ctx
+// ends before, or if all open transactions wait for another one: none of them would end.
+func (l *limit) acquire(ctx context.Context, around int) error {
+	if l == nil {
+		return nil
+	}
+	select {
+	case l.open <- struct{}{}:
+		return nil
+	default:
+	}
+	l.queued.Add(1)
+	defer l.queued.Add(-1)
+	defer l.stuck.Add(-int32(around))
+	if int(l.stuck.Add(int32(around))) >= cap(l.open) && around > 0 {
+		return &PoolError{MaxConns: l.maxConns}
+	}
+	select {
+	case l.open <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return &PoolError{MaxConns: l.maxConns, Err: context.Cause(ctx)}
+	}
+}
+
+// release ends a transaction, and lets the next one begin.
+func (l *limit) release() {
+	if l != nil {
+		<-l.open
+	}
+}
+
+// around returns the number of open transactions of s around the call that ctx belongs to,
+// its own included.
+func (s *Store) around(ctx context.Context) (open int) {
+	call := driver.CallOf(ctx)
+	if call == nil {
+		return 0
+	}
+	for _, a := range call.Attached() {
+		if h, ok := a.(*held); ok && h.openIn.Load() == s {
+			open++
+		}
+	}
+	return open
+}
+
+// spare returns a [*PoolError] if a statement of the call that ctx belongs to would wait for
+// the only connection, which a transaction around it holds.
+func (s *Store) spare(ctx context.Context) error {
+	if s.limit == nil || s.limit.maxConns > 1 || s.around(ctx) == 0 {
+		return nil
+	}
+	return &PoolError{MaxConns: s.limit.maxConns}
+}
