@@ -28,13 +28,15 @@ the key as package idempotent/powertools does, and reads the record:
   found             the Go function replays or refuses as the other one does
   not found         there is no record, or its retention has ended
   other validation  the record has the hash of another payload
+  not validated     the record has the hash of a payload, and --validation is not set
   not replayable    there is a record whose result the Go function cannot return
   no key            the expression finds no key in the event
   not an event      the line is not JSON, or the expression does not apply to it
 
 It only reads, and --dry-run is required: the records stay as they are. It ends
-with code 3 if a record was not found, or an event has no key, and with code 8
-if one has another validation or is not replayable. It needs dynamodb:GetItem.
+with code 2 if EVENTS has no event, with code 3 if a record was not found, or an
+event has no key, and with code 8 if one has another validation, is not validated
+or is not replayable. It needs dynamodb:GetItem.
 `
 
 // migrateFlags name the settings of the other functions.

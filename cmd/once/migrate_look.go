@@ -22,12 +22,13 @@ const (
 	foundIt         lookup = "found"
 	notFound        lookup = "not found"
 	otherValidation lookup = "other validation"
+	notValidated    lookup = "not validated"
 	notReplayable   lookup = "not replayable"
 	noKey           lookup = "no key"
 	notAnEvent      lookup = "not an event"
 )
 
-var lookups = []lookup{foundIt, notFound, otherValidation, notReplayable, noKey, notAnEvent}
+var lookups = []lookup{foundIt, notFound, otherValidation, notValidated, notReplayable, noKey, notAnEvent}
 
 // looked is an event that was looked up. It never contains the event.
 type looked struct {
@@ -101,7 +102,7 @@ func (m *migration) judge(r *record, at state, fingerprint string) (lookup, stri
 	case fingerprint != "" && stored.Fingerprint == "":
 		return foundIt, string(at) + ", without a validation: the Go function does not compare the payload"
 	case fingerprint == "" && stored.Fingerprint != "":
-		return foundIt, string(at) + ", with a validation: set --validation, or the Go function does not compare the payload"
+		return notValidated, "the Go function does not compare the payload: set --validation"
 	}
 	return foundIt, ""
 }
@@ -127,19 +128,29 @@ func unreplayable(r *record, stored driver.Record) string {
 // print writes the sum of all events.
 func (m *migration) print(w io.Writer) {
 	var sum bytes.Buffer
-	all := 0
 	for _, l := range lookups {
 		if n := m.counts[l]; n > 0 {
-			all += n
 			fmt.Fprintf(&sum, ", %d %s", n, l)
 		}
 	}
-	fmt.Fprintf(w, "%d events%s\n", all, strings.Replace(sum.String(), ",", ":", 1))
+	fmt.Fprintf(w, "%d events%s\n", m.events(), strings.Replace(sum.String(), ",", ":", 1))
 }
 
-// ending returns the error of the worst lookup.
+func (m *migration) events() (all int) {
+	for _, n := range m.counts {
+		all += n
+	}
+	return all
+}
+
+// ending returns the error of the worst lookup. A missing --validation comes first:
+// the other lookups count once the settings are right.
 func (m *migration) ending() error {
 	switch n := m.counts; {
+	case m.events() == 0:
+		return endf(codeUsage, "EVENTS has no event, and no record was looked up: record the events of the other functions first")
+	case n[notValidated] > 0:
+		return endf(codeNotRight, "%d of the records have a validation: set --validation to the expression of the other functions", n[notValidated])
 	case n[otherValidation]+n[notReplayable] > 0:
 		return endf(codeNotRight, "the Go function could not replay %d of the records", n[otherValidation]+n[notReplayable])
 	case n[notFound]+n[noKey]+n[notAnEvent] > 0:

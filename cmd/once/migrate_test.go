@@ -75,7 +75,13 @@ func TestMigrateSaysWhetherTheGoFunctionFindsTheRecord(t *testing.T) {
 		"validation only here": {event, func(s *scene) { s.finished(abcPython, "", text(`1`)) },
 			"--dialect python --validation amount", 0, "without a validation"},
 		"validation only there": {event, func(s *scene) { s.finished(abcPython, "c81e728d9d4c2f636f067f89cc14862c", text(`1`)) },
-			"--dialect python", 0, "set --validation"},
+			"--dialect python", codeNotRight, "not validated     " + abcPython + "  the Go function does not compare the payload: set --validation"},
+		"validation only there, running": {event, func(s *scene) {
+			s.put(map[string]types.AttributeValue{
+				"id": text(abcPython), "status": text("INPROGRESS"), "validation": text("c81e728d9d4c2f636f067f89cc14862c"),
+				"expiration": number(time.Now().Add(time.Hour).Unix()), "in_progress_expiration": number(time.Now().Add(time.Hour).UnixMilli()),
+			})
+		}, "--dialect python", codeNotRight, "not validated"},
 		"Java's string":   {event, func(s *scene) { s.finished(abcPython, "", text(`done`)) }, "--dialect python", codeNotRight, "not replayable    " + abcPython + "  its result is not JSON"},
 		"a set":           {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberSS{Value: []string{"a"}}) }, "--dialect typescript", codeNotRight, "it cannot be read"},
 		"a Buffer":        {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberB{Value: []byte("abc")}) }, "--dialect typescript", codeNotRight, "it cannot be read"},
@@ -117,6 +123,33 @@ func TestMigrateCountsAllEventsOfAFile(t *testing.T) {
 	}
 	golden(t, "migrate", r.out)
 	golden(t, "migrate-json", s.run(append(args, "--json")...).out)
+}
+
+// The flag is named also where other records are not replayable.
+func TestMigrateWithoutTheValidationOfTheRecordsNamesTheFlag(t *testing.T) {
+	s := newScene(t)
+	s.finished(abcPython, "c81e728d9d4c2f636f067f89cc14862c", text(`1`))
+	s.finished("pay#04cd0e0151f352e7fd414d694a604136", "", text(`ok`)) // [1,2]
+	r := s.migrate(`{"id":"abc"}`+"\n"+`{"id":[1,2]}`, "--dialect", "python")
+	if r.code != codeNotRight || !strings.Contains(r.err, "1 of the records have a validation: set --validation") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+	if !strings.Contains(r.out, "2 events: 1 not validated, 1 not replayable\n") {
+		t.Errorf("%s", r.out)
+	}
+}
+
+// A recording that failed must not look like a migration that is safe.
+func TestMigrateOfNoEventsIsUsedWrongly(t *testing.T) {
+	s := newScene(t)
+	for name, events := range map[string]string{"an empty file": "", "empty lines": "\n \r\n\n"} {
+		for _, format := range []string{"--json=false", "--json"} {
+			r := s.migrate(events, "--dialect", "python", format)
+			if r.code != codeUsage || !strings.Contains(r.err, "EVENTS has no event") {
+				t.Errorf("%s, %s: exit %d: %s%s", name, format, r.code, r.out, r.err)
+			}
+		}
+	}
 }
 
 func TestMigrateUsedWrongly(t *testing.T) {
