@@ -55,7 +55,7 @@ func (o *migrateFlags) add(f *flag.FlagSet) {
 	f.StringVar(&o.prefix, "prefix", "", "the `text` before the # in the ids of the other functions' records")
 	f.StringVar(&o.key, "key", "", "their JMESPath `expression` for the key; without it, the whole event")
 	f.StringVar(&o.options.Validation, "validation", "", "their JMESPath `expression` for payload validation")
-	f.StringVar(&o.hash, "hash", "md5", "the `name` of their hash function: md5, sha1, sha256 or sha512")
+	f.StringVar(&o.hash, "hash", "md5", "the `name` of their hash function: md5, sha1, sha256 or sha512; always md5 for dotnet")
 	f.BoolVar(&o.options.HashMissing, "hash-missing", false, "TypeScript functions hash an empty key, as they do without throwOnNoIdempotencyKey")
 	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the Go function, a `duration`")
 	f.BoolVar(&o.json, "json", false, "write JSON")
@@ -85,7 +85,7 @@ func (o *migrateFlags) keyer() (*powertools.Keyer, error) {
 	}
 	keyer, err := powertools.New(d, o.prefix, o.key, &o.options)
 	if err != nil {
-		return nil, endf(codeUsage, "--prefix, --key, --validation or --hash-missing: %w", err)
+		return nil, endf(codeUsage, "--prefix, --key, --validation, --hash or --hash-missing: %w", err)
 	}
 	return keyer, nil
 }

@@ -161,6 +161,7 @@ func TestMigrateUsedWrongly(t *testing.T) {
 		"no such file":                             "nowhere --dry-run --dialect python --prefix pay",
 		"the prefix is empty":                      "- --dry-run --dialect python",
 		"path \"id[\"":                             "- --dry-run --dialect python --prefix pay --key id[",
+		"Options.Hash is not MD5":                  "- --dry-run --dialect dotnet --prefix pay --hash sha256",
 		"--hash is none of":                        "- --dry-run --dialect python --prefix pay --hash crc32",
 		"--native is for the --dialect typescript": "- --dry-run --dialect python --prefix pay --native",
 		"--clock-skew is negative":                 "- --dry-run --dialect python --prefix pay --clock-skew -1s",

@@ -8,8 +8,8 @@
 // JMESPath expression selects from the event. Each language has its own canonical
 // text, its own order of keys, its own numbers and its own spelling of the
 // digest. The keys here are the same, byte for byte, as those of
-// @aws-lambda-powertools/idempotency 2.35 on Node, and of json.dumps and hashlib
-// of Python 3, which is what Powertools for Python calls.
+// @aws-lambda-powertools/idempotency 2.35 on Node, and of json.dumps, jmespath and
+// hashlib of Python 3, which is what Powertools for Python calls.
 //
 // # From the event to the text
 //
@@ -43,6 +43,8 @@
 //     version of Node;
 //   - floats for the functions avg and sum in Python, whose result depends on its
 //     version, and text for to_number that is not a number as in JSON;
+//   - integers for avg in Python whose sum is beyond 2^53: the result depends on
+//     the version of jmespath;
 //   - arguments of the wrong type for a function. Some of them mean something in
 //     one language by accident.
 //
@@ -77,7 +79,9 @@
 // powertools_base64. They name members as the event does, and not as the class.
 //
 // The digest is in hexadecimal digits. Java drops the leading zeros of one longer
-// than MD5. The keys of these two follow their sources; no test runs them.
+// than MD5. On .NET 8 and later, Powertools hashes with MD5 whatever its options
+// say, so [New] refuses any other Options.Hash for [DotNet]. The keys of these two
+// follow their sources; no test runs them.
 //
 // # Shared records
 //

@@ -63,14 +63,18 @@ func average(d Dialect, args []any, _ applied) (any, error) {
 		if len(list) == 0 {
 			return nil, nil
 		}
-		// As exact as the division of Python: one rounding.
-		f, _ := new(big.Rat).SetFrac(n, big.NewInt(int64(len(list)))).Float64()
-		if !math.IsInf(f, 0) {
-			return f, nil
+		// jmespath divides by a float in 1.0.1, and by an integer in 1.1.0. The two
+		// are one division while a float holds the sum.
+		if n.CmpAbs(exactIntegers) > 0 {
+			return nil, inapplicable("the average of integers whose sum is beyond 2^53 depends on the version of jmespath")
 		}
+		return float64(n.Int64()) / float64(len(list)), nil
 	}
 	return nil, errArguments("avg")
 }
+
+// exactIntegers is the last of the integers that are all float64s.
+var exactIntegers = big.NewInt(1 << 53)
 
 // add returns the sum of a list of numbers: a float64 in TypeScript, and a
 // *big.Int in Python, whose sum of floats depends on its version since 3.12.

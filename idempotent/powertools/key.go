@@ -1,6 +1,7 @@
 package powertools
 
 import (
+	"bytes"
 	"crypto/md5"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 // prefix and the path. The zero value has the defaults of Powertools, except
 // for HashMissing.
 type Options struct {
-	// Hash returns the hash function, such as sha256.New. Default md5.New.
+	// Hash returns the hash function, such as sha256.New. For [DotNet] it is MD5:
+	// Powertools ignores its option on .NET 8 and later. Default md5.New.
 	Hash func() hash.Hash
 
 	// HashMissing hashes an empty selection such as "", 0 or [null, null], as
@@ -83,6 +85,8 @@ func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
 		return nil, fmt.Errorf("powertools: %v is no dialect", d)
 	case k.options.HashMissing && d != TypeScript && d != DotNet:
 		return nil, fmt.Errorf("powertools: Options.HashMissing is for TypeScript and .NET: %v runs the function unprotected, as idempotent.RunMissingKey does", d)
+	case d == DotNet && !isMD5(k.options.Hash()):
+		return nil, errors.New("powertools: Options.Hash is not MD5: Powertools uses no other hash on .NET 8 and later, whatever its options say")
 	case prefix == "":
 		return nil, errors.New("powertools: the prefix is empty: use the part of the other function's ids before #")
 	case !utf8.ValidString(prefix):
@@ -104,6 +108,9 @@ func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
 	}
 	return k, nil
 }
+
+// isMD5 compares digests of no bytes, because functions cannot be compared.
+func isMD5(h hash.Hash) bool { return bytes.Equal(h.Sum(nil), md5.New().Sum(nil)) }
 
 // Key returns the key of an event, as the functions that [Key] returns.
 func (k *Keyer) Key(event []byte) (idempotent.Key, error) { return k.key(string(event)) }

@@ -1,6 +1,8 @@
 package powertools_test
 
 import (
+	"crypto/md5"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -39,6 +41,7 @@ func TestNewRefusesWhatIsNotTheSameEverywhere(t *testing.T) {
 		{powertools.Java, "p", "a[*].b", "java: only members", powertools.Options{}},
 		{powertools.Java, "p", "powertools_base64_gzip(a)", "powertools_base64_gzip is refused", powertools.Options{}},
 		{powertools.DotNet, "p", "powertools_base64(a)", "powertools_base64 is refused", powertools.Options{}},
+		{powertools.DotNet, "p", "a", "Options.Hash is not MD5", powertools.Options{Hash: sha256.New}},
 		{powertools.DotNet, "p", "length(a)", "dotnet: only members", powertools.Options{}},
 	} {
 		_, err := powertools.New(test.dialect, test.prefix, test.path, &test.options)
@@ -82,6 +85,9 @@ func TestKeysRefuseEventsWithoutACertainKey(t *testing.T) {
 		{powertools.TypeScript, "contains(a, a[0])", `{"a": [{"b": 4111}]}`, "looks for the same object"},
 		{powertools.Python, "a[?b < 'x']", `{"a": [{"b": 4111}]}`, "does not order a number and a string"},
 		{powertools.Python, "sum(a)", `{"a": [4111, 4.111]}`, "the sum of floats depends on the version of Python"},
+		{powertools.Python, "avg(a)", `{"a": [9007199254740990, 3]}`, "the average of integers whose sum is beyond 2^53"},
+		{powertools.Python, "avg(a)", `{"a": [-9007199254740990, -3]}`, "the average of integers whose sum is beyond 2^53"},
+		{powertools.Python, "avg(a)", `{"a": [1` + strings.Repeat("0", 400) + `]}`, "the average of integers whose sum is beyond 2^53"},
 		{powertools.Python, "to_number(a)", `{"a": "4111_4111"}`, "each language reads other numbers"},
 		{powertools.Python, "ceil(a)", `{"a": 4111e4111}`, "the arguments of ceil"},
 		{powertools.Java, "a", `{"a": [4111]}`, "depends on the class"},
@@ -98,6 +104,32 @@ func TestKeysRefuseEventsWithoutACertainKey(t *testing.T) {
 		if !errors.Is(err, idempotent.ErrInvalidPayload) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%v, %s of %.100s: %v, want %s", test.dialect, test.path, test.event, err, test.want)
 		}
+	}
+}
+
+// jmespath 1.0.1 divides by a float, and 1.1.0 by an integer. Up to 2^53, both
+// return the same.
+func TestAverageUpToTheExactIntegersOfAFloatHasAKey(t *testing.T) {
+	for event, want := range map[string]string{
+		`[9007199254740990, 2]`:    "4503599627370496.0",
+		`[-9007199254740990, -2]`:  "-4503599627370496.0",
+		`[9007199254740990, 2, 0]`: "3002399751580330.5",
+		`[123456789012345678901234567890, -123456789012345678901234567889, 0]`: "0.3333333333333333",
+	} {
+		average, err := powertools.Key[string](powertools.Python, "p", "avg(@)", nil)(event)
+		if err != nil {
+			t.Errorf("%s: %v", event, err)
+		}
+		if same, err := powertools.Key[string](powertools.Python, "p", "@", nil)(want); average.Record != same.Record || err != nil {
+			t.Errorf("%s: the key is not that of %s: %v", event, want, err)
+		}
+	}
+}
+
+// Powertools for .NET ignores its option from .NET 8 on.
+func TestDotNetTakesMD5ByName(t *testing.T) {
+	if _, err := powertools.New(powertools.DotNet, "p", "a", &powertools.Options{Hash: md5.New}); err != nil {
+		t.Error(err)
 	}
 }
 
