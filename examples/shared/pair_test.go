@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,8 +21,8 @@ import (
 )
 
 var (
-	binary      string                 // the compiled function
-	counterpart lambdaruntime.Function // in TypeScript
+	binary       string // the compiled function
+	counterparts = map[powertoolsjs.Program]lambdaruntime.Function{}
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -32,8 +33,10 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	var err error
-	if counterpart, err = powertoolsjs.Function(context.Background(), os.Stderr); err != nil {
-		return fail(err)
+	for _, p := range []powertoolsjs.Program{powertoolsjs.MakeIdempotent, powertoolsjs.Middy, powertoolsjs.Changing} {
+		if counterparts[p], err = powertoolsjs.Function(context.Background(), os.Stderr, p); err != nil {
+			return fail(err)
+		}
 	}
 	if binary, err = lambdaruntime.Build(context.Background(), ".", "."); err != nil {
 		return fail(err)
@@ -58,6 +61,7 @@ type options struct {
 	environments           int
 	onceEnv, powertoolsEnv []string
 	timeout                time.Duration
+	program                powertoolsjs.Program // default: MakeIdempotent
 }
 
 // newPair starts both. The key is the field id of an event.
@@ -79,7 +83,7 @@ func newPair(t *testing.T, o options) *pair {
 		return lambdaruntime.StartTest(t, f)
 	}
 	p.once = start(lambdaruntime.Function{Name: "shared", Binary: binary}, append([]string{"POWERTOOLS_DIALECT=typescript"}, o.onceEnv...)...)
-	p.powertools = start(counterpart, o.powertoolsEnv...)
+	p.powertools = start(counterparts[cmp.Or(o.program, powertoolsjs.MakeIdempotent)], o.powertoolsEnv...)
 	return p
 }
 

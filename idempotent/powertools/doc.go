@@ -87,4 +87,8 @@
 //
 // The key alone is not enough: results need the form that the other library
 // reads, and what it would lose must not be used. [NewExecutor] sees to both.
+//
+// A function in TypeScript must use makeIdempotent, and leave its event unchanged:
+// up to 2.35.0, the middleware for Middy deletes the records of calls that it
+// refuses, and after a change of the event another record is completed.
 package powertools

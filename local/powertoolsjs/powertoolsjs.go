@@ -1,5 +1,5 @@
 // Package powertoolsjs runs a function with Powertools for AWS Lambda (TypeScript),
-// for tests in which both libraries write one table. The function is the counterpart of
+// for tests in which both libraries write one table. The functions are counterparts of
 // examples/shared.
 package powertoolsjs
 
@@ -19,10 +19,23 @@ import (
 //go:embed function
 var sources embed.FS
 
-// Function returns the function for a lambdaruntime. It needs Node 22 or later with
+// A Program is one of the functions. All do the same work.
+type Program string
+
+const (
+	// MakeIdempotent wraps the work with the function makeIdempotent.
+	MakeIdempotent Program = "function.mjs"
+	// Middy has the middleware makeHandlerIdempotent for Middy in its place.
+	Middy Program = "middy.mjs"
+	// Changing is MakeIdempotent with a handler that adds ", changed" to the member
+	// id of its event after the work.
+	Changing Program = "changing.mjs"
+)
+
+// Function returns the program for a lambdaruntime. It needs Node 22 or later with
 // npm, which installs its packages. Its environment is that of examples/shared,
 // without POWERTOOLS_DIALECT.
-func Function(ctx context.Context, log io.Writer) (lambdaruntime.Function, error) {
+func Function(ctx context.Context, log io.Writer, p Program) (lambdaruntime.Function, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return lambdaruntime.Function{}, fmt.Errorf("powertoolsjs: %w; install Node 22 or later", err)
@@ -32,7 +45,7 @@ func Function(ctx context.Context, log io.Writer) (lambdaruntime.Function, error
 		return lambdaruntime.Function{}, err
 	}
 	return lambdaruntime.Function{
-		Name: "powertoolsjs", Binary: node, Args: []string{filepath.Join(dir, "function.mjs")},
+		Name: "powertoolsjs", Binary: node, Args: []string{filepath.Join(dir, string(p))},
 		Env: []string{"NODE_NO_WARNINGS=1"},
 	}, nil
 }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/local/powertoolsjs"
+)
+
+// What Powertools does to records that it does not own. docs/powertools.md says so;
+// when a release of Powertools repairs it, these tests and that page change.
+
+// wrappers are the ways to protect a handler in TypeScript, with the executions of a key
+// whose record is found by a call that may not have it.
+var wrappers = map[powertoolsjs.Program]int{powertoolsjs.MakeIdempotent: 1, powertoolsjs.Middy: 2}
+
+// makeIdempotent leaves the record of a call that it refuses, and the middleware for
+// Middy deletes it: the next call runs while the first still does.
+func TestOnlyMiddyDeletesTheLiveRecordOfADuplicate(t *testing.T) {
+	t.Parallel()
+	for program, want := range wrappers {
+		t.Run(string(program), func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t, options{program: program, onceEnv: []string{"SHARED_DELAY=2000ms"}})
+			done := p.begin(t, p.once, `{"id":"k"}`, 1)
+			if err := p.once.Environment(0).Freeze(); err != nil { // it waits for the duplicates
+				t.Fatal(err)
+			}
+			if got, err := ask(t.Context(), p.powertools, `{"id":"k"}`); failure(err) != "IdempotencyAlreadyInProgressError" {
+				t.Errorf("the duplicate gets %+v, %v", got, err)
+			}
+			second, err := ask(t.Context(), p.powertools, `{"id":"k"}`)
+			if refused := failure(err) == "IdempotencyAlreadyInProgressError"; refused != (want == 1) {
+				t.Errorf("the second duplicate gets %+v, %v", second, err)
+			}
+			if err := p.once.Environment(0).Thaw(); err != nil {
+				t.Fatal(err)
+			}
+			if first := <-done; first.err != nil {
+				t.Errorf("the first call: %v", first.err)
+			}
+			if again := mustAsk(t, p.once, `{"id":"k"}`); p.executions(t)[again.Record] != want {
+				t.Errorf("executions %v, want %d", p.executions(t), want)
+			}
+		})
+	}
+}
+
+// The same with the completed record of another payload.
+func TestOnlyMiddyDeletesTheCompletedRecordOfAnotherPayload(t *testing.T) {
+	t.Parallel()
+	for program, want := range wrappers {
+		t.Run(string(program), func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t, options{program: program, env: []string{"POWERTOOLS_VALIDATION=amount"}})
+			first := mustAsk(t, p.once, `{"id":"k","amount":100}`)
+			if got, err := ask(t.Context(), p.powertools, `{"id":"k","amount":101}`); failure(err) != "IdempotencyValidationError" {
+				t.Errorf("another payload gets %+v, %v", got, err)
+			}
+			if item := p.record(t, first.Record); (item != nil) != (want == 1) {
+				t.Errorf("the record is %v", item)
+			}
+			again := mustAsk(t, p.once, `{"id":"k","amount":100}`)
+			if !reflect.DeepEqual(again, first) || p.executions(t)[first.Record] != want {
+				t.Errorf("%+v is replayed as %+v, executions %v", first, again, p.executions(t))
+			}
+		})
+	}
+}
+
+// Powertools completes the record of the event as its handler left it. That of the event
+// that came stays in progress: its work runs again once the lease has lapsed.
+func TestHandlerOfPowertoolsThatChangesItsEventCompletesAnotherRecord(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, options{program: powertoolsjs.Changing, timeout: 3 * time.Second})
+	const event = `{"id":"k"}`
+	first := mustAsk(t, p.powertools, event)
+	if got := mustAsk(t, p.once, `{"id":"k, changed"}`); !reflect.DeepEqual(got, first) {
+		t.Errorf("a key that never ran has %+v, want %+v", got, first)
+	}
+	if status := text(p.record(t, first.Record)["status"]); status != "INPROGRESS" {
+		t.Errorf("the record of the event is %s", status)
+	}
+	if again := untilTaken(t, p.once, event); p.executions(t)[again.Record] != 2 {
+		t.Errorf("executions %v, want 2", p.executions(t))
+	}
+}
