@@ -140,7 +140,9 @@ func TestCollectedStatementsDoNotTakeTheLastConnection(t *testing.T) {
 		})
 		until(t, "the second call", func() bool { return b.limit.queued.Load() == 1 })
 		// The second call must not hold the connection, and wait for the lock of the first.
-		_, err := idempotent.Step(ctx, "step", func(context.Context) (int, error) { return 1, nil })
+		bounded, cancel := context.WithTimeout(ctx, 20*time.Second)
+		defer cancel()
+		_, err := idempotent.Step(bounded, "step", func(context.Context) (int, error) { return 1, nil })
 		return err
 	}))
 	if err != nil {
