@@ -59,6 +59,8 @@ type record[D any] struct {
 	// has begun.
 	turn  *lanes.Turn
 	began bool
+	// event is the last call of the record, or nil.
+	event *idempotent.Event
 }
 
 func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, p policy) *batch[D] {

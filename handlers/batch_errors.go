@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/idempotent"
 )
 
 // ErrNotStarted matches errors of type [*NotStartedError].
@@ -113,6 +114,10 @@ type RecordError struct {
 	// a message id, a sequence number, a partition and offset.
 	ID  string
 	Err error
+	// Event is the call of the record. Its Outcome distinguishes a new failure
+	// from the replay of a stored one. If no call was made, it has the Operation
+	// alone. It is the zero Event for an [OutboxRelay].
+	Event idempotent.Event
 }
 
 func (e *RecordError) Error() string {

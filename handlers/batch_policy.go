@@ -98,6 +98,15 @@ func logFailure(ctx context.Context, failed *RecordError, hideText bool) {
 		slog.String("source", failed.Source), slog.Int("record", failed.Index),
 		slog.String("id", failed.ID), slog.String("error", text),
 	}
+	for _, of := range []slog.Attr{
+		slog.String("operation", failed.Event.Operation),
+		slog.String("key_hash", failed.Event.KeyHash),
+		slog.String("outcome", string(failed.Event.Outcome)),
+	} {
+		if of.Value.String() != "" {
+			attrs = append(attrs, of)
+		}
+	}
 	if panicked, ok := errors.AsType[*PanicError](failed.Err); ok {
 		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
 	}

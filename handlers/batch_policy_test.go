@@ -80,6 +80,52 @@ func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
 	}
 }
 
+// The line of a stored failure says that nothing ran, and the line of a record
+// that was not started that there was no call.
+func TestLineOfARecordTellsAReplayedFailureFromANewOne(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	var failed []*handlers.RecordError
+	place := func(o *handlers.SQSOptions) any {
+		return handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[order]) error {
+			return idempotent.Permanent(errors.New("declined"))
+		}, o)
+	}
+	handler, observed := place(nil), place(&handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { failed = append(failed, e) }})
+	event := sqsEvent(t, message("m0", order{ID: "o0"}))
+	for _, outcome := range []string{"failed", "replayed"} {
+		lines := logged(t, func() { _, _ = deliver(t.Context(), handler, event) })
+		if len(lines) != 1 || lines[0]["msg"] != "record failed" {
+			t.Fatalf("logged %v", lines)
+		}
+		for name, want := range map[string]any{"operation": "create-payment", "outcome": outcome, "error": "declined"} {
+			if lines[0][name] != want {
+				t.Errorf("%s: %s is %v, want %v", outcome, name, lines[0][name], want)
+			}
+		}
+		if hash, _ := lines[0]["key_hash"].(string); len(hash) != 64 {
+			t.Errorf("%s: key_hash is %v", outcome, lines[0]["key_hash"])
+		}
+	}
+	_, _ = deliver(t.Context(), observed, event)
+	if len(failed) != 1 || failed[0].Event.Outcome != idempotent.OutcomeReplayed || failed[0].Event.Operation != "create-payment" {
+		t.Errorf("OnFailure receives %+v", failed)
+	}
+}
+
+// A record that was not started has no call to tell of.
+func TestLineOfARecordThatWasNotStartedHasNoOutcome(t *testing.T) {
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[order]) error {
+		return errors.New("declined")
+	}, &handlers.SQSOptions{Ahead: -1, OnFailure: func(_ context.Context, e *handlers.RecordError) {
+		if want := map[string]idempotent.Outcome{"m1": "released", "m2": ""}[e.ID]; e.Event.Outcome != want || e.Event.Operation != "create-payment" {
+			t.Errorf("%s has the event %+v", e.ID, e.Event)
+		}
+	}})
+	first, second := message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})
+	first.EventSourceARN += ".fifo"
+	_, _ = deliver(t.Context(), handler, sqsEvent(t, first, second))
+}
+
 type sealer struct{}
 
 func (sealer) Seal(_ context.Context, _ idempotent.Place, data []byte) ([]byte, error) {

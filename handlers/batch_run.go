@@ -86,9 +86,10 @@ func (v *invocation[D]) ahead(ctx context.Context, r *record[D], s adapter.Setti
 }
 
 func (v *invocation[D]) call(ctx context.Context, r *record[D], s adapter.Settings) (*idempotent.Event, error) {
-	s.Event = new(idempotent.Event)
+	r.event = new(idempotent.Event)
+	s.Event = r.event
 	err := readable(guarded(func() error { return v.run(adapter.With(ctx, s), r) }))
-	return s.Event, err
+	return r.event, err
 }
 
 // wait returns how long one record waits for a duplicate in another invocation:
@@ -172,7 +173,14 @@ func (v *invocation[D]) batchError(results []error, reason string) error {
 }
 
 func (v *invocation[D]) recordError(i int, err error) *RecordError {
-	return &RecordError{Source: v.source.name, Index: i, ID: v.records[i].id, Err: err}
+	failed := &RecordError{Source: v.source.name, Index: i, ID: v.records[i].id, Err: err}
+	switch r := &v.records[i]; {
+	case r.event != nil:
+		failed.Event = *r.event
+	case v.x != nil:
+		failed.Event.Operation = v.x.Operation()
+	}
+	return failed
 }
 
 // failedIndex returns the index of the first record that failed, or -1.

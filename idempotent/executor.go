@@ -81,6 +81,9 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 	return x, nil
 }
 
+// Operation returns the operation's name.
+func (x *Executor) Operation() string { return x.operation }
+
 func checkOperation(operation string) error {
 	const limit = 255
 	if operation == "" {
