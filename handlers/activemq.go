@@ -20,6 +20,7 @@ type ActiveMQMessage[T any] = Delivery[events.ActiveMQMessage, T]
 // all of them again, and those that are done do not run again.
 func ActiveMQ[T any](x *idempotent.Executor, key func(ActiveMQMessage[T]) (idempotent.Key, error), fn func(context.Context, ActiveMQMessage[T]) error, o *EventOptions) func(context.Context, events.ActiveMQEvent) error {
 	b := newEventBatch(source{name: "activemq", eventSources: []string{"aws:mq"}}, x, key, fn, o)
+	warnOfRetention("activemq", x)
 	return func(ctx context.Context, event events.ActiveMQEvent) error {
 		return b.handleAll(ctx, len(event.Messages), func(i int) record[ActiveMQMessage[T]] {
 			m := event.Messages[i]

@@ -53,8 +53,8 @@ func TestFailuresAreLoggedWithTheHandlersText(t *testing.T) {
 		"no \xff text":                "no ? text",
 		long:                          long[:1020] + "?…", // in the middle of a rune
 	} {
+		handler := failing(newExecutor(t, memory.New(0), nil), text, nil)
 		lines := logged(t, func() {
-			handler := failing(newExecutor(t, memory.New(0), nil), text, nil)
 			if _, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "secret"}), message("m1", order{ID: "secret", Panic: true}))); err != nil {
 				t.Fatal(err)
 			}

@@ -27,6 +27,7 @@ func RabbitMQ[T any](x *idempotent.Executor, key func(RabbitMQMessage[T]) (idemp
 		panic("handlers: rabbitmq: the key function is nil, and messages have no key of their own")
 	}
 	b := newEventBatch(source{name: "rabbitmq", eventSources: []string{"aws:rmq"}}, x, key, fn, o)
+	warnOfRetention("rabbitmq", x)
 	return func(ctx context.Context, event events.RabbitMQEvent) error {
 		var messages []events.RabbitMQMessage
 		for _, queue := range slices.Sorted(maps.Keys(event.MessagesByQueue)) {

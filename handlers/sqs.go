@@ -117,6 +117,7 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: o.Wait,
 		onFailure: o.OnFailure, hideText: o.HideErrorText,
 	}.filled("sqs", 5*time.Second))
+	warnOfRetention("sqs", x)
 	if o.Visibility != nil {
 		b.onConflict = func(ctx context.Context, m SQSMessage[T], running *idempotent.InProgressError) error {
 			return postpone(ctx, m.Source, running, o.Visibility)

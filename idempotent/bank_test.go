@@ -22,6 +22,9 @@ type bank struct {
 	before, after func(*entry) error
 }
 
+// Volatile returns false: the bank is a server.
+func (b *bank) Volatile() bool { return false }
+
 // entry is what a handler attaches.
 type entry struct {
 	what    string

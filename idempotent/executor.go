@@ -1,8 +1,10 @@
 package idempotent
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -49,6 +51,9 @@ type Executor struct {
 // their handler unprotected, and are observed as bypassed. No record is read or
 // written. All effects happen at every call, and the store commits a
 // transaction without a record. Use it in unit tests.
+//
+// On Lambda, New logs a warning on [slog.Default] if ONCE_DISABLED is true, or if
+// the store is a [driver.Volatile] one.
 func New(operation string, store driver.Store, config *Config) (*Executor, error) {
 	full := config.withDefaults()
 	disabled, err := disabledByEnvironment()
@@ -67,6 +72,9 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 		onLambda: os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
 		spread:   func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
 	}
+	if x.onLambda {
+		x.warnAtStart()
+	}
 	x.transactional, _ = store.(driver.Transactional)
 	x.storeID = x
 	if reflect.ValueOf(store).Comparable() {
@@ -81,8 +89,25 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 	return x, nil
 }
 
+// warnAtStart logs what is right in a test and wrong in a function.
+func (x *Executor) warnAtStart() {
+	text := ""
+	if v, ok := x.store.(driver.Volatile); ok && v.Volatile() {
+		text = "the records end with this process: other instances of the function do not know them, and repeat what this one has done; use another store"
+	}
+	if x.disabled {
+		text = "ONCE_DISABLED is set: no call is protected, and each repetition has its effects again; remove the variable"
+	}
+	if text != "" {
+		slog.Default().LogAttrs(context.Background(), slog.LevelWarn, text, slog.String("operation", x.operation))
+	}
+}
+
 // Operation returns the operation's name.
 func (x *Executor) Operation() string { return x.operation }
+
+// Retention returns Config.Retention, or its default.
+func (x *Executor) Retention() time.Duration { return x.config.Retention }
 
 func checkOperation(operation string) error {
 	const limit = 255

@@ -36,6 +36,9 @@ func abandoned(t *testing.T) *memory.Store {
 	return store
 }
 
+// lasting is a store whose records outlive the process.
+type lasting struct{ driver.Store }
+
 const handlersText = "card 4111-1111"
 
 // chargeAndFail finishes a step and fails: its record stays for the retry.
@@ -62,6 +65,9 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 	call := func(t *testing.T, store driver.Store, config *idempotent.Config, fn func(context.Context) (string, error)) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
+		if m, ok := store.(*memory.Store); ok {
+			store = lasting{m}
+		}
 		_, _, _ = do(invocation, newExecutor(t, store, config), fn)
 	}
 	for name, test := range map[string]struct {
@@ -84,7 +90,7 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 			call(t, memory.New(0), c, untilItEnds(func(ctx context.Context) error { return errors.Join(errors.New(handlersText), ctx.Err()) }))
 		}},
 		"result that does not encode": {"its result is unavailable", func(t *testing.T, c *idempotent.Config) {
-			_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), c), theKey, func(context.Context) (func(), error) { return func() {}, nil })
+			_, err := idempotent.Do(t.Context(), newExecutor(t, lasting{memory.New(0)}, c), theKey, func(context.Context) (func(), error) { return func() {}, nil })
 			if err != nil {
 				t.Error(err)
 			}
@@ -220,4 +226,42 @@ func (noSealer) Seal(context.Context, idempotent.Place, []byte) ([]byte, error) 
 
 func (noSealer) Open(context.Context, idempotent.Place, []byte) ([]byte, error) {
 	return nil, errors.New("no access to the key")
+}
+
+// What is right in a unit test is said of a function when it starts, and only then.
+func TestFunctionWithoutProtectionSaysSoOnceAtItsStart(t *testing.T) {
+	for name, test := range map[string]struct {
+		function, disabled string
+		store              func() driver.Store
+		want               string
+	}{
+		"records in memory":           {"f", "", func() driver.Store { return memory.New(0) }, "the records end with this process"},
+		"a store around it":           {"f", "", func() driver.Store { return struct{ *memory.Store }{memory.New(0)} }, "the records end with this process"},
+		"records elsewhere":           {"f", "", func() driver.Store { return lasting{memory.New(0)} }, ""},
+		"disabled":                    {"f", "true", func() driver.Store { return lasting{memory.New(0)} }, "ONCE_DISABLED is set"},
+		"disabled in memory":          {"f", "1", func() driver.Store { return memory.New(0) }, "ONCE_DISABLED is set"},
+		"disabled, not on Lambda":     {"", "true", func() driver.Store { return memory.New(0) }, ""},
+		"in memory, not on Lambda":    {"", "", func() driver.Store { return memory.New(0) }, ""},
+		"not disabled, but on Lambda": {"f", "false", func() driver.Store { return lasting{memory.New(0)} }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("AWS_LAMBDA_FUNCTION_NAME", test.function)
+			t.Setenv("ONCE_DISABLED", test.disabled)
+			out := logged(t)
+			x := newExecutor(t, test.store(), &idempotent.Config{Observer: idempotent.NoObserver{}})
+			started := out.String()
+			if lines := strings.Count(started, "\n"); lines > 1 || (lines == 1) != (test.want != "") || !strings.Contains(started, test.want) {
+				t.Errorf("want %q:\n%s", test.want, started)
+			}
+			if test.want != "" && (!strings.Contains(started, "level=WARN") || !strings.Contains(started, "operation=op")) {
+				t.Errorf("it says %s", started)
+			}
+			for range 2 {
+				_, _, _ = do(t.Context(), x, returns(""))
+			}
+			if out.String() != started {
+				t.Errorf("it says more than at its start:\n%s", out)
+			}
+		})
+	}
 }

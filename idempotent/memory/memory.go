@@ -45,6 +45,9 @@ func New(limit int) *Store {
 	return &Store{limit: limit, records: make(map[string]*entry)}
 }
 
+// Volatile returns true: see [driver.Volatile].
+func (m *Store) Volatile() bool { return true }
+
 // A FullError reports that a [Store] has no room for one more record. It wraps
 // [driver.ErrUnavailable].
 type FullError struct{ Limit int }
