@@ -43,6 +43,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("dynamo: %s on %s: %s: %v", e.Op, on, e.Advice, e.Err)
 }
 
+// SafeText returns the whole text.
+func (e *Error) SafeText() string { return e.Error() }
+
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -147,3 +147,6 @@ func (o *Options) format() (*recorditem.Format, error) {
 type OptionsError struct{ Reason string }
 
 func (e *OptionsError) Error() string { return "dynamo: " + e.Reason }
+
+// SafeText returns the whole text.
+func (e *OptionsError) SafeText() string { return e.Error() }

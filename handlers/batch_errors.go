@@ -20,6 +20,9 @@ type NotStartedError struct{ reason string }
 
 func (e *NotStartedError) Error() string { return ErrNotStarted.Error() + ": " + e.reason }
 
+// SafeText returns the whole text.
+func (e *NotStartedError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrNotStarted.
 func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted }
 
@@ -38,12 +41,18 @@ type UnfinishedError struct{}
 
 func (e *UnfinishedError) Error() string { return "handlers: the handler ended its goroutine" }
 
+// SafeText returns the whole text.
+func (e *UnfinishedError) SafeText() string { return e.Error() }
+
 // NoIDError reports that a record has no id by which its failure could be
 // reported. The record did not run, and the invocation fails: the source
 // delivers the whole event again.
 type NoIDError struct{}
 
 func (e *NoIDError) Error() string { return "handlers: the record has no id to report it by" }
+
+// SafeText returns the whole text.
+func (e *NoIDError) SafeText() string { return e.Error() }
 
 // ErrNoRecords matches errors of type [*NoRecordsError].
 var ErrNoRecords = errors.New("handlers: the event has no records")
@@ -65,6 +74,9 @@ func (e *NoRecordsError) Error() string {
 	return text
 }
 
+// SafeText returns the whole text.
+func (e *NoRecordsError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrNoRecords.
 func (e *NoRecordsError) Is(target error) bool { return target == ErrNoRecords }
 
@@ -78,6 +90,11 @@ type OptionError struct {
 
 func (e *OptionError) Error() string {
 	return fmt.Sprintf("%v; and the option %s failed: %v", e.Record, e.Option, e.Err)
+}
+
+// SafeText returns the safe texts of both errors.
+func (e *OptionError) SafeText() string {
+	return fmt.Sprintf("%s; and the option %s failed: %s", idempotent.SafeText(e.Record), e.Option, idempotent.SafeText(e.Err))
 }
 
 // Unwrap returns the record's error and the option's.
@@ -101,6 +118,9 @@ func (e *MarginError) Error() string {
 		e.Source, e.Left.Round(time.Millisecond), e.Margin.Round(time.Millisecond))
 }
 
+// SafeText returns the whole text.
+func (e *MarginError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrMargin.
 func (e *MarginError) Is(target error) bool { return target == ErrMargin }
 
@@ -120,13 +140,18 @@ type RecordError struct {
 	Event idempotent.Event
 }
 
-func (e *RecordError) Error() string {
-	cause := strings.TrimPrefix(fmt.Sprint(e.Err), "handlers: ")
+func (e *RecordError) Error() string { return e.with(fmt.Sprint(e.Err)) }
+
+func (e *RecordError) with(cause string) string {
+	cause = strings.TrimPrefix(cause, "handlers: ")
 	if e.ID == "" {
 		return fmt.Sprintf("handlers: %s record %d: %s", e.Source, e.Index, cause)
 	}
 	return fmt.Sprintf("handlers: %s record %d (%s): %s", e.Source, e.Index, e.ID, cause)
 }
+
+// SafeText returns the text, with the safe text of the cause.
+func (e *RecordError) SafeText() string { return e.with(idempotent.SafeText(e.Err)) }
 
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
@@ -145,7 +170,7 @@ const shown = 5
 
 func (e *BatchError) Error() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "handlers: %d failed, and %s", len(e.Failed), e.Reason)
+	text.WriteString(e.SafeText())
 	for i, failed := range e.Failed {
 		if i == shown {
 			fmt.Fprintf(&text, "\n… and %d more", len(e.Failed)-shown)
@@ -154,6 +179,11 @@ func (e *BatchError) Error() string {
 		text.WriteString("\n" + strings.TrimPrefix(failed.Error(), "handlers: "))
 	}
 	return text.String()
+}
+
+// SafeText returns how many records failed, and why none was reported.
+func (e *BatchError) SafeText() string {
+	return fmt.Sprintf("handlers: %d failed, and %s", len(e.Failed), e.Reason)
 }
 
 // Unwrap returns the errors of the failed records.
@@ -174,6 +204,9 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
+// SafeText returns the type alone: the value may quote the record.
+func (e *PanicError) SafeText() string { return fmt.Sprintf("%T", e) }
+
 // Unwrap returns the value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
@@ -187,6 +220,9 @@ type UnreadableError struct{ Type string }
 func (e *UnreadableError) Error() string {
 	return "handlers: an error of type " + e.Type + " panics when it is read, as a nil pointer does"
 }
+
+// SafeText returns the whole text.
+func (e *UnreadableError) SafeText() string { return e.Error() }
 
 // guarded returns a panic of call as an error.
 func guarded(call func() error) (err error) {

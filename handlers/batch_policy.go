@@ -90,7 +90,7 @@ func logFailure(ctx context.Context, failed *RecordError, hideText bool) {
 	case errors.Is(failed.Err, ErrNotStarted), errors.Is(failed.Err, idempotent.ErrInProgress):
 		level = slog.LevelInfo
 	}
-	text := safeText(failed.Err)
+	text := idempotent.SafeText(failed.Err)
 	if !hideText {
 		text = oneLine(failed.Err.Error())
 	}
@@ -131,19 +131,4 @@ func oneLine(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "?")) + more
-}
-
-// safeText returns the text of an error of Once, which quotes nothing, and the
-// type of any other: the text of a handler's error may quote the message.
-func safeText(err error) string {
-	switch e := err.(type) {
-	case *OptionError:
-		return fmt.Sprintf("%s; and the option %s failed: %s", safeText(e.Record), e.Option, safeText(e.Err))
-	case *DecodeError, *idempotent.InProgressError, *idempotent.InvalidKeyError, *idempotent.InvalidPayloadError,
-		*idempotent.KeyReusedError, *idempotent.LeaseLostError, *idempotent.MissingKeyError, *idempotent.OutcomeUnknownError,
-		*idempotent.NestedCallError, *idempotent.ResultUnavailableError, *idempotent.StepError, *idempotent.StoreError,
-		*NoIDError, *NotStartedError, *PublishError, *UnfinishedError, *UnmarkedError, *UnreadableError:
-		return err.Error()
-	}
-	return fmt.Sprintf("%T", err)
 }

@@ -62,6 +62,9 @@ type DetailError struct{ reason string }
 
 func (e *DetailError) Error() string { return ErrDetail.Error() + ": " + e.reason }
 
+// SafeText returns the whole text.
+func (e *DetailError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrDetail.
 func (e *DetailError) Is(target error) bool { return target == ErrDetail }
 

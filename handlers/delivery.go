@@ -75,6 +75,9 @@ func (e *DecodeError) Error() string {
 	return text
 }
 
+// SafeText returns the whole text.
+func (e *DecodeError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrDecode.
 func (e *DecodeError) Is(target error) bool { return target == ErrDecode }
 
@@ -87,6 +90,9 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 type ShapeError struct{ reason string }
 
 func (e *ShapeError) Error() string { return e.reason }
+
+// SafeText returns the whole text.
+func (e *ShapeError) SafeText() string { return e.Error() }
 
 // readRecord decodes the body of a record. outer is what the record itself
 // says: its id, by which it is reported, and its chain key. The record's key is

@@ -27,6 +27,9 @@ type DurableRequestError struct {
 
 func (e *DurableRequestError) Error() string { return ErrDurableRequest.Error() + ": " + e.Reason }
 
+// SafeText returns the whole text.
+func (e *DurableRequestError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrDurableRequest.
 func (e *DurableRequestError) Is(target error) bool { return target == ErrDurableRequest }
 
@@ -46,6 +49,9 @@ type DurableResponseError struct {
 }
 
 func (e *DurableResponseError) Error() string { return ErrDurableResponse.Error() + " " + e.Reason }
+
+// SafeText returns the whole text.
+func (e *DurableResponseError) SafeText() string { return e.Error() }
 
 // Is reports whether target is ErrDurableResponse.
 func (e *DurableResponseError) Is(target error) bool { return target == ErrDurableResponse }

@@ -102,6 +102,9 @@ func (e *KeyFieldError) Error() string {
 	return "handlers: HTTPOptions.Key has set Key." + e.Field + "; name the owner of a key with the Scope of the adapter"
 }
 
+// SafeText returns the whole text.
+func (e *KeyFieldError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrKeyField.
 func (e *KeyFieldError) Is(target error) bool { return target == ErrKeyField }
 

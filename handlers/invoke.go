@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
@@ -38,6 +39,9 @@ type NamedError struct {
 }
 
 func (e *NamedError) Error() string { return e.Named.Message }
+
+// SafeText returns the type alone: the handler wrote the message.
+func (e *NamedError) SafeText() string { return fmt.Sprintf("%T", e) }
 
 // Unwrap returns Err.
 func (e *NamedError) Unwrap() error { return e.Err }

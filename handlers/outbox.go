@@ -149,6 +149,9 @@ func (e *UnmarkedError) Error() string {
 	return "handlers: the item is published but not marked: it stays in the outbox and does not expire"
 }
 
+// SafeText returns the whole text.
+func (e *UnmarkedError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrUnmarked.
 func (e *UnmarkedError) Is(target error) bool { return target == ErrUnmarked }
 
@@ -163,3 +166,6 @@ type PublishError struct{ Errors, Messages int }
 func (e *PublishError) Error() string {
 	return fmt.Sprintf("handlers: the publishing function returned %d errors for %d messages", e.Errors, e.Messages)
 }
+
+// SafeText returns the whole text.
+func (e *PublishError) SafeText() string { return e.Error() }

@@ -68,6 +68,11 @@ func (e *StatusError) Error() string {
 	return text
 }
 
+// SafeText returns the status alone: the handler wrote the rest.
+func (e *StatusError) SafeText() string {
+	return fmt.Sprintf("handlers: %d %s", e.status(), http.StatusText(e.status()))
+}
+
 // Unwrap returns the cause.
 func (e *StatusError) Unwrap() error {
 	if e.outer != nil {
@@ -152,6 +157,9 @@ type UnstoredError struct{ Status int }
 func (e *UnstoredError) Error() string {
 	return fmt.Sprintf("handlers: a response with the status %d is not stored; a retry runs the handler again", e.Status)
 }
+
+// SafeText returns the whole text.
+func (e *UnstoredError) SafeText() string { return e.Error() }
 
 // Fail ends a request to a handler of net/http with an error, which a handler of
 // HTTP events would return. The handler should return after it. The client

@@ -175,7 +175,6 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 			"call.*": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
 			"New": asNew, "Config.validate": asNew, "checkStore": asNew, "disabledByEnvironment": asNew,
 			"Permanent": "the call takes the class off", "Retryable": "the call takes the class off",
-			"LogObserver.text": "it is text",
 		},
 		"driver": nil,
 		"memory": nil,

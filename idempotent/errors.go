@@ -33,6 +33,9 @@ type ConfigError struct{ Err error }
 
 func (e *ConfigError) Error() string { return e.Err.Error() }
 
+// SafeText returns the whole text.
+func (e *ConfigError) SafeText() string { return e.Error() }
+
 // Unwrap returns Err.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
@@ -61,6 +64,9 @@ func (e *InProgressError) Error() string {
 	return fmt.Sprintf("idempotent: key %s is in progress until %s; retry after that", short(e.KeyHash), until)
 }
 
+// SafeText returns the whole text.
+func (e *InProgressError) SafeText() string { return e.Error() }
+
 // Is reports whether target is [ErrInProgress].
 func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }
 
@@ -77,6 +83,9 @@ type InvalidKeyError struct {
 func (e *InvalidKeyError) Error() string {
 	return fmt.Sprintf("idempotent: invalid key: %s %s", e.Part, e.Reason)
 }
+
+// SafeText returns the whole text.
+func (e *InvalidKeyError) SafeText() string { return e.Error() }
 
 // Is reports whether target is [ErrInvalidKey].
 func (e *InvalidKeyError) Is(target error) bool { return target == ErrInvalidKey }
@@ -98,6 +107,9 @@ func (e *InvalidPayloadError) Error() string {
 	}
 	return fmt.Sprintf("%v: byte %d: %s", ErrInvalidPayload, e.Offset, e.Reason)
 }
+
+// SafeText returns the whole text.
+func (e *InvalidPayloadError) SafeText() string { return e.Error() }
 
 // Is reports whether target is [ErrInvalidPayload].
 func (e *InvalidPayloadError) Is(target error) bool { return target == ErrInvalidPayload }
@@ -121,6 +133,9 @@ func (e *KeyReusedError) Error() string {
 	return fmt.Sprintf("idempotent: key %s was used with another payload; use a new key for a new request", short(e.KeyHash))
 }
 
+// SafeText returns the whole text.
+func (e *KeyReusedError) SafeText() string { return e.Error() }
+
 // Is reports whether target is [ErrKeyReused].
 func (e *KeyReusedError) Is(target error) bool { return target == ErrKeyReused }
 
@@ -142,6 +157,9 @@ func (e *LeaseLostError) Error() string {
 	return fmt.Sprintf("idempotent: attempt %d lost its lease on key %s to another call; retry to get its result", e.Attempt, short(e.KeyHash))
 }
 
+// SafeText returns the whole text.
+func (e *LeaseLostError) SafeText() string { return e.Error() }
+
 // Is reports whether target is [ErrLeaseLost].
 func (e *LeaseLostError) Is(target error) bool { return target == ErrLeaseLost }
 
@@ -152,6 +170,9 @@ type MissingKeyError struct{ Part string } // "id" or "scope"
 func (e *MissingKeyError) Error() string {
 	return fmt.Sprintf("idempotent: the request has no idempotency key: its %s is missing, null or empty", e.Part)
 }
+
+// SafeText returns the whole text.
+func (e *MissingKeyError) SafeText() string { return e.Error() }
 
 // Is reports whether target is [ErrMissingKey].
 func (e *MissingKeyError) Is(target error) bool { return target == ErrMissingKey }
@@ -169,6 +190,9 @@ func (e *NestedCallError) Error() string {
 	return fmt.Sprintf("idempotent: the handler of key %s calls operation %q with the same key again, which never succeeds; call the function directly, or use another operation or key", short(e.KeyHash), e.Operation)
 }
 
+// SafeText returns the whole text.
+func (e *NestedCallError) SafeText() string { return e.Error() }
+
 // Is reports whether target is [ErrNestedCall].
 func (e *NestedCallError) Is(target error) bool { return target == ErrNestedCall }
 
@@ -182,6 +206,9 @@ type StepError struct {
 func (e *StepError) Error() string {
 	return fmt.Sprintf("idempotent: step %q was not run: %s", e.Step, e.Reason)
 }
+
+// SafeText returns the whole text.
+func (e *StepError) SafeText() string { return e.Error() }
 
 // Is reports whether target is [ErrStep].
 func (e *StepError) Is(target error) bool { return target == ErrStep }
@@ -198,6 +225,9 @@ type StepsLeftError struct{ KeyHash string }
 func (e *StepsLeftError) Error() string {
 	return fmt.Sprintf("idempotent: key %s has finished steps of an attempt that was not durable, which a durable function would repeat; finish it with the code that has these steps, or resolve the record", short(e.KeyHash))
 }
+
+// SafeText returns the whole text.
+func (e *StepsLeftError) SafeText() string { return e.Error() }
 
 // Is reports whether target is [ErrStepsLeft].
 func (e *StepsLeftError) Is(target error) bool { return target == ErrStepsLeft }

@@ -26,9 +26,21 @@ type OutcomeUnknownError struct {
 
 func (e *OutcomeUnknownError) Error() string {
 	if e.Err != nil {
-		return fmt.Sprintf("idempotent: the transaction of key %s may or may not be committed: %v", short(e.KeyHash), e.Err)
+		return e.because(e.Err.Error())
 	}
 	return fmt.Sprintf("idempotent: all attempts with key %s failed or have an unknown outcome (%d counted); check what was done, then complete or remove the record", short(e.KeyHash), e.Attempts)
+}
+
+// SafeText returns the text, without that of a handler's own condition.
+func (e *OutcomeUnknownError) SafeText() string {
+	if e.Err != nil {
+		return e.because(textOfCommit(e.Err))
+	}
+	return e.Error()
+}
+
+func (e *OutcomeUnknownError) because(cause string) string {
+	return fmt.Sprintf("idempotent: the transaction of key %s may or may not be committed: %s", short(e.KeyHash), cause)
 }
 
 // Is reports whether target is [ErrOutcomeUnknown].
@@ -47,6 +59,9 @@ type ReplayedError struct {
 }
 
 func (e *ReplayedError) Error() string { return e.Message }
+
+// SafeText returns the type alone: the handler wrote the message.
+func (e *ReplayedError) SafeText() string { return fmt.Sprintf("%T", e) }
 
 // ErrorType returns Type. A handler that returns the error as its own permanent
 // one keeps the name.
@@ -89,6 +104,9 @@ func (e *ResultUnavailableError) Error() string {
 	return fmt.Sprintf("idempotent: the work of key %s is done, but its result is unavailable: %s", short(e.KeyHash), e.Reason)
 }
 
+// SafeText returns the whole text.
+func (e *ResultUnavailableError) SafeText() string { return e.Error() }
+
 // Is reports whether target is [ErrResultUnavailable].
 func (e *ResultUnavailableError) Is(target error) bool { return target == ErrResultUnavailable }
 
@@ -127,6 +145,9 @@ func (e *StoreError) Error() string {
 	return fmt.Sprintf("idempotent: %s: %s: %v", e.Op, state, e.Err)
 }
 
+// SafeText returns the whole text.
+func (e *StoreError) SafeText() string { return e.Error() }
+
 // Is reports whether target is [ErrStore].
 func (e *StoreError) Is(target error) bool { return target == ErrStore }
 
@@ -158,6 +179,11 @@ func (e *CompensationError) Error() string {
 		advice = "undo it by hand, and resolve the record"
 	}
 	return fmt.Sprintf("idempotent: the call of key %s failed for good, and its step %q is not undone; %s: %v", short(e.KeyHash), e.Step, advice, e.Err)
+}
+
+// SafeText returns the text, without that of the undo function's error.
+func (e *CompensationError) SafeText() string {
+	return fmt.Sprintf("idempotent: step %q is not undone: %s", e.Step, SafeText(e.Err))
 }
 
 // Is reports whether target is [ErrCompensation].
@@ -192,8 +218,13 @@ type TimedOutError struct {
 	Err     error // the handler's; of a context's cause, context.DeadlineExceeded
 }
 
-func (e *TimedOutError) Error() string {
-	return fmt.Sprintf("idempotent: attempt %d of key %s ran out of time; its effects outside of a transaction may have happened, and a retry repeats them: %v", e.Attempt, short(e.KeyHash), e.Err)
+func (e *TimedOutError) Error() string { return e.with(fmt.Sprint(e.Err)) }
+
+// SafeText returns the text, without that of the handler's error.
+func (e *TimedOutError) SafeText() string { return e.with(SafeText(e.Err)) }
+
+func (e *TimedOutError) with(cause string) string {
+	return fmt.Sprintf("idempotent: attempt %d of key %s ran out of time; its effects outside of a transaction may have happened, and a retry repeats them: %s", e.Attempt, short(e.KeyHash), cause)
 }
 
 // Is reports whether target is [ErrTimedOut] or [context.DeadlineExceeded]. The

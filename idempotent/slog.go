@@ -2,12 +2,9 @@ package idempotent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-
-	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A LogObserver writes each call to a logger, at a level that depends on its
@@ -24,7 +21,8 @@ import (
 // With the Level Warn it is the default of Config.Observer.
 type LogObserver struct {
 	// HandlerErrors logs the text of the handler's own errors. They may quote
-	// the request, so without it only their type is logged. Default false.
+	// the request, so without it only their type is logged, or what a [SafeError]
+	// calls safe. Default false.
 	HandlerErrors bool
 	// Level is the lowest level that is written. Default: every level that the
 	// Logger takes.
@@ -94,56 +92,15 @@ func (e Event) level() slog.Level {
 	}
 }
 
-// text returns the error's own text if this package wrote it, and otherwise, or
-// if its methods panic, its type.
+// text returns what the line says of an error.
 func (o LogObserver) text(err error) (text string) {
+	if !o.HandlerErrors {
+		return SafeText(err)
+	}
 	defer func() {
 		if recover() != nil {
 			text = fmt.Sprintf("%T", err)
 		}
 	}()
-	switch e := err.(type) {
-	case *InProgressError, *InvalidKeyError, *KeyReusedError, *LeaseLostError, *MissingKeyError, *NestedCallError,
-		*ResultUnavailableError, *StoreError, *InvalidPayloadError, *StepError, *StepsLeftError:
-		return e.Error()
-	case *OutcomeUnknownError:
-		shown := *e
-		if e.Err != nil {
-			shown.Err = errors.New(o.ofCommit(e.Err))
-		}
-		return shown.Error()
-	case *CompensationError:
-		return fmt.Sprintf("idempotent: step %q is not undone: %s", e.Step, o.text(e.Err))
-	case *TimedOutError:
-		shown := *e
-		shown.Err = errors.New(o.text(e.Err))
-		return shown.Error()
-	case interface{ Unwrap() []error }:
-		var texts []string
-		for _, err := range e.Unwrap() {
-			texts = append(texts, o.text(err))
-		}
-		return strings.Join(texts, "; ")
-	}
-	if o.HandlerErrors || err == errPanicked {
-		return err.Error()
-	}
-	return fmt.Sprintf("%T", err)
-}
-
-// ofCommit returns why the outcome of a commit is unknown. The handler wrote
-// the condition of a rejected attachment, so its text is treated as the
-// handler's.
-func (o LogObserver) ofCommit(err error) string {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var texts []string
-		for _, err := range joined.Unwrap() {
-			texts = append(texts, o.ofCommit(err))
-		}
-		return strings.Join(texts, "; ")
-	}
-	if _, ok := errors.AsType[*driver.Rejected](err); ok {
-		return o.text(err)
-	}
-	return err.Error()
+	return strings.ReplaceAll(err.Error(), "\n", "; ") // between joined errors
 }

@@ -35,6 +35,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("postgres: %s on table %s: %s: %v", e.Op, e.Table, e.Advice, e.Err)
 }
 
+// SafeText returns the whole text.
+func (e *Error) SafeText() string { return e.Error() }
+
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -65,6 +65,9 @@ func (e *OwnedError) Error() string {
 	return "postgres: " + e.Method + " of the call's own transaction: the call ends it when the handler has returned; return nil to commit, or an error to roll back"
 }
 
+// SafeText returns the whole text.
+func (e *OwnedError) SafeText() string { return e.Error() }
+
 // held is the open transaction of a call, with its connection.
 type held struct {
 	mu     sync.Mutex

@@ -86,6 +86,9 @@ type OptionsError struct{ Reason string }
 
 func (e *OptionsError) Error() string { return "postgres: " + e.Reason }
 
+// SafeText returns the whole text.
+func (e *OptionsError) SafeText() string { return e.Error() }
+
 // layout returns the table with these options.
 func (o *Options) layout(table string) (*layout, error) {
 	if o == nil {

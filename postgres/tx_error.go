@@ -52,6 +52,9 @@ func (e *TransactionError) Error() string {
 	return fmt.Sprintf("postgres: %s: %s", what, e.Code)
 }
 
+// SafeText returns the whole text.
+func (e *TransactionError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrTransaction.
 func (e *TransactionError) Is(target error) bool { return target == ErrTransaction }
 

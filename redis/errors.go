@@ -31,6 +31,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("redis: %s: %s: %v", e.Op, e.Advice, e.Err)
 }
 
+// SafeText returns the whole text.
+func (e *Error) SafeText() string { return e.Error() }
+
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -55,6 +58,9 @@ type EvictionError struct{ Policy string }
 func (e *EvictionError) Error() string {
 	return fmt.Sprintf("redis: the server's maxmemory-policy is %s, which evicts live claims; set it to noeviction, or use a server of its own for the records", e.Policy)
 }
+
+// SafeText returns the whole text.
+func (e *EvictionError) SafeText() string { return e.Error() }
 
 func evicts(policy []any) error {
 	e := &EvictionError{Policy: "unknown"}

@@ -45,6 +45,9 @@ type OptionsError struct{ Reason string }
 
 func (e *OptionsError) Error() string { return "redis: " + e.Reason }
 
+// SafeText returns the whole text.
+func (e *OptionsError) SafeText() string { return e.Error() }
+
 // resolve returns the options with their defaults.
 func (o *Options) resolve(client Client) (Options, error) {
 	var c Options

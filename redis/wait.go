@@ -19,6 +19,9 @@ func (e *ReplicationError) Error() string {
 		e.Acknowledged, e.Wanted)
 }
 
+// SafeText returns the whole text.
+func (e *ReplicationError) SafeText() string { return e.Error() }
+
 // Unwrap returns [driver.ErrUnavailable].
 func (e *ReplicationError) Unwrap() error { return driver.ErrUnavailable }
 

@@ -18,5 +18,8 @@ func (e *NotSetError) Error() string {
 	return fmt.Sprintf("dynamoenv: %s is not set, and no other source of the SDK's names a Region; set it (Lambda does)", e.Variable)
 }
 
+// SafeText returns the whole text.
+func (e *NotSetError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrNotSet.
 func (e *NotSetError) Is(target error) bool { return target == ErrNotSet }

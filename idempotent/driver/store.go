@@ -99,6 +99,9 @@ type Rejected struct{ Err error }
 
 func (e *Rejected) Error() string { return "idempotent: attachment rejected: " + e.Err.Error() }
 
+// SafeText returns the type alone: the condition is the handler's.
+func (e *Rejected) SafeText() string { return fmt.Sprintf("%T", e) }
+
 // Unwrap returns the error of the store.
 func (e *Rejected) Unwrap() error { return e.Err }
 

@@ -106,3 +106,6 @@ const (
 type InvalidWriteError struct{ Reason string }
 
 func (e *InvalidWriteError) Error() string { return "idempotent: invalid write: " + e.Reason }
+
+// SafeText returns the whole text.
+func (e *InvalidWriteError) SafeText() string { return e.Error() }

@@ -62,6 +62,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("kmsseal: %s with key %q: %v", e.Op, e.KeyID, e.Err)
 }
 
+// SafeText returns the whole text.
+func (e *Error) SafeText() string { return e.Error() }
+
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 

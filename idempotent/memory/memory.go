@@ -56,6 +56,9 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("idempotent: the in-memory store is full: %d live records", e.Limit)
 }
 
+// SafeText returns the whole text.
+func (e *FullError) SafeText() string { return e.Error() }
+
 // Unwrap returns [driver.ErrUnavailable]: room comes back with time.
 func (e *FullError) Unwrap() error { return driver.ErrUnavailable }
 

@@ -24,6 +24,9 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("s3payload: object %q does not exist in bucket %q: check that lifecycle rules expire objects after their records", e.Key, e.Bucket)
 }
 
+// SafeText returns the whole text.
+func (e *MissingError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrMissing.
 func (e *MissingError) Is(target error) bool { return target == ErrMissing }
 
@@ -38,6 +41,9 @@ func (e *AlteredError) Error() string {
 	return fmt.Sprintf("s3payload: object %q in bucket %q was altered", e.Key, e.Bucket)
 }
 
+// SafeText returns the whole text.
+func (e *AlteredError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrAltered.
 func (e *AlteredError) Is(target error) bool { return target == ErrAltered }
 
@@ -48,6 +54,9 @@ type ReferenceError struct{ Reason string }
 
 func (e *ReferenceError) Error() string { return "s3payload: invalid reference: " + e.Reason }
 
+// SafeText returns the whole text.
+func (e *ReferenceError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrReference.
 func (e *ReferenceError) Is(target error) bool { return target == ErrReference }
 
@@ -57,6 +66,9 @@ type TooLargeError struct{ Bytes, Limit int64 }
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("s3payload: result of %d bytes, Options.MaxBytes is %d", e.Bytes, e.Limit)
 }
+
+// SafeText returns the whole text.
+func (e *TooLargeError) SafeText() string { return e.Error() }
 
 // Is reports whether target is ErrTooLarge.
 func (e *TooLargeError) Is(target error) bool { return target == ErrTooLarge }
@@ -72,6 +84,9 @@ type Error struct {
 func (e *Error) Error() string {
 	return fmt.Sprintf("s3payload: %s of %q in bucket %q: %v", e.Op, e.Key, e.Bucket, e.Err)
 }
+
+// SafeText returns the whole text.
+func (e *Error) SafeText() string { return e.Error() }
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }

@@ -36,6 +36,9 @@ func (e *OpenError) Error() string {
 	return fmt.Sprintf("seal: open stored value with key %q: %v", e.KeyID, e.Err)
 }
 
+// SafeText returns the whole text.
+func (e *OpenError) SafeText() string { return e.Error() }
+
 // Unwrap returns Err.
 func (e *OpenError) Unwrap() error { return e.Err }
 
@@ -48,6 +51,9 @@ type KeyError struct {
 func (e *KeyError) Error() string {
 	return fmt.Sprintf("seal: no key %q to seal with: %v", e.KeyID, e.Err)
 }
+
+// SafeText returns the whole text.
+func (e *KeyError) SafeText() string { return e.Error() }
 
 // Unwrap returns Err.
 func (e *KeyError) Unwrap() error { return e.Err }

@@ -16,6 +16,9 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Reason }
 
+// SafeText returns the whole text.
+func (e *Error) SafeText() string { return e.Error() }
+
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 

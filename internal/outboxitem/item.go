@@ -166,3 +166,6 @@ func read[T any](v map[string]any, name string, to *T) (ok bool) {
 type Wrong string
 
 func (w Wrong) Error() string { return string(w) + " is missing, or not in Once's format" }
+
+// SafeText returns the whole text.
+func (w Wrong) SafeText() string { return w.Error() }

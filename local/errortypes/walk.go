@@ -20,11 +20,12 @@ type Package struct {
 	set   *token.FileSet
 	vars  map[string]bool // package-level errors without a type of their own
 	own   map[string]bool // types with a method Error
+	safe  map[string]bool // types with a method SafeText
 }
 
 // Parse reads the package in a folder.
 func Parse(dir string) (*Package, error) {
-	p := &Package{set: token.NewFileSet(), vars: map[string]bool{}, own: map[string]bool{}}
+	p := &Package{set: token.NewFileSet(), vars: map[string]bool{}, own: map[string]bool{}, safe: map[string]bool{}}
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return nil, err
@@ -56,6 +57,9 @@ func (p *Package) declare(d ast.Decl) {
 		if d.Recv != nil && d.Name.Name == "Error" {
 			p.own[receiver(d)] = true
 		}
+		if d.Recv != nil && d.Name.Name == "SafeText" {
+			p.safe[receiver(d)] = true
+		}
 	case *ast.GenDecl:
 		for _, spec := range d.Specs {
 			v, ok := spec.(*ast.ValueSpec)
@@ -78,6 +82,12 @@ func (p *Package) Types() []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Unsafe returns the exported error types that do not say which text of them may be
+// logged, sorted: those that are no idempotent.SafeError.
+func (p *Package) Unsafe() []string {
+	return slices.DeleteFunc(p.Types(), func(name string) bool { return p.safe[name] })
 }
 
 // Bare returns the functions that make or return an error without an exported type, with

@@ -26,6 +26,12 @@ func TestBareErrorsAreFound(t *testing.T) {
 	}
 }
 
+func TestErrorsWithoutASafeTextAreFound(t *testing.T) {
+	if got := shop(t).Unsafe(); !slices.Equal(got, []string{"SoldOutError"}) {
+		t.Errorf("found %q", got)
+	}
+}
+
 // A reason for a function that is gone would hide a later one with its name.
 func TestEveryBareErrorNeedsAReason(t *testing.T) {
 	reasons := map[string]string{"[FHJS]*": "wrapped", "HiddenSentinel": "wrapped", "store.*": "wrapped", "Made": "", "Gone": "wrapped"}

@@ -212,6 +212,9 @@ type PanicError struct{ Value any }
 
 func (e *PanicError) Error() string { return fmt.Sprintf("the client panicked: %v", e.Value) }
 
+// SafeText returns the text without the value.
+func (e *PanicError) SafeText() string { return "the client panicked" }
+
 // Unwrap returns the value of the panic if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)

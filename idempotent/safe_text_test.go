@@ -1,0 +1,62 @@
+package idempotent_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// declinedError is an error of a handler that says which text of it may be logged.
+type declinedError struct{ card string }
+
+func (e *declinedError) Error() string    { return "declined: " + e.card }
+func (e *declinedError) SafeText() string { return "declined" }
+
+// An error decides itself, and one that says nothing is shown as its type.
+func TestSafeTextQuotesNoErrorOfAHandler(t *testing.T) {
+	own := errors.New(handlersText)
+	for want, err := range map[string]error{
+		"*errors.errorString": own,
+		"*fmt.wrapError":      fmt.Errorf("pay: %w", own),
+		"declined":            &declinedError{handlersText},
+		"declined; *errors.errorString; idempotent: in-memory": errors.Join(&declinedError{handlersText}, own, safe("idempotent: in-memory")),
+		"*idempotent.StoreError":                               (*idempotent.StoreError)(nil),
+		"*idempotent.ReplayedError":                            &idempotent.ReplayedError{Type: "T", Message: handlersText, Code: handlersText},
+		"*driver.Rejected":                                     &driver.Rejected{Err: own},
+		"idempotent: attempt 2 of key ab ran out of time; its effects outside of a transaction may have happened, and a retry repeats them: *errors.errorString": &idempotent.TimedOutError{KeyHash: "ab", Attempt: 2, Err: own},
+		`idempotent: step "charge" is not undone: declined`:                                                                                           &idempotent.CompensationError{Step: "charge", Err: &declinedError{handlersText}, Cause: own},
+		"idempotent: the transaction of key ab may or may not be committed: reset; *driver.Rejected":                                                  &idempotent.OutcomeUnknownError{KeyHash: "ab", Err: errors.Join(errors.New("reset"), &driver.Rejected{Err: own})},
+		"idempotent: all attempts with key ab failed or have an unknown outcome (3 counted); check what was done, then complete or remove the record": &idempotent.OutcomeUnknownError{KeyHash: "ab", Attempts: 3},
+		"idempotent: complete: the handler ran; its result may not be recorded: reset":                                                                &idempotent.StoreError{Op: "complete", Executed: true, Err: errors.New("reset"), Handler: own},
+	} {
+		got := idempotent.SafeText(err)
+		if got != want {
+			t.Errorf("%T: got %q, want %q", err, got, want)
+		}
+		if strings.Contains(got, handlersText) {
+			t.Errorf("%T: quotes the handler: %q", err, got)
+		}
+	}
+}
+
+// safe is an error without a pointer.
+type safe string
+
+func (s safe) Error() string    { return handlersText }
+func (s safe) SafeText() string { return string(s) }
+
+// The line of a call has the text that an error calls safe.
+func TestLogObserverWritesTheSafeTextOfAHandlersError(t *testing.T) {
+	for handlerErrors, want := range map[bool]string{false: `error=declined`, true: `error="declined: ` + handlersText} {
+		out := logged(t)
+		o := idempotent.LogObserver{HandlerErrors: handlerErrors}
+		o.Observe(t.Context(), idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeReleased, Err: &declinedError{handlersText}})
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("want %s:\n%s", want, out)
+		}
+	}
+}
