@@ -107,6 +107,9 @@ type SQSOptions struct {
 // The record of a message that was delivered before is read before it is claimed,
 // as with Config.ReadFirst: most are finished, or have to be taken over.
 //
+// SQS logs a warning if Config.Retention is below 4 days, as long as a queue keeps
+// a message by default: a message that is delivered later runs again.
+//
 // In a FIFO queue, recognized by the suffix of its ARN, messages run in order,
 // and after the first that fails all others are reported.
 func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key, error), fn func(context.Context, SQSMessage[T]) error, o *SQSOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
