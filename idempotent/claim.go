@@ -89,6 +89,7 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 			}
 			met = again
 		case protocol.RunHandler:
+			c.event.Lapsed = c.event.Lapsed || lapsed // whether it runs or not
 			if c.repeats() && len(met.Steps) > 0 {
 				return nil, c.returnSteps(ctx, &lease{record: met, invocation: invocation})
 			}
@@ -106,7 +107,6 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 				continue
 			}
 			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
-				c.event.Lapsed = lapsed
 				return c.leaseOf(ctx, &lease{record: met, invocation: invocation, unclaim: how}), ending{}
 			}
 			if c.execution != nil {

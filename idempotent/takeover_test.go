@@ -167,6 +167,27 @@ func TestClaimAfterARefundIsNoTakeover(t *testing.T) {
 	})
 }
 
+// The claim whose answer came too late has ended the lapsed lease. The next one,
+// which runs, meets a released record: the crash must be reported all the same.
+func TestTakeoverWhoseFirstAnswerCameTooLateIsLapsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := abandoned(t)
+		late := true
+		p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			met, ok, err := next()
+			if late && c.Owner != "" {
+				late = false
+				time.Sleep(time.Minute) // the whole lease
+			}
+			return met, ok, err
+		}}
+		_, event, err := do(t.Context(), newExecutor(t, p, &idempotent.Config{Lease: 10 * time.Second}), returns(""))
+		if err != nil || event.Outcome != idempotent.OutcomeTakeover || !event.Lapsed {
+			t.Errorf("%v, %+v", err, event)
+		}
+	})
+}
+
 // A takeover that another call won is not reported as one.
 func TestReplayAfterALostTakeoverIsNotLapsed(t *testing.T) {
 	store := abandoned(t)

@@ -69,10 +69,12 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 		{"unknown", "Unknown", "nobody knows whether the effect happened. Find out, and resolve the record.", 1},
 		{"timed out", "TimedOut", "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key.", 1},
 		{"mismatch", "Mismatch", "a key came again with another payload. The key is not unique, or a client reuses it.", float64(p.Mismatches)},
-		{"takeover", "Takeovers", "attempts crash or are cut off, and others take over. See the function's errors and timeouts.", float64(p.Takeovers)},
+		{"takeover", "Takeovers", "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts.", float64(p.Takeovers)},
 	} {
 		a.add(name+o.id, name+": "+o.advice, calls(name, o.outcome), o.threshold)
 	}
+	a.add(name+"LapsedLeases", name+": an attempt crashed or was frozen, and another took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.",
+		used{name: metricLapsedLeases, operation: name}.metric("Sum"), float64(p.LapsedLeases))
 	a.add(name+"StoreErrors", name+": calls to DynamoDB fail. See the function's log for the errors.",
 		used{name: metricStoreErrors, operation: name}.metric("Sum"), 1)
 	a.add(name+"StoreThrottles", name+": DynamoDB throttles. See whether the table or one key is hot.",

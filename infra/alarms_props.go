@@ -34,6 +34,14 @@ type AlarmsProps struct {
 	// Default: 1 h.
 	IteratorAge time.Duration
 
+	// LapsedLeases is the number of takeovers of a lapsed lease in 5 min from
+	// which the alarm rings. The attempt before crashed or was frozen, perhaps
+	// after its effect. A crash of a batch counts once for each record that the
+	// batch had claimed ahead.
+	//
+	// Default: 1.
+	LapsedLeases int
+
 	// Mismatches is the number of calls in 5 min with the key of another payload
 	// from which the alarm rings. Every caller of a public API can make it ring.
 	//
@@ -77,9 +85,9 @@ type AlarmsProps struct {
 	// Default: 1.
 	ServerErrors int
 
-	// Takeovers is the number of attempts in 5 min that follow a crash or a
-	// cut-off, from which the alarm rings. A crash of a batch counts once for
-	// each record that the batch had claimed ahead: one alone may ring it.
+	// Takeovers is the number of completed runs in 5 min that follow an attempt
+	// which failed or lapsed, from which the alarm rings. LapsedLeases counts
+	// the lapsed ones alone.
 	//
 	// Default: 5.
 	Takeovers int
@@ -115,6 +123,9 @@ func (p *AlarmsProps) withDefaults() AlarmsProps {
 	if filled.IteratorAge == 0 {
 		filled.IteratorAge = time.Hour
 	}
+	if filled.LapsedLeases == 0 {
+		filled.LapsedLeases = 1
+	}
 	if filled.Mismatches == 0 {
 		filled.Mismatches = 10
 	}
@@ -144,7 +155,7 @@ func (p *AlarmsProps) refuse() problems {
 		name  string
 		value int
 	}{
-		{"Errors", p.Errors}, {"Mismatches", p.Mismatches}, {"ServerErrors", p.ServerErrors}, {"Takeovers", p.Takeovers}, {"Throttles", p.Throttles},
+		{"Errors", p.Errors}, {"LapsedLeases", p.LapsedLeases}, {"Mismatches", p.Mismatches}, {"ServerErrors", p.ServerErrors}, {"Takeovers", p.Takeovers}, {"Throttles", p.Throttles},
 	} {
 		found.when(threshold.value < 0, "%s: %d is negative", threshold.name, threshold.value)
 	}

@@ -36,7 +36,7 @@ func TestAlarms(t *testing.T) {
 
 	want := strings.Fields("FunctionErrors FunctionThrottles FunctionServerErrors FunctionUndelivered FunctionDeadLetters FunctionQueueAge FunctionFailures Function2Failures FunctionIteratorAge")
 	for _, operation := range []string{"pay", "refund"} {
-		for _, alarm := range strings.Fields("LeaseLost Unknown TimedOut Mismatch Takeovers StoreErrors StoreThrottles Conflicts") {
+		for _, alarm := range strings.Fields("LeaseLost Unknown TimedOut Mismatch Takeovers LapsedLeases StoreErrors StoreThrottles Conflicts") {
 			want = append(want, operation+alarm)
 		}
 	}
@@ -74,7 +74,7 @@ func TestAlarmThresholds(t *testing.T) {
 		}
 	}
 	want := map[string]float64{
-		"payLeaseLost": 1, "payUnknown": 1, "payTimedOut": 1, "payMismatch": 10, "payTakeovers": 9, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
+		"payLeaseLost": 1, "payUnknown": 1, "payTimedOut": 1, "payMismatch": 10, "payTakeovers": 9, "payLapsedLeases": 1, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
 		"FunctionErrors": 5, "FunctionThrottles": 5, "FunctionServerErrors": 1, "FunctionUndelivered": 1,
 		"FunctionDeadLetters": 1, "FunctionQueueAge": 3600, "FunctionFailures": 1, "Function2Failures": 1, "FunctionIteratorAge": 3600e3,
 	}
@@ -154,6 +154,21 @@ func TestAlarmRingsForAHandlerThatTimedOut(t *testing.T) {
 		t.Errorf("got %v", p)
 	}
 	if text := fmt.Sprint(p["AlarmDescription"]); !strings.Contains(text, "the retry repeats it") || !strings.Contains(text, "Raise the timeout") {
+		t.Errorf("it says %q", text)
+	}
+}
+
+// A process that was killed behind its effect is taken over, and the effect is
+// repeated: one takeover is enough to ring.
+func TestAlarmRingsForTheFirstTakeoverOfALapsedLease(t *testing.T) {
+	stack := newStack()
+	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}})
+	p := synth(t, stack).Resources()["AlarmspayLapsedLeases"].Properties()
+	want := []any{map[string]any{"Name": "operation", "Value": "pay"}}
+	if p["MetricName"] != "LapsedLeases" || p["Threshold"] != 1.0 || !reflect.DeepEqual(p["Dimensions"], want) {
+		t.Errorf("got %v", p)
+	}
+	if text := fmt.Sprint(p["AlarmDescription"]); !strings.Contains(text, "may have happened twice") {
 		t.Errorf("it says %q", text)
 	}
 }

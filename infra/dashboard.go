@@ -66,7 +66,8 @@ func operationRow(operation string) []awscloudwatch.IWidget {
 		graph("Calls by outcome", byOutcome(operation, outcomes()...)...),
 		graph("Share of calls, percent",
 			percent(operation, "duplicates", "replayed", "conflict"), percent(operation, "conflicts", "conflict")),
-		graph("Needs a look", byOutcome(operation, "takeover", "lease lost", "timed out", "unknown", "mismatch")...),
+		graph("Needs a look", append(byOutcome(operation, "takeover", "lease lost", "timed out", "unknown", "mismatch"),
+			labelled(used{name: metricLapsedLeases, operation: operation}.metric("Sum"), "lapsed leases"))...),
 	}
 }
 

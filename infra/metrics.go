@@ -24,6 +24,7 @@ const (
 // The metrics, all by operation, and Calls by outcome too.
 const (
 	metricCalls          = "Calls"
+	metricLapsedLeases   = "LapsedLeases"
 	metricOverhead       = "Overhead" // milliseconds of a call outside its handler
 	metricRoundTrips     = "RoundTrips"
 	metricStoreErrors    = "StoreErrors"

@@ -13,9 +13,10 @@
 //
 // All metrics are in the namespace "Once" and have the dimension operation.
 // Calls is also written with the dimensions operation and outcome. An operation
-// has at most sixteen custom metrics, however many keys it has.
+// has at most 19 custom metrics, however many keys it has.
 //
 //	Calls           Count         1 for every call
+//	LapsedLeases    Count         1 if the call took over a lease that had lapsed
 //	StoreErrors     Count         1 if the store failed, or if no time was left to run the handler
 //	StoreThrottles  Count         1 if a store error was throttling
 //	Overhead        Milliseconds  time outside the handler: the store, and waiting for a duplicate
@@ -26,7 +27,8 @@
 // within the call or within the store's client, is not counted.
 //
 // Set an alarm on Calls with the outcome "timed out". Each one is a handler that
-// was cut off: its effect may have happened, and the retry repeats it.
+// was cut off: its effect may have happened, and the retry repeats it. Set another
+// on LapsedLeases: an attempt crashed or was frozen, with the same consequence.
 //
 // For Logs Insights, a line also contains key_hash, attempt, handler_ms and
 // error, which is a type. It never contains a key, a payload or the text of an

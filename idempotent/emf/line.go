@@ -15,6 +15,7 @@ type line struct {
 	Outcome   idempotent.Outcome `json:"outcome"`
 
 	Calls          int
+	LapsedLeases   int
 	StoreErrors    int
 	StoreThrottles int
 	Overhead       float64
@@ -55,6 +56,9 @@ func newLine(now time.Time, d []directive, e idempotent.Event) line {
 		if e.ErrorIs(driver.ErrThrottled) {
 			l.StoreThrottles = 1
 		}
+	}
+	if e.Lapsed {
+		l.LapsedLeases = 1
 	}
 	l.Error = l.Error[:min(len(l.Error), maxErrorType)]
 	return l

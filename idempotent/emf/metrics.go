@@ -46,6 +46,7 @@ func directives(namespace string) []directive {
 			{"Calls", "Count"},
 		}},
 		{namespace, [][]string{{"operation"}}, []definition{
+			{"LapsedLeases", "Count"},
 			{"StoreErrors", "Count"},
 			{"StoreThrottles", "Count"},
 			{"Overhead", "Milliseconds"},

@@ -101,7 +101,7 @@ func TestWhatALineSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := time.Now().UnixMilli()
 			got := observed(t, c.store, c.config, c.fn)
-			want := map[string]any{"operation": "create-payment", "Calls": 1., "StoreErrors": 0., "StoreThrottles": 0.}
+			want := map[string]any{"operation": "create-payment", "Calls": 1., "LapsedLeases": 0., "StoreErrors": 0., "StoreThrottles": 0.}
 			for member, value := range c.want {
 				want[member] = value
 			}
@@ -145,6 +145,25 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 	})
 }
 
+// A crash behind the effect leaves a lease that lapses. A retry after an error is no
+// sign of one, and both have the outcome takeover.
+func TestTakeoverOfALapsedLeaseIsCountedApart(t *testing.T) {
+	for lapsed, lease := range map[bool]time.Time{true: time.Now().Add(-time.Hour), false: driver.LeaseEnded} {
+		store := memory.New(0)
+		id, err := theKey.RecordID("create-payment")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Put(driver.Record{ID: id, Status: driver.InProgress, Attempt: 1, Lease: lease, Expires: time.Now().Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		got := observed(t, store, idempotent.Config{}, returns)
+		if want := map[bool]float64{true: 1}[lapsed]; got["LapsedLeases"] != want || got["outcome"] != "takeover" {
+			t.Errorf("lapsed %v: %v of %v", lapsed, got["LapsedLeases"], got["outcome"])
+		}
+	}
+}
+
 // Overhead is the time of a call outside its handler.
 func TestDurations(t *testing.T) {
 	var out bytes.Buffer
@@ -161,6 +180,7 @@ func TestMetricsAreThoseOfALine(t *testing.T) {
 	want := []emf.Metric{
 		{"Calls", "Count", []string{"operation"}},
 		{"Calls", "Count", []string{"operation", "outcome"}},
+		{"LapsedLeases", "Count", []string{"operation"}},
 		{"StoreErrors", "Count", []string{"operation"}},
 		{"StoreThrottles", "Count", []string{"operation"}},
 		{"Overhead", "Milliseconds", []string{"operation"}},

@@ -17,6 +17,7 @@ const (
 	operationKey  = attribute.Key("once.operation")
 	outcomeKey    = attribute.Key("once.outcome")
 	attemptKey    = attribute.Key("once.attempt")
+	lapsedKey     = attribute.Key("once.lapsed")
 	roundTripsKey = attribute.Key("once.round_trips")
 	throttledKey  = attribute.Key("once.throttled")
 )
@@ -56,6 +57,9 @@ func ofCall(e idempotent.Event) []attribute.KeyValue {
 		outcomeKey.String(string(e.Outcome)),
 		attemptKey.Int64(e.Attempt),
 		roundTripsKey.Int(e.RoundTrips),
+	}
+	if e.Lapsed {
+		all = append(all, lapsedKey.Bool(true))
 	}
 	if e.Err != nil {
 		all = append(all, semconv.ErrorTypeKey.String(e.ErrorType()))

@@ -1,4 +1,4 @@
-// Package otel records a span and three metrics of every call in OpenTelemetry.
+// Package otel records a span and metrics of every call in OpenTelemetry.
 // It is a separate module, so that only its users depend on OpenTelemetry. It
 // uses the API alone; the program chooses the SDK and the exporter.
 //
@@ -17,6 +17,7 @@
 //
 //	once.operation, once.outcome           from [idempotent.Event]
 //	once.attempt, once.round_trips         from [idempotent.Event]
+//	once.lapsed                            true after the lapsed lease of an attempt
 //	error.type                             the error's Go type; never its text
 //	faas.invocation_id                     on Lambda
 //	aws.lambda.invoked_arn                 on Lambda
@@ -29,12 +30,15 @@
 //
 // # The metrics
 //
-//	once.calls         {call}  by once.operation and once.outcome
-//	once.overhead      s       histogram of the time outside the handler, by the same attributes
-//	once.store.errors  {call}  by once.operation and once.throttled
+//	once.calls          {call}  by once.operation and once.outcome
+//	once.overhead       s       histogram of the time outside the handler, by the same attributes
+//	once.leases.lapsed  {call}  takeovers of lapsed leases, by once.operation
+//	once.store.errors   {call}  by once.operation and once.throttled
 //
 // Set an alarm on once.calls with the outcome "timed out". Each one is a handler
-// that was cut off: its effect may have happened, and the retry repeats it.
+// that was cut off: its effect may have happened, and the retry repeats it. Set
+// another on once.leases.lapsed: an attempt crashed or was frozen, with the same
+// consequence.
 //
 // No attribute contains a key, its hash, or any other part of a request.
 package otel

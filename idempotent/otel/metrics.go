@@ -11,6 +11,7 @@ import (
 
 type metrics struct {
 	calls       metric.Int64Counter
+	lapsed      metric.Int64Counter
 	storeErrors metric.Int64Counter
 	overhead    metric.Float64Histogram
 }
@@ -18,6 +19,11 @@ type metrics struct {
 func newMetrics(meter metric.Meter) (*metrics, error) {
 	calls, err := meter.Int64Counter("once.calls",
 		metric.WithUnit("{call}"), metric.WithDescription("Calls, by outcome."))
+	if err != nil {
+		return nil, err
+	}
+	lapsed, err := meter.Int64Counter("once.leases.lapsed",
+		metric.WithUnit("{call}"), metric.WithDescription("Calls that took over a lease that had lapsed."))
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +39,7 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &metrics{calls: calls, storeErrors: storeErrors, overhead: overhead}, nil
+	return &metrics{calls: calls, lapsed: lapsed, storeErrors: storeErrors, overhead: overhead}, nil
 }
 
 func (m *metrics) record(ctx context.Context, e idempotent.Event) {
@@ -41,6 +47,9 @@ func (m *metrics) record(ctx context.Context, e idempotent.Event) {
 	byOutcome := metric.WithAttributes(operation, outcomeKey.String(string(e.Outcome)))
 	m.calls.Add(ctx, 1, byOutcome)
 	m.overhead.Record(ctx, (e.Total - e.Handler).Seconds(), byOutcome)
+	if e.Lapsed {
+		m.lapsed.Add(ctx, 1, metric.WithAttributes(operation))
+	}
 	if e.ErrorIs(idempotent.ErrStore) {
 		m.storeErrors.Add(ctx, 1, metric.WithAttributes(operation, throttledKey.Bool(e.ErrorIs(driver.ErrThrottled))))
 	}

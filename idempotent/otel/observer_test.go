@@ -231,6 +231,18 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 	}
 }
 
+// A crash leaves a lease that lapses, a retry after an error does not.
+func TestTakeoverOfALapsedLeaseIsCountedApart(t *testing.T) {
+	for _, lapsed := range []bool{true, false} {
+		o := observer(t, otel.Options{})
+		o.Observe(t.Context(), idempotent.Event{Operation: "place-order", Outcome: idempotent.OutcomeTakeover, Lapsed: lapsed})
+		got := fmt.Sprint(o.points(t, "once.leases.lapsed"), " ", values(o.spans.Ended()[0])["once.lapsed"])
+		if want := map[bool]string{true: "map[once.operation=place-order:1] true", false: "map[] "}[lapsed]; got != want {
+			t.Errorf("lapsed %v: got %s, want %s", lapsed, got, want)
+		}
+	}
+}
+
 // A result that cannot be replayed needs a person.
 func TestStatusOfAnUnavailableResult(t *testing.T) {
 	o := observer(t, otel.Options{})
