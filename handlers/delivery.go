@@ -78,6 +78,9 @@ func (e *DecodeError) Error() string {
 // SafeText returns the whole text.
 func (e *DecodeError) SafeText() string { return e.Error() }
 
+// Refusal returns [idempotent.RefusalUnreadable].
+func (e *DecodeError) Refusal() idempotent.Refusal { return idempotent.RefusalUnreadable }
+
 // Is reports whether target is ErrDecode.
 func (e *DecodeError) Is(target error) bool { return target == ErrDecode }
 

@@ -77,6 +77,14 @@ var ownErrors = map[string]func(t *testing.T) error{
 		protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, err = io.WriteString(w, "xx") })).ServeHTTP(httptest.NewRecorder(), r)
 		return err
 	},
+	"RequestTooLargeError": func(t *testing.T) error {
+		var observed lastEvent
+		protect := handlers.Middleware(newExecutor(t, memory.New(0), &idempotent.Config{Observer: &observed}), handlers.NoIdentity(), &handlers.HTTPOptions{MaxRequestBytes: 1})
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("xx"))
+		r.Header.Set("Idempotency-Key", "k")
+		protect(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
+		return observed.Err
+	},
 	"UnstoredError": func(t *testing.T) error { return observedOf(t, 429, nil) },
 	"StatusError":   func(t *testing.T) error { return observedOf(t, 0, &handlers.StatusError{Status: 402}) },
 	"NamedError": func(t *testing.T) error {

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/lambda-once/once/handlers/internal/httpmsg"
-	"github.com/lambda-once/once/handlers/internal/problem"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 )
@@ -24,13 +23,15 @@ type httpGuard struct {
 	call     func(context.Context, *httpExchange) (httpmsg.Response, error)
 	// warnSteps logs the first stored error that leaves a saga's steps.
 	warnSteps sync.Once
+	refused   refusedRequests
 }
 
 // httpExchange is one request on its way through the core.
 type httpExchange struct {
-	key    idempotent.Key
-	keyErr error
-	run    func(context.Context) (httpmsg.Response, error)
+	request *httpRequest
+	key     idempotent.Key
+	keyErr  error
+	run     func(context.Context) (httpmsg.Response, error)
 	// Of the last run: what it returned, and its status if it has one.
 	failed error
 	status *StatusError
@@ -56,10 +57,9 @@ type httpResult struct {
 	response httpmsg.Response
 }
 
-// serve handles a request with a protected method. An error is the handler's,
-// the scope's, or a stored one.
-func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.Context) (httpmsg.Response, error)) (httpResult, error) {
-	e := &httpExchange{run: run}
+// respond makes the call of a request, which fills in event.
+func (g *httpGuard) respond(ctx context.Context, r *httpRequest, event *idempotent.Event, run func(context.Context) (httpmsg.Response, error)) (httpResult, error) {
+	e := &httpExchange{request: r, run: run}
 	chain, err := g.options.chain(r.Headers)
 	if err != nil && r.err == nil {
 		r.err = err
@@ -72,8 +72,7 @@ func (g *httpGuard) serve(ctx context.Context, r *httpRequest, run func(context.
 	if errors.As(e.keyErr, &user) {
 		e.keyErr = user.err
 	}
-	ctx, event := adapter.WithEvent(ctx)
-	response, err := g.call(ctx, e)
+	response, err := g.call(adapter.With(ctx, adapter.Settings{Event: event}), e)
 	if err == nil {
 		switch event.Outcome {
 		case idempotent.OutcomeExecuted, idempotent.OutcomeTakeover, idempotent.OutcomeBypassed:
@@ -121,7 +120,7 @@ func (g *httpGuard) failure(e *httpExchange, event *idempotent.Event, err error)
 			return httpResult{response: response}, nil
 		}
 	}
-	if p, ok := problem.Of(err, g.options.keyHeader()); ok && !e.fromHandler(event, err) {
+	if p, ok := g.options.problemOf(e.request, err); ok && !e.fromHandler(event, err) {
 		return httpResult{response: p.Response(g.options.Documentation)}, nil
 	}
 	return httpResult{}, err

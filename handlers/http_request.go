@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/httpkey"
 	"github.com/lambda-once/once/handlers/internal/httpmsg"
+	"github.com/lambda-once/once/handlers/internal/problem"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -84,11 +85,14 @@ func HeaderKey(name string) func(HTTPRequest) (idempotent.Key, error) {
 			return idempotent.Key{}, httpkey.Invalid("is given more than once")
 		}
 		if len(values) == 0 || strings.Trim(values[0], " \t") == "" {
-			return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id"}
+			return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id", At: theHeader + name}
 		}
 		return idempotent.Key{ID: strings.Trim(values[0], " \t")}, nil
 	}
 }
+
+// theHeader begins the name of a place that is a header.
+const theHeader = "the header "
 
 // ErrKeyField matches errors of type [*KeyFieldError].
 var ErrKeyField = errors.New("handlers: HTTPOptions.Key has set Key.Scope or Key.Record")
@@ -146,6 +150,30 @@ func (o *HTTPOptions) keyRules() httpkey.Rules {
 	return httpkey.Rules{MaxBytes: o.MaxKeyBytes, Valid: o.ValidKey}
 }
 
+// problemOf returns the problem for an error of the core, as [problem.Of] does. A
+// client whose body is not JSON learns that its key is looked for there.
+func (o *HTTPOptions) problemOf(r *httpRequest, err error) (problem.Problem, bool) {
+	if _, ok := err.(*RequestTooLargeError); ok {
+		err = errors.Unwrap(err)
+	}
+	p, ok := problem.Of(err, o.keyHeader())
+	if ok && o.Key != nil && r.err == nil && r.found != nil && r.found.err == err && r.found.inBody() && !json.Valid(r.Body) {
+		p.Detail += " The body is not JSON."
+	}
+	return p, ok
+}
+
+// inBody reports whether a key was not found that may be in the body.
+func (f *foundKey) inBody() bool {
+	switch e := f.err.(type) {
+	case *idempotent.MissingKeyError:
+		return e.At == "" || !strings.HasPrefix(e.At, theHeader) && strings.Contains(e.At, "body")
+	case *idempotent.InvalidPayloadError:
+		return true
+	}
+	return false
+}
+
 // keyed reports whether a request has a key, valid or not.
 func (o *HTTPOptions) keyed(r *httpRequest) bool {
 	_, err := o.keyOf(r)
@@ -159,7 +187,11 @@ func (o *HTTPOptions) keyByFunction(r *httpRequest) (idempotent.Key, error) {
 	key, err := o.Key(HTTPRequest{Method: r.Method, Path: r.Path, Query: r.QueryMap(), Headers: r.Headers, Body: r.Body})
 	switch {
 	case errors.Is(err, idempotent.ErrMissingKey), err == nil && key.ID == "" && key.Scope == "" && key.Record == "":
-		return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id"}
+		missing := &idempotent.MissingKeyError{Part: "id"}
+		if found, ok := errors.AsType[*idempotent.MissingKeyError](err); ok {
+			missing.At = found.At
+		}
+		return idempotent.Key{}, missing
 	case err != nil:
 		if invalid, ok := errors.AsType[*idempotent.InvalidKeyError](err); ok {
 			return idempotent.Key{}, httpkey.Invalid(invalid.Reason)

@@ -139,7 +139,7 @@ func (g *httpGuard) read(w http.ResponseWriter, r *http.Request) *httpRequest {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.options.MaxRequestBytes))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		request.err = tooLarge
+		request.err = &RequestTooLargeError{Limit: tooLarge.Limit}
 	} else if err != nil {
 		request.err = unreadable("its body ended early", err)
 	}

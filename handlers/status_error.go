@@ -73,6 +73,15 @@ func (e *StatusError) SafeText() string {
 	return fmt.Sprintf("handlers: %d %s", e.status(), http.StatusText(e.status()))
 }
 
+// Refusal returns [idempotent.RefusalRejected] for a status below 500, with which
+// a Scope or [HTTPOptions].Key refuses a request.
+func (e *StatusError) Refusal() idempotent.Refusal {
+	if e.status() < 500 {
+		return idempotent.RefusalRejected
+	}
+	return ""
+}
+
 // Unwrap returns the cause.
 func (e *StatusError) Unwrap() error {
 	if e.outer != nil {

@@ -165,7 +165,12 @@ func (e *LeaseLostError) Is(target error) bool { return target == ErrLeaseLost }
 
 // A MissingKeyError reports that the request has no key, or none for its scope.
 // Nothing was run.
-type MissingKeyError struct{ Part string } // "id" or "scope"
+type MissingKeyError struct {
+	Part string // "id" or "scope"
+	// At is where the key was looked for, such as the expression "body.id", or
+	// "" if that is not known.
+	At string
+}
 
 func (e *MissingKeyError) Error() string {
 	return fmt.Sprintf("idempotent: the request has no idempotency key: its %s is missing, null or empty", e.Part)

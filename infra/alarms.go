@@ -75,6 +75,8 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 	}
 	a.add(name+"LapsedLeases", name+": an attempt crashed or was frozen, and another took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.",
 		used{name: metricLapsedLeases, operation: name}.metric("Sum"), float64(p.LapsedLeases))
+	a.add(name+"Refused", name+": requests are refused before the handler runs. See their reason in the log: a scope that finds nobody refuses every caller.",
+		used{name: metricRefused, operation: name}.metric("Sum"), float64(p.Refusals))
 	a.add(name+"StoreErrors", name+": calls to DynamoDB fail. See the function's log for the errors.",
 		used{name: metricStoreErrors, operation: name}.metric("Sum"), 1)
 	a.add(name+"StoreThrottles", name+": DynamoDB throttles. See whether the table or one key is hot.",

@@ -74,6 +74,13 @@ type AlarmsProps struct {
 	// Default: 1 h, or half of the queue's retention if that is less.
 	QueueAge time.Duration
 
+	// Refusals is the number of calls in 5 min that were refused because of their
+	// request, from which the alarm rings: no key or an invalid one, an unknown
+	// caller, an unreadable body. Every caller of a public API can make it ring.
+	//
+	// Default: 10.
+	Refusals int
+
 	// Relays are the relays to watch, with their outboxes.
 	//
 	// Default: none.
@@ -132,6 +139,9 @@ func (p *AlarmsProps) withDefaults() AlarmsProps {
 	if filled.OutboxAge == 0 {
 		filled.OutboxAge = 5 * time.Minute
 	}
+	if filled.Refusals == 0 {
+		filled.Refusals = 10
+	}
 	if filled.ServerErrors == 0 {
 		filled.ServerErrors = 1
 	}
@@ -155,7 +165,7 @@ func (p *AlarmsProps) refuse() problems {
 		name  string
 		value int
 	}{
-		{"Errors", p.Errors}, {"LapsedLeases", p.LapsedLeases}, {"Mismatches", p.Mismatches}, {"ServerErrors", p.ServerErrors}, {"Takeovers", p.Takeovers}, {"Throttles", p.Throttles},
+		{"Errors", p.Errors}, {"LapsedLeases", p.LapsedLeases}, {"Mismatches", p.Mismatches}, {"Refusals", p.Refusals}, {"ServerErrors", p.ServerErrors}, {"Takeovers", p.Takeovers}, {"Throttles", p.Throttles},
 	} {
 		found.when(threshold.value < 0, "%s: %d is negative", threshold.name, threshold.value)
 	}

@@ -36,7 +36,7 @@ func TestAlarms(t *testing.T) {
 
 	want := strings.Fields("FunctionErrors FunctionThrottles FunctionServerErrors FunctionUndelivered FunctionDeadLetters FunctionQueueAge FunctionFailures Function2Failures FunctionIteratorAge")
 	for _, operation := range []string{"pay", "refund"} {
-		for _, alarm := range strings.Fields("LeaseLost Unknown TimedOut Mismatch Takeovers LapsedLeases StoreErrors StoreThrottles Conflicts") {
+		for _, alarm := range strings.Fields("LeaseLost Unknown TimedOut Mismatch Takeovers LapsedLeases Refused StoreErrors StoreThrottles Conflicts") {
 			want = append(want, operation+alarm)
 		}
 	}
@@ -74,7 +74,7 @@ func TestAlarmThresholds(t *testing.T) {
 		}
 	}
 	want := map[string]float64{
-		"payLeaseLost": 1, "payUnknown": 1, "payTimedOut": 1, "payMismatch": 10, "payTakeovers": 9, "payLapsedLeases": 1, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
+		"payLeaseLost": 1, "payUnknown": 1, "payTimedOut": 1, "payMismatch": 10, "payTakeovers": 9, "payLapsedLeases": 1, "payRefused": 10, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
 		"FunctionErrors": 5, "FunctionThrottles": 5, "FunctionServerErrors": 1, "FunctionUndelivered": 1,
 		"FunctionDeadLetters": 1, "FunctionQueueAge": 3600, "FunctionFailures": 1, "Function2Failures": 1, "FunctionIteratorAge": 3600e3,
 	}
@@ -169,6 +169,20 @@ func TestAlarmRingsForTheFirstTakeoverOfALapsedLease(t *testing.T) {
 		t.Errorf("got %v", p)
 	}
 	if text := fmt.Sprint(p["AlarmDescription"]); !strings.Contains(text, "may have happened twice") {
+		t.Errorf("it says %q", text)
+	}
+}
+
+// A scope that finds nobody refuses every caller, without any other sign.
+func TestAlarmRingsForRefusedRequests(t *testing.T) {
+	stack := newStack()
+	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}, Refusals: 3})
+	p := synth(t, stack).Resources()["AlarmspayRefused"].Properties()
+	want := []any{map[string]any{"Name": "operation", "Value": "pay"}} // of all reasons together
+	if p["MetricName"] != "Refused" || p["Threshold"] != 3.0 || !reflect.DeepEqual(p["Dimensions"], want) {
+		t.Errorf("got %v", p)
+	}
+	if text := fmt.Sprint(p["AlarmDescription"]); !strings.Contains(text, "a scope that finds nobody refuses every caller") {
 		t.Errorf("it says %q", text)
 	}
 }

@@ -85,8 +85,17 @@ func storeRow(operation string) []awscloudwatch.IWidget {
 	return []awscloudwatch.IWidget{
 		graph("Added by idempotency, ms", labelled(half, "half of the calls, at most"), labelled(tail, "99 %, at most")),
 		graph("Round trips to DynamoDB, mean of a call", used{name: metricRoundTrips, operation: operation}.metric("Average")),
+		graph("Refused, by reason", refused(operation)...),
 		graph("Store", used{name: metricStoreErrors, operation: operation}.metric("Sum"), used{name: metricStoreThrottles, operation: operation}.metric("Sum")),
 	}
+}
+
+func refused(operation string) []awscloudwatch.IMetric {
+	metrics := []awscloudwatch.IMetric{labelled(used{name: metricRefused, operation: operation}.metric("Sum"), "refused")}
+	for _, reason := range reasons() {
+		metrics = append(metrics, labelled(used{name: metricRefused, operation: operation, reason: reason}.metric("Sum"), reason))
+	}
+	return metrics
 }
 
 func functionRow(f *IdempotentFunction) []awscloudwatch.IWidget {

@@ -45,7 +45,7 @@ func TestDashboard(t *testing.T) {
 	}
 	want := map[string]int{
 		"Calls by outcome": 2, "Share of calls, percent": 2, "Needs a look": 2,
-		"Added by idempotency, ms": 2, "Round trips to DynamoDB, mean of a call": 2, "Store": 2,
+		"Added by idempotency, ms": 2, "Round trips to DynamoDB, mean of a call": 2, "Store": 2, "Refused, by reason": 2,
 		"Errors and throttles of the function": 1,
 		"Given up: dead letters and failures":  1, "Age of the oldest message, s": 1, "Behind the stream, ms": 1,
 	}

@@ -19,13 +19,15 @@ const Namespace = "Once"
 const (
 	dimOperation = "operation"
 	dimOutcome   = "outcome"
+	dimReason    = "reason"
 )
 
-// The metrics, all by operation, and Calls by outcome too.
+// The metrics, all by operation, Calls by outcome too, and Refused by reason.
 const (
 	metricCalls          = "Calls"
 	metricLapsedLeases   = "LapsedLeases"
 	metricOverhead       = "Overhead" // milliseconds of a call outside its handler
+	metricRefused        = "Refused"
 	metricRoundTrips     = "RoundTrips"
 	metricStoreErrors    = "StoreErrors"
 	metricStoreThrottles = "StoreThrottles"
@@ -40,10 +42,17 @@ func outcomes() []string {
 	}
 }
 
+// reasons returns the values of idempotent.Refusal, which are those of the
+// dimension reason.
+func reasons() []string {
+	return []string{"missing key", "invalid key", "unknown caller", "unreadable", "too large", "rejected"}
+}
+
 // used is a metric of Once on a dashboard or in an alarm.
 type used struct {
 	name, operation string
 	outcome         string // "": of all outcomes together
+	reason          string // "": of all reasons together
 }
 
 func (u used) metric(statistic string) awscloudwatch.Metric {
@@ -53,6 +62,9 @@ func (u used) metric(statistic string) awscloudwatch.Metric {
 			panic("infra: no such outcome: " + u.outcome) // of this package, not of its callers
 		}
 		dimensions[dimOutcome] = &u.outcome
+	}
+	if u.reason != "" {
+		dimensions[dimReason] = &u.reason
 	}
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		DimensionsMap: &dimensions,
@@ -64,7 +76,7 @@ func (u used) metric(statistic string) awscloudwatch.Metric {
 }
 
 func calls(operation, outcome string) awscloudwatch.Metric {
-	return used{metricCalls, operation, outcome}.metric("Sum")
+	return used{name: metricCalls, operation: operation, outcome: outcome}.metric("Sum")
 }
 
 // percent returns the percentage of an operation's calls with one of the outcomes.

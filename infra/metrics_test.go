@@ -115,6 +115,21 @@ func TestOutcomesAreThoseOfTheCore(t *testing.T) {
 	}
 }
 
+// So is a reason.
+func TestReasonsAreThoseOfTheCore(t *testing.T) {
+	code, err := os.ReadFile("../idempotent/refusal.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, m := range regexp.MustCompile(`(?m)^\tRefusal\w+\s+Refusal = "(.*)"$`).FindAllSubmatch(code, -1) {
+		want = append(want, string(m[1]))
+	}
+	if got := reasons(); len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("got %q, the core has %q", got, want)
+	}
+}
+
 // inAlarms returns the metrics of our namespace in alarms.
 func inAlarms(deployed template.Template) map[string]bool {
 	used := map[string]bool{}

@@ -12,18 +12,21 @@
 // # The metrics
 //
 // All metrics are in the namespace "Once" and have the dimension operation.
-// Calls is also written with the dimensions operation and outcome. An operation
-// has at most 19 custom metrics, however many keys it has.
+// Calls is also written with the dimensions operation and outcome, and Refused with
+// operation and reason. An operation has at most 26 custom metrics, however many
+// keys it has.
 //
 //	Calls           Count         1 for every call
 //	LapsedLeases    Count         1 if the call took over a lease that had lapsed
+//	Refused         Count         1 if the call was refused because of its request
 //	StoreErrors     Count         1 if the store failed, or if no time was left to run the handler
 //	StoreThrottles  Count         1 if a store error was throttling
 //	Overhead        Milliseconds  time outside the handler: the store, and waiting for a duplicate
 //	RoundTrips      Count         calls to the store
 //
 // Every call writes each metric, also if it is 0, so that an average is a rate.
-// The outcomes are those of [idempotent.Outcome]. An error that a retry overcame,
+// The outcomes are those of [idempotent.Outcome], and the reasons those of
+// [idempotent.Refusal]; only a refused call has one. An error that a retry overcame,
 // within the call or within the store's client, is not counted.
 //
 // Set an alarm on Calls with the outcome "timed out". Each one is a handler that

@@ -16,11 +16,13 @@ type line struct {
 
 	Calls          int
 	LapsedLeases   int
+	Refused        int
 	StoreErrors    int
 	StoreThrottles int
 	Overhead       float64
 	RoundTrips     int
 
+	Reason    string  `json:"reason,omitempty"` // of a refused call
 	KeyHash   string  `json:"key_hash,omitempty"`
 	Attempt   int64   `json:"attempt"`
 	HandlerMS float64 `json:"handler_ms"`
@@ -36,7 +38,14 @@ type metadata struct {
 // 4,096 bytes that a pipe accepts as one atomic write.
 const maxErrorType = 1024 // bytes
 
+// newLine returns the line of a call. It declares the last directive only for a
+// refused call: no other has a reason.
 func newLine(now time.Time, d []directive, e idempotent.Event) line {
+	refusal, refused := e.Refusal(), 1
+	if refusal == "" {
+		refused = 0
+		d = d[:len(d)-1]
+	}
 	l := line{
 		AWS:        metadata{Timestamp: now.UnixMilli(), CloudWatchMetrics: d},
 		Operation:  e.Operation,
@@ -44,6 +53,8 @@ func newLine(now time.Time, d []directive, e idempotent.Event) line {
 		Calls:      1,
 		Overhead:   milliseconds(e.Total - e.Handler),
 		RoundTrips: e.RoundTrips,
+		Refused:    refused,
+		Reason:     string(refusal),
 		KeyHash:    e.KeyHash,
 		Attempt:    e.Attempt,
 		HandlerMS:  milliseconds(e.Handler),

@@ -38,8 +38,9 @@ type directive struct {
 
 type definition struct{ Name, Unit string }
 
-// directives returns two directives. AWS bills every metric of a directive for
-// each of its sets of dimensions, so only Calls has the dimension outcome.
+// directives returns three directives. AWS bills every metric of a directive for
+// each of its sets of dimensions, so only Calls has the dimension outcome. The last
+// directive is for refused calls.
 func directives(namespace string) []directive {
 	return []directive{
 		{namespace, [][]string{{"operation"}, {"operation", "outcome"}}, []definition{
@@ -47,10 +48,14 @@ func directives(namespace string) []directive {
 		}},
 		{namespace, [][]string{{"operation"}}, []definition{
 			{"LapsedLeases", "Count"},
+			{"Refused", "Count"},
 			{"StoreErrors", "Count"},
 			{"StoreThrottles", "Count"},
 			{"Overhead", "Milliseconds"},
 			{"RoundTrips", "Count"},
+		}},
+		{namespace, [][]string{{"operation", "reason"}}, []definition{
+			{"Refused", "Count"},
 		}},
 	}
 }

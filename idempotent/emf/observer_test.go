@@ -101,7 +101,7 @@ func TestWhatALineSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := time.Now().UnixMilli()
 			got := observed(t, c.store, c.config, c.fn)
-			want := map[string]any{"operation": "create-payment", "Calls": 1., "LapsedLeases": 0., "StoreErrors": 0., "StoreThrottles": 0.}
+			want := map[string]any{"operation": "create-payment", "Calls": 1., "LapsedLeases": 0., "Refused": 0., "reason": nil, "StoreErrors": 0., "StoreThrottles": 0.}
 			for member, value := range c.want {
 				want[member] = value
 			}
@@ -164,6 +164,35 @@ func TestTakeoverOfALapsedLeaseIsCountedApart(t *testing.T) {
 	}
 }
 
+func refused(err error) idempotent.Event {
+	return idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeFailed, Err: err}
+}
+
+// A scope that finds nobody refuses every call. Only refused calls have a reason.
+func TestRefusedCallsAreCountedByReason(t *testing.T) {
+	for reason, err := range map[string]error{
+		"missing key":    &idempotent.MissingKeyError{Part: "id"},
+		"unknown caller": &idempotent.MissingKeyError{Part: "scope"},
+		"invalid key":    &idempotent.InvalidKeyError{Part: "ID"},
+		"unreadable":     &idempotent.InvalidPayloadError{},
+		"":               errors.New(secret),
+	} {
+		var out bytes.Buffer
+		observer(t, &emf.Options{Writer: &out}).Observe(t.Context(), refused(err))
+		got := document(t, out.Bytes())
+		want, declared := 1., 3
+		if reason == "" {
+			want, declared = 0, 2
+		}
+		if text, _ := got["reason"].(string); got["Refused"] != want || text != reason {
+			t.Errorf("%q: %s", reason, out.Bytes())
+		}
+		if n := len(got["_aws"].(map[string]any)["CloudWatchMetrics"].([]any)); n != declared {
+			t.Errorf("%q: %d directives", reason, n)
+		}
+	}
+}
+
 // Overhead is the time of a call outside its handler.
 func TestDurations(t *testing.T) {
 	var out bytes.Buffer
@@ -181,16 +210,20 @@ func TestMetricsAreThoseOfALine(t *testing.T) {
 		{"Calls", "Count", []string{"operation"}},
 		{"Calls", "Count", []string{"operation", "outcome"}},
 		{"LapsedLeases", "Count", []string{"operation"}},
+		{"Refused", "Count", []string{"operation"}},
 		{"StoreErrors", "Count", []string{"operation"}},
 		{"StoreThrottles", "Count", []string{"operation"}},
 		{"Overhead", "Milliseconds", []string{"operation"}},
 		{"RoundTrips", "Count", []string{"operation"}},
+		{"Refused", "Count", []string{"operation", "reason"}},
 	}
 	if got := emf.Metrics(); !reflect.DeepEqual(got, want) {
 		t.Errorf("Metrics: %v", got)
 	}
 	var declared []emf.Metric
-	doc := observed(t, memory.New(0), idempotent.Config{}, returns)
+	var out bytes.Buffer
+	observer(t, &emf.Options{Writer: &out}).Observe(t.Context(), refused(&idempotent.MissingKeyError{Part: "id"}))
+	doc := document(t, out.Bytes()) // the line of a refused call declares all
 	for _, d := range doc["_aws"].(map[string]any)["CloudWatchMetrics"].([]any) {
 		d := d.(map[string]any)
 		if d["Namespace"] != emf.Namespace {

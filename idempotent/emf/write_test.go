@@ -122,6 +122,17 @@ func TestLongestLine(t *testing.T) {
 		t.Errorf("%d bytes: %s", n, w.all[0])
 	}
 	document(t, w.all[0])
+	keyless, err := idempotent.New(strings.Repeat(`"`, 255), memory.New(0), &idempotent.Config{Observer: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := func(int) (idempotent.Key, error) {
+		return idempotent.Key{}, errors.Join(&idempotent.MissingKeyError{Part: "scope"}, t1{}, t2{}, t3{}, t4{})
+	}
+	_, _ = idempotent.Wrap(keyless, fails, func(context.Context, int) (int, error) { return 0, nil })(t.Context(), 0)
+	if n := len(w.all[1]); n > 4096 || n < 2800 || document(t, w.all[1])["reason"] != "unknown caller" {
+		t.Errorf("%d bytes: %s", n, w.all[1])
+	}
 }
 
 type fails struct{ n int }

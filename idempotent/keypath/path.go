@@ -21,8 +21,8 @@ import (
 // request could make it valid. The key function returns an
 // [*idempotent.InvalidPayloadError] for a request without canonical JSON, and
 // for one to which a function of the expression does not apply. It returns an
-// [*idempotent.MissingKeyError] with the Part "id" if the expression finds no
-// key.
+// [*idempotent.MissingKeyError] with the Part "id", and expr as its At, if the
+// expression finds no key.
 func Path[Req any](expr string) func(Req) (idempotent.Key, error) {
 	path, err := compilePath(expr)
 	if err != nil {
@@ -37,7 +37,10 @@ func Path[Req any](expr string) func(Req) (idempotent.Key, error) {
 	}
 }
 
-type keyPath struct{ root parsing.ASTNode }
+type keyPath struct {
+	root parsing.ASTNode
+	expr string
+}
 
 func compilePath(expr string) (keyPath, error) {
 	if !utf8.ValidString(expr) {
@@ -50,7 +53,7 @@ func compilePath(expr string) (keyPath, error) {
 	if err != nil {
 		return keyPath{}, syntaxError(expr, err)
 	}
-	return keyPath{root}, checkExpression(&root)
+	return keyPath{root, expr}, checkExpression(&root)
 }
 
 func (p keyPath) id(req any) (string, error) {
@@ -64,14 +67,19 @@ func (p keyPath) id(req any) (string, error) {
 	}
 	caller := pathCaller{}
 	result, err := interpreter.NewInterpreter(data, &caller, nil).Execute(p.root, data)
+	if _, missing := caller.err.(*idempotent.MissingKeyError); missing || caller.err == nil && err == nil && vacuous(result) {
+		return "", &idempotent.MissingKeyError{Part: "id", At: p.expr}
+	}
+	if invalid, ok := caller.err.(*idempotent.InvalidPayloadError); ok {
+		located := *invalid
+		located.Reason += ": " + p.expr
+		return "", &located
+	}
 	if caller.err != nil {
 		return "", caller.err
 	}
 	if err != nil {
-		return "", &idempotent.InvalidPayloadError{Offset: -1, Reason: "the key expression does not apply to it"}
-	}
-	if vacuous(result) {
-		return "", &idempotent.MissingKeyError{Part: "id"}
+		return "", &idempotent.InvalidPayloadError{Offset: -1, Reason: "the key expression does not apply to it: " + p.expr}
 	}
 	if s, ok := result.(string); ok && s[0] != '[' && s[0] != '{' && s[0] != '"' {
 		return s, nil

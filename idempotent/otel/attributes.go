@@ -18,6 +18,7 @@ const (
 	outcomeKey    = attribute.Key("once.outcome")
 	attemptKey    = attribute.Key("once.attempt")
 	lapsedKey     = attribute.Key("once.lapsed")
+	refusalKey    = attribute.Key("once.refusal")
 	roundTripsKey = attribute.Key("once.round_trips")
 	throttledKey  = attribute.Key("once.throttled")
 )
@@ -60,6 +61,9 @@ func ofCall(e idempotent.Event) []attribute.KeyValue {
 	}
 	if e.Lapsed {
 		all = append(all, lapsedKey.Bool(true))
+	}
+	if refusal := e.Refusal(); refusal != "" {
+		all = append(all, refusalKey.String(string(refusal)))
 	}
 	if e.Err != nil {
 		all = append(all, semconv.ErrorTypeKey.String(e.ErrorType()))

@@ -18,6 +18,7 @@
 //	once.operation, once.outcome           from [idempotent.Event]
 //	once.attempt, once.round_trips         from [idempotent.Event]
 //	once.lapsed                            true after the lapsed lease of an attempt
+//	once.refusal                           why the request was refused, if it was
 //	error.type                             the error's Go type; never its text
 //	faas.invocation_id                     on Lambda
 //	aws.lambda.invoked_arn                 on Lambda
@@ -33,6 +34,7 @@
 //	once.calls          {call}  by once.operation and once.outcome
 //	once.overhead       s       histogram of the time outside the handler, by the same attributes
 //	once.leases.lapsed  {call}  takeovers of lapsed leases, by once.operation
+//	once.refusals       {call}  calls refused because of their request, by once.operation and once.refusal
 //	once.store.errors   {call}  by once.operation and once.throttled
 //
 // Set an alarm on once.calls with the outcome "timed out". Each one is a handler

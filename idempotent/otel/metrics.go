@@ -12,6 +12,7 @@ import (
 type metrics struct {
 	calls       metric.Int64Counter
 	lapsed      metric.Int64Counter
+	refusals    metric.Int64Counter
 	storeErrors metric.Int64Counter
 	overhead    metric.Float64Histogram
 }
@@ -27,6 +28,11 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 	if err != nil {
 		return nil, err
 	}
+	refusals, err := meter.Int64Counter("once.refusals",
+		metric.WithUnit("{call}"), metric.WithDescription("Calls that were refused because of their request, by reason."))
+	if err != nil {
+		return nil, err
+	}
 	storeErrors, err := meter.Int64Counter("once.store.errors",
 		metric.WithUnit("{call}"), metric.WithDescription("Calls that failed because of the store."))
 	if err != nil {
@@ -39,7 +45,7 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &metrics{calls: calls, lapsed: lapsed, storeErrors: storeErrors, overhead: overhead}, nil
+	return &metrics{calls: calls, lapsed: lapsed, refusals: refusals, storeErrors: storeErrors, overhead: overhead}, nil
 }
 
 func (m *metrics) record(ctx context.Context, e idempotent.Event) {
@@ -49,6 +55,9 @@ func (m *metrics) record(ctx context.Context, e idempotent.Event) {
 	m.overhead.Record(ctx, (e.Total - e.Handler).Seconds(), byOutcome)
 	if e.Lapsed {
 		m.lapsed.Add(ctx, 1, metric.WithAttributes(operation))
+	}
+	if refusal := e.Refusal(); refusal != "" {
+		m.refusals.Add(ctx, 1, metric.WithAttributes(operation, refusalKey.String(string(refusal))))
 	}
 	if e.ErrorIs(idempotent.ErrStore) {
 		m.storeErrors.Add(ctx, 1, metric.WithAttributes(operation, throttledKey.Bool(e.ErrorIs(driver.ErrThrottled))))

@@ -243,6 +243,20 @@ func TestTakeoverOfALapsedLeaseIsCountedApart(t *testing.T) {
 	}
 }
 
+// A scope that finds nobody refuses every call. Only refused calls have a reason.
+func TestRefusedCallsAreCountedByReason(t *testing.T) {
+	for err, want := range map[error]string{
+		&idempotent.MissingKeyError{Part: "scope"}: "map[once.operation=place-order,once.refusal=unknown caller:1] unknown caller",
+		errors.New(secret):                         "map[] ",
+	} {
+		o := observer(t, otel.Options{})
+		o.Observe(t.Context(), idempotent.Event{Operation: "place-order", Outcome: idempotent.OutcomeFailed, Err: err})
+		if got := fmt.Sprint(o.points(t, "once.refusals"), " ", values(o.spans.Ended()[0])["once.refusal"]); got != want {
+			t.Errorf("%v: got %s, want %s", err, got, want)
+		}
+	}
+}
+
 // A result that cannot be replayed needs a person.
 func TestStatusOfAnUnavailableResult(t *testing.T) {
 	o := observer(t, otel.Options{})

@@ -25,6 +25,9 @@ func Of(err error, header string) (p Problem, ok bool) {
 		if e.Part == "scope" {
 			return noScope, true
 		}
+		if header == "" && e.At != "" {
+			aKey += ", which is taken from " + e.At + " of the request"
+		}
 		return Problem{Status: http.StatusBadRequest, Title: title + " is missing",
 			Detail: "This operation requires " + aKey + ": another key for each request, and the same one when a request is repeated."}, true
 	case *idempotent.InvalidKeyError:
