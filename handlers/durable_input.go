@@ -20,6 +20,9 @@ type DurableInputError struct{}
 
 func (*DurableInputError) Error() string { return ErrDurableInput.Error() }
 
+// SafeText returns the whole text.
+func (e *DurableInputError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrDurableInput.
 func (*DurableInputError) Is(target error) bool { return target == ErrDurableInput }
 

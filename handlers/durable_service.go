@@ -81,6 +81,9 @@ func (e *DurableServiceError) Error() string {
 	return fmt.Sprintf("%v: lambda:%s failed: %v", ErrDurableService, e.Op, e.Err)
 }
 
+// SafeText returns the whole text: that of the SDK's error contains no input.
+func (e *DurableServiceError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrDurableService.
 func (e *DurableServiceError) Is(target error) bool { return target == ErrDurableService }
 

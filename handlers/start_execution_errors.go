@@ -25,6 +25,9 @@ func (e *ExecutionInputError) Error() string {
 		ErrExecutionInput, e.Size, maxExecutionInput)
 }
 
+// SafeText returns the whole text.
+func (e *ExecutionInputError) SafeText() string { return e.Error() }
+
 // Is reports whether target is ErrExecutionInput.
 func (e *ExecutionInputError) Is(target error) bool { return target == ErrExecutionInput }
 
@@ -58,6 +61,10 @@ func (e *ExecutionExistsError) Error() string {
 	}
 	return text + "compare its input with the record"
 }
+
+// SafeText returns the whole text. The name is a hash, and the errors are those of
+// the client of AWS.
+func (e *ExecutionExistsError) SafeText() string { return e.Error() }
 
 // Is reports whether target is ErrExecutionExists.
 func (e *ExecutionExistsError) Is(target error) bool { return target == ErrExecutionExists }

@@ -86,6 +86,9 @@ func (e *PoolError) Error() string {
 	return fmt.Sprintf("open transactions around this call hold the connections of a pool with MaxConns of %d", e.MaxConns)
 }
 
+// SafeText returns the whole text.
+func (e *PoolError) SafeText() string { return e.Error() }
+
 // Unwrap returns Err.
 func (e *PoolError) Unwrap() error { return e.Err }
 
