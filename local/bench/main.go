@@ -58,7 +58,7 @@ func bench(ctx context.Context, out string, p plan.Plan) error {
 	if err := write(out, r, machine, cold, began, time.Since(began)); err != nil {
 		return err
 	}
-	fmt.Print(machine.Warning(), "\n\n", report.TargetTable(r))
+	fmt.Print(machine.Warning(), "\n\n", report.TargetTable(r, cold))
 	return nil
 }
 

@@ -25,7 +25,7 @@ func Page(r *plan.Results, m Machine, cold *ColdStart, date time.Time, took time
 	p.capacity()
 	p.more()
 	p.coldStart(cold)
-	p.targets()
+	p.targets(cold)
 	return p.String()
 }
 

@@ -120,16 +120,16 @@ func (p *page) coldStart(c *ColdStart) {
 		c.Protected/mb, c.Bare/mb, (c.Protected-c.Bare)/mb, short(c.InitMS), c.Allocated/1000))
 }
 
-func (p *page) targets() {
+func (p *page) targets(cold *ColdStart) {
 	p.say("## Targets", fmt.Sprintf("What this project wants to hold, for an empty handler. Equal series differ by chance, so *not slower* is at least %v.", noSlower))
-	p.WriteString(targetTable(Targets(p.r)))
+	p.WriteString(TargetTable(p.r, cold))
 }
 
-// targetTable has a row for each target.
-func targetTable(all []Target) string {
+// TargetTable has a row for each target. The command prints it, too.
+func TargetTable(r *plan.Results, cold *ColdStart) string {
 	var p page
 	p.head("what", "target", "measured", "met")
-	for _, t := range all {
+	for _, t := range Targets(r, cold) {
 		met := "**no**"
 		if t.Met() {
 			met = "yes"
@@ -138,6 +138,3 @@ func targetTable(all []Target) string {
 	}
 	return p.String()
 }
-
-// TargetTable returns the targets alone, as the command prints them.
-func TargetTable(r *plan.Results) string { return targetTable(Targets(r)) }
