@@ -1,0 +1,49 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// unextended is a store that no heartbeat reaches.
+type unextended struct{ driver.Store }
+
+func (s unextended) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if !c.Lease.IsZero() && c.Owner == "" {
+		return driver.Record{}, false, driver.ErrUnavailable
+	}
+	return s.Store.Change(ctx, f, c)
+}
+
+// The record is FAILED: every further delivery would meet that.
+func TestPoisonTakesARecordWhoseSuccessorFailed(t *testing.T) {
+	for successor, want := range map[error]bool{idempotent.Permanent(errOutOfStock): true, errOutOfStock: false} {
+		synctest.Test(t, func(t *testing.T) {
+			store, config := memory.New(0), &idempotent.Config{Lease: 10 * time.Second}
+			key := idempotent.Key{ID: "o0", Payload: order{ID: "o0"}}
+			var taken error
+			handler := handlers.Kinesis(newExecutor(t, unextended{store}, config), func(handlers.KinesisRecord[order]) (idempotent.Key, error) { return key, nil }, func(context.Context, handlers.KinesisRecord[order]) error {
+				time.Sleep(time.Minute) // its lease lapses, and a successor takes over
+				_, err := idempotent.Do(context.Background(), newExecutor(t, store, config), key, func(context.Context) (struct{}, error) { return struct{}{}, successor })
+				if err == nil {
+					t.Error("the successor did not fail")
+				}
+				return errors.New("late")
+			}, &handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error { taken = err; return nil }})
+			answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
+			if err != nil || (answer == streamAnswer("")) != want || errors.Is(taken, idempotent.ErrReplayed) != want || (taken != nil) != want {
+				t.Errorf("the successor failed with %v: taken %v, %s, %v", successor, taken, answer, err)
+			}
+		})
+	}
+}
