@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
@@ -84,9 +85,8 @@ func newLine(t *testing.T, retryer aws.Retryer, change ...func(*idempotent.Confi
 	options := client.Options()
 	options.BaseEndpoint, options.Retryer = &w.url, retryer
 	options.HTTPClient = &http.Client{Transport: connections}
-	// A lease that no call outlives by chance: a caller waits only for a claim
-	// that nobody could release.
-	config := &idempotent.Config{Lease: time.Second, Reserve: 100 * time.Millisecond, ClockSkew: 20 * time.Millisecond}
+	// A lease that no call outlives, and within which no heartbeat is due.
+	config := &idempotent.Config{Lease: 10 * time.Minute, Reserve: 100 * time.Millisecond, ClockSkew: 20 * time.Millisecond}
 	for _, c := range change {
 		c(config)
 	}
@@ -134,7 +134,7 @@ func (l *line) cut(t *testing.T, c cutCase, n int, plan []fault) bool {
 	}
 
 	l.faults(append(slices.Repeat([]fault{pass}, n), plan...)...)
-	got := l.untilDone(t, what, func() (string, error) { return do(l.through) })
+	got := l.untilDone(t, what, key.Record, func() (string, error) { return do(l.through) })
 	reached := l.requests() > n
 	if effects != 1 {
 		t.Errorf("%s: %d effects", what, effects)
@@ -161,7 +161,7 @@ func (l *line) mustDo(t *testing.T, what string, do func(*idempotent.Executor) (
 }
 
 // untilDone retries until the call succeeds, as a caller would.
-func (l *line) untilDone(t *testing.T, what string, do func() (string, error)) string {
+func (l *line) untilDone(t *testing.T, what, id string, do func() (string, error)) string {
 	t.Helper()
 	ticker := time.NewTicker(30 * time.Millisecond)
 	defer ticker.Stop()
@@ -176,11 +176,18 @@ func (l *line) untilDone(t *testing.T, what string, do func() (string, error)) s
 		case errors.As(err, &store) && store.Executed:
 			// No plan is longer than what finishing tries for.
 			t.Errorf("%s: %v", what, err)
-		case errors.Is(err, idempotent.ErrStore), errors.Is(err, idempotent.ErrInProgress), err == errBusy:
+		case errors.Is(err, idempotent.ErrInProgress):
+			l.lapse(t, id) // of a claim that could not be released
+		case errors.Is(err, idempotent.ErrStore), err == errBusy:
 		default:
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
+}
+
+func (l *line) lapse(t *testing.T, id string) {
+	t.Helper()
+	lapse(t, l.client, l.table, &types.AttributeValueMemberS{Value: id})
 }
 
 // plantLapsed stores the record of an owner that died long ago.

@@ -89,6 +89,9 @@ func (l *line) cutTransfer(t *testing.T, lapsed bool, n int, plan []fault) bool 
 		if err == nil {
 			break
 		}
+		if errors.Is(err, idempotent.ErrInProgress) {
+			l.lapse(t, key.Record) // of a claim that could not be released
+		}
 		known := errors.Is(err, idempotent.ErrStore) || errors.Is(err, idempotent.ErrInProgress) || errors.Is(err, idempotent.ErrOutcomeUnknown)
 		if !known || time.Now().After(deadline) {
 			t.Fatalf("%s: %v", what, err)

@@ -15,7 +15,7 @@ func TestFrozenPastItsDeadline(t *testing.T) {
 		t.Run(end, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			old := s.deploy(lambdaruntime.Function{Name: "old", Timeout: 2 * time.Second, Grace: patience})
+			old := s.deploy(lambdaruntime.Function{Name: "old", Timeout: 6 * time.Second, Grace: patience})
 			other := s.deploy(lambdaruntime.Function{Name: "other"})
 			late, zombie := s.play(old, end)
 			if err := old.Environment(0).Freeze(); err != nil {

@@ -38,13 +38,13 @@ func TestThawedOwnerExtendsItsLease(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	w := newWire(t)
-	r := s.deploy(lambdaruntime.Function{Name: "old"}, "LEASE=900ms", "AWS_ENDPOINT_URL_DYNAMODB="+w.url)
-	other := s.deploy(lambdaruntime.Function{Name: "other"}, "LEASE=900ms")
+	r := s.deploy(lambdaruntime.Function{Name: "old"}, "LEASE=3s", "AWS_ENDPOINT_URL_DYNAMODB="+w.url)
+	other := s.deploy(lambdaruntime.Function{Name: "other"}, "LEASE=3s")
 	c, a := s.play(r, "ok")
 	if err := r.Environment(0).Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	<-time.After(time.Until(s.leaseEnd()) + 100*time.Millisecond)
+	<-time.After(time.Until(s.leaseEnd().Add(100 * time.Millisecond)))
 	heartbeat := w.delayNext()
 	if err := r.Environment(0).Thaw(); err != nil {
 		t.Fatal(err)

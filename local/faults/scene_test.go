@@ -18,7 +18,7 @@ import (
 )
 
 // patience limits every wait. Only a failing test waits for so long.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // scene consists of one key, a table of records and a table of effects.
 type scene struct {
@@ -154,6 +154,24 @@ func (s *scene) record() map[string]types.AttributeValue {
 		s.Fatalf("%d records, want 1", len(items))
 	}
 	return items[0]
+}
+
+// lapse ends the lease of a process that is dead.
+func (s *scene) lapse() {
+	s.Helper()
+	lapse(s.T, s.client, s.records, s.record()["id"])
+}
+
+// lapse ends the lease of a record by hand, so that no test waits for it.
+func lapse(t *testing.T, client *dynamodb.Client, table string, id types.AttributeValue) {
+	t.Helper()
+	if _, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: &table, Key: map[string]types.AttributeValue{"id": id},
+		UpdateExpression:          aws.String("SET in_progress_expiration = :past"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":past": &types.AttributeValueMemberN{Value: "1"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s *scene) scan(table string) []map[string]types.AttributeValue {
