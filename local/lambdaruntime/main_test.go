@@ -120,7 +120,7 @@ func (l *later) wait(t *testing.T) (lambdaruntime.Response, error) {
 	t.Helper()
 	select {
 	case <-l.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the invocation does not end")
 	}
 	return l.res, l.err
@@ -160,7 +160,7 @@ func let(t *testing.T, conn net.Conn) {
 // dead waits until the kernel has closed the connection of a dead process.
 func dead(t *testing.T, conn net.Conn) {
 	t.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
