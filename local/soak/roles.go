@@ -19,7 +19,7 @@ const (
 	// timeout is that of a delivery, and on Lambda also the lease.
 	timeout = 4 * time.Second
 	// startTimeout is the longest start of a process on a busy machine.
-	startTimeout = 30 * time.Second
+	startTimeout = 2 * time.Minute
 )
 
 // Of the workers that live and of those that are killed, one each has group commit. The
