@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -213,20 +212,42 @@ func TestWriteThatLosesEveryConflictHasWrittenNothing(t *testing.T) {
 	}
 }
 
+// passing is a context whose deadline passes when the test says so.
+type passing struct {
+	context.Context
+	passed chan struct{}
+}
+
+func (p passing) Done() <-chan struct{} { return p.passed }
+
+func (p passing) Err() error {
+	select {
+	case <-p.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestErrorsOfTheContextAreClassified(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
 	create(t, s, claim("secret-key", owner))
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
 	hold(t, pool, s)
-	_, _, err := s.Change(ctx, driver.Fence{ID: "secret-key", Owner: owner}, complete("2"))
+	late := passing{t.Context(), make(chan struct{})}
+	done := make(chan error)
+	go func() {
+		_, _, err := s.Change(late, driver.Fence{ID: "secret-key", Owner: owner}, complete("2"))
+		done <- err
+	}()
+	waitForLock(t, pool)
+	close(late.passed)
+	err := <-done
 	check(t, err, unavailable, "deadline")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 	cancelled, cancelNow := context.WithCancel(t.Context())
-	done := make(chan error)
 	go func() {
 		_, _, err := s.Change(cancelled, driver.Fence{ID: "secret-key", Owner: owner}, complete("3"))
 		done <- err

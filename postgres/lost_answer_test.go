@@ -32,8 +32,8 @@ func TestLostCommit(t *testing.T) {
 	for way, effect := range ways {
 		for _, lose := range []string{"request", "answer", "late"} {
 			for mode, config := range map[string]*idempotent.Config{
-				"claimed":    {Lease: 3 * time.Second},
-				"optimistic": {Optimistic: true, Lease: 3 * time.Second},
+				"claimed":    {Lease: 6 * time.Second},
+				"optimistic": {Optimistic: true, Lease: 6 * time.Second},
 			} {
 				t.Run(way+" "+lose+" "+mode, func(t *testing.T) {
 					t.Parallel()
@@ -91,7 +91,7 @@ func TestLostCommitWithoutARecordIsUnknown(t *testing.T) {
 			t.Run(way+" "+lose, func(t *testing.T) {
 				t.Parallel()
 				w := new(wire)
-				b := newBench(t, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey, Lease: 3 * time.Second}, nil, w.through)
+				b := newBench(t, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey, Lease: 6 * time.Second}, nil, w.through)
 				w.losing(lose)
 				_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{}, func(ctx context.Context) (string, error) { return "", effect(ctx, "a") })
 				if !errors.Is(err, idempotent.ErrOutcomeUnknown) {
@@ -112,7 +112,7 @@ func TestLateCommitIsFenced(t *testing.T) {
 	for way, effect := range ways {
 		t.Run(way, func(t *testing.T) {
 			w := new(wire)
-			b := newBench(t, &idempotent.Config{Lease: 3 * time.Second}, nil, w.through)
+			b := newBench(t, &idempotent.Config{Lease: 6 * time.Second}, nil, w.through)
 			w.losing("late")
 			// What Tx has collected is sent once more at once.
 			_, err := b.do(func(ctx context.Context) (string, error) { return "first", effect(ctx, "a") })
