@@ -111,7 +111,7 @@ func followsASlot(t *testing.T, nodes *redislocal.Cluster, id string, s *Store) 
 		t.Helper()
 		for began := time.Now(); ; {
 			met, ok, err := s.Create(t.Context(), claim(id), time.Now(), nil)
-			if errors.Is(err, driver.ErrUnavailable) && ignore(err) != nil && time.Since(began) < 10*time.Second {
+			if errors.Is(err, driver.ErrUnavailable) && ignore(err) != nil && time.Since(began) < 2*time.Minute {
 				continue // it follows with the next call
 			}
 			if ok || ignore(err) != nil || err == nil && met.Owner != "alice" {

@@ -55,7 +55,7 @@ func TestErrorsOfServersAreClassified(t *testing.T) {
 		t.Fatal(err)
 	}
 	with := func(password string) *redis.Options {
-		return &redis.Options{Addr: primary.Addr(), Password: password, ReadTimeout: 5 * time.Second}
+		return &redis.Options{Addr: primary.Addr(), Password: password, ReadTimeout: longRead}
 	}
 	t.Run("no password", func(t *testing.T) {
 		expectError(t, errorOf(t, with("")), false, false, "credentials")
@@ -185,7 +185,7 @@ func silent(t *testing.T) string {
 
 // go-redis waits for an answer as long as its own timeouts say.
 func TestACallReturnsWhenItsContextEnds(t *testing.T) {
-	client := redis.NewClient(&redis.Options{Addr: silent(t), ReadTimeout: 15 * time.Second, MaxRetries: -1})
+	client := redis.NewClient(&redis.Options{Addr: silent(t), ReadTimeout: time.Hour, MaxRetries: -1})
 	s := storeOn(t, client, nil)
 	for name, c := range map[string]struct {
 		end  func(context.Context) (context.Context, context.CancelFunc)
@@ -203,10 +203,8 @@ func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := c.end(t.Context())
 			defer cancel()
-			began := time.Now()
-			_, ok, err := s.Create(ctx, claim("a"), time.Now(), nil)
-			if ok || !errors.Is(err, c.want) || time.Since(began) > 10*time.Second {
-				t.Errorf("ok %v, %v after %v", ok, err, time.Since(began))
+			if _, ok, err := s.Create(ctx, claim("a"), time.Now(), nil); ok || !errors.Is(err, c.want) {
+				t.Errorf("ok %v, %v", ok, err)
 			}
 		})
 	}

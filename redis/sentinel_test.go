@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,10 +17,10 @@ func TestACallSurvivesAFailoverBehindSentinel(t *testing.T) {
 	primary, replica := replicated(t)
 	sentinel := redislocal.NewSentinel(t, "once", primary)
 	client := redis.NewFailoverClient(&redis.FailoverOptions{
-		MasterName: "once", SentinelAddrs: []string{sentinel.Addr()}, ContextTimeoutEnabled: true,
+		MasterName: "once", SentinelAddrs: []string{sentinel.Addr()}, ContextTimeoutEnabled: true, ReadTimeout: longRead,
 	})
 	defer client.Close()
-	waits := storeOn(t, client, &Options{Replicas: 1, WaitTimeout: 2 * time.Second})
+	waits := storeOn(t, client, &Options{Replicas: 1, WaitTimeout: longWait})
 	alice := created(t, waits, claim("a"))
 	if err := primary.Stop(); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,10 @@ package redis
 import (
 	"errors"
 	"net"
+	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,7 +25,7 @@ func replicated(t *testing.T) (primary, replica *redislocal.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replica = realServer(t, "--replicaof", host, port, "--enable-debug-command", "yes")
+	replica = realServer(t, "--replicaof", host, port)
 	for {
 		n, err := primary.Client().Wait(t.Context(), 1, 100*time.Millisecond).Result()
 		if err != nil {
@@ -34,9 +37,46 @@ func replicated(t *testing.T) (primary, replica *redislocal.Server) {
 	}
 }
 
+// patient returns a store whose answers wait for the replica, however long a busy
+// machine takes.
+func patient(t *testing.T, primary *redislocal.Server, prefix string) *Store {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: primary.Addr(), ContextTimeoutEnabled: true, ReadTimeout: longRead})
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return storeOn(t, client, &Options{Prefix: prefix, Replicas: 1, WaitTimeout: longWait})
+}
+
+const longWait, longRead = 2 * time.Minute, 3 * time.Minute
+
+// stop stops the process of a server, and returns what lets it go on.
+func stop(t *testing.T, s *redislocal.Server) (resume func()) {
+	t.Helper()
+	info, err := s.Client().InfoMap(t.Context(), "server").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(info["Server"]["process_id"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal := func(sig syscall.Signal) {
+		if err := syscall.Kill(pid, sig); err != nil {
+			t.Error(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	resume = sync.OnceFunc(func() { signal(syscall.SIGCONT) })
+	t.Cleanup(resume)
+	return resume
+}
+
 func TestAnAnswerWaitsForReplicas(t *testing.T) {
 	primary, replica := replicated(t)
-	s := storeOn(t, primary.Client(), &Options{Replicas: 1})
+	s := patient(t, primary, "")
 	copied := func(status driver.Status) {
 		t.Helper()
 		if got := replica.Client().HGet(t.Context(), "once:a", "status").Val(); got != string(status) {
@@ -63,7 +103,7 @@ func TestAnAnswerWaitsForReplicas(t *testing.T) {
 func TestConformanceOfAnswersThatWait(t *testing.T) {
 	primary, _ := replicated(t)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		s := storeOn(t, primary.Client(), &Options{Prefix: t.Name() + ":", Replicas: 1, WaitTimeout: 2 * time.Second})
+		s := patient(t, primary, t.Name()+":")
 		return storetest.Harness{Store: s, Plant: plant(s, primary.Client()), Schedules: 20}
 	})
 }
@@ -73,14 +113,9 @@ func TestConformanceOfAnswersThatWait(t *testing.T) {
 func TestAWriteThatNoReplicaHasAcknowledgedIsUnavailable(t *testing.T) {
 	primary, replica := replicated(t)
 	o := &Options{Replicas: 1, WaitTimeout: 50 * time.Millisecond}
-	s, patient := storeOn(t, primary.Client(), o), storeOn(t, primary.Client(), &Options{Replicas: 1, WaitTimeout: 2 * time.Second})
+	s, patient := storeOn(t, primary.Client(), o), patient(t, primary, "")
 	created(t, patient, claim("warm"))
-	busy := make(chan error, 1)
-	go func() { busy <- replica.Client().Do(t.Context(), "DEBUG", "SLEEP", "1").Err() }()
-	probe := redis.NewClient(&redis.Options{Addr: replica.Addr(), ReadTimeout: 50 * time.Millisecond, MaxRetries: -1})
-	defer probe.Close()
-	for probe.Ping(t.Context()).Err() == nil {
-	}
+	resume := stop(t, replica)
 	unacknowledged := func(what string, err error) {
 		t.Helper()
 		var short *ReplicationError
@@ -98,9 +133,7 @@ func TestAWriteThatNoReplicaHasAcknowledgedIsUnavailable(t *testing.T) {
 	if ok || okAgain {
 		t.Error("ok in spite of the error")
 	}
-	if err := <-busy; err != nil {
-		t.Fatal(err)
-	}
+	resume()
 	if met, ok, err := patient.Create(t.Context(), claim("a"), time.Now(), nil); ok || err != nil || met.Owner != "alice" {
 		t.Errorf("with the replica back: ok %v, %v, %v", ok, met, err)
 	}
@@ -134,7 +167,7 @@ func TestADuplicateThatWaitsWritesWhatItReads(t *testing.T) {
 // be old, so that it must not even answer a duplicate.
 func TestAServerThatMayHaveOldRecordsAnswersNothing(t *testing.T) {
 	primary, replica := replicated(t)
-	r := created(t, storeOn(t, primary.Client(), &Options{Replicas: 1, WaitTimeout: 2 * time.Second}), claim("a"))
+	r := created(t, patient(t, primary, ""), claim("a"))
 	if got := replica.Client().HGet(t.Context(), "once:a", "owner").Val(); got != "alice" {
 		t.Fatalf("the replica has the owner %q", got)
 	}

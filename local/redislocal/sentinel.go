@@ -24,7 +24,7 @@ func NewSentinel(t TB, name string, primary *Server) *Server {
 			return nil, err
 		}
 		// Sentinel keeps its state in its configuration.
-		c.sentinel = fmt.Sprintf("sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 300\nsentinel failover-timeout %s 3000\n",
+		c.sentinel = fmt.Sprintf("sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 3000\nsentinel failover-timeout %s 3000\n",
 			name, host, port, name, name)
 		return launch(ctx, c)
 	})
