@@ -112,7 +112,7 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 			if conn == nil {
 				return
 			}
-			if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
