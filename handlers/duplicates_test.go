@@ -168,7 +168,7 @@ func TestMessagesWithoutKeyAreNoDuplicates(t *testing.T) {
 			return ctx.Err()
 		}
 	}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	answer, err := deliver(ctx, handler, sqsEvent(t, message("m0", order{}), message("m1", order{})))
 	if err != nil || len(reportedIDs(t, answer)) != 0 {

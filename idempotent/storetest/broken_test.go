@@ -28,7 +28,7 @@ func (b *broken) untilAnother() {
 	const many = 100
 	b.checked.Add(1)
 	defer b.checked.Add(-1)
-	for began := time.Now(); b.checked.Load() < 2 && runtime.NumGoroutine() > many && time.Since(began) < 10*time.Second; {
+	for began := time.Now(); b.checked.Load() < 2 && runtime.NumGoroutine() > many && time.Since(began) < time.Minute; {
 		runtime.Gosched()
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // patience bounds the check of one history, which usually takes milliseconds.
-const patience = 30 * time.Second
+const patience = 5 * time.Minute
 
 // verdict is the result of checking one history.
 type verdict struct {
