@@ -84,7 +84,7 @@ func deploy(t *testing.T, environments int) *function {
 		env = append(env, name+"="+os.Getenv(name))
 	}
 	f.Runtime = lambdaruntime.StartTest(t, lambdaruntime.Function{
-		Name: "checkout", Binary: binary, Env: env, InitTimeout: time.Minute, Environments: environments, Timeout: 4 * time.Second,
+		Name: "checkout", Binary: binary, Env: env, InitTimeout: time.Minute, Environments: environments, Timeout: 10 * time.Second,
 	})
 	return f
 }
@@ -121,7 +121,7 @@ func invoke(ctx context.Context, to invoker, o order) (r receipt, refused *lambd
 // untilAnswered repeats an order until the lease of a dead attempt has lapsed.
 func untilAnswered(t *testing.T, to invoker, o order) (receipt, *lambdaruntime.FunctionError) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(3 * time.Minute); ; {
 		r, refused := send(t, to, o)
 		if refused == nil || refused.Type != "InProgressError" || time.Now().After(deadline) {
 			return r, refused

@@ -201,7 +201,7 @@ func (f function) deliverDuplicates(t *testing.T) {
 // The timeout is short for a batch: messages that are not started in time are
 // redelivered, and no handler is cut off after its effect.
 func TestSlowOrdersArePlacedOnce(t *testing.T) {
-	f := deployFor(t, 4*time.Second, "ORDERS_DELAY=1800ms")
+	f := deployFor(t, 12*time.Second, "ORDERS_DELAY=3s")
 	left := orders(0, 10)
 	for range 10 {
 		answer, err := deliver(t.Context(), f, left...)

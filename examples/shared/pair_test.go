@@ -75,7 +75,7 @@ func newPair(t *testing.T, o options) *pair {
 	}, awsEnv()...)
 	env = append(env, o.env...)
 	start := func(f lambdaruntime.Function, more ...string) *lambdaruntime.Runtime {
-		f.Environments, f.InitTimeout, f.Timeout = max(o.environments, 1), time.Minute, o.timeout
+		f.Environments, f.InitTimeout, f.Grace, f.Timeout = max(o.environments, 1), time.Minute, time.Minute, o.timeout
 		if f.Timeout == 0 {
 			f.Timeout = 20 * time.Second
 		}

@@ -66,7 +66,7 @@ func untilTaken(t *testing.T, f *lambdaruntime.Runtime, event string) reply {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-ticker.C {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); <-ticker.C {
 		var got reply
 		if got, err = ask(t.Context(), f, event); err == nil {
 			return got
@@ -97,7 +97,7 @@ func (p *pair) frozen(t *testing.T, late, other *lambdaruntime.Runtime) (taken r
 // A call of ours that Powertools has taken over is fenced.
 func TestThawedCallOfOnceChangesNothing(t *testing.T) {
 	t.Parallel()
-	p := newPair(t, options{onceEnv: []string{"SHARED_DELAY=2000ms"}, timeout: 3 * time.Second})
+	p := newPair(t, options{onceEnv: []string{"SHARED_DELAY=4000ms"}, timeout: 8 * time.Second})
 	taken, end := p.frozen(t, p.once, p.powertools)
 	if end.err == nil && !reflect.DeepEqual(end.reply, taken) {
 		t.Errorf("the late call returns %+v, its successor %+v", end.reply, taken)
@@ -113,7 +113,7 @@ func TestThawedCallOfOnceChangesNothing(t *testing.T) {
 // stored one. docs/powertools.md says so.
 func TestThawedCallOfPowertoolsReplacesTheResult(t *testing.T) {
 	t.Parallel()
-	p := newPair(t, options{powertoolsEnv: []string{"SHARED_DELAY=2000ms"}, timeout: 3 * time.Second})
+	p := newPair(t, options{powertoolsEnv: []string{"SHARED_DELAY=4000ms"}, timeout: 8 * time.Second})
 	taken, end := p.frozen(t, p.powertools, p.once)
 	if end.err != nil || reflect.DeepEqual(end.reply, taken) {
 		t.Fatalf("the late call returns %+v", end)
@@ -171,7 +171,7 @@ func TestStormOfBothExecutesEachKeyOnce(t *testing.T) {
 func retried(ctx context.Context, f *lambdaruntime.Runtime, event string) (r reply, err error) {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-ticker.C {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); <-ticker.C {
 		r, err = ask(ctx, f, event)
 		if name := failure(err); err == nil || name != "InProgressError" && name != "IdempotencyAlreadyInProgressError" {
 			return r, err

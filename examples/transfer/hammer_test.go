@@ -70,7 +70,7 @@ func newStorm(t *testing.T, env ...string) *storm {
 			TransferID: fmt.Sprint("t-", i), From: s.names[order[0]], To: s.names[order[1]], Amount: 1 + rand.Int64N(60),
 		})
 	}
-	s.function = start(t, lambdaruntime.Function{Environments: 4, Timeout: 3 * time.Second}, s.wallets,
+	s.function = start(t, lambdaruntime.Function{Environments: 4, Timeout: 5 * time.Second}, s.wallets,
 		append(slices.Clone(env), "TRANSFER_DELAY=20ms")...)
 	return s
 }
@@ -80,7 +80,7 @@ func (s *storm) send(e transfer) {
 	text := event(e.TransferID, e.From, e.To, e.Amount)
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-ticker.C {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); <-ticker.C {
 		got, err := ask(s.Context(), s.Runtime, text)
 		s.mu.Lock()
 		s.finished++

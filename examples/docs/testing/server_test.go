@@ -63,7 +63,7 @@ func TestCrashAfterTheChargeChargesOnce(t *testing.T) {
 			"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 			"IDEMPOTENCY_TABLE=" + records, "PAYMENTS_TABLE=" + charges, "PAYMENTS_ID=downstream",
 		},
-		Timeout: time.Second,
+		Timeout: 5 * time.Second,
 		Wire:    wire,
 	})
 
