@@ -46,7 +46,7 @@ func findJava(ctx context.Context) (string, error) {
 // javaVersion runs java: the /usr/bin/java of macOS may only print where to download
 // Java.
 func javaVersion(ctx context.Context, path string) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, "-version").CombinedOutput()
 	if err != nil {

@@ -63,7 +63,7 @@ func check(ctx context.Context, dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	path := filepath.Join(dir, "postgres")
 	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()

@@ -20,7 +20,7 @@ import (
 // It is for tests in a module without a driver. The programs that are fetched contain no
 // psql.
 func Run(ctx context.Context, to string, statements ...string) (rows [][]string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	conn, err := connect(ctx, to)
 	if err != nil {

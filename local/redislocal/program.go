@@ -32,7 +32,7 @@ func (p program) env() []string {
 
 // check runs the program, which may lack a library.
 func (p program) check(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.path, "--version")
 	cmd.Env = p.env()

@@ -74,7 +74,7 @@ func (c crashes) play(number int, p lambdaruntime.Point) (calls int) {
 	}
 	wire.KillAt(number, p)
 	function, err := lambdaruntime.Start(c.Context(), lambdaruntime.Function{
-		Binary: c.binary, Name: "pay", Timeout: 5 * time.Second, Wire: wire,
+		Binary: c.binary, Name: "pay", Timeout: 30 * time.Second, Wire: wire,
 		Env: []string{
 			"IDEMPOTENCY_TABLE=" + c.table,
 			"AWS_ENDPOINT_URL_DYNAMODB=" + to("dynamodb", os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")),
