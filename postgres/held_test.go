@@ -37,7 +37,7 @@ func adds(ctx context.Context, tx pgx.Tx) error {
 // the pool a moment.
 func (b bench) noneHeld() {
 	b.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); b.pool.Stat().AcquiredConns() != 0; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); b.pool.Stat().AcquiredConns() != 0; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("%d connections are held", b.pool.Stat().AcquiredConns())
 		}

@@ -190,7 +190,7 @@ func TestDuplicateNeitherLocksNorWaits(t *testing.T) {
 	r := claim("id", owner)
 	create(t, s, r)
 	hold(t, pool, s)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, ok, err := s.Create(ctx, claim("id", rival), now, nil); ok || err != nil {
 		t.Errorf("a duplicate claim: ok %v, %v", ok, err)

@@ -203,8 +203,21 @@ func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := c.end(t.Context())
 			defer cancel()
-			if _, ok, err := s.Create(ctx, claim("a"), time.Now(), nil); ok || !errors.Is(err, c.want) {
-				t.Errorf("ok %v, %v", ok, err)
+			done := make(chan error, 1)
+			go func() {
+				_, ok, err := s.Create(ctx, claim("a"), time.Now(), nil)
+				if ok {
+					err = errors.New("ok in spite of the context")
+				}
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				if !errors.Is(err, c.want) {
+					t.Error(err)
+				}
+			case <-time.After(time.Minute):
+				t.Error("the call outlives its context")
 			}
 		})
 	}
