@@ -12,8 +12,9 @@ import (
 // An Error reports that a call to DynamoDB failed, or was refused before it was
 // sent. It is [driver.ErrUnavailable] if the call did not reach DynamoDB or found
 // it too busy, and [driver.ErrThrottled] as well if DynamoDB throttled it. It is
-// [driver.ErrTooLarge] if an item would exceed DynamoDB's limit. Its text
-// contains no keys and no data.
+// [driver.ErrTooLarge] if an item would exceed DynamoDB's limit, and
+// [driver.ErrDenied] if the role lacks a permission. Its text contains no keys
+// and no data.
 type Error struct {
 	Op    string // the call, such as "PutItem"
 	Table string // the store's
@@ -50,8 +51,8 @@ func (e *Error) SafeText() string { return e.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether target is one of [driver.ErrUnavailable],
-// [driver.ErrThrottled], [driver.ErrNotWritten] and [driver.ErrTooLarge] that
-// applies.
+// [driver.ErrThrottled], [driver.ErrNotWritten], [driver.ErrTooLarge] and
+// [driver.ErrDenied] that applies.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case driver.ErrUnavailable:
@@ -64,6 +65,8 @@ func (e *Error) Is(target error) bool {
 		return e.notWritten
 	case driver.ErrTooLarge:
 		return errors.Is(e.Err, errItemSize) || fault.TooLarge(e.Err)
+	case driver.ErrDenied:
+		return fault.Denied(e.Err)
 	}
 	return false
 }

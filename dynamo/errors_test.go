@@ -97,6 +97,9 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 				if errors.Is(err, driver.ErrThrottled) != (c.advice == "throttled" || name == "429") {
 					t.Errorf("%s: throttled? %v", op, err)
 				}
+				if errors.Is(err, driver.ErrDenied) != (name == "access") {
+					t.Errorf("%s: denied? %v", op, err)
+				}
 				if !strings.Contains(e.Advice, c.advice) {
 					t.Errorf("%s: advice %q", op, e.Advice)
 				}

@@ -101,6 +101,51 @@ func TestCompleteTriesUntilTheLeaseEnds(t *testing.T) {
 	})
 }
 
+// A denied completion is repeated, because the work is done, but no more often
+// than a person could change the permission. What may pass by itself is repeated
+// until the lease ends.
+func TestDeniedCompletionIsRepeatedForHalfAMinute(t *testing.T) {
+	const lease = 2 * time.Minute
+	for _, c := range []struct {
+		name        string
+		err         error
+		least, most int           // tries
+		last        time.Duration // the last try is in the second before it
+	}{
+		{"denied", driver.ErrDenied, 15, 35, 30 * time.Second},
+		{"expired credentials", errors.New("the credentials have expired"), 100, 300, lease},
+		{"throttled", driver.ErrThrottled, 100, 300, lease},
+		{"not reached", errNetwork, 100, 300, lease},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var tries []time.Duration
+				begun := time.Now()
+				x := newExecutor(t, &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+					tries = append(tries, time.Since(begun))
+					return driver.Record{}, false, c.err
+				}}, &idempotent.Config{Lease: lease})
+				_, event, err := do(t.Context(), x, returns("done"))
+				var failed *idempotent.StoreError
+				if !errors.As(err, &failed) || !failed.Executed || !errors.Is(err, c.err) || event.Outcome != idempotent.OutcomeUnknown {
+					t.Errorf("%v, %+v", err, event)
+				}
+				if len(tries) < c.least || len(tries) > c.most {
+					t.Errorf("%d tries, want %d to %d", len(tries), c.least, c.most)
+				}
+				if last := tries[len(tries)-1]; last > c.last || last < c.last-2*time.Second {
+					t.Errorf("the last try came after %v, want %v", last, c.last)
+				}
+				for i := 1; c.err == driver.ErrDenied && i < len(tries); i++ {
+					if pause := tries[i] - tries[i-1]; pause > 2*time.Second+1 || i > 6 && pause < time.Second {
+						t.Errorf("try %d came %v after the one before", i+1, pause)
+					}
+				}
+			})
+		})
+	}
+}
+
 // The work is recorded although the client has gone.
 func TestCompleteOutlivesTheCaller(t *testing.T) {
 	store := memory.New(0)

@@ -82,7 +82,7 @@ func (x *Executor) persist(ctx context.Context, do func(context.Context) error) 
 		if err == nil || final || ctx.Err() != nil {
 			return err
 		}
-		x.pause(ctx, backoff(try))
+		x.pause(ctx, backoff(try, err))
 		if ctx.Err() != nil {
 			return err
 		}

@@ -40,10 +40,10 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 		at.Tries++
 		at.Cutoff = wall(time.Now()).Add(-x.config.ClockSkew)
 		r := w.send(ctx, how, met)
-		at.TimeUp, at.Elapsed = ctx.Err() != nil, time.Since(began)
+		at.TimeUp, at.Elapsed, at.Pause = ctx.Err() != nil, time.Since(began), backoff(at.Tries, r.Err)
 		wrote := w.wrote != nil && r.Err == nil && w.wrote(r.Met)
 		ruling := w.Judge(r, w.own, at, wrote)
-		if ruling.SendsAgain() && !x.pause(ctx, backoff(at.Tries)) {
+		if ruling.SendsAgain() && !x.pause(ctx, at.Pause) {
 			at.TimeUp = true // another try would be in vain, and hide what is known
 			ruling = w.Judge(r, w.own, at, wrote)
 		}
@@ -93,7 +93,12 @@ func (x *Executor) pause(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// backoff returns the pause after a try that failed.
-func backoff(try int) time.Duration {
+// backoff returns the pause after a try that failed with err, or that met a
+// record. A denial ends with a person's help, if at all, so its pauses are
+// longer.
+func backoff(try int, err error) time.Duration {
+	if errors.Is(err, driver.ErrDenied) {
+		return min(100*time.Millisecond<<min(try-1, 5), 2*time.Second)
+	}
 	return min(time.Duration(try)*20*time.Millisecond, time.Second)
 }

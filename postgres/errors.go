@@ -42,8 +42,8 @@ func (e *Error) SafeText() string { return e.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether target is one of [driver.ErrUnavailable],
-// [driver.ErrThrottled], [driver.ErrNotWritten] and [driver.ErrTooLarge] that
-// applies.
+// [driver.ErrThrottled], [driver.ErrDenied], [driver.ErrNotWritten] and
+// [driver.ErrTooLarge] that applies.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case driver.ErrUnavailable:
@@ -52,6 +52,8 @@ func (e *Error) Is(target error) bool {
 		return isUnavailable(e.Err) && strings.HasPrefix(codeOf(e.Err), "53")
 	case driver.ErrNotWritten:
 		return e.notWritten || isConflict(e.Err)
+	case driver.ErrDenied:
+		return codeOf(e.Err) == "42501"
 	case driver.ErrTooLarge:
 		var size *sizeError
 		return errors.As(e.Err, &size)

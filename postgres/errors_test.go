@@ -272,5 +272,8 @@ func TestCodesAreClassified(t *testing.T) {
 		if got := kindsOf(err); got != want {
 			t.Errorf("%s is %+v; want %+v", code, got, want)
 		}
+		if errors.Is(err, driver.ErrDenied) != (code == "42501") {
+			t.Errorf("%s is denied: %v", code, errors.Is(err, driver.ErrDenied))
+		}
 	}
 }

@@ -37,8 +37,8 @@ func (e *Error) SafeText() string { return e.Error() }
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is one of [driver.ErrUnavailable] and
-// [driver.ErrThrottled] that applies.
+// Is reports whether target is one of [driver.ErrUnavailable],
+// [driver.ErrThrottled] and [driver.ErrDenied] that applies.
 func (e *Error) Is(target error) bool {
 	c := causeOf(e.Err)
 	switch target {
@@ -46,6 +46,8 @@ func (e *Error) Is(target error) bool {
 		return c.unavailable
 	case driver.ErrThrottled:
 		return c.throttled
+	case driver.ErrDenied:
+		return c.advice == denied
 	}
 	return false
 }

@@ -39,6 +39,9 @@ func expectError(t *testing.T, err error, unavailable, throttled bool, advice st
 		!strings.Contains(e.Advice, advice) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("unavailable %v, throttled %v, advice %q: %v", errors.Is(err, driver.ErrUnavailable), errors.Is(err, driver.ErrThrottled), e.Advice, err)
 	}
+	if errors.Is(err, driver.ErrDenied) != (advice == "access denied") {
+		t.Errorf("denied %v: %v", errors.Is(err, driver.ErrDenied), err)
+	}
 }
 
 func TestErrorsOfServersAreClassified(t *testing.T) {

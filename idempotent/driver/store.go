@@ -12,7 +12,8 @@ import (
 // An error that wraps [ErrUnavailable] reports that the store could not be
 // reached or was too busy, and that another try may succeed. If the load was
 // the only cause, the error also wraps [ErrThrottled]. After any other error,
-// another try is unlikely to succeed.
+// another try is unlikely to succeed. If the caller has no permission, the error
+// wraps [ErrDenied].
 type Store interface {
 	// Create writes r if there is no record with its ID, or one for which
 	// Record.Expired(cutoff) holds. With a zero cutoff it writes only if there
@@ -115,6 +116,12 @@ var (
 	// because of its load. It wraps [ErrUnavailable]. Observers count these
 	// errors separately: more capacity helps.
 	ErrThrottled = fmt.Errorf("%w: throttled", ErrUnavailable)
+
+	// ErrDenied is wrapped by errors with which a store denies a request to a
+	// caller that it knows. This request wrote nothing, and only a change of the
+	// caller's permissions helps. Expired or invalid credentials are no denial:
+	// they may be renewed.
+	ErrDenied = errors.New("idempotent: access denied")
 
 	// ErrNotWritten is wrapped by errors of a [Transactional] store after a
 	// write with an attachment that conflicted with another transaction. This

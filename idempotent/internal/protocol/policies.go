@@ -9,8 +9,9 @@ type Policy struct {
 	// outages and refusals are the numbers of tries while the store cannot be
 	// reached, and while it refuses. 0 means as many as the time allows.
 	outages, refusals int
-	// refusedFor is how long a refusal is repeated, in place of refusals.
-	refusedFor time.Duration
+	// refusedFor is how long a refusal is repeated, in place of refusals, and
+	// deniedFor how long a denial is. 0 makes no difference.
+	refusedFor, deniedFor time.Duration
 
 	on [standings]Ruling
 
@@ -34,15 +35,18 @@ const maxReleases = 3
 var (
 	// A completion never stops early: the work is done, and stopping has it
 	// done again. That also goes for refusals, as of credentials that have just
-	// run out. Whatever nobody else owns is finished.
+	// run out. Only a denial ends it: more tries change no permission. Whatever
+	// nobody else owns is finished.
 	Finishing = Policy{
-		on: [standings]Ruling{Ours: Again, Gone: Recreate, Reused: Yield, Finished: TakeTheirs, Abandoned: Adopt, Advanced: Yield, Foreign: Yield},
+		deniedFor: 30 * time.Second,
+		on:        [standings]Ruling{Ours: Again, Gone: Recreate, Reused: Yield, Finished: TakeTheirs, Abandoned: Adopt, Advanced: Yield, Foreign: Yield},
 	}
 
 	// After a transaction was sent nothing is recreated: it may have been
 	// committed, and its record removed since.
 	FinishingAfterCommit = Policy{
-		on: [standings]Ruling{Ours: Again, Gone: Vanished, Reused: Yield, Finished: TakeTheirs, Abandoned: Adopt, Advanced: Yield, Foreign: Yield},
+		deniedFor: 30 * time.Second,
+		on:        [standings]Ruling{Ours: Again, Gone: Vanished, Reused: Yield, Finished: TakeTheirs, Abandoned: Adopt, Advanced: Yield, Foreign: Yield},
 	}
 
 	// A release may be lost: the lease then ends by itself.
@@ -101,6 +105,6 @@ var (
 // Once returns p for a call that failed open. The caller chose to continue without
 // the store, so that there is only one try.
 func (p Policy) Once() *Policy {
-	p.outages, p.refusals = 1, 1
+	p.outages, p.refusals, p.deniedFor = 1, 1, 0
 	return &p
 }

@@ -144,13 +144,14 @@ func pinAttempts(t *testing.T) {
 
 func pinErrors(t *testing.T) {
 	outage := fmt.Errorf("away: %w", driver.ErrUnavailable)
-	refusal, nothing, condition := errors.New("access denied"), fmt.Errorf("conflict: %w", driver.ErrNotWritten), &driver.Rejected{Err: errors.New("no")}
+	denial := fmt.Errorf("no permission: %w", driver.ErrDenied)
+	refusal, nothing, condition := errors.New("the credentials have expired"), fmt.Errorf("conflict: %w", driver.ErrNotWritten), &driver.Rejected{Err: errors.New("no")}
 	for _, row := range policyRows {
 		judge := func(err error, at Progress) Ruling { return row.policy.Judge(Reply{Err: err}, ownRecord, at, false) }
 		for name, c := range map[string]struct {
 			err   error
 			tries int
-		}{"outages": {outage, row.outages}, "refusals": {refusal, row.refusals}} {
+		}{"outages": {outage, row.outages}, "refusals": {refusal, row.refusals}, "denials": {denial, row.refusals}} {
 			for _, tries := range []int{1, 2, 3, 4, 1000} {
 				want := Again
 				if c.tries > 0 && tries >= c.tries {
@@ -184,9 +185,28 @@ func pinErrors(t *testing.T) {
 			t.Errorf("%s, too large: ruling %d, want %d", row.name, got, want)
 		}
 	}
-	for elapsed, want := range map[time.Duration]Ruling{30 * time.Second: Again, 31 * time.Second: Unknown} {
-		if got := Stepping.Judge(Reply{Err: refusal}, ownRecord, Progress{Tries: 9, Elapsed: elapsed}, false); got != want {
-			t.Errorf("a step that is refused for %v: ruling %d", elapsed, got)
+	for _, limited := range []struct {
+		name   string
+		policy *Policy
+		err    error
+	}{
+		{"a step that is refused", &Stepping, refusal},
+		{"a step that is denied", &Stepping, denial},
+		{"a completion that is denied", &Finishing, denial},
+		{"a completion that is denied after a commit", &FinishingAfterCommit, denial},
+	} {
+		for _, at := range []struct {
+			elapsed, pause time.Duration
+			want           Ruling
+		}{{30 * time.Second, 0, Again}, {28 * time.Second, 2 * time.Second, Again}, {29 * time.Second, 2 * time.Second, Unknown}, {31 * time.Second, 0, Unknown}} {
+			if got := limited.policy.Judge(Reply{Err: limited.err}, ownRecord, Progress{Tries: 9, Elapsed: at.elapsed, Pause: at.pause}, false); got != at.want {
+				t.Errorf("%s for %v, with a pause of %v: ruling %d, want %d", limited.name, at.elapsed, at.pause, got, at.want)
+			}
+		}
+	}
+	for _, err := range []error{refusal, outage} {
+		if got := Finishing.Judge(Reply{Err: err}, ownRecord, Progress{Tries: 9, Elapsed: time.Hour}, false); got != Again {
+			t.Errorf("a completion after an hour of %v: ruling %d", err, got)
 		}
 	}
 }
