@@ -122,7 +122,7 @@ func (s *Store) delete(ctx context.Context, f driver.Fence) (driver.Record, bool
 		Key:                                 s.format.Key(f.ID),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		TableName:                           &s.table,
-	}, quiet)
+	}, inTime(ctx))
 	if err != nil {
 		return s.lost(ctx, "DeleteItem", f.ID, err)
 	}

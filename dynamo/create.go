@@ -78,7 +78,7 @@ func (s *Store) put(ctx context.Context, item map[string]types.AttributeValue, c
 		Item:                                p.Item,
 		ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
 		TableName:                           p.TableName,
-	}, quiet)
+	}, inTime(ctx))
 }
 
 func (s *Store) transactPut(item map[string]types.AttributeValue, cutoff time.Time) types.TransactWriteItem {

@@ -65,7 +65,7 @@ func (g *grouping) items(ctx context.Context, calls []*groupCall) (_ map[string]
 	}
 	out, err := g.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 		RequestItems: map[string]types.KeysAndAttributes{g.store.table: {ConsistentRead: aws.Bool(true), Keys: keys}},
-	}, quiet)
+	}, inTime(ctx))
 	if err != nil {
 		g.checkDenied(ctx, err, opRead)
 		return nil, false

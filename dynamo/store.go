@@ -77,7 +77,7 @@ func (s *Store) get(ctx context.Context, id string) (driver.Record, error) {
 		ConsistentRead: aws.Bool(true),
 		Key:            s.format.Key(id),
 		TableName:      &s.table,
-	}, quiet)
+	}, inTime(ctx))
 	if err != nil {
 		return driver.Record{}, s.fail("GetItem", err)
 	}

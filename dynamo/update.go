@@ -99,5 +99,5 @@ func (s *Store) send(ctx context.Context, id string, u *update) (*dynamodb.Updat
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		TableName:                           &s.table,
 		UpdateExpression:                    &expression,
-	}, quiet)
+	}, inTime(ctx))
 }

@@ -1,0 +1,121 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// oldRetryer hides the methods that a Retryer need not have.
+type oldRetryer struct{ aws.Retryer }
+
+// slow returns a client whose retries wait for so long.
+func slow(answer roundTripper, delay time.Duration, old bool) *dynamodb.Client {
+	return wireClient(answer, func(o *dynamodb.Options) {
+		r := aws.Retryer(retry.NewStandard(func(o *retry.StandardOptions) {
+			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return delay, nil })
+		}))
+		if old {
+			r = oldRetryer{r}
+		}
+		o.Retryer = r
+	})
+}
+
+// The error is DynamoDB's, and not that of a wait for another try.
+func TestThrottledCallWithoutTimeForAnotherTryIsThrottled(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		time, wait time.Duration
+		old        bool
+		tries      int
+	}{
+		{"no time for the wait", time.Second, 2 * time.Second, false, 1},
+		{"no time behind the wait", time.Second, 990 * time.Millisecond, false, 1},
+		{"time for another", time.Second, 600 * time.Millisecond, false, 2},
+		{"time for all", 10 * time.Second, 600 * time.Millisecond, false, 3},
+		{"another kind of Retryer", time.Second, 2 * time.Second, true, 1},
+		{"another kind of Retryer, time for all", 10 * time.Second, 600 * time.Millisecond, true, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for op, call := range map[string]func(context.Context, *Store) error{
+				"PutItem": func(ctx context.Context, s *Store) error {
+					_, _, err := s.Create(ctx, claim("id"), now, nil)
+					return err
+				},
+				"GetItem": func(ctx context.Context, s *Store) error { _, err := s.Get(ctx, "id"); return err },
+				"DeleteItem": func(ctx context.Context, s *Store) error {
+					_, _, err := s.Change(ctx, fence("id"), driver.Change{Release: driver.ReleaseDelete})
+					return err
+				},
+				"UpdateItem": func(ctx context.Context, s *Store) error {
+					_, _, err := s.Change(ctx, fence("id"), driver.Change{Lease: now})
+					return err
+				},
+			} {
+				synctest.Test(t, func(t *testing.T) {
+					tries := 0
+					s := loneStore(t, slow(func(r *http.Request) (*http.Response, error) {
+						tries++
+						return refusing(400, "ThrottlingException", "slow")(r)
+					}, c.wait, c.old), "records", nil)
+					ctx, cancel := context.WithTimeout(t.Context(), c.time)
+					defer cancel()
+					err := call(ctx, s)
+					if !errors.Is(err, driver.ErrThrottled) || !strings.Contains(err.Error(), "throttled") || strings.Contains(err.Error(), "no answer") {
+						t.Errorf("%s: %v", op, err)
+					}
+					if tries != c.tries {
+						t.Errorf("%s: %d tries, want %d", op, tries, c.tries)
+					}
+				})
+			}
+		})
+	}
+}
+
+// A completion has less time for each try, and the SDK's pauses soon exceed it.
+func TestThrottledCompletionIsThrottled(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		s := loneStore(t, slow(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "PutItem") {
+				return answering(200, "{}")(r)
+			}
+			return refusing(400, "ThrottlingException", "slow")(r)
+		}, time.Second, false), "records", nil)
+		events := make(chan idempotent.Event, 1)
+		x, err := idempotent.New("op", s, &idempotent.Config{Observer: observe(events)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+			time.Sleep(2400 * time.Millisecond)
+			return "", nil
+		})
+		e := <-events
+		if e.Outcome != idempotent.OutcomeUnknown || !e.ErrorIs(idempotent.ErrStore) || !e.ErrorIs(driver.ErrThrottled) {
+			t.Errorf("%+v", e)
+		}
+		if strings.Contains(err.Error(), "no answer") || !strings.Contains(err.Error(), "raise the table's capacity") {
+			t.Error(err)
+		}
+	})
+}
+
+type observe chan idempotent.Event
+
+func (o observe) Observe(_ context.Context, e idempotent.Event) { o <- e }
