@@ -54,7 +54,9 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 		switch verdict {
 		case protocol.ClaimAnew:
 			lapsed, owner = false, c.ownerOf(1, token)
-			if met, err = c.createAs(ctx, owner, now, invocation); err != nil {
+			if met, err = c.within(ctx, c.claimTime(ctx), func(ctx context.Context) (driver.Record, error) {
+				return c.createAs(ctx, owner, now, invocation)
+			}); err != nil {
 				return c.claimFailed(ctx, "claim", owner, driver.ReleaseDelete, false, err)
 			}
 		case protocol.TakeOver:
@@ -67,7 +69,9 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 			lapsed = !met.Lease.Equal(driver.LeaseEnded)
 			saga := protocol.HasSaga(met.Steps)
 			owner = c.ownerOf(max(met.Attempt, 1)+1, token)
-			if met, err = c.takeOverAs(ctx, owner, met, now, invocation); err != nil {
+			if met, err = c.within(ctx, c.claimTime(ctx), func(ctx context.Context) (driver.Record, error) {
+				return c.takeOverAs(ctx, owner, met, now, invocation)
+			}); err != nil {
 				return c.claimFailed(ctx, "take over", owner, driver.ReleaseRefund, saga, err)
 			}
 		case protocol.AwaitOwner:
@@ -101,7 +105,9 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 				if round++; round > maxRounds {
 					return nil, c.inProgress(met, nil)
 				}
-				if met, err = c.prolong(ctx, met, now, invocation); err != nil {
+				if met, err = c.within(ctx, c.claimTime(ctx), func(ctx context.Context) (driver.Record, error) {
+					return c.prolong(ctx, met, now, invocation)
+				}); err != nil {
 					return c.claimFailed(ctx, "extend", owner, how, false, err)
 				}
 				continue
@@ -140,9 +146,8 @@ func (c *call) createAs(ctx context.Context, owner string, now, invocation time.
 		ID: c.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
 		Expires: c.expiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
 	}
-	return c.bounded(ctx, func(ctx context.Context) (driver.Record, bool, error) {
-		return c.create(ctx, fresh, now.Add(-c.x.config.ClockSkew), nil)
-	})
+	met, _, err := c.create(ctx, fresh, now.Add(-c.x.config.ClockSkew), nil)
+	return met, err
 }
 
 // takeOverAs takes the record over, and returns what createAs returns.
@@ -153,9 +158,8 @@ func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Recor
 		Owner: owner, Lease: lease,
 		Expires: c.expiresInProgress(lapsed.Expires, lease), Fingerprint: c.fingerprint,
 	}
-	return c.bounded(ctx, func(ctx context.Context) (driver.Record, bool, error) {
-		return c.change(ctx, fence, ours)
-	})
+	met, _, err := c.change(ctx, fence, ours)
+	return met, err
 }
 
 // timeToRun reports whether a handler's context would have any time under a
@@ -191,26 +195,6 @@ func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Re
 	default:
 		return ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record has a status that this version does not know; inspect the record")}}
 	}
-}
-
-// bounded bounds a try to claim if the call can continue without the store: a
-// store that hangs must not take the handler's time.
-func (c *call) bounded(ctx context.Context, try func(context.Context) (driver.Record, bool, error)) (driver.Record, error) {
-	if c.x.config.OnStoreError != FailOpen {
-		met, _, err := try(ctx)
-		return met, err
-	}
-	limit := longestAttempt
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(deadline)/2)
-	}
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	met, _, err := try(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = errors.Join(err, driver.ErrUnavailable)
-	}
-	return met, err
 }
 
 func (c *call) inProgress(met driver.Record, err error) ending {

@@ -115,8 +115,9 @@ type Config struct {
 
 	// Reserve is the time kept back from the handler to record the result. The
 	// handler's context ends that long before the lease, and in a Lambda
-	// function that long before the invocation. At most half of the lease.
-	// Default 500 ms.
+	// function that long before the invocation. A claim that the store does not
+	// answer ends at that time too, so that the call can report it. At most half
+	// of the lease. Default 500 ms.
 	Reserve time.Duration
 
 	// Retention is how long a finished record is kept, and so how late a

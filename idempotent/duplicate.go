@@ -84,10 +84,10 @@ func (c *call) waits(ctx context.Context) {
 // reread reads the record again, within the wait.
 func (c *call) reread(ctx context.Context) (driver.Record, error) {
 	left := time.Until(c.waitUntil(ctx))
-	limited, cancel := context.WithTimeout(ctx, max(left, shortestAttempt))
+	wait, cancel := context.WithTimeout(ctx, max(left, shortestAttempt))
 	defer cancel()
-	met, err := c.get(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+	met, err := c.within(wait, c.readTime(ctx), c.get)
+	if err != nil && wait.Err() != nil && ctx.Err() == nil {
 		return met, errWaitOver
 	}
 	return met, err

@@ -62,15 +62,21 @@ func (c *call) settling(ctx context.Context, l *lease) (context.Context, context
 		end = time.Time{} // the caller chose to go on without the store
 	case !l.invocation.IsZero():
 		least = shortestAttempt
-		if last := l.invocation.Add(-min(c.x.config.Reserve/5, shortestAttempt)); last.Before(end) {
+		if last := c.x.lastWrite(ctx, l.invocation); last.Before(end) {
 			end = last
-		}
-		deadline, ok := ctx.Deadline()
-		if nested := insideOf(ctx) != nil; nested && ok && deadline.Before(end) {
-			end = deadline
 		}
 	}
 	return context.WithTimeout(context.WithoutCancel(ctx), max(end.Sub(wall(time.Now())), least))
+}
+
+// lastWrite returns the time by which the writes of a call end in an invocation.
+func (x *Executor) lastWrite(ctx context.Context, invocation time.Time) time.Time {
+	last := invocation.Add(-min(x.config.Reserve/5, shortestAttempt))
+	deadline, ok := ctx.Deadline()
+	if nested := insideOf(ctx) != nil; nested && ok && deadline.Before(last) {
+		return deadline
+	}
+	return last
 }
 
 // HandlerDeadline returns the time at which the context ends of a handler that

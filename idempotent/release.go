@@ -129,8 +129,7 @@ func (c *call) unclaim(ctx context.Context, owner string, how driver.Release) {
 	if c.execution != nil {
 		return
 	}
-	limit := min(max(c.x.config.Reserve, shortestAttempt), longestAttempt)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.unclaimTime(ctx))
 	defer cancel()
 	var r protocol.Reply
 	c.x.repeat(ctx, write{

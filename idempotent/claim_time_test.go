@@ -1,0 +1,306 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// silent is a store that does not answer some of its calls. Those that landed
+// have been applied.
+type silent struct {
+	driver.Store
+	landed          bool
+	creates, gets   bool
+	takeovers, rest bool // changes
+}
+
+func (s *silent) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+	if s.creates {
+		return s.hang(ctx, func() (driver.Record, bool, error) { return s.Store.Create(ctx, r, cutoff, with) })
+	}
+	return s.Store.Create(ctx, r, cutoff, with)
+}
+
+func (s *silent) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if taken := c.Owner != ""; taken && s.takeovers || !taken && s.rest {
+		return s.hang(ctx, func() (driver.Record, bool, error) { return s.Store.Change(ctx, f, c) })
+	}
+	return s.Store.Change(ctx, f, c)
+}
+
+func (s *silent) Get(ctx context.Context, id string) (driver.Record, error) {
+	if s.gets {
+		<-ctx.Done()
+		return driver.Record{}, ctx.Err()
+	}
+	return s.Store.Get(ctx, id)
+}
+
+func (s *silent) hang(ctx context.Context, call func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+	if s.landed {
+		if _, _, err := call(); err != nil {
+			return driver.Record{}, false, err
+		}
+	}
+	<-ctx.Done()
+	return driver.Record{}, false, ctx.Err()
+}
+
+// A store that does not answer leaves the Reserve: the process is killed at the
+// end of the invocation, and the call would leave no trace.
+func TestHungClaimEndsBeforeItsInvocation(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for _, c := range []struct {
+		name       string
+		config     idempotent.Config
+		store      silent
+		lapsed     bool
+		invocation time.Duration
+		trips      int
+	}{
+		{"the claim", idempotent.Config{}, silent{creates: true}, false, 3 * time.Second, 2},
+		{"the claim, for minutes", idempotent.Config{}, silent{creates: true}, false, 15 * time.Minute, 2},
+		{"the claim, with little time", idempotent.Config{}, silent{creates: true}, false, 1100 * time.Millisecond, 2},
+		{"the claim and its release", idempotent.Config{}, silent{creates: true, rest: true}, false, 3 * time.Second, 2},
+		{"the claim and its release, with little time", idempotent.Config{}, silent{creates: true, rest: true}, false, 1100 * time.Millisecond, 2},
+		{"the claim and its release, with another Reserve", idempotent.Config{Reserve: 10 * time.Second}, silent{creates: true, rest: true}, false, 30 * time.Second, 2},
+		{"the claim, with a lease", idempotent.Config{Lease: time.Hour}, silent{creates: true, rest: true}, false, 10 * time.Second, 2},
+		{"the takeover", idempotent.Config{}, silent{takeovers: true}, true, 6 * time.Second, 3},
+		{"the takeover and its release", idempotent.Config{}, silent{takeovers: true, rest: true}, true, 6 * time.Second, 3},
+		{"everything, from the read on", idempotent.Config{ReadFirst: true}, silent{gets: true, creates: true, rest: true}, false, 10 * time.Second, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New(0)
+				if c.lapsed {
+					abandonClaim(t, store, time.Minute)
+					time.Sleep(2 * time.Minute)
+				}
+				c.store.Store = store
+				reserve := c.config.Reserve
+				if reserve == 0 {
+					reserve = 500 * time.Millisecond
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), c.invocation)
+				defer cancel()
+				begun := time.Now()
+				_, event, err := do(ctx, newExecutor(t, &c.store, &c.config), mustNotRun(t))
+				if took := time.Since(begun); took > c.invocation-reserve {
+					t.Errorf("it returned %v before the end of its invocation", c.invocation-took)
+				}
+				var failed *idempotent.StoreError
+				if !errors.As(err, &failed) || failed.Executed || !errors.Is(err, driver.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%v", err)
+				}
+				if event.Outcome != idempotent.OutcomeFailed || event.RoundTrips != c.trips || event.Attempt != 0 {
+					t.Errorf("%+v", event)
+				}
+			})
+		})
+	}
+}
+
+// With less time than a release needs, the call still returns before its
+// invocation ends.
+func TestHungClaimWithAlmostNoTimeEndsBeforeItsInvocation(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for _, left := range []time.Duration{-380 * time.Millisecond, -250 * time.Millisecond, time.Millisecond, 20 * time.Millisecond, 150 * time.Millisecond, 399 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			for name, config := range map[string]*idempotent.Config{"": nil, "read first": {ReadFirst: true}} {
+				invocation := 500*time.Millisecond + left
+				ctx, cancel := context.WithTimeout(t.Context(), invocation)
+				defer cancel()
+				begun := time.Now()
+				x := newExecutor(t, &silent{Store: memory.New(0), creates: true, gets: true, rest: true}, config)
+				_, _, err := do(ctx, x, mustNotRun(t))
+				if took := time.Since(begun); took > invocation-100*time.Millisecond || !errors.Is(err, idempotent.ErrStore) {
+					t.Errorf("%s, with %v: it returned %v before the end of its invocation: %v", name, left, invocation-took, err)
+				}
+			}
+		})
+	}
+}
+
+// What a claim that was cut off has left is removed, and does not count as an
+// attempt.
+func TestHungClaimThatLandedIsReleased(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for _, c := range []struct {
+		name  string
+		store silent
+		want  driver.Record
+	}{
+		{"the claim", silent{landed: true, creates: true}, driver.Record{}},
+		{"the takeover", silent{landed: true, takeovers: true}, driver.Record{Status: driver.InProgress, Attempt: 2, Refunds: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New(0)
+				c.store.Store = store
+				if c.want.Attempt > 0 {
+					abandonClaim(t, store, time.Minute)
+					time.Sleep(2 * time.Minute)
+				}
+				config := &idempotent.Config{MaxAttempts: 2}
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				if _, _, err := do(ctx, newExecutor(t, &c.store, config), mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
+					t.Error(err)
+				}
+				if r := stored(t, store); r.Status != c.want.Status || r.Attempt != c.want.Attempt || r.Refunds != c.want.Refunds || r.Owner != "" {
+					t.Errorf("it left %+v", r)
+				}
+				if value, _, err := do(t.Context(), newExecutor(t, store, config), returns("done")); err != nil || value != "done" {
+					t.Errorf("%q, %v", value, err)
+				}
+			})
+		})
+	}
+}
+
+// Another call has the record by the time that the claim is given up.
+func TestHungClaimLeavesTheRecordOfAnother(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		time.AfterFunc(time.Second, func() { abandonClaim(t, store, time.Minute) })
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if _, _, err := do(ctx, newExecutor(t, &silent{Store: store, creates: true}, nil), mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
+			t.Error(err)
+		}
+		if r := stored(t, store); r.Owner != "crashed" || r.Attempt != 1 || r.Refunds != 0 || !r.Lease.After(time.Now()) {
+			t.Errorf("it left %+v", r)
+		}
+	})
+}
+
+// Nothing waits for a process that has outlived its invocation, so that the
+// release has its time.
+func TestClaimAnsweredAfterItsInvocationIsReleased(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		frozen := &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			met, ok, err := next()
+			time.Sleep(3100 * time.Millisecond)
+			return met, ok, err
+		}, change: func(ctx context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			if err := ctx.Err(); err != nil {
+				return driver.Record{}, false, err
+			}
+			return next()
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if _, _, err := do(ctx, newExecutor(t, frozen, nil), mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
+			t.Error(err)
+		}
+		if r := stored(t, store); r.Status != driver.Absent {
+			t.Errorf("it left %+v", r)
+		}
+	})
+}
+
+// An execution's claim is that of its other invocations, so that it stays.
+func TestHungClaimOfAnExecutionEndsBeforeItsInvocation(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for name, store := range map[string]*silent{
+		"the claim":     {landed: true, creates: true},
+		"the extension": {rest: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inner := memory.New(0)
+				store.Store = inner
+				execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Minute), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeSuspended }}
+				invoke := func(store driver.Store, timeout time.Duration) (*idempotent.Event, error) {
+					ctx, cancel := context.WithTimeout(t.Context(), timeout)
+					defer cancel()
+					_, event, err := do(adapter.With(ctx, adapter.Settings{Execution: &execution}), newExecutor(t, store, nil), func(context.Context) (string, error) {
+						if store != driver.Store(inner) {
+							t.Error("it ran")
+						}
+						return "", nil
+					})
+					return event, err
+				}
+				if name == "the extension" {
+					if event, err := invoke(inner, time.Second); err != nil || event.Outcome != idempotent.OutcomeSuspended {
+						t.Fatalf("%v, %+v", err, event)
+					}
+				}
+				const timeout = 2 * time.Minute // longer than the execution
+				begun := time.Now()
+				event, err := invoke(store, timeout)
+				if took := time.Since(begun); took > timeout-500*time.Millisecond {
+					t.Errorf("it returned %v before the end of its invocation", timeout-took)
+				}
+				if !errors.Is(err, driver.ErrUnavailable) || event.Outcome != idempotent.OutcomeFailed {
+					t.Errorf("%v, %+v", err, event)
+				}
+				if r := stored(t, inner); r.Status != driver.InProgress || r.Owner == "" || r.Refunds != 0 {
+					t.Errorf("it left %+v", r)
+				}
+			})
+		})
+	}
+}
+
+// A call within a handler does not use up the Reserve of the outer one.
+func TestHungClaimWithinAHandlerEndsBeforeTheHandler(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		inner := newExecutor(t, &silent{Store: memory.New(0), creates: true, rest: true}, &idempotent.Config{Reserve: 50 * time.Millisecond})
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		begun := time.Now()
+		_, event, err := do(ctx, newExecutor(t, memory.New(0), &idempotent.Config{Reserve: time.Second}), func(ctx context.Context) (string, error) {
+			_, _, err := do(ctx, inner, mustNotRun(t))
+			if took := time.Since(begun); took > 2*time.Second {
+				t.Errorf("the inner call returned after %v", took)
+			}
+			return "", err
+		})
+		// It had all of the handler's time.
+		if !errors.Is(err, idempotent.ErrStore) || event.Outcome != idempotent.OutcomeTimedOut {
+			t.Errorf("%v, %+v", err, event)
+		}
+	})
+}
+
+// Elsewhere nothing ends with the caller's deadline but the call.
+func TestClaimElsewhereIsBoundedByItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		until, _ := ctx.Deadline()
+		x := newExecutor(t, &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(until) {
+				t.Errorf("the claim has until %v, %v; want %v", deadline, ok, until)
+			}
+			time.Sleep(time.Until(until) - time.Millisecond)
+			return next()
+		}}, nil)
+		if value, _, err := do(ctx, x, returns("done")); err != nil || value != "done" {
+			t.Errorf("%q, %v", value, err)
+		}
+		without := newExecutor(t, &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			if deadline, ok := ctx.Deadline(); ok {
+				t.Errorf("the claim has until %v, and no caller said so", deadline)
+			}
+			return next()
+		}}, nil)
+		if _, _, err := do(t.Context(), without, returns("done")); err != nil {
+			t.Error(err)
+		}
+	})
+}
