@@ -33,6 +33,14 @@ func (h hung) Change(ctx context.Context, f driver.Fence, c driver.Change) (driv
 	return h.Store.Change(ctx, f, c)
 }
 
+func (h hung) Get(ctx context.Context, id string) (driver.Record, error) {
+	if id == h.id {
+		<-ctx.Done()
+		return driver.Record{}, context.Cause(ctx)
+	}
+	return h.Store.Get(ctx, id)
+}
+
 // The report of a batch does not wait for a claim that is of no use any more,
 // until Lambda ends the process.
 func TestHungClaimAheadDoesNotDelayTheReport(t *testing.T) {

@@ -44,8 +44,12 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 		return refused
 	}
 	if event == nil {
+		hung := errors.Is(err, idempotent.ErrStore) && errors.Is(err, context.DeadlineExceeded)
+		if hung && r.turn.Delayed() {
+			return err // another claim would take the time of the other records
+		}
 		inTurn := settings
-		inTurn.Wait = new(v.wait())
+		inTurn.Wait, inTurn.LastStart, inTurn.Late = new(v.wait()), v.lastStart, errOutOfTime
 		event, err = v.call(ctx, r, inTurn)
 	}
 	if err == nil {
@@ -73,14 +77,15 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 // ahead claims a record that has begun before its turn, and runs its function in
 // its turn. It returns no event if the call is neither a run nor a replay: what
 // else was met may have changed by then, and options must not hear of it before.
+// The error is then why.
 func (v *invocation[D]) ahead(ctx context.Context, r *record[D], s adapter.Settings) (*idempotent.Event, error) {
 	if !r.turn.Ahead() || r.err != nil { // without a key there is nothing to claim
 		return nil, nil
 	}
-	s.Turn, s.Wait = r.turn.TakeClaimed, new(time.Duration)
+	s.Turn, s.Wait, s.LastStart, s.Late = r.turn.TakeClaimed, new(time.Duration), v.lastStart, errOutOfTime
 	event, err := v.call(ctx, r, s)
 	if !r.began && event.Outcome != idempotent.OutcomeReplayed {
-		return nil, nil
+		return nil, err
 	}
 	return event, err
 }

@@ -31,6 +31,10 @@ type call struct {
 	// turn is taken. notRun is why the handler has not run.
 	turn   func(context.Context) error
 	notRun error
+	// lastStart is the time after which the handler does not start, or zero. late
+	// is the error of a call that it keeps from starting.
+	lastStart time.Time
+	late      error
 	// execution is the durable execution that owns the claim, or nil.
 	execution *options.Execution
 	// heart is the heartbeat of the lease, if a handler runs under one.
@@ -47,7 +51,7 @@ type call struct {
 func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error {
 	o := options.Of(ctx)
 	c := call{x: x, work: w, began: time.Now(), turn: o.Turn, execution: x.executionOf(o)}
-	c.now = c.began
+	c.now, c.lastStart, c.late = c.began, o.LastStart, o.Late
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.
 	var e ending

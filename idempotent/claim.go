@@ -40,6 +40,9 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 		owner = c.ownerIn(met, token)
 		verdict := protocol.Decide(met, owner, c.fingerprint, now.Add(-cfg.ClockSkew), cfg.MaxAttempts)
 		if verdict == protocol.ClaimAnew || verdict == protocol.TakeOver {
+			if late := c.tooLate(); late != nil {
+				return nil, ending{outcome: OutcomeNotRun, err: late}
+			}
 			if !c.hasTime(ctx, invocation) {
 				return nil, c.noTime(ctx, nil)
 			}

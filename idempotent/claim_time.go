@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +12,10 @@ import (
 )
 
 // A store that does not answer must not take the whole invocation: Lambda would
-// kill the process before it has reported the call. So on Lambda a claim and its
-// release end Reserve before the invocation. Elsewhere the caller's context bounds
-// a claim.
+// kill the process before it has reported the call, or the other records of its
+// batch. So on Lambda a claim and its release end Reserve before the invocation.
+// In a batch they also leave time for the other records. Elsewhere the caller's
+// context bounds a claim.
 
 // unbounded is the time of a try that only its context bounds.
 const unbounded = time.Duration(math.MaxInt64)
@@ -37,7 +39,7 @@ func (c *call) within(ctx context.Context, limit time.Duration, try func(context
 // for the release of a claim that is cut off. If the call can continue without
 // the store, it leaves time for the handler.
 func (c *call) claimTime(ctx context.Context) time.Duration {
-	limit := unbounded
+	limit := c.startTime()
 	if end := c.claimEnd(ctx, 0); !end.IsZero() {
 		left := time.Until(end)
 		limit = min(limit, left-min(c.x.longestUnclaim(), left/2))
@@ -53,7 +55,7 @@ func (c *call) claimTime(ctx context.Context) time.Duration {
 
 // readTime returns how long a read for a claim may take.
 func (c *call) readTime(ctx context.Context) time.Duration {
-	limit := unbounded
+	limit := c.startTime()
 	if end := c.claimEnd(ctx, shortestAttempt); !end.IsZero() {
 		limit = min(limit, time.Until(end))
 	}
@@ -69,10 +71,23 @@ func (x *Executor) longestUnclaim() time.Duration {
 // caller's context.
 func (c *call) unclaimTime(ctx context.Context) time.Duration {
 	limit := c.x.longestUnclaim()
+	if time.Now().Before(c.lastStart) {
+		limit = min(limit, c.startTime())
+	}
 	if end := c.claimEnd(ctx, shortestAttempt); !end.IsZero() {
 		limit = min(limit, time.Until(end))
 	}
 	return limit
+}
+
+// startTime returns how long one call to the store may take before the handler
+// starts in a batch: half of the time until the last start, as another record
+// may need the rest.
+func (c *call) startTime() time.Duration {
+	if c.lastStart.IsZero() {
+		return unbounded
+	}
+	return min(max(time.Until(c.lastStart)/2, shortestAttempt), longestAttempt)
 }
 
 // claimEnd returns the time by which a claim and its release end in an
@@ -88,4 +103,13 @@ func (c *call) claimEnd(ctx context.Context, least time.Duration) time.Time {
 		return end
 	}
 	return c.x.lastWrite(ctx, invocation)
+}
+
+// tooLate returns why the handler does not start after the last start of its
+// batch. Its time may be too short: it would be cut off behind its effect.
+func (c *call) tooLate() error {
+	if c.lastStart.IsZero() || !time.Now().After(c.lastStart) {
+		return nil
+	}
+	return cmp.Or(c.late, context.DeadlineExceeded)
 }

@@ -51,11 +51,14 @@ func (c *call) inTurn(ctx context.Context) error {
 		if c.notRun == nil {
 			c.notRun = c.stale()
 		}
-		if c.notRun != nil {
-			return c.notRun
-		}
-		c.turn = nil // taken
 	}
+	if c.notRun == nil {
+		c.notRun = c.tooLate()
+	}
+	if c.notRun != nil {
+		return c.notRun
+	}
+	c.turn = nil // taken
 	return c.work.run(ctx)
 }
 

@@ -51,6 +51,17 @@ type Settings struct {
 	// false.
 	Turn func(context.Context) error
 
+	// LastStart is the time after which the handler does not start. Every call to
+	// the store before the start may take half of the time until then, at least
+	// 200 ms and at most 5 s. So a store that does not answer leaves time for the
+	// other records of a batch. The zero time sets no limit.
+	//
+	// If the claim is answered after LastStart, it is released uncounted. The call
+	// then returns Late, or context.DeadlineExceeded if Late is nil, and its outcome
+	// is [idempotent.OutcomeNotRun].
+	LastStart time.Time
+	Late      error
+
 	// Waiting is called if the call waits for a running duplicate for more than a
 	// moment. Each call within its handler does the same: Waiting may be called
 	// several times, and at once. It serves adapters that claim ahead (see Turn): the
@@ -152,6 +163,9 @@ func With(ctx context.Context, s Settings) context.Context {
 	}
 	if s.Turn != nil {
 		o.Turn = s.Turn
+	}
+	if !s.LastStart.IsZero() {
+		o.LastStart, o.Late = s.LastStart, s.Late
 	}
 	if s.Waiting != nil {
 		o.Waiting = s.Waiting

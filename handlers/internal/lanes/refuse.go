@@ -2,8 +2,9 @@ package lanes
 
 import "time"
 
-// patience is how long a refused record may wait for the answer to its claim. It
-// is less than the time that handlers have to report: the default Margin.
+// patience is how long a refused record may wait for the answer to its claim, and
+// how long a record may do so in its turn and claim again. It is less than the
+// time that handlers have to report: the default Margin.
 const patience = 250 * time.Millisecond
 
 // failed refuses what may not follow t, all together: records that have begun

@@ -134,7 +134,7 @@ func (e *execution) late() bool {
 
 // begin begins a turn.
 func (e *execution) begin(t *Turn) {
-	t.granted, t.running = true, true
+	t.granted, t.running, t.since = true, true, time.Now()
 	e.running++
 	e.unrecorded++
 	if !t.launched {

@@ -20,9 +20,10 @@ type Turn struct {
 	cancel context.CancelCauseFunc
 
 	// Guarded by e.mu.
-	blocked  int   // records to wait for
-	launched bool  // it has a goroutine
-	granted  bool  // its turn has begun
+	blocked  int  // records to wait for
+	launched bool // it has a goroutine
+	granted  bool // its turn has begun
+	since    time.Time
 	refused  error // why its turn does not begin
 	running  bool  // it counts for Concurrency
 	expected bool  // it is about to write
@@ -80,6 +81,14 @@ func (t *Turn) take(ctx context.Context, yield <-chan struct{}) error {
 	}
 	t.expect(true)
 	return t.refused
+}
+
+// Delayed reports whether the turn began so long ago that other records should
+// not have to wait for more.
+func (t *Turn) Delayed() bool {
+	t.e.mu.Lock()
+	defer t.e.mu.Unlock()
+	return t.granted && time.Since(t.since) > patience
 }
 
 // Yield reports that the record, in its turn, waits for a claim of another

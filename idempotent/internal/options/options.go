@@ -18,6 +18,10 @@ type Options struct {
 	// Turn waits until the handler may run, under the claim. It is nil, or
 	// returns why the handler must not run.
 	Turn func(context.Context) error
+	// LastStart is the time after which the handler does not start, or zero. Late
+	// is the error of a call that it keeps from starting.
+	LastStart time.Time
+	Late      error
 	// Waiting is called once if the call waits for a running duplicate, or nil.
 	Waiting func()
 	// Attaching is called before the call's attachment is created, or nil.
