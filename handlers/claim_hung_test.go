@@ -62,6 +62,47 @@ func TestHungClaimCostsItsOwnRecord(t *testing.T) {
 	}
 }
 
+// hungFinish is a store that never answers the completion of one record.
+type hungFinish struct {
+	driver.Store
+	id string
+}
+
+func (h hungFinish) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if f.ID == h.id && c.Status != "" {
+		<-ctx.Done()
+		return driver.Record{}, false, ctx.Err()
+	}
+	return h.Store.Change(ctx, f, c)
+}
+
+// The report arrives although one completion is tried to the end.
+func TestHungCompletionDoesNotLoseTheReport(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for _, c := range []struct {
+		o    handlers.SQSOptions
+		done int
+	}{{handlers.SQSOptions{}, 4}, {handlers.SQSOptions{Ahead: -1}, 4}, {handlers.SQSOptions{Unrecorded: 10}, 9}, {handlers.SQSOptions{Margin: time.Millisecond}, 4}} {
+		for _, timeout := range []time.Duration{3 * time.Second, 30 * time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				messages, ids := orders(10)
+				d := &distant{Store: hungFinish{memory.New(0), idOf(t, order{ID: ids[4]})}}
+				ctx, cancel := context.WithTimeout(t.Context(), timeout)
+				defer cancel()
+				begun := time.Now()
+				answer, err := deliver(ctx, d.queue(t, nil, c.o), sqsEvent(t, messages...))
+				if took := time.Since(begun); took > timeout-50*time.Millisecond {
+					t.Errorf("%+v: it returned %v before the end of its invocation", c.o, timeout-took)
+				}
+				reported := reportedIDs(t, answer)
+				if err != nil || len(reported) != 10-c.done || reported[0] != messages[4].MessageId {
+					t.Errorf("%+v: %s, %v", c.o, answer, err)
+				}
+			})
+		}
+	}
+}
+
 // A record whose executor can do without the store runs, and so do the others.
 func TestHungClaimOfABatchFailsOpen(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")

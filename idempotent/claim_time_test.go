@@ -304,3 +304,42 @@ func TestClaimElsewhereIsBoundedByItsCaller(t *testing.T) {
 		}
 	})
 }
+
+// What follows a claim has until shortly before the end of the invocation, as
+// the work may be done.
+func TestHungWriteOfARunEndsBeforeItsInvocation(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for name, handler := range map[string]func(context.Context) (string, error){
+		"the completion": returns("done"),
+		"the failure":    failsWith(idempotent.Permanent(errCrash)),
+		"the release":    failsWith(errCrash),
+		"a step": func(ctx context.Context) (string, error) {
+			return idempotent.Step(ctx, "charge", returns("charged"))
+		},
+		"a step whose error is ignored": func(ctx context.Context) (string, error) {
+			_, _ = idempotent.Step(ctx, "charge", returns("charged"))
+			return "done", nil
+		},
+	} {
+		for _, invocation := range []time.Duration{time.Second, 3 * time.Second, 30 * time.Second} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), invocation)
+					defer cancel()
+					begun := time.Now()
+					_, event, err := do(ctx, newExecutor(t, &silent{Store: memory.New(0), rest: true}, nil), handler)
+					if took := time.Since(begun); took > invocation-50*time.Millisecond {
+						t.Errorf("it returned %v before the end of its invocation", invocation-took)
+					}
+					if err == nil || event.Outcome != idempotent.OutcomeUnknown || !event.ErrorIs(idempotent.ErrStore) {
+						t.Errorf("%v, %+v", err, event)
+					}
+					// A completion has the time that it always had.
+					if took := time.Since(begun); name == "the completion" && took != invocation-100*time.Millisecond {
+						t.Errorf("the completion was tried for %v", took)
+					}
+				})
+			})
+		}
+	}
+}

@@ -11,22 +11,24 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// worker is the compiled function.
-var worker string
+// worker and silent are the compiled functions.
+var worker, silent string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) (code int) {
-	var err error
-	if worker, err = lambdaruntime.Build(context.Background(), ".", "./worker"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := os.RemoveAll(filepath.Dir(worker)); err != nil {
+	for pkg, binary := range map[string]*string{"./worker": &worker, "./silent": &silent} {
+		var err error
+		if *binary, err = lambdaruntime.Build(context.Background(), ".", pkg); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			code = 1
+			return 1
 		}
-	}()
+		defer func() {
+			if err := os.RemoveAll(filepath.Dir(*binary)); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = 1
+			}
+		}()
+	}
 	return dynamodblocal.Main(m)
 }
