@@ -39,14 +39,16 @@ var (
 	// nobody else owns is finished.
 	Finishing = Policy{
 		deniedFor: 30 * time.Second,
-		on:        [standings]Ruling{Ours: Again, Gone: Recreate, Reused: Yield, Finished: TakeTheirs, Abandoned: Adopt, Advanced: Yield, Foreign: Yield},
+
+		on: [standings]Ruling{Ours: Again, Gone: Recreate, Reused: Yield, Finished: TakeTheirs, Abandoned: Adopt, Advanced: Yield, Foreign: Yield},
 	}
 
 	// After a transaction was sent nothing is recreated: it may have been
 	// committed, and its record removed since.
 	FinishingAfterCommit = Policy{
 		deniedFor: 30 * time.Second,
-		on:        [standings]Ruling{Ours: Again, Gone: Vanished, Reused: Yield, Finished: TakeTheirs, Abandoned: Adopt, Advanced: Yield, Foreign: Yield},
+
+		on: [standings]Ruling{Ours: Again, Gone: Vanished, Reused: Yield, Finished: TakeTheirs, Abandoned: Adopt, Advanced: Yield, Foreign: Yield},
 	}
 
 	// A release may be lost: the lease then ends by itself.
