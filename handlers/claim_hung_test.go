@@ -274,6 +274,30 @@ func TestClaimAnsweredAfterTheLastStartIsGivenBack(t *testing.T) {
 	}
 }
 
+// A claim ahead is of no use after the last start. It is released then, and not
+// when the function before it returns.
+func TestClaimsAheadAreReleasedAtTheLastStart(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		messages, ids := orders(2)
+		store := memory.New(0)
+		handler := handlers.SQS(newExecutor(t, store, nil), orderID, func(ctx context.Context, m handlers.SQSMessage[order]) error {
+			time.Sleep(5 * time.Second)
+			r, err := store.Get(ctx, idOf(t, order{ID: ids[1]}))
+			if err != nil || r.Status != driver.Absent {
+				t.Errorf("the record behind it is %+v, %v", r, err)
+			}
+			return nil
+		}, &handlers.SQSOptions{Margin: 5 * time.Second, OnFailure: quiet})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		answer, err := deliver(ctx, handler, sqsEvent(t, messages...))
+		if err != nil || !slices.Equal(reportedIDs(t, answer), []string{messages[1].MessageId}) {
+			t.Errorf("%s, %v", answer, err)
+		}
+	})
+}
+
 // Calls of an option are no starts.
 func TestLastStartIsNotForTheCallsOfAnOption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
