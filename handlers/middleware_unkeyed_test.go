@@ -147,7 +147,7 @@ func TestRequestWithoutAKeyThatFailsCommitsNothing(t *testing.T) {
 		status  int
 		body    string
 	}{
-		"a status that is not stored": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", 409) }, 409, "busy\n"},
+		"a status that is not stored": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusConflict) }, 409, "busy\n"},
 		"Fail": {func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, "created")
 			handlers.Fail(w, r, declined())

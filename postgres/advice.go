@@ -4,16 +4,21 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // advice returns what to do about an error, or "".
 func advice(err error) string {
 	_, crowded := errors.AsType[*PoolError](err)
+	_, isScan := errors.AsType[pgx.ScanArgError](err)
 	switch {
 	case crowded:
 		return "raise the MaxConns of the pool: a transaction needs one connection, and its steps, heartbeats and nested calls need another"
 	case errors.Is(err, errSteps), errors.Is(err, errText), errors.Is(err, errInfinity):
 		return "a stored row is not a record; check that no other program writes this table"
+	case isScan:
+		return "a value cannot be read; without prepared statements values arrive as text, so the role needs datestyle = 'ISO' and bytea_output = 'hex' (ALTER ROLE … SET …)"
 	case errors.Is(err, context.Canceled):
 		return "the caller's context was cancelled"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -78,6 +78,9 @@ func (b *batch) send(ctx context.Context, conn *pgx.Conn) (row, error) {
 		return row{}, errLost
 	case ctx.Err() != nil:
 		return row{}, b.notWritten(err)
+	case at == b.own && codeOf(err) == "25006" && conn.PgConn().ParameterStatus("in_hot_standby") != "on":
+		// Not a replica: the handler made its transaction read-only, and would again.
+		return row{}, &driver.Rejected{Err: transactionError(-1, err)}
 	}
 	return row{}, b.refused(at, err)
 }
