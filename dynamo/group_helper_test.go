@@ -1,6 +1,10 @@
 package dynamo
 
-import "github.com/lambda-once/once/dynamo/internal/group"
+import (
+	"time"
+
+	"github.com/lambda-once/once/dynamo/internal/group"
+)
 
 // sharing is a variable of the environment. With it, the stores of all tests send
 // each write that can share a request as a shared one.
@@ -15,7 +19,7 @@ func (s *Store) shareAll(flights int) {
 		return
 	}
 	s.group = groupingWith(s, client, group.Limits{
-		Slots: flights, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: longestLinger, Patience: requestPatience, Hold: longestHold, Share: true,
+		Slots: flights, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: longestLinger, Patience: requestPatience, Hold: time.Hour, Share: true,
 	})
 	s.group.readAll = true
 }

@@ -32,7 +32,7 @@ func TestSharedWriteDoesWhatItsOwnRequestDoes(t *testing.T) {
 			alone, shared := inOwnTable(t, o), inOwnTable(t, o)
 			client := alone.client.(GroupClient)
 			shared.group = groupingWith(shared, client, group.Limits{
-				Slots: 1, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: time.Minute, Patience: time.Minute, Share: true,
+				Slots: 1, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: time.Minute, Patience: time.Minute, Hold: time.Hour, Share: true,
 			})
 			shared.group.readAll = true
 			r := rand.New(rand.NewPCG(1, 2))
