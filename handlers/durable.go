@@ -47,8 +47,8 @@ func (h DurableHandler) Invoke(ctx context.Context, request []byte) ([]byte, err
 // execution's operations is fetched with [DurableOptions].Service. Without it, the
 // execution ends with a [*DurableInputError].
 //
-// The executionTimeout is that of the function's DurableConfig, plus the longest pause
-// of an execution whose timeout is paused with it (ExecutionTimeoutPaused). With
+// The executionTimeout is that of the function's DurableConfig, plus all the time for
+// which an execution may be paused with its timeout (ExecutionTimeoutPaused). With
 // [DurableOptions].Service it is the timeout alone. The claim lasts until so long
 // after the start of the execution. Configure no shorter one here: a duplicate could
 // run before the execution ends. An execution that is stopped by hand, or times out,

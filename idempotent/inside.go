@@ -147,6 +147,16 @@ func (in *inside) Attached() (all []driver.Attachment) {
 	return all
 }
 
+// exclusive returns why a step could not be stored beside the attachments, or "".
+func (in *inside) exclusive() string {
+	for _, a := range in.Attached() {
+		if e, ok := a.(driver.Exclusive); ok && e.Exclusive() != "" {
+			return e.Exclusive()
+		}
+	}
+	return ""
+}
+
 // InvocationEnd returns the end of the outermost call's invocation, or zero.
 func (in *inside) InvocationEnd() time.Time { return in.invocation }
 

@@ -84,7 +84,7 @@ func (in *inside) stepAs(ctx context.Context, full string, s *step) error {
 		// it, and could not undo it.
 		return &StepError{Step: full, Reason: "a step within another one cannot be undone; let the outer one undo it"}
 	}
-	data, found, err := in.steps.begin(full, s.undo != nil, in.optimistic)
+	data, found, err := in.steps.begin(full, s.undo != nil, in.optimistic, in.exclusive())
 	switch {
 	case err != nil:
 		return err
@@ -122,7 +122,7 @@ func (in *inside) runStep(ctx context.Context, full string, s *step) (err error)
 
 // begin reserves a name, and returns what is stored under it. If nothing is,
 // the step counts as running until done.
-func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, found bool, err error) {
+func (s *steps) begin(full string, undoable, optimistic bool, exclusive string) (data []byte, found bool, err error) {
 	refuse := func(reason string) ([]byte, bool, error) {
 		return nil, false, &StepError{Step: full, Reason: reason}
 	}
@@ -143,6 +143,8 @@ func (s *steps) begin(full string, undoable, optimistic bool) (data []byte, foun
 		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this handler")
 	case s.x.config.Shared:
 		return misuse("another library shares the record, and its takeover would forget the step (Config.Shared); send a DownstreamKey with the effect, or give this handler records of its own")
+	case exclusive != "" && !found:
+		return misuse(exclusive)
 	case s.lose == nil:
 		return refuse("the handler has returned")
 	case undoable && s.x.config.ReleasePermanent:

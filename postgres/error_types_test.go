@@ -28,6 +28,9 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		"batch.send":       "batch.notWritten makes it an Error; " + lost,
 		"batch.read":       "batch.refused makes it a TransactionError",
 		"refusal":          "it is the Err of a TransactionError",
+
+		"instant.ScanTimestamptz": "Store.fail makes it an Error",
+		"Store.Sweep":             "Store.fail makes it an Error",
 	}) {
 		t.Error(fault)
 	}

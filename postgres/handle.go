@@ -95,7 +95,7 @@ func (h *handle) CopyFrom(ctx context.Context, table pgx.Identifier, columns []s
 	if err != nil {
 		return 0, err
 	}
-	n, err := h.tx.CopyFrom(ctx, table, columns, &interruptible{CopyFromSource: source, ctx: ctx})
+	n, err := h.tx.CopyFrom(ctx, table, columns, &interruptible{source: source, ended: h.held.ended.Done()})
 	return n, timedOut(err)
 }
 

@@ -27,8 +27,8 @@ import (
 // So a store on a pool with MaxConns of 10 has at most 9 transactions open, and the next one
 // waits. Stores count apart, so share one store among the executors of a pool. A transaction
 // in a call within the transaction of another one needs a third connection. With MaxConns of
-// 1, a transaction is possible, and steps and calls within it are refused with a
-// [*PoolError].
+// 1, a transaction is possible. Steps within it do not run, calls within it are refused with
+// a [*PoolError], and a lease that a heartbeat would have to extend ends.
 //
 // If a handler also takes connections of the store's pool by itself, give the store a pool
 // of its own. A handler that must not hold a connection while it runs uses [Collect].
@@ -90,6 +90,7 @@ type held struct {
 var (
 	_ attachment       = (*held)(nil)
 	_ driver.Discarder = (*held)(nil)
+	_ driver.Exclusive = (*held)(nil)
 )
 
 func newHeld() *held {
@@ -125,26 +126,47 @@ func (h *held) begin(ctx context.Context, s *Store, invocationEnd time.Time) (pg
 		return nil, pgx.ErrTxClosed
 	}
 	if h.conn == nil {
-		around := s.around(ctx)
-		ctx := h.during(ctx)
-		if err := s.limit.acquire(ctx, around); err != nil {
+		if err := h.open(h.during(ctx), s, s.around(ctx), invocationEnd); err != nil {
 			return nil, s.fail("Transaction", err)
 		}
-		conn, err := s.db.Acquire(ctx)
-		if err != nil {
-			s.limit.release()
-			return nil, s.fail("Transaction", err)
-		}
-		tx, err := beginTransaction(ctx, conn.Conn(), s.layout.transactionTimeout(invocationEnd, time.Now()))
-		if err != nil {
-			release(conn)
-			s.limit.release()
-			return nil, s.fail("Transaction", err)
-		}
-		h.store, h.conn, h.tx = s, conn, tx
-		h.openIn.Store(s)
 	}
 	return &handle{held: h, tx: h.tx}, nil
+}
+
+// open begins the transaction. The hooks and the tracer of the pool may panic.
+func (h *held) open(ctx context.Context, s *Store, around []*held, invocationEnd time.Time) (err error) {
+	if err := s.limit.acquire(ctx, around); err != nil {
+		return err
+	}
+	var conn *pgxpool.Conn
+	defer func() {
+		if h.conn != nil {
+			return
+		}
+		if conn != nil {
+			release(conn)
+		}
+		s.limit.release()
+	}()
+	if conn, err = s.db.Acquire(ctx); err != nil {
+		return err
+	}
+	tx, err := beginTransaction(ctx, conn.Conn(), s.layout.transactionTimeout(invocationEnd, time.Now()))
+	if err != nil {
+		return err
+	}
+	h.store, h.conn, h.tx = s, conn, tx
+	h.openIn.Store(s)
+	return nil
+}
+
+// Exclusive returns why a step could not be stored, as [driver.Exclusive] requires.
+func (h *held) Exclusive() string {
+	s := h.openIn.Load()
+	if s == nil || s.limit == nil || s.limit.maxConns > 1 {
+		return ""
+	}
+	return "the transaction holds the only connection of its pool; raise MaxConns, or run steps before postgres.Transaction"
 }
 
 // Freeze ends the use by the handler, as [driver.Attachment] requires. A transaction that

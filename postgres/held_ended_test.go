@@ -163,3 +163,67 @@ func TestTransactionInterruptsACopyThatIsLeftBehind(t *testing.T) {
 	b.is("a", 0)
 	b.noneHeld()
 }
+
+// CopyFromSlice calls the handler's function for the values of a row.
+func TestTransactionInterruptsTheValuesOfACopyThatIsLeftBehind(t *testing.T) {
+	b := newBench(t, nil, nil)
+	waits, never := make(chan struct{}), make(chan struct{})
+	defer close(never)
+	left := make(chan error, 1)
+	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+		go func() {
+			_, err := tx.CopyFrom(ctx, pgx.Identifier{"effects"}, []string{"id", "n"}, pgx.CopyFromSlice(1, func(int) ([]any, error) {
+				close(waits)
+				<-never
+				return nil, nil
+			}))
+			left <- err
+		}()
+		<-waits
+		return nil
+	}))
+	if failed, ok := err.(*TransactionError); !ok || failed.Code != CodeInUse {
+		t.Errorf("%T: %v", err, err)
+	}
+	if err := <-left; err == nil {
+		t.Error("the copy that was left behind succeeded")
+	}
+	b.noneHeld()
+}
+
+// countedSource is a source that counts its rows.
+type countedSource struct {
+	rows    int
+	entered chan struct{}
+	leave   chan struct{}
+}
+
+func (s *countedSource) Next() bool {
+	if s.rows++; s.rows == 1 {
+		close(s.entered)
+		<-s.leave
+	}
+	return s.rows < 3
+}
+func (s *countedSource) Values() ([]any, error) { return []any{"a", 1}, nil }
+func (s *countedSource) Err() error             { return nil }
+
+// The handler may use its source again, so CopyFrom waits for it as pgx does.
+func TestCopyOfAHandlerDoesNotLeaveItsSourceBehind(t *testing.T) {
+	b := newBench(t, nil, nil)
+	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+		s := &countedSource{entered: make(chan struct{}), leave: make(chan struct{})}
+		bounded, cancel := context.WithCancel(ctx)
+		go func() {
+			<-s.entered
+			cancel()
+			close(s.leave)
+		}()
+		_, err := tx.CopyFrom(bounded, pgx.Identifier{"effects"}, []string{"id", "n"}, s)
+		s.rows++ // the race detector sees a source that is still in use
+		return err
+	}))
+	if err == nil {
+		t.Error("a copy whose context ended succeeded")
+	}
+}

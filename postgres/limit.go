@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"sync/atomic"
+	"sync"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -18,8 +18,10 @@ import (
 type limit struct {
 	maxConns int           // of the pool
 	open     chan struct{} // has an element for each open transaction
-	queued   atomic.Int32  // calls that wait
-	stuck    atomic.Int32  // open transactions around these calls
+
+	mu     sync.Mutex
+	queued int           // calls that wait
+	stuck  map[*held]int // the open transactions around these calls, with their number
 }
 
 func limitOf(db DB) *limit {
@@ -33,13 +35,13 @@ func limitOf(db DB) *limit {
 // newLimit returns the limit of a pool. With one connection, a transaction has to do without
 // steps and heartbeats.
 func newLimit(maxConns int) *limit {
-	return &limit{maxConns: maxConns, open: make(chan struct{}, max(maxConns-1, 1))}
+	return &limit{maxConns: maxConns, open: make(chan struct{}, max(maxConns-1, 1)), stuck: make(map[*held]int)}
 }
 
-// acquire waits until a transaction may be opened, in the order of the calls. around is the
-// number of the store's open transactions around it. acquire returns a [*PoolError] if ctx
-// ends before, or if all open transactions wait for another one: none of them would end.
-func (l *limit) acquire(ctx context.Context, around int) error {
+// acquire waits until a transaction may be opened, in the order of the calls. around are the
+// store's open transactions around it. acquire returns a [*PoolError] if ctx ends before, or
+// if all open transactions wait for another one: none of them would end.
+func (l *limit) acquire(ctx context.Context, around []*held) error {
 	if l == nil {
 		return nil
 	}
@@ -48,10 +50,8 @@ func (l *limit) acquire(ctx context.Context, around int) error {
 		return nil
 	default:
 	}
-	l.queued.Add(1)
-	defer l.queued.Add(-1)
-	defer l.stuck.Add(-int32(around))
-	if int(l.stuck.Add(int32(around))) >= cap(l.open) && around > 0 {
+	defer l.wait(around, -1)
+	if stuck := l.wait(around, 1); stuck >= cap(l.open) && len(around) > 0 {
 		return &PoolError{MaxConns: l.maxConns}
 	}
 	select {
@@ -62,6 +62,20 @@ func (l *limit) acquire(ctx context.Context, around int) error {
 	}
 }
 
+// wait counts a call that begins or ends to wait, and returns how many open transactions
+// wait for such calls.
+func (l *limit) wait(around []*held, calls int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queued += calls
+	for _, h := range around {
+		if l.stuck[h] += calls; l.stuck[h] == 0 {
+			delete(l.stuck, h)
+		}
+	}
+	return len(l.stuck)
+}
+
 // release ends a transaction, and lets the next one begin.
 func (l *limit) release() {
 	if l != nil {
@@ -69,16 +83,16 @@ func (l *limit) release() {
 	}
 }
 
-// around returns the number of open transactions of s around the call that ctx belongs to,
-// its own included.
-func (s *Store) around(ctx context.Context) (open int) {
+// around returns the open transactions of s around the call that ctx belongs to, its own
+// included.
+func (s *Store) around(ctx context.Context) (open []*held) {
 	call := driver.CallOf(ctx)
 	if call == nil {
-		return 0
+		return nil
 	}
 	for _, a := range call.Attached() {
 		if h, ok := a.(*held); ok && h.openIn.Load() == s {
-			open++
+			open = append(open, h)
 		}
 	}
 	return open
@@ -87,7 +101,7 @@ func (s *Store) around(ctx context.Context) (open int) {
 // spare returns a [*PoolError] if a statement of the call that ctx belongs to would wait for
 // the only connection, which a transaction around it holds.
 func (s *Store) spare(ctx context.Context) error {
-	if s.limit == nil || s.limit.maxConns > 1 || s.around(ctx) == 0 {
+	if s.limit == nil || s.limit.maxConns > 1 || len(s.around(ctx)) == 0 {
 		return nil
 	}
 	return &PoolError{MaxConns: s.limit.maxConns}

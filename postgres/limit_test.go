@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,6 +25,13 @@ func sized(maxConns int32) func(*pgxpool.Config) {
 func (b bench) call(ctx context.Context, id any, fn func(context.Context) (string, error)) error {
 	_, err := idempotent.Do(ctx, b.x, idempotent.Key{Record: fmt.Sprint("op#", id)}, fn)
 	return err
+}
+
+// waiting returns how many calls wait for a transaction.
+func (l *limit) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queued
 }
 
 // until waits for a condition, which another goroutine makes true.
@@ -110,7 +118,7 @@ func TestHeartbeatDoesNotWaitBehindTransactions(t *testing.T) {
 		})
 	}
 	until(t, "the transactions", func() bool {
-		return calling.Load() == 5 && (b.limit.queued.Load() == 4 || b.pool.Stat().AcquiredConns() == 2)
+		return calling.Load() == 5 && (b.limit.waiting() == 4 || b.pool.Stat().AcquiredConns() == 2)
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -138,7 +146,7 @@ func TestCollectedStatementsDoNotTakeTheLastConnection(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		until(t, "the second call", func() bool { return b.limit.queued.Load() == 1 })
+		until(t, "the second call", func() bool { return b.limit.waiting() == 1 })
 		// The second call must not hold the connection, and wait for the lock of the first.
 		bounded, cancel := context.WithTimeout(ctx, 20*time.Second)
 		defer cancel()
@@ -201,10 +209,6 @@ func TestTransactionsWithinTransactionsThatWouldWaitForEachOtherAreRefused(t *te
 // at once.
 func TestPoolWithOneConnectionRefusesWhatItsTransactionWaitsFor(t *testing.T) {
 	for name, fn := range map[string]func(ctx context.Context, b bench) error{
-		"a step": func(ctx context.Context, _ bench) error {
-			_, err := idempotent.Step(ctx, "step", func(context.Context) (int, error) { return 1, nil })
-			return err
-		},
 		"a nested call": func(ctx context.Context, b bench) error {
 			return b.call(ctx, "within", func(context.Context) (string, error) { return "", nil })
 		},
@@ -228,6 +232,85 @@ func TestPoolWithOneConnectionRefusesWhatItsTransactionWaitsFor(t *testing.T) {
 			b.noneHeld()
 		})
 	}
+}
+
+// Its effect would be repeated in each attempt.
+func TestStepThatCouldNotBeStoredDoesNotRun(t *testing.T) {
+	b := newBench(t, nil, nil, one)
+	err := b.call(t.Context(), "1", in(func(ctx context.Context, tx pgx.Tx) error {
+		_, _ = idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
+			t.Error("the step runs")
+			return 1, nil
+		})
+		return adds(ctx, tx)
+	}))
+	if !errors.Is(err, idempotent.ErrStep) || !strings.Contains(err.Error(), "raise MaxConns") {
+		t.Errorf("%T: %v", err, err)
+	}
+	b.is("a", 0)
+	b.noneHeld()
+}
+
+// They wait for each other, and none for the transaction around them.
+func TestCallsWithinOneTransactionWaitForEachOther(t *testing.T) {
+	b := newBench(t, nil, nil, sized(4))
+	const calls = 8
+	err := b.call(t.Context(), "outer", func(ctx context.Context) (string, error) {
+		if _, err := Transaction(ctx); err != nil {
+			return "", err
+		}
+		var wg sync.WaitGroup
+		for i := range calls {
+			wg.Go(func() {
+				if err := b.call(ctx, i, func(ctx context.Context) (string, error) {
+					_, err := Transaction(ctx)
+					return "", err
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		return "", nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// panicsAtBegin is a tracer of a program.
+type panicsAtBegin struct{ on atomic.Bool }
+
+func (p *panicsAtBegin) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if p.on.Load() && strings.HasPrefix(q.SQL, "begin") {
+		panic("a tracer")
+	}
+	return ctx
+}
+
+func (p *panicsAtBegin) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// A panic must not cost a transaction for the life of the process.
+func TestPanicOfATracerLeavesTheTransactionFree(t *testing.T) {
+	var tracer panicsAtBegin
+	b := newBench(t, nil, nil, sized(2), func(c *pgxpool.Config) { c.ConnConfig.Tracer = &tracer })
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the tracer did not panic")
+			}
+		}()
+		_ = b.call(t.Context(), "1", func(ctx context.Context) (string, error) {
+			tracer.on.Store(true)
+			defer tracer.on.Store(false)
+			_, err := Transaction(ctx)
+			return "", err
+		})
+	}()
+	if open := len(b.limit.open); open != 0 {
+		t.Errorf("%d transactions count as open", open)
+	}
+	b.noneHeld()
 }
 
 // The lease cannot be extended, and the operator learns why.
@@ -270,7 +353,7 @@ func TestTransactionThatWaitsInVainSaysWhy(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if queued, open := b.limit.queued.Load(), len(b.limit.open); queued != 0 || open != 0 {
+	if queued, open := b.limit.waiting(), len(b.limit.open); queued != 0 || open != 0 {
 		t.Errorf("%d wait, and %d are open", queued, open)
 	}
 }

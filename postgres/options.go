@@ -43,8 +43,9 @@ type Options struct {
 	// TransactionTimeout is how long the server keeps the transaction of
 	// [Transaction] whose client has vanished, with its locks. The server counts from
 	// the last statement of the handler, and from PostgreSQL 17 on also from the
-	// first. In a Lambda function, a transaction ends two seconds after its
-	// invocation at the latest. A setting of the server or the role that is shorter
+	// first. In a Lambda function it is the time until two seconds after the
+	// invocation. So from 17 on a transaction ends then at the latest; before 17, one
+	// whose last statement came late may last for almost another invocation. A setting of the server or the role that is shorter
 	// stays in effect. A negative value leaves all to the server. Not with DSQL.
 	//
 	// A transaction that reaches it fails, also if the handler still runs: elsewhere

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,7 +25,7 @@ const maxSweep = 500
 // The cutoff is the caller's time, less the largest clock skew of all callers. An
 // expired record takes up nothing but space, so an hour less is a good choice.
 func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int) (deleted int, err error) {
-	for deleted < limit {
+	for kept := 0; deleted < limit; {
 		batch := min(limit-deleted, maxSweep)
 		found, n, err := s.sweep(ctx, cutoff, batch)
 		deleted += n
@@ -32,9 +33,18 @@ func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int) (deleted
 		if err != nil || found < batch {
 			return deleted, err
 		}
+		// Another sweep may have deleted the whole batch, but not each time.
+		if kept++; n > 0 {
+			kept = 0
+		}
+		if kept == maxRounds {
+			return deleted, s.fail("Sweep", errKept)
+		}
 	}
 	return deleted, nil
 }
+
+var errKept = errors.New("expired records are found and not deleted; look for a trigger or a policy of row-level security that keeps them")
 
 // CountExpired returns the number of records that expired before cutoff, at most
 // limit. These are the records that [Store.Sweep] would delete.

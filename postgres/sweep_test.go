@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -119,6 +120,25 @@ func TestSweepContinuesAfterARecordThatIsClaimedAgain(t *testing.T) {
 	}
 	if n, err := s.CountExpired(t.Context(), now, all); n != 0 || err != nil {
 		t.Errorf("%d expired records are left, %v", n, err)
+	}
+}
+
+// Such as by row-level security that shows a record and does not let it go.
+func TestSweepEndsWhereATriggerKeepsWhatItFinds(t *testing.T) {
+	pool := newPool(t)
+	s := newStore(t, pool, nil)
+	s.plant(t, expired("id", time.Hour))
+	for _, sql := range []string{
+		`CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
+		`CREATE TRIGGER keep BEFORE DELETE ON idempotency FOR EACH ROW EXECUTE FUNCTION keep()`,
+	} {
+		if err := exec(t.Context(), pool, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deleted, err := s.Sweep(t.Context(), now, 1)
+	if deleted != 0 || !errors.Is(err, errKept) {
+		t.Errorf("deleted %d, %v", deleted, err)
 	}
 }
 

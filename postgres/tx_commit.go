@@ -39,8 +39,8 @@ func (t *Tx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 	}
 	// Within a transaction of the store, it uses the connection that is left to records: it
 	// is short, and the transaction would otherwise wait for its own end.
-	if s.around(ctx) == 0 {
-		if err := s.limit.acquire(ctx, 0); err != nil {
+	if len(s.around(ctx)) == 0 {
+		if err := s.limit.acquire(ctx, nil); err != nil {
 			return row{}, s.notWritten(w.op, err)
 		}
 		defer s.limit.release()

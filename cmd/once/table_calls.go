@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ func watchTable(env []string) (*tableCalls, []string, error) {
 		if err != nil {
 			panic(http.ErrAbortHandler) // the function has gone
 		}
-		if !bytes.Contains(body, []byte(`"`+t.table+`"`)) {
+		if quoted := []byte(`"` + t.table + `"`); !bytes.Contains(bytes.ReplaceAll(body, []byte(`\"`), []byte(`"`)), quoted) { // PartiQL is in a string
 			r.Header.Set(elsewhere, "1")
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -74,16 +75,37 @@ func (t *tableCalls) note(r *http.Response) error {
 		return nil
 	}
 	_, operation, _ := strings.Cut(r.Request.Header.Get("X-Amz-Target"), ".")
+	body, err := io.ReadAll(r.Body)
+	if err := errors.Join(err, r.Body.Close()); err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case r.StatusCode >= 300:
+	case r.StatusCode >= 300, operation == "BatchExecuteStatement" && allRefused(body):
 		operation += " refused"
 	case operation != "GetItem" && operation != "BatchGetItem":
 		t.wrote = true
 	}
 	t.calls = append(t.calls, operation)
 	return nil
+}
+
+// allRefused reports whether no statement of a batch was executed.
+func allRefused(body []byte) bool {
+	var batch struct {
+		Responses []struct{ Error *struct{ Code string } }
+	}
+	if err := json.Unmarshal(body, &batch); err != nil {
+		return false
+	}
+	for _, statement := range batch.Responses {
+		if statement.Error == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // said returns what a call did, by its requests, and forgets them.

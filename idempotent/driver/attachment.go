@@ -29,6 +29,15 @@ type Discarder interface {
 	Discard()
 }
 
+// An Exclusive is an [Attachment] that may hold what the other writes of its call need.
+//
+// Exclusive returns why a step of the call could not be stored while the attachment is
+// open, or "". The step is then refused before its function runs.
+type Exclusive interface {
+	Attachment
+	Exclusive() string
+}
+
 // A Transactional is a [Store] that commits attachments: with a Create, and
 // with a Change that finishes a record.
 //

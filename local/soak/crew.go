@@ -183,7 +183,7 @@ func (w *worker) sample(ctx context.Context) (s job.Sample, err error) {
 	return s, p.exchange(ctx, http.MethodGet, "/sample", nil, &s)
 }
 
-// output keeps the end of what a worker prints, after the line that says where it
+// output keeps the end of a worker's output, after the line that says where it
 // listens.
 type output struct {
 	ready chan string
@@ -199,10 +199,12 @@ func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.text = append(o.text, p...)
-	if line, rest, ok := strings.Cut(string(o.text), "\n"); ok && !o.told && strings.HasPrefix(line, greeting) {
-		o.told = true
-		o.ready <- strings.TrimPrefix(line, greeting)
-		o.text = []byte(rest)
+	if _, line, ok := strings.Cut("\n"+string(o.text), "\n"+greeting); ok && !o.told {
+		if address, rest, whole := strings.Cut(line, "\n"); whole {
+			o.told = true
+			o.ready <- address
+			o.text = []byte(rest)
+		}
 	}
 	o.text = o.text[max(0, len(o.text)-8<<10):]
 	return len(p), nil
