@@ -103,7 +103,7 @@ func TestGoldenTransactions(t *testing.T) {
 			tx.Publish(Message{Aggregate: "order-2", Destination: "mail", Body: []byte("2")})
 			tx.Publish(Message{Aggregate: "order-1", Destination: "stock", Type: "sold"})
 			frozen(t, tx)
-			tx.created, tx.unowned = time.UnixMilli(1_700_000_000_000), "unowned"
+			tx.created, tx.token = time.UnixMilli(1_700_000_000_000), "token"
 			if err := call(s, tx); err != nil {
 				t.Fatal(err)
 			}

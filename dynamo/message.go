@@ -56,13 +56,13 @@ func (m Message) clone() Message {
 // outboxItems returns the writes for the messages: one item for each aggregate,
 // as a list preserves their order, and the items of a transaction have none.
 // The writes have no condition: the record fences them.
-func (t *Tx) outboxItems(table, record, owner string) []types.TransactWriteItem {
+func (t *Tx) outboxItems(table, record, token string) []types.TransactWriteItem {
 	var items []*outboxitem.Item
 	of := map[string]*outboxitem.Item{} // by aggregate
 	for _, m := range t.messages {
 		item := of[m.Aggregate]
 		if item == nil {
-			item = &outboxitem.Item{Aggregate: m.Aggregate, ID: outboxitem.NewID(record, owner, m.Aggregate), Created: t.created}
+			item = &outboxitem.Item{Aggregate: m.Aggregate, ID: outboxitem.NewID(record, token, m.Aggregate), Created: t.created}
 			items, of[m.Aggregate] = append(items, item), item
 		}
 		item.Messages = append(item.Messages, outboxitem.Message{

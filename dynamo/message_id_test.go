@@ -36,22 +36,22 @@ func TestMessagesOfAnAttemptHaveTheSameIDs(t *testing.T) {
 		}
 		return frozen(t, tx)
 	}
-	finish := func(f driver.Fence, edit func(*driver.Change)) []string {
+	finish := func(tx *Tx, f driver.Fence, edit func(*driver.Change)) []string {
 		t.Helper()
-		tx := publishing()
 		c := completion(tx)
 		edit(&c)
 		return ids(changing(t, f, c))
 	}
-	first := finish(fence("op#1"), func(*driver.Change) {})
-	if got := finish(fence("op#1"), func(c *driver.Change) { c.Data, c.Unavailable = nil, "too large" }); !slices.Equal(got, first) {
+	tx := publishing() // of the attempt
+	first := finish(tx, fence("op#1"), func(*driver.Change) {})
+	if got := finish(tx, fence("op#1"), func(c *driver.Change) { c.Data, c.Unavailable = nil, "too large" }); !slices.Equal(got, first) {
 		t.Errorf("with another result: %q, want %q", got, first)
 	}
 	adopted := driver.Fence{ID: "op#1", Attempt: 7, Lease: driver.LeaseEnded}
-	if got := finish(adopted, func(c *driver.Change) { c.Owner = owner }); !slices.Equal(got, first) {
+	if got := finish(tx, adopted, func(c *driver.Change) { c.Owner = owner }); !slices.Equal(got, first) {
 		t.Errorf("when it adopts the record: %q, want %q", got, first)
 	}
-	tx, r := publishing(), claim("op#1")
+	r := claim("op#1")
 	r.Status = driver.Completed
 	created := ids(func(s *Store) error { _, _, err := s.Create(t.Context(), r, now, tx); return err })
 	if !slices.Equal(created, first) {
@@ -59,8 +59,10 @@ func TestMessagesOfAnAttemptHaveTheSameIDs(t *testing.T) {
 	}
 
 	others := map[string][]string{
-		"another attempt": finish(driver.Fence{ID: "op#1", Owner: rival}, func(c *driver.Change) { c.Expires = c.Expires.Add(time.Hour) }),
-		"another record":  finish(fence("op#2"), func(*driver.Change) {}),
+		"another attempt": finish(publishing(), driver.Fence{ID: "op#1", Owner: rival}, func(c *driver.Change) { c.Expires = c.Expires.Add(time.Hour) }),
+		"another record":  finish(publishing(), fence("op#2"), func(*driver.Change) {}),
+		// Such as a step of a durable execution, whose owner is derived.
+		"the same owner": finish(publishing(), fence("op#1"), func(*driver.Change) {}),
 	}
 	for _, name := range []string{"without a record", "once more without a record"} {
 		tx := publishing()

@@ -38,7 +38,7 @@ type Tx struct {
 	mistake  error // the first
 	frozen   bool
 	created  time.Time // of the messages; the same when they are sent again
-	unowned  string    // in place of the owner, where no record is written
+	token    string    // of the messages; another one in each attempt
 	requests []*request
 }
 
@@ -133,7 +133,7 @@ func (t *Tx) Freeze() (empty bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.frozen {
-		t.frozen, t.created, t.unowned = true, time.Now(), rand.Text()
+		t.frozen, t.created, t.token = true, time.Now(), rand.Text()
 		if t.mistake == nil {
 			t.mistake = t.checkLimits()
 		}

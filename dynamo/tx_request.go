@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"maps"
@@ -49,13 +48,6 @@ type arguments struct {
 	cutoff time.Time
 	fence  driver.Fence // of Change
 	change driver.Change
-}
-
-// owner returns the owner of the attempt that the request commits, or "" if it
-// writes no record. It is the same in all requests of one attempt: an attempt that
-// adopts a released record owns it with its first token.
-func (a arguments) owner() string {
-	return cmp.Or(a.record.Owner, a.fence.Owner, a.change.Owner)
 }
 
 // recordWrite is the record's part of a transaction.
@@ -118,7 +110,7 @@ func (r *request) build(t *Tx) error {
 	for _, a := range t.items {
 		items = append(items, a.write)
 	}
-	items = append(items, t.outboxItems(s.options.Outbox, r.args.id, cmp.Or(r.args.owner(), t.unowned))...)
+	items = append(items, t.outboxItems(s.options.Outbox, r.args.id, t.token)...)
 	for _, w := range items[r.offset():] {
 		total += writtenBytes(w)
 	}

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"time"
 
 	"github.com/lambda-once/once/handlers/internal/unrecorded"
 	"github.com/lambda-once/once/idempotent"
@@ -35,7 +36,8 @@ func Dispatch[D, O, H any](
 	source func(*idempotent.Executor, func(D) (idempotent.Key, error), func(context.Context, D) error, O) H,
 	key func(D) (idempotent.Key, error), start ExecutionStart[D], o O,
 ) H {
-	x, err := idempotent.New(operation, unrecorded.Store{}, nil)
+	// There are no records to keep: the retention keeps sources from warning of it.
+	x, err := idempotent.New(operation, unrecorded.Store{}, &idempotent.Config{Retention: 28 * 24 * time.Hour})
 	if err != nil {
 		panic(err)
 	}

@@ -94,7 +94,7 @@ func Durable[Event any](x *idempotent.Executor, executionTimeout time.Duration, 
 	return func(ctx context.Context, request []byte) ([]byte, error) {
 		e, err := service.readExecution(ctx, x, request)
 		if errors.Is(err, ErrDurableInput) {
-			return failedResponse(err)
+			return e.end(err)
 		}
 		if err != nil {
 			return nil, err

@@ -21,7 +21,7 @@ func (e execution) end(err error) ([]byte, error) {
 // hasNoKey reports whether an error, which is the same in every retry, leaves an
 // execution without its key.
 func hasNoKey(err error) bool {
-	for _, final := range []error{ErrDecode, idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrMissingKey} {
+	for _, final := range []error{ErrDecode, ErrDurableInput, idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrMissingKey} {
 		if errors.Is(err, final) {
 			return true
 		}

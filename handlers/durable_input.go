@@ -73,7 +73,7 @@ func (s durableService) readExecution(ctx context.Context, x *idempotent.Executo
 		case marker == "":
 			return refuse("none of its operations is the execution", nil)
 		case s.DurableService == nil:
-			return execution{}, &DurableInputError{}
+			return e, &DurableInputError{}
 		}
 		var err error
 		if page, err = s.GetDurableExecutionState(ctx, e.arn, r.CheckpointToken, marker); err != nil {

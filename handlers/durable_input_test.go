@@ -146,3 +146,17 @@ func TestDurableWithoutAPayloadHasTheZeroEvent(t *testing.T) {
 		}
 	}
 }
+
+// An invocation before this one has run, and may have claimed a key.
+func TestEventOnALaterPageOfAResumedExecutionFailsTheInvocation(t *testing.T) {
+	x, err := idempotent.New("op", memory.New(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle := handlers.Durable(x, time.Hour, func(map[string]string) (idempotent.Key, error) { return idempotent.Key{ID: "a"}, nil },
+		func(context.Context, []byte) ([]byte, error) { return []byte(`{"Status":"PENDING"}`), nil }, nil)
+	response, err := handle.Invoke(t.Context(), []byte(`{"DurableExecutionArn":"a","CheckpointToken":"t","InitialExecutionState":{"NextMarker":"m","Operations":[{"Type":"STEP"}]}}`))
+	if !errors.Is(err, handlers.ErrDurableInput) {
+		t.Errorf("%s, %v", response, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 )
 
@@ -81,8 +82,11 @@ func (e *DurableServiceError) Error() string {
 	return fmt.Sprintf("%v: lambda:%s failed: %v", ErrDurableService, e.Op, e.Err)
 }
 
-// SafeText returns the whole text: that of the SDK's error contains no input.
-func (e *DurableServiceError) SafeText() string { return e.Error() }
+// SafeText returns the text with the type of Err alone: the text of AWS names the
+// execution, whose name the program has chosen.
+func (e *DurableServiceError) SafeText() string {
+	return fmt.Sprintf("%v: lambda:%s failed: %s", ErrDurableService, e.Op, idempotent.SafeText(e.Err))
+}
 
 // Is reports whether target is ErrDurableService.
 func (e *DurableServiceError) Is(target error) bool { return target == ErrDurableService }

@@ -30,6 +30,8 @@ import (
 //
 // If the executor accepts requests without a key, they go to the handler
 // unchanged, without any of these limits, and responses to them are streamed.
+// Their ResponseWriter is one of Middleware, with http.Flusher, http.Hijacker and
+// http.Pusher as the client's has them; other types around it are not seen.
 // Once the handler has opened a transaction, the response waits for the commit:
 // it is captured as that to a request with a key, and if its status would not be
 // stored, nothing is committed. Opening a transaction panics if the response has

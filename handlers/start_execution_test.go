@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -364,5 +365,17 @@ func TestStartExecutionPanics(t *testing.T) {
 			}()
 			construct()
 		})
+	}
+}
+
+// It has no records whose retention could be too short.
+func TestDispatcherDoesNotWarnOfRecords(t *testing.T) {
+	var log bytes.Buffer
+	old := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(old)
+	dispatch(&startService{}, handlers.SQS[order])
+	if log.Len() > 0 {
+		t.Error(log.String())
 	}
 }

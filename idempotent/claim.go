@@ -75,6 +75,7 @@ func (c *call) claim(ctx context.Context) (*lease, ending) {
 			if met, err = c.within(ctx, c.claimTime(ctx), func(ctx context.Context) (driver.Record, error) {
 				return c.takeOverAs(ctx, owner, met, now, invocation)
 			}); err != nil {
+				c.event.Lapsed = lapsed || c.event.Lapsed // it may have landed, and no later call sees it
 				return c.claimFailed(ctx, "take over", owner, driver.ReleaseRefund, saga, err)
 			}
 		case protocol.AwaitOwner:

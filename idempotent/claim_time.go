@@ -37,9 +37,14 @@ func (c *call) within(ctx context.Context, limit time.Duration, try func(context
 
 // claimTime returns how long a try to claim may take. On Lambda it leaves time
 // for the release of a claim that is cut off. If the call can continue without
-// the store, it leaves time for the handler.
+// the store, it leaves time for the handler. The time of a batch does not bound it
+// then: that a batch has little time left does not mean that the store is down, and
+// the record may be finished.
 func (c *call) claimTime(ctx context.Context) time.Duration {
-	limit := c.startTime()
+	limit := unbounded
+	if c.x.config.OnStoreError != FailOpen {
+		limit = c.startTime(ctx)
+	}
 	if end := c.claimEnd(ctx, 0); !end.IsZero() {
 		left := time.Until(end)
 		limit = min(limit, left-min(c.x.longestUnclaim(), left/2))
@@ -55,7 +60,7 @@ func (c *call) claimTime(ctx context.Context) time.Duration {
 
 // readTime returns how long a read for a claim may take.
 func (c *call) readTime(ctx context.Context) time.Duration {
-	limit := c.startTime()
+	limit := c.startTime(ctx)
 	if end := c.claimEnd(ctx, shortestAttempt); !end.IsZero() {
 		limit = min(limit, time.Until(end))
 	}
@@ -72,7 +77,7 @@ func (x *Executor) longestUnclaim() time.Duration {
 func (c *call) unclaimTime(ctx context.Context) time.Duration {
 	limit := c.x.longestUnclaim()
 	if time.Now().Before(c.lastStart) {
-		limit = min(limit, c.startTime())
+		limit = min(limit, c.shareOfStart(0))
 	}
 	if end := c.claimEnd(ctx, shortestAttempt); !end.IsZero() {
 		limit = min(limit, time.Until(end))
@@ -80,14 +85,24 @@ func (c *call) unclaimTime(ctx context.Context) time.Duration {
 	return limit
 }
 
-// startTime returns how long one call to the store may take before the handler
-// starts in a batch: half of the time until the last start, as another record
-// may need the rest.
-func (c *call) startTime() time.Duration {
+// startTime returns how long a claim or a read may take before the handler starts
+// in a batch. Shortly before the last start it is 500 ms, or half of the time that
+// is left for the report if that is less: the record may only need a replay.
+func (c *call) startTime(ctx context.Context) time.Duration {
+	least := 500 * time.Millisecond
+	if end := c.claimEnd(ctx, shortestAttempt); !end.IsZero() {
+		least = min(least, time.Until(end)/2)
+	}
+	return c.shareOfStart(least)
+}
+
+// shareOfStart returns half of the time until the last start of a batch, as another
+// record may need the rest.
+func (c *call) shareOfStart(least time.Duration) time.Duration {
 	if c.lastStart.IsZero() {
 		return unbounded
 	}
-	return min(max(time.Until(c.lastStart)/2, shortestAttempt), longestAttempt)
+	return min(max(time.Until(c.lastStart)/2, least, shortestAttempt), longestAttempt)
 }
 
 // claimEnd returns the time by which a claim and its release end in an

@@ -53,19 +53,22 @@ type InProgressError struct {
 	Err error
 }
 
-func (e *InProgressError) Error() string {
+func (e *InProgressError) Error() string { return e.text(error.Error) }
+
+// SafeText returns the text with that of Err which may be logged: Err may be the cause
+// with which the program ended the context.
+func (e *InProgressError) SafeText() string { return e.text(SafeText) }
+
+func (e *InProgressError) text(of func(error) string) string {
 	switch {
 	case e.Until.IsZero() && e.Err != nil && e.Err != errWaitOver:
-		return fmt.Sprintf("idempotent: key %s is in progress; retry later: %v", short(e.KeyHash), e.Err)
+		return fmt.Sprintf("idempotent: key %s is in progress; retry later: %s", short(e.KeyHash), of(e.Err))
 	case e.Until.IsZero():
 		return fmt.Sprintf("idempotent: key %s is in progress; retry later", short(e.KeyHash))
 	}
 	until := e.Until.UTC().Format("15:04:05Z")
 	return fmt.Sprintf("idempotent: key %s is in progress until %s; retry after that", short(e.KeyHash), until)
 }
-
-// SafeText returns the whole text.
-func (e *InProgressError) SafeText() string { return e.Error() }
 
 // Is reports whether target is [ErrInProgress].
 func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }

@@ -45,7 +45,7 @@ func TestHungClaimLeavesTimeBeforeTheLastStart(t *testing.T) {
 		{"the read", idempotent.Config{ReadFirst: true}, silent{gets: true}, false, 4 * time.Second, time.Second},
 		{"the read and the claim", idempotent.Config{ReadFirst: true}, silent{gets: true, creates: true}, false, 4 * time.Second, 2500 * time.Millisecond},
 		{"much time", idempotent.Config{}, silent{creates: true}, false, time.Hour, 5 * time.Second},
-		{"little time", idempotent.Config{}, silent{creates: true}, false, 10 * time.Millisecond, 200 * time.Millisecond},
+		{"little time", idempotent.Config{}, silent{creates: true}, false, 10 * time.Millisecond, 500 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

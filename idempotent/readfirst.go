@@ -43,7 +43,7 @@ func (c *call) readInTime(ctx context.Context) (driver.Record, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = max(min(limit, time.Until(deadline)/2), shortestAttempt)
 	}
-	return c.within(ctx, min(limit, c.readTime(ctx), c.startTime()/2), c.get)
+	return c.within(ctx, min(limit, c.readTime(ctx), c.startTime(ctx)/2), c.get)
 }
 
 // endsOptimistic ends an optimistic call whose record needs no run, or needs a

@@ -34,12 +34,14 @@ type sent struct {
 func (x *Executor) repeat(ctx context.Context, w write) sent {
 	at := protocol.Progress{Unacknowledged: w.unacknowledged}
 	began := time.Now()
+	var denied denials
 	var lost error
 	how, met := protocol.Again, driver.Record{}
 	for {
 		at.Tries++
 		at.Cutoff = wall(time.Now()).Add(-x.config.ClockSkew)
 		r := w.send(ctx, how, met)
+		at.Denied = denied.since(r.Err)
 		at.TimeUp, at.Elapsed, at.Pause = ctx.Err() != nil, time.Since(began), backoff(at.Tries, r.Err)
 		wrote := w.wrote != nil && r.Err == nil && w.wrote(r.Met)
 		ruling := w.Judge(r, w.own, at, wrote)
@@ -62,6 +64,22 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 			how, met = ruling, r.Met
 		}
 	}
+}
+
+// denials are the denials in a row. An outage before them says nothing about the
+// permissions, which may be granted while a denial is repeated.
+type denials struct{ first time.Time }
+
+// since returns for how long a write has been denied, after another answer.
+func (d *denials) since(err error) time.Duration {
+	switch {
+	case !errors.Is(err, driver.ErrDenied):
+		d.first = time.Time{}
+		return 0
+	case d.first.IsZero():
+		d.first = time.Now()
+	}
+	return time.Since(d.first)
 }
 
 // try makes one try with a part of the time of ctx, so that a connection that

@@ -53,7 +53,7 @@ type Settings struct {
 
 	// LastStart is the time after which the handler does not start. Every call to
 	// the store before the start may take half of the time until then, at least
-	// 200 ms and at most 5 s. So a store that does not answer leaves time for the
+	// 500 ms and at most 5 s. So a store that does not answer leaves time for the
 	// other records of a batch. The zero time sets no limit.
 	//
 	// If the claim is answered after LastStart, it is released uncounted. The call

@@ -52,13 +52,15 @@ type Message struct {
 	Attributes            map[string]string
 }
 
-// NewID returns the id of the item that an attempt writes for an aggregate. The
-// attempt is that of the record's owner, who is another one in each attempt. Only
-// one attempt is committed until the record's retention ends. One that is committed
-// after it has another id, and does not overwrite the item of the first.
-func NewID(record, owner, aggregate string) string {
+// NewID returns the id of the item that an attempt writes for an aggregate. The token
+// is another one in each attempt, and the same in all requests of one. The owner of
+// the record would not do: that of a durable execution's step is derived, and comes
+// again when the step runs after the record's retention. Only one attempt is
+// committed until then. One that is committed after it does not overwrite the item of
+// the first.
+func NewID(record, token, aggregate string) string {
 	var b []byte
-	for _, part := range []string{record, owner, aggregate} {
+	for _, part := range []string{record, token, aggregate} {
 		b = binary.BigEndian.AppendUint64(b, uint64(len(part)))
 		b = append(b, part...)
 	}

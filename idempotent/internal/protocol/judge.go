@@ -47,6 +47,7 @@ type Progress struct {
 	Tries   int
 	Cutoff  time.Time     // before which a record is expired
 	Elapsed time.Duration // since the first try
+	Denied  time.Duration // since the first of the denials in a row
 	Pause   time.Duration // before the next try, at most
 	TimeUp  bool
 	// Unacknowledged reports that the answer to an earlier try was lost.
@@ -122,7 +123,7 @@ func (p *Policy) triesAfter(err error, at Progress) bool {
 	case errors.Is(err, driver.ErrUnavailable):
 		return p.outages == 0 || at.Tries < p.outages
 	case p.deniedFor > 0 && errors.Is(err, driver.ErrDenied):
-		return at.Elapsed+at.Pause <= p.deniedFor
+		return at.Denied+at.Pause <= p.deniedFor
 	case p.refusedFor > 0:
 		return at.Elapsed+at.Pause <= p.refusedFor
 	default:

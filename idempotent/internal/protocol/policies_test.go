@@ -199,7 +199,7 @@ func pinErrors(t *testing.T) {
 			elapsed, pause time.Duration
 			want           Ruling
 		}{{30 * time.Second, 0, Again}, {28 * time.Second, 2 * time.Second, Again}, {29 * time.Second, 2 * time.Second, Unknown}, {31 * time.Second, 0, Unknown}} {
-			if got := limited.policy.Judge(Reply{Err: limited.err}, ownRecord, Progress{Tries: 9, Elapsed: at.elapsed, Pause: at.pause}, false); got != at.want {
+			if got := limited.policy.Judge(Reply{Err: limited.err}, ownRecord, Progress{Tries: 9, Elapsed: at.elapsed, Denied: at.elapsed, Pause: at.pause}, false); got != at.want {
 				t.Errorf("%s for %v, with a pause of %v: ruling %d, want %d", limited.name, at.elapsed, at.pause, got, at.want)
 			}
 		}

@@ -1,0 +1,104 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// The service may be permitted again while the denial is repeated.
+func TestDenialAfterAnOutageIsRepeated(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		healthy, denials := time.Now().Add(40*time.Second), 0
+		x := newExecutor(t, &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			if time.Now().Before(healthy) {
+				return driver.Record{}, false, driver.ErrUnavailable
+			}
+			if denials++; denials == 1 {
+				return driver.Record{}, false, driver.ErrDenied
+			}
+			return next()
+		}}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+		defer cancel()
+		if _, _, err := do(ctx, x, func(context.Context) (string, error) { return "done", nil }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The program ended the context, with a cause of its own.
+func TestSafeTextOfAWaitDoesNotQuoteItsCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if _, _, err := do(t.Context(), x, func(context.Context) (string, error) { time.Sleep(10 * time.Second); return "", nil }); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errors.New("customer 4711 hung up")) })
+		_, _, err := do(ctx, x, func(context.Context) (string, error) { return "", nil })
+		if text := idempotent.SafeText(err); err == nil || strings.Contains(text, "4711") {
+			t.Errorf("%v: %s", err, text)
+		}
+		<-done
+	})
+}
+
+// A batch with little time left does not show that the store is down, and the record may
+// be finished.
+func TestClaimThatWouldFailOpenIsNotBoundByItsBatch(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			select {
+			case <-time.After(800 * time.Millisecond):
+				return next()
+			case <-ctx.Done():
+				return driver.Record{}, false, ctx.Err()
+			}
+		}}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
+		runs := 0
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+			_, _, err := do(startsBy(ctx, time.Second, adapter.Settings{}), x, func(context.Context) (string, error) { runs++; return "", nil })
+			cancel()
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if runs != 1 {
+			t.Errorf("ran %d times", runs)
+		}
+	})
+}
+
+// The takeover landed, so the next call meets a released record.
+func TestTakeoverWhoseAnswerIsLostIsLapsed(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		abandonClaim(t, store, time.Minute)
+		time.Sleep(2 * time.Minute)
+		x := newExecutor(t, &silent{Store: store, takeovers: true, landed: true}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, event, err := do(ctx, x, returns(""))
+		if err == nil || !event.Lapsed {
+			t.Errorf("lapsed %t, %v", event.Lapsed, err)
+		}
+	})
+}
