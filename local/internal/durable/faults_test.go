@@ -267,10 +267,10 @@ func TestErrorOfTheStoreDoesNotRefundTheClaimOfAnExecution(t *testing.T) {
 		}
 		broken = false
 		if after := w.paid(); !reflect.DeepEqual(before, after) {
-			w.Errorf("%+v became %+v", before, after)
+			w.Fatalf("%+v became %+v", before, after)
 		}
 		if _, err := w.Start("duplicate", theOrder).Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) {
-			w.Errorf("a duplicate got %v", err)
+			w.Fatalf("a duplicate got %v", err) // the first execution would be repeated for ever
 		}
 		w.wantSuccess(first.Run(w.Context()))
 		w.wantEffects(1)
