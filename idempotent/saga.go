@@ -165,11 +165,11 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 	return names, err
 }
 
-// undoAll undoes steps in this order. A step whose result is unavailable for good
-// is passed over, because no attempt can undo it, and the error reports it after
-// the others are undone. Any other error stops.
+// undoAll undoes steps in this order. It leaves a step whose result is unavailable for
+// good, because no attempt can undo it, and returns its error after the others are
+// undone. Any other error stops.
 func (c *call) undoAll(ctx context.Context, in *inside, names []string, undos []undo, cause error) error {
-	var passedOver error
+	var firstLost error
 	for _, name := range names {
 		err := in.undo(ctx, name, undos)
 		if err == nil {
@@ -178,18 +178,18 @@ func (c *call) undoAll(ctx context.Context, in *inside, names []string, undos []
 		lost := slices.ContainsFunc(undos, func(u undo) bool { return u.name == name && u.lost })
 		failed := &CompensationError{KeyHash: c.hash, Step: name, Err: err, Cause: bare(cause), lost: lost}
 		switch {
-		case !lost && passedOver != nil:
-			c.suppress(passedOver)
+		case !lost && firstLost != nil:
+			c.suppress(firstLost)
 			return failed
 		case !lost:
 			return failed
-		case passedOver == nil:
-			passedOver = failed
+		case firstLost == nil:
+			firstLost = failed
 		default:
 			c.suppress(failed)
 		}
 	}
-	return passedOver
+	return firstLost
 }
 
 // fail stops the handler's goroutines from beginning a step that nobody would
