@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,11 +133,14 @@ func (l *layout) check(ctx context.Context, db DB) error {
 	if err != nil {
 		return err
 	}
+	// Before Close: the connection is the pool's again after it, and its next
+	// statement writes into the same descriptions.
+	fields := slices.Clone(rows.FieldDescriptions())
 	rows.Close()
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	for n, field := range rows.FieldDescriptions() {
+	for n, field := range fields {
 		if field.DataTypeOID != columns[n].oid {
 			return fmt.Errorf("the table exists, and its column %s is not of the type %s", columns[n].name, columns[n].typ)
 		}
