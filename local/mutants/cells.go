@@ -23,11 +23,11 @@ func Cells(source string) []Mutant {
 			all = append(all, Mutant{
 				Name:    "policy-" + name + "-" + field,
 				Guard:   fmt.Sprintf("%s: %s is %s, and not %s", name, field, value, other),
-				File:    "idempotent/internal/protocol/policies.go",
+				In:      "idempotent/internal/protocol " + name,
 				Package: "idempotent/internal/protocol",
 				Test:    "TestEveryPolicyIsPinned",
-				Old:     body[:cell[5]],
-				New:     body[:cell[4]] + other,
+				Old:     field + ": " + value,
+				New:     field + ": " + other,
 			})
 		}
 	}

@@ -13,8 +13,8 @@ func TestEveryCellOfThePoliciesHasAMutant(t *testing.T) {
 	}
 	names := map[string]bool{}
 	for _, m := range Cells(string(source)) {
-		if changed, err := m.Apply(string(source)); err != nil || changed == string(source) {
-			t.Errorf("%s: %v", m.Name, err)
+		if _, _, err := m.Apply(root); err != nil {
+			t.Error(err)
 		}
 		names[m.Name] = true
 	}

@@ -2,10 +2,14 @@
 // one guard out of the code and names the test that must fail without it: a
 // guard that no test misses is one that the next change will lose.
 //
-// A file has a head of "guard:", "file:" (from the root of the module), "pkg:"
-// and "test:" lines, and then the text to replace and its replacement, behind
-// lines "-- old --" and "-- new --". The old text stands exactly once in the
-// file; it may be a part of a line, as the last line's end belongs to neither.
+// A file has a head of "guard:", "in:", "pkg:" and "test:" lines, and then the
+// text to replace and its replacement, behind lines "-- old --" and "-- new --".
+// "in:" is the directory of a package, from the root of the repository, and a
+// declaration in it, for example "idempotent (*call).claim": see [declaration].
+// The old text stands exactly once in that declaration. It is any sequence of
+// whole tokens, for example a part of an expression; white space, the ends of
+// lines and comments do not count. A file that is not Go is named by its path
+// alone, and holds the old text as it stands.
 package mutants
 
 import (
@@ -22,7 +26,7 @@ var files embed.FS
 type Mutant struct {
 	Name     string // of its file
 	Guard    string // what it is that no longer holds
-	File     string // that it changes
+	In       string // directory and declaration that it changes
 	Package  string // of the test
 	Test     string // that must fail
 	Old, New string
@@ -59,7 +63,7 @@ func parse(name, text string) (Mutant, error) {
 		return m, fmt.Errorf("no line %q", "-- new --")
 	}
 	m.New = strings.TrimSuffix(m.New, "\n")
-	fields := map[string]*string{"guard": &m.Guard, "file": &m.File, "pkg": &m.Package, "test": &m.Test}
+	fields := map[string]*string{"guard": &m.Guard, "in": &m.In, "pkg": &m.Package, "test": &m.Test}
 	for line := range strings.Lines(head) {
 		key, value, _ := strings.Cut(line, ":")
 		field := fields[key]
@@ -74,12 +78,4 @@ func parse(name, text string) (Mutant, error) {
 		}
 	}
 	return m, nil
-}
-
-// Apply gives the source with the guard taken out.
-func (m Mutant) Apply(source string) (string, error) {
-	if n := strings.Count(source, m.Old); n != 1 {
-		return "", fmt.Errorf("%s: the text to replace stands %d times in %s, not once; has the guard moved?", m.Name, n, m.File)
-	}
-	return strings.Replace(source, m.Old, m.New, 1), nil
 }

@@ -154,17 +154,17 @@ func passUnchanged(ctx context.Context, dir string, all []mutants.Mutant) error 
 // try applies a mutant, and is nil when the named test fails for it: fails,
 // not does not compile.
 func try(ctx context.Context, dir string, m mutants.Mutant) (err error) {
-	path := filepath.Join(dir, m.File)
+	file, changed, err := m.Apply(dir)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, file)
 	source, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	changed, err := m.Apply(string(source))
-	if err != nil {
-		return err
-	}
 	defer func() { err = errors.Join(err, os.WriteFile(path, source, 0o644)) }()
-	if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+	if err := os.WriteFile(path, changed, 0o644); err != nil {
 		return err
 	}
 	out, err := test(ctx, dir, m.Package, m.Test)

@@ -1,0 +1,180 @@
+package mutants
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A declaration is one that a mutant names: "f" for a function, a type, a
+// variable or a constant, "T.m" or "(*T).m" for a method.
+type declaration struct {
+	name       string
+	start, end int // within its file
+}
+
+// declarations returns the declarations of a source file.
+func declarations(source []byte) ([]declaration, error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var all []declaration
+	add := func(name string, n ast.Node) {
+		all = append(all, declaration{name, files.Position(n.Pos()).Offset, files.Position(n.End()).Offset})
+	}
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			add(receiver(d)+d.Name.Name, d)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					add(s.Name.Name, s)
+				case *ast.ValueSpec:
+					for _, name := range s.Names {
+						add(name.Name, s)
+					}
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// receiver returns "T." or "(*T)." without the type's parameters.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	switch t := f.Recv.List[0].Type.(type) {
+	case *ast.StarExpr:
+		return "(*" + typeName(t.X) + ")."
+	default:
+		return typeName(t) + "."
+	}
+}
+
+func typeName(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.Ident:
+		return t.Name
+	case *ast.IndexExpr:
+		return typeName(t.X)
+	case *ast.IndexListExpr:
+		return typeName(t.X)
+	}
+	return ""
+}
+
+// A lexeme is a token and its place.
+type lexeme struct {
+	text       string
+	start, end int
+}
+
+// lexemes returns the tokens of a piece of Go without its comments and without
+// the semicolons that the ends of lines stand for.
+func lexemes(source string) ([]lexeme, error) {
+	var (
+		all  []lexeme
+		s    scanner.Scanner
+		errs scanner.ErrorList
+	)
+	file := token.NewFileSet().AddFile("", -1, len(source))
+	s.Init(file, []byte(source), errs.Add, 0)
+	for {
+		pos, tok, text := s.Scan()
+		switch {
+		case tok == token.EOF:
+			return all, errs.Err()
+		case tok == token.SEMICOLON && text != ";":
+			continue
+		case text == "":
+			text = tok.String()
+		}
+		start := file.Offset(pos)
+		all = append(all, lexeme{text, start, start + len(text)})
+	}
+}
+
+// places returns where the tokens of old stand in source, as pairs of offsets.
+func places(source, old string) ([][2]int, error) {
+	in, err := lexemes(source)
+	if err != nil {
+		return nil, err
+	}
+	sought, err := lexemes(old)
+	if err != nil || len(sought) == 0 {
+		return nil, fmt.Errorf("the old text %q is no sequence of tokens: %w", old, err)
+	}
+	same := func(a, b lexeme) bool { return a.text == b.text }
+	var all [][2]int
+	for i := 0; i+len(sought) <= len(in); i++ {
+		if last := i + len(sought); slices.EqualFunc(in[i:last], sought, same) {
+			all = append(all, [2]int{in[i].start, in[last-1].end})
+		}
+	}
+	return all, nil
+}
+
+// Apply returns the file that m changes, relative to the root of the
+// repository, and its text with the guard taken out.
+func (m Mutant) Apply(root string) (file string, changed []byte, err error) {
+	dir, name, isGo := strings.Cut(m.In, " ")
+	if !isGo {
+		source, err := os.ReadFile(filepath.Join(root, m.In))
+		if n := strings.Count(string(source), m.Old); err == nil && n != 1 {
+			err = m.misfit(n)
+		}
+		return m.In, []byte(strings.Replace(string(source), m.Old, m.New, 1)), err
+	}
+	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	if err != nil {
+		return "", nil, err
+	}
+	found := 0
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return "", nil, err
+		}
+		declared, err := declarations(source)
+		if err != nil {
+			return "", nil, err
+		}
+		for _, d := range declared {
+			if d.name != name {
+				continue
+			}
+			at, err := places(string(source[d.start:d.end]), m.Old)
+			if err != nil {
+				return "", nil, fmt.Errorf("%s: %w", m.Name, err)
+			}
+			found += len(at)
+			for _, p := range at {
+				file = filepath.Join(dir, filepath.Base(path))
+				changed = slices.Concat(source[:d.start+p[0]], []byte(m.New), source[d.start+p[1]:])
+			}
+		}
+	}
+	if found != 1 {
+		return "", nil, m.misfit(found)
+	}
+	return file, changed, nil
+}
+
+func (m Mutant) misfit(n int) error {
+	return fmt.Errorf("%s: the text to replace stands %d times in %s, not once; has the guard moved?", m.Name, n, m.In)
+}
