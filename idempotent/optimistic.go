@@ -129,6 +129,7 @@ func (c *call) commitAlone(ctx context.Context, in *inside, with driver.Attachme
 		Policy: &protocol.CommittingAlone,
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
 			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+				c.look()
 				defer c.count()
 				err := c.x.transactional.Commit(ctx, c.id, with)
 				return driver.Record{}, err == nil, err
