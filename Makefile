@@ -3,7 +3,7 @@
 # Runs a command against one DynamoDB Local.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload postgres redis examples infra local/bench local/linearizability local/redislocal local/sqslocal cmd/once
+MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload postgres redis examples infra proof local/redislocal local/sqslocal cmd/once
 FUZZTIME     ?= 2m
 SOAK         ?= 10m
 
@@ -22,11 +22,11 @@ demo:
 
 # Plays every point; make test plays fewer.
 crash-matrix:
-	@go run ./local/cmd/crashmatrix
+	@go -C proof run ./cmd/crashmatrix
 
 # Sends traffic for SOAK, any duration. make test does it for some seconds.
 soak:
-	@go run ./local/cmd/soak -for $(SOAK)
+	@go -C proof run ./cmd/soak -for $(SOAK)
 
 # Kills 300 processes that send messages, within 10 minutes. make test kills a dozen.
 queue-kills:
@@ -68,12 +68,12 @@ test: check
 	@$(WITH_DYNAMODB) go -C examples test -count=1 ./docs
 	@echo "== the queue, and what survives kills behind it: a minute"
 	@$(WITH_DYNAMODB) go -C local/sqslocal test -race ./...
-	@echo "== 300 concurrent histories, each linearizable, against memory, DynamoDB Local, PostgreSQL and Redis"
-	@$(WITH_DYNAMODB) env REDISLOCAL_REAL=1 go -C local/linearizability test -race -timeout 30m ./...
 	@echo "== the operator's command, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C cmd/once test -race ./...
+	@echo "== the proof: faults, crash matrix, soak, and 300 concurrent histories of all stores, each linearizable"
+	@$(WITH_DYNAMODB) env REDISLOCAL_REAL=1 go -C proof test -race -timeout 30m $$(go -C proof list ./... | grep -v /bench)
 	@echo "== the bench, in its short form (needs Node 22 or later)"
-	@env REDISLOCAL_REAL=1 go -C local/bench test -count=1 ./...
+	@env REDISLOCAL_REAL=1 go -C proof test -count=1 ./bench/...
 	@echo "== the deployment, synthesized (needs Node 22 or later)"
 	@go -C infra test -count=1 ./...
 
@@ -88,16 +88,16 @@ check:
 	@GOOS=windows go -C cmd/once vet ./...
 
 mutants:
-	@$(WITH_DYNAMODB) go run ./local/cmd/mutants
+	@$(WITH_DYNAMODB) go -C proof run ./cmd/mutants
 
 # Eight times the histories of make test.
 torture:
-	@$(WITH_DYNAMODB) env ONCE_HISTORIES=2400 go -C local/linearizability test -count=1 -timeout 60m -v -run '^Test(Memory|DynamoDB|PostgreSQL|Redis)' .
+	@$(WITH_DYNAMODB) env ONCE_HISTORIES=2400 go -C proof test -count=1 -timeout 60m -v -run '^Test(Memory|DynamoDB|PostgreSQL|Redis)' ./linearizability
 
 # Writes docs/performance.md and its plots, within 10 minutes. The machine should be
 # idle. RECORDS is the size of the largest table.
 bench:
-	@go -C local/bench run . $(if $(RECORDS),-records $(RECORDS))
+	@go -C proof/bench run . $(if $(RECORDS),-records $(RECORDS))
 
 # FUZZTIME for each target.
 fuzz:

@@ -8,7 +8,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 )
 
-// That the tables of options are complete is a test of local/cmd/reference,
+// That the tables of options are complete is a test of proof/cmd/reference,
 // which generates them.
 
 func TestReferenceHasEveryAttributeOfARecord(t *testing.T) {

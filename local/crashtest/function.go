@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/kill"
+	"github.com/lambda-once/once/local/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/kill"
+	"github.com/lambda-once/once/local/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 

@@ -1,6 +1,6 @@
 package dynamodblocal
 
-import "github.com/lambda-once/once/local/internal/serving"
+import "github.com/lambda-once/once/local/serving"
 
 // Exec implements the command dynamodblocal. It runs args with a server in their
 // environment, and returns the exit code. It drops a leading "--", and forwards

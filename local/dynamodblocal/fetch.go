@@ -3,8 +3,8 @@ package dynamodblocal
 import (
 	"context"
 
-	"github.com/lambda-once/once/local/internal/fetch"
-	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/fetch"
+	"github.com/lambda-once/once/local/serving"
 )
 
 // The vendor's URL carries a date and the archive under it does not change;

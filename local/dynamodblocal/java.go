@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/serving"
-	"github.com/lambda-once/once/local/internal/supervise"
+	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/local/supervise"
 )
 
 const javaWanted = 17

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/serving"
 )
 
 // ErrNoRuntime reports that neither Java 17 nor Docker is available.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/supervise"
+	"github.com/lambda-once/once/local/supervise"
 )
 
 // sandbox is one process of a function, from its start to its exit.

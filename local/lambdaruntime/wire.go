@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/lambda-once/once/local/internal/supervise"
+	"github.com/lambda-once/once/local/supervise"
 )
 
 // A Wire is the network between a function and its servers, for tests of crashes. It

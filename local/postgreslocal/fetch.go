@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/lambda-once/once/local/internal/fetch"
-	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/fetch"
+	"github.com/lambda-once/once/local/serving"
 )
 
 const packageVersion = "18.4.0-beta.17"

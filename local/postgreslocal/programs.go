@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/serving"
-	"github.com/lambda-once/once/local/internal/supervise"
+	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/local/supervise"
 )
 
 // orphaned removes what a killed server leaves: its data, and the segment of shared memory

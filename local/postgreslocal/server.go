@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/serving"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/serving"
 )
 
 func TestMain(m *testing.M) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/serving"
 )
 
 // TB is the part of testing.TB that this package uses, so that programs which import it

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/serving"
 )
 
 // allSlots are the slots of every cluster.

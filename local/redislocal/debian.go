@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/fetch"
-	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/fetch"
+	"github.com/lambda-once/once/local/serving"
 )
 
 // install returns the server of Debian's packages, from the cache or fetched. apt

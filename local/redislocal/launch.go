@@ -10,8 +10,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"github.com/lambda-once/once/local/internal/serving"
-	"github.com/lambda-once/once/local/internal/supervise"
+	"github.com/lambda-once/once/local/serving"
+	"github.com/lambda-once/once/local/supervise"
 )
 
 // ErrNoRuntime reports that no server is installed or fetchable, and that Docker is not

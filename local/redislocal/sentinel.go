@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/serving"
 )
 
 // NewSentinel returns a Sentinel that watches a primary under a name, until the test ends.

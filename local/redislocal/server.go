@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lambda-once/once/local/internal/serving"
+	"github.com/lambda-once/once/local/serving"
 )
 
 const (

@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/lambda-once/once/local/internal/supervise"
+	"github.com/lambda-once/once/local/supervise"
 )
 
 const (

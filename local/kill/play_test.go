@@ -1,0 +1,94 @@
+package kill_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/local/lambdaruntime"
+)
+
+// scene plays a function of package crashtest, which makes two calls to a server.
+func scene(t *testing.T) *kill.Scene {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { out.WriteHeader(http.StatusNoContent) }))
+	t.Cleanup(server.Close)
+	return &kill.Scene{
+		Function: lambdaruntime.Function{Binary: lambdaruntime.BuildTest(t, ".", "../crashtest/internal/till")},
+		World: func(context.Context) (*kill.World, error) {
+			return &kill.World{
+				Servers:  []kill.Server{{Name: "provider", Variable: "PROVIDER_URL", URL: server.URL}},
+				Event:    []byte(`{"sale": "s-1"}`),
+				Final:    func(r lambdaruntime.Response) bool { return r.FunctionError == nil },
+				Expected: func(lambdaruntime.Response) bool { return true },
+				Check:    func(context.Context) (broken, err error) { return nil, nil },
+				Same:     func(_, _ lambdaruntime.Response) error { return nil },
+			}, nil
+		},
+		Slots: make(chan struct{}, 4), Patience: kill.Patience,
+	}
+}
+
+// at is the second call of the function, or a call of another name.
+func at(operation string) kill.Point {
+	return kill.Point{
+		Call: lambdaruntime.Call{Number: 2, Server: "provider", Operation: operation},
+		At:   lambdaruntime.Before,
+	}
+}
+
+func TestRunThatIsKilledElsewhereDoesNotCount(t *testing.T) {
+	t.Parallel()
+	s := scene(t)
+	if r, err := s.Play(t.Context(), at("POST /charges/s-1")); err != nil || r.Retries != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	_, err := s.Play(t.Context(), at("POST /refunds/s-1"))
+	if err == nil || !strings.HasPrefix(err.Error(), "disturbed 5 times; last error: killed at {Number:2 Server:provider Operation:POST /charges/s-1}") {
+		t.Errorf("%v", err)
+	}
+}
+
+// An invariant that holds wherever the crash is counts even then.
+func TestBrokenInvariantOfADisturbedRun(t *testing.T) {
+	t.Parallel()
+	s, errBroken := scene(t), errors.New("charged twice")
+	world := s.World
+	s.World = func(ctx context.Context) (*kill.World, error) {
+		w, err := world(ctx)
+		w.Check = func(context.Context) (broken, err error) { return errBroken, nil }
+		return w, err
+	}
+	r, err := s.Play(t.Context(), at("POST /refunds/s-1"))
+	if err != nil || r.Broken != errBroken {
+		t.Errorf("%+v, %v", r, err)
+	}
+	s.Depends = true
+	if r, err := s.Play(t.Context(), at("POST /refunds/s-1")); err == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestFunctionWhoseCallsVaryCannotBeLearned(t *testing.T) {
+	t.Parallel()
+	s, n := scene(t), atomic.Int64{}
+	world := s.World
+	s.World = func(ctx context.Context) (*kill.World, error) {
+		w, err := world(ctx)
+		w.Event = []byte(`{"sale": "` + strconv.FormatInt(n.Add(1), 10) + `"}`) // in the paths
+		return w, err
+	}
+	if _, err := s.Learn(t.Context()); err == nil || !strings.Contains(err.Error(), "no two of 5 runs made the same calls") {
+		t.Errorf("%v", err)
+	}
+	s.Operation = func(string) string { return "POST" }
+	if r, err := s.Learn(t.Context()); err != nil || len(r.Calls) != 5 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -1,0 +1,122 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/lambda-once/once/local/supervise"
+)
+
+// launch returns a Launch whose lock is the test's own.
+func launch(t *testing.T, answers func(ctx context.Context, addr string) error) Launch {
+	t.Helper()
+	l, err := Launch{Package: "xlocal", CacheDir: t.TempDir(), Log: t.Output(), Answers: answers}.WithDefaults("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func shell(script string, args ...string) supervise.Command {
+	return supervise.Command{Path: "/bin/sh", Args: append([]string{"-c", script, "sh"}, args...), Env: []string{"PATH=/usr/bin:/bin"}}
+}
+
+// lasting writes its process ID to the file and runs until it is killed.
+const lasting = `echo $$ >"$1.part" && mv "$1.part" "$1" && exec sleep 600`
+
+// alive reports whether the process whose ID is in the file runs.
+func alive(t *testing.T, file string) bool {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
+
+func TestStartReportsTheOutputOfAProgramThatExits(t *testing.T) {
+	l := launch(t, func(context.Context, string) error { return errors.New("nobody listens") })
+	_, _, err := l.Start(t.Context(), func(string) supervise.Command { return shell("echo bad option; exit 3") })
+	if err == nil || err.Error() != "xlocal: start: it exited at once: exit status 3\nbad option\n" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStartKillsAServerThatDoesNotAnswer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	ctx, cancel := context.WithCancel(t.Context())
+	silent := errors.New("nobody listens")
+	l := launch(t, func(context.Context, string) error {
+		if _, err := os.Stat(file); err == nil {
+			cancel()
+		}
+		return silent
+	})
+	_, _, err := l.Start(ctx, func(string) supervise.Command { return shell(lasting, file) })
+	if !errors.Is(err, silent) || !strings.Contains(err.Error(), "it did not respond") {
+		t.Errorf("got %v", err)
+	}
+	if alive(t, file) {
+		t.Error("the server is alive")
+	}
+}
+
+func TestStartTakesAnotherPortAfterAProgramThatExitsForIt(t *testing.T) {
+	tries := 0
+	l := launch(t, func(context.Context, string) error {
+		if tries == 2 {
+			return nil
+		}
+		return errors.New("nobody listens")
+	})
+	_, p, err := l.Start(t.Context(), func(string) supervise.Command {
+		if tries++; tries == 1 {
+			return shell("echo 'bind: Address already in use'; exit 1")
+		}
+		return shell("exec sleep 600")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStartTakesAnotherPortIfTheFirstIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	var ports []string
+	l := launch(t, func(_ context.Context, addr string) error {
+		if len(ports) == 2 && strings.HasSuffix(addr, ":"+ports[1]) {
+			return nil
+		}
+		return errors.New("nobody listens")
+	})
+	addr, p, err := l.Start(t.Context(), func(port string) supervise.Command {
+		ports = append(ports, port)
+		if len(ports) == 1 {
+			// Like a JVM, it continues.
+			return shell("echo $$ >\"$1\"; echo 'bind: Address already in use'; exec sleep 600", filepath.Join(dir, "first"))
+		}
+		return shell("exec sleep 600")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ports) != 2 || addr != "127.0.0.1:"+ports[1] || alive(t, filepath.Join(dir, "first")) {
+		t.Errorf("address %s after the ports %v; the first lives: %v", addr, ports, alive(t, filepath.Join(dir, "first")))
+	}
+	if err := p.Kill(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,73 @@
+package serving
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/lambda-once/once/local/fetch"
+)
+
+// timeout limits fetching and starting a server.
+const timeout = fetch.Timeout + time.Minute
+
+// TB is the part of testing.TB that this package uses.
+type TB interface {
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+	Helper()
+	Logf(format string, args ...any)
+}
+
+// ForTest returns a server that is stopped when the test ends. The log is the test's.
+func ForTest[S Server](t TB, start Starter[S]) S {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	server, err := start(ctx, logWriter{t})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Fatalf("stop the server: %v", err)
+		}
+	})
+	return server
+}
+
+// Main runs the tests of a package against one server, with its variables in the
+// environment of this process, and returns the code for os.Exit.
+func Main[S Server](m interface{ Run() int }, start Starter[S]) (code int) {
+	fail := func(err error) int {
+		fmt.Fprintf(os.Stderr, "%v\n", err)
+		return 1
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	server, err := start(ctx, os.Stderr)
+	if err != nil {
+		return fail(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			code = fail(err)
+		}
+	}()
+	for _, entry := range server.Env() {
+		name, value, _ := strings.Cut(entry, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return fail(err)
+		}
+	}
+	return m.Run()
+}
+
+type logWriter struct{ t TB }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.t.Logf("%s", strings.TrimSuffix(string(p), "\n"))
+	return len(p), nil
+}

@@ -1,0 +1,102 @@
+// Package architecture tests which package may import which.
+package architecture
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	root    = "../.."
+	project = "github.com/lambda-once/once/"
+)
+
+// Each line allows a package to import the packages to its right, and no others of
+// the project. The order is from the bottom up.
+var order = map[string]string{
+	"internal/attribute":           "",
+	"internal/canonical":           "",
+	"internal/outboxitem":          "",
+	"idempotent/driver":            "",
+	"internal/recorditem":          "idempotent/driver internal/attribute",
+	"idempotent/internal/protocol": "idempotent/driver",
+	"idempotent/memory":            "idempotent/driver",
+	"idempotent/storetest":         "idempotent/driver",
+	"idempotent":                   "idempotent/driver internal/canonical",
+	"idempotent/adapter":           "idempotent idempotent/driver idempotent/internal/options",
+	"idempotent/keypath":           "idempotent internal/canonical",
+	"idempotent/powertools":        "idempotent idempotent/driver",
+	"idempotent/emf":               "idempotent idempotent/driver",
+	"idempotent/otel":              "idempotent idempotent/driver",
+	"idempotent/seal":              "idempotent",
+	"idempotent/kmsseal":           "idempotent/seal",
+	"idempotent/s3payload":         "idempotent",
+	"dynamo":                       "idempotent/driver internal/attribute internal/outboxitem internal/recorditem",
+	"dynamo/outbox":                "dynamo dynamo/internal/fault idempotent/driver internal/attribute internal/outboxitem",
+	"dynamo/dynamoenv":             "dynamo",
+	"postgres":                     "idempotent idempotent/driver",
+	"redis":                        "idempotent/driver",
+	"handlers":                     "idempotent idempotent/adapter",
+	"handlers/internal/outbox":     "handlers/internal/lanes internal/outboxitem",
+	"handlers/internal/unrecorded": "idempotent/driver",
+	"local/kill":                   "local/lambdaruntime",
+	"proof/durable":                "",
+	"local/crashtest":              "idempotent idempotent/driver idempotent/memory local/kill local/lambdaruntime",
+}
+
+// What a user of a package must not link: clients of other services, and
+// anything for tests. Each entry is a part of an import path; one that ends
+// with "..." is its beginning.
+var unlinked = map[string]string{
+	"idempotent":           "aws testing... testify jmespath",
+	"idempotent/memory":    "aws testing... testify",
+	"idempotent/emf":       "aws testing... testify",
+	"idempotent/seal":      "aws testing... golang.org/x/crypto...",
+	"idempotent/kmsseal":   "service/dynamodb service/s3 testing... testify",
+	"idempotent/otel":      "go.opentelemetry.io/otel/sdk aws-sdk-go testing... testify",
+	"idempotent/s3payload": "service/dynamodb service/kms gofakes3 testing... testify",
+	"dynamo":               "aws-lambda-go aws-cdk aws-sdk-go-v2/config testing... testify",
+	"postgres":             "aws testing... testify",
+	"redis":                "aws testing... testify miniredis local/",
+	"handlers":             "aws-sdk-go smithy-go aws-cdk testing... testify",
+	"local/crashtest":      "aws testify",
+}
+
+func TestPackagesImportOnlyThoseBelow(t *testing.T) {
+	for pkg, allowed := range order {
+		for _, imported := range list(t, pkg, `{{join .Imports "\n"}}`) {
+			own, ok := strings.CutPrefix(imported, project)
+			if ok && !slices.Contains(strings.Fields(allowed), own) && !strings.HasPrefix(own, pkg+"/internal/") {
+				t.Errorf("%s imports %s", pkg, own)
+			}
+		}
+	}
+}
+
+func TestPackagesLinkNothingTheirUsersDoNotNeed(t *testing.T) {
+	for pkg, forbidden := range unlinked {
+		for _, linked := range list(t, pkg, "{{.ImportPath}}", "-deps") {
+			for _, f := range strings.Fields(forbidden) {
+				start, isStart := strings.CutSuffix(f, "...")
+				if isStart && strings.HasPrefix(linked, start) || !isStart && strings.Contains(linked, f) {
+					t.Errorf("%s links %s", pkg, linked)
+				}
+			}
+		}
+	}
+}
+
+// list returns what go list prints of a package, in its own module.
+func list(t *testing.T, pkg, format string, flags ...string) []string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", append(append([]string{"list"}, flags...), "-f", format, ".")...)
+	command.Dir = filepath.Join(root, pkg)
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", pkg, err)
+	}
+	return strings.Fields(string(out))
+}

@@ -1,0 +1,129 @@
+package crashmatrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lambda-once/once/local/kill"
+)
+
+// Run plays all modes, and prints every point and a summary. It returns an error
+// that lists the broken promises. root is the folder of the repository, where the
+// examples are compiled.
+func Run(ctx context.Context, out io.Writer, root string) error {
+	return run(ctx, out, root, modes)
+}
+
+// RunShort is Run with fewer points, for CI. Modes that promise exactly one effect
+// keep all points. The others omit the kills before a call, which servers cannot
+// distinguish from the kill after the previous one. No process is killed twice.
+func RunShort(ctx context.Context, out io.Writer, root string) error {
+	var short []mode
+	for _, m := range modes {
+		if m.first.at == 0 {
+			m.short = !m.exactly
+			short = append(short, m)
+		}
+	}
+	return run(ctx, out, root, short)
+}
+
+func run(ctx context.Context, out io.Writer, root string, modes []mode) (err error) {
+	began := time.Now()
+	s, err := newStage(ctx, root, modes)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	matrices := make([]*matrix, len(modes))
+	var group sync.WaitGroup
+	for i, m := range modes {
+		matrices[i] = &matrix{mode: m, done: make(chan struct{})}
+		group.Go(func() { matrices[i].fill(ctx, s) })
+	}
+	defer group.Wait()
+	defer cancel()
+	for _, m := range matrices {
+		<-m.done
+		if _, err := fmt.Fprint(out, m); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprint(out, summary(matrices, time.Since(began))); err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range matrices {
+		errs = append(errs, m.verdict())
+	}
+	return errors.Join(errs...)
+}
+
+// matrix contains the results of a mode: first of the undisturbed run, then of each
+// of its calls.
+type matrix struct {
+	mode
+	results []result
+	errs    []error
+	done    chan struct{}
+}
+
+func (m *matrix) fill(ctx context.Context, s *stage) {
+	defer close(m.done)
+	calm, err := s.learn(ctx, m.mode)
+	if err != nil {
+		m.errs = []error{fmt.Errorf("undisturbed: %w", err)}
+		return
+	}
+	points := []point{{}}
+	for _, p := range kill.Points(calm.calls, m.short) {
+		points = append(points, point{p.Call, p.At, p.Behind})
+	}
+	m.results, m.errs = make([]result, len(points)), make([]error, len(points))
+	m.results[0] = calm
+	var group sync.WaitGroup
+	for i, p := range points[1:] {
+		group.Go(func() { m.results[i+1], m.errs[i+1] = s.play(ctx, m.mode, p) })
+	}
+	group.Wait()
+}
+
+// points returns the number of points, and of those where the promise held.
+func (m *matrix) points() (all, passed int) {
+	for i, r := range m.results {
+		if r.at == 0 {
+			continue
+		}
+		all++
+		if r.wrong == "" && m.errs[i] == nil {
+			passed++
+		}
+	}
+	return all, passed
+}
+
+// verdict returns nil if the promise of the mode held, or was broken in a mode that
+// must break it.
+func (m *matrix) verdict() error {
+	failed := slices.DeleteFunc(slices.Clone(m.errs), func(err error) bool { return err == nil })
+	if len(failed) > 0 {
+		return fmt.Errorf("%s: %d of %d runs failed: %w", m.name, len(failed), len(m.errs), failed[0])
+	}
+	all, passed := m.points()
+	switch calm := m.results[0]; {
+	case calm.wrong != "":
+		return fmt.Errorf("%s: undisturbed: %s: %s", m.name, calm.seen, calm.wrong)
+	case m.harmful && passed == all:
+		return fmt.Errorf("%s: nothing went wrong at %d points: this matrix shows nothing", m.name, all)
+	case !m.harmful && passed < all:
+		return fmt.Errorf("%s: the promise was broken at %d of %d points", m.name, all-passed, all)
+	}
+	return nil
+}

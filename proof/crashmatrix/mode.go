@@ -1,0 +1,156 @@
+package crashmatrix
+
+import (
+	"context"
+
+	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/providers"
+)
+
+// mode is one way in which a compiled example has its effects.
+type mode struct {
+	name    string
+	example string // its folder in examples
+	promise string // what holds at every point
+	// harmful means that the promise must be broken at one point at least, or
+	// the matrix shows nothing.
+	harmful bool
+	// exactly means that the promise is one effect, wherever the crash is.
+	exactly bool
+	// depends means that the promise depends on where the crash is.
+	depends bool
+	// database means that the world is in PostgreSQL.
+	database bool
+	// short omits the kills before a call.
+	short bool
+	// first is where a process is killed before the run, which then begins with
+	// a takeover after the lease. The zero value means nowhere.
+	first point
+	// world creates the world of one run, which shares nothing with others.
+	world func(context.Context, *stage) (*world, error)
+}
+
+var modes = []mode{
+	{
+		name: "plain", example: "transfer", harmful: true, depends: true,
+		promise: "one debit and one credit; two separate updates cannot keep it",
+		world:   transferIn("plain"),
+	},
+	{
+		name: "transactional", example: "transfer", exactly: true,
+		promise: "one debit and one credit",
+		world:   transferIn("transactional"),
+	},
+	{
+		name: "optimistic", example: "transfer", exactly: true,
+		promise: "one debit and one credit",
+		world:   transferIn("optimistic"),
+	},
+	{
+		name: "transactional, twice", example: "transfer",
+		promise: "one debit and one credit, though a first process was killed behind its claim",
+		first:   after(2, "dynamodb", "PutItem"),
+		world:   transferIn("transactional"),
+	},
+	{
+		name: "PostgreSQL, plain", example: "transfer", harmful: true, depends: true, database: true,
+		promise: "one debit and one credit; two separate updates cannot keep it",
+		world:   transferInPostgreSQL("plain"),
+	},
+	{
+		name: "PostgreSQL, transactional", example: "transfer", exactly: true, database: true,
+		promise: "one debit and one credit, in the transaction in which the call completes",
+		world:   transferInPostgreSQL("transactional"),
+	},
+	{
+		name: "PostgreSQL, collected", example: "transfer", exactly: true, database: true,
+		promise: "one debit and one credit, without a connection while the handler runs",
+		world:   transferInPostgreSQL("collected"),
+	},
+	{
+		name: "PostgreSQL, optimistic", example: "transfer", database: true,
+		promise: "one debit and one credit",
+		world:   transferInPostgreSQL("optimistic"),
+	},
+	{
+		name: "steps", example: "checkout", depends: true,
+		promise: "a step at a service that knows no keys is done once, or twice if killed between it and its record",
+		world:   checkout{forgetful: true}.world,
+	},
+	{
+		name: "steps with keys", example: "checkout",
+		promise: "a step at a service that honours its downstream key is done once",
+		world:   checkout{}.world,
+	},
+	{
+		name: "steps with keys, twice", example: "checkout",
+		promise: "the same, though a first process was killed between a step and its record",
+		first:   after(3, "services", "POST "+reserve),
+		world:   checkout{}.world,
+	},
+	{
+		name: "saga, a step fails", example: "checkout",
+		promise: "what was done is undone, once, and nothing is placed",
+		world:   checkout{card: providers.Declined, failure: "CardDeclinedError"}.world,
+	},
+	{
+		name: "saga, the commit fails", example: "checkout",
+		promise: "what was done is undone, once, and nothing is placed",
+		world:   checkout{exists: true, failure: "OrderExistsError"}.world,
+	},
+	{
+		name: "saga, its reason goes away", example: "checkout",
+		promise: "what has begun to be undone is not placed, though nothing refuses it any more",
+		world:   checkout{exists: true, relents: true, failure: "OrderExistsError"}.world,
+	},
+	{
+		name: "saga, twice", example: "checkout",
+		promise: "the same, though a first process was killed while it undid a step",
+		first:   after(11, "services", "POST "+refund),
+		world:   checkout{exists: true, failure: "OrderExistsError"}.world,
+	},
+	{
+		name: "outbox", example: "relay",
+		promise: "every message is out, in order, none is marked before, and one that is out again has the same deduplication id",
+		world:   relay,
+	},
+}
+
+// world contains everything that one run of a function acts on.
+type world struct {
+	servers []kill.Server
+	env     []string
+	event   []byte
+	// final reports whether a caller does not retry after this answer.
+	final func(lambdaruntime.Response) bool
+	// glance inspects what an attempt before the last left, and returns how it
+	// breaks the promise. It may be nil.
+	glance func(context.Context) (wrong string, err error)
+	// count counts the effects of the whole run.
+	count func(context.Context, point) (effects, error)
+	// close stops what the world has started. It may be nil.
+	close func() error
+}
+
+// effects describes the effects of a run.
+type effects struct {
+	seen  string // what was counted
+	wrong string // how they break the promise, or ""
+}
+
+// point is where a run is killed. The zero value means nowhere.
+type point struct {
+	call   lambdaruntime.Call
+	at     lambdaruntime.Point
+	behind string // the operation before it
+}
+
+func (p point) kill() kill.Point { return kill.Point{Call: p.call, At: p.at, Behind: p.behind} }
+
+func after(number int, server, operation string) point {
+	return point{call: lambdaruntime.Call{Number: number, Server: server, Operation: operation}, at: lambdaruntime.After}
+}
+
+// succeeded is the final of functions all of whose errors are retryable.
+func succeeded(r lambdaruntime.Response) bool { return r.FunctionError == nil }

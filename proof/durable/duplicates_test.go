@@ -1,0 +1,273 @@
+package durable_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/proof/durable"
+)
+
+// Each delivery is an execution of its own. The service repeats the invocation
+// of those that meet the first, until they receive its result.
+func TestDuplicatesOfASuspendedExecutionReceiveItsResult(t *testing.T) {
+	everyStore(t, func(w *world) {
+		w.deploy(w.pay)
+		first := w.Start("first", theOrder)
+		if answer, err := first.Once(w.Context()); err != nil || answer.Status != "PENDING" {
+			w.Fatal(answer, err)
+		}
+		var duplicates [200]*durable.Execution
+		var results [len(duplicates)]string
+		var all sync.WaitGroup
+		for i := range duplicates {
+			all.Go(func() {
+				time.Sleep(w.hour * time.Duration(i) / time.Duration(len(duplicates)))
+				duplicates[i] = w.Start(fmt.Sprint("duplicate-", i), theOrder)
+				if _, err := duplicates[i].Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) {
+					w.Errorf("duplicate %d got %v", i, err)
+				}
+			})
+		}
+		all.Wait()
+		for i, duplicate := range duplicates {
+			all.Go(func() { results[i] = w.wantSuccess(duplicate.Run(w.Context())) })
+		}
+		want := w.wantSuccess(first.Run(w.Context()))
+		all.Wait()
+		for i, duplicate := range duplicates {
+			if others := len(duplicate.Errors()) - conflicts(duplicate); results[i] != want || others > 0 {
+				w.Errorf("duplicate %d: %s, %d other errors; the first %s", i, results[i], others, want)
+			}
+		}
+		w.wantEffects(1)
+	})
+}
+
+func TestExecutionsThatStartTogetherHaveOneEffect(t *testing.T) {
+	everyStore(t, func(w *world) {
+		w.deploy(w.pay)
+		var results [5]string
+		var all sync.WaitGroup
+		for i := range results {
+			all.Go(func() { results[i] = w.wantSuccess(w.deliver(fmt.Sprint("delivery-", i))) })
+		}
+		all.Wait()
+		for _, result := range results {
+			if result != results[0] {
+				w.Errorf("%q", results)
+			}
+		}
+		w.wantEffects(1)
+	})
+}
+
+// What a handler makes of a suspension says nothing: the response counts.
+func TestSuspendedExecutionKeepsItsClaim(t *testing.T) {
+	charge := func(w *world, c *durable.Context) (string, error) {
+		return durable.Step(c, "charge", func(ctx context.Context) (string, error) { return w.bank.charge(ctx, "charge"), nil })
+	}
+	for name, handler := range map[string]func(w *world, c *durable.Context) (string, error){
+		"in the handler": func(w *world, c *durable.Context) (string, error) { return w.pay(c, order{}) },
+		"swallowed by the handler": func(w *world, c *durable.Context) (string, error) {
+			receipt, err := charge(w, c)
+			if waited := durable.Wait(c, "wait", w.hour); waited != nil {
+				return "never mind", nil
+			}
+			return receipt, err
+		},
+		"wrapped by the handler": func(w *world, c *durable.Context) (string, error) {
+			receipt, err := charge(w, c)
+			if waited := durable.Wait(c, "wait", w.hour); waited != nil {
+				return "", idempotent.Permanent(fmt.Errorf("declined: %w", waited))
+			}
+			return receipt, err
+		},
+		"in a child context": func(w *world, c *durable.Context) (receipt string, err error) {
+			err = durable.Branches(c,
+				func(c *durable.Context) error { return durable.Wait(c, "wait", w.hour) },
+				func(c *durable.Context) (err error) { receipt, err = charge(w, c); return err },
+			)
+			return receipt, err
+		},
+		"in a child context that swallows it": func(w *world, c *durable.Context) (receipt string, err error) {
+			err = durable.Branches(c,
+				func(c *durable.Context) error { _ = durable.Wait(c, "wait", w.hour); return nil },
+				func(c *durable.Context) (err error) { receipt, err = charge(w, c); return err },
+			)
+			return receipt, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, func(w *world) {
+				w.deploy(func(c *durable.Context, _ order) (string, error) { return handler(w, c) })
+				first := w.Start("first", theOrder)
+				if answer, err := first.Once(w.Context()); err != nil || answer.Status != "PENDING" {
+					w.Fatal(answer, err)
+				}
+				duplicate := w.Start("duplicate", theOrder)
+				if _, err := duplicate.Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) {
+					w.Errorf("a duplicate got %v", err)
+				}
+				a, b := w.wantSuccess(first.Run(w.Context())), w.wantSuccess(duplicate.Run(w.Context()))
+				if a != b {
+					w.Errorf("%s, %s", a, b)
+				}
+				w.wantEffects(1)
+				if n := w.events.count(idempotent.OutcomeSuspended); n != 2 { // it is invoked again before its time
+					w.Errorf("%d calls were suspended", n)
+				}
+			})
+		})
+	}
+}
+
+// The record is in the hands of the execution for as long as the execution may
+// run, counted from its start, and no longer.
+func TestClaimLastsUntilTheExecutionTimesOut(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.deploy(w.pay)
+		first := w.Start("first", theOrder)
+		end := time.Now().Add(w.timeout)
+		time.Sleep(time.Minute) // the service was slow
+		if _, err := first.Once(w.Context()); err != nil {
+			w.Fatal(err)
+		}
+		if r := w.paid(); !r.Lease.Equal(end.Add(time.Second).Truncate(time.Millisecond)) || r.Expires.Before(end.Add(24*time.Hour)) {
+			w.Errorf("lease %v, expires %v, and the execution ends %v", r.Lease, r.Expires, end)
+		}
+		// It is stopped by hand: nobody tells the record.
+		duplicate := w.Start("duplicate", theOrder)
+		time.Sleep(time.Until(end))
+		if _, err := duplicate.Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) {
+			w.Errorf("before the end of the lease: %v", err)
+		}
+		time.Sleep(3 * time.Second)
+		if answer, err := duplicate.Once(w.Context()); err != nil || answer.Status != "PENDING" {
+			w.Errorf("after it: %v, %v", answer, err)
+		}
+		if _, err := first.Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) {
+			w.Errorf("the first one: %v", err)
+		}
+		w.wantEffects(2) // with one downstream key
+	})
+}
+
+// With a timeout that is configured too short, an invocation may outlast it.
+func TestInvocationAfterTheTimeoutHoldsItsClaimUntilItsOwnEnd(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.timeout = time.Minute
+		w.deploy(w.pay)
+		first := w.Start("first", theOrder)
+		if _, err := first.Once(w.Context()); err != nil {
+			w.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		w.Pass = func(_ context.Context, _ string, apply func() (string, error)) (string, error) {
+			if left := time.Until(w.paid().Lease); left < w.Timeout {
+				w.Errorf("the lease ends in %v", left)
+			}
+			return apply()
+		}
+		w.wantSuccess(first.Run(w.Context()))
+		if errs := first.Errors(); len(errs) > 0 {
+			w.Errorf("invocations failed: %v", errs)
+		}
+		w.wantEffects(1)
+	})
+}
+
+// After a failure the next delivery starts anew, with the same downstream key.
+func TestFailedExecutionReleasesItsKey(t *testing.T) {
+	everyStore(t, func(w *world) {
+		fails := true
+		w.deploy(func(c *durable.Context, o order) (string, error) {
+			receipt, err := w.pay(c, o)
+			if err == nil && fails {
+				err = errors.New("out of stock")
+			}
+			return receipt, err
+		})
+		if status, _ := w.deliver("first"); status != "FAILED" {
+			w.Fatal(status)
+		}
+		if r := w.paid(); r.Owner != "" || r.Status != "INPROGRESS" {
+			w.Errorf("it left %+v", r)
+		}
+		fails = false
+		w.wantSuccess(w.deliver("second"))
+		w.wantEffects(2)
+		if _, charged := w.bank.effects(); charged != 1 {
+			w.Errorf("%d charges", charged)
+		}
+	})
+}
+
+// With MaxAttempts 1 there is one execution, and a person decides after it.
+func TestFailedExecutionIsTheLastWithMaxAttempts(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.config.MaxAttempts = 1
+		w.deploy(func(c *durable.Context, o order) (string, error) {
+			if _, err := w.pay(c, o); err != nil {
+				return "", err
+			}
+			return "", errors.New("out of stock")
+		})
+		for _, want := range []string{"*errors.errorString", "OutcomeUnknownError"} {
+			if status, result := w.deliver(want); status != "FAILED" || result != want {
+				w.Errorf("%s, %s", status, result)
+			}
+		}
+		w.wantEffects(1)
+	})
+}
+
+func TestInvocationWaitsForNobody(t *testing.T) {
+	inMemory(t, func(w *world) {
+		w.deploy(w.pay)
+		first, duplicate := w.Start("first", theOrder), w.Start("duplicate", theOrder)
+		if _, err := first.Once(w.Context()); err != nil {
+			w.Fatal(err)
+		}
+		before := time.Now()
+		if _, err := duplicate.Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) || time.Since(before) > 0 {
+			w.Errorf("%v after %v", err, time.Since(before))
+		}
+		synctest.Wait()
+	})
+}
+
+// The tests of package handlers read the same requests.
+func TestServiceSendsTheGoldenRequests(t *testing.T) {
+	inMemory(t, func(w *world) {
+		var requests [][]byte
+		pay := durable.Wrap(w.Service, 1000, w.pay)
+		w.deployAtWire(func(ctx context.Context, request []byte) ([]byte, error) {
+			requests = append(requests, request)
+			return pay(ctx, request)
+		})
+		receipt := w.wantSuccess(w.deliver("first"))
+		for i, name := range []string{"durable-request.json", "durable-request-resumed.json"} {
+			golden, err := os.ReadFile("../../handlers/testdata/" + name)
+			if err != nil {
+				w.Fatal(err)
+			}
+			var want bytes.Buffer
+			if err := json.Compact(&want, bytes.ReplaceAll(golden, []byte(`\"receipt of RECEIPT\"`), []byte(strings.ReplaceAll(receipt, `"`, `\"`)))); err != nil {
+				w.Fatal(err)
+			}
+			if !bytes.Equal(requests[i], want.Bytes()) {
+				w.Errorf("%s: got\n%s, want\n%s", name, requests[i], &want)
+			}
+		}
+	})
+}

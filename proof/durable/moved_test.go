@@ -1,0 +1,143 @@
+package durable_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/proof/durable"
+)
+
+// plainly makes an attempt of the operation as a function that is not durable, and
+// reports whether it returned.
+func (w *world) plainly(fn func(context.Context) (string, error)) (returned bool, err error) {
+	defer func() { returned = recover() == nil }()
+	_, err = idempotent.Do(w.Context(), w.executor("pay"), idempotent.Key{ID: "o-1", Payload: 4200}, fn)
+	return true, err
+}
+
+// leavings are attempts that leave finished steps. While crashes is true, they do
+// not come to their end.
+var leavings = map[string]func(w *world, crashes *bool) func(context.Context) (string, error){
+	"a step": func(w *world, crashes *bool) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			receipt, err := idempotent.Step(ctx, "charge", w.chargesCard)
+			if *crashes {
+				panic("out of memory")
+			}
+			return receipt, err
+		}
+	},
+	"a step that can be undone": func(w *world, crashes *bool) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			receipt, err := idempotent.SagaStep(ctx, "charge", w.chargesCard, func(context.Context, string) error { return nil })
+			if *crashes {
+				panic("out of memory")
+			}
+			return receipt, err
+		}
+	},
+	"a step that is being undone": func(w *world, crashes *bool) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			_, err := idempotent.SagaStep(ctx, "charge", w.chargesCard, func(context.Context, string) error {
+				if *crashes {
+					return errors.New("the bank is away")
+				}
+				return nil
+			})
+			if err != nil {
+				return "", err
+			}
+			return "", idempotent.Permanent(errDeclined)
+		}
+	},
+}
+
+func (w *world) chargesCard(ctx context.Context) (string, error) {
+	return w.bank.charge(ctx, "card"), nil
+}
+
+// A durable function has no such steps: it would charge again, under another
+// downstream key, and could undo nothing.
+func TestDurableFunctionRefusesTheStepsOfOneThatWasNot(t *testing.T) {
+	for name, leaves := range leavings {
+		t.Run(name, func(t *testing.T) {
+			everyStore(t, func(w *world) {
+				crashes := true
+				attempt := leaves(w, &crashes)
+				_, _ = w.plainly(attempt)
+				left := w.paid()
+				if left.Status != driver.InProgress || len(left.Steps) == 0 {
+					w.Fatalf("it left %+v", left)
+				}
+				w.deploy(func(*durable.Context, order) (string, error) { w.Error("it ran"); return "", nil })
+				for _, delivery := range []string{"first", "second"} {
+					if status, result := w.deliver(delivery); status != "FAILED" || result != "StepsLeftError" {
+						w.Errorf("%s, %s", status, result)
+					}
+				}
+				if now := w.paid(); !reflect.DeepEqual(now, left) {
+					w.Errorf("the record was %+v, and is %+v", left, now)
+				}
+				crashes = false
+				returned, err := w.plainly(attempt)
+				if r := w.paid(); !returned || r.Status == driver.InProgress {
+					w.Errorf("the attempt that goes on returned %v, and left %s", err, r.Status)
+				}
+				w.wantEffects(1)
+				want := "ResultUnavailableError"
+				if err != nil {
+					want = "errorString"
+				}
+				if status, result := w.deliver("third"); status != "FAILED" || result != want {
+					w.Errorf("after the end: %s, %s", status, result)
+				}
+			})
+		})
+	}
+}
+
+// It has no finished step, so nothing is known to be done.
+func TestDurableFunctionTakesOverFromOneThatWasNot(t *testing.T) {
+	everyStore(t, func(w *world) {
+		var key string
+		if returned, _ := w.plainly(func(ctx context.Context) (string, error) {
+			key = idempotent.DownstreamKey(ctx, "charge")
+			panic("out of memory")
+		}); returned {
+			w.Fatal("it returned")
+		}
+		w.deploy(w.pay)
+		w.wantSuccess(w.deliver("first"))
+		w.wantEffects(1)
+		if w.bank.charges[key] != 1 {
+			w.Error("its downstream key is another one")
+		}
+	})
+}
+
+// The function of its call has steps, be it called in a durable step or not.
+func TestCallInADurableStepContinuesTheStepsOfAnEarlierAttempt(t *testing.T) {
+	everyStore(t, func(w *world) {
+		crashes := true
+		attempt := func(ctx context.Context) (string, error) {
+			receipt, err := idempotent.Step(ctx, "charge", w.chargesCard)
+			if crashes {
+				panic("out of memory")
+			}
+			return receipt, err
+		}
+		handler := w.charging(named("charge"), attempt)
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = idempotent.Do(w.Context(), w.executor("charge"), cardKey, attempt)
+		}()
+		crashes = false
+		w.deploy(handler)
+		w.wantSuccess(w.deliver("first"))
+		w.wantEffects(1)
+	})
+}

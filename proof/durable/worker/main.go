@@ -1,0 +1,79 @@
+// Command worker is a durable function: it charges, waits, and ships. The service
+// and the bank are servers of the test.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/proof/durable"
+)
+
+type order struct{ ID string }
+
+func main() {
+	x, err := executor()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	pay := durable.Wrap(durable.Remote{URL: os.Getenv("SERVICE_URL")}, 1000, pay)
+	lambda.Start(handlers.Durable(x, time.Hour, idempotent.Field(func(o order) string { return o.ID }), pay, nil))
+}
+
+func executor() (*idempotent.Executor, error) {
+	client := dynamodb.New(dynamodb.Options{
+		BaseEndpoint: aws.String(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")),
+		Region:       os.Getenv("AWS_REGION"),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
+		}),
+	})
+	store, err := dynamo.New(client, os.Getenv("IDEMPOTENCY_TABLE"), nil)
+	if err != nil {
+		return nil, err
+	}
+	return idempotent.New("pay", store, nil)
+}
+
+func pay(c *durable.Context, o order) (string, error) {
+	receipt, err := durable.Step(c, "charge", func(ctx context.Context) (string, error) {
+		return charge(ctx, o, idempotent.DownstreamKey(ctx, "charge"))
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := durable.Wait(c, "until tomorrow", 100*time.Millisecond); err != nil {
+		return "", err
+	}
+	return durable.Step(c, "ship", func(context.Context) (string, error) { return receipt, nil })
+}
+
+func charge(ctx context.Context, o order, key string) (string, error) {
+	at := os.Getenv("SERVICE_URL") + "/charge/" + url.PathEscape(o.ID) + "/" + key
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, at, nil)
+	if err != nil {
+		return "", err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(answer.Body)
+	if closed := answer.Body.Close(); err == nil {
+		err = closed
+	}
+	return string(text), err
+}

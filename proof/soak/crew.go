@@ -1,0 +1,227 @@
+package soak
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/lambda-once/once/local/supervise"
+	"github.com/lambda-once/once/proof/soak/internal/job"
+)
+
+// worker is a role and the process that has it now.
+type worker struct {
+	role
+	binary string
+	env    []string
+
+	mu      sync.Mutex
+	process *process
+	away    bool // stopped, or about to be sampled: no delivery begins
+	flight  int  // deliveries under way
+	idle    *sync.Cond
+}
+
+// process is one life of a worker.
+type process struct {
+	*supervise.Process
+	url    string
+	client *http.Client
+	output *output
+	killed bool
+}
+
+// start starts the first process, or the next.
+func (w *worker) start(ctx context.Context) error {
+	o := &output{ready: make(chan string, 1)}
+	child, err := supervise.Start(supervise.Command{Path: w.binary, Env: w.env, Output: o})
+	if err != nil {
+		return err
+	}
+	p := &process{Process: child, output: o, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	select {
+	case p.url = <-o.ready:
+	case <-child.Done():
+		return fmt.Errorf("soak: worker %q exits at once: %v\n%s", w.name, child.State(), o)
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("soak: worker %q does not start: %w\n%s", w.name, ctx.Err(), o), child.Kill())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.process = p
+	return nil
+}
+
+// enter begins a delivery, if the worker takes one.
+func (w *worker) enter() (*process, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away || w.process == nil || w.process.killed {
+		return nil, false
+	}
+	w.flight++
+	return w.process, true
+}
+
+func (w *worker) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.flight--; w.flight == 0 {
+		w.idle.Broadcast()
+	}
+}
+
+// deliver returns the report on a delivery, or killed if the process was killed
+// with it.
+func (w *worker) deliver(ctx context.Context, p *process, d job.Delivery) (r job.Report, killed bool, err error) {
+	defer w.leave()
+	body, err := json.Marshal(d)
+	if err != nil {
+		return r, false, err
+	}
+	err = p.exchange(ctx, http.MethodPost, "/deliver", body, &r)
+	if err == nil {
+		return r, false, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p.killed {
+		return r, true, nil
+	}
+	return r, false, fmt.Errorf("soak: worker %q: %w\n%s", w.name, err, p.output)
+}
+
+func (p *process) exchange(ctx context.Context, method, path string, body []byte, answer any) error {
+	req, err := http.NewRequestWithContext(ctx, method, p.url+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.GetBody = nil // the transport must not send a delivery again
+	res, err := p.client.Do(req)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d: %s", res.StatusCode, text)
+	}
+	return json.Unmarshal(text, answer)
+}
+
+// kill kills the process, and starts the next one. It returns how many deliveries
+// were under way.
+func (w *worker) kill(ctx context.Context) (flight int, err error) {
+	w.mu.Lock()
+	p := w.process
+	p.killed, flight = true, w.flight
+	w.mu.Unlock()
+	if err := p.Kill(); err != nil {
+		return flight, err
+	}
+	p.client.CloseIdleConnections()
+	return flight, w.start(ctx)
+}
+
+// freeze stops the process for a while. Nothing is sent to it meanwhile.
+func (w *worker) freeze(ctx context.Context, d time.Duration) error {
+	if !w.hold() {
+		return nil
+	}
+	defer w.release()
+	if err := w.process.Stop(); err != nil {
+		return err
+	}
+	wait(ctx, d)
+	return w.process.Signal(syscall.SIGCONT)
+}
+
+// hold keeps new deliveries away, unless somebody else does.
+func (w *worker) hold() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away {
+		return false
+	}
+	w.away = true
+	return true
+}
+
+func (w *worker) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away = false
+	w.idle.Broadcast()
+}
+
+// sample waits until the worker is idle, and measures it.
+func (w *worker) sample(ctx context.Context) (s job.Sample, err error) {
+	w.mu.Lock()
+	for w.away {
+		w.idle.Wait()
+	}
+	w.away = true
+	for w.flight > 0 {
+		w.idle.Wait()
+	}
+	p := w.process
+	w.mu.Unlock()
+	defer w.release()
+	p.client.CloseIdleConnections()
+	return s, p.exchange(ctx, http.MethodGet, "/sample", nil, &s)
+}
+
+// output keeps the end of a worker's output, after the line that says where it
+// listens.
+type output struct {
+	ready chan string
+
+	mu   sync.Mutex
+	text []byte
+	told bool
+}
+
+const greeting = "listening on "
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = append(o.text, p...)
+	if _, line, ok := strings.Cut("\n"+string(o.text), "\n"+greeting); ok && !o.told {
+		if address, rest, whole := strings.Cut(line, "\n"); whole {
+			o.told = true
+			o.ready <- address
+			o.text = []byte(rest)
+		}
+	}
+	o.text = o.text[max(0, len(o.text)-8<<10):]
+	return len(p), nil
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.text)
+}
+
+// wait returns early if the context ends.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
