@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite testdata/*.golden")
@@ -99,9 +100,9 @@ func TestGoldenTransactions(t *testing.T) {
 			tx.Delete("accounts", accountKey("c"))
 			tx.Check("accounts", accountKey("d"), If(expression.Name("id").AttributeExists()))
 			tx.Add(types.TransactWriteItem{Delete: &types.Delete{TableName: aws.String("others"), Key: map[string]types.AttributeValue{"pk": number(1)}}})
-			tx.Publish(Message{Aggregate: "order-1", Destination: "mail", Type: "paid", Body: []byte("1"), Attributes: map[string]string{"a": "b"}})
-			tx.Publish(Message{Aggregate: "order-2", Destination: "mail", Body: []byte("2")})
-			tx.Publish(Message{Aggregate: "order-1", Destination: "stock", Type: "sold"})
+			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Type: "paid", Body: []byte("1"), Attributes: map[string]string{"a": "b"}})
+			tx.Publish(outbound.Message{Aggregate: "order-2", Destination: "mail", Body: []byte("2")})
+			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "stock", Type: "sold"})
 			frozen(t, tx)
 			tx.created, tx.token = time.UnixMilli(1_700_000_000_000), "token"
 			if err := call(s, tx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // An attempt may send several requests, of which one is committed: with a smaller
@@ -32,7 +33,7 @@ func TestMessagesOfAnAttemptHaveTheSameIDs(t *testing.T) {
 	publishing := func() *Tx {
 		tx := new(Tx)
 		for _, aggregate := range []string{"order-1", "order-1", "order-2"} {
-			tx.Publish(Message{Aggregate: aggregate, Destination: "mail"})
+			tx.Publish(outbound.Message{Aggregate: aggregate, Destination: "mail"})
 		}
 		return frozen(t, tx)
 	}

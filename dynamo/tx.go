@@ -1,8 +1,10 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"maps"
 	"sync"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // A Tx collects writes that are committed together with the completion of a call,
@@ -34,7 +37,7 @@ import (
 type Tx struct {
 	mu       sync.Mutex
 	items    []addition
-	messages []Message
+	messages []outbound.Message
 	mistake  error // the first
 	frozen   bool
 	created  time.Time // of the messages; the same when they are sent again
@@ -91,8 +94,8 @@ func (t *Tx) Add(item types.TransactWriteItem) {
 // Publish writes a message to the outbox of the store, [Options.Outbox], in the
 // same transaction. Messages of one aggregate are published in the order in which
 // they were added.
-func (t *Tx) Publish(m Message) {
-	err := m.validate()
+func (t *Tx) Publish(m outbound.Message) {
+	err := checkMessage(m)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mustBeOpen("Publish")
@@ -100,7 +103,8 @@ func (t *Tx) Publish(m Message) {
 		t.mistaken(&TransactionError{Index: -1, Code: CodeInvalid, Err: err})
 		return
 	}
-	t.messages = append(t.messages, m.clone())
+	m.Body, m.Attributes = bytes.Clone(m.Body), maps.Clone(m.Attributes)
+	t.messages = append(t.messages, m)
 }
 
 // add records an addition that cannot be sent as well, so that the others have

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // DynamoDB does not say which table is missing, so the error lists all of
@@ -52,7 +53,7 @@ func TestBusyTransactionAsksForARetry(t *testing.T) {
 	busy := newStore(t, wireClient(refusing(400, "ThrottlingException", "slow")), "records", &Options{Outbox: "outbox"})
 	tx := new(Tx)
 	tx.Put("accounts", account{ID: "a"})
-	tx.Publish(Message{Aggregate: "a", Destination: "d"})
+	tx.Publish(outbound.Message{Aggregate: "a", Destination: "d"})
 	_, _, err := busy.Change(t.Context(), fence("op#1"), completion(frozen(t, tx)))
 	rolledBack := &idempotent.StoreError{Op: "commit", RolledBack: true, Err: err}
 	if !strings.Contains(rolledBack.Error(), `tables ["accounts" "outbox" "records"]`) || !strings.Contains(rolledBack.Error(), "; retry") {

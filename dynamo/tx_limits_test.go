@@ -14,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // unmarshallable is an item that the attributevalue package refuses.
@@ -36,7 +37,7 @@ func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 			}
 		}
 	}
-	message := Message{Aggregate: "a", Destination: "d"}
+	small := outbound.Message{Aggregate: "a", Destination: "d"}
 	for name, c := range map[string]struct {
 		add   func(*Tx)
 		code  string // "": no mistake
@@ -45,20 +46,20 @@ func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 	}{
 		"99 items":          {add: many(99)},
 		"100 items":         {add: many(100), code: CodeTooMany, index: -1, text: "100 items"},
-		"98 and a message":  {add: func(tx *Tx) { many(98)(tx); tx.Publish(message); tx.Publish(message) }},
-		"99 and a message":  {add: func(tx *Tx) { many(99)(tx); tx.Publish(message) }, code: CodeTooMany, index: -1, text: "1 of them for messages"},
+		"98 and a message":  {add: func(tx *Tx) { many(98)(tx); tx.Publish(small); tx.Publish(small) }},
+		"99 and a message":  {add: func(tx *Tx) { many(99)(tx); tx.Publish(small) }, code: CodeTooMany, index: -1, text: "1 of them for messages"},
 		"an item too large": {add: func(tx *Tx) { tx.Delete("t", accountKey("a")); tx.Put("t", map[string]any{"id": "b", "v": large}) }, code: CodeTooLarge, index: 1, text: "409600"},
 		"an update too large": {add: func(tx *Tx) {
 			tx.Update("t", accountKey("a"), expression.Set(expression.Name("v"), expression.Value(large)))
 		}, code: CodeTooLarge, index: 0},
 		"messages too large": {add: func(tx *Tx) {
 			for range 3 {
-				tx.Publish(Message{Aggregate: "a", Destination: "d", Body: large[:140<<10]})
+				tx.Publish(outbound.Message{Aggregate: "a", Destination: "d", Body: large[:140<<10]})
 			}
 		}, code: CodeTooLarge, index: -1, text: "messages of one aggregate"},
 		"of several aggregates": {add: func(tx *Tx) {
 			for i := range 3 {
-				tx.Publish(Message{Aggregate: strconv.Itoa(i), Destination: "d", Body: large[:140<<10]})
+				tx.Publish(outbound.Message{Aggregate: strconv.Itoa(i), Destination: "d", Body: large[:140<<10]})
 			}
 		}},
 		"4 MB": {add: func(tx *Tx) {
@@ -92,10 +93,11 @@ func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 			tx.Add(w)
 		}, code: CodeInvalid, text: "one Put, Update"},
 		"raw without table": {add: func(tx *Tx) { tx.Add(types.TransactWriteItem{Put: &types.Put{}}) }, code: CodeInvalid, text: "table is empty"},
-		"no aggregate":      {add: func(tx *Tx) { tx.Publish(Message{Destination: "d"}) }, code: CodeInvalid, index: -1, text: "without Aggregate"},
-		"no destination":    {add: func(tx *Tx) { tx.Publish(Message{Aggregate: "a"}) }, code: CodeInvalid, index: -1, text: "without Destination"},
-		"a long aggregate":  {add: func(tx *Tx) { tx.Publish(Message{Aggregate: strings.Repeat("a", 2049), Destination: "d"}) }, code: CodeInvalid, index: -1, text: "2048"},
-		"no UTF-8":          {add: func(tx *Tx) { tx.Publish(Message{Aggregate: "\xff", Destination: "d"}) }, code: CodeInvalid, index: -1, text: "UTF-8"},
+		"an id":             {add: func(tx *Tx) { tx.Publish(outbound.Message{ID: "i", Aggregate: "a", Destination: "d"}) }, code: CodeInvalid, index: -1, text: "with an ID"},
+		"no aggregate":      {add: func(tx *Tx) { tx.Publish(outbound.Message{Destination: "d"}) }, code: CodeInvalid, index: -1, text: "without Aggregate"},
+		"no destination":    {add: func(tx *Tx) { tx.Publish(outbound.Message{Aggregate: "a"}) }, code: CodeInvalid, index: -1, text: "without Destination"},
+		"a long aggregate":  {add: func(tx *Tx) { tx.Publish(outbound.Message{Aggregate: strings.Repeat("a", 2049), Destination: "d"}) }, code: CodeInvalid, index: -1, text: "2048"},
+		"no UTF-8":          {add: func(tx *Tx) { tx.Publish(outbound.Message{Aggregate: "\xff", Destination: "d"}) }, code: CodeInvalid, index: -1, text: "UTF-8"},
 		"the first counts": {add: func(tx *Tx) {
 			tx.Delete("t", accountKey("a"))
 			tx.Put("t", nil)
@@ -136,7 +138,7 @@ func TestStoreRefusesTransactionsThatDoNotFit(t *testing.T) {
 		add  func(*Tx)
 		text string
 	}{
-		"no outbox": {func(tx *Tx) { tx.Publish(Message{Aggregate: "a", Destination: "d"}) }, "Options.Outbox"},
+		"no outbox": {func(tx *Tx) { tx.Publish(outbound.Message{Aggregate: "a", Destination: "d"}) }, "Options.Outbox"},
 		"4 MB with the record": {func(tx *Tx) {
 			for i := range 10 {
 				tx.Put("t", map[string]any{"id": i, "v": bytes.Repeat([]byte{1}, 390<<10)})

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // reason is one of a cancellation, as DynamoDB words it.
@@ -139,7 +140,7 @@ func TestOnlyAFailedConditionChoosesItsElse(t *testing.T) {
 			tx := new(Tx)
 			tx.Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()).
 				Else(func(*TransactionError) error { return errors.New("the Else") }))
-			tx.Publish(Message{Aggregate: "a", Destination: "d"})
+			tx.Publish(outbound.Message{Aggregate: "a", Destination: "d"})
 			_, _, err := s.Change(t.Context(), fence("op#1"), completion(frozen(t, tx)))
 			var e *TransactionError
 			if !errors.As(err, &e) || e.Index != c.index {

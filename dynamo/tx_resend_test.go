@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // What is sent again for the same arguments is the same request with the same
@@ -69,7 +70,7 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 	s, client := fakeStore(t, &Options{Outbox: "outbox"})
 	tx := new(Tx)
 	tx.Put("accounts", account{ID: "a"})
-	tx.Publish(Message{Aggregate: "order-1", Destination: "mail"})
+	tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "mail"})
 	frozen(t, tx)
 	for range 3 {
 		for _, call := range calls {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // A first call costs a claim and a transaction, or the transaction alone.
@@ -128,7 +129,7 @@ func TestUseAfterTheHandlerPanics(t *testing.T) {
 		"Delete":  func() { tx.Delete("t", accountKey("a")) },
 		"Check":   func() { tx.Check("t", accountKey("a"), If(expression.Name("n").AttributeExists())) },
 		"Add":     func() { tx.Add(rawDelete(t)) },
-		"Publish": func() { tx.Publish(Message{Aggregate: "a", Destination: "d"}) },
+		"Publish": func() { tx.Publish(outbound.Message{Aggregate: "a", Destination: "d"}) },
 	} {
 		func() {
 			defer func() {

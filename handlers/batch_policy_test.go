@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // logged returns what is written to slog.Default while run runs.
@@ -154,7 +155,7 @@ func TestFailuresAreLoggedWithoutTheHandlersText(t *testing.T) {
 			&handlers.EventOptions{HideErrorText: true}), snsEvent(t, order{ID: "o0"}), []string{"*errors.errorString"}},
 		"an option of Kinesis": {handlers.Kinesis(plain, nil, func(context.Context, handlers.KinesisRecord[order]) error { return fails },
 			&handlers.KinesisOptions{HideErrorText: true}), marshal(t, kinesisEvent(t, "a", order{ID: "o0"})), []string{"*errors.errorString"}},
-		"an option of the relay": {handlers.OutboxRelay(func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return nil, fails },
+		"an option of the relay": {handlers.OutboxRelay(func(context.Context, string, []outbound.Message) ([]error, error) { return nil, fails },
 			&handlers.OutboxOptions{HideErrorText: true}), golden(t, "outbox.json"), nil},
 		"a stored error and a Sealer": {handlers.SQS(sealing, nil, func(context.Context, handlers.SQSMessage[order]) error { return idempotent.Permanent(fails) }, nil),
 			sqsEvent(t, message("m2", order{ID: "o2"})), []string{"*errors.errorString"}},

@@ -20,6 +20,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // A Lambda managed instance gives one process several invocations at a time.
@@ -66,7 +67,7 @@ func concurrentFunctions(x *idempotent.Executor) map[string]any {
 		"s3":          handlers.S3(x, nil, func(_ context.Context, r events.S3EventRecord) error { return once(r.S3.Object.Key) }, &handlers.EventOptions{Concurrency: 4}),
 		"dynamodb-stream": handlers.DynamoDBStream(x, nil, func(_ context.Context, r events.DynamoDBEventRecord) error { return once(r.EventID) },
 			&handlers.DynamoDBStreamOptions{Concurrency: 4}),
-		"outbox": handlers.OutboxRelay(func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return nil, nil },
+		"outbox": handlers.OutboxRelay(func(context.Context, string, []outbound.Message) ([]error, error) { return nil, nil },
 			&handlers.OutboxOptions{Concurrency: 4, Mark: func(context.Context, []handlers.OutboxKey) error { return nil }}),
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // ownErrors causes each error of the package: an invocation fails with it, or an
@@ -149,7 +150,7 @@ func notified(t *testing.T, timeout time.Duration, o *handlers.EventOptions, eve
 func relayed(t *testing.T, o *handlers.OutboxOptions, answer []error) error {
 	var failures received
 	o.OnFailure = failures.receive
-	handler := handlers.OutboxRelay(func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return answer, nil }, o)
+	handler := handlers.OutboxRelay(func(context.Context, string, []outbound.Message) ([]error, error) { return answer, nil }, o)
 	if _, err := deliver(t.Context(), handler, golden(t, "outbox.json")); err != nil {
 		return err
 	}

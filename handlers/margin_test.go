@@ -14,6 +14,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // A handler that is started has as much time as the margin says, although the
@@ -74,7 +75,7 @@ func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 		"sqs, by default": {timeout: 500 * time.Millisecond, event: sqsEvent(t, message("m0", order{ID: "o0"})),
 			handler: handlers.SQS(x, nil, place[events.SQSMessage](s), nil)},
 		"outbox": {margin: 2 * time.Second, timeout: 2 * time.Second, event: golden(t, "outbox.json"),
-			handler: handlers.OutboxRelay(func(context.Context, string, []handlers.OutboxMessage) ([]error, error) {
+			handler: handlers.OutboxRelay(func(context.Context, string, []outbound.Message) ([]error, error) {
 				t.Error("published")
 				return nil, nil
 			}, &handlers.OutboxOptions{Margin: 2 * time.Second})},

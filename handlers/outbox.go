@@ -10,25 +10,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers/internal/outbox"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
-
-// OutboxMessage is a message that a transaction has written to the outbox, as
-// dynamo.Tx.Publish does.
-type OutboxMessage struct {
-	// ID is the same whenever the message is published: at most 128 letters,
-	// digits and '-', which a FIFO queue takes as a deduplication id.
-	ID string
-	// Aggregate is what messages that must stay in order have in common: the
-	// message group id of a FIFO queue.
-	Aggregate   string
-	Destination string
-	Type        string
-	Body        []byte
-	// Attributes are the producer's, and [ChainAttribute]: the ID, unless the
-	// producer has set one. Send them with the message, so that it has its
-	// effects once where it arrives.
-	Attributes map[string]string
-}
 
 // OutboxKey names what one transaction has written for an aggregate: the key of
 // an item of the outbox, and the time at which it was written. Earlier versions of
@@ -107,7 +90,7 @@ type OutboxOptions struct {
 // format fails, and stops its aggregate.
 //
 // OutboxRelay panics if publish is nil, or an option is negative.
-func OutboxRelay(publish func(ctx context.Context, destination string, batch []OutboxMessage) (failed []error, err error), o *OutboxOptions) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+func OutboxRelay(publish func(ctx context.Context, destination string, batch []outbound.Message) (failed []error, err error), o *OutboxOptions) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	if o == nil {
 		o = &OutboxOptions{}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // A relay publishes to two destinations. The mail service is down: later messages
@@ -16,11 +17,11 @@ import (
 // examples/outbox of the repository contains functions that publish to SQS, SNS
 // and EventBridge.
 func ExampleOutboxRelay() {
-	send := map[string]func(handlers.OutboxMessage) error{
-		"orders": func(m handlers.OutboxMessage) error { fmt.Println("order", m.ID); return nil },
-		"mails":  func(handlers.OutboxMessage) error { return errors.New("503") },
+	send := map[string]func(outbound.Message) error{
+		"orders": func(m outbound.Message) error { fmt.Println("order", m.ID); return nil },
+		"mails":  func(outbound.Message) error { return errors.New("503") },
 	}
-	publish := func(ctx context.Context, destination string, batch []handlers.OutboxMessage) ([]error, error) {
+	publish := func(ctx context.Context, destination string, batch []outbound.Message) ([]error, error) {
 		to, ok := send[destination]
 		if !ok {
 			return nil, fmt.Errorf("the destination %q is unknown", destination)

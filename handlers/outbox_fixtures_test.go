@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 func readEvent(file string, event any) error {
@@ -69,7 +70,7 @@ type mailbox struct {
 	before  func(destination string) // each call
 }
 
-func (p *mailbox) publish(_ context.Context, destination string, batch []handlers.OutboxMessage) (failed []error, err error) {
+func (p *mailbox) publish(_ context.Context, destination string, batch []outbound.Message) (failed []error, err error) {
 	if p.before != nil {
 		p.before(destination)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // TestOutboxMalformedItems: each is reported by its sequence number, shows
@@ -125,7 +126,7 @@ func FuzzOutbox(f *testing.F) {
 			}
 		}
 		calls := 0
-		handler := handlers.OutboxRelay(func(_ context.Context, destination string, batch []handlers.OutboxMessage) ([]error, error) {
+		handler := handlers.OutboxRelay(func(_ context.Context, destination string, batch []outbound.Message) ([]error, error) {
 			for _, m := range batch {
 				calls++
 				if m.ID == "" || m.Aggregate == "" || m.Destination != destination || destination == "" || m.Attributes[handlers.ChainAttribute] == "" {

@@ -7,12 +7,13 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/handlers/internal/outbox"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // outboxRelay publishes the messages of an event, round by round.
 type outboxRelay struct {
 	*batch[*outbox.Item]
-	publish func(context.Context, string, []OutboxMessage) ([]error, error)
+	publish func(context.Context, string, []outbound.Message) ([]error, error)
 	size    int
 	mark    func(context.Context, []OutboxKey) error
 	recent  *outbox.Recent
@@ -84,19 +85,17 @@ func (relay *outboxRelay) round(ctx context.Context, v *invocation[*outbox.Item]
 // send calls publish. It returns the error of each message, or nil, and an
 // error for the messages without one of their own.
 func (relay *outboxRelay) send(ctx context.Context, b *outbox.Batch) (failed []error, _ error) {
-	messages := make([]OutboxMessage, len(b.Messages))
-	for i, m := range b.Messages {
-		messages[i] = OutboxMessage(m)
+	for _, m := range b.Messages {
 		if m.Attributes[ChainAttribute] == "" {
-			messages[i].Attributes[ChainAttribute] = m.ID
+			m.Attributes[ChainAttribute] = m.ID
 		}
 	}
-	failed, err := relay.publish(ctx, b.Destination, messages)
+	failed, err := relay.publish(ctx, b.Destination, b.Messages)
 	switch {
-	case len(failed) == len(messages):
+	case len(failed) == len(b.Messages):
 		return failed, err
 	case err == nil && failed != nil:
-		return nil, &PublishError{Errors: len(failed), Messages: len(messages)}
+		return nil, &PublishError{Errors: len(failed), Messages: len(b.Messages)}
 	}
 	return nil, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 var errFull = errors.New("the queue is full")
@@ -38,11 +39,11 @@ func same(t *testing.T, what string, got, want []string) {
 func TestOutboxGoldenEvent(t *testing.T) {
 	type sent struct {
 		destination string
-		handlers.OutboxMessage
+		outbound.Message
 	}
 	var all []sent
 	var p mailbox
-	handler := handlers.OutboxRelay(func(_ context.Context, destination string, batch []handlers.OutboxMessage) ([]error, error) {
+	handler := handlers.OutboxRelay(func(_ context.Context, destination string, batch []outbound.Message) ([]error, error) {
 		for _, m := range batch {
 			all = append(all, sent{destination, m})
 		}
@@ -55,11 +56,11 @@ func TestOutboxGoldenEvent(t *testing.T) {
 	}
 	const one, two = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"
 	want := []sent{
-		{"orders", handlers.OutboxMessage{ID: one + "-0", Aggregate: "order-1", Destination: "orders", Type: "placed", Body: []byte(`{"id":"o1"}`),
+		{"orders", outbound.Message{ID: one + "-0", Aggregate: "order-1", Destination: "orders", Type: "placed", Body: []byte(`{"id":"o1"}`),
 			Attributes: map[string]string{"tenant": "ada", "once_key": one + "-0"}}},
-		{"orders", handlers.OutboxMessage{ID: two + "-0", Aggregate: "order-2", Destination: "orders", Type: "placed", Body: []byte(`{"id":"o2"}`),
+		{"orders", outbound.Message{ID: two + "-0", Aggregate: "order-2", Destination: "orders", Type: "placed", Body: []byte(`{"id":"o2"}`),
 			Attributes: map[string]string{"once_key": two + "-0"}}},
-		{"mails", handlers.OutboxMessage{ID: one + "-1", Aggregate: "order-1", Destination: "mails", Body: []byte{},
+		{"mails", outbound.Message{ID: one + "-1", Aggregate: "order-1", Destination: "mails", Body: []byte{},
 			Attributes: map[string]string{"once_key": "0123456789abcdef0123456789abcdef:mail"}}},
 	}
 	if fmt.Sprintf("%q", all) != fmt.Sprintf("%q", want) {
@@ -128,18 +129,18 @@ func TestOutboxRemembersWhatItPublished(t *testing.T) {
 }
 
 func TestOutboxWholeCallsFail(t *testing.T) {
-	for name, publish := range map[string]func(context.Context, string, []handlers.OutboxMessage) ([]error, error){
-		"an error": func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return nil, errFull },
-		"an error, too": func(context.Context, string, []handlers.OutboxMessage) ([]error, error) {
+	for name, publish := range map[string]func(context.Context, string, []outbound.Message) ([]error, error){
+		"an error": func(context.Context, string, []outbound.Message) ([]error, error) { return nil, errFull },
+		"an error, too": func(context.Context, string, []outbound.Message) ([]error, error) {
 			return make([]error, 2), errFull
 		},
-		"a list too short": func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return []error{nil}, nil },
-		"an empty list":    func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { return []error{}, nil },
-		"a panic":          func(context.Context, string, []handlers.OutboxMessage) ([]error, error) { panic("secret") },
-		"a typed nil": func(context.Context, string, []handlers.OutboxMessage) ([]error, error) {
+		"a list too short": func(context.Context, string, []outbound.Message) ([]error, error) { return []error{nil}, nil },
+		"an empty list":    func(context.Context, string, []outbound.Message) ([]error, error) { return []error{}, nil },
+		"a panic":          func(context.Context, string, []outbound.Message) ([]error, error) { panic("secret") },
+		"a typed nil": func(context.Context, string, []outbound.Message) ([]error, error) {
 			return []error{(*os.PathError)(nil), (*os.PathError)(nil)}, nil
 		},
-		"the end of its goroutine": func(context.Context, string, []handlers.OutboxMessage) ([]error, error) {
+		"the end of its goroutine": func(context.Context, string, []outbound.Message) ([]error, error) {
 			runtime.Goexit()
 			return nil, nil
 		},

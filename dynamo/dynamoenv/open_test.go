@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -87,7 +88,7 @@ func TestOpenFindsTheOutbox(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
-				dynamo.Transaction(ctx).Publish(dynamo.Message{Aggregate: "a", Destination: "d"})
+				dynamo.Transaction(ctx).Publish(outbound.Message{Aggregate: "a", Destination: "d"})
 				return 0, nil
 			})
 			if given.outbox != c.want || (err == nil) != (c.want != "") {

@@ -22,6 +22,7 @@ import (
 	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/internal/outboxitem"
 	"github.com/lambda-once/once/local/dynamodblocal"
@@ -83,9 +84,9 @@ func TestPublish(t *testing.T) {
 	order := func() error {
 		_, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "order#1"}, func(ctx context.Context) (string, error) {
 			tx := dynamo.Transaction(ctx)
-			tx.Publish(dynamo.Message{Aggregate: "order-1", Destination: "mail", Type: "placed", Body: []byte{0xff}, Attributes: map[string]string{"a": "b"}})
-			tx.Publish(dynamo.Message{Aggregate: "stock-7", Destination: "stock", Body: []byte("x")})
-			tx.Publish(dynamo.Message{Aggregate: "order-1", Destination: "mail", Type: "paid"})
+			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Type: "placed", Body: []byte{0xff}, Attributes: map[string]string{"a": "b"}})
+			tx.Publish(outbound.Message{Aggregate: "stock-7", Destination: "stock", Body: []byte("x")})
+			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Type: "paid"})
 			if first {
 				first = false
 				return "", errBusy
@@ -114,12 +115,12 @@ func TestPublish(t *testing.T) {
 		t.Errorf("the ids %q and %q", id, other)
 	}
 	want := []outbox.Item{
-		{Aggregate: "order-1", ID: id, Created: got[0].Created, Messages: []outbox.Message{
-			{ID: id + "-0", Message: dynamo.Message{Aggregate: "order-1", Destination: "mail", Type: "placed", Body: []byte{0xff}, Attributes: map[string]string{"a": "b"}}},
-			{ID: id + "-1", Message: dynamo.Message{Aggregate: "order-1", Destination: "mail", Type: "paid", Body: []byte{}}},
+		{Aggregate: "order-1", ID: id, Created: got[0].Created, Messages: []outbound.Message{
+			{ID: id + "-0", Aggregate: "order-1", Destination: "mail", Type: "placed", Body: []byte{0xff}, Attributes: map[string]string{"a": "b"}},
+			{ID: id + "-1", Aggregate: "order-1", Destination: "mail", Type: "paid", Body: []byte{}},
 		}},
-		{Aggregate: "stock-7", ID: other, Created: got[0].Created, Messages: []outbox.Message{
-			{ID: other + "-0", Message: dynamo.Message{Aggregate: "stock-7", Destination: "stock", Body: []byte("x")}},
+		{Aggregate: "stock-7", ID: other, Created: got[0].Created, Messages: []outbound.Message{
+			{ID: other + "-0", Aggregate: "stock-7", Destination: "stock", Body: []byte("x")},
 		}},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -171,7 +172,7 @@ func TestMarkLeavesARewrittenItem(t *testing.T) {
 	write := func(body string, created time.Time) outbox.Item {
 		t.Helper()
 		put(t, client, table, attribute.ItemOf(outboxitem.Item{Aggregate: "a", ID: "id", Created: created,
-			Messages: []outboxitem.Message{{ID: "id-0", Destination: "d", Body: []byte(body)}}}.Encode()))
+			Messages: []outbound.Message{{ID: "id-0", Destination: "d", Body: []byte(body)}}}.Encode()))
 		items := pending(t, o, time.Now())
 		if len(items) != 1 || string(items[0].Messages[0].Body) != body {
 			t.Fatalf("%+v", items)

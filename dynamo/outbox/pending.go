@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/internal/outboxitem"
 )
@@ -17,14 +18,8 @@ import (
 // Item is what one transaction publishes for one aggregate.
 type Item struct {
 	Aggregate, ID string
-	Created       time.Time // in UTC, to the millisecond
-	Messages      []Message // in their order
-}
-
-// Message is a message in an [Item].
-type Message struct {
-	ID string // the same however often the message is published; at most 128 bytes
-	dynamo.Message
+	Created       time.Time          // in UTC, to the millisecond
+	Messages      []outbound.Message // in their order
 }
 
 // Pending returns an iterator over the items that are not marked and were
@@ -51,12 +46,12 @@ func (o *Outbox) Pending(ctx context.Context, before time.Time) iter.Seq2[Item, 
 				return
 			}
 			for _, stored := range out.Items {
-				item, err := read(stored)
+				item, err := outboxitem.Decode(attribute.PlainItem(stored))
 				if err != nil {
 					err = &dynamo.Error{Op: "Scan", Table: o.table, Err: err,
 						Advice: "an item is not one of an outbox; check that no other program writes to the table"}
 				}
-				if !yield(item, err) {
+				if !yield(Item(item), err) {
 					return
 				}
 			}
@@ -66,18 +61,4 @@ func (o *Outbox) Pending(ctx context.Context, before time.Time) iter.Seq2[Item, 
 			in.ExclusiveStartKey = out.LastEvaluatedKey
 		}
 	}
-}
-
-func read(stored map[string]types.AttributeValue) (Item, error) {
-	decoded, err := outboxitem.Decode(attribute.PlainItem(stored))
-	if err != nil {
-		return Item{}, err
-	}
-	item := Item{Aggregate: decoded.Aggregate, ID: decoded.ID, Created: decoded.Created}
-	for _, m := range decoded.Messages {
-		item.Messages = append(item.Messages, Message{ID: m.ID, Message: dynamo.Message{
-			Aggregate: item.Aggregate, Destination: m.Destination, Type: m.Type, Body: m.Body, Attributes: m.Attributes,
-		}})
-	}
-	return item, nil
 }

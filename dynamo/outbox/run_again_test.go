@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/attribute"
 )
 
@@ -37,7 +38,7 @@ func TestKeyThatRunsAgainPublishesAnotherMessage(t *testing.T) {
 			}
 			for run := range 2 {
 				_, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "order#1"}, func(ctx context.Context) (string, error) {
-					dynamo.Transaction(ctx).Publish(dynamo.Message{Aggregate: "order-1", Destination: "mail", Body: []byte(strconv.Itoa(run))})
+					dynamo.Transaction(ctx).Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Body: []byte(strconv.Itoa(run))})
 					return "placed", nil
 				})
 				if err != nil {

@@ -3,7 +3,7 @@ package outbox
 import (
 	"context"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 const (
@@ -15,8 +15,8 @@ const (
 
 // calls sends a batch in as few calls as its size allows. An error of prepare applies
 // to its message. An error of send applies to all messages of the call.
-func calls[E any](ctx context.Context, batch []handlers.OutboxMessage,
-	prepare func(m handlers.OutboxMessage) (value E, bytes int, err error),
+func calls[E any](ctx context.Context, batch []outbound.Message,
+	prepare func(m outbound.Message) (value E, bytes int, err error),
 	send func(ctx context.Context, entries []E) (failed []error, err error),
 ) []error {
 	failed := make([]error, len(batch))

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // EventBridgeClient is the part of the EventBridge client that [EventBridge] uses.
@@ -28,9 +29,9 @@ var (
 // A bus neither preserves the order nor detects duplicates. Its readers detect them
 // by the chain key.
 func EventBridge(client EventBridgeClient, bus, source string) Publish {
-	return func(ctx context.Context, _ string, batch []handlers.OutboxMessage) ([]error, error) {
+	return func(ctx context.Context, _ string, batch []outbound.Message) ([]error, error) {
 		return calls(ctx, batch,
-			func(m handlers.OutboxMessage) (types.PutEventsRequestEntry, int, error) {
+			func(m outbound.Message) (types.PutEventsRequestEntry, int, error) {
 				if m.Type == "" {
 					return types.PutEventsRequestEntry{}, 0, errNoType
 				}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 var (
@@ -31,7 +32,7 @@ type textMessage struct {
 }
 
 // newTextMessage refuses a message that would fail its whole call.
-func newTextMessage(m handlers.OutboxMessage, fifo bool) (textMessage, error) {
+func newTextMessage(m outbound.Message, fifo bool) (textMessage, error) {
 	if len(m.Body) == 0 || !utf8.Valid(m.Body) || strings.ContainsFunc(string(m.Body), noText) {
 		return textMessage{}, errNotText
 	}
@@ -59,7 +60,7 @@ func newTextMessage(m handlers.OutboxMessage, fifo bool) (textMessage, error) {
 
 // chainKey returns the chain key of a message, or its ID if it has none. A message
 // that is read from the table, not by the relay, then has the same key.
-func chainKey(m handlers.OutboxMessage) string {
+func chainKey(m outbound.Message) string {
 	return cmp.Or(m.Attributes[handlers.ChainAttribute], m.ID)
 }
 

@@ -18,11 +18,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // Publish is the type of function that handlers.OutboxRelay calls.
-type Publish = func(ctx context.Context, destination string, batch []handlers.OutboxMessage) (failed []error, err error)
+type Publish = func(ctx context.Context, destination string, batch []outbound.Message) (failed []error, err error)
 
 // ErrDestination reports that the destination of a message has no route. The message
 // stays in the outbox until it has one.
@@ -30,7 +30,7 @@ var ErrDestination = errors.New("outbox: the destination has no route")
 
 // Route returns a function that publishes by the name of the destination.
 func Route(routes map[string]Publish) Publish {
-	return func(ctx context.Context, destination string, batch []handlers.OutboxMessage) ([]error, error) {
+	return func(ctx context.Context, destination string, batch []outbound.Message) ([]error, error) {
 		publish, ok := routes[destination]
 		if !ok {
 			return nil, fmt.Errorf("%w: %q", ErrDestination, destination)

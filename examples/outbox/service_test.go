@@ -16,6 +16,7 @@ import (
 
 	"github.com/lambda-once/once/examples/outbox"
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // sent is a message as a service received it.
@@ -103,10 +104,10 @@ func publishers(s *service) map[string]outbox.Publish {
 }
 
 // batch returns a message for each body, as the relay makes them.
-func batch(bodies ...string) (messages []handlers.OutboxMessage) {
+func batch(bodies ...string) (messages []outbound.Message) {
 	for i, body := range bodies {
 		id := fmt.Sprintf("id-%d", i)
-		messages = append(messages, handlers.OutboxMessage{ID: id, Aggregate: fmt.Sprint("order-", i), Destination: "orders", Type: "placed",
+		messages = append(messages, outbound.Message{ID: id, Aggregate: fmt.Sprint("order-", i), Destination: "orders", Type: "placed",
 			Body: []byte(body), Attributes: map[string]string{handlers.ChainAttribute: id}})
 	}
 	return messages

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sns/types"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // SNSClient is the part of the SNS client that [SNS] uses.
@@ -19,9 +19,9 @@ type SNSClient interface {
 // SNS returns a function that publishes to a topic, as [SQS] does to a queue.
 func SNS(client SNSClient, topicARN string) Publish {
 	fifo := isFIFO(topicARN)
-	return func(ctx context.Context, _ string, batch []handlers.OutboxMessage) ([]error, error) {
+	return func(ctx context.Context, _ string, batch []outbound.Message) ([]error, error) {
 		return calls(ctx, batch,
-			func(m handlers.OutboxMessage) (types.PublishBatchRequestEntry, int, error) {
+			func(m outbound.Message) (types.PublishBatchRequestEntry, int, error) {
 				t, err := newTextMessage(m, fifo)
 				attributes := make(map[string]types.MessageAttributeValue, len(t.attributes))
 				for name, value := range t.attributes {

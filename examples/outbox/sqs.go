@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // SQSClient is the part of the SQS client that [SQS] uses.
@@ -23,9 +23,9 @@ type SQSClient interface {
 // Bodies are text. Attributes are strings, with the Type as "type".
 func SQS(client SQSClient, queueURL string) Publish {
 	fifo := isFIFO(queueURL)
-	return func(ctx context.Context, _ string, batch []handlers.OutboxMessage) ([]error, error) {
+	return func(ctx context.Context, _ string, batch []outbound.Message) ([]error, error) {
 		return calls(ctx, batch,
-			func(m handlers.OutboxMessage) (types.SendMessageBatchRequestEntry, int, error) {
+			func(m outbound.Message) (types.SendMessageBatchRequestEntry, int, error) {
 				t, err := newTextMessage(m, fifo)
 				attributes := make(map[string]types.MessageAttributeValue, len(t.attributes))
 				for name, value := range t.attributes {

@@ -24,6 +24,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	dynamooutbox "github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -143,7 +144,7 @@ func (f *function) publish(order string, bodies ...string) {
 	}
 	_, err = idempotent.Do(f.t.Context(), x, idempotent.Key{ID: order}, func(ctx context.Context) (any, error) {
 		for _, body := range bodies {
-			dynamo.Transaction(ctx).Publish(dynamo.Message{Aggregate: order, Destination: "order-events", Type: "OrderPlaced", Body: []byte(body)})
+			dynamo.Transaction(ctx).Publish(outbound.Message{Aggregate: order, Destination: "order-events", Type: "OrderPlaced", Body: []byte(body)})
 		}
 		return nil, nil
 	})

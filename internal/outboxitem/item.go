@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 // The attributes of an item. Until it is marked, an item contains neither
@@ -42,14 +44,7 @@ const (
 type Item struct {
 	Aggregate, ID string
 	Created       time.Time // in UTC, to the millisecond
-	Messages      []Message
-}
-
-// Message is a message in an item.
-type Message struct {
-	ID, Destination, Type string
-	Body                  []byte
-	Attributes            map[string]string
+	Messages      []outbound.Message
 }
 
 // NewID returns the id of the item that an attempt writes for an aggregate. The token
@@ -75,12 +70,12 @@ func MessageID(item string, i int) string { return item + "-" + strconv.Itoa(i) 
 func (i Item) Encode() map[string]any {
 	messages := make([]any, len(i.Messages))
 	for j, m := range i.Messages {
-		messages[j] = m.encode()
+		messages[j] = encode(m)
 	}
 	return map[string]any{Aggregate: i.Aggregate, ID: i.ID, Created: i.Created.UnixMilli(), Messages: messages}
 }
 
-func (m Message) encode() map[string]any {
+func encode(m outbound.Message) map[string]any {
 	body := m.Body
 	if body == nil {
 		body = []byte{}
@@ -121,30 +116,31 @@ func Decode(v map[string]any) (Item, error) {
 		if wrong != "" {
 			return Item{}, Wrong(path + "." + wrong)
 		}
+		m.Aggregate = item.Aggregate
 		item.Messages = append(item.Messages, m)
 	}
 	return item, nil
 }
 
 // decodeMessage returns the attribute that is wrong, or "".
-func decodeMessage(v map[string]any) (m Message, wrong string) {
+func decodeMessage(v map[string]any) (m outbound.Message, wrong string) {
 	attributes, present := v[messageAttributes]
 	switch {
 	case !required(v, messageID, &m.ID):
-		return Message{}, messageID
+		return outbound.Message{}, messageID
 	case !required(v, messageDestination, &m.Destination):
-		return Message{}, messageDestination
+		return outbound.Message{}, messageDestination
 	case !read(v, messageType, &m.Type):
-		return Message{}, messageType
+		return outbound.Message{}, messageType
 	case !read(v, messageBody, &m.Body):
-		return Message{}, messageBody
-	case present && !m.readAttributes(attributes):
-		return Message{}, messageAttributes
+		return outbound.Message{}, messageBody
+	case present && !readAttributes(&m, attributes):
+		return outbound.Message{}, messageAttributes
 	}
 	return m, ""
 }
 
-func (m *Message) readAttributes(v any) bool {
+func readAttributes(m *outbound.Message, v any) bool {
 	attributes, ok := v.(map[string]any)
 	m.Attributes = make(map[string]string, len(attributes))
 	for name, value := range attributes {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/local/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -90,7 +91,7 @@ func (s *stage) publish(ctx context.Context, t outboxTables, transaction int) er
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: strconv.Itoa(transaction)}, func(ctx context.Context) (any, error) {
 		for aggregate, bodies := range transactions[transaction] {
 			for _, body := range bodies {
-				dynamo.Transaction(ctx).Publish(dynamo.Message{
+				dynamo.Transaction(ctx).Publish(outbound.Message{
 					Aggregate: aggregate, Destination: "order-events", Type: "Order", Body: []byte(aggregate + " " + body),
 				})
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/outboxitem"
 )
 
@@ -15,23 +16,13 @@ import (
 type Item struct {
 	Key      Key
 	Event    string // id of the stream's event, or ""
-	Messages []Message
+	Messages []outbound.Message
 }
 
 // A Key names an item, and the time at which it was written.
 type Key struct {
 	Aggregate, ID string
 	Created       time.Time
-}
-
-// A Message is one message of an item.
-type Message struct {
-	ID          string
-	Aggregate   string
-	Destination string
-	Type        string
-	Body        []byte
-	Attributes  map[string]string
 }
 
 // Pending reports whether a record is of an item that is not marked as
@@ -73,9 +64,7 @@ func (item *Item) Decode(image map[string]events.DynamoDBAttributeValue) error {
 		if m.Attributes == nil {
 			m.Attributes = map[string]string{}
 		}
-		item.Messages = append(item.Messages, Message{
-			ID: m.ID, Aggregate: stored.Aggregate, Destination: m.Destination, Type: m.Type, Body: m.Body, Attributes: m.Attributes,
-		})
+		item.Messages = append(item.Messages, m)
 	}
 	return nil
 }

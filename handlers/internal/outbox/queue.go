@@ -1,6 +1,9 @@
 package outbox
 
-import "github.com/lambda-once/once/handlers/internal/lanes"
+import (
+	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/idempotent/outbound"
+)
 
 // A Record is one record of an event.
 type Record struct {
@@ -30,7 +33,7 @@ type lane struct {
 // A Batch is messages of one destination, each of another aggregate.
 type Batch struct {
 	Destination string
-	Messages    []Message
+	Messages    []outbound.Message
 	lanes       []*lane
 }
 

@@ -1,0 +1,27 @@
+// Package outbound is the message of an outbox, as its three sides see it: package
+// dynamo writes it in a transaction, a relay of package handlers publishes it, and
+// package dynamo/outbox finds those that no relay has published. The package imports
+// nothing, so that a relay need not link the store, nor a store the events of Lambda.
+package outbound
+
+// A Message is published if and only if the transaction commits that it was added to
+// with dynamo.Tx.Publish.
+type Message struct {
+	// ID is the same whenever the message is published: at most 128 letters,
+	// digits and '-', which a FIFO queue takes as a deduplication id. The store
+	// derives it. It must be empty in a message that is added to a transaction.
+	ID string
+	// Aggregate identifies what the message is about, such as the id of an
+	// order. Messages with the same Aggregate are published in order: it is the
+	// message group id of a FIFO queue. At most 2048 bytes. Required.
+	Aggregate string
+	// Destination is a name that the relay knows, such as the name of a queue.
+	// Required.
+	Destination string
+	Type        string // for the readers of the message; may be empty
+	Body        []byte
+	// Attributes are the producer's. A relay of package handlers adds
+	// handlers.ChainAttribute: the ID, unless the producer has set one. Send them
+	// with the message, so that it takes effect once where it arrives.
+	Attributes map[string]string
+}
