@@ -146,7 +146,7 @@ func (c *call) bypass(ctx context.Context) ending {
 			returned = true
 			return e
 		}
-		err = refused.Err
+		err = rejection(refused)
 	}
 	if err != nil {
 		if c.event.Permanent = in.classify(err).permanent; c.event.Permanent {

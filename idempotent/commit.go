@@ -48,6 +48,14 @@ func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*d
 	return nil, c.commitDecided(ctx, l, s, cause)
 }
 
+// rejection returns the error of a rejected attachment as one of the handler.
+func rejection(r *driver.Rejected) error {
+	if r.Retryable {
+		return Retryable(r.Err)
+	}
+	return r.Err
+}
+
 // committing leaves a third of the time to settle a commit whose answer was
 // lost.
 func (c *call) committing(ctx context.Context, l *lease) (context.Context, context.CancelFunc) {

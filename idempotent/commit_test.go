@@ -299,3 +299,17 @@ func TestCommitComesTooLateForWhatIsUndone(t *testing.T) {
 	}
 	d.holds(t)
 }
+
+// An attempt does not count if the store says that the next one may be committed.
+func TestRetryableRejectionIsNoAttempt(t *testing.T) {
+	b := newBank()
+	x := newExecutor(t, b, &idempotent.Config{MaxAttempts: 1})
+	b.before = func(*entry) error { b.before = nil; return &driver.Rejected{Err: errCrash, Retryable: true} }
+	if _, event, err := do(t.Context(), x, books("x", nil)); err != errCrash || event.Outcome != idempotent.OutcomeReleased {
+		t.Errorf("%v, %v", err, event.Outcome)
+	}
+	if _, _, err := do(t.Context(), x, books("x", nil)); err != nil {
+		t.Error(err)
+	}
+	b.holds(t, "x")
+}

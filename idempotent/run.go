@@ -108,7 +108,7 @@ func (c *call) settle(ctx context.Context, l *lease, with driver.Attachment, err
 		if refused == nil {
 			return e
 		}
-		err = refused.Err
+		err = rejection(refused)
 	}
 	return c.settleError(ctx, l, err)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -144,7 +143,7 @@ func (b *batch) refused(at int, err error) error {
 	switch {
 	case isHandlers && isTimeout(err):
 		// It would reach its timeout again, for as long as the call has time.
-		return &driver.Rejected{Err: idempotent.Retryable(transactionError(index, err))}
+		return &driver.Rejected{Err: transactionError(index, err), Retryable: true}
 	case isConflict(err) || isUnavailable(err) && !isBind(err):
 		return b.notWritten(err)
 	case isHandlers:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -96,7 +95,7 @@ func (b *batch) final(err error) error {
 	case err == nil, !b.certain, errors.Is(err, errLost), errors.As(err, &rejected):
 		return err
 	case errors.Is(err, driver.ErrUnavailable):
-		return &driver.Rejected{Err: idempotent.Retryable(err)}
+		return &driver.Rejected{Err: err, Retryable: true}
 	}
 	return &driver.Rejected{Err: err}
 }

@@ -96,7 +96,13 @@ const (
 // A Rejected error reports that the store refuses the attachment: one of its
 // conditions failed, or it is too large. This request wrote nothing. An earlier
 // copy of it may have been committed.
-type Rejected struct{ Err error }
+//
+// The call fails with Err, as if its handler had returned it. With Retryable it is
+// treated as an error that idempotent.Retryable has wrapped.
+type Rejected struct {
+	Err       error
+	Retryable bool
+}
 
 func (e *Rejected) Error() string { return "idempotent: attachment rejected: " + e.Err.Error() }
 

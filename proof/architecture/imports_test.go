@@ -38,7 +38,7 @@ var order = map[string]string{
 	"dynamo":                       "idempotent/driver idempotent/outbound internal/attribute internal/outboxitem internal/recorditem",
 	"dynamo/outbox":                "dynamo dynamo/internal/fault idempotent/driver idempotent/outbound internal/attribute internal/outboxitem",
 	"dynamo/dynamoenv":             "dynamo",
-	"postgres":                     "idempotent idempotent/driver",
+	"postgres":                     "idempotent/driver",
 	"redis":                        "idempotent/driver",
 	"handlers":                     "idempotent idempotent/adapter idempotent/outbound",
 	"handlers/internal/outbox":     "handlers/internal/lanes idempotent/outbound internal/outboxitem",
