@@ -3,11 +3,11 @@ package handlers
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/handlers/internal/panics"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -225,13 +225,8 @@ func (e *UnreadableError) Error() string {
 func (e *UnreadableError) SafeText() string { return e.Error() }
 
 // guarded returns a panic of call as an error.
-func guarded(call func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &PanicError{Value: p, Stack: debug.Stack()}
-		}
-	}()
-	return call()
+func guarded(call func() error) error {
+	return panics.Catch(call, func(value any, stack []byte) error { return &PanicError{value, stack} })
 }
 
 // readable replaces an error that panics when it is read, as a typed nil does:

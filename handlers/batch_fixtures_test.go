@@ -1,38 +1,27 @@
 package handlers_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 )
 
-// deliver invokes a handler as Lambda's runtime does, and returns the JSON of its
-// response.
-func deliver(ctx context.Context, handler any, event []byte) (string, error) {
-	answer, err := lambda.NewHandler(handler).Invoke(ctx, event)
-	return string(bytes.TrimSpace(answer)), err
-}
-
-func golden(t testing.TB, name string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.TrimSpace(text)
-}
+var (
+	deliver     = handlertest.Deliver
+	golden      = handlertest.Golden
+	logged      = handlertest.Logged
+	marshal     = handlertest.Marshal
+	newExecutor = handlertest.Executor
+)
 
 // order is the body of the golden events.
 type order struct {

@@ -3,9 +3,7 @@ package handlers_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,24 +13,6 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
-
-// logged returns what is written to slog.Default while run runs.
-func logged(t testing.TB, run func()) (lines []map[string]any) {
-	t.Helper()
-	var output bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&output, nil)))
-	defer slog.SetDefault(before)
-	run()
-	for decoder := json.NewDecoder(&output); decoder.More(); {
-		var line map[string]any
-		if err := decoder.Decode(&line); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
 
 // failing is a handler of a queue whose messages fail with a text.
 func failing(x *idempotent.Executor, text string, o *handlers.SQSOptions) any {

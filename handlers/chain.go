@@ -3,11 +3,8 @@ package handlers
 import (
 	"context"
 	"errors"
-	"net/http"
-	"strings"
 
 	"github.com/lambda-once/once/handlers/internal/digest"
-	"github.com/lambda-once/once/handlers/internal/httpkey"
 	"github.com/lambda-once/once/handlers/internal/member"
 	"github.com/lambda-once/once/idempotent"
 )
@@ -18,9 +15,6 @@ import (
 // contains no '-', which names of JMS properties must not contain.
 const ChainAttribute = "once_key"
 
-// ChainHeader is the name in HTTP, where some servers drop names with '_'.
-const ChainHeader = "Once-Key"
-
 // ChainAttributes returns the attributes of a message that a handler sends,
 // with the [idempotent.ChainKey] of that name. Use one name for each message.
 // [SQS] and other handlers take it for the message's key, so that a message
@@ -28,24 +22,6 @@ const ChainHeader = "Once-Key"
 func ChainAttributes(ctx context.Context, name string) map[string]string {
 	return map[string]string{ChainAttribute: idempotent.ChainKey(ctx, name)}
 }
-
-// SetChainHeaders sets the headers of a request that a handler sends to the
-// [idempotent.ChainKey] of that name: Idempotency-Key, by which any API
-// protects the request, and Once-Key, by which an API with
-// [HTTPOptions].ContinueChains continues the chain. A key with characters that
-// headers do not carry safely, or with more than the 255 bytes that servers
-// accept, is replaced by its digest.
-func SetChainHeaders(ctx context.Context, h http.Header, name string) {
-	key := idempotent.ChainKey(ctx, name)
-	if !httpkey.Bare(key) || len(key) > safeKeyBytes {
-		key = digest.Of(key)
-	}
-	h.Set("Idempotency-Key", `"`+key+`"`) // a String of RFC 8941, as in the draft
-	h.Set(ChainHeader, key)
-}
-
-// safeKeyBytes is the default of HTTPOptions.MaxKeyBytes, and Stripe's.
-const safeKeyBytes = 255
 
 // ChainDetail adds the [idempotent.ChainKey] of that name to the detail of an
 // event that a handler puts on a bus. See [DetailWithChain].
@@ -108,19 +84,4 @@ func eventChain(detail []byte) (string, error) {
 func chainID(chain string, text []byte) idempotent.Key {
 	kind, body := digest.Body(text, digest.LooksLikeJSON(text))
 	return idempotent.Key{ID: chain, Fingerprint: digest.Of(kind, body)}
-}
-
-// chain returns the chain key in the headers of a trusted client, or "". A
-// header that cannot be read is refused: the handler would begin a chain of its
-// own, and a repetition might not.
-func (o *HTTPOptions) chain(headers http.Header) (string, error) {
-	values := headers[ChainHeader]
-	if !o.ContinueChains || len(values) == 0 {
-		return "", nil
-	}
-	chain := strings.Trim(values[0], " \t")
-	if len(values) > 1 || chain == "" || len(chain) > httpkey.Longest || !httpkey.Bare(chain) {
-		return "", unreadable("the header "+ChainHeader+" is not one chain key", nil)
-	}
-	return chain, nil
 }

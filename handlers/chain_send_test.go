@@ -3,14 +3,12 @@ package handlers_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
-	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -60,30 +58,5 @@ func TestEventWithAnInvalidChainKeyFails(t *testing.T) {
 	}
 	if last := failures.failed[len(failures.failed)-1]; !strings.Contains(last.Error(), "once_key") {
 		t.Errorf("received %v", last)
-	}
-}
-
-func TestSetChainHeaders(t *testing.T) {
-	for name, readable := range map[string]bool{"charge": true, "Gebühr": false, "a, b": false, strings.Repeat("n", 300): false} {
-		var got []http.Header
-		x := newExecutor(t, memory.New(0), nil)
-		for range 2 {
-			h := http.Header{"Idempotency-Key": {"another"}}
-			_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
-				handlers.SetChainHeaders(ctx, h, name)
-				return 0, errors.New("again")
-			})
-			if err == nil {
-				t.Fatal("no error")
-			}
-			got = append(got, h)
-		}
-		key := got[0].Get(handlers.ChainHeader)
-		if got[0].Get("Idempotency-Key") != `"`+key+`"` || got[1].Get(handlers.ChainHeader) != key || len(key) > 255 {
-			t.Errorf("%s: %v", name, got)
-		}
-		if strings.HasSuffix(key, ":"+name) != readable {
-			t.Errorf("%s: %q", name, key)
-		}
 	}
 }

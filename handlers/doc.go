@@ -1,4 +1,4 @@
-// Package handlers provides a Lambda handler for every trigger. Each wraps a
+// Package handlers provides a Lambda handler for every event source. Each wraps a
 // function and makes its effects happen once:
 //
 //	lambda.Start(handlers.SQS(x, orderID, placeOrder, nil))
@@ -52,43 +52,11 @@
 //
 // Anyone who may send to a queue, topic or bus can choose such a key, and thereby
 // the keys of all that follows. Limit that with IAM. An HTTP handler continues a
-// chain only if [HTTPOptions].ContinueChains says that its clients can be
+// chain only if httpapi.Options.ContinueChains says that its clients can be
 // trusted. The records of Kinesis, DynamoDB streams and S3 cannot carry a key:
 // they begin chains.
 //
-// # HTTP
-//
-// [APIGatewayV2], [APIGateway], [ALB] and [FunctionURL] protect handlers of HTTP
-// events, and [Middleware] protects handlers of net/http, by the header
-// Idempotency-Key of draft-ietf-httpapi-idempotency-key-header-07. All share one
-// implementation of the rules. [HTTPOptions].Key finds a key elsewhere, such as
-// in the body of a webhook.
-//
-// The first client receives the handler's response itself. A repetition has the
-// same key, method, path, query and body, and receives the stored status,
-// headers and body with Idempotent-Replayed: true. Other requests are refused
-// with a problem (RFC 9457):
-//
-//	400  the key is missing or malformed
-//	403  the request does not identify its caller
-//	409  the first request is running; Retry-After says when to repeat
-//	422  the key was used for another request
-//
-// A problem quotes neither keys nor bodies. It is not stored, unless it replaces
-// a response of a [Middleware] that is too large to be stored. Responses that
-// report an error of the server, or refuse a request before any effect, are not
-// stored either: they release the key. See [HTTPOptions].
-//
-// A handler that fails returns a [StatusError], or passes it to [Fail]. If its
-// status is stored, the request fails permanently and its saga is undone. A
-// response that a handler makes itself counts as a success, whatever its status.
-//
-// A key belongs to its caller, which a [Scope] identifies. A scope has no
-// default, so that two callers never share a response by accident. [NoIdentity]
-// states that all callers share their keys.
-//
-// Streaming responses cannot be stored: the adapters do not take their types,
-// and a Middleware sends a response when the handler has returned.
+// # Direct invocations
 //
 // [Invoke] protects functions that Step Functions or an SDK invokes directly.
 //

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -36,7 +37,7 @@ func TestDurableRepeatsAnErrorOfTheKeyFunction(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := durableRecord(t, store)
-		for _, fails = range []error{&declinedError{"timeout"}, context.DeadlineExceeded, idempotent.ErrReplayed, idempotent.ErrOutcomeUnknown} {
+		for _, fails = range []error{&handlertest.DeclinedError{Code: "timeout"}, context.DeadlineExceeded, idempotent.ErrReplayed, idempotent.ErrOutcomeUnknown} {
 			got, err := keyedBy(t, store, &fails, succeededResponse)(t.Context(), begun(t, name))
 			if !errors.Is(err, fails) {
 				t.Errorf("%s, %v: %s, %v", name, fails, got, err)

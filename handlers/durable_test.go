@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -211,19 +212,23 @@ func TestDurableRefusesOtherInvocations(t *testing.T) {
 // An error, a panic and an unknown answer say nothing about the execution.
 func TestDurableLeavesTheClaimWithoutAKnownResponse(t *testing.T) {
 	for name, next := range map[string]func(context.Context, []byte) ([]byte, error){
-		"error":             func(context.Context, []byte) ([]byte, error) { return nil, &declinedError{"1"} },
-		"permanent error":   func(context.Context, []byte) ([]byte, error) { return nil, idempotent.Permanent(&declinedError{"1"}) },
+		"error": func(context.Context, []byte) ([]byte, error) { return nil, &handlertest.DeclinedError{Code: "1"} },
+		"permanent error": func(context.Context, []byte) ([]byte, error) {
+			return nil, idempotent.Permanent(&handlertest.DeclinedError{Code: "1"})
+		},
 		"error of a replay": func(context.Context, []byte) ([]byte, error) { return nil, &idempotent.ReplayedError{Type: "x"} },
-		"response with one": func(context.Context, []byte) ([]byte, error) { return []byte(failedResponse), &declinedError{"1"} },
-		"panic":             func(context.Context, []byte) ([]byte, error) { panic("out of memory") },
-		"no JSON":           answers(``),
-		"another status":    answers(`{"Status":"PAUSED"}`),
+		"response with one": func(context.Context, []byte) ([]byte, error) {
+			return []byte(failedResponse), &handlertest.DeclinedError{Code: "1"}
+		},
+		"panic":          func(context.Context, []byte) ([]byte, error) { panic("out of memory") },
+		"no JSON":        answers(``),
+		"another status": answers(`{"Status":"PAUSED"}`),
 	} {
 		store := memory.New(0)
 		err := func() (err error) {
 			defer func() {
 				if recover() != nil {
-					err = &declinedError{"panic"}
+					err = &handlertest.DeclinedError{Code: "panic"}
 				}
 			}()
 			_, err = handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, next, nil)(t.Context(), begun(t, "durable-request.json"))

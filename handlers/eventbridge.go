@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/lambda-once/once/handlers/internal/lambdaerror"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -34,7 +35,7 @@ func EventBridge[T any](x *idempotent.Executor, key func(EventBridgeEvent[T]) (i
 			return r
 		})
 		if batch, ok := errors.AsType[*BatchError](err); ok {
-			return reported(batch.Failed[0].Err) // there is no other record to tell it from
+			return lambdaerror.Reported(batch.Failed[0].Err) // there is no other record to tell it from
 		}
 		return err
 	}

@@ -2,11 +2,8 @@ package handlers
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"github.com/aws/aws-lambda-go/lambda/messages"
-
+	"github.com/lambda-once/once/handlers/internal/lambdaerror"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -22,53 +19,10 @@ func Invoke[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Key
 	}
 	wrapped := idempotent.Wrap(x, key, func(ctx context.Context, request Req) (Resp, error) {
 		response, err := fn(ctx, request)
-		return response, named(err)
+		return response, lambdaerror.Named(err)
 	})
 	return func(ctx context.Context, request Req) (Resp, error) {
 		response, err := wrapped(ctx, request)
-		return response, reported(err)
+		return response, lambdaerror.Reported(err)
 	}
-}
-
-// NamedError is the error that an [idempotent.Observer] receives for a handler's
-// messages.InvokeResponse_Error. It carries the type that this error names
-// through the core, which would otherwise store its Go type.
-type NamedError struct {
-	Err   error // as the handler returned it
-	Named messages.InvokeResponse_Error
-}
-
-func (e *NamedError) Error() string { return e.Named.Message }
-
-// SafeText returns the type alone: the handler wrote the message.
-func (e *NamedError) SafeText() string { return fmt.Sprintf("%T", e) }
-
-// Unwrap returns Err.
-func (e *NamedError) Unwrap() error { return e.Err }
-
-// ErrorType returns the type that the error names. See [idempotent.Permanent].
-func (e *NamedError) ErrorType() string { return e.Named.Type }
-
-func named(err error) error {
-	var e messages.InvokeResponse_Error
-	found := false
-	_ = guarded(func() error { found = errors.As(err, &e); return nil }) // a typed nil panics
-	if !found {
-		return err
-	}
-	return &NamedError{err, e}
-}
-
-// reported returns an error in the form in which Lambda reports its type. Lambda
-// considers only the outermost error.
-func reported(err error) error {
-	switch e := err.(type) {
-	case *NamedError:
-		return e.Named
-	case *idempotent.ReplayedError:
-		if e != nil {
-			return messages.InvokeResponse_Error{Type: e.Type, Message: e.Message}
-		}
-	}
-	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -20,7 +21,7 @@ func TestInvokeReplaysResultsAndErrors(t *testing.T) {
 	key := idempotent.Field(func(o withdrawal) string { return o.ID })
 	handler := lambda.NewHandler(handlers.Invoke(newExecutor(t, memory.New(0), nil), key, func(_ context.Context, o withdrawal) (string, error) {
 		if runs++; o.ID == "declined" {
-			return "", idempotent.Permanent(&declinedError{"51"})
+			return "", idempotent.Permanent(&handlertest.DeclinedError{Code: "51"})
 		}
 		return "paid", nil
 	}))
@@ -30,11 +31,11 @@ func TestInvokeReplaysResultsAndErrors(t *testing.T) {
 		}
 	}
 	_, first := handler.Invoke(t.Context(), []byte(`{"ID":"declined"}`))
-	if _, ok := first.(*declinedError); !ok {
+	if _, ok := first.(*handlertest.DeclinedError); !ok {
 		t.Errorf("got a %T", first)
 	}
 	_, again := handler.Invoke(t.Context(), []byte(`{"ID":"declined"}`))
-	if e, ok := again.(messages.InvokeResponse_Error); !ok || e.Type != "declinedError" || e.Message != first.Error() || e.ShouldExit {
+	if e, ok := again.(messages.InvokeResponse_Error); !ok || e.Type != "DeclinedError" || e.Message != first.Error() || e.ShouldExit {
 		t.Errorf("got a %T: %v", again, again)
 	}
 	if _, err := handler.Invoke(t.Context(), []byte(`{}`)); !errors.Is(err, idempotent.ErrMissingKey) {
@@ -49,7 +50,9 @@ func TestInvokeReplaysResultsAndErrors(t *testing.T) {
 func TestInvokeKeepsErrorTypes(t *testing.T) {
 	bank := newExecutor(t, memory.New(0), nil)
 	charge := func(ctx context.Context) error {
-		_, err := idempotent.Do(ctx, bank, idempotent.Key{ID: "i"}, func(context.Context) (int, error) { return 0, idempotent.Permanent(&declinedError{"51"}) })
+		_, err := idempotent.Do(ctx, bank, idempotent.Key{ID: "i"}, func(context.Context) (int, error) {
+			return 0, idempotent.Permanent(&handlertest.DeclinedError{Code: "51"})
+		})
 		return err
 	}
 	if charge(t.Context()) == nil {
@@ -62,7 +65,7 @@ func TestInvokeKeepsErrorTypes(t *testing.T) {
 		"named by the handler": {func(context.Context) error {
 			return idempotent.Permanent(messages.InvokeResponse_Error{Type: "CardDeclined", Message: "no"})
 		}, "CardDeclined"},
-		"of a call within": {func(ctx context.Context) error { return idempotent.Permanent(charge(ctx)) }, "declinedError"},
+		"of a call within": {func(ctx context.Context) error { return idempotent.Permanent(charge(ctx)) }, "DeclinedError"},
 	} {
 		handler := handlers.Invoke(newExecutor(t, memory.New(0), nil), idempotent.Field(func(s string) string { return s }), func(ctx context.Context, _ string) (string, error) {
 			return "", test.fails(ctx)

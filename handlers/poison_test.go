@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -36,16 +37,6 @@ func TestDoneRecordIsAcknowledged(t *testing.T) {
 	}
 }
 
-// unreleasable is a store that does not release.
-type unreleasable struct{ driver.Store }
-
-func (s unreleasable) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if c.Release != 0 {
-		return driver.Record{}, false, errors.New("no permission")
-	}
-	return s.Store.Change(ctx, f, c)
-}
-
 // Errors of a handler's own calls, of its key function and of the store may not
 // occur again. A permanent error does, whatever it wraps.
 func TestPoisonReceivesOnlyWhatNeverSucceeds(t *testing.T) {
@@ -64,7 +55,7 @@ func TestPoisonReceivesOnlyWhatNeverSucceeds(t *testing.T) {
 		want   bool
 	}{
 		"another call's unknown outcome": {run: charge},
-		"the same, and no release":       {store: unreleasable{memory.New(0)}, run: charge},
+		"the same, and no release":       {store: handlertest.Unreleasable{Store: memory.New(0)}, run: charge},
 		"a key function that panics":     {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) { panic("not loaded") }},
 		"a key function out of time": {key: func(handlers.KinesisRecord[order]) (idempotent.Key, error) {
 			return idempotent.Key{}, context.DeadlineExceeded

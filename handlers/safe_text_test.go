@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/lambda/messages"
-
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 )
@@ -18,9 +16,8 @@ func TestSafeTextQuotesNoHandler(t *testing.T) {
 	for want, err := range map[string]error{
 		"handlers: sqs record 1 (m1): *errors.errorString":                                           record,
 		"handlers: 1 failed, and none succeeded":                                                     &handlers.BatchError{Failed: []*handlers.RecordError{record}, Reason: "none succeeded"},
-		"*errors.errorString; and the option Poison failed: handlers: 402 Payment Required":          &handlers.OptionError{Option: "Poison", Record: own, Err: &handlers.StatusError{Status: 402, Type: "secret", Title: "secret", Detail: "secret", Err: own}},
+		"*errors.errorString; and the option Poison failed: handlers: the body is not JSON":          &handlers.OptionError{Option: "Poison", Record: own, Err: &handlers.DecodeError{Type: "JSON", Err: own}},
 		"*handlers.PanicError":                                                                       &handlers.PanicError{Value: "secret"},
-		"*handlers.NamedError":                                                                       &handlers.NamedError{Err: own, Named: messages.InvokeResponse_Error{Type: "secret", Message: "secret"}},
 		"handlers: the body is not JSON":                                                             &handlers.DecodeError{Type: "JSON", Err: own},
 		"handlers: not an invocation of a durable function: it has no ARN":                           &handlers.DurableRequestError{Reason: "it has no ARN", Err: own},
 		"handlers: the item is published but not marked: it stays in the outbox and does not expire": &handlers.UnmarkedError{Err: own},

@@ -36,15 +36,6 @@ func kinesisEvent(t testing.TB, partitions string, orders ...order) events.Kines
 	return event
 }
 
-func marshal(t testing.TB, event any) []byte {
-	t.Helper()
-	text, err := json.Marshal(event)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 func streamAnswer(id string) string {
 	if id == "" {
 		return `{"batchItemFailures":[]}`

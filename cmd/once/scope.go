@@ -11,25 +11,25 @@ import (
 // handlers each have a form, which is part of the record's id.
 type scopeFlags struct {
 	verbatim string
-	parts    []string // in the order of the flags, as that of handlers.AllOf
+	parts    []string // in the order of the flags, as that of httpapi.AllOf
 }
 
 func (s *scopeFlags) add(f *flag.FlagSet) {
 	f.StringVar(&s.verbatim, "scope", "", "the `text` of Key.Scope, as it is; needs --operation. For a scope of package handlers give --jwt, --authorizer, --iam, --cognito, --api-key, --tenant, --scope-func or --request-scope; several are its AllOf, in their order")
 	for _, kind := range []struct{ flag, prefix, usage string }{
-		{"iam", "iam", "handlers.IAMUser: the caller's `ARN`"},
-		{"cognito", "cognito", "handlers.CognitoIdentity: the `id` of the identity"},
-		{"api-key", "apikey", "handlers.APIKey: the `id` of the key"},
-		{"tenant", "tenant", "handlers.Tenant: the `id` of the tenant"},
-		{"scope-func", "func", "handlers.ScopeFunc: the `text` that the function returns"},
-		{"request-scope", "request", "handlers.RequestScope: the `text` that the function returns"},
+		{"iam", "iam", "httpapi.IAMUser: the caller's `ARN`"},
+		{"cognito", "cognito", "httpapi.CognitoIdentity: the `id` of the identity"},
+		{"api-key", "apikey", "httpapi.APIKey: the `id` of the key"},
+		{"tenant", "tenant", "httpapi.Tenant: the `id` of the tenant"},
+		{"scope-func", "func", "httpapi.ScopeFunc: the `text` that the function returns"},
+		{"request-scope", "request", "httpapi.RequestScope: the `text` that the function returns"},
 	} {
 		f.Func(kind.flag, kind.usage, func(value string) error { return s.part(kind.prefix, value) })
 	}
-	f.Func("jwt", "handlers.JWTClaim: the claim's `name=value`, as sub=ada; for JWTSubject give iss and sub, in this order", func(claim string) error {
+	f.Func("jwt", "httpapi.JWTClaim: the claim's `name=value`, as sub=ada; for JWTSubject give iss and sub, in this order", func(claim string) error {
 		return s.field("claim", claim)
 	})
-	f.Func("authorizer", "handlers.AuthorizerField: the field's `name=value`", func(field string) error {
+	f.Func("authorizer", "httpapi.AuthorizerField: the field's `name=value`", func(field string) error {
 		return s.field("authorizer", field)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -32,19 +32,19 @@ func TestRecordOfAnHTTPCallerIsFound(t *testing.T) {
 		},
 	}
 	for flags, c := range map[string]struct {
-		scope handlers.Scope
+		scope httpapi.Scope
 		by    *events.APIGatewayV2HTTPRequestContextAuthorizerDescription
 	}{
-		`--jwt|sub=ada "+"`:                      {handlers.JWTClaim("sub"), caller},
-		`--jwt|iss=https://a/|--jwt|sub=ada "+"`: {handlers.JWTSubject(), caller},
-		`--scope|claim["sub"]=ada "+"`:           {handlers.JWTClaim("sub"), caller},
-		"--authorizer|tenantId=17":               {handlers.AuthorizerField("tenantId"), caller},
-		"--iam|arn:aws:iam::1:user/ada":          {handlers.IAMUser(), caller},
-		"--cognito|eu-central-1:1":               {handlers.CognitoIdentity(), pool},
-		"--tenant|blue":                          {handlers.Tenant(), caller},
-		"--tenant|blue|--authorizer|tenantId=17": {handlers.AllOf(handlers.Tenant(), handlers.AuthorizerField("tenantId")), caller},
-		"--scope-func|ada":                       {handlers.ScopeFunc(func(context.Context, handlers.Caller) (string, error) { return "ada", nil }), caller},
-		"":                                       {handlers.NoIdentity(), caller},
+		`--jwt|sub=ada "+"`:                      {httpapi.JWTClaim("sub"), caller},
+		`--jwt|iss=https://a/|--jwt|sub=ada "+"`: {httpapi.JWTSubject(), caller},
+		`--scope|claim["sub"]=ada "+"`:           {httpapi.JWTClaim("sub"), caller},
+		"--authorizer|tenantId=17":               {httpapi.AuthorizerField("tenantId"), caller},
+		"--iam|arn:aws:iam::1:user/ada":          {httpapi.IAMUser(), caller},
+		"--cognito|eu-central-1:1":               {httpapi.CognitoIdentity(), pool},
+		"--tenant|blue":                          {httpapi.Tenant(), caller},
+		"--tenant|blue|--authorizer|tenantId=17": {httpapi.AllOf(httpapi.Tenant(), httpapi.AuthorizerField("tenantId")), caller},
+		"--scope-func|ada":                       {httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) { return "ada", nil }), caller},
+		"":                                       {httpapi.NoIdentity(), caller},
 	} {
 		event := events.APIGatewayV2HTTPRequest{
 			Version: "2.0", RawPath: "/payments", Body: "{}", Headers: map[string]string{"idempotency-key": "k-" + flagsKey(flags)},
@@ -53,7 +53,7 @@ func TestRecordOfAnHTTPCallerIsFound(t *testing.T) {
 			},
 		}
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: "blue"})
-		answer, err := handlers.APIGatewayV2(x, c.scope, created, nil)(ctx, event)
+		answer, err := httpapi.APIGatewayV2(x, c.scope, created, nil)(ctx, event)
 		if err != nil || answer.StatusCode != 201 {
 			t.Fatalf("%s: %d %s, %v", flags, answer.StatusCode, answer.Body, err)
 		}
@@ -79,7 +79,7 @@ func flagsKey(flags string) string {
 
 func TestRecordOfARequestScopeIsFound(t *testing.T) {
 	s := newScene(t)
-	protect := handlers.Middleware(s.executor(nil), handlers.RequestScope(func(*http.Request) (string, error) { return "ada", nil }), nil)
+	protect := httpapi.Middleware(s.executor(nil), httpapi.RequestScope(func(*http.Request) (string, error) { return "ada", nil }), nil)
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/payments", strings.NewReader("{}"))
 	r.Header.Set("Idempotency-Key", "k-1")
 	protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) })).ServeHTTP(httptest.NewRecorder(), r)
@@ -93,7 +93,7 @@ func TestRecordOfAnAPIKeyIsFound(t *testing.T) {
 	}
 	event := events.APIGatewayProxyRequest{HTTPMethod: "POST", Path: "/payments", Body: "{}", Headers: map[string]string{"Idempotency-Key": "k-1"}}
 	event.RequestContext.Identity.APIKeyID = "a1b2"
-	if answer, err := handlers.APIGateway(s.executor(nil), handlers.APIKey(), created, nil)(t.Context(), event); err != nil || answer.StatusCode != 201 {
+	if answer, err := httpapi.APIGateway(s.executor(nil), httpapi.APIKey(), created, nil)(t.Context(), event); err != nil || answer.StatusCode != 201 {
 		t.Fatalf("%+v, %v", answer, err)
 	}
 	s.ok("inspect", "--operation", "pay", "--api-key", "a1b2", "k-1")

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -24,14 +24,14 @@ import (
 func pay(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	var p Payment
 	if err := json.Unmarshal([]byte(event.Body), &p); err != nil {
-		return events.APIGatewayV2HTTPResponse{}, &handlers.StatusError{Status: 400, Detail: "The body is not JSON.", Err: err}
+		return events.APIGatewayV2HTTPResponse{}, &httpapi.StatusError{Status: 400, Detail: "The body is not JSON.", Err: err}
 	}
 	receipt, err := createPayment(ctx, p)
 	return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: receipt.ID}, err
 }
 
 func serveHTTPAPI(x *idempotent.Executor) {
-	lambda.Start(handlers.APIGatewayV2(x, handlers.JWTClaim("sub"), pay, nil))
+	lambda.Start(httpapi.APIGatewayV2(x, httpapi.JWTClaim("sub"), pay, nil))
 }
 
 func userOf(r *http.Request) (string, error) {
@@ -40,7 +40,7 @@ func userOf(r *http.Request) (string, error) {
 }
 
 func middleware(x *idempotent.Executor, mux *http.ServeMux, payments http.Handler) {
-	protect := handlers.Middleware(x, handlers.RequestScope(userOf), &handlers.HTTPOptions{
+	protect := httpapi.Middleware(x, httpapi.RequestScope(userOf), &httpapi.Options{
 		Documentation: "https://api.example.com/docs/idempotency",
 		StoreHeaders:  []string{"Last-Modified"},
 	})
@@ -48,7 +48,7 @@ func middleware(x *idempotent.Executor, mux *http.ServeMux, payments http.Handle
 }
 
 func decline(err error) (events.APIGatewayV2HTTPResponse, error) {
-	return events.APIGatewayV2HTTPResponse{}, &handlers.StatusError{Status: 402, Detail: "The card was declined.", Err: err}
+	return events.APIGatewayV2HTTPResponse{}, &httpapi.StatusError{Status: 402, Detail: "The card was declined.", Err: err}
 }
 
 func TestHTTPPageOfMiddleware(t *testing.T) {
@@ -94,8 +94,8 @@ func TestHTTPPageSaysWhichScopePublicRoutesNeed(t *testing.T) {
 	if !strings.Contains(app, "Public: true") || !strings.Contains(page, "`FirstOf(JWTClaim(\"sub\"), NoIdentity())`") {
 		t.Error("docs/http.md does not say which scope the public routes of the example app need")
 	}
-	for want, scope := range map[int]handlers.Scope{
-		403: handlers.JWTClaim("sub"), 201: handlers.FirstOf(handlers.JWTClaim("sub"), handlers.NoIdentity()),
+	for want, scope := range map[int]httpapi.Scope{
+		403: httpapi.JWTClaim("sub"), 201: httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.NoIdentity()),
 	} {
 		x, err := idempotent.New("create-payment", memory.New(0), nil)
 		if err != nil {
@@ -103,7 +103,7 @@ func TestHTTPPageSaysWhichScopePublicRoutesNeed(t *testing.T) {
 		}
 		public := events.APIGatewayV2HTTPRequest{Version: "2.0", Body: "{}", Headers: map[string]string{"idempotency-key": "k"}}
 		public.RequestContext.HTTP.Method = "POST"
-		answer, err := handlers.APIGatewayV2(x, scope, pay, nil)(t.Context(), public)
+		answer, err := httpapi.APIGatewayV2(x, scope, pay, nil)(t.Context(), public)
 		if err != nil || answer.StatusCode != want {
 			t.Errorf("%d, want %d: %s, %v", answer.StatusCode, want, answer.Body, err)
 		}
@@ -112,7 +112,7 @@ func TestHTTPPageSaysWhichScopePublicRoutesNeed(t *testing.T) {
 
 func TestHTTPPageOfStatusError(t *testing.T) {
 	runs := 0
-	handler := handlers.APIGatewayV2(mustPolicies(t), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := httpapi.APIGatewayV2(mustPolicies(t), httpapi.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		runs++
 		return decline(errors.New("secret"))
 	}, nil)
@@ -126,17 +126,17 @@ func TestHTTPPageOfStatusError(t *testing.T) {
 	}
 }
 
-func webhookOptions() (body, header *handlers.HTTPOptions) {
-	webhooks := &handlers.HTTPOptions{Key: keypath.Path[handlers.HTTPRequest]("body.id")}
-	deliveries := &handlers.HTTPOptions{Key: handlers.HeaderKey("X-GitHub-Delivery")}
+func webhookOptions() (body, header *httpapi.Options) {
+	webhooks := &httpapi.Options{Key: keypath.Path[httpapi.Request]("body.id")}
+	deliveries := &httpapi.Options{Key: httpapi.HeaderKey("X-GitHub-Delivery")}
 	return webhooks, deliveries
 }
 
 func TestHTTPPageOfKeysInOtherPlaces(t *testing.T) {
 	body, header := webhookOptions()
-	for _, o := range []*handlers.HTTPOptions{body, header} {
+	for _, o := range []*httpapi.Options{body, header} {
 		runs := 0
-		handler := handlers.APIGatewayV2(mustPolicies(t), handlers.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		handler := httpapi.APIGatewayV2(mustPolicies(t), httpapi.NoIdentity(), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			runs++
 			return events.APIGatewayV2HTTPResponse{StatusCode: 204}, nil
 		}, o)

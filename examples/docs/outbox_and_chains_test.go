@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -20,7 +21,7 @@ var errAgain = errors.New("again")
 func sendOn(ctx context.Context, event []byte, request *http.Request) (map[string]string, []byte, error) {
 	attributes := handlers.ChainAttributes(ctx, "reserve")      // for SQS and SNS
 	detail, err := handlers.ChainDetail(ctx, "reserved", event) // for EventBridge
-	handlers.SetChainHeaders(ctx, request.Header, "charge")     // for HTTP
+	httpapi.SetChainHeaders(ctx, request.Header, "charge")      // for HTTP
 	return attributes, detail, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/emf"
@@ -139,7 +140,7 @@ func TestPagesNameEveryOption(t *testing.T) {
 	all := text(t)
 	for _, options := range []any{
 		idempotent.Config{}, dynamo.Options{},
-		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, handlers.HTTPOptions{}, emf.Options{},
+		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, httpapi.Options{}, emf.Options{},
 		handlers.OutboxOptions{}, outbox.Options{}, seal.Options{}, seal.DataKeyOptions{}, s3payload.Options{},
 		dynamoenv.Options{},
 	} {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -18,8 +18,8 @@ type handler = func(context.Context, events.APIGatewayV2HTTPRequest) (events.API
 // replays.
 func overHTTP(x *idempotent.Executor, create func(context.Context, order) (payment, error)) handler {
 	// Behind a JWT authorizer, each caller has keys of its own.
-	callers := handlers.FirstOf(handlers.JWTClaim("sub"), handlers.NoIdentity())
-	payments := handlers.APIGatewayV2(x, callers, creating(create), nil)
+	callers := httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.NoIdentity())
+	payments := httpapi.APIGatewayV2(x, callers, creating(create), nil)
 	return func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		if method, path := event.RequestContext.HTTP.Method, event.RawPath; method != http.MethodPost || path != "/payments" {
 			return problem(http.StatusNotFound, "there is only POST /payments")
@@ -34,7 +34,7 @@ func creating(create func(context.Context, order) (payment, error)) handler {
 	return func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		body, err := decodeBody(event)
 		if err != nil || body.Amount <= 0 || body.Currency == "" || body.Source == "" {
-			return events.APIGatewayV2HTTPResponse{}, &handlers.StatusError{
+			return events.APIGatewayV2HTTPResponse{}, &httpapi.StatusError{
 				Status: http.StatusBadRequest, Detail: "the body must be JSON with amount, currency and source", Err: err,
 			}
 		}

@@ -42,6 +42,7 @@ var order = map[string]string{
 	"redis":                        "idempotent/driver",
 	"handlers":                     "idempotent idempotent/adapter idempotent/outbound",
 	"handlers/internal/outbox":     "handlers/internal/lanes idempotent/outbound internal/outboxitem",
+	"handlers/httpapi":             "handlers/internal/digest handlers/internal/lambdaerror handlers/internal/panics idempotent idempotent/adapter",
 	"handlers/internal/unrecorded": "idempotent/driver",
 	"local/kill":                   "local/lambdaruntime",
 	"proof/durable":                "",
@@ -62,7 +63,8 @@ var unlinked = map[string]string{
 	"dynamo":               "aws-lambda-go aws-cdk aws-sdk-go-v2/config testing... testify",
 	"postgres":             "aws testing... testify",
 	"redis":                "aws testing... testify miniredis local/",
-	"handlers":             "aws-sdk-go smithy-go aws-cdk testing... testify",
+	"handlers":             "aws-sdk-go smithy-go aws-cdk httpsfv testing... testify",
+	"handlers/httpapi":     "aws-sdk-go smithy-go aws-cdk testing... testify",
 	"local/crashtest":      "aws testify",
 }
 

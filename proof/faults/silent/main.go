@@ -20,6 +20,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
 )
@@ -49,7 +50,7 @@ func run() error {
 		key := func(o Order) (idempotent.Key, error) { return idempotent.Key{ID: o.ID}, nil }
 		lambda.Start(early(cut, idempotent.Wrap(x, key, place)))
 	case "http":
-		lambda.Start(early(cut, handlers.FunctionURL(x, handlers.NoIdentity(), serve, nil)))
+		lambda.Start(early(cut, httpapi.FunctionURL(x, httpapi.NoIdentity(), serve, nil)))
 	case "batch":
 		key := func(m handlers.SQSMessage[Order]) (idempotent.Key, error) { return idempotent.Key{ID: m.Body.ID}, nil }
 		fn := func(ctx context.Context, m handlers.SQSMessage[Order]) error {

@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// APIGatewayV2 protects a handler of an HTTP API of API Gateway, payload format
+// 2.0. For the format 1.0 use [APIGateway]. The first client receives the
+// handler's response itself, and every repetition the stored one.
+//
+// An error or a panic of the handler releases the key and goes to Lambda
+// unchanged. An [idempotent.Permanent] error is stored: every repetition fails
+// with it until the retention ends, under the type of the first, as a
+// messages.InvokeResponse_Error. A [*StatusError] becomes a response with its
+// status.
+func APIGatewayV2(x *idempotent.Executor, scope Scope, fn func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error), o *Options) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return eventAdapter[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
+		name: "APIGatewayV2", source: sourceAPIGatewayV2,
+		method:   func(e *events.APIGatewayV2HTTPRequest) string { return e.RequestContext.HTTP.Method },
+		request:  requestV2,
+		response: responseV2,
+		respond:  respondV2,
+	}.protect(x, scope, fn, o)
+}
+
+func requestV2(e *events.APIGatewayV2HTTPRequest) *incoming {
+	var caller Caller
+	if a := e.RequestContext.Authorizer; a != nil {
+		caller.Authorizer = a.Lambda
+		if a.JWT != nil {
+			caller.Claims = make(map[string]any, len(a.JWT.Claims))
+			for name, value := range a.JWT.Claims {
+				caller.Claims[name] = value
+			}
+		}
+		if a.IAM != nil {
+			caller.UserARN, caller.CognitoIdentityID = a.IAM.UserARN, a.IAM.CognitoIdentity.IdentityID
+		}
+	}
+	headers := httpmsg.WithCookies(httpmsg.Headers(nil, e.Headers), e.Cookies)
+	return eventRequest(caller, e.RawPath, httpmsg.RawQuery(e.RawQueryString), headers, e.Body, e.IsBase64Encoded)
+}
+
+func responseV2(e *events.APIGatewayV2HTTPResponse) httpmsg.Response {
+	headers := httpmsg.WithSetCookies(httpmsg.Headers(e.MultiValueHeaders, e.Headers), e.Cookies)
+	return httpmsg.Response{Status: e.StatusCode, Headers: headers, Body: e.Body, Base64: e.IsBase64Encoded}
+}
+
+func respondV2(_ *events.APIGatewayV2HTTPRequest, r httpmsg.Response) events.APIGatewayV2HTTPResponse {
+	headers, cookies := r.JoinedAndCookies()
+	return events.APIGatewayV2HTTPResponse{
+		StatusCode: r.Status, Headers: headers, Cookies: cookies, Body: r.Body, IsBase64Encoded: r.Base64,
+	}
+}

@@ -1,0 +1,75 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+func postKeyed(h http.Handler) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, "/charges", strings.NewReader(`{}`))
+	r.Header.Set("Idempotency-Key", "k")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// The work was done by then: a release would have it done again.
+func TestTooLargeResponseDoesNotRunAgainAfterFail(t *testing.T) {
+	for name, end := range map[string]func(w http.ResponseWriter, r *http.Request, err error){
+		"as it is": httpapi.Fail,
+		"wrapped": func(w http.ResponseWriter, r *http.Request, err error) {
+			httpapi.Fail(w, r, fmt.Errorf("write: %w", err))
+		},
+		"aborted": func(w http.ResponseWriter, r *http.Request, err error) {
+			httpapi.Fail(w, r, err)
+			panic(http.ErrAbortHandler)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs := 0
+			x := newExecutor(t, memory.New(0), nil)
+			h := httpapi.Middleware(x, httpapi.NoIdentity(), &httpapi.Options{MaxResponseBytes: 10})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				runs++
+				w.WriteHeader(http.StatusCreated)
+				if _, err := fmt.Fprint(w, "a receipt of more than ten bytes"); err != nil {
+					end(w, r, err)
+				}
+			}))
+			for range 2 {
+				if w := postKeyed(h); w.Code != 500 || !strings.Contains(w.Body.String(), "was carried out") {
+					t.Errorf("%d %s", w.Code, w.Body)
+				}
+			}
+			if runs != 1 {
+				t.Errorf("it ran %d times", runs)
+			}
+		})
+	}
+}
+
+// What the handler has written before is dropped, even if it aborts.
+func TestFailCountsIfTheHandlerAborts(t *testing.T) {
+	h := &hotel{}
+	x := newExecutor(t, memory.New(0), nil)
+	site := httpapi.Middleware(x, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h.hold(r.Context()); err != nil {
+			httpapi.Fail(w, r, err)
+			return
+		}
+		fmt.Fprint(w, "held")
+		httpapi.Fail(w, r, declined())
+		panic(http.ErrAbortHandler)
+	}))
+	for range 2 {
+		if w := postKeyed(site); w.Code != 402 || w.Body.String() != declinedProblem {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	h.check(t, 1, 1)
+}

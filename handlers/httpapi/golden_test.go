@@ -1,0 +1,233 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// goldenEvents are events as AWS documents them, each with the scope that it
+// is there for.
+var goldenEvents = []struct {
+	name    string
+	handler func(x *idempotent.Executor) lambda.Handler
+}{
+	{"apigateway-v2-jwt", onV2(httpapi.JWTClaim("sub"))},
+	{"apigateway-v2-lambda-authorizer", onV2(httpapi.AuthorizerField("tenantId"))},
+	{"apigateway-v2-iam", onV2(httpapi.IAMUser())},
+	{"apigateway-rest-cognito", onREST(httpapi.JWTClaim("sub"))},
+	{"apigateway-rest-lambda-authorizer", onREST(httpapi.AuthorizerField("tenantId"))},
+	{"apigateway-rest-iam", onREST(httpapi.IAMUser())},
+	{"alb-headers", onALB(httpapi.NoIdentity())},
+	{"alb-multivalue", onALB(httpapi.NoIdentity())},
+	{"function-url-iam", onURL(httpapi.IAMUser())},
+	{"function-url-none", onURL(httpapi.NoIdentity())},
+}
+
+var updateHTTPGolden = flag.Bool("update-http", false, "rewrite testdata/*.golden of the HTTP handlers")
+
+// The first answer to each event, a repetition's, one to another body and one
+// to an event without a key are, to the byte, those in testdata. So is the
+// identity of the request: were it to change, an update of a function would
+// run again, or refuse, what ran before. With -update-http the files
+// are written.
+func TestHTTPGolden(t *testing.T) {
+	for _, g := range goldenEvents {
+		t.Run(g.name, func(t *testing.T) {
+			event, err := os.ReadFile(filepath.Join("testdata", g.name+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := bytes.Replace(event, []byte("1299"), []byte("1300"), 1)
+			if bytes.Equal(other, event) { // it is base64
+				other = bytes.Replace(event, []byte("eyJhbW91bnQiOjEyOTks"), []byte("eyJhbW91bnQiOjEzMDAs"), 1)
+			}
+			keyless := bytes.ReplaceAll(bytes.ReplaceAll(event, []byte("idempotency-key"), []byte("x")), []byte("Idempotency-Key"), []byte("x"))
+			store := &hooked{Store: memory.New(0)}
+			handler := g.handler(newExecutor(t, store, nil))
+			var got bytes.Buffer
+			for _, e := range [][]byte{event, event, other, keyless} {
+				answer, err := handler.Invoke(t.Context(), e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got.Write(answer)
+				got.WriteByte('\n')
+			}
+			got.WriteString(store.last.ID + " " + store.last.Fingerprint + "\n")
+			file := filepath.Join("testdata", g.name+".golden")
+			if *updateHTTPGolden {
+				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Bytes(), want) {
+				t.Errorf("got\n%s\nwant\n%s", got.Bytes(), want)
+			}
+		})
+	}
+}
+
+// A request is the same one whatever brings it.
+func TestHTTPGoldenFingerprintsAgree(t *testing.T) {
+	fingerprint := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := strings.Fields(string(text))
+		return fields[len(fields)-1]
+	}
+	if a, b := fingerprint("apigateway-v2-jwt"), fingerprint("apigateway-v2-iam"); a != b {
+		t.Errorf("base64 makes another request: %s and %s", a, b)
+	}
+	if a, b := fingerprint("function-url-iam"), fingerprint("function-url-none"); a != b {
+		t.Errorf("the caller is in the fingerprint: %s and %s", a, b)
+	}
+}
+
+var paidHeaders = http.Header{"Content-Type": {"application/json"}, "Location": {"/payments/1"}, "X-Request-Id": {"r-1"}}
+
+const paidBody = `{"id":"1","note":"<é>"}`
+
+func onV2(s httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
+	return func(x *idempotent.Executor) lambda.Handler {
+		return lambda.NewHandler(httpapi.APIGatewayV2(x, s, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			return events.APIGatewayV2HTTPResponse{StatusCode: 201, Headers: first(paidHeaders), Cookies: []string{"a=1"}, Body: paidBody}, nil
+		}, nil))
+	}
+}
+
+func onURL(s httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
+	return func(x *idempotent.Executor) lambda.Handler {
+		return lambda.NewHandler(httpapi.FunctionURL(x, s, func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+			return events.LambdaFunctionURLResponse{StatusCode: 201, Headers: first(paidHeaders), Cookies: []string{"a=1"}, Body: paidBody}, nil
+		}, nil))
+	}
+}
+
+func onREST(s httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
+	return func(x *idempotent.Executor) lambda.Handler {
+		return lambda.NewHandler(httpapi.APIGateway(x, s, func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+			return events.APIGatewayProxyResponse{StatusCode: 201, Headers: first(paidHeaders), MultiValueHeaders: map[string][]string{"Link": {"<a>", "<b>"}}, Body: paidBody}, nil
+		}, nil))
+	}
+}
+
+func onALB(s httpapi.Scope) func(*idempotent.Executor) lambda.Handler {
+	return func(x *idempotent.Executor) lambda.Handler {
+		return lambda.NewHandler(httpapi.ALB(x, s, func(_ context.Context, e events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
+			r := events.ALBTargetGroupResponse{StatusCode: 201, StatusDescription: "201 Created", Body: paidBody}
+			if r.MultiValueHeaders = paidHeaders; e.MultiValueHeaders == nil {
+				r.Headers, r.MultiValueHeaders = first(paidHeaders), nil
+			}
+			return r, nil
+		}, nil))
+	}
+}
+
+// eachKind is one handler of every kind, for tests that send what they like.
+func eachKind(t testing.TB, config *idempotent.Config) map[string]lambda.Handler {
+	kinds := map[string]lambda.Handler{}
+	for kind, on := range map[string]func(httpapi.Scope) func(*idempotent.Executor) lambda.Handler{
+		"APIGatewayV2": onV2, "APIGateway": onREST, "ALB": onALB, "FunctionURL": onURL,
+	} {
+		kinds[kind] = on(httpapi.NoIdentity())(newExecutor(t, memory.New(0), config))
+	}
+	return kinds
+}
+
+// An event of another kind has no method where this one looks for it. It is
+// refused: it would pass unprotected.
+func TestHTTPEventOfAnotherKind(t *testing.T) {
+	// The formats 2.0 of API Gateway and of URLs are one, as are those of REST
+	// APIs and load balancers but for their identities.
+	for file, kinds := range map[string][]string{"apigateway-v2-jwt": {"APIGateway", "ALB"}, "alb-headers": {"APIGatewayV2", "FunctionURL"}} {
+		event, err := os.ReadFile(filepath.Join("testdata", file+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, config := range []*idempotent.Config{nil, {OnMissingKey: idempotent.RunMissingKey}} {
+			for _, kind := range kinds {
+				out, err := eachKind(t, config)[kind].Invoke(t.Context(), event)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := parseWire(out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, detail := isProblem(t, r, 400); !strings.Contains(detail, "method") {
+					t.Errorf("%s at %s: %s", file, kind, detail)
+				}
+			}
+		}
+	}
+}
+
+func TestHTTPMalformedEvents(t *testing.T) {
+	huge := strings.Repeat("x", 1<<20)
+	for name, c := range map[string]struct {
+		v2, v1 string // the formats 2.0 and 1.0
+		want   int
+	}{
+		"an empty event":       {`{}`, `{}`, 400},
+		"null":                 {`null`, `null`, 400},
+		"nothing but a method": {`{"requestContext":{"http":{"method":"POST"}}}`, `{"httpMethod":"POST"}`, 400},
+		"headers that are null": {`{"headers":null,"requestContext":{"http":{"method":"POST"}}}`,
+			`{"headers":null,"multiValueHeaders":null,"httpMethod":"POST"}`, 400},
+		"a key that is null": {`{"headers":{"idempotency-key":null},"requestContext":{"http":{"method":"POST"}}}`,
+			`{"headers":{"idempotency-key":null},"multiValueHeaders":{"idempotency-key":null},"httpMethod":"POST"}`, 400},
+		"two spellings of the header": {`{"headers":{"idempotency-key":"k","Idempotency-Key":"k"},"requestContext":{"http":{"method":"POST"}}}`,
+			`{"headers":{"idempotency-key":"k","Idempotency-Key":"k"},"httpMethod":"POST"}`, 400},
+		"nothing but a method and a key": {`{"headers":{"idempotency-key":"k"},"requestContext":{"http":{"method":"POST"}}}`,
+			`{"headers":{"idempotency-key":"k"},"httpMethod":"POST"}`, 201},
+		"a path and a query that do not decode": {`{"rawPath":"/%zz/%","rawQueryString":"%zz=%&&=&a","headers":{"idempotency-key":"l"},"requestContext":{"http":{"method":"POST"}}}`,
+			`{"path":"/%zz/%","queryStringParameters":{"%zz":"%"},"headers":{"idempotency-key":"l"},"httpMethod":"POST"}`, 201},
+		"a body that is no base64": {`{"isBase64Encoded":true,"body":"{","headers":{"idempotency-key":"m"},"requestContext":{"http":{"method":"POST"}}}`,
+			`{"isBase64Encoded":true,"body":"{","headers":{"idempotency-key":"m"},"httpMethod":"POST"}`, 400},
+		"a body of 1 MB": {`{"body":"` + huge + `","headers":{"idempotency-key":"n"},"requestContext":{"http":{"method":"POST"}}}`,
+			`{"body":"` + huge + `","headers":{"idempotency-key":"n"},"httpMethod":"POST"}`, 201},
+		"a key of 1 MB": {`{"headers":{"idempotency-key":"` + huge + `"},"requestContext":{"http":{"method":"POST"}}}`,
+			`{"headers":{"idempotency-key":"` + huge + `"},"httpMethod":"POST"}`, 400},
+	} {
+		for kind, handler := range eachKind(t, nil) {
+			event := c.v1
+			if kind == "APIGatewayV2" || kind == "FunctionURL" {
+				event = c.v2
+			}
+			for _, again := range []string{"", "true"} {
+				out, err := handler.Invoke(t.Context(), []byte(event))
+				if err != nil {
+					t.Errorf("%s at %s: %v", name, kind, err)
+					continue
+				}
+				r, err := parseWire(out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.want == 400 {
+					isProblem(t, r, 400)
+				} else if r.status != c.want || r.headers.Get("Idempotent-Replayed") != again {
+					t.Errorf("%s at %s: got %d %v %s", name, kind, r.status, r.headers, r.body)
+				}
+			}
+		}
+	}
+}

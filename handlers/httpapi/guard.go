@@ -1,0 +1,250 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
+	"github.com/lambda-once/once/handlers/internal/panics"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
+)
+
+// guard is the one implementation of the rules. The adapters convert
+// requests and responses, and decide nothing.
+type guard struct {
+	options Options
+	// optional are the methods whose requests are protected if they have a key.
+	optional []string
+	scope    Scope
+	call     func(context.Context, *exchange) (httpmsg.Response, error)
+	// warnSteps logs the first stored error that leaves a saga's steps.
+	warnSteps sync.Once
+	refused   refusedRequests
+}
+
+// exchange is one request on its way through the core.
+type exchange struct {
+	request *incoming
+	key     idempotent.Key
+	keyErr  error
+	run     func(context.Context) (httpmsg.Response, error)
+	// Of the last run: what it returned, and its status if it has one.
+	failed error
+	status *StatusError
+}
+
+func newGuard(adapter string, source source, x *idempotent.Executor, scope Scope, o *Options) *guard {
+	if x == nil {
+		panic("httpapi: " + adapter + ": the Executor is nil")
+	}
+	scope.requireFor(adapter, source)
+	g := &guard{options: o.complete(), scope: scope}
+	if o == nil || o.Methods == nil {
+		g.optional = optionalMethods
+	}
+	g.call = idempotent.Wrap(x, func(e *exchange) (idempotent.Key, error) { return e.key, e.keyErr }, g.run)
+	return g
+}
+
+// reply is what the client receives: the handler's own response, whole and
+// in its own form, or response.
+type reply struct {
+	native   bool
+	response httpmsg.Response
+}
+
+// respond makes the call of a request, which fills in event.
+func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Event, run func(context.Context) (httpmsg.Response, error)) (reply, error) {
+	e := &exchange{request: r, run: run}
+	chain, err := g.options.chain(r.Headers)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	if chain != "" {
+		ctx = adapter.With(ctx, adapter.Settings{Chain: chain})
+	}
+	e.key, e.keyErr = g.key(ctx, r)
+	var user *functionError // of the scope, or of the option Key
+	if errors.As(e.keyErr, &user) {
+		e.keyErr = user.err
+	}
+	response, err := g.call(adapter.With(ctx, adapter.Settings{Event: event}), e)
+	if err == nil {
+		switch event.Outcome {
+		case idempotent.OutcomeExecuted, idempotent.OutcomeTakeover, idempotent.OutcomeBypassed:
+			return reply{native: true}, nil
+		}
+		// Another call has stored it, even if this one ran and lost its lease.
+		if response.Valid() {
+			return reply{response: response.Restored().Replayed(g.options.ReplayHeader)}, nil
+		}
+		err = &idempotent.ResultUnavailableError{KeyHash: event.KeyHash, Reason: "the stored result is not an HTTP response"}
+	}
+	if user != nil { // nothing has run
+		if status, ok := statusOf(err); ok {
+			return reply{response: status.response()}, nil
+		}
+		return reply{}, err
+	}
+	return g.failure(e, event, err)
+}
+
+// failure returns what the client receives for the error of a call.
+func (g *guard) failure(e *exchange, event *idempotent.Event, err error) (reply, error) {
+	switch own := err.(type) {
+	case *UnstoredError:
+		if e.failed == nil { // else it is an error of the handler, without a response
+			return reply{native: true}, nil
+		}
+	case *StatusError:
+		if own == e.status {
+			return reply{response: own.response()}, nil
+		}
+	case *idempotent.TimedOutError:
+		// It replaces a status that wraps the end of the context.
+		if e.status != nil && own.Err == error(e.status) {
+			return reply{response: e.status.response()}, nil
+		}
+	case *idempotent.ReplayedError:
+		if status, ok := storedStatus(own); ok {
+			response := status.response()
+			// OutcomeFailed: this call is the first to return it, after it has
+			// finished the undoing of an earlier one.
+			if event.Outcome != idempotent.OutcomeFailed {
+				response = response.Replayed(g.options.ReplayHeader)
+			}
+			return reply{response: response}, nil
+		}
+	}
+	if p, ok := g.options.problemOf(e.request, err); ok && !e.fromHandler(event, err) {
+		return reply{response: p.Response(g.options.Documentation)}, nil
+	}
+	return reply{}, err
+}
+
+// protection is what a method requires.
+type protection uint8
+
+const (
+	unprotected protection = iota
+	ifKeyed                // protected if the request has a key
+	needsKey
+)
+
+// protects ignores case: a handler that does not look at the method accepts
+// "Post" too.
+func (g *guard) protects(method string) protection {
+	switch method = strings.ToUpper(method); {
+	case slices.Contains(g.options.Methods, method):
+		return needsKey
+	case slices.Contains(g.optional, method):
+		return ifKeyed
+	}
+	return unprotected
+}
+
+// key returns the key of a request. It checks the key before the caller, which
+// may take a function of the user's.
+func (g *guard) key(ctx context.Context, r *incoming) (idempotent.Key, error) {
+	key, err := g.options.keyOf(r)
+	if err != nil && !errors.Is(err, idempotent.ErrMissingKey) {
+		return idempotent.Key{}, err
+	}
+	if r.err != nil {
+		return idempotent.Key{}, r.err // before a missing key, which may be allowed
+	}
+	if err != nil {
+		return idempotent.Key{}, err
+	}
+	if key.Scope, err = g.scope.of(ctx, r); err != nil {
+		return idempotent.Key{}, err
+	}
+	if key.Payload == nil && key.Fingerprint == "" {
+		key.Fingerprint = r.Fingerprint()
+	}
+	return key, nil
+}
+
+// run calls the handler and decides whether its response is stored. An
+// optimistic call may run it a second time, under a claim: nothing of the first
+// run counts.
+func (g *guard) run(ctx context.Context, e *exchange) (httpmsg.Response, error) {
+	e.failed, e.status = nil, nil
+	response, err := e.run(ctx)
+	switch {
+	case err != nil:
+		e.failed = err
+		return httpmsg.Response{}, g.classify(e, err)
+	case response.Final || g.stores(response.Status):
+		if !response.Final {
+			g.warn(ctx, response.Status)
+		}
+		return response.Stored(g.options.StoreHeaders), nil
+	case refusesRequest(response.Status):
+		return httpmsg.Response{}, idempotent.Retryable(&UnstoredError{response.Status})
+	default:
+		return httpmsg.Response{}, &UnstoredError{response.Status}
+	}
+}
+
+// classify classifies an error with a status as a response with that status.
+func (g *guard) classify(e *exchange, err error) error {
+	status, ok := statusOf(err)
+	if !ok {
+		return err
+	}
+	e.status = status
+	switch {
+	case g.stores(status.status()):
+		return idempotent.Permanent(status)
+	case refusesRequest(status.status()):
+		return idempotent.Retryable(status)
+	}
+	return status
+}
+
+// warn logs once that an error is stored as a success: the finished steps of its
+// saga are not undone.
+func (g *guard) warn(ctx context.Context, status int) {
+	if status < 400 {
+		return
+	}
+	steps := adapter.FinishedSagaSteps(ctx)
+	if steps == 0 {
+		return
+	}
+	g.warnSteps.Do(func() {
+		claim, _ := idempotent.FromContext(ctx)
+		slog.Default().LogAttrs(ctx, slog.LevelWarn,
+			"a response with an error status is stored, and the finished saga steps of its request are not undone; to undo them, return a httpapi.StatusError or call httpapi.Fail",
+			slog.String("operation", claim.Operation), slog.String("key_hash", claim.KeyHash),
+			slog.Int("status", status), slog.Int("saga_steps", steps))
+	})
+}
+
+// fromHandler reports whether the handler returned err, which may be the core's
+// error of another call, and not the core for this call.
+func (e *exchange) fromHandler(event *idempotent.Event, err error) bool {
+	if e.failed == nil || event.Outcome == idempotent.OutcomeLeaseLost {
+		return false
+	}
+	switch own := err.(type) {
+	case *idempotent.StoreError:
+		return own == nil || event.Outcome != idempotent.OutcomeUnknown || own.Handler == nil
+	case *idempotent.CompensationError:
+		// Without a record no other call continues to undo.
+		return event.Outcome == idempotent.OutcomeBypassed || e.returned(err)
+	}
+	return true
+}
+
+// returned reports whether the handler's error is err or wraps it.
+func (e *exchange) returned(err error) (is bool) {
+	panics.Ignore(func() { is = errors.Is(e.failed, err) })
+	return is
+}

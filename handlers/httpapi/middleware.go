@@ -1,0 +1,239 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+
+	"github.com/lambda-once/once/handlers/httpapi/internal/capture"
+	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
+	"github.com/lambda-once/once/handlers/httpapi/internal/problem"
+	"github.com/lambda-once/once/handlers/internal/panics"
+	"github.com/lambda-once/once/idempotent"
+)
+
+// Middleware protects a handler of net/http: on ECS, behind the Lambda Web
+// Adapter, in a proxy of an API. Put authentication around it, and nothing that
+// reads the body. The first client receives the handler's response itself, and
+// every repetition the stored one.
+//
+// Middleware reads the body of a protected request before it looks anything up.
+// It refuses a body of more than MaxRequestBytes with 413, and runs nothing if
+// the client disconnects while sending. The handler reads the body again from
+// the start. A client that disconnects later does not cancel the handler's
+// context: it is about to repeat the request, and work that is cut off between
+// its effect and its response would run again. A deadline of the context applies.
+//
+// If the executor accepts requests without a key, they go to the handler
+// unchanged, without any of these limits, and responses to them are streamed.
+// Their ResponseWriter is one of Middleware, with http.Flusher, http.Hijacker and
+// http.Pusher as the client's has them; other types around it are not seen.
+// Once the handler has opened a transaction, the response waits for the commit:
+// it is captured as that to a request with a key, and if its status would not be
+// stored, nothing is committed. Opening a transaction panics if the response has
+// begun.
+//
+// The response is sent when the handler returns, because a response that has
+// begun cannot be replaced. So there is no http.Flusher and no http.Hijacker, an
+// http.ResponseController returns http.ErrNotSupported, and informational
+// responses (1xx) and trailers are dropped. Write refuses a body of more than
+// MaxResponseBytes with a [*ResponseTooLargeError]. If such a response would be
+// stored, the work is done: the client and all repetitions receive a problem
+// with the status 500 that says so, which is stored instead. The same applies to
+// such a response that the handler aborts with http.ErrAbortHandler, as a
+// httputil.ReverseProxy does.
+//
+// A handler that fails passes its error to [Fail]: a status that it writes itself
+// counts as a success, and undoes nothing.
+//
+// Any other panic releases the key and goes to net/http. Put an
+// http.TimeoutHandler around the middleware: inside, its 503 would release the
+// key while the work continues.
+func Middleware(x *idempotent.Executor, scope Scope, o *Options) func(http.Handler) http.Handler {
+	g := newGuard("Middleware", sourceMiddleware, x, scope, o)
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			needs := g.protects(r.Method)
+			if needs == unprotected {
+				next.ServeHTTP(w, r.WithContext(idempotent.Unprotected(r.Context())))
+				return
+			}
+			request, keyed := g.take(w, &r)
+			switch {
+			case !keyed && needs == ifKeyed:
+				next.ServeHTTP(w, r.WithContext(idempotent.Unprotected(r.Context())))
+				return
+			case !keyed:
+				g.serveUnkeyed(w, request, next)
+				return
+			}
+			var captured *capture.Writer // of the last run
+			ctx, cancel := withoutClient(r.Context())
+			defer cancel()
+			result, err := g.serve(ctx, request, func(ctx context.Context) (httpmsg.Response, error) {
+				captured = capture.New(w.Header(), g.options.MaxResponseBytes, &ResponseTooLargeError{Limit: g.options.MaxResponseBytes})
+				return g.capture(ctx, captured, next, request)
+			})
+			switch {
+			case err != nil:
+				writeResponse(w, problem.Internal.Response(g.options.Documentation))
+			case result.native:
+				captured.WriteTo(w)
+			default:
+				writeResponse(w, result.response)
+			}
+		})
+	}
+}
+
+// ResponseTooLargeError is the error of a handler's Write for a body of more
+// than Options.MaxResponseBytes.
+type ResponseTooLargeError struct{ Limit int } // in bytes
+
+func (e *ResponseTooLargeError) Error() string {
+	return fmt.Sprintf("httpapi: the response body has more than %d bytes and cannot be stored", e.Limit)
+}
+
+// withoutClient returns a context that ends at its deadline, but not with its
+// client or the server.
+func withoutClient(ctx context.Context) (context.Context, context.CancelFunc) {
+	detached := context.WithoutCancel(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(detached, deadline)
+	}
+	return detached, func() {}
+}
+
+// take reads as much of a request as it must, and reports whether the request
+// has a key. It replaces a request without one whose body it has read by one
+// with the body again.
+func (g *guard) take(w http.ResponseWriter, r **http.Request) (request *incoming, keyed bool) {
+	request = &incoming{Request: httpmsg.Request{Method: (*r).Method, Headers: (*r).Header}, caller: Caller{Headers: (*r).Header}, native: *r}
+	if g.options.Key == nil && !g.options.keyed(request) {
+		return request, false
+	}
+	request = g.read(w, *r)
+	if g.options.keyed(request) {
+		return request, true
+	}
+	again := (*r).WithContext((*r).Context())
+	again.Body = io.NopCloser(bytes.NewReader(request.Body))
+	*r, request.native = again, again
+	return request, false
+}
+
+// read reads the whole request, so that it can be compared.
+func (g *guard) read(w http.ResponseWriter, r *http.Request) *incoming {
+	request := &incoming{
+		Request: httpmsg.Request{Method: r.Method, Path: r.URL.EscapedPath(), Query: httpmsg.RawQuery(r.URL.RawQuery), Headers: r.Header},
+		caller:  Caller{Headers: r.Header}, native: r,
+	}
+	if r.PostForm != nil || r.MultipartForm != nil {
+		// Requests with different forms would have one fingerprint.
+		panic("httpapi: Middleware: a handler around it has read the body as a form")
+	}
+	if r.Body == nil { // a request that no server made
+		return request
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.options.MaxRequestBytes))
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		request.err = &RequestTooLargeError{Limit: tooLarge.Limit}
+	} else if err != nil {
+		request.err = unreadable("its body ended early", err)
+	}
+	request.Body = body
+	return request
+}
+
+// capture runs the handler and captures its response.
+func (g *guard) capture(ctx context.Context, captured *capture.Writer, next http.Handler, request *incoming) (response httpmsg.Response, err error) {
+	failed := &failure{}
+	r := request.native.Clone(failed.within(ctx)) // another run gets it unchanged
+	r.Body = io.NopCloser(bytes.NewReader(request.Body))
+	r.ContentLength, r.TransferEncoding = int64(len(request.Body)), nil
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if p := recover(); p != nil {
+			failure := failed.err()
+			if !abortsResponse(p) || failure == nil && !g.done(captured) {
+				panic(p)
+			}
+			response, err = g.finished(captured, failure, true)
+		}
+	}()
+	next.ServeHTTP(captured, r)
+	returned = true
+	return g.finished(captured, failed.err(), captured.TooLong())
+}
+
+// finished returns the result of a run that has passed an error to Fail, or
+// none, and whose response is incomplete or whole. An error of Write says
+// nothing about the work, which is done.
+func (g *guard) finished(captured *capture.Writer, failure error, incomplete bool) (httpmsg.Response, error) {
+	_, ownStatus := statusOf(failure)
+	switch {
+	case failure != nil && (ownStatus || !isTooLarge(failure) || !g.done(captured)):
+		return httpmsg.Response{}, failure
+	case failure != nil, incomplete:
+		return g.replace(captured), nil
+	}
+	return captured.Response(), nil
+}
+
+// done reports whether a handler has begun a response that will be stored.
+func (g *guard) done(captured *capture.Writer) bool {
+	return captured.Status() != 0 && g.stores(captured.Status())
+}
+
+// abortsResponse reports whether a panic is that of a handler that cannot write
+// its response: httputil.ReverseProxy's, or one with the error of Write. If it
+// released the key, the work would run again.
+func abortsResponse(p any) bool {
+	err, ok := p.(error)
+	if !ok {
+		return false
+	}
+	return isTooLarge(err) || err == http.ErrAbortHandler
+}
+
+func isTooLarge(err error) (is bool) {
+	panics.Ignore(func() { _, is = errors.AsType[*ResponseTooLargeError](err) })
+	return is
+}
+
+// replace replaces a response that cannot be sent. If the response would not
+// have been stored, the replacement has its status, and is not stored either.
+func (g *guard) replace(captured *capture.Writer) httpmsg.Response {
+	p := problem.TooLarge(captured.Status())
+	stored := g.stores(captured.Status())
+	if stored {
+		p = problem.ResponseLost
+	}
+	response := p.Response(g.options.Documentation)
+	response.Final = stored
+	captured.Replace(response)
+	return response
+}
+
+// writeResponse sends a response to a client of net/http. Fields that middleware
+// around this one has set stay, unless the response contains them too.
+func writeResponse(w http.ResponseWriter, r httpmsg.Response) {
+	body := []byte(r.Body)
+	if r.Base64 {
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(r.Body); err != nil {
+			r, body = problem.Internal.Response(problem.NoType), nil
+		}
+	}
+	maps.Copy(w.Header(), r.Headers)
+	w.WriteHeader(r.Status)
+	_, _ = w.Write(body) // a client that has gone can repeat the request
+}

@@ -1,0 +1,210 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// serveHTTP serves one handler of net/http, protected and not.
+func serveHTTP(t *testing.T, x *idempotent.Executor, o *httpapi.Options, handler http.HandlerFunc) (protected, plain *httptest.Server) {
+	t.Helper()
+	protected = httptest.NewUnstartedServer(httpapi.Middleware(x, httpapi.NoIdentity(), o)(handler))
+	plain = httptest.NewUnstartedServer(handler)
+	for _, s := range []*httptest.Server{protected, plain} {
+		s.Config.ErrorLog = silent()
+		s.Start()
+		t.Cleanup(s.Close)
+	}
+	return protected, plain
+}
+
+func post(t *testing.T, server *httptest.Server, key, body string) (*http.Response, string, error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/a%2Fb?q=1", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Idempotency-Key", key)
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer, string(text), err
+}
+
+// What a first client gets through the middleware is what net/http would have
+// given it, and so are statuses and bodies of repetitions.
+func TestMiddlewareRespondsAsNetHTTP(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"nothing":              func(http.ResponseWriter, *http.Request) {},
+		"an implicit 200":      func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
+		"two statuses":         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201); w.WriteHeader(202) },
+		"a status after bytes": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a"); w.WriteHeader(202) },
+		"a field too late": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(201)
+			w.Header().Set("Location", "/late")
+		},
+		"early hints": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(201) },
+		"a length": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "2")
+			fmt.Fprint(w, "ab")
+		},
+		"more than its length": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "2")
+			_, one := io.WriteString(w, "ab")
+			_, two := io.WriteString(w, "c")
+			if one != nil || !errors.Is(two, http.ErrContentLength) {
+				panic(fmt.Sprint(one, two))
+			}
+		},
+		"a body where there is none": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(204)
+			if _, err := io.WriteString(w, "x"); !errors.Is(err, http.ErrBodyNotAllowed) {
+				panic(err)
+			}
+		},
+		"bytes that are no text": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte{0, 0xff, 0xfe, 0}) },
+		"the request": func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			fmt.Fprint(w, r.Method, r.URL, r.ContentLength, r.TransferEncoding, string(body), err, r.Body.Close())
+		},
+		"a form": func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.FormValue("q")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			protected, plain := serveHTTP(t, newExecutor(t, memory.New(0), nil), nil, handler)
+			want, wantBody, err := post(t, plain, "k", "body")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, mark := range []string{"", "true"} {
+				got, gotBody, err := post(t, protected, "k", "body")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.StatusCode != want.StatusCode || gotBody != wantBody || got.ContentLength != want.ContentLength ||
+					got.Header.Get("Content-Type") != want.Header.Get("Content-Type") || got.Header.Get("Location") != want.Header.Get("Location") {
+					t.Errorf("got %d %v %q, want %d %v %q", got.StatusCode, got.Header, gotBody, want.StatusCode, want.Header, wantBody)
+				}
+				if got.Header.Get("Idempotent-Replayed") != mark {
+					t.Errorf("Idempotent-Replayed: %q, want %q", got.Header.Get("Idempotent-Replayed"), mark)
+				}
+			}
+		})
+	}
+}
+
+// Fields that are set around the middleware are in every response, and the
+// handler can take them away.
+func TestMiddlewareWorksWithinOthers(t *testing.T) {
+	protect := httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.NoIdentity(), &httpapi.Options{MaxResponseBytes: 10})
+	inner := protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Del("X-Taken")
+		if r.URL.Path == "/large" {
+			fmt.Fprint(w, strings.Repeat("x", 11))
+		}
+	}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Request-Id", r.Header.Get("X-Request-Id"))
+		w.Header().Set("X-Taken", "yes")
+		inner.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	for i, c := range []struct{ path, key, taken string }{
+		{"/", "k", ""}, {"/", "k", "yes"}, {"/", "", "yes"}, {"/large", "l", "yes"}, {"/large", "l", "yes"},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprint("r-", i)
+		r.Header.Set("X-Request-Id", id)
+		r.Header.Set("Idempotency-Key", c.key)
+		answer, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := answer.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if answer.Header.Get("X-Request-Id") != id || answer.Header.Get("X-Taken") != c.taken {
+			t.Errorf("%d: got %v", i, answer.Header)
+		}
+	}
+}
+
+// What is not protected goes through, streams, upgrades and all.
+func TestMiddlewarePassesUnprotectedRequests(t *testing.T) {
+	goOn := make(chan struct{})
+	protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), nil, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Method", r.Method)
+		fmt.Fprintln(w, "first")
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Error(err)
+		}
+		<-goOn
+		fmt.Fprintln(w, "second")
+	})
+	r, err := http.NewRequestWithContext(t.Context(), "GET", protected.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := protected.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewReader(answer.Body)
+	if line, err := lines.ReadString('\n'); err != nil || line != "first\n" {
+		t.Errorf("got %q, %v", line, err)
+	}
+	close(goOn)
+	if line, err := lines.ReadString('\n'); err != nil || line != "second\n" {
+		t.Errorf("got %q, %v", line, err)
+	}
+	for _, method := range []string{"HEAD", "OPTIONS"} {
+		r, err := http.NewRequestWithContext(t.Context(), method, protected.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := protected.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := answer.Body.Close(); err != nil || answer.StatusCode != 200 || answer.Header.Get("X-Method") != method {
+			t.Errorf("%s: got %v", method, answer)
+		}
+	}
+}
+
+// A handler called without a server, as in tests, may have no body.
+func TestMiddlewareWorksWithoutServer(t *testing.T) {
+	type userKey struct{}
+	scope := httpapi.RequestScope(func(r *http.Request) (string, error) { return r.Context().Value(userKey{}).(string), nil })
+	handler := httpapi.Middleware(newExecutor(t, memory.New(0), nil), scope, nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := idempotent.FromContext(r.Context()); !ok || idempotent.DownstreamKey(r.Context(), "charge") == "" {
+			t.Error("the handler's context has no claim")
+		}
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprint(w, len(body), err)
+	}))
+	r := &http.Request{Method: "POST", URL: &url.URL{Path: "/"}, Header: http.Header{"Idempotency-Key": {"k"}}}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r.WithContext(context.WithValue(t.Context(), userKey{}, "ada")))
+	if w.Code != 200 || w.Body.String() != "0 <nil>" {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,202 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/keypath"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+const secretKey = "secret-4111"
+
+// refusedRequests are requests that are refused after keyed(secretKey), by the
+// reason and the status of each.
+func refusedRequests(d httpDriver) map[string]httpCall {
+	calls := map[string]httpCall{
+		"missing key 400":    keyed(),
+		"invalid key 400":    keyed(secretKey + ",b"),
+		"unknown caller 403": keyed(secretKey).with(func(c *httpCall) { c.user = "" }),
+		"mismatch 422":       keyed(secretKey).with(body(secretKey)),
+	}
+	if d.encodes {
+		calls["unreadable 400"] = keyed(secretKey).with(encoded("not base64"))
+	}
+	if !d.lambda {
+		calls["too large 413"] = keyed(secretKey).with(body(strings.Repeat("x", 1<<20+1)))
+	}
+	return calls
+}
+
+// A scope that finds nobody refuses every caller. The default logger must not keep
+// silent about it, and no client may choose how many lines there are.
+func TestRefusedRequestsAreLoggedOnceForEachReason(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, created)
+		s.get(keyed(secretKey))
+		want, got := map[string]int{}, map[string]int{}
+		lines := logged(t, func() {
+			for name, call := range refusedRequests(d) {
+				want[name] = 1
+				for range 3 {
+					s.get(call)
+				}
+			}
+		})
+		for _, line := range lines {
+			got[fmt.Sprint(line["reason"], " ", line["status"])]++
+			if line["level"] != "WARN" || line["operation"] != "create-payment" || line["scope"] == "" || line["unlogged"] != 0. {
+				t.Errorf("logged %v", line)
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("logged %v, want %v", got, want)
+		}
+		if text := string(handlertest.Marshal(t, lines)); leaks(text, secretKey) {
+			t.Errorf("the lines quote the requests: %s", text)
+		}
+	})
+}
+
+// Observers receive the reason of each refusal that is no outcome by itself.
+func TestRefusedRequestsAreCountedByReason(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		var counted idempotent.Event
+		s := newSite(t, d, newExecutor(t, memory.New(0), &idempotent.Config{Observer: handlertest.Observer(func(e idempotent.Event) { counted = e })}), nil, created)
+		s.get(keyed(secretKey))
+		if counted.Refusal() != "" {
+			t.Errorf("the first request is refused: %+v", counted)
+		}
+		for name, call := range refusedRequests(d) {
+			s.get(call)
+			got := string(counted.Refusal())
+			if counted.Outcome == idempotent.OutcomeMismatch {
+				got += string(counted.Outcome)
+			}
+			if want := name[:strings.LastIndex(name, " ")]; got != want {
+				t.Errorf("counted %q, want %q", got, want)
+			}
+		}
+	})
+}
+
+// A reason has at most one line a minute, which says how many requests had none. A
+// second handler of the process has lines of its own.
+func TestRefusedRequestsAreLoggedAtMostOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newExecutor(t, memory.New(0), nil)
+		protect := func() func() {
+			handler := httpapi.APIGatewayV2(x, httpapi.JWTClaim("sub"), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+				return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
+			}, nil)
+			return func() {
+				e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": secretKey}}
+				e.RequestContext.HTTP.Method = "POST"
+				if r, err := handler(t.Context(), e); err != nil || r.StatusCode != 403 {
+					t.Errorf("%d, %v", r.StatusCode, err)
+				}
+			}
+		}
+		one, two := protect(), protect()
+		var unlogged []any
+		for _, line := range logged(t, func() {
+			var requests sync.WaitGroup
+			for range 100 {
+				requests.Go(one)
+			}
+			requests.Wait()
+			time.Sleep(time.Minute - 1)
+			one() // the 101st
+			time.Sleep(time.Nanosecond)
+			one() // with a line
+			one()
+			time.Sleep(time.Hour)
+			one()
+			two()
+		}) {
+			unlogged = append(unlogged, line["unlogged"])
+		}
+		if want := "[0 100 1 0]"; fmt.Sprint(unlogged) != want {
+			t.Errorf("the lines leave out %v requests, want %s", unlogged, want)
+		}
+	})
+}
+
+// A request that waits for its duplicate, and one that a function of the program
+// refuses, are refused too. One that fails in the handler is not.
+func TestRefusalsOfOthersAreLogged(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		teapot := &httpapi.StatusError{Status: 418, Detail: secretKey, Err: errors.New(secretKey)}
+		rejecting := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{
+			Key: func(httpapi.Request) (idempotent.Key, error) { return idempotent.Key{}, teapot },
+		}, created)
+		failing := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(context.Context, int, string) (httpReply, error) {
+			return httpReply{status: 400}, nil
+		})
+		var running *site
+		running = newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, run int, _ string) (httpReply, error) {
+			isProblem(t, running.get(keyed(secretKey)), 409)
+			return httpReply{status: 201}, nil
+		})
+		lines := logged(t, func() {
+			rejecting.get(keyed(secretKey))
+			failing.get(keyed(secretKey))
+			running.get(keyed(secretKey))
+		})
+		if len(lines) != 2 || lines[0]["reason"] != "rejected" || lines[0]["status"] != 418. || lines[1]["reason"] != "conflict" || lines[1]["status"] != 409. {
+			t.Errorf("logged %v", lines)
+		}
+		if text := string(handlertest.Marshal(t, lines)); leaks(text, secretKey) {
+			t.Errorf("the lines quote the requests: %s", text)
+		}
+	})
+}
+
+// A client that sends a form to a webhook that takes its key from JSON learns where
+// the key was looked for.
+func TestProblemSaysWhereAKeyWasLookedFor(t *testing.T) {
+	for expr, words := range map[string][]string{
+		"body.id":           {"from body.id of the request", "The body is not JSON."},
+		"join(',', body.i)": {"in the key expression have the wrong type or value: join(',', body.i).", "The body is not JSON."},
+		`headers."X-Id"[0]`: {`from headers."X-Id"[0] of the request`},
+	} {
+		forEachHTTP(t, func(t *testing.T, d httpDriver) {
+			s := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: keypath.Path[httpapi.Request](expr)}, created)
+			_, detail := isProblem(t, s.get(webhook("id="+secretKey)), 400)
+			for _, part := range words {
+				if !strings.Contains(detail, part) {
+					t.Errorf("%s: no %q in %q", expr, part, detail)
+				}
+			}
+			if strings.Contains(detail, "not JSON") != (len(words) == 2) || leaks(detail, secretKey) {
+				t.Errorf("%s: %q", expr, detail)
+			}
+			if _, detail := isProblem(t, s.get(webhook(`{"other":1}`)), 400); strings.Contains(detail, "not JSON") {
+				t.Errorf("%s: JSON is not JSON: %q", expr, detail)
+			}
+		})
+	}
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		found := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: keypath.Path[httpapi.Request]("body"), MaxKeyBytes: 3}, created)
+		if _, detail := isProblem(t, found.get(webhook("id=1")), 400); strings.Contains(detail, "not JSON") {
+			t.Errorf("a key that was found: %q", detail)
+		}
+		s := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: httpapi.HeaderKey("x-body-id")}, created)
+		_, detail := isProblem(t, s.get(webhook("id=1")), 400)
+		if !strings.Contains(detail, "from the header X-Body-Id of the request") || strings.Contains(detail, "not JSON") {
+			t.Errorf("%q", detail)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/handlers/internal/handlertest"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// transactional is a store that takes transactions, of which no test here
+// makes one.
+type transactional struct{ *hooked }
+
+func (transactional) Commit(context.Context, string, any) error { return nil }
+
+// crashed leaves the record of a crashed attempt where the first record is
+// about to be created.
+func crashed(t testing.TB) transactional {
+	store := transactional{&hooked{Store: memory.New(0)}}
+	var once sync.Once
+	store.create = func(r driver.Record) error {
+		once.Do(func() {
+			now := time.Now()
+			if err := store.Put(driver.Record{
+				ID: r.ID, Status: driver.InProgress, Owner: "crashed", Attempt: 1, Fingerprint: r.Fingerprint,
+				Lease: now.Add(-time.Hour).Truncate(time.Millisecond), Expires: now.Add(time.Hour).Truncate(time.Second),
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		return nil
+	}
+	return store
+}
+
+// A handler may run twice in one call: without a claim, and again under one,
+// if the first run met a record. The response is the second run's alone.
+func TestSecondRunInACallRespondsAlone(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		s := newSite(t, d, newExecutor(t, crashed(t), &idempotent.Config{Optimistic: true}), nil, func(_ context.Context, run int, _ string) (httpReply, error) {
+			header := http.Header{"Content-Type": {"application/json"}, "Location": {fmt.Sprint("/runs/", run)}}
+			if run == 1 {
+				header.Set("Link", "<of the first run>")
+			}
+			return httpReply{200 + run, header, fmt.Sprintf(`{"run":%d}`, run)}, nil
+		})
+		for _, mark := range []string{"", "true"} {
+			r := s.get(k)
+			if r.status != 202 || r.body != `{"run":2}` || r.headers.Get("Location") != "/runs/2" || r.headers.Get("Link") != "" || r.headers.Get("Idempotent-Replayed") != mark {
+				t.Errorf("got %+v", r)
+			}
+		}
+		s.ran(3) // a repetition runs in vain, as it has no claim either
+	})
+}
+
+// What the first run has made of its request, the second does not see.
+func TestSecondRunInACallGetsTheRequestAnew(t *testing.T) {
+	var bodies []string
+	x := newExecutor(t, crashed(t), &idempotent.Config{Optimistic: true})
+	protected, _ := serveHTTP(t, x, nil, func(w http.ResponseWriter, r *http.Request) {
+		body := make([]byte, 10)
+		n, _ := r.Body.Read(body)
+		bodies = append(bodies, string(body[:n])+r.Header.Get("X-Seen")+r.URL.RawQuery)
+		r.Header.Set("X-Seen", "yes")
+		r.URL.RawQuery = "seen"
+	})
+	if _, _, err := post(t, protected, "k", "body"); err != nil {
+		t.Fatal(err)
+	}
+	if len(bodies) != 2 || bodies[0] != bodies[1] {
+		t.Errorf("the runs got %q", bodies)
+	}
+}
+
+// The first run's error says nothing of the second.
+func TestSecondRunInACallForgetsTheFirstError(t *testing.T) {
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		if !d.lambda {
+			return // its handlers have no error to return
+		}
+		store := crashed(t)
+		s := newSite(t, d, newExecutor(t, store, &idempotent.Config{Optimistic: true, Lease: 20 * time.Millisecond, Reserve: time.Millisecond}), nil, func(_ context.Context, run int, _ string) (httpReply, error) {
+			if run == 1 {
+				return httpReply{}, idempotent.Permanent(&handlertest.DeclinedError{Code: "51"})
+			}
+			store.change = func(_ driver.Fence, c driver.Change) error {
+				if c.Status != "" {
+					return driver.ErrUnavailable
+				}
+				return nil
+			}
+			return httpReply{status: 201}, nil
+		})
+		isProblem(t, s.get(k), 503)
+		s.ran(2)
+	})
+}

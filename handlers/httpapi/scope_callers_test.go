@@ -1,0 +1,141 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// callV2 sends a POST with the key k to a handler that responds with who.
+func callV2(t *testing.T, x *idempotent.Executor, scope httpapi.Scope, claims map[string]string, who string) events.APIGatewayV2HTTPResponse {
+	t.Helper()
+	handler := httpapi.APIGatewayV2(x, scope, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		return events.APIGatewayV2HTTPResponse{StatusCode: 201, Body: who}, nil
+	}, nil)
+	e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
+	e.RequestContext.HTTP.Method = "POST"
+	if claims != nil {
+		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: claims}}
+	}
+	answer, err := handler(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// All users of an identity pool sign as one role, with one session name.
+func TestIAMUserRefusesUsersOfAnIdentityPool(t *testing.T) {
+	const arn = "arn:aws:sts::123456789012:assumed-role/Cognito_Auth_Role/CognitoIdentityCredentials"
+	x := newExecutor(t, memory.New(0), nil)
+	for name, test := range map[string]struct {
+		scope httpapi.Scope
+		want  int
+	}{
+		"refused":             {httpapi.IAMUser(), 403},
+		"not replaced":        {httpapi.FirstOf(httpapi.IAMUser(), httpapi.NoIdentity()), 403},
+		"by their identities": {httpapi.CognitoIdentity(), 201},
+	} {
+		handler := httpapi.APIGateway(x, test.scope, func(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+			return events.APIGatewayProxyResponse{StatusCode: 201, Body: e.RequestContext.Identity.CognitoIdentityID}, nil
+		}, nil)
+		for _, user := range []string{"ada", "bob"} {
+			e := events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: map[string]string{"Idempotency-Key": "1"}}
+			e.RequestContext.Identity.UserArn, e.RequestContext.Identity.CognitoIdentityID = arn, user
+			answer, err := handler(t.Context(), e)
+			if err != nil || answer.StatusCode != test.want || test.want == 201 && answer.Body != user {
+				t.Errorf("%s: %s gets %+v, %v", name, user, answer, err)
+			}
+		}
+	}
+}
+
+// A caller with a JWT that lacks the claim is not anonymous.
+func TestJWTWithoutTheClaimIsRefused(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	scope := httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.NoIdentity())
+	if answer := callV2(t, x, scope, map[string]string{"client_id": "acme"}, "acme"); answer.StatusCode != 403 {
+		t.Errorf("acme gets %+v", answer)
+	}
+	if answer := callV2(t, x, scope, nil, "nobody"); answer.Body != "nobody" {
+		t.Errorf("without a JWT: %+v", answer)
+	}
+}
+
+// A subject is unique to its issuer.
+func TestJWTSubjectIncludesTheIssuer(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	for _, issuer := range []string{"a", "b"} {
+		if answer := callV2(t, x, httpapi.JWTSubject(), map[string]string{"iss": issuer, "sub": "1"}, issuer); answer.Body != issuer {
+			t.Errorf("%s gets %+v", issuer, answer)
+		}
+	}
+	if answer := callV2(t, x, httpapi.JWTSubject(), map[string]string{"sub": "1"}, "c"); answer.StatusCode != 403 {
+		t.Errorf("without issuer: %+v", answer)
+	}
+}
+
+// Two functions may return the same text for two callers.
+func TestScopeFunctionsNeverCollide(t *testing.T) {
+	tenant := httpapi.ScopeFunc(func(_ context.Context, c httpapi.Caller) (string, error) { return c.Headers.Get("X-Tenant"), nil })
+	user := httpapi.RequestScope(func(r *http.Request) (string, error) { return r.Header.Get("X-User"), nil })
+	protected := httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.FirstOf(tenant, user), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "for tenant ", r.Header.Get("X-Tenant"), ", user ", r.Header.Get("X-User"))
+	}))
+	for _, name := range []string{"X-Tenant", "X-User"} {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Header.Set("Idempotency-Key", "k")
+		r.Header.Set(name, "ada")
+		w := httptest.NewRecorder()
+		protected.ServeHTTP(w, r)
+		if w.Header().Get("Idempotent-Replayed") != "" {
+			t.Errorf("%s ada gets the answer %q", name, w.Body)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("two functions in FirstOf are taken")
+		}
+	}()
+	httpapi.FirstOf(tenant, tenant)
+}
+
+// A function's error is the call's, whatever its type.
+func TestScopeFuncErrorIsReturned(t *testing.T) {
+	reused := &idempotent.KeyReusedError{KeyHash: "another call's"}
+	scope := httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) { return "", reused })
+	handler := httpapi.APIGatewayV2(newExecutor(t, memory.New(0), nil), scope, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		t.Error("ran")
+		return events.APIGatewayV2HTTPResponse{}, nil
+	}, nil)
+	e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
+	e.RequestContext.HTTP.Method = "POST"
+	if answer, err := handler(t.Context(), e); err != error(reused) {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}
+
+// An HTTP API lists the cookies beside the headers.
+func TestScopeFuncSeesCookies(t *testing.T) {
+	seen := ""
+	scope := httpapi.ScopeFunc(func(_ context.Context, c httpapi.Caller) (string, error) {
+		seen = c.Headers.Get("Cookie")
+		return seen, nil
+	})
+	handler := httpapi.APIGatewayV2(newExecutor(t, memory.New(0), nil), scope, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		return events.APIGatewayV2HTTPResponse{StatusCode: 200}, nil
+	}, nil)
+	e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}, Cookies: []string{"session=a", "b=c"}}
+	e.RequestContext.HTTP.Method = "POST"
+	if answer, err := handler(t.Context(), e); err != nil || answer.StatusCode != 200 || seen != "session=a; b=c" {
+		t.Errorf("%+v, %v, saw %q", answer, err, seen)
+	}
+}

@@ -1,0 +1,251 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/memory"
+)
+
+// scopeCase is one scope at one adapter: requests of one caller share their
+// keys, those of two do not, and those of none are refused.
+type scopeCase struct {
+	name  string
+	scope httpapi.Scope
+	send  func(t *testing.T, x *idempotent.Executor, s httpapi.Scope, ctx context.Context, identity string) int
+	// identities as they stand in the event: two of callers, and some that
+	// are refused.
+	ada, eve string
+	refused  []string
+}
+
+var scopeCases = []scopeCase{
+	{"JWT claim, HTTP API", httpapi.JWTClaim("sub"), toV2, `{"jwt":{"claims":{"sub":"ada"}}}`, `{"jwt":{"claims":{"sub":"eve"}}}`,
+		[]string{`null`, `{}`, `{"jwt":null}`, `{"jwt":{"claims":{}}}`, `{"jwt":{"claims":{"sub":""}}}`, `{"jwt":{"claims":{"Sub":"ada"}}}`, `{"lambda":{"sub":"ada"}}`}},
+	{"JWT claim, REST API", httpapi.JWTClaim("sub"), toREST, `"authorizer":{"claims":{"sub":"ada"}}`, `"authorizer":{"claims":{"sub":"eve"}}`,
+		[]string{`"authorizer":null`, `"authorizer":{"claims":null}`, `"authorizer":{"claims":"sub"}`, `"authorizer":{"claims":{"sub":["ada"]}}`, `"authorizer":{"sub":"ada"}`}},
+	{"Lambda authorizer, HTTP API", httpapi.AuthorizerField("tenant"), toV2, `{"lambda":{"tenant":"ada"}}`, `{"lambda":{"tenant":"eve"}}`,
+		[]string{`{"lambda":null}`, `{"lambda":{"tenant":null}}`, `{"lambda":{"tenant":""}}`, `{"lambda":{"tenant":["ada"]}}`, `{"lambda":{"tenant":{"id":"ada"}}}`}},
+	{"Lambda authorizer, REST API", httpapi.AuthorizerField("tenant"), toREST, `"authorizer":{"tenant":"ada"}`, `"authorizer":{"tenant":"eve"}`, []string{`"authorizer":{}`}},
+	{"numbers that are exact", httpapi.AuthorizerField("tenant"), toV2, `{"lambda":{"tenant":9007199254740991}}`, `{"lambda":{"tenant":9007199254740990}}`,
+		[]string{`{"lambda":{"tenant":9007199254740993}}`, `{"lambda":{"tenant":9007199254740992}}`, `{"lambda":{"tenant":-9007199254740993}}`, `{"lambda":{"tenant":0.1}}`, `{"lambda":{"tenant":1e300}}`}},
+	{"booleans", httpapi.AuthorizerField("partner"), toV2, `{"lambda":{"partner":true}}`, `{"lambda":{"partner":false}}`, nil},
+	{"IAM, HTTP API", httpapi.IAMUser(), toV2, `{"iam":{"userArn":"ada"}}`, `{"iam":{"userArn":"eve"}}`, []string{`{"iam":null}`, `{"iam":{}}`}},
+	{"IAM, REST API", httpapi.IAMUser(), toREST, `"identity":{"userArn":"ada"}`, `"identity":{"userArn":"eve"}`, []string{`"identity":{}`, `"identity":null`}},
+	{"IAM, function URL", httpapi.IAMUser(), toURL, `{"iam":{"userArn":"ada"}}`, `{"iam":{"userArn":"eve"}}`, []string{`null`, `{"iam":null}`, `{"iam":{}}`}},
+	{"identity pool, HTTP API", httpapi.CognitoIdentity(), toV2, `{"iam":{"cognitoIdentity":{"identityId":"ada"}}}`, `{"iam":{"cognitoIdentity":{"identityId":"eve"}}}`, []string{`{"iam":{"cognitoIdentity":null}}`}},
+	{"identity pool, REST API", httpapi.CognitoIdentity(), toREST, `"identity":{"cognitoIdentityId":"ada"}`, `"identity":{"cognitoIdentityId":"eve"}`, []string{`"identity":{"userArn":"ada"}`}},
+	{"API key", httpapi.APIKey(), toREST, `"identity":{"apiKeyId":"ada"}`, `"identity":{"apiKeyId":"eve"}`, []string{`"identity":{"apiKey":"ada"}`}},
+	{"function of a header", httpapi.ScopeFunc(byHeader), toALB, "ada", "eve", []string{"", "unknown", strings.Repeat("a", 2000)}},
+	{"function of a request", httpapi.RequestScope(byRequest), toMiddleware, "ada", "eve", []string{"", "unknown"}},
+	{"first of two", httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.IAMUser()), toV2, `{"jwt":{"claims":{"sub":"same"}}}`, `{"iam":{"userArn":"same"}}`, []string{`{}`}},
+	{"first of two, kinds of one name", httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.AuthorizerField("sub")), toREST, `"authorizer":{"claims":{"sub":"same"}}`, `"authorizer":{"sub":"same"}`,
+		[]string{`"authorizer":{"claims":{"sub":0.1},"sub":"same"}`}},
+	{"first of an identity and none", httpapi.FirstOf(httpapi.AuthorizerField("tenant"), httpapi.NoIdentity()), toV2, `{"lambda":{"tenant":"ada"}}`, `{}`, []string{`{"lambda":{"tenant":0.1}}`}},
+	{"names and values do not run into each other", httpapi.FirstOf(httpapi.AuthorizerField(`a"]=b`), httpapi.AuthorizerField("a")), toV2, `{"lambda":{"a\"]=b":"c"}}`, `{"lambda":{"a":"b\"]=c"}}`, nil},
+}
+
+func byHeader(_ context.Context, c httpapi.Caller) (string, error) {
+	return named(c.Headers.Get("X-User"))
+}
+
+func byRequest(r *http.Request) (string, error) { return named(r.Header.Get("X-User")) }
+
+func named(user string) (string, error) {
+	if user == "unknown" {
+		return "", fmt.Errorf("who is that: %w", idempotent.ErrMissingKey)
+	}
+	return user, nil
+}
+
+func TestHTTPScopes(t *testing.T) {
+	for _, c := range scopeCases {
+		t.Run(c.name, func(t *testing.T) {
+			x := newExecutor(t, memory.New(0), nil)
+			for i, step := range []struct {
+				identity string
+				want     int
+			}{{c.ada, 201}, {c.eve, 201}, {c.ada, 200}, {c.eve, 200}} {
+				if got := c.send(t, x, c.scope, t.Context(), step.identity); got != step.want {
+					t.Errorf("step %d, %s: got %d, want %d", i, step.identity, got, step.want)
+				}
+			}
+			for _, identity := range c.refused {
+				if got := c.send(t, x, c.scope, t.Context(), identity); got != 403 {
+					t.Errorf("%.40s: got %d, want 403", identity, got)
+				}
+			}
+		})
+	}
+}
+
+func TestHTTPTenant(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	of := func(tenant string) context.Context {
+		return lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: tenant})
+	}
+	for i, step := range []struct {
+		ctx  context.Context
+		want int
+	}{{of("ada"), 201}, {of("eve"), 201}, {of("ada"), 200}, {of("eve"), 200}, {of(""), 403}, {t.Context(), 403}} {
+		if got := toALB(t, x, httpapi.Tenant(), step.ctx, ""); got != step.want {
+			t.Errorf("step %d: got %d, want %d", i, got, step.want)
+		}
+	}
+}
+
+func TestHTTPNoIdentity(t *testing.T) {
+	for name, send := range map[string]func(*testing.T, *idempotent.Executor, httpapi.Scope, context.Context, string) int{
+		"ALB": toALB, "Middleware": toMiddleware,
+	} {
+		x := newExecutor(t, memory.New(0), nil)
+		if got := send(t, x, httpapi.NoIdentity(), t.Context(), "ada"); got != 201 {
+			t.Errorf("%s: got %d", name, got)
+		}
+		if got := send(t, x, httpapi.NoIdentity(), t.Context(), "eve"); got != 200 {
+			t.Errorf("%s: got %d for another caller", name, got)
+		}
+	}
+}
+
+// An error of the function is the call's: it says nothing of the caller.
+func TestHTTPScopeFails(t *testing.T) {
+	down := errors.New("the directory is down")
+	scope := httpapi.ScopeFunc(func(context.Context, httpapi.Caller) (string, error) { return "", down })
+	forEachHTTP(t, func(t *testing.T, d httpDriver) {
+		send := d.deploy(t, newExecutor(t, memory.New(0), nil), scope, func(context.Context, string) (httpReply, error) {
+			t.Error("the handler runs")
+			return httpReply{status: 201}, nil
+		}, nil)
+		r, err := send(t.Context(), k)
+		if d.lambda && err != down {
+			t.Errorf("got %v", err)
+		}
+		if !d.lambda {
+			isProblem(t, r, 500)
+		}
+	})
+}
+
+func TestHTTPMistakesPanic(t *testing.T) {
+	x := newExecutor(t, memory.New(0), nil)
+	middleware := func(s httpapi.Scope, o *httpapi.Options) func() {
+		return func() { httpapi.Middleware(x, s, o) }
+	}
+	options := func(o httpapi.Options) func() { return middleware(httpapi.NoIdentity(), &o) }
+	alb := func(s httpapi.Scope) func() {
+		return func() { toALB(t, x, s, context.Background(), "") }
+	}
+	url := func(s httpapi.Scope) func() {
+		return func() { toURL(t, x, s, context.Background(), "null") }
+	}
+	for name, mistake := range map[string]func(){
+		"no scope":                  middleware(httpapi.Scope{}, nil),
+		"no executor":               func() { httpapi.Middleware(nil, httpapi.NoIdentity(), nil) },
+		"no handler":                func() { httpapi.ALB(x, httpapi.NoIdentity(), nil, nil) },
+		"a JWT at a load balancer":  alb(httpapi.JWTClaim("sub")),
+		"among others":              alb(httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.NoIdentity())),
+		"IAM at a load balancer":    alb(httpapi.IAMUser()),
+		"a request at Lambda":       alb(httpapi.RequestScope(byRequest)),
+		"an API key at an URL":      url(httpapi.APIKey()),
+		"an authorizer at an URL":   url(httpapi.AuthorizerField("tenant")),
+		"a pool at an URL":          url(httpapi.CognitoIdentity()),
+		"a tenant outside Lambda":   middleware(httpapi.Tenant(), nil),
+		"a JWT outside Lambda":      middleware(httpapi.JWTClaim("sub"), nil),
+		"nothing to choose from":    func() { httpapi.FirstOf() },
+		"no place for both":         func() { httpapi.FirstOf(httpapi.Tenant(), httpapi.RequestScope(byRequest)) },
+		"what is never reached":     func() { httpapi.FirstOf(httpapi.NoIdentity(), httpapi.Tenant()) },
+		"no function":               func() { httpapi.ScopeFunc(nil) },
+		"no function of a request":  func() { httpapi.RequestScope(nil) },
+		"a header that is none":     options(httpapi.Options{Header: "Idempotency Key"}),
+		"a mark that is none":       options(httpapi.Options{ReplayHeader: "X:"}),
+		"a stored one that is none": options(httpapi.Options{StoreHeaders: []string{""}}),
+		"GET":                       options(httpapi.Options{Methods: []string{"POST", "GET"}}),
+		"HEAD":                      options(httpapi.Options{Methods: []string{"HEAD"}}),
+		"a method in small letters": options(httpapi.Options{Methods: []string{"post"}}),
+		"no methods":                options(httpapi.Options{Methods: []string{}}),
+		"too long keys":             options(httpapi.Options{MaxKeyBytes: 1025}),
+		"negative lengths":          options(httpapi.Options{MaxKeyBytes: -1}),
+		"negative requests":         options(httpapi.Options{MaxRequestBytes: -1}),
+		"negative answers":          options(httpapi.Options{MaxResponseBytes: -1}),
+		"no URL":                    options(httpapi.Options{Documentation: "http://[::1"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if text, ok := recover().(string); !ok || !strings.HasPrefix(text, "httpapi: ") {
+					t.Errorf("panicked with %q", text)
+				}
+			}()
+			mistake()
+			t.Error("it is taken")
+		})
+	}
+}
+
+// The senders return 201 for a request that ran, 200 for a replay, and the
+// status of anything else.
+
+func outcome(status int, replayed string) int {
+	if status == 201 && replayed == "true" {
+		return 200
+	}
+	return status
+}
+
+func raw(t *testing.T, ctx context.Context, handler lambda.Handler, event string) int {
+	t.Helper()
+	out, err := handler.Invoke(ctx, []byte(event))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := parseWire(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome(r.status, r.headers.Get("Idempotent-Replayed"))
+}
+
+func toV2(t *testing.T, x *idempotent.Executor, s httpapi.Scope, ctx context.Context, authorizer string) int {
+	return raw(t, ctx, lambda.NewHandler(httpapi.APIGatewayV2(x, s, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil
+	}, nil)), `{"headers":{"idempotency-key":"k"},"requestContext":{"http":{"method":"POST"},"authorizer":`+authorizer+`}}`)
+}
+
+func toURL(t *testing.T, x *idempotent.Executor, s httpapi.Scope, ctx context.Context, authorizer string) int {
+	return raw(t, ctx, lambda.NewHandler(httpapi.FunctionURL(x, s, func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
+		return events.LambdaFunctionURLResponse{StatusCode: 201}, nil
+	}, nil)), `{"headers":{"idempotency-key":"k"},"requestContext":{"http":{"method":"POST"},"authorizer":`+authorizer+`}}`)
+}
+
+func toREST(t *testing.T, x *idempotent.Executor, s httpapi.Scope, ctx context.Context, requestContext string) int {
+	return raw(t, ctx, lambda.NewHandler(httpapi.APIGateway(x, s, func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		return events.APIGatewayProxyResponse{StatusCode: 201}, nil
+	}, nil)), `{"httpMethod":"POST","headers":{"Idempotency-Key":"k"},"requestContext":{`+requestContext+`}}`)
+}
+
+func toALB(t *testing.T, x *idempotent.Executor, s httpapi.Scope, ctx context.Context, user string) int {
+	return raw(t, ctx, lambda.NewHandler(httpapi.ALB(x, s, func(context.Context, events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
+		return events.ALBTargetGroupResponse{StatusCode: 201}, nil
+	}, nil)), `{"httpMethod":"POST","headers":{"idempotency-key":"k","x-user":"`+user+`"}}`)
+}
+
+func toMiddleware(t *testing.T, x *idempotent.Executor, s httpapi.Scope, ctx context.Context, user string) int {
+	handler := httpapi.Middleware(x, s, nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) }))
+	r := httptest.NewRequestWithContext(ctx, "POST", "/", nil)
+	r.Header.Set("Idempotency-Key", "k")
+	r.Header.Set("X-User", user)
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return outcome(w.Code, w.Header().Get("Idempotent-Replayed"))
+}

@@ -1,0 +1,94 @@
+// Package handlertest is shared by the tests of package handlers and of the packages
+// below it.
+package handlertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// Executor returns the executor of an operation.
+func Executor(t testing.TB, store driver.Store, config *idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New("create-payment", store, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// Deliver invokes a handler as Lambda's runtime does, and returns the JSON of its
+// response.
+func Deliver(ctx context.Context, handler any, event []byte) (string, error) {
+	answer, err := lambda.NewHandler(handler).Invoke(ctx, event)
+	return string(bytes.TrimSpace(answer)), err
+}
+
+// Golden returns a file of testdata.
+func Golden(t testing.TB, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.TrimSpace(text)
+}
+
+// Marshal returns the JSON of a value.
+func Marshal(t testing.TB, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Logged returns the lines that run writes to the default logger.
+func Logged(t testing.TB, run func()) (lines []map[string]any) {
+	t.Helper()
+	var output bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&output, nil)))
+	defer slog.SetDefault(before)
+	run()
+	for decoder := json.NewDecoder(&output); decoder.More(); {
+		var line map[string]any
+		if err := decoder.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Observer is a function as an idempotent.Observer.
+type Observer func(idempotent.Event)
+
+func (o Observer) Observe(_ context.Context, e idempotent.Event) { o(e) }
+
+// DeclinedError is an error of a user's handler.
+type DeclinedError struct{ Code string }
+
+func (e *DeclinedError) Error() string { return "declined " + e.Code }
+
+// Unreleasable is a store that does not release.
+type Unreleasable struct{ driver.Store }
+
+func (s Unreleasable) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if c.Release != 0 {
+		return driver.Record{}, false, errors.New("no permission")
+	}
+	return s.Store.Change(ctx, f, c)
+}
