@@ -13,8 +13,8 @@ import (
 
 // NewAlarms creates alarms for operations, for functions and for their event
 // sources. Each alarm evaluates 5 min and does not ring without data. Its
-// description says what to do. The alarms of operations need the metrics that
-// package emf writes.
+// description advises the operator. The alarms of operations need the metrics
+// that package emf writes.
 func NewAlarms(scope constructs.Construct, id string, props *AlarmsProps) []awscloudwatch.Alarm {
 	p := props.withDefaults()
 	append(p.refuse(), refuseID(scope, id, "")...).panic(scope, id)

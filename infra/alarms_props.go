@@ -42,15 +42,16 @@ type AlarmsProps struct {
 	// Default: 1.
 	LapsedLeases int
 
-	// Mismatches is the number of calls in 5 min with the key of another payload
-	// from which the alarm rings. Every caller of a public API can make it ring.
+	// Mismatches is the number of calls in 5 min with the key of a different
+	// payload from which the alarm rings. Every caller of a public API can make
+	// it ring.
 	//
 	// Default: 10.
 	Mismatches int
 
 	// Notify are the topics that are notified when an alarm rings, and when it
 	// returns to OK. A topic with a policy must allow CloudWatch to publish, as
-	// [NewAlarmTopic] does. Otherwise nobody is notified.
+	// [NewAlarmTopic] does. Otherwise no notification is sent.
 	//
 	// Default: none. The alarms are visible only in the console.
 	Notify []awssns.ITopic

@@ -40,7 +40,7 @@ func executionsOf(function awslambda.Function) *string {
 	return awscdk.Fn_Join(jsii.String(""), &[]*string{function.FunctionArn(), jsii.String(":*/durable-execution/*")})
 }
 
-// target returns what event sources invoke.
+// target returns the alias or the function that event sources invoke.
 func (f *IdempotentFunction) target() awslambda.IFunction {
 	if f.Alias != nil {
 		return f.Alias
@@ -57,7 +57,7 @@ func (f *IdempotentFunction) refuseWait(source string, longest time.Duration) pr
 	return found
 }
 
-// batchSize returns the default of a batch.
+// batchSize returns the default size of a batch.
 func (f *IdempotentFunction) batchSize(records int) int {
 	if f.Alias != nil {
 		return 1 // a batch is one execution, with one key

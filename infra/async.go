@@ -64,8 +64,8 @@ func (f *IdempotentFunction) AddBucket(bucket awss3.Bucket) awssqs.Queue {
 	return failures
 }
 
-// asynchronous adds a source of events. age is the age that an event can have by then. A
-// function has one such configuration for all its sources.
+// asynchronous adds a source whose events have at most that age when Lambda gives them
+// up. A function has one such configuration for all its sources.
 func (f *IdempotentFunction) asynchronous(age time.Duration, name string, source constructs.IConstruct) awssqs.Queue {
 	f.refuseLate("an event", age+f.props.Durable.timeout()).panic(f.scope, "")
 	f.refuseSource(name, source).panic(f.scope, "")

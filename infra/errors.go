@@ -29,8 +29,8 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 	}
 }
 
-// refuseID reports an id that is empty or taken. The suffix is what this package
-// appends to it.
+// refuseID reports an id that is empty or taken. This package appends the suffix
+// to the id.
 func refuseID(scope constructs.IConstruct, id, suffix string) problems {
 	var found problems
 	found.when(id == "", "id: it is empty")
@@ -50,7 +50,7 @@ func refuseTableName(name string) problems {
 	return found
 }
 
-// refuseSource reports a source that is nil, or that already feeds the function:
+// refuseSource reports a source that is nil, or that already feeds the function.
 // CDK accepts each source once.
 func (f *IdempotentFunction) refuseSource(name string, source constructs.IConstruct) problems {
 	var found problems

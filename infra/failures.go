@@ -12,7 +12,7 @@ import (
 // failuresID is the suffix of the id of a failure queue.
 const failuresID = "Failures"
 
-// newFailures creates the queue of what Lambda gives up.
+// newFailures creates the queue of the events that Lambda gives up.
 func (f *IdempotentFunction) newFailures(id string) awssqs.Queue {
 	queue := newLastQueue(f.scope, id+failuresID, f.props.ephemeral(), &awssqs.QueueProps{
 		RetentionPeriod: seconds(f.props.FailureRetention),
@@ -40,9 +40,9 @@ func removalPolicy(ephemeral bool) awscdk.RemovalPolicy {
 	return awscdk.RemovalPolicy_RETAIN
 }
 
-// refuseLate reports records that expire before the last moment at which somebody
-// may send an event of the failure queue again. age is the age at which the event
-// enters that queue.
+// refuseLate reports records that expire while the failure queue may still
+// contain their event, which can then be sent again. age is the age at which the
+// event enters that queue.
 func (f *IdempotentFunction) refuseLate(what string, age time.Duration) problems {
 	var found problems
 	late := age + f.props.FailureRetention

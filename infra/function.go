@@ -46,9 +46,10 @@ type IdempotentFunctionProps struct {
 	// Default: the calls of the store, on all records.
 	Execute *ExecuteOptions
 
-	// FailureRetention is the retention of the queues for what Lambda has given
-	// up of streams and asynchronous sources. Until then somebody can send it
-	// again, so records must outlive it. Whole seconds, 1 min to 14 days.
+	// FailureRetention is the retention of the failure queues, which receive the
+	// events of streams and asynchronous sources that Lambda has given up. Until
+	// it ends, an operator can send an event again, so records must outlive it.
+	// Whole seconds, 1 min to 14 days.
 	//
 	// Default: 14 days.
 	FailureRetention time.Duration
@@ -73,7 +74,7 @@ type IdempotentFunctionProps struct {
 
 	// Operations are the names that the function's code passes to
 	// idempotent.New. They are compared with those of alarms and of Execute: an
-	// alarm on another name never rings, and IAM refuses a name that Execute
+	// alarm on any other name never rings, and IAM refuses a name that Execute
 	// leaves out.
 	//
 	// Default: those of Execute.

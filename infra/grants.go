@@ -11,7 +11,7 @@ import (
 // ExecuteOptions are the options of [IdempotencyTable.GrantExecute]. The zero
 // value of every field is its default.
 type ExecuteOptions struct {
-	// Group allows what a store with dynamo.Options.Group calls besides the rest:
+	// Group allows the additional calls of a store with dynamo.Options.Group:
 	// BatchGetItem, PartiQLDelete, PartiQLInsert and PartiQLUpdate. Without these
 	// permissions, such a store reports the denial once and sends each write in a
 	// request of its own. Operations restricts these calls as well.

@@ -29,7 +29,7 @@ type HTTPAPIProps struct {
 	// Default: 500, a tenth of the AWS limit for all APIs of an account.
 	BurstLimit int
 
-	// Public lets everybody call. Callers then share their keys, unless the
+	// Public lets anyone call. Callers then share their keys, unless the
 	// function distinguishes them in another way. It excludes Authorizer.
 	//
 	// Default: false.

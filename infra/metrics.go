@@ -22,7 +22,8 @@ const (
 	dimReason    = "reason"
 )
 
-// The metrics, all by operation, Calls by outcome too, and Refused by reason.
+// The metrics. All have the dimension operation; Calls also has outcome, and
+// Refused reason.
 const (
 	metricCalls          = "Calls"
 	metricLapsedLeases   = "LapsedLeases"

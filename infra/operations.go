@@ -6,7 +6,6 @@ import (
 	"unicode"
 )
 
-// operations returns the operations that the props of the function state.
 func (f *IdempotentFunction) operations() []string {
 	if f.props.Operations == nil && f.props.Execute != nil {
 		return f.props.Execute.Operations
@@ -42,9 +41,8 @@ func refuseOperations(operations []string) problems {
 	return found
 }
 
-// refuseUnknown reports operations that no function states: nobody would write
-// their metrics, and their alarms would never ring. A function that states none
-// may have any.
+// refuseUnknown reports operations that no function states: their alarms would
+// never ring, for lack of a metric. A function that states none may have any.
 func refuseUnknown(functions []*IdempotentFunction, operations []string) problems {
 	var found problems
 	if len(functions) == 0 || slices.ContainsFunc(functions, func(f *IdempotentFunction) bool { return f == nil || len(f.operations()) == 0 }) {

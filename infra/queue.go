@@ -15,7 +15,8 @@ type QueueProps struct {
 	// BatchSize is the maximum number of messages of an invocation: 1 to 10,000,
 	// or to 10 for a FIFO queue. More than 10 need a BatchingWindow of 1 s.
 	//
-	// Default: 10, and 1 for a durable function, of which a batch is one execution.
+	// Default: 10, and 1 for a durable function, which handles a batch in one
+	// execution.
 	BatchSize int
 
 	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
@@ -45,7 +46,7 @@ type QueueProps struct {
 
 	// MaxReceives is the number of times that a message is received before it
 	// moves to the dead-letter queue: 2 to 1,000. A conflict with a running
-	// duplicate counts too. AWS advises at least 5.
+	// duplicate also counts. AWS advises at least 5.
 	//
 	// Default: 5.
 	MaxReceives int
@@ -83,8 +84,8 @@ type Queue struct {
 //
 // AddQueue also panics if the function's records may expire before the last delivery
 // of a message. A message can be redriven at the end of DeadLetterRetention, and is
-// then delivered for another Retention. In a FIFO queue, Retention counts twice,
-// because the age starts again in the dead-letter queue.
+// then delivered until a second Retention has passed. In a FIFO queue, Retention
+// counts twice, because the age starts again in the dead-letter queue.
 func (f *IdempotentFunction) AddQueue(id string, props *QueueProps) *Queue {
 	p := props.withDefaults(f)
 	append(p.refuse(f), refuseID(f.scope, id, "")...).panic(f.scope, id)

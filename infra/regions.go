@@ -7,7 +7,7 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// A Replica is another Region of a table.
+// A Replica is a copy of a table in a second Region.
 type Replica struct {
 	Region string
 	// KeyARN is the ARN of the key that encrypts this replica. It is required
@@ -25,9 +25,8 @@ const (
 	// WritersAnywhere means that any Region may write. Only a Strong table
 	// locks safely then.
 	WritersAnywhere Writers = iota
-	// WritersInOneRegion means that one Region writes. The others read, or
-	// stand by. A failover loses claims and completions that were not
-	// replicated yet.
+	// WritersInOneRegion means that one Region writes. The rest read, or stand
+	// by. A failover loses claims and completions that were not replicated yet.
 	WritersInOneRegion
 	// WritersByHomeRegion means that several Regions write, but each key only
 	// in its home Region. The callers must ensure that.

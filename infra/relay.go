@@ -34,8 +34,8 @@ type RelayProps struct {
 	// Default: none.
 	Environment map[string]string
 
-	// FailureRetention is the retention of the queue for what Lambda has given
-	// up: whole seconds, 1 min to 14 days.
+	// FailureRetention is the retention of the failure queue: whole seconds, 1
+	// min to 14 days.
 	//
 	// Default: 14 days.
 	FailureRetention time.Duration
@@ -84,10 +84,10 @@ type RelayProps struct {
 type Relay struct {
 	Function awslambda.Function
 
-	// Failures receives the positions in the stream of what Lambda has given up.
-	// The messages stay in the outbox, unmarked. Whoever publishes them needs
-	// [Outbox.GrantOperate]. The queue is retained when its stack is deleted,
-	// unless the outbox is Ephemeral.
+	// Failures receives the stream positions of the messages that Lambda has
+	// given up. The messages stay in the outbox, unmarked. Publishing them by
+	// hand needs [Outbox.GrantOperate]. The queue is retained when its stack is
+	// deleted, unless the outbox is Ephemeral.
 	Failures awssqs.Queue
 
 	scope constructs.Construct

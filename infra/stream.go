@@ -18,7 +18,8 @@ type StreamProps struct {
 	// BatchSize is the maximum number of records of an invocation: 1 to 10,000,
 	// or to 1,000 for the stream of a table.
 	//
-	// Default: 100, and 1 for a durable function, of which a batch is one execution.
+	// Default: 100, and 1 for a durable function, which handles a batch in one
+	// execution.
 	BatchSize int
 
 	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,

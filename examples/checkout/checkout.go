@@ -39,7 +39,7 @@ type shop struct {
 
 // checkout has two steps with undo functions, and a transaction. A crash repeats no
 // finished step. A declined card releases the reservation. If the order exists
-// already, the charge is refunded too.
+// already, the charge is also refunded.
 func (s *shop) checkout(ctx context.Context, o order) (receipt, error) {
 	reserved, err := idempotent.SagaStep(ctx, "reserve", s.reserve(o), s.release)
 	if err != nil {

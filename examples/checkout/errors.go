@@ -12,7 +12,8 @@ type OutOfStockError struct{}
 
 func (*OutOfStockError) Error() string { return "it is out of stock" }
 
-// An OrderExistsError reports that the order was placed before, with another charge.
+// An OrderExistsError reports that the order was already placed, with a different
+// charge.
 type OrderExistsError struct{ OrderID string }
 
 func (e *OrderExistsError) Error() string { return "the order " + e.OrderID + " is placed already" }

@@ -72,7 +72,8 @@ func setUp(ctx context.Context) (handler, error) {
 	return handlers.Invoke(x, key, shop.checkout), nil
 }
 
-// key is the customer's own order ID. The same ID with another order is a mismatch.
+// key is the customer's own order ID. The same ID with a different order is a
+// mismatch.
 func key(o order) (idempotent.Key, error) {
 	return idempotent.Key{Scope: o.Customer, ID: o.OrderID, Payload: o}, nil
 }

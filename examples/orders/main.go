@@ -97,7 +97,7 @@ func setUp(ctx context.Context) (handler, error) {
 }
 
 // key is the producer's own ID. Two messages with one ID are one order. The same ID
-// with another sku or quantity is a mismatch.
+// with a different sku or quantity is a mismatch.
 func key(m handlers.SQSMessage[order]) (idempotent.Key, error) {
 	return idempotent.Key{ID: m.Body.OrderID, Payload: m.Body}, nil
 }

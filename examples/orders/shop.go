@@ -68,7 +68,7 @@ func (s *shop) place(ctx context.Context, m handlers.SQSMessage[order]) error {
 }
 
 // record waits for half of the delay before the effect and half after it. A crash in
-// the second half leaves an effect that nobody knows of.
+// the second half leaves an effect that no record mentions.
 func (s *shop) record(ctx context.Context, e execution) error {
 	if err := pass(ctx, s.delay/2); err != nil {
 		return err

@@ -51,7 +51,8 @@ func setUp(ctx context.Context) (handler any, err error) {
 	if url := os.Getenv("RECEIVER_URL"); url != "" {
 		return scheduled(ctx, url)
 	}
-	// One connection is for the transaction of the call, and one for anything beside it.
+	// The transaction of the call uses one connection, and everything beside it the
+	// second.
 	pool, err := open(ctx, 2)
 	if err != nil {
 		return nil, err

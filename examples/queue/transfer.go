@@ -23,8 +23,8 @@ type transfer struct {
 	Amount     int64  `json:"amount"` // in the currency's smallest unit
 }
 
-// key is the caller's own ID. The same ID with other accounts or another amount is a
-// mismatch.
+// key is the caller's own ID. The same ID with different accounts or a different
+// amount is a mismatch.
 func key(t transfer) (idempotent.Key, error) {
 	return idempotent.Key{ID: t.TransferID, Payload: t}, nil
 }
@@ -49,12 +49,12 @@ func newBank() (*bank, error) {
 	return &bank{queue}, err
 }
 
-// transfer runs in the transaction in which its call completes. So the accounts change,
-// the notice is enqueued and the call completes, or nothing of it happens.
+// transfer runs in the transaction in which its call completes. The accounts change,
+// the notice is enqueued and the call completes, or none of it happens.
 //
-// Each attempt makes another ID for the notice, and one attempt is committed. The number
-// that the database gives to a job would not do: after a restore from a backup, new jobs
-// have numbers that the receiver has seen.
+// Each attempt makes a new ID for the notice, and only one attempt commits. The
+// database's own number of a job would not do: after a restore from a backup, new jobs
+// receive numbers that the receiver has already seen.
 func (b *bank) transfer(ctx context.Context, t transfer) (transfer, error) {
 	tx, err := postgres.Transaction(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 // Command shared is a Lambda function that is invoked with any JSON event, on a table
 // that it shares with functions that use Powertools for AWS Lambda. Each of them
-// replays what another has finished. Every execution puts an item into a table.
+// replays the results of the rest. Every run of the handler puts an item into a
+// table.
 //
 // The answer is JSON:
 //
@@ -83,8 +84,8 @@ func setUp(ctx context.Context) (handler, error) {
 	return overRecords(x, keys, effects), nil
 }
 
-// newKeys returns what computes the keys of the other functions. Those in TypeScript
-// have its default throwOnNoIdempotencyKey, which hashes an empty key.
+// newKeys returns the dialect and the keyer of the other functions. In TypeScript
+// they use the default of throwOnNoIdempotencyKey, which hashes an empty key.
 func newKeys() (powertools.Dialect, *powertools.Keyer, error) {
 	dialect, err := powertools.ParseDialect(os.Getenv("POWERTOOLS_DIALECT"))
 	if err != nil {

@@ -103,8 +103,8 @@ func open(ctx context.Context) (move handler, store driver.Store, mode string, e
 	return b.transfer, records, b.mode, nil
 }
 
-// key is the caller's own ID. The same ID with other accounts or another amount is a
-// mismatch.
+// key is the caller's own ID. The same ID with different accounts or a different
+// amount is a mismatch.
 func key(t transfer) (idempotent.Key, error) {
 	return idempotent.Key{ID: t.TransferID, Payload: t}, nil
 }

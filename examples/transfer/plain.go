@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// inTwoUpdates shows what not to do, even behind a claim. A crash between the updates
-// leaves half a transfer, and the retry debits once more.
+// inTwoUpdates is a mistake, even behind a claim: a crash between the updates leaves
+// half a transfer, and the retry debits once more.
 func (b *bank) inTwoUpdates(ctx context.Context, t transfer) error {
 	err := b.update(ctx, t.From, change(-t.Amount), covers(t.Amount))
 	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {

@@ -69,8 +69,8 @@ func (l *ledger) inItsTransaction(ctx context.Context, t transfer) error {
 	return l.inTwo(ctx, t, tx.Exec)
 }
 
-// inTwoUpdates shows what not to do, even behind a claim. A crash between the updates
-// leaves half a transfer, and the retry debits once more.
+// inTwoUpdates is a mistake, even behind a claim: a crash between the updates leaves
+// half a transfer, and the retry debits once more.
 func (l *ledger) inTwoUpdates(ctx context.Context, t transfer) error {
 	return l.inTwo(ctx, t, l.pool.Exec)
 }

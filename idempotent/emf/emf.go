@@ -30,8 +30,9 @@
 // within the call or within the store's client, is not counted.
 //
 // Set an alarm on Calls with the outcome "timed out". Each one is a handler that
-// was cut off: its effect may have happened, and the retry repeats it. Set another
-// on LapsedLeases: an attempt crashed or was frozen, with the same consequence.
+// was cut off: its effect may have happened, and the retry repeats it. Set one on
+// LapsedLeases as well: an attempt crashed or was frozen, with the same
+// consequence.
 //
 // For Logs Insights, a line also contains key_hash, attempt, handler_ms and
 // error, which is a type. It never contains a key, a payload or the text of an

@@ -39,8 +39,8 @@ type directive struct {
 type definition struct{ Name, Unit string }
 
 // directives returns three directives. AWS bills every metric of a directive for
-// each of its sets of dimensions, so only Calls has the dimension outcome. The last
-// directive is for refused calls.
+// each of its sets of dimensions, so only Calls has the dimension outcome. Only a
+// refused call has the last directive.
 func directives(namespace string) []directive {
 	return []directive{
 		{namespace, [][]string{{"operation"}, {"operation", "outcome"}}, []definition{

@@ -28,9 +28,9 @@ type Options struct {
 	// the error.
 	OnError func(error)
 
-	// Writer receives each line in one call of Write. An Observer makes one
-	// call at a time. Other users of the writer must write whole lines too.
-	// Default [os.Stdout], which several Observers may share.
+	// Writer receives each line in one call of Write. An Observer makes one call
+	// at a time. Other users of the writer must also write whole lines. Default
+	// [os.Stdout], which several Observers may share.
 	Writer io.Writer
 }
 

@@ -16,15 +16,15 @@ import (
 const DefaultLimit = 100_000
 
 // A Store is a [driver.Store] in the memory of one process. It protects that
-// process only: another instance of the same function, or this one after a
-// restart, knows none of its records. Use it in tests, on a laptop, and where a
+// process only: its records are unknown to a second instance of the function,
+// and to this one after a restart. Use it in tests, on a laptop, and where a
 // repetition on another machine is harmless. It has no transactions, so a
 // handler that uses one panics.
 //
 // A Store has no clock: callers pass all times. It contains a bounded number of
-// records, whatever their size. When it is full, it removes a record that is
-// expired by the caller's time. If there is none, it returns a [*FullError]; it
-// never removes a record that still counts.
+// records of any size. When it is full, it removes a record that is expired by
+// the caller's time. If there is none, it returns a [*FullError]; it never
+// removes a record that still counts.
 //
 // A Store copies its arguments. The returned Data and Steps share their bytes
 // with the store, so that a replay copies nothing: callers must not modify
@@ -101,9 +101,9 @@ func (m *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 	return driver.Record{}, nil
 }
 
-// Put stores r as it is, whatever was there; an [driver.Absent] one removes the
-// record. No write of the protocol does that: tests use it to plant what
-// another library would have written.
+// Put stores r unconditionally. An [driver.Absent] record removes the stored
+// one. The protocol has no such write: tests use it to plant records of foreign
+// libraries.
 func (m *Store) Put(r driver.Record) error {
 	if r.ID == "" {
 		return &driver.InvalidWriteError{Reason: "a record needs an id"}

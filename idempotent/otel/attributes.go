@@ -12,7 +12,7 @@ import (
 )
 
 // Attributes outside the semantic conventions. Their values are few, because
-// metrics have them too; a key or its hash would have too many.
+// metrics also have them; a key or its hash would have too many.
 const (
 	operationKey  = attribute.Key("once.operation")
 	outcomeKey    = attribute.Key("once.outcome")

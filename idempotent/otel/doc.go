@@ -39,8 +39,8 @@
 //
 // Set an alarm on once.calls with the outcome "timed out". Each one is a handler
 // that was cut off: its effect may have happened, and the retry repeats it. Set
-// another on once.leases.lapsed: an attempt crashed or was frozen, with the same
-// consequence.
+// one on once.leases.lapsed as well: an attempt crashed or was frozen, with the
+// same consequence.
 //
 // No attribute contains a key, its hash, or any other part of a request.
 package otel

@@ -46,7 +46,7 @@ type DataKeyOptions struct {
 //
 // keyID has 1 to 255 bytes and is part of every sealed value. Only values with
 // this ID or a former one can be opened. Pass the ARN of a key and not an alias:
-// if an alias moves to another key, older values can no longer be opened.
+// if an alias moves to a new key, older values can no longer be opened.
 //
 // Callers that need a key at the same time share one request. A failed request
 // is not cached.
@@ -144,7 +144,7 @@ func (d *dataKeys) make(ctx context.Context) (none struct{}, _ error) {
 	spent := d.spent()
 	d.mu.Unlock()
 	if !spent {
-		return none, nil // another call has made one since
+		return none, nil // a call after ours has made one
 	}
 	plain, wrapped, err := d.kms.GenerateDataKey(ctx, d.id)
 	if err != nil {
@@ -157,7 +157,7 @@ func (d *dataKeys) make(ctx context.Context) (none struct{}, _ error) {
 	if len(wrapped) == 0 {
 		return none, errors.New("seal: the KMS returned no wrapped key")
 	}
-	// This process is the first to replay what it seals.
+	// This process is probably the first to replay its own values.
 	d.unwrapped.put(wrappedKey{d.id, string(wrapped)}, key.Secret)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -4,29 +4,29 @@
 //	keys, err := seal.Static("2026", map[string][]byte{"2026": key})
 //	x, err := idempotent.New("create-payment", store, &idempotent.Config{Sealer: seal.New(keys, nil)})
 //
-// # What is encrypted
+// # Encrypted
 //
 // Results, stored errors and finished steps are encrypted, in the record and in
 // a payload store. A sealed value opens only in its own place: it is refused in
-// another record, or as a result if it was an error. A value that was altered,
-// or never sealed, is refused too.
+// a different record, or as a result if it was an error. A value that was
+// altered, or never sealed, is also refused.
 //
-// # What is not encrypted
+// # Not encrypted
 //
 // The ID of a record, which contains the operation and a hash of scope and ID,
 // is not encrypted. Neither are names of steps, times, attempts, the fingerprint
 // and the size of a sealed value.
 //
-// The fingerprint is an unsalted hash of the payload. Whoever reads the table can
+// The fingerprint is an unsalted hash of the payload. A reader of the table can
 // confirm a guess of a payload, and see which payloads are equal. If payloads can
 // be guessed, set idempotent.Key.Fingerprint to a keyed hash of them.
 //
-// Whoever can write the table can still do the following:
+// A program that may write to the table can still do the following:
 //
 //   - delete records
 //   - change a result to unavailable, or a step to undone
 //   - complete a record of a function without a result (idempotent.WrapEffect)
-//   - put back an older sealed value of the same ID, also from another table
+//   - put back an older sealed value of the same ID, also from a different table
 //
 // # Cost
 //

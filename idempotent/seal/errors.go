@@ -8,14 +8,14 @@ import (
 // Reasons why a stored value cannot be opened. An [*OpenError] wraps one of them,
 // or an error of the source of keys.
 var (
-	// ErrPlain reports that the value is not sealed. Somebody planted it, or
-	// it is older than the Sealer. For the latter, see Options.AcceptPlain.
+	// ErrPlain reports that the value is not sealed. It was planted, or it is
+	// older than the Sealer. For the latter, see Options.AcceptPlain.
 	ErrPlain = errors.New("value is not sealed")
 	// ErrUnknownKey reports that no key with this ID is configured. Configure
 	// it until the values that it sealed are gone.
 	ErrUnknownKey = errors.New("unknown key")
-	// ErrAltered reports that the value was altered, or sealed for another
-	// place or with another key of the same ID.
+	// ErrAltered reports that the value was altered, or sealed for a different
+	// place or with a different key of the same ID.
 	ErrAltered = errors.New("value was altered, or sealed for another place or with another key of this ID")
 	// ErrVersion reports that a later version of this package sealed the
 	// value. Update the package.

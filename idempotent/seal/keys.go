@@ -17,8 +17,8 @@ type Key struct {
 	// ID names the key in every value that it seals, where everybody can
 	// read it. It has 1 to 255 bytes.
 	ID string
-	// Info is public too. It contains what else is needed to find the key,
-	// such as the wrapped key itself. It has at most 8 KiB.
+	// Info is also public. It contains further data that Keys needs to find the
+	// key, such as the wrapped key itself. It has at most 8 KiB.
 	Info []byte
 	// Secret is the key: 32 random bytes, and not a password.
 	Secret []byte

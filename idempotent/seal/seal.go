@@ -11,9 +11,9 @@ import (
 // Options are the options of [New]. A field with its zero value, or a nil
 // *Options, stands for the defaults.
 type Options struct {
-	// AcceptPlain accepts values that are not sealed. Set it after a Sealer
-	// was added, until all older records are gone. While it is set, whoever
-	// can write the table can plant results. Default false: [ErrPlain].
+	// AcceptPlain accepts values that are not sealed. Set it after a Sealer was
+	// added, until all older records are gone. While it is set, every program
+	// that may write to the table can plant results. Default false: [ErrPlain].
 	AcceptPlain bool
 }
 

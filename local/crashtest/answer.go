@@ -9,14 +9,15 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// shape is what of a payload tells a trigger whether the event is handled.
+// shape is the part of a payload from which a trigger learns whether the event
+// is handled.
 type shape struct {
 	StatusCode int               `json:"statusCode"`
 	Body       string            `json:"body"`
 	Failures   []json.RawMessage `json:"batchItemFailures"`
 }
 
-// shapeOf returns the zero shape for a payload of another form.
+// shapeOf returns the zero shape for a payload of any other form.
 func shapeOf(payload []byte) (s shape) {
 	if err := json.Unmarshal(payload, &s); err != nil {
 		return shape{}

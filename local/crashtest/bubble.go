@@ -35,9 +35,9 @@ type bubble struct {
 
 	mu      sync.Mutex
 	points  int
-	crashes int  // of the plan, so far
+	crashes int  // of the plan, until now
 	effect  bool // the last was at a call of Effect
-	// answered: what a duplicate does is no point.
+	// answered ends the counting of points: the calls of a duplicate are none.
 	answered bool
 }
 
@@ -123,12 +123,12 @@ func (b *bubble) deliver() (answer error, crashed bool) {
 	case <-p.done:
 		return p.answer, p.crashed
 	case <-p.struck:
-		synctest.Wait() // its other goroutines stop, too
+		synctest.Wait() // its other goroutines have stopped
 		return errCrashed, true
 	}
 }
 
-// end lets everything go that crashed processes have left. The checks are done.
+// end releases the goroutines of crashed processes, after the checks.
 func (b *bubble) end() {
 	for _, p := range b.all {
 		p.cancel()

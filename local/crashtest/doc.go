@@ -1,6 +1,6 @@
-// Package crashtest finds out what a crash does to the effects of a handler. It
-// kills the handler at every point where that makes a difference, delivers the event
-// again as a trigger would, and lets the test check what has happened in the world.
+// Package crashtest tests the effects of a handler that crashes. It kills the
+// handler at every point where that makes a difference, delivers the event again as
+// a trigger would, and lets the test check the effects.
 //
 // [RunHandler] does so in the process of a unit test, with a store in memory, in
 // milliseconds. It kills and freezes the handler before and after every call to the
@@ -36,9 +36,9 @@
 // With Trial.Crashes set to 2, it also crashes the retries, at each of their own points.
 //
 // [Run] does so with a compiled Lambda function and real servers, in seconds. It
-// kills the process before and after every network call that the function makes.
-// That covers what a test in process cannot: transactions, clients of other services,
-// and everything that the function's main does.
+// kills the process before and after every network call that the function makes. A
+// test in process cannot cover all of these: transactions, clients of other services,
+// and the function's main.
 //
 // Both print a table with a line for every point:
 //

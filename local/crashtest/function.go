@@ -20,7 +20,7 @@ import (
 // A Function is a Lambda function that [Run] kills. A field with its zero value has
 // its default.
 type Function struct {
-	// AnswersVary permits that a duplicate receives another answer than the
+	// AnswersVary permits that a duplicate receives a different answer from the
 	// delivery before it. Default: the answers must be equal; of HTTP responses,
 	// the status and the body.
 	AnswersVary bool
@@ -33,7 +33,7 @@ type Function struct {
 	// Final reports whether the trigger does not deliver the event again after
 	// this response. Default: no HTTP status 409, 425, 429 or from 500 up, no
 	// batchItemFailures, and of function errors only ReplayedError,
-	// OutcomeUnknownError and KeyReusedError, as in [Trial]. Set it if another
+	// OutcomeUnknownError and KeyReusedError, as in [Trial]. Set it if a further
 	// error of the function is final, such as a permanent one behind
 	// handlers.Invoke, which keeps its own type.
 	Final func(lambdaruntime.Response) bool
@@ -54,8 +54,8 @@ type Function struct {
 
 // A Server is a server that a function calls. The function reads its URL from an
 // environment variable. The server must be a local one, which does not check
-// signatures: requests reach it with another host than they were signed for. Of
-// PostgreSQL, each round trip is a call; see [lambdaruntime.Wire.To].
+// signatures: requests do not reach it under the host that they were signed for.
+// Each round trip to PostgreSQL is a call; see [lambdaruntime.Wire.To].
 type Server struct {
 	// Variable is the environment variable. Required.
 	Variable string
@@ -125,8 +125,8 @@ func (s Server) withDefaults() (Server, error) {
 	return s, nil
 }
 
-// checkEnv refuses the URL of another server on this machine. The proxy that
-// reports calls elsewhere does not see those calls.
+// checkEnv refuses the URL of any further server on this machine. The proxy
+// that reports calls elsewhere does not see those calls.
 func (f Function) checkEnv() error {
 	known := map[string]bool{}
 	for _, s := range f.Servers {

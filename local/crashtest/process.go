@@ -55,7 +55,7 @@ func (p *process) run(ctx context.Context) {
 	p.answer, p.crashed = err, false
 }
 
-// end makes what the process has left behind no longer count.
+// end discards the goroutines that the process has left behind.
 func (p *process) end() {
 	p.cancel()
 	p.bubble.mu.Lock()

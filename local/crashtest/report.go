@@ -34,14 +34,14 @@ type Result struct {
 	Retries int
 	// Answer summarizes the final answer: ok, an HTTP status or an error.
 	Answer string
-	// Broken is the error of the check, or nil. It also reports a duplicate
-	// that received another answer.
+	// Broken is the error of the check, or nil. It also reports a duplicate that
+	// received a different answer.
 	Broken error
 	// Err reports that the run could not be judged.
 	Err error
 }
 
-// A Crash is what happens to a process at a point.
+// A Crash is the fate of a process at a point.
 type Crash uint8
 
 const (

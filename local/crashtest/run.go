@@ -84,7 +84,7 @@ func Play(ctx context.Context, f Function, event func(ctx context.Context, run s
 	}
 	r.Results = []Result{resultOf(kill.Point{}, calm, nil)}
 	if calm.Broken != nil {
-		return r, nil // what crashes would add says nothing
+		return r, nil // crashes would show nothing more
 	}
 	if err := f.uncalled(calm.Calls); err != nil {
 		return r, err
@@ -123,7 +123,7 @@ func (f Function) world(ctx context.Context, event func(context.Context, string)
 }
 
 // uncalled returns an error if the function never calls one of its servers. It
-// probably reads another variable, and calls a server that nobody watches.
+// probably reads a different variable, and calls a server that is not watched.
 func (f Function) uncalled(calls []lambdaruntime.Call) error {
 	for _, s := range f.Servers {
 		if !slices.ContainsFunc(calls, func(c lambdaruntime.Call) bool { return c.Server == s.Name }) {

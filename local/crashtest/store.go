@@ -10,8 +10,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Effect marks the moment before an effect outside of the store, such as a request
-// to another service. [PlayHandler] crashes the handler there. Call it in the fakes of
+// Effect marks the moment before an effect outside of the store, such as a request to
+// a payment provider. [PlayHandler] crashes the handler there. Call it in the fakes of
 // a test; ctx is the context of the handler, or derived from it. With any other
 // context, Effect does nothing.
 func Effect(ctx context.Context, name string) {
@@ -24,7 +24,7 @@ func Effect(ctx context.Context, name string) {
 	}
 }
 
-// errKilled is what the store returns to a killed process, when its trial is over.
+// errKilled is returned by the store to a killed process when its trial is over.
 var errKilled = errors.New("crashtest: the process was killed")
 
 // store is the store that one process sees.
@@ -83,7 +83,7 @@ func changeName(c driver.Change) string {
 	return extend
 }
 
-// passes does what is done at a point, unless its process crashes there. It reports
+// passes makes the call of a point, unless its process crashes there. It reports
 // whether the process is alive. It blocks while its process is dead or frozen: a
 // process that is killed runs no deferred function either.
 func (p *process) passes(ctx context.Context, name string, effect bool, do func(context.Context)) (alive bool) {
@@ -112,7 +112,7 @@ func (p *process) passes(ctx context.Context, name string, effect bool, do func(
 // beyond is the crash of a process that has crashed at an earlier point.
 const beyond Crash = 255
 
-// arrive counts a point, and returns what happens there.
+// arrive counts a point, and returns the crash that is planned there.
 func (b *bubble) arrive(p *process, name string, effect bool) Crash {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -133,7 +133,7 @@ func stuckMessage(name string) string {
 		"something outside of its run. Do not call Effect with a lock held."
 }
 
-// others returns what else can happen at the last point of the plan.
+// others returns the crashes that the last point of the plan can have instead.
 func (b *bubble) others() (all []Crash) {
 	frozen := !b.trial.KillsOnly
 	if !b.effect {

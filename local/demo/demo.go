@@ -1,5 +1,5 @@
-// Package demo shows on a laptop what Once does for a function that charges
-// cards, and what nothing can do for it. The commands demo and once run it.
+// Package demo shows on a laptop how Once protects a function that charges
+// cards, and where no library can. The commands demo and once run it.
 package demo
 
 import (

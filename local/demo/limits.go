@@ -124,8 +124,8 @@ func (s *stage) play(ctx context.Context, tell *timeline, l limit, id string) (c
 	return charges, err
 }
 
-// retry repeats a request in another environment, as its 409s request, until it
-// succeeds.
+// retry repeats a request in a second environment until it succeeds, as its
+// 409s ask for.
 func (c *scene) retry(ctx context.Context, event []byte, tell *timeline) (response, error) {
 	for conflicts := 0; ; conflicts++ {
 		answer, err := post(ctx, c.Environment(1), event)

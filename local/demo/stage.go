@@ -19,7 +19,7 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// stage contains what all scenes share.
+// stage contains the server and the binary of all scenes.
 type stage struct {
 	server *dynamodblocal.Server
 	binary string
@@ -67,7 +67,6 @@ func createLedger(ctx context.Context, client *dynamodb.Client, table string) er
 	return err
 }
 
-// charges counts the items of the ledger.
 func (c *scene) charges(ctx context.Context) (int, error) { return c.count(ctx, c.payments) }
 
 func (c *scene) count(ctx context.Context, table string) (n int, err error) {
@@ -118,8 +117,8 @@ type response struct {
 // replayed reports whether the header says that the response was stored.
 func (r response) replayed() bool { return r.Headers["Idempotent-Replayed"] == "true" }
 
-// same compares what a client acts on. A replay differs from the first response in
-// its header.
+// same compares the status and the body, on which a client acts. A replay differs
+// from the first response in its header.
 func (r response) same(as response) bool { return r.Status == as.Status && r.Body == as.Body }
 
 // request returns POST /payments as API Gateway sends it to a function.
@@ -156,7 +155,7 @@ func post(ctx context.Context, to invoker, event []byte) (response, error) {
 	return r, nil
 }
 
-// callLog stores what the function's observer logs.
+// callLog stores the lines of the function's observer.
 type callLog struct {
 	mu    sync.Mutex
 	calls []loggedCall

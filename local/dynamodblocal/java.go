@@ -71,7 +71,7 @@ func startJava(ctx context.Context, l serving.Launch, java, dir string) (*Server
 		return supervise.Command{
 			Path: java,
 			Args: []string{
-				"-XX:TieredStopAtLevel=1", // a server of a minute does not earn back what C2 compiles
+				"-XX:TieredStopAtLevel=1", // C2 does not pay in a server of a minute
 				"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
 				"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
 				"-inMemory", "-sharedDb", "-disableTelemetry", "-port", port,

@@ -18,10 +18,8 @@ func (e *NoRuntimeError) Error() string {
 	return fmt.Sprintf("%v: Java: %v; Docker: %v", ErrNoRuntime, e.Java, e.Docker)
 }
 
-// Is reports whether target is ErrNoRuntime.
 func (e *NoRuntimeError) Is(target error) bool { return target == ErrNoRuntime }
 
-// Unwrap returns both reasons.
 func (e *NoRuntimeError) Unwrap() []error { return []error{e.Java, e.Docker} }
 
 func launch(ctx context.Context, l serving.Launch) (*Server, error) {
@@ -31,7 +29,7 @@ func launch(ctx context.Context, l serving.Launch) (*Server, error) {
 		if err == nil {
 			return startJava(ctx, l, java, dir)
 		}
-		// Docker fetches the same program in another way.
+		// Docker may reach the same program where the download failed.
 		docker, noDocker := serving.FindDocker(ctx)
 		if noDocker != nil {
 			return nil, fmt.Errorf("dynamodblocal: fetching: %w (and no Docker: %w)", err, noDocker)
@@ -45,7 +43,7 @@ func launch(ctx context.Context, l serving.Launch) (*Server, error) {
 	return startDocker(ctx, l, docker)
 }
 
-// The digest decides; the tag is for the reader.
+// The digest decides; the tag is a comment.
 const dockerImage = "amazon/dynamodb-local:3.3.1@sha256:ff89bd48ff32cd8d9be5fee8873b65b8854dc408f1afe881be6eb00247bc0dab"
 
 func startDocker(ctx context.Context, l serving.Launch, docker string) (*Server, error) {

@@ -1,6 +1,6 @@
 // Package errortypes finds errors without an exported type. Lambda reports an error by
-// the name of its Go type, and Step Functions match on that name. They cannot
-// distinguish one *errors.errorString or *fmt.wrapError from another.
+// the name of its Go type, and Step Functions match on that name. They cannot tell two
+// *errors.errorString or *fmt.wrapError apart.
 package errortypes
 
 import (

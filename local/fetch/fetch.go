@@ -17,7 +17,7 @@ import (
 // Timeout limits one installation.
 const Timeout = 10 * time.Minute
 
-// A Program is what is to be installed.
+// A Program is a program to install.
 type Program struct {
 	// Name is the name of the program in errors and in the log.
 	Name string
@@ -40,7 +40,7 @@ type Source struct {
 	Prefix string
 	// Fetch writes the archive, a .tar.gz, to a file in dir.
 	Fetch func(ctx context.Context, dir string) (archive string, err error)
-	// Finish completes the unpacked files, before others can see them. May be nil.
+	// Finish completes the unpacked files before they become visible. May be nil.
 	Finish func(root *os.Root) error
 }
 
@@ -49,7 +49,7 @@ type Source struct {
 func (p Program) Install(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	// One process fetches, and the others wait for it: the tests of a dozen
+	// One process fetches, and the rest wait for it: the tests of a dozen
 	// packages start at the same time.
 	unlock, err := Lock(ctx, filepath.Join(p.CacheDir, "fetch.lock"))
 	if err != nil {
@@ -68,7 +68,7 @@ func (p Program) installLocked(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	// Remove what a killed process left. This process has the lock, so no other one
+	// Remove the leftovers of a killed process. This process has the lock, so none
 	// is writing there.
 	left, err := filepath.Glob(filepath.Join(p.CacheDir, ".fetch-*"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // unpack writes the regular files of a .tar.gz whose names begin with prefix to dir,
-// which it creates. It writes nothing outside dir, whatever the archive contains.
+// which it creates. It writes nothing outside dir, even from a malicious archive.
 func unpack(archive, prefix, dir string) (err error) {
 	f, err := os.Open(archive)
 	if err != nil {

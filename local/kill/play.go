@@ -27,17 +27,17 @@ type Scene struct {
 	Function lambdaruntime.Function
 	// World creates the world of one run.
 	World func(context.Context) (*World, error)
-	// First is where a process is killed before the run, which then begins when
-	// Lapse has passed. The zero value means nowhere.
+	// First is the point at which a process is killed before the run, which then
+	// begins when Lapse has passed. The zero value means none.
 	First Point
 	Lapse time.Duration
-	// Depends means that what Check promises depends on where the crash is.
+	// Depends means that the promises of Check depend on the point of the crash.
 	Depends bool
 	// Slots bounds how many runs there are at once: each fills one.
 	Slots chan struct{}
 	// Patience is the time after which an event counts as never answered.
 	Patience time.Duration
-	// Operation returns what an operation is compared and reported as, for
+	// Operation normalizes an operation before it is compared and reported, for
 	// paths that contain the name of a run. Nil leaves them as they are.
 	Operation func(string) string
 }

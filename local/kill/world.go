@@ -6,15 +6,15 @@ import (
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// A World is what one run acts on. It shares nothing with the worlds of other
-// runs.
+// A World contains the servers and the event of one run. It shares nothing with
+// the worlds of other runs.
 type World struct {
-	// Servers are the servers that the function calls. A call to another one is
-	// an error.
+	// Servers are the servers that the function calls. A call to any other
+	// server is an error.
 	Servers []Server
 	// Env extends the environment of the function.
 	Env []string
-	// Event is what every delivery passes to the function.
+	// Event is the payload of every delivery.
 	Event []byte
 	// Final reports whether the event is not delivered again after this
 	// response.
@@ -22,20 +22,20 @@ type World struct {
 	// Expected reports whether a response that is not final is one that the
 	// crash explains. Any other disturbs the run.
 	Expected func(lambdaruntime.Response) bool
-	// Glance checks what an attempt before the last has left. It may be nil.
+	// Glance checks the state between two attempts. It may be nil.
 	Glance func(context.Context) (broken, err error)
-	// Check checks what the whole run has left.
+	// Check checks the state at the end of the run.
 	Check func(context.Context) (broken, err error)
 	// Same compares the final response with that of a later duplicate.
 	Same func(first, later lambdaruntime.Response) (broken error)
-	// Close stops what the world has started. It may be nil.
+	// Close stops the servers of the world. It may be nil.
 	Close func() error
 }
 
 // A Server is a server whose URL the function reads from an environment variable.
 type Server struct{ Name, Variable, URL string }
 
-// A Point is where a run is killed. The zero value means nowhere.
+// A Point is a moment at which a run is killed. The zero value means none.
 type Point struct {
 	Call   lambdaruntime.Call
 	At     lambdaruntime.Point

@@ -65,7 +65,7 @@ func (a *api) next(w http.ResponseWriter, r *http.Request) {
 	}
 	a.mu.Unlock()
 	if inv == nil {
-		// The process has exited, and nobody reads the response.
+		// The process has exited and cannot read the response.
 		http.Error(w, "gone", http.StatusServiceUnavailable)
 		return
 	}

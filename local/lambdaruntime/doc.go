@@ -8,7 +8,7 @@
 //	})
 //	res, err := rt.Invoke(ctx, []byte(`{"amount": 12}`))
 //
-// # What is as on AWS
+// # As on AWS
 //
 // An environment handles one invocation at a time, and is started when it is needed.
 // An invocation ends when the function has responded and requested the next one.
@@ -20,14 +20,15 @@
 // The function sees only Lambda's environment variables and its own. A caller that
 // leaves does not stop the invocation. Payloads and responses have at most 6 MB.
 //
-// # What differs
+// # Differences
 //
 // Memory and CPU are not limited, and an idle process is never retired. There are no
 // retries, extensions or response streaming: a streamed response is delivered when it
 // is complete.
 //
 // Tests of zombies can freeze an invocation in progress: see [Environment.Freeze]. Its
-// timeout is then paused, unlike on AWS; otherwise nobody could see the zombie wake up.
+// timeout is then paused, unlike on AWS; otherwise no test could see the zombie wake
+// up.
 //
 // A [Wire] between the function and its servers counts every network call of the
 // function, and can kill its process before or after any of them.

@@ -19,8 +19,8 @@ type Function struct {
 	// Env is the function's own environment, as "NAME=value". The function sees
 	// only these and Lambda's variables. Default: none.
 	Env []string
-	// Environments is the number of invocations that run at once; others wait.
-	// Default: 1.
+	// Environments is the number of invocations that run at once; more than that
+	// wait. Default: 1.
 	Environments int
 	// Grace is the minimum time of an invocation after [Environment.Thaw].
 	// Default: one second.

@@ -36,7 +36,7 @@ type invocation struct {
 
 	// answered receives the response, once.
 	answered chan Response
-	// outcome receives what the caller receives, once.
+	// outcome receives one value: the caller's.
 	outcome chan outcome
 }
 

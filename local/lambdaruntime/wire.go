@@ -180,7 +180,7 @@ func (w *Wire) kill(call Call) {
 		return // by other means
 	default:
 	}
-	// Set before the kill: whoever notices the exit may call Struck.
+	// Set before the kill: a test that notices the exit may call Struck.
 	w.mu.Lock()
 	w.struck = call
 	w.mu.Unlock()

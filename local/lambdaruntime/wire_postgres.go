@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// toPostgres adds a PostgreSQL server. The call of a function is what it sends up to a
-// Sync, or a simple Query: the server answers it as a whole, in one round trip. The
+// toPostgres adds a PostgreSQL server. A call of the function is all messages up to a
+// Sync, or a simple Query: the server answers them as a whole, in one round trip. The
 // beginning of a connection and the pings of a pool are no calls.
 func (w *Wire) toPostgres(server string, target *url.URL) (string, error) {
 	address := target.Host

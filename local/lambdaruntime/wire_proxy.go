@@ -12,7 +12,7 @@ import (
 )
 
 // To adds a server, and returns the URL that the function must use. server is its
-// name in each [Call]. The server receives the function's own requests with another
+// name in each [Call]. The server receives the function's requests with its own
 // host, so a signature that covers the host is invalid.
 //
 // The server of a target that begins with postgres:// or postgresql:// is PostgreSQL. It

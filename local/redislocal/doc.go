@@ -1,5 +1,5 @@
 // Package redislocal runs a real Valkey or Redis server for tests and benchmarks. It is
-// a module of its own, because nobody else needs its emulator.
+// a module of its own, because only these need its emulator.
 //
 // In a test, one call opens a client, and a prefix for the keys of this test:
 //

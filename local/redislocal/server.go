@@ -106,7 +106,7 @@ func (s *Server) Client() *redis.Client { return s.client }
 // Emulated reports whether the server is the emulator.
 func (s *Server) Emulated() bool { return s.emulated }
 
-// Env returns the environment variable with which [Start] finds the server in another
+// Env returns the environment variable with which [Start] finds the server in a child
 // process.
 func (s *Server) Env() []string { return []string{addrVar + "=" + s.addr} }
 

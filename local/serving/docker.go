@@ -32,12 +32,13 @@ func FindDocker(ctx context.Context) (string, error) {
 
 // An Image is a server that the command of FindDocker runs in a container.
 type Image struct {
-	// Name is what docker pull fetches.
+	// Name is the name of the image for docker pull.
 	Name string
 	// Container begins the unique name of each container.
 	Container string
-	// Args returns what follows the container's name in docker run: options that
-	// lead the port to the server, the image, and the server's arguments.
+	// Args returns the arguments of docker run after the container's name:
+	// options that lead the port to the server, the image, and the server's
+	// arguments.
 	Args func(port string) []string
 }
 

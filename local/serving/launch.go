@@ -100,7 +100,7 @@ func (l Launch) startOnce(ctx context.Context, command func(port string) supervi
 	addr := net.JoinHostPort("127.0.0.1", port)
 	for {
 		err := l.Answers(ctx, addr)
-		// Another server may respond on a port that this one could not bind. A
+		// A foreign server may respond on a port that this one could not bind. A
 		// JVM even continues without it.
 		if said.Contains(inUse) {
 			return "", nil, errors.Join(errPortTaken, p.Kill())

@@ -5,13 +5,13 @@
 //
 // Package eventsource feeds the messages of a queue to a Lambda function.
 //
-// # What is as in SQS
+// # As in SQS
 //
 // Messages are delivered at least once, become visible again after the
 // visibility timeout, and go to the dead-letter queue after MaxReceiveCount
 // receives. Batches, long polling and message attributes work.
 //
-// # What differs
+// # Differences
 //
 // ApproximateReceiveCount is always 1 and SentTimestamp is the time of the receive,
 // although receives are counted for the dead-letter queue. The visibility timeout is

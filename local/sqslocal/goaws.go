@@ -66,8 +66,8 @@ func launch(ctx context.Context, dir, binary string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Only the server that was just started knows this queue, and not another one
-	// on the same port.
+	// Only the server that was just started knows this queue, and not an older
+	// one on the same port.
 	queue := "started-" + rand.Text()
 	config := filepath.Join(dir, "goaws.yaml")
 	if err := os.WriteFile(config, fmt.Appendf(nil, configuration, port, region, account, queue), 0o600); err != nil {

@@ -20,8 +20,8 @@ func lead(c *exec.Cmd, as *User) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: as}
 }
 
-// kill treats an exited group as success. macOS returns EPERM for a group of which only
-// a zombie is left.
+// kill treats an exited group as success. macOS returns EPERM for a group with only a
+// zombie left.
 func kill(group int, s syscall.Signal) error {
 	err := syscall.Kill(-group, s)
 	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) {

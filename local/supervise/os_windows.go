@@ -17,8 +17,6 @@ func lead(*exec.Cmd, *User) {}
 
 func kill(int, syscall.Signal) error { return errUnsupported }
 
-// Stop returns an error.
 func (p *Process) Stop() error { return errUnsupported }
 
-// Continue returns an error.
 func (p *Process) Continue() error { return errUnsupported }

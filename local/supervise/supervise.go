@@ -39,14 +39,14 @@ type Command struct {
 	Env []string
 	// Dir is the working directory. Default: the parent's.
 	Dir string
-	// User is whom the child runs as. Default: the parent's user.
+	// User is the user that the child runs as. Default: the parent's user.
 	User *User
 	// Output receives standard output and standard error, in the order in
 	// which they were written. It must not fail. Default: discarded.
 	Output io.Writer
 	// Orphaned is a command, an absolute path and arguments, that the watcher
-	// runs after killing the group. It stops what a signal does not reach, such
-	// as a container.
+	// runs after killing the group. It stops servers that no signal reaches,
+	// such as a container.
 	Orphaned []string
 }
 

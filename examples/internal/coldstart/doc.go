@@ -1,4 +1,4 @@
-// Package coldstart bounds what Once adds to a function that has not started
-// yet: the size of the program, and the time before main. It compares two
-// programs, one that calls DynamoDB by hand and one that is protected.
+// Package coldstart bounds the cost of Once before main: the size of the
+// program and the time it takes to start. It compares a program that calls
+// DynamoDB by hand with a protected one.
 package coldstart

@@ -26,9 +26,9 @@ func New(entries, bytes int) *Cache {
 	return &Cache{maxEntries: entries, maxBytes: bytes, byID: map[string]*list.Element{}, order: list.New()}
 }
 
-// Get returns a record whose retention lasts beyond ahead: the caller's time
-// plus its clock skew, so that this process never replays what another already
-// counts as gone.
+// Get returns a record whose retention lasts beyond ahead, which is the
+// caller's time plus its clock skew. This process therefore never replays a
+// record that has expired by the clock of a different process.
 func (c *Cache) Get(id string, ahead time.Time) (driver.Record, bool) {
 	if c == nil {
 		return driver.Record{}, false
@@ -71,7 +71,7 @@ func (c *Cache) remove(e *list.Element) {
 	c.bytes -= weight(r)
 }
 
-// weight returns about what an entry takes in memory.
+// weight returns about the bytes that an entry takes in memory.
 func weight(r driver.Record) int {
 	const overhead = 400 // the record itself, its list element and map entry
 	return overhead + 2*len(r.ID) + len(r.Data) + len(r.Fingerprint) + len(r.Owner) + len(r.Payload) + len(r.Unavailable)

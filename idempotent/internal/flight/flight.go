@@ -14,7 +14,7 @@ type Group struct {
 	byKey map[string]*Flight
 }
 
-// A Flight is a running call that others may join.
+// A Flight is a running call that duplicates may join.
 type Flight struct {
 	fingerprint string
 	landed      chan struct{}
@@ -25,7 +25,7 @@ type Flight struct {
 func NewGroup() *Group { return &Group{byKey: map[string]*Flight{}} }
 
 // Join returns the running flight of an identical call, or a new one and true:
-// the caller leads it. Join returns nil if the running call has another
+// the caller leads it. Join returns nil if the running call has a different
 // payload.
 func (g *Group) Join(id, fingerprint string) (f *Flight, leads bool) {
 	g.mu.Lock()

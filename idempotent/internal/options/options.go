@@ -1,5 +1,5 @@
-// Package options carries what an adapter says about one call, from package
-// adapter to package idempotent.
+// Package options carries an adapter's options of one call from package adapter
+// to package idempotent.
 package options
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Options are what an adapter says about the next call under a context.
+// Options are an adapter's options of the next call under a context.
 type Options struct {
 	Chain string // the chain key that came with the message, or ""
 	Event any    // the *idempotent.Event to fill in, or nil
@@ -38,15 +38,15 @@ type Execution struct {
 	// Settle returns the outcome that a run asks for, as an
 	// idempotent.Outcome. It is nil for a step, which is settled as any call.
 	Settle func(err error) string
-	// Ask returns the state of another execution, by the first part of its ID. Nil:
-	// a claim that has lapsed is taken over.
+	// Ask returns the state of the execution whose ID begins with id. If it is nil,
+	// a lapsed claim is taken over.
 	Ask func(ctx context.Context, id string) (state ExecutionState, result []byte, err error)
 }
 
-// An ExecutionState is what the service of an execution knows of it.
+// An ExecutionState is the state of an execution by its service.
 type ExecutionState uint8
 
-// The states of an execution. Active is that of one of which nothing certain is known.
+// The states of an execution. Active also means that nothing certain is known.
 const (
 	ExecutionActive ExecutionState = iota
 	ExecutionSucceeded

@@ -37,7 +37,7 @@ func (t Template) checkRetention(id string, say func(string, ...any)) {
 }
 
 // checkTLS checks the policies of queues and topics. A topic with a policy accepts
-// from CloudWatch only what this policy allows.
+// notifications of CloudWatch only if the policy allows them.
 func (t Template) checkTLS(say func(string, ...any)) {
 	for _, id := range t.IDs("AWS::SQS::Queue", "AWS::SNS::Topic") {
 		if !slices.ContainsFunc(t.statementsOf(id), func(s map[string]any) bool {

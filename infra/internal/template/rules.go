@@ -9,7 +9,6 @@ import (
 // A Rule is a property that every deployment of Once must have.
 type Rule string
 
-// The rules.
 const (
 	Grant     Rule = "a function may make the calls of the store on the table, those of group commit all or none, and no others"
 	Wildcard  Rule = "no statement allows a wildcard action or resource of DynamoDB"
@@ -64,7 +63,7 @@ func (t Template) checkGrant(actions Actions, say func(string, ...any)) {
 			if f.Outbox() == "" {
 				say("%s has neither IDEMPOTENCY_TABLE nor OUTBOX_TABLE", f.ID)
 			}
-			continue // a relay, of which rule Relayed speaks
+			continue // a relay: see rule Relayed
 		}
 		users++
 		want := actions.Always

@@ -103,7 +103,6 @@ func (f Function) Groups() bool {
 	})
 }
 
-// everyStatement returns all statements of a template.
 func (t Template) everyStatement() []Statement {
 	var all []Statement
 	var walk func(v any)

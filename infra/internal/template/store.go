@@ -13,7 +13,7 @@ import (
 // Actions are the sorted IAM actions that a store needs on its own table.
 type Actions struct {
 	Always []string
-	Group  []string // besides, with group commit
+	Group  []string // additional ones with group commit
 }
 
 // All returns the sorted actions of a store with group commit.
@@ -24,8 +24,8 @@ func (a Actions) All() []string {
 }
 
 // StoreActions returns the actions that the methods of interfaces in a Go package
-// need. It returns an error for an unknown method: somebody has to decide which
-// actions it needs.
+// need. It returns an error for an unknown method, whose actions must be added to
+// needs.
 func StoreActions(folder string, interfaces ...string) (Actions, error) {
 	methods, err := methods(folder)
 	if err != nil {

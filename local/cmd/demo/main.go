@@ -1,5 +1,5 @@
-// Command demo shows on a laptop what Once does for a function that charges cards, and
-// what no library can do for it:
+// Command demo shows on a laptop how Once protects a function that charges cards, and
+// where no library can:
 //
 //	go run ./local/cmd/demo
 //

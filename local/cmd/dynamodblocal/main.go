@@ -1,4 +1,4 @@
-// Command dynamodblocal runs another command against DynamoDB Local:
+// Command dynamodblocal runs a command against DynamoDB Local:
 //
 //	go run ./local/cmd/dynamodblocal -- go test ./...
 //

@@ -1,4 +1,4 @@
-// Command postgreslocal runs another command against a PostgreSQL server:
+// Command postgreslocal runs a command against a PostgreSQL server:
 //
 //	go run ./local/cmd/postgreslocal -- go test ./...
 //

@@ -12,7 +12,7 @@ import (
 // delete deletes up to ten messages. It retries those for which the queue does not
 // blame the request.
 func (m Mapping) delete(ctx context.Context, messages []types.Message) (undeleted []*DeleteError) {
-	const attempts = 3 // each of which the SDK makes three of
+	const attempts = 3 // of three tries of the SDK each
 	for attempt := 1; len(messages) > 0; attempt++ {
 		entries := make([]types.DeleteMessageBatchRequestEntry, len(messages))
 		for i, message := range messages {

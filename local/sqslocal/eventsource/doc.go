@@ -9,7 +9,7 @@
 //	}
 //	err := mapping.Run(ctx)
 //
-// # What is as on AWS
+// # As on AWS
 //
 // Messages are received with long polling, up to BatchSize for one invocation, and sent
 // in an event of Lambda's form. If the function failed, crashed or timed out, nothing is
@@ -21,14 +21,14 @@
 //	{"batchItemFailures":null}, …[]                 all
 //	{"batchItemFailures":[{"itemIdentifier":"a"}]}  all but a
 //	an id that is empty, null, not in the batch     none
-//	an item with another key name                   none
-//	invalid JSON, JSON of another shape             none
+//	an item with a wrong key name                   none
+//	invalid JSON, JSON of a wrong shape             none
 //
 // Other members of the response are ignored. With a misspelt batchItemFailures,
 // everything is deleted. Names are case-sensitive. A message that cannot be deleted
 // returns, although the function has handled it.
 //
-// # What differs
+// # Differences
 //
 // The number of pollers is fixed: it neither grows with the queue nor shrinks when the
 // function fails. A batch is never split, so one that exceeds the limit of an invocation

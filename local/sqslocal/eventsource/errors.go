@@ -7,7 +7,7 @@ import "fmt"
 type AnswerError struct {
 	// Answer is the response as sent.
 	Answer []byte
-	// Reason describes what is wrong with it.
+	// Reason describes the mistake.
 	Reason string
 }
 

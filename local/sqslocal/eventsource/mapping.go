@@ -120,8 +120,8 @@ func (m Mapping) poll(ctx context.Context, settled func(Batch)) error {
 	for ctx.Err() == nil {
 		messages, err := m.receive(ctx)
 		if len(messages) > 0 {
-			// Also for an incomplete batch: its messages are invisible to all
-			// others.
+			// Also for an incomplete batch, whose messages are invisible to all
+			// other receivers.
 			settled(m.deliver(context.WithoutCancel(ctx), messages))
 		}
 		if err != nil && ctx.Err() == nil {

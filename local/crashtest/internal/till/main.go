@@ -9,8 +9,8 @@
 //	              differently each time; "errs": fails after the charge;
 //	              "numbers": charges at a path with a new number each time;
 //	              "replays": fails as Once replays a stored failure;
-//	              "strays": calls a server on another machine, too;
-//	              "wanders": calls another path each time
+//	              "strays": also calls a server on a remote machine;
+//	              "wanders": calls a new path each time
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command probe is the function of the tests: it does what its event says.
+// Command probe is the function of the tests, a script of actions in its event.
 package main
 
 import (
@@ -40,7 +40,7 @@ type DeclinedError struct{}
 
 func (*DeclinedError) Error() string { return "card declined" }
 
-// What survives from one invocation to the next in one process.
+// process survives from one invocation to the next.
 type process struct {
 	once  sync.Once
 	ticks atomic.Int64
