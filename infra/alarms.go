@@ -66,16 +66,16 @@ func (a *alarms) operation(name string, p *AlarmsProps) {
 		threshold           float64
 	}{
 		{"lease lost", "LeaseLost", "a call outlived its lease, and its effect may have happened twice. Compare the lease with how long the handler runs.", 1},
-		{"unknown", "Unknown", "nobody knows whether the effect happened. Find out, and resolve the record.", 1},
+		{"unknown", "Unknown", "it is unknown whether the effect happened. Look at the system of the effect, and resolve the record.", 1},
 		{"timed out", "TimedOut", "a handler was cut off at its deadline; its effect may have happened, and the retry repeats it. Raise the timeout, or use a downstream key.", 1},
-		{"mismatch", "Mismatch", "a key came again with another payload. The key is not unique, or a client reuses it.", float64(p.Mismatches)},
+		{"mismatch", "Mismatch", "a key came again with a different payload. The key is not unique, or a client reuses it.", float64(p.Mismatches)},
 		{"takeover", "Takeovers", "many runs follow an attempt that failed or lapsed. See the function's errors and timeouts.", float64(p.Takeovers)},
 	} {
 		a.add(name+o.id, name+": "+o.advice, calls(name, o.outcome), o.threshold)
 	}
-	a.add(name+"LapsedLeases", name+": an attempt crashed or was frozen, and another took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.",
+	a.add(name+"LapsedLeases", name+": an attempt crashed or was frozen, and a later one took over. Its effect may have happened twice: check the keys in the log, and use a downstream key.",
 		used{name: metricLapsedLeases, operation: name}.metric("Sum"), float64(p.LapsedLeases))
-	a.add(name+"Refused", name+": requests are refused before the handler runs. See their reason in the log: a scope that finds nobody refuses every caller.",
+	a.add(name+"Refused", name+": requests are refused before the handler runs. The log has the reason: a scope that finds no caller refuses every request.",
 		used{name: metricRefused, operation: name}.metric("Sum"), float64(p.Refusals))
 	a.add(name+"StoreErrors", name+": calls to DynamoDB fail. See the function's log for the errors.",
 		used{name: metricStoreErrors, operation: name}.metric("Sum"), 1)
@@ -95,13 +95,13 @@ func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 	options := metricOptions("Maximum")
 	for i, q := range f.queues {
 		id := name + suffix(i)
-		a.add(id+"DeadLetters", name+": messages are in the dead-letter queue. Repair what refuses them, and send them back.",
+		a.add(id+"DeadLetters", name+": messages are in the dead-letter queue. Repair the cause of their failure, and send them back.",
 			q.DeadLetters.MetricApproximateNumberOfMessagesVisible(options), 1)
 		a.add(id+"QueueAge", name+": the oldest message waits too long. The function fails, or is too slow for the load.",
 			q.Queue.MetricApproximateAgeOfOldestMessage(options), p.queueAge(q).Seconds())
 	}
 	for i, q := range f.failures {
-		a.add(name+suffix(i)+"Failures", name+": Lambda has given up on events. Repair what refuses them, and send them again.",
+		a.add(name+suffix(i)+"Failures", name+": Lambda has given up on events. Repair the cause of their failure, and send them again.",
 			q.MetricApproximateNumberOfMessagesVisible(options), 1)
 	}
 	if f.asyncSink != nil {
@@ -117,7 +117,7 @@ func (a *alarms) function(f *IdempotentFunction, p *AlarmsProps) {
 func (a *alarms) relay(r *Relay, p *AlarmsProps) {
 	name := *r.scope.Node().Id()
 	a.invocations(name, r.Function, p)
-	a.add(name+"Failures", name+": Lambda has given up on messages of the outbox. Repair what refuses them, publish what is not marked, and empty the queue.",
+	a.add(name+"Failures", name+": Lambda has given up on messages of the outbox. Repair the cause of their failure, publish the messages without a mark, and empty the queue.",
 		r.Failures.MetricApproximateNumberOfMessagesVisible(metricOptions("Maximum")), 1)
 	a.add(name+"IteratorAge", name+": messages wait too long in the outbox. A destination refuses one, which blocks its shard, or the relay is too slow.",
 		lambdaMetric(r.Function, "IteratorAge", "Maximum"), float64(p.OutboxAge.Milliseconds()))

@@ -204,7 +204,7 @@ func refuseNames(functions []*IdempotentFunction, operations []string, relays []
 			continue
 		}
 		id := *r.scope.Node().Id()
-		found.when(ids[id], "Relays: another, or a function, has the id %q", id)
+		found.when(ids[id], "Relays: two relays, or a relay and a function, have the id %q", id)
 		ids[id] = true
 	}
 	found = append(found, refuseOperations(operations)...)

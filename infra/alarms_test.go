@@ -173,7 +173,7 @@ func TestAlarmRingsForTheFirstTakeoverOfALapsedLease(t *testing.T) {
 	}
 }
 
-// A scope that finds nobody refuses every caller, without any other sign.
+// A scope that finds no caller refuses every request, without any other sign.
 func TestAlarmRingsForRefusedRequests(t *testing.T) {
 	stack := newStack()
 	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}, Refusals: 3})
@@ -182,7 +182,7 @@ func TestAlarmRingsForRefusedRequests(t *testing.T) {
 	if p["MetricName"] != "Refused" || p["Threshold"] != 3.0 || !reflect.DeepEqual(p["Dimensions"], want) {
 		t.Errorf("got %v", p)
 	}
-	if text := fmt.Sprint(p["AlarmDescription"]); !strings.Contains(text, "a scope that finds nobody refuses every caller") {
+	if text := fmt.Sprint(p["AlarmDescription"]); !strings.Contains(text, "a scope that finds no caller refuses every request") {
 		t.Errorf("it says %q", text)
 	}
 }

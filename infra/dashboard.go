@@ -51,11 +51,11 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 		board.AddWidgets(storeRow(operation)...)
 	}
 	for _, f := range props.Functions {
-		board.AddWidgets(heading("# " + *f.scope.Node().Id() + "\nWhether the function runs, what waits for it, and what was given up."))
+		board.AddWidgets(heading("# " + *f.scope.Node().Id() + "\nInvocations, waiting events, and events that were given up."))
 		board.AddWidgets(functionRow(f)...)
 	}
 	for _, r := range props.Relays {
-		board.AddWidgets(heading("# " + *r.scope.Node().Id() + "\nWhether messages leave the outbox, and what was given up."))
+		board.AddWidgets(heading("# " + *r.scope.Node().Id() + "\nPublished messages, and messages that were given up."))
 		board.AddWidgets(relayRow(r)...)
 	}
 	return board

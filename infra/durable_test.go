@@ -87,5 +87,5 @@ func TestAlarmTopicTakesAlarms(t *testing.T) {
 	for _, problem := range synth(t, stack).Problems(template.TLS, template.Actions{}) {
 		t.Error(problem)
 	}
-	wantRefusal(t, `id: another construct in S has "OnCall"`, func() { NewAlarmTopic(stack, "OnCall", nil) })
+	wantRefusal(t, `id: "OnCall" is already in use in S`, func() { NewAlarmTopic(stack, "OnCall", nil) })
 }

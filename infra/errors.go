@@ -35,7 +35,7 @@ func refuseID(scope constructs.IConstruct, id, suffix string) problems {
 	var found problems
 	found.when(id == "", "id: it is empty")
 	id += suffix
-	found.when(scope.Node().TryFindChild(&id) != nil, "id: another construct in %s has %q", *scope.Node().Path(), id)
+	found.when(scope.Node().TryFindChild(&id) != nil, "id: %q is already in use in %s", id, *scope.Node().Path())
 	return found
 }
 

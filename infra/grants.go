@@ -76,7 +76,7 @@ func (t *IdempotencyTable) refuse(o *ExecuteOptions) problems {
 		"Operations: the partition key of a table with a SortKey does not contain the operation, so that IAM cannot distinguish operations")
 	for _, operation := range o.Operations {
 		found.when(operation == "" || strings.ContainsAny(operation, "*?$#"),
-			"Operations: %q is empty, or contains one of *?$#, which have another meaning in IAM or in the ID of a record", operation)
+			"Operations: %q is empty, or contains one of *?$#, which have a special meaning in IAM or in the ID of a record", operation)
 	}
 	return found
 }

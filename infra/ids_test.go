@@ -36,12 +36,12 @@ func TestIDsThatAreTakenAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			wantRefusal(t, "id: it is empty", func() { construct("") })
 			wantRefusal(t, "", func() { construct(name) })
-			wantRefusal(t, "id: another construct in S", func() { construct(name) })
+			wantRefusal(t, "is already in use in S", func() { construct(name) })
 		})
 	}
-	wantRefusal(t, `id: another construct in S/Function has "Logs"`, func() { f.AddQueue("Logs", nil) })
+	wantRefusal(t, `id: "Logs" is already in use in S/Function`, func() { f.AddQueue("Logs", nil) })
 	f.AddStream("Async", awskinesis.NewStream(stack, jsii.String("Stream"), nil), nil)
-	wantRefusal(t, `has "AsyncFailures"`, func() { f.AddTopic(awssns.NewTopic(stack, jsii.String("Topic"), nil)) })
+	wantRefusal(t, `"AsyncFailures" is already in use`, func() { f.AddTopic(awssns.NewTopic(stack, jsii.String("Topic"), nil)) })
 }
 
 // A source that is nil or repeated would panic in the words of jsii or CDK.
@@ -89,6 +89,6 @@ func TestWhatIsMissingIsRefused(t *testing.T) {
 // Alarms take their ids from operations and functions, which CDK may not tell
 // apart, and CloudWatch has its own limit.
 func TestOperationsThatCannotBeWatchedAreRefused(t *testing.T) {
-	wantRefusal(t, "id: another construct in S/A has", func() { NewAlarms(newStack(), "A", &AlarmsProps{Operations: []string{"a/b", "a--b"}}) })
+	wantRefusal(t, "is already in use in S/A", func() { NewAlarms(newStack(), "A", &AlarmsProps{Operations: []string{"a/b", "a--b"}}) })
 	wantRefusal(t, "longer than the 255", func() { NewAlarms(newStack(), "A", &AlarmsProps{Operations: []string{strings.Repeat("a", 256)}}) })
 }

@@ -45,7 +45,7 @@ func refuseUnsafeRegions(scope constructs.Construct, p *IdempotencyTableProps) p
 		found.when(r.Region == "", "Replicas: a Region is empty")
 		found.when(regions[r.Region], "Replicas: %s is listed twice, or is the Region of the stack", r.Region)
 		found.when(p.Key != nil && r.KeyARN == "", "Replicas: %s needs the KeyARN of a key there, as the table has a Key", r.Region)
-		found.when(p.Key == nil && r.KeyARN != "", "Replicas: %s has a KeyARN, but the table no Key", r.Region)
+		found.when(p.Key == nil && r.KeyARN != "", "Replicas: %s has a KeyARN, but the table has no Key", r.Region)
 		regions[r.Region] = true
 	}
 	found.when(p.Witness != "" && explicit && p.Witness == *region, "Witness: %s is the Region of the stack, which contains the table", p.Witness)

@@ -35,7 +35,7 @@ func TestRegions(t *testing.T) {
 		"the stack's own Region":      {IdempotencyTableProps{Replicas: []Replica{{Region: "eu-west-1"}}, Writers: WritersInOneRegion}, "eu-west-1 is listed twice"},
 		"a Region twice":              {IdempotencyTableProps{Replicas: append(one, one...), Writers: WritersInOneRegion}, "eu-central-1 is listed twice"},
 		"a replica without a Region":  {IdempotencyTableProps{Replicas: []Replica{{}}, Writers: WritersInOneRegion}, "a Region is empty"},
-		"a replica's key alone":       {IdempotencyTableProps{Replicas: []Replica{{Region: "eu-west-2", KeyARN: "arn"}}, Writers: WritersInOneRegion}, "has a KeyARN, but the table no Key"},
+		"a replica's key alone":       {IdempotencyTableProps{Replicas: []Replica{{Region: "eu-west-2", KeyARN: "arn"}}, Writers: WritersInOneRegion}, "has a KeyARN, but the table has no Key"},
 		"swept, without need but can": {IdempotencyTableProps{SweptElsewhere: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

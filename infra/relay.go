@@ -164,7 +164,7 @@ func (p *RelayProps) withDefaults() RelayProps {
 func (p *RelayProps) refuse() problems {
 	found := p.program().refuse("OUTBOX_TABLE")
 	found.when(p.Outbox == nil, "Outbox: it is required")
-	found.when(p.BatchSize < 1 || p.BatchSize > 1000, "BatchSize: %d is not 1 to 1000", p.BatchSize)
+	found.when(p.BatchSize < 1 || p.BatchSize > 1000, "BatchSize: %d is not 1 to 1,000", p.BatchSize)
 	found.when(!wholeSeconds(p.BatchingWindow, 0, 5*time.Minute), "BatchingWindow: %s is not whole seconds, to 5 min", p.BatchingWindow)
 	found.when(!wholeSeconds(p.MaxAge, time.Minute, day), "MaxAge: %s is not whole seconds, 1 min to 24 h", p.MaxAge)
 	found.when(p.Retries < 1 || p.Retries > 10000, "Retries: %d is not 1 to 10,000", p.Retries)

@@ -173,7 +173,7 @@ func TestWatchingRelaysRefuses(t *testing.T) {
 	for words, construct := range map[string]func(){
 		"Relays: one is nil":          func() { NewAlarms(newStack(), "A", &AlarmsProps{Relays: []*Relay{nil}}) },
 		"OutboxAge: -1ns is negative": func() { NewAlarms(newStack(), "A", &AlarmsProps{Operations: []string{"a"}, OutboxAge: -1}) },
-		`has the id "Relay"`: func() {
+		`have the id "Relay"`: func() {
 			r := newRelay(t, newStack(), nil)
 			NewDashboard(newStack(), "D", &DashboardProps{Relays: []*Relay{r, r}})
 		},

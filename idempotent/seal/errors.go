@@ -16,7 +16,7 @@ var (
 	ErrUnknownKey = errors.New("unknown key")
 	// ErrAltered reports that the value was altered, or sealed for a different
 	// place or with a different key of the same ID.
-	ErrAltered = errors.New("value was altered, or sealed for another place or with another key of this ID")
+	ErrAltered = errors.New("value was altered, or sealed for a different place or with a different key of this ID")
 	// ErrVersion reports that a later version of this package sealed the
 	// value. Update the package.
 	ErrVersion = errors.New("format of a later version")

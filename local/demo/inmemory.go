@@ -52,7 +52,7 @@ func inMemory(ctx context.Context, tell *timeline) error {
 	retries := int(conflicts.Load())
 	send(retries)
 	tell.note("the %d refused ones retry: %d paid in all", retries, created.Load())
-	tell.line("\nThe storm of %d duplicates at once in one process (another process would know nothing of them):", requests)
+	tell.line("\nThe storm of %d duplicates at once in one process (a second process would know nothing of them):", requests)
 	tell.line("charges: %d", charges.Load())
 	if charges.Load() != 1 || created.Load() != requests || other.Load() != 0 {
 		return fmt.Errorf("%d charges and %d answers, want 1 and %d", charges.Load(), created.Load(), requests)

@@ -52,7 +52,7 @@ func (s *stage) storm(ctx context.Context, tell *timeline) (charges int, err err
 	if err != nil {
 		return 0, err
 	}
-	tell.note("the same key with another amount: %d %s", reused.Status, reused.Body)
+	tell.note("the same key with a different amount: %d %s", reused.Status, reused.Body)
 
 	if charges, err = c.charges(ctx); err != nil {
 		return 0, err

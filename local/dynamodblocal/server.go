@@ -60,7 +60,7 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 		if err == nil {
 			return newServer(endpoint, func() error { return nil }), nil
 		}
-		if err := l.Logf("%s=%s does not answer (%v): starting another", endpointVar, endpoint, err); err != nil {
+		if err := l.Logf("%s=%s does not respond (%v): starting a server", endpointVar, endpoint, err); err != nil {
 			return nil, err
 		}
 	}

@@ -66,7 +66,7 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 		if err == nil {
 			return &Server{url: url, stop: func() error { return nil }}, nil
 		}
-		if err := l.Logf("%s does not lead to a server (%v): starting another", urlVar, err); err != nil {
+		if err := l.Logf("%s does not lead to a server (%v): starting one", urlVar, err); err != nil {
 			return nil, err
 		}
 	}

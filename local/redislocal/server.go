@@ -71,7 +71,7 @@ func Start(ctx context.Context, o *Options) (*Server, error) {
 		if err == nil {
 			return newServer(addr, emulated, func() error { return nil }), nil
 		}
-		if err := c.Logf("%s=%s does not answer (%v): starting another", addrVar, addr, err); err != nil {
+		if err := c.Logf("%s=%s does not respond (%v): starting a server", addrVar, addr, err); err != nil {
 			return nil, err
 		}
 	}

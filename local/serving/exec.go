@@ -28,7 +28,7 @@ func Exec[S Server](args []string, start Starter[S], address func(S) string) (co
 	defer func() { err = errors.Join(err, server.Stop()) }()
 	if len(args) == 0 {
 		fmt.Println(address(server))
-		fmt.Fprintln(os.Stderr, "for a program in another shell:")
+		fmt.Fprintln(os.Stderr, "for programs in other shells:")
 		for _, entry := range server.Env() {
 			fmt.Fprintln(os.Stderr, "export", entry)
 		}

@@ -95,7 +95,7 @@ func starts(where string, mode fs.FileMode, program io.Reader) error {
 	processor := elf.Machine(binary.LittleEndian.Uint16(head[elf.EI_NIDENT+2:]))
 	switch {
 	case processor != elf.EM_AARCH64 || elf.Class(head[elf.EI_CLASS]) != elf.ELFCLASS64:
-		return fmt.Errorf("bootstrap in %s is a program for another processor (%v); %s", where, processor, build)
+		return fmt.Errorf("bootstrap in %s is not a program for arm64 (%v); %s", where, processor, build)
 	case kind != elf.ET_EXEC && kind != elf.ET_DYN:
 		return fmt.Errorf("bootstrap in %s is an object (%v), not a program", where, kind)
 	}

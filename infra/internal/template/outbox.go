@@ -38,7 +38,7 @@ func (t Template) checkOutbox(say func(string, ...any)) {
 	}
 	for _, f := range t.Functions() {
 		if outbox := f.Outbox(); outbox != "" && !relayed[outbox] {
-			say("%s: nobody publishes what %s writes", outbox, f.ID)
+			say("%s: no relay publishes the messages of %s", outbox, f.ID)
 		}
 	}
 }

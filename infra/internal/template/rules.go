@@ -10,7 +10,7 @@ import (
 type Rule string
 
 const (
-	Grant     Rule = "a function may make the calls of the store on the table, those of group commit all or none, and no others"
+	Grant     Rule = "a function may make the calls of the store on the table, those of group commit all or none, and no more"
 	Wildcard  Rule = "no statement allows a wildcard action or resource of DynamoDB"
 	TTL       Rule = "the tables of records and of an outbox have time to live on expiration and backups, and are retained"
 	Report    Rule = "queues and streams have ReportBatchItemFailures"

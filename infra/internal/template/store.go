@@ -39,7 +39,7 @@ func StoreActions(folder string, interfaces ...string) (Actions, error) {
 		for _, method := range methods[name] {
 			needs, known := needs()[method]
 			if !known {
-				return Actions{}, fmt.Errorf("template: %s.%s: which actions does it need?", name, method)
+				return Actions{}, fmt.Errorf("template: %s.%s is unknown: add its actions to needs", name, method)
 			}
 			to := &found.Always
 			if slices.Contains(groupCalls(), method) {

@@ -89,7 +89,7 @@ func (p *process) handle(ctx context.Context, e event) (any, error) {
 		}
 		time.Sleep(time.Hour)
 	}
-	return nil, fmt.Errorf("what is %q", e.Do)
+	return nil, fmt.Errorf("unknown action %q", e.Do)
 }
 
 func echo(ctx context.Context) (any, error) {
