@@ -9,16 +9,17 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
-func panics(t *testing.T, what string, fn func()) {
+func panics(t *testing.T, _ string, fn func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()
 		// A nil dereference is no refusal.
-		if text, ok := recover().(string); !ok || !strings.HasPrefix(text, "idempotent: ") {
-			t.Errorf("%s: it is not refused, but says %q", what, text)
-		}
+		text, ok := recover().(string)
+		check.True(t, ok)
+		check.True(t, strings.HasPrefix(text, "idempotent: "))
 	}()
 	fn()
 }
@@ -45,9 +46,7 @@ func TestAttachNotWithinAStep(t *testing.T) {
 			return "", soldOut()
 		})
 	})
-	if r := stored(t, b); r.Status != driver.InProgress {
-		t.Errorf("%s, with a refund that was not booked", r.Status)
-	}
+	check.Equal(t, stored(t, b).Status, driver.InProgress, "with a refund that was not booked")
 }
 
 func TestAttachNotAfterTheHandler(t *testing.T) {
@@ -63,9 +62,7 @@ func TestAttachNotAfterTheHandler(t *testing.T) {
 			return "", fail
 		})
 		panics(t, "another, after "+name, func() { book(late, "late") })
-		if first.sealed != 1 {
-			t.Errorf("after %s: sealed %d times", name, first.sealed)
-		}
+		check.Equal(t, first.sealed, 1, name)
 	}
 }
 
@@ -87,9 +84,7 @@ func TestAttachSaysWhatAUnitTestNeeds(t *testing.T) {
 			defer func() {
 				said := fmt.Sprint(recover())
 				for _, want := range []string{c.want, "in a unit test", "dynamo.Store", "dynamodblocal.NewTable", "postgres.Store", "postgreslocal.NewDatabase"} {
-					if !strings.Contains(said, want) {
-						t.Errorf("%s: %q is not in %q", name, want, said)
-					}
+					check.Contains(t, said, want, name)
 				}
 			}()
 			c.call()
@@ -105,7 +100,5 @@ func TestAttachWhereNothingWouldCommit(t *testing.T) {
 		refused("no transactions", ctx)
 		return 0, nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	check.Nil(t, err)
 }

@@ -2,13 +2,13 @@ package idempotent_test
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // bank is a store with transactions: what handlers attach is booked together
@@ -100,9 +100,7 @@ func (b *bank) Commit(_ context.Context, _ string, with any) error {
 
 func (b *bank) holds(t *testing.T, want ...string) {
 	t.Helper()
-	if !slices.Equal(b.booked, want) {
-		t.Errorf("booked %q, want %q", b.booked, want)
-	}
+	check.Slice(t, b.booked, want)
 }
 
 func books(what string, refused error) func(context.Context) (string, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/canonical"
+	"github.com/lambda-once/once/internal/check"
 )
 
 type payment struct {
@@ -28,14 +29,10 @@ func paymentKey(p payment) (idempotent.Key, error) {
 // duplicate returns a wrapped handler whose every call is a duplicate.
 func duplicate(t testing.TB, config *idempotent.Config) func() {
 	x, err := idempotent.New("create-payment", memory.New(0), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ran := false
 	handler := idempotent.Wrap(x, paymentKey, func(_ context.Context, p payment) (payment, error) {
-		if ran {
-			t.Error("a duplicate ran")
-		}
+		check.False(t, ran, "a duplicate ran")
 		ran = true
 		return p, nil
 	})
@@ -52,20 +49,15 @@ func duplicate(t testing.TB, config *idempotent.Config) func() {
 // yardstick is what any library has to do to a request and a stored result.
 func yardstick(t testing.TB) {
 	text, err := json.Marshal(aPayment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var p payment
-	if err := json.Unmarshal(text, &p); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal(text, &p))
 }
 
 func TestDuplicateAllocations(t *testing.T) {
 	call := duplicate(t, nil)
-	if n := testing.AllocsPerRun(500, call); n > 30 {
-		t.Errorf("a duplicate costs %.0f allocations, more than 30", n)
-	}
+	n := testing.AllocsPerRun(500, call)
+	check.True(t, n <= 30, n)
 }
 
 func BenchmarkYardstick(b *testing.B) {
@@ -124,9 +116,8 @@ var (
 func BenchmarkMarshal(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := json.Marshal(benchValue); err != nil {
-			b.Fatal(err)
-		}
+		_, err := json.Marshal(benchValue)
+		check.Must(b, err)
 	}
 }
 
@@ -134,30 +125,23 @@ func BenchmarkMarshalAndUnmarshal(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		raw, err := json.Marshal(benchValue)
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.Must(b, err)
 		var v benchPayment
-		if err := json.Unmarshal(raw, &v); err != nil {
-			b.Fatal(err)
-		}
+		check.Must(b, json.Unmarshal(raw, &v))
 	}
 }
 
 func BenchmarkFingerprint(b *testing.B) {
 	raw, err := json.Marshal(benchValue)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.Must(b, err)
 	for name, payload := range map[string]any{
 		"struct": benchValue, "struct with sorted keys": benchInOrder, "raw": json.RawMessage(raw), "bytes": raw,
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := idempotent.Fingerprint(payload); err != nil {
-					b.Fatal(err)
-				}
+				_, err := idempotent.Fingerprint(payload)
+				check.Must(b, err)
 			}
 		})
 	}
@@ -166,17 +150,14 @@ func BenchmarkFingerprint(b *testing.B) {
 func BenchmarkCanonical(b *testing.B) {
 	for name, v := range map[string]any{"unsorted": benchValue, "sorted": benchInOrder} {
 		raw, err := json.Marshal(v)
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.Must(b, err)
 		b.Run(name, func(b *testing.B) {
 			dst := make([]byte, 0, 1024)
 			b.ReportAllocs()
 			b.SetBytes(int64(len(raw)))
 			for b.Loop() {
-				if _, err := canonical.Append(dst, raw); err != nil {
-					b.Fatal(err)
-				}
+				_, err := canonical.Append(dst, raw)
+				check.Must(b, err)
 			}
 		})
 	}
@@ -186,8 +167,7 @@ func BenchmarkPath(b *testing.B) {
 	key := keypath.Path[benchPayment]("id")
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := key(benchValue); err != nil {
-			b.Fatal(err)
-		}
+		_, err := key(benchValue)
+		check.Must(b, err)
 	}
 }

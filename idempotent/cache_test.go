@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestCacheReplaysWithoutTheStore(t *testing.T) {
@@ -31,15 +32,13 @@ func TestCacheReplaysWithoutTheStore(t *testing.T) {
 		other := theKey
 		other.Payload = 2
 		ctx, event := adapter.WithEvent(t.Context())
-		if _, err := idempotent.Do(ctx, x, other, mustNotRun(t)); !errors.Is(err, idempotent.ErrKeyReused) || event.RoundTrips != 0 {
-			t.Errorf("another payload: %v, %+v", err, event)
-		}
+		_, err = idempotent.Do(ctx, x, other, mustNotRun(t))
+		check.Is(t, err, idempotent.ErrKeyReused)
+		check.Equal(t, event.RoundTrips, 0)
 		// A result that was replayed from the store is cached too.
 		y := newExecutor(t, store, &idempotent.Config{CacheEntries: 10})
 		for i := range 2 {
-			if _, event, _ := do(t.Context(), y, mustNotRun(t)); event.RoundTrips != 1-i {
-				t.Errorf("call %d: %+v", i, event)
-			}
+			try(t.Context(), t, y, mustNotRun(t)).roundTrips(1 - i)
 		}
 	}
 }
@@ -51,18 +50,16 @@ func TestCacheDropsBeforeTheStoreDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{CacheEntries: 10, Retention: time.Hour, ClockSkew: 5 * time.Second})
-		if _, _, err := do(t.Context(), x, returns("first")); err != nil {
-			t.Fatal(err)
-		}
+		try(t.Context(), t, x, returns("first")).succeeded()
 		end := stored(t, store).Expires
 		time.Sleep(time.Until(end) - 5*time.Second - time.Millisecond)
-		if _, event, _ := do(t.Context(), x, mustNotRun(t)); !event.Cached {
-			t.Errorf("before: %+v", event)
-		}
+		_, event, _ := do(t.Context(), x, mustNotRun(t))
+		check.True(t, event.Cached)
 		time.Sleep(time.Millisecond)
-		if value, event, err := do(t.Context(), x, mustNotRun(t)); event.Cached || value != "first" || err != nil {
-			t.Errorf("after: %q, %v, %+v", value, err, event)
-		}
+		value, event, err := do(t.Context(), x, mustNotRun(t))
+		check.False(t, event.Cached)
+		check.Equal(t, value, "first")
+		check.Nil(t, err)
 	})
 }
 
@@ -70,9 +67,8 @@ func TestCacheIsBounded(t *testing.T) {
 	call := func(x *idempotent.Executor, i int, size int) bool {
 		ctx, event := adapter.WithEvent(t.Context())
 		key := idempotent.Key{ID: fmt.Sprint(i)}
-		if _, err := idempotent.Do(ctx, x, key, returns(strings.Repeat("x", size))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := idempotent.Do(ctx, x, key, returns(strings.Repeat("x", size)))
+		check.Must(t, err)
 		return event.Cached
 	}
 	x := newExecutor(t, memory.New(0), &idempotent.Config{CacheEntries: 2})
@@ -80,9 +76,7 @@ func TestCacheIsBounded(t *testing.T) {
 		key    int
 		cached bool
 	}{{1, false}, {2, false}, {1, true}, {3, false}, {1, true}, {2, false}, {3, false}} {
-		if got := call(x, step.key, 1); got != step.cached {
-			t.Errorf("entries: key %d cached: %v", step.key, got)
-		}
+		check.Equal(t, call(x, step.key, 1), step.cached, step.key)
 	}
 	y := newExecutor(t, memory.New(0), &idempotent.Config{CacheEntries: 1000, CacheBytes: 20_000})
 	for i := range 10 {
@@ -94,12 +88,8 @@ func TestCacheIsBounded(t *testing.T) {
 			cached++
 		}
 	}
-	if cached != 3 {
-		t.Errorf("bytes: %d of 5,400 bytes are cached in 20,000", cached)
-	}
+	check.Equal(t, cached, 3)
 	for range 2 {
-		if call(y, 100, 50_000) {
-			t.Error("a result larger than the cache was cached")
-		}
+		check.False(t, call(y, 100, 50_000), "a result larger than the cache was cached")
 	}
 }

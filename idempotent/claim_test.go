@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 type (
@@ -34,15 +35,10 @@ func TestClaimMeetsItsOwnCopy(t *testing.T) {
 			r.Lease = time.Now().Add(time.Minute) // as a rebuilt claim would have it
 			return store.Create(ctx, r, over, nil)
 		}}, &idempotent.Config{Lease: time.Minute})
-		value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			if lease := stored(t, store).Lease; !lease.Equal(begun.Add(time.Minute)) {
-				t.Errorf("the stored lease ends after %v", lease.Sub(begun))
-			}
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+			check.Time(t, stored(t, store).Lease, begun.Add(time.Minute))
 			return "ours", nil
-		})
-		if err != nil || value != "ours" || event.Attempt != 1 || event.Outcome != idempotent.OutcomeExecuted {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
+		}).returned("ours").attempt(1).ended(idempotent.OutcomeExecuted)
 	})
 }
 
@@ -68,16 +64,11 @@ func TestClaimUsesTheStoredLease(t *testing.T) {
 			},
 		}, &idempotent.Config{Lease: time.Minute})
 		begun := time.Now()
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 			<-ctx.Done()
-			if ran := time.Since(begun); ran != time.Minute-500*time.Millisecond {
-				t.Errorf("the handler ended %v after the claim", ran)
-			}
+			check.Equal(t, time.Since(begun), time.Minute-500*time.Millisecond)
 			return "", ctx.Err()
-		})
-		if !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
+		}).is(context.Canceled)
 	})
 }
 
@@ -94,10 +85,7 @@ func TestClaimMeetsItsOwnCompletion(t *testing.T) {
 		}
 		return next()
 	}}, nil)
-	value, event, err := do(t.Context(), x, mustNotRun(t))
-	if err != nil || value != "done" || event.Outcome != idempotent.OutcomeReplayed || event.RoundTrips != 1 {
-		t.Errorf("got %q, %v, %+v", value, err, event)
-	}
+	try(t.Context(), t, x, mustNotRun(t)).returned("done").ended(idempotent.OutcomeReplayed).roundTrips(1)
 }
 
 // An answer that comes after the lease has lapsed makes nobody an owner: the
@@ -115,15 +103,13 @@ func TestClaimAnsweredTooLate(t *testing.T) {
 				}
 				return record, ok, err
 			}}, &idempotent.Config{Lease: time.Minute, MaxAttempts: maxAttempts})
-			value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-				if r := stored(t, store); r.Refunds != 0 || r.Attempt != 1 || !r.Lease.After(time.Now()) {
-					t.Errorf("the handler runs on %+v", r)
-				}
+			try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+				r := stored(t, store)
+				check.Equal(t, r.Refunds, 0, "the handler runs on")
+				check.Equal(t, r.Attempt, 1)
+				check.True(t, r.Lease.After(time.Now()))
 				return "done", nil
-			})
-			if err != nil || value != "done" || event.Attempt != 1 {
-				t.Errorf("got %q, %v, %+v", value, err, event)
-			}
+			}).returned("done").attempt(1)
 		})
 	}
 }
@@ -131,10 +117,7 @@ func TestClaimAnsweredTooLate(t *testing.T) {
 func TestClaimOfAnEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, event, err := do(ctx, newExecutor(t, unusable{}, nil), mustNotRun(t))
-	if !errors.Is(err, context.Canceled) || !errors.Is(err, idempotent.ErrStore) || event.RoundTrips != 0 {
-		t.Errorf("got %v, %+v", err, event)
-	}
+	try(ctx, t, newExecutor(t, unusable{}, nil), mustNotRun(t)).is(context.Canceled).is(idempotent.ErrStore).roundTrips(0)
 }
 
 // A call that loses a race claims again, but not for ever.
@@ -145,20 +128,17 @@ func TestClaimGivesUpAfterManyLostRaces(t *testing.T) {
 			creates++
 			return driver.Record{}, false, nil
 		}}, nil)
-		if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) || creates < 5 || creates > 20 {
-			t.Errorf("after %d: %v", creates, err)
-		}
+		_, _, err := do(t.Context(), x, mustNotRun(t))
+		check.Is(t, err, idempotent.ErrInProgress)
+		check.True(t, creates >= 5, creates)
+		check.True(t, creates <= 20, creates)
 	})
 }
 
 func TestUnknownStatusIsRefused(t *testing.T) {
 	store := memory.New(0)
-	if err := store.Put(driver.Record{ID: recordID(t, theKey), Status: "PAUSED", Lease: time.UnixMilli(1), Expires: time.Now().Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := do(t.Context(), newExecutor(t, store, nil), mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
-		t.Error(err)
-	}
+	check.Must(t, store.Put(driver.Record{ID: recordID(t, theKey), Status: "PAUSED", Lease: time.UnixMilli(1), Expires: time.Now().Add(time.Hour)}))
+	try(t.Context(), t, newExecutor(t, store, nil), mustNotRun(t)).is(idempotent.ErrStore)
 }
 
 // once applies a hook to the first call.
@@ -178,10 +158,8 @@ func once(hook createHook) createHook {
 func TestExpiredRecordIsNotReplayed(t *testing.T) {
 	store := memory.New(0)
 	id := recordID(t, theKey)
-	if err := store.Put(driver.Record{ID: id, Status: driver.Completed, Owner: "x", Attempt: 1,
-		Expires: time.Now().Add(-48 * time.Hour), Data: []byte(`"of the day before yesterday"`)}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, store.Put(driver.Record{ID: id, Status: driver.Completed, Owner: "x", Attempt: 1,
+		Expires: time.Now().Add(-48 * time.Hour), Data: []byte(`"of the day before yesterday"`)}))
 	conflict := true
 	p := &proxy{Store: store, create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if conflict { // as dynamo.Store.lost does
@@ -191,10 +169,7 @@ func TestExpiredRecordIsNotReplayed(t *testing.T) {
 		}
 		return next()
 	}}
-	value, event, err := do(t.Context(), newExecutor(t, p, nil), returns("today's"))
-	if err != nil || value != "today's" {
-		t.Errorf("got %q, %v, %+v", value, err, event)
-	}
+	try(t.Context(), t, newExecutor(t, p, nil), returns("today's")).returned("today's")
 }
 
 // A context that is cancelled during the claim is reported as cancelled, in an
@@ -206,13 +181,8 @@ func TestCancelDuringTheClaimIsReported(t *testing.T) {
 		return next()
 	}}
 	_, event, err := do(ctx, newExecutor(t, p, nil), mustNotRun(t))
-	if !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("cancelled, but: %v", err)
-	}
-	if strings.HasPrefix(fmt.Sprintf("%T", err), "*fmt.") {
-		t.Errorf("Do promises one of this package's types or fn's own: %T", err)
-	}
-	if event.Outcome == idempotent.OutcomeReleased {
-		t.Error("'released' means that the handler failed or panicked; it did not run")
-	}
+	check.Is(t, err, context.Canceled)
+	check.False(t, errors.Is(err, context.DeadlineExceeded))
+	check.False(t, strings.HasPrefix(fmt.Sprintf("%T", err), "*fmt."), "Do promises one of this package's types or fn's own")
+	check.Differ(t, event.Outcome, idempotent.OutcomeReleased, "'released' means that the handler failed or panicked; it did not run")
 }

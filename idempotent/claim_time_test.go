@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // silent is a store that does not answer some of its calls. Those that landed
@@ -93,16 +93,15 @@ func TestHungClaimEndsBeforeItsInvocation(t *testing.T) {
 				defer cancel()
 				begun := time.Now()
 				_, event, err := do(ctx, newExecutor(t, &c.store, &c.config), mustNotRun(t))
-				if took := time.Since(begun); took > c.invocation-reserve {
-					t.Errorf("it returned %v before the end of its invocation", c.invocation-took)
-				}
-				var failed *idempotent.StoreError
-				if !errors.As(err, &failed) || failed.Executed || !errors.Is(err, driver.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("%v", err)
-				}
-				if event.Outcome != idempotent.OutcomeFailed || event.RoundTrips != c.trips || event.Attempt != 0 {
-					t.Errorf("%+v", event)
-				}
+				took := time.Since(begun)
+				check.True(t, took <= c.invocation-reserve, took)
+				failed := check.As[*idempotent.StoreError](t, err)
+				check.False(t, failed.Executed)
+				check.Is(t, err, driver.ErrUnavailable)
+				check.Is(t, err, context.DeadlineExceeded)
+				check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
+				check.Equal(t, event.RoundTrips, c.trips)
+				check.Equal(t, event.Attempt, 0)
 			})
 		})
 	}
@@ -121,9 +120,9 @@ func TestHungClaimWithAlmostNoTimeEndsBeforeItsInvocation(t *testing.T) {
 				begun := time.Now()
 				x := newExecutor(t, &silent{Store: memory.New(0), creates: true, gets: true, rest: true}, config)
 				_, _, err := do(ctx, x, mustNotRun(t))
-				if took := time.Since(begun); took > invocation-100*time.Millisecond || !errors.Is(err, idempotent.ErrStore) {
-					t.Errorf("%s, with %v: it returned %v before the end of its invocation: %v", name, left, invocation-took, err)
-				}
+				took := time.Since(begun)
+				check.True(t, took <= invocation-100*time.Millisecond, took, name, left)
+				check.Is(t, err, idempotent.ErrStore, name, left)
 			}
 		})
 	}
@@ -152,15 +151,13 @@ func TestHungClaimThatLandedIsReleased(t *testing.T) {
 				config := &idempotent.Config{MaxAttempts: 2}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
-				if _, _, err := do(ctx, newExecutor(t, &c.store, config), mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
-					t.Error(err)
-				}
-				if r := stored(t, store); r.Status != c.want.Status || r.Attempt != c.want.Attempt || r.Refunds != c.want.Refunds || r.Owner != "" {
-					t.Errorf("it left %+v", r)
-				}
-				if value, _, err := do(t.Context(), newExecutor(t, store, config), returns("done")); err != nil || value != "done" {
-					t.Errorf("%q, %v", value, err)
-				}
+				try(ctx, t, newExecutor(t, &c.store, config), mustNotRun(t)).is(idempotent.ErrStore)
+				r := stored(t, store)
+				check.Equal(t, r.Status, c.want.Status)
+				check.Equal(t, r.Attempt, c.want.Attempt)
+				check.Equal(t, r.Refunds, c.want.Refunds)
+				check.Equal(t, r.Owner, "")
+				try(t.Context(), t, newExecutor(t, store, config), returns("done")).returned("done")
 			})
 		})
 	}
@@ -174,12 +171,12 @@ func TestHungClaimLeavesTheRecordOfAnother(t *testing.T) {
 		time.AfterFunc(time.Second, func() { abandonClaim(t, store, time.Minute) })
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		if _, _, err := do(ctx, newExecutor(t, &silent{Store: store, creates: true}, nil), mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
-			t.Error(err)
-		}
-		if r := stored(t, store); r.Owner != "crashed" || r.Attempt != 1 || r.Refunds != 0 || !r.Lease.After(time.Now()) {
-			t.Errorf("it left %+v", r)
-		}
+		try(ctx, t, newExecutor(t, &silent{Store: store, creates: true}, nil), mustNotRun(t)).is(idempotent.ErrStore)
+		r := stored(t, store)
+		check.Equal(t, r.Owner, "crashed")
+		check.Equal(t, r.Attempt, 1)
+		check.Equal(t, r.Refunds, 0)
+		check.True(t, r.Lease.After(time.Now()))
 	})
 }
 
@@ -201,12 +198,8 @@ func TestClaimAnsweredAfterItsInvocationIsReleased(t *testing.T) {
 		}}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		if _, _, err := do(ctx, newExecutor(t, frozen, nil), mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
-			t.Error(err)
-		}
-		if r := stored(t, store); r.Status != driver.Absent {
-			t.Errorf("it left %+v", r)
-		}
+		try(ctx, t, newExecutor(t, frozen, nil), mustNotRun(t)).is(idempotent.ErrStore)
+		check.Equal(t, stored(t, store).Status, driver.Absent)
 	})
 }
 
@@ -226,9 +219,7 @@ func TestHungClaimOfAnExecutionEndsBeforeItsInvocation(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), timeout)
 					defer cancel()
 					_, event, err := do(adapter.With(ctx, adapter.Settings{Execution: &execution}), newExecutor(t, store, nil), func(context.Context) (string, error) {
-						if store != driver.Store(inner) {
-							t.Error("it ran")
-						}
+						check.Equal(t, store, driver.Store(inner), "it ran")
 						return "", nil
 					})
 					return event, err
@@ -241,15 +232,14 @@ func TestHungClaimOfAnExecutionEndsBeforeItsInvocation(t *testing.T) {
 				const timeout = 2 * time.Minute // longer than the execution
 				begun := time.Now()
 				event, err := invoke(store, timeout)
-				if took := time.Since(begun); took > timeout-500*time.Millisecond {
-					t.Errorf("it returned %v before the end of its invocation", timeout-took)
-				}
-				if !errors.Is(err, driver.ErrUnavailable) || event.Outcome != idempotent.OutcomeFailed {
-					t.Errorf("%v, %+v", err, event)
-				}
-				if r := stored(t, inner); r.Status != driver.InProgress || r.Owner == "" || r.Refunds != 0 {
-					t.Errorf("it left %+v", r)
-				}
+				took := time.Since(begun)
+				check.True(t, took <= timeout-500*time.Millisecond, took)
+				check.Is(t, err, driver.ErrUnavailable)
+				check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
+				r := stored(t, inner)
+				check.Equal(t, r.Status, driver.InProgress)
+				check.Differ(t, r.Owner, "")
+				check.Equal(t, r.Refunds, 0)
 			})
 		})
 	}
@@ -265,15 +255,13 @@ func TestHungClaimWithinAHandlerEndsBeforeTheHandler(t *testing.T) {
 		begun := time.Now()
 		_, event, err := do(ctx, newExecutor(t, memory.New(0), &idempotent.Config{Reserve: time.Second}), func(ctx context.Context) (string, error) {
 			_, _, err := do(ctx, inner, mustNotRun(t))
-			if took := time.Since(begun); took > 2*time.Second {
-				t.Errorf("the inner call returned after %v", took)
-			}
+			took := time.Since(begun)
+			check.True(t, took <= 2*time.Second, took)
 			return "", err
 		})
 		// It had all of the handler's time.
-		if !errors.Is(err, idempotent.ErrStore) || event.Outcome != idempotent.OutcomeTimedOut {
-			t.Errorf("%v, %+v", err, event)
-		}
+		check.Is(t, err, idempotent.ErrStore)
+		check.Equal(t, event.Outcome, idempotent.OutcomeTimedOut)
 	})
 }
 
@@ -284,24 +272,19 @@ func TestClaimElsewhereIsBoundedByItsCaller(t *testing.T) {
 		defer cancel()
 		until, _ := ctx.Deadline()
 		x := newExecutor(t, &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(until) {
-				t.Errorf("the claim has until %v, %v; want %v", deadline, ok, until)
-			}
+			deadline, ok := ctx.Deadline()
+			check.True(t, ok)
+			check.Time(t, deadline, until)
 			time.Sleep(time.Until(until) - time.Millisecond)
 			return next()
 		}}, nil)
-		if value, _, err := do(ctx, x, returns("done")); err != nil || value != "done" {
-			t.Errorf("%q, %v", value, err)
-		}
+		try(ctx, t, x, returns("done")).returned("done")
 		without := newExecutor(t, &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if deadline, ok := ctx.Deadline(); ok {
-				t.Errorf("the claim has until %v, and no caller said so", deadline)
-			}
+			_, ok := ctx.Deadline()
+			check.False(t, ok)
 			return next()
 		}}, nil)
-		if _, _, err := do(t.Context(), without, returns("done")); err != nil {
-			t.Error(err)
-		}
+		try(t.Context(), t, without, returns("done")).succeeded()
 	})
 }
 
@@ -328,12 +311,11 @@ func TestHungWriteOfARunEndsBeforeItsInvocation(t *testing.T) {
 					defer cancel()
 					begun := time.Now()
 					_, event, err := do(ctx, newExecutor(t, &silent{Store: memory.New(0), rest: true}, nil), handler)
-					if took := time.Since(begun); took > invocation-50*time.Millisecond {
-						t.Errorf("it returned %v before the end of its invocation", invocation-took)
-					}
-					if err == nil || event.Outcome != idempotent.OutcomeUnknown || !event.ErrorIs(idempotent.ErrStore) {
-						t.Errorf("%v, %+v", err, event)
-					}
+					took := time.Since(begun)
+					check.True(t, took <= invocation-50*time.Millisecond, took)
+					check.Failed(t, err)
+					check.Equal(t, event.Outcome, idempotent.OutcomeUnknown)
+					check.True(t, event.ErrorIs(idempotent.ErrStore))
 					// A completion has the time that it always had.
 					if took := time.Since(begun); name == "the completion" && took != invocation-100*time.Millisecond {
 						t.Errorf("the completion was tried for %v", took)

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // replayOf returns what the replay of a result returns.
@@ -27,9 +26,7 @@ func replayOf[T any](t *testing.T, first T) T {
 		t.Error("it ran again")
 		return first, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return again
 }
 
@@ -47,13 +44,10 @@ func TestReplayHasTheNumbersOfTheFirstAnswer(t *testing.T) {
 		"a big.Int":       new(big.Int).Lsh(big.NewInt(1), 200),
 	} {
 		wrote, err := json.Marshal(first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		again, err := json.Marshal(replayOf(t, first))
-		if err != nil || !bytes.Equal(again, wrote) {
-			t.Errorf("%s: the first answer is %s, the replay %s, %v", name, wrote, again, err)
-		}
+		check.Nil(t, err, name)
+		check.True(t, bytes.Equal(again, wrote), name)
 	}
 }
 
@@ -79,14 +73,14 @@ func TestNumberWithinAnyIsAFloat64IfThatIsExact(t *testing.T) {
 		`1e2000000000000000000`:   json.Number("1e2000000000000000000"),
 	} {
 		var got any
-		if err := (idempotent.JSON{}).Decode([]byte(text), &got); err != nil || got != want {
-			t.Errorf("%s: %T %v, %v; want %T %v", text, got, got, err, want, want)
-		}
+		err := (idempotent.JSON{}).Decode([]byte(text), &got)
+		check.Nil(t, err, text)
+		check.Equal(t, got, want, text)
 		// Beside one that no float64 holds, too.
 		var list []any
-		if err := (idempotent.JSON{}).Decode([]byte(`["\\\"1", 9007199254740993, `+text+`]`), &list); err != nil || list[2] != want {
-			t.Errorf("in a list, %s: %v, %v", text, list, err)
-		}
+		err = (idempotent.JSON{}).Decode([]byte(`["\\\"1", 9007199254740993, `+text+`]`), &list)
+		check.Nil(t, err, text)
+		check.Equal(t, list[2], want, text)
 	}
 }
 
@@ -130,17 +124,15 @@ func TestTypedNumbersAreDecodedAsInPackageJSON(t *testing.T) {
 		Own: ownNumbers{json.Number("5")}, Bytes: []byte{1, 2}, embedded: embedded{6.}, hidden: json.Number("7"),
 	}
 	got := numbers{hidden: json.Number("7")} // not of the text
-	if err := (idempotent.JSON{}).Decode([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
-	}
+	err := (idempotent.JSON{}).Decode([]byte(text), &got)
+	check.Nil(t, err)
+	check.Deep(t, got, want)
 }
 
 func TestResultWithTrailingDataIsRefused(t *testing.T) {
 	for _, text := range []string{`1 2`, `9007199254740993 2`, `9007199254740993 x`, `[9007199254740993`, ``, `9007199254740993-`, `"\`} {
 		var got any
-		if err := (idempotent.JSON{}).Decode([]byte(text), &got); err == nil {
-			t.Errorf("%q is accepted as %v", text, got)
-		}
+		check.Failed(t, (idempotent.JSON{}).Decode([]byte(text), &got), text)
 	}
 }
 
@@ -152,14 +144,10 @@ func TestReplayedStepHasTheNumbersOfTheFirst(t *testing.T) {
 		_, _, _ = do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
 			var err error
 			got, err = idempotent.Step(ctx, "charge", func(context.Context) (any, error) {
-				if try > 0 {
-					t.Error("it ran again")
-				}
+				check.True(t, try <= 0, try, "it ran again")
 				return int64(9007199254740993), nil
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, err)
 			return "", errCrash
 		})
 	}
@@ -181,13 +169,9 @@ func TestNumbersKeepTheirValue(t *testing.T) {
 			digits = append(digits[:at:at], append([]byte{'.'}, digits[at:]...)...)
 		}
 		var got any
-		if err := (idempotent.JSON{}).Decode(digits, &got); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, (idempotent.JSON{}).Decode(digits, &got))
 		again, err := json.Marshal(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		was, _ := new(big.Rat).SetString(string(digits))
 		is, ok := new(big.Rat).SetString(string(again))
 		if !ok || was.Cmp(is) != 0 {
@@ -208,9 +192,7 @@ func TestNumbersAreNotLookedForInTextTypes(t *testing.T) {
 		Ring ring
 		N    any
 	}
-	if err := (idempotent.JSON{}).Decode([]byte(`{"Ring":"x","N":9007199254740993}`), &result); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, (idempotent.JSON{}).Decode([]byte(`{"Ring":"x","N":9007199254740993}`), &result))
 	if result.N != json.Number("9007199254740993") || result.Ring.Next != &result.Ring {
 		t.Errorf("%v", result.N)
 	}
@@ -236,33 +218,23 @@ func TestStoredResultIsACopy(t *testing.T) {
 		x := newExecutor(t, memory.New(0), config)
 		call := func() []byte {
 			got, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) ([]byte, error) { return []byte("paid 100"), nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			return got
 		}
 		copy(call(), "MINE") // the first caller's own bytes
-		if got := string(call()); got != "paid 100" {
-			t.Errorf("%s: after the first caller changed its result a replay is %q", name, got)
-		}
+		check.Equal(t, string(call()), "paid 100", name)
 		copy(call(), "HERS")
-		if got := string(call()); got != "paid 100" {
-			t.Errorf("%s: after a replay was changed the next is %q", name, got)
-		}
+		check.Equal(t, string(call()), "paid 100", name)
 	}
 }
 
 func TestReplayIntoAnotherType(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
-	if _, _, err := do(t.Context(), x, returns("text")); err != nil {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, x, returns("text")).succeeded()
 	_, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (int, error) {
 		t.Error("it ran")
 		return 0, nil
 	})
-	var unavailable *idempotent.ResultUnavailableError
-	if !errors.As(err, &unavailable) || unavailable.Err == nil {
-		t.Errorf("got %v", err)
-	}
+	unavailable := check.As[*idempotent.ResultUnavailableError](t, err)
+	check.Failed(t, unavailable.Err)
 }

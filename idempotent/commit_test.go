@@ -8,24 +8,23 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestCommitIsOneWriteWithTheCompletion(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, nil)
 	value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-		if first := book(ctx, "first"); first != book(ctx, "both") {
-			t.Error("one call has two attachments")
-		}
+		check.Equal(t, book(ctx, "first"), book(ctx, "both"), "one call has two attachments")
 		return "done", nil
 	})
 	if err != nil || value != "done" || event.RoundTrips != 2 || event.Outcome != idempotent.OutcomeExecuted {
 		t.Fatalf("%q, %v, %+v", value, err, event)
 	}
 	value, event, err = do(t.Context(), x, mustNotRun(t))
-	if err != nil || value != "done" || event.RoundTrips != 1 {
-		t.Errorf("replay: %q, %v, %+v", value, err, event)
-	}
+	check.Nil(t, err)
+	check.Equal(t, value, "done")
+	check.Equal(t, event.RoundTrips, 1)
 	b.holds(t, "both")
 }
 
@@ -36,9 +35,7 @@ func TestCommitNothingAfterAnError(t *testing.T) {
 			book(ctx, "never")
 			return "", fail
 		})
-		if err == nil {
-			t.Error(name)
-		}
+		check.Failed(t, err, name)
 		b.holds(t)
 	}
 }
@@ -47,19 +44,15 @@ func TestCommitNothingAfterAnError(t *testing.T) {
 func TestCommitRefused(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, nil)
-	if _, event, err := do(t.Context(), x, books("x", errCrash)); err != errCrash || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("%v, %+v", err, event)
-	}
-	if r := stored(t, b); r.Status != driver.InProgress || r.Owner != "" {
-		t.Errorf("a transaction was sent, and the record is not kept: %+v", r)
-	}
+	try(t.Context(), t, x, books("x", errCrash)).fails(errCrash).ended(idempotent.OutcomeReleased)
+	r := stored(t, b)
+	check.Equal(t, r.Status, driver.InProgress, "a transaction was sent, and the record is not kept")
+	check.Equal(t, r.Owner, "")
 	_, event, err := do(t.Context(), x, books("x", soldOut()))
 	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed || !event.Permanent {
 		t.Errorf("%v, %+v", err, event)
 	}
-	if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrReplayed) {
-		t.Error(err)
-	}
+	try(t.Context(), t, x, mustNotRun(t)).is(idempotent.ErrReplayed)
 	b.holds(t)
 }
 
@@ -70,9 +63,8 @@ func TestCommitRefusedUndoesTheSaga(t *testing.T) {
 		book(ctx, "x").refused = soldOut()
 		return tr.book(ctx)
 	})
-	if _, ok := err.(*soldOutError); !ok {
-		t.Error(err)
-	}
+	_, ok := err.(*soldOutError)
+	check.True(t, ok)
 	checkDone(t, tr, "flight", "hotel", "car", "end", "not a car", "not a hotel", "not a flight")
 	b.holds(t)
 }
@@ -80,13 +72,10 @@ func TestCommitRefusedUndoesTheSaga(t *testing.T) {
 func TestCommitMistakesAreNotSent(t *testing.T) {
 	b := newBank()
 	b.before = func(*entry) error { t.Error("it was sent"); return nil }
-	_, event, err := do(t.Context(), newExecutor(t, b, nil), func(ctx context.Context) (string, error) {
+	try(t.Context(), t, newExecutor(t, b, nil), func(ctx context.Context) (string, error) {
 		book(ctx, "x").sealErr = errCrash
 		return "", nil
-	})
-	if err != errCrash || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("%v, %+v", err, event)
-	}
+	}).fails(errCrash).ended(idempotent.OutcomeReleased)
 }
 
 // After a lost answer the same transaction is sent again.
@@ -106,10 +95,7 @@ func TestCommitIsSentAgain(t *testing.T) {
 			} else {
 				b.before = lose
 			}
-			value, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
-			if err != nil || value != "x" || event.Outcome != idempotent.OutcomeExecuted {
-				t.Errorf("%q, %v, %+v", value, err, event)
-			}
+			try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).returned("x").ended(idempotent.OutcomeExecuted)
 			b.holds(t, "x")
 		})
 	}
@@ -125,13 +111,11 @@ func TestCommitThatTheStoreRefusesIsRolledBack(t *testing.T) {
 	if !errors.As(err, &failed) || !failed.RolledBack || failed.Executed || !errors.Is(err, errCrash) || event.Outcome != idempotent.OutcomeReleased {
 		t.Errorf("%v, %+v", err, event)
 	}
-	if r := stored(t, b); r.Owner != "" || r.Status != driver.InProgress {
-		t.Errorf("%+v", r)
-	}
+	r := stored(t, b)
+	check.Equal(t, r.Owner, "")
+	check.Equal(t, r.Status, driver.InProgress)
 	b.before = nil
-	if value, _, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil)); err != nil || value != "x" {
-		t.Error(value, err)
-	}
+	try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).returned("x")
 	b.holds(t, "x")
 }
 
@@ -168,20 +152,15 @@ func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
 				if replaced {
 					r = driver.Record{ID: r.ID, Status: driver.InProgress, Owner: "another", Attempt: 1, Lease: time.Now().Add(time.Hour)}
 				}
-				if err := b.Put(r); err != nil {
-					t.Error(err)
-				}
+				check.Nil(t, b.Put(r))
 				return nil
 			}
 			b.before = vanish
 			_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
-			var unknown *idempotent.OutcomeUnknownError
-			if !errors.As(err, &unknown) || unknown.Err == nil || event.Outcome != idempotent.OutcomeUnknown {
-				t.Errorf("%v, %+v", err, event)
-			}
-			if r := stored(t, b); r.Status == driver.Completed {
-				t.Errorf("recreated: %+v", r)
-			}
+			unknown := check.As[*idempotent.OutcomeUnknownError](t, err)
+			check.Failed(t, unknown.Err)
+			check.Equal(t, event.Outcome, idempotent.OutcomeUnknown)
+			check.Differ(t, stored(t, b).Status, driver.Completed)
 			b.holds(t)
 		})
 	}
@@ -191,13 +170,8 @@ func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
 func TestFailureAfterACommitRecreatesNothing(t *testing.T) {
 	b := newBank()
 	refusing := &refusingThenGone{bank: b, t: t}
-	_, _, err := do(t.Context(), newExecutor(t, refusing, nil), books("x", nil))
-	if !errors.Is(err, idempotent.ErrOutcomeUnknown) {
-		t.Error(err)
-	}
-	if r := stored(t, b); r.Status != driver.Absent {
-		t.Errorf("recreated: %+v", r)
-	}
+	try(t.Context(), t, newExecutor(t, refusing, nil), books("x", nil)).is(idempotent.ErrOutcomeUnknown)
+	check.Equal(t, stored(t, b).Status, driver.Absent)
 }
 
 type refusingThenGone struct {
@@ -220,20 +194,13 @@ func (p *refusingThenGone) Change(ctx context.Context, f driver.Fence, c driver.
 func TestCommitOfAZombieWritesNothing(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, nil)
-	value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 		r := stored(t, b)
 		r.Lease = time.Now().Add(-time.Hour)
-		if err := b.Put(r); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := do(t.Context(), x, books("successor's", nil)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, b.Put(r))
+		try(t.Context(), t, x, books("successor's", nil)).succeeded()
 		return books("zombie's", nil)(ctx)
-	})
-	if err != nil || value != "successor's" || event.Outcome != idempotent.OutcomeLeaseLost {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
+	}).returned("successor's").ended(idempotent.OutcomeLeaseLost)
 	b.holds(t, "successor's")
 }
 
@@ -244,16 +211,12 @@ func TestCommitAloneWhereNothingIsRecorded(t *testing.T) {
 		_, err := idempotent.Do(t.Context(), x, idempotent.Key{}, books("x", refused))
 		return err
 	}
-	if err := call(nil); err != nil {
-		t.Error(err)
-	}
-	if err := call(errCrash); err != errCrash {
-		t.Error(err)
-	}
+	check.Nil(t, call(nil))
+	check.Equal(t, call(errCrash), errCrash)
 	b.before = func(*entry) error { return errCrash }
-	if err := call(nil); !errors.Is(err, idempotent.ErrOutcomeUnknown) || !errors.Is(err, errCrash) {
-		t.Error(err)
-	}
+	err := call(nil)
+	check.Is(t, err, idempotent.ErrOutcomeUnknown)
+	check.Is(t, err, errCrash)
 	b.holds(t, "x")
 }
 
@@ -283,9 +246,7 @@ func TestCommitComesTooLateForWhatIsUndone(t *testing.T) {
 	_, event, err := do(t.Context(), newExecutor(t, d, nil), func(ctx context.Context) (string, error) {
 		_, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(context.Context, string) error {
 			undone++
-			if d.late() {
-				t.Error("a late copy was committed")
-			}
+			check.False(t, d.late(), "a late copy was committed")
 			return nil
 		})
 		book(ctx, "transfer")
@@ -294,9 +255,9 @@ func TestCommitComesTooLateForWhatIsUndone(t *testing.T) {
 	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed || undone != 1 {
 		t.Errorf("%v, %v, undone %d times", err, event.Outcome, undone)
 	}
-	if r := stored(t, d); r.Status != driver.Failed || r.Used() != 1 {
-		t.Errorf("%+v", r)
-	}
+	r := stored(t, d)
+	check.Equal(t, r.Status, driver.Failed)
+	check.Equal(t, r.Used(), 1)
 	d.holds(t)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A completion whose answer was lost is written again, and its second copy
@@ -40,10 +41,7 @@ func TestCompleteMeetsItsOwnCopy(t *testing.T) {
 					}
 					return next()
 				}}, nil)
-				value, event, err := do(t.Context(), x, returns("done"))
-				if err != nil || value != "done" || event.Outcome != idempotent.OutcomeExecuted {
-					t.Errorf("got %q, %v, %+v", value, err, event)
-				}
+				try(t.Context(), t, x, returns("done")).returned("done").ended(idempotent.OutcomeExecuted)
 			})
 		})
 	}
@@ -59,20 +57,15 @@ func TestCompleteReturnsWhatIsStored(t *testing.T) {
 			return next()
 		}
 		lost = false
-		if _, ok, err := next(); !ok || err != nil {
-			t.Errorf("%v, %v", ok, err)
-		}
+		_, ok, err := next()
+		check.True(t, ok)
+		check.Nil(t, err)
 		r := stored(t, store)
 		r.Data = []byte(`"theirs"`)
-		if err := store.Put(r); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, store.Put(r))
 		return driver.Record{}, false, errNetwork
 	}}, nil)
-	value, _, err := do(t.Context(), x, returns("ours"))
-	if err != nil || value != "theirs" {
-		t.Errorf("got %q, %v", value, err)
-	}
+	try(t.Context(), t, x, returns("ours")).returned("theirs")
 }
 
 // Nothing is released after a success. An unreachable store is tried until the
@@ -90,13 +83,13 @@ func TestCompleteTriesUntilTheLeaseEnds(t *testing.T) {
 		if !errors.As(err, &failed) || !failed.Executed || value != "" || event.Outcome != idempotent.OutcomeUnknown {
 			t.Errorf("got %q, %v, %+v", value, err, event)
 		}
-		if tried := time.Since(begun); tried < 9*time.Second || tried > 11*time.Second || len(writes) < 5 {
-			t.Errorf("%d tries in %v", len(writes), tried)
-		}
+		tried := time.Since(begun)
+		check.True(t, tried >= 9*time.Second, tried)
+		check.True(t, tried <= 11*time.Second, tried)
+		check.True(t, len(writes) >= 5, len(writes))
 		for _, c := range writes {
-			if c.Release != 0 || c.Status != driver.Completed {
-				t.Errorf("wrote %+v", c)
-			}
+			check.Equal(t, c.Release, 0)
+			check.Equal(t, c.Status, driver.Completed)
 		}
 	})
 }
@@ -130,12 +123,11 @@ func TestDeniedCompletionIsRepeatedForHalfAMinute(t *testing.T) {
 				if !errors.As(err, &failed) || !failed.Executed || !errors.Is(err, c.err) || event.Outcome != idempotent.OutcomeUnknown {
 					t.Errorf("%v, %+v", err, event)
 				}
-				if len(tries) < c.least || len(tries) > c.most {
-					t.Errorf("%d tries, want %d to %d", len(tries), c.least, c.most)
-				}
-				if last := tries[len(tries)-1]; last > c.last || last < c.last-2*time.Second {
-					t.Errorf("the last try came after %v, want %v", last, c.last)
-				}
+				check.True(t, len(tries) >= c.least, len(tries))
+				check.True(t, len(tries) <= c.most, len(tries))
+				last := tries[len(tries)-1]
+				check.True(t, last <= c.last, last)
+				check.True(t, last >= c.last-2*time.Second, last)
 				for i := 1; c.err == driver.ErrDenied && i < len(tries); i++ {
 					if pause := tries[i] - tries[i-1]; pause > 2*time.Second+1 || i > 6 && pause < time.Second {
 						t.Errorf("try %d came %v after the one before", i+1, pause)
@@ -155,9 +147,9 @@ func TestCompleteOutlivesTheCaller(t *testing.T) {
 		cancel()
 		return "done", nil
 	})
-	if err != nil || value != "done" || stored(t, store).Status != driver.Completed {
-		t.Errorf("got %q, %v, %+v", value, err, stored(t, store))
-	}
+	check.Nil(t, err)
+	check.Equal(t, value, "done")
+	check.Equal(t, stored(t, store).Status, driver.Completed)
 }
 
 type unencodable struct{ panics bool }
@@ -175,16 +167,14 @@ func TestCompleteWithoutAnEncodableResult(t *testing.T) {
 		x := newExecutor(t, memory.New(0), nil)
 		ctx, event := adapter.WithEvent(t.Context())
 		_, err := idempotent.Do(ctx, x, theKey, func(context.Context) (unencodable, error) { return u, nil })
-		if err != nil || event.Outcome != idempotent.OutcomeExecuted || !errors.Is(event.Err, idempotent.ErrResultUnavailable) {
-			t.Errorf("first: %v, %+v", err, event)
-		}
+		check.Nil(t, err)
+		check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
+		check.Is(t, event.Err, idempotent.ErrResultUnavailable)
 		_, err = idempotent.Do(t.Context(), x, theKey, func(context.Context) (unencodable, error) {
 			t.Error("it ran again")
 			return u, nil
 		})
-		if !errors.Is(err, idempotent.ErrResultUnavailable) {
-			t.Errorf("second: %v", err)
-		}
+		check.Is(t, err, idempotent.ErrResultUnavailable)
 	}
 }
 
@@ -200,13 +190,10 @@ func TestCompleteOutlastsAShortRefusal(t *testing.T) {
 			}
 			return next()
 		}}
-		_, _, err := do(t.Context(), newExecutor(t, p, nil), func(context.Context) (string, error) {
+		try(t.Context(), t, newExecutor(t, p, nil), func(context.Context) (string, error) {
 			since = time.Now()
 			return "charged", nil
-		})
-		if err != nil {
-			t.Errorf("gave up after %v: %v", time.Since(since), err)
-		}
+		}).succeeded()
 	})
 }
 
@@ -221,9 +208,8 @@ func TestEventReportsADroppedResult(t *testing.T) {
 		return store.Change(ctx, f, c)
 	}}
 	_, event, err := do(t.Context(), newExecutor(t, p, nil), returns("large"))
-	if err != nil || !errors.Is(event.Err, idempotent.ErrResultUnavailable) {
-		t.Errorf("%v, %+v", err, event)
-	}
+	check.Nil(t, err)
+	check.Is(t, event.Err, idempotent.ErrResultUnavailable)
 }
 
 // After an overrun with a small Reserve, the completion is sent at least once.
@@ -242,13 +228,10 @@ func TestCompletionIsSentOnceDespiteATinyReserve(t *testing.T) {
 				return driver.Record{}, false, ctx.Err()
 			}
 		}}
-		_, _, err := do(t.Context(), newExecutor(t, slow, config), func(context.Context) (string, error) {
+		try(t.Context(), t, newExecutor(t, slow, config), func(context.Context) (string, error) {
 			time.Sleep(11 * time.Second)
 			return "done", nil
-		})
-		if err != nil {
-			t.Errorf("the store is well again, the record still ours, and the work is done: %v", err)
-		}
+		}).succeeded()
 	})
 }
 
@@ -267,13 +250,12 @@ func TestFinishGivesUpBeforeTheInvocationEnds(t *testing.T) {
 				begun := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
-				_, event, err := do(ctx, newExecutor(t, p, config), func(context.Context) (string, error) {
+				_, _, _ = do(ctx, newExecutor(t, p, config), func(context.Context) (string, error) {
 					time.Sleep(time.Second)
 					return "charged", nil
 				})
-				if since := time.Since(begun); since >= 30*time.Second {
-					t.Errorf("answers after %v of an invocation of 30 s: %v, %d calls", since, err, event.RoundTrips)
-				}
+				since := time.Since(begun)
+				check.True(t, since < 30*time.Second, since)
 			})
 		})
 	}
@@ -284,9 +266,7 @@ func TestFinishGivesUpBeforeTheInvocationEnds(t *testing.T) {
 func TestRecordWithoutDataHasNoResult(t *testing.T) {
 	store := memory.New(0)
 	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.Completed, Expires: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for name, config := range map[string]*idempotent.Config{"": nil, "cached": {CacheEntries: 1}} {
 		x := newExecutor(t, store, config)
 		for range 2 {
@@ -297,17 +277,12 @@ func TestRecordWithoutDataHasNoResult(t *testing.T) {
 			}
 		}
 		_, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (any, error) { return mustNotRun(t)(t.Context()) })
-		if !errors.Is(err, idempotent.ErrResultUnavailable) {
-			t.Errorf("%s: an any: %v", name, err)
-		}
+		check.Is(t, err, idempotent.ErrResultUnavailable, "an any", name)
 		// Where there is nothing to know, nothing is missing.
-		if _, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (struct{}, error) { return struct{}{}, nil }); err != nil {
-			t.Errorf("%s: a struct{}: %v", name, err)
-		}
+		_, err = idempotent.Do(t.Context(), x, theKey, func(context.Context) (struct{}, error) { return struct{}{}, nil })
+		check.Nil(t, err, name)
 		effect := idempotent.WrapEffect(x, func(k idempotent.Key) (idempotent.Key, error) { return k, nil },
 			func(context.Context, idempotent.Key) error { t.Error("it ran"); return nil })
-		if err := effect(t.Context(), theKey); err != nil {
-			t.Errorf("%s: an effect: %v", name, err)
-		}
+		check.Nil(t, effect(t.Context(), theKey), name)
 	}
 }

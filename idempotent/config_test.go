@@ -8,6 +8,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestNewRefusesMistakes(t *testing.T) {
@@ -26,31 +27,25 @@ func TestNewRefusesMistakes(t *testing.T) {
 		"Wait":               {Wait: -1},
 		"FailOpen":           {OnStoreError: idempotent.FailOpen, MaxAttempts: 1},
 	} {
-		if _, err := idempotent.New("op", memory.New(0), &config); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
+		_, err := idempotent.New("op", memory.New(0), &config)
+		check.Says(t, err, want)
 	}
 	for _, operation := range []string{"", "a#b", "a\nb", "a\xff", strings.Repeat("a", 256)} {
-		if _, err := idempotent.New(operation, memory.New(0), nil); err == nil {
-			t.Errorf("the operation %q is accepted", operation)
-		}
+		_, err := idempotent.New(operation, memory.New(0), nil)
+		check.Failed(t, err, operation)
 	}
-	if _, err := idempotent.New("op", nil, nil); err == nil {
-		t.Error("a nil store is accepted")
-	}
+	_, err := idempotent.New("op", nil, nil)
+	check.Failed(t, err, "a nil store is accepted")
 	t.Setenv("ONCE_DISABLED", "perhaps")
-	if _, err := idempotent.New("op", memory.New(0), nil); err == nil {
-		t.Error("ONCE_DISABLED=perhaps is accepted")
-	}
+	_, err = idempotent.New("op", memory.New(0), nil)
+	check.Failed(t, err, "ONCE_DISABLED=perhaps is accepted")
 }
 
 // All mistakes are reported at once.
 func TestNewReportsAllMistakes(t *testing.T) {
 	_, err := idempotent.New("", nil, &idempotent.Config{Wait: -1, MaxAttempts: -1})
 	for _, want := range []string{"operation", "store", "Wait", "MaxAttempts"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %s in %v", want, err)
-		}
+		check.Says(t, err, want)
 	}
 }
 
@@ -58,12 +53,8 @@ func TestNewCopiesItsConfig(t *testing.T) {
 	config := &idempotent.Config{MaxAttempts: 1}
 	x := newExecutor(t, memory.New(0), config)
 	config.MaxAttempts = 0
-	if _, _, err := do(t.Context(), x, failsWith(idempotent.ErrInProgress)); err == nil {
-		t.Fatal("no error")
-	}
-	if _, _, err := do(t.Context(), x, mustNotRun(t)); err == nil {
-		t.Error("the change of the config took effect")
-	}
+	try(t.Context(), t, x, failsWith(idempotent.ErrInProgress)).failed()
+	try(t.Context(), t, x, mustNotRun(t)).failed()
 }
 
 // New reports a Reserve that no default lease can hold, or that overflows.

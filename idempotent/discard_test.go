@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // holding is an attachment that holds something until it is discarded.
@@ -91,9 +91,7 @@ func TestAttachmentIsDiscardedBeforeTheRecordIsReleased(t *testing.T) {
 				defer func() { _ = recover() }()
 				do(t.Context(), x, func(ctx context.Context) (string, error) { return c.fn(v, ctx) })
 			}()
-			if !slices.Equal(v.log, c.want) {
-				t.Errorf("got %q, want %q", v.log, c.want)
-			}
+			check.Slice(t, v.log, c.want)
 		})
 	}
 }
@@ -110,9 +108,7 @@ func TestAttachmentIsDiscardedWhenTheCodecExits(t *testing.T) {
 		do(t.Context(), x, func(ctx context.Context) (string, error) { v.hold(ctx, "x"); return "", nil })
 	})
 	wg.Wait()
-	if want := []string{"discard", "release", "discard"}; !slices.Equal(v.log, want) {
-		t.Errorf("got %q, want %q", v.log, want)
-	}
+	check.Slice(t, v.log, []string{"discard", "release", "discard"})
 }
 
 func TestAttachmentOfACallWithoutARecordIsDiscarded(t *testing.T) {
@@ -127,23 +123,19 @@ func TestAttachmentOfACallWithoutARecordIsDiscarded(t *testing.T) {
 		if fail != nil {
 			want = []string{"discard", "discard"}
 		}
-		if !errors.Is(err, fail) || !slices.Equal(v.log, want) {
-			t.Errorf("got %q, %v; want %q", v.log, err, want)
-		}
+		check.Is(t, err, fail)
+		check.Slice(t, v.log, want)
 	}
 }
 
 func TestCallNamesTheStoreThatCommits(t *testing.T) {
 	v := &vault{Store: memory.New(0)}
 	for store, want := range map[driver.Store]driver.Transactional{v: v, memory.New(0): nil} {
-		_, _, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+		try(t.Context(), t, newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
 			if got := driver.CallOf(ctx).Store(); got != want {
 				return "", fmt.Errorf("got a %T, want a %T", got, want)
 			}
 			return "", nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}).succeeded()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestDoReplaysTheFirstResult(t *testing.T) {
@@ -24,48 +25,43 @@ func TestDoReplaysTheFirstResult(t *testing.T) {
 		t.Fatalf("second: %q, %v, %+v", value, err, event)
 	}
 	r := stored(t, store)
-	if r.Status != driver.Completed || string(r.Data) != `"first"` || !r.Lease.IsZero() || r.Owner == "" {
-		t.Errorf("stored: %+v", r)
-	}
-	if hash := strings.TrimPrefix(r.ID, "op#"); hash == r.ID || hash != event.KeyHash || len(hash) != 64 {
-		t.Errorf("the id %q is not the operation and the hash %q", r.ID, event.KeyHash)
-	}
+	check.Equal(t, r.Status, driver.Completed)
+	check.Equal(t, string(r.Data), `"first"`)
+	check.True(t, r.Lease.IsZero())
+	check.Differ(t, r.Owner, "")
+	hash := strings.TrimPrefix(r.ID, "op#")
+	check.Differ(t, hash, r.ID)
+	check.Equal(t, hash, event.KeyHash)
+	check.Equal(t, len(hash), 64)
 }
 
 func TestDoRefusesAConflict(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
-	_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
+	try(t.Context(), t, x, func(context.Context) (string, error) {
 		value, event, err := do(context.Background(), x, mustNotRun(t))
-		var running *idempotent.InProgressError
-		if !errors.As(err, &running) || !errors.Is(err, idempotent.ErrInProgress) || running.Until.IsZero() || value != "" {
-			t.Errorf("got %q, %v", value, err)
-		}
-		if event.Outcome != idempotent.OutcomeConflict || event.RoundTrips != 1 {
-			t.Errorf("event: %+v", event)
-		}
+		running := check.As[*idempotent.InProgressError](t, err)
+		check.Is(t, err, idempotent.ErrInProgress)
+		check.False(t, running.Until.IsZero())
+		check.Equal(t, value, "")
+		check.Equal(t, event.Outcome, idempotent.OutcomeConflict)
+		check.Equal(t, event.RoundTrips, 1)
 		return "", nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}).succeeded()
 }
 
 func TestDoRefusesAnotherPayload(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
-	if _, _, err := do(t.Context(), x, returns("first")); err != nil {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, x, returns("first")).succeeded()
 	other := theKey
 	other.Payload = 2
 	ctx, event := adapter.WithEvent(t.Context())
 	_, err := idempotent.Do(ctx, x, other, mustNotRun(t))
-	if !errors.Is(err, idempotent.ErrKeyReused) || event.Outcome != idempotent.OutcomeMismatch {
-		t.Errorf("got %v, %+v", err, event)
-	}
+	check.Is(t, err, idempotent.ErrKeyReused)
+	check.Equal(t, event.Outcome, idempotent.OutcomeMismatch)
 	other.Payload = nil
-	if value, err := idempotent.Do(t.Context(), x, other, mustNotRun(t)); err != nil || value != "first" {
-		t.Errorf("without a payload: %q, %v", value, err)
-	}
+	value, err := idempotent.Do(t.Context(), x, other, mustNotRun(t))
+	check.Nil(t, err)
+	check.Equal(t, value, "first")
 }
 
 func TestMaxAttempts(t *testing.T) {
@@ -92,9 +88,7 @@ func TestMaxAttempts(t *testing.T) {
 					t.Fatalf("attempt %d: %v, %+v", i+1, err, event)
 				}
 			}
-			if r := stored(t, store); r.Expires.Year() != 9999 {
-				t.Errorf("it expires %v, before a person decides", r.Expires)
-			}
+			check.Equal(t, stored(t, store).Expires.Year(), 9999)
 			value, event, err := do(t.Context(), x, returns("done"))
 			if test.runs && (err != nil || value != "done" || event.Attempt != int64(len(test.first)+1)) {
 				t.Errorf("got %q, %v, %+v", value, err, event)

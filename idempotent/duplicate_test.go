@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // inBackground runs a call whose handler runs for a while.
@@ -39,12 +40,12 @@ func TestWaitForTheResult(t *testing.T) {
 		x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
 		begun := time.Now()
 		value, event, err := do(t.Context(), x, mustNotRun(t))
-		if err != nil || value != "theirs" || event.Outcome != idempotent.OutcomeReplayed {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
-		if waited := time.Since(begun); waited > 62*time.Second || event.RoundTrips > 130 {
-			t.Errorf("waited %v with %d calls", waited, event.RoundTrips)
-		}
+		check.Nil(t, err)
+		check.Equal(t, value, "theirs")
+		check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
+		waited := time.Since(begun)
+		check.True(t, waited <= 62*time.Second, waited)
+		check.True(t, event.RoundTrips <= 130, event.RoundTrips)
 		<-done
 	})
 }
@@ -100,9 +101,9 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 			time.AfterFunc(time.Second, func() { cancel(gone) })
 			begun := time.Now()
 			_, _, err := do(ctx, x, mustNotRun(t))
-			if !errors.Is(err, idempotent.ErrInProgress) || !errors.Is(err, gone) || time.Since(begun) != time.Second {
-				t.Errorf("same process %v: after %v: %v", sameProcess, time.Since(begun), err)
-			}
+			check.Is(t, err, idempotent.ErrInProgress, sameProcess)
+			check.Is(t, err, gone, sameProcess)
+			check.Equal(t, time.Since(begun), time.Second, sameProcess)
 			<-done
 		})
 	}
@@ -116,13 +117,10 @@ func TestWaitTakesOver(t *testing.T) {
 		crash(t, store, newExecutor(t, store, nil))
 		lapse := stored(t, store).Lease.Add(time.Second)
 		x := newExecutor(t, store, &idempotent.Config{Wait: forEver})
-		value, event, err := do(t.Context(), x, returns("ours"))
-		if err != nil || value != "ours" || event.Attempt != 2 {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
-		if late := time.Since(lapse); late <= 0 || late > 50*time.Millisecond {
-			t.Errorf("it took over %v after it could", late)
-		}
+		try(t.Context(), t, x, returns("ours")).returned("ours").attempt(2)
+		late := time.Since(lapse)
+		check.True(t, late > 0, late)
+		check.True(t, late <= 50*time.Millisecond, late)
 	})
 }
 
@@ -158,9 +156,8 @@ func TestJoinersShareNoMemory(t *testing.T) {
 					time.Sleep(time.Second)
 					return map[string]int{"n": 1}, nil
 				})
-				if err != nil || value["n"] != 1 {
-					t.Errorf("got %v, %v", value, err)
-				}
+				check.Nil(t, err)
+				check.Equal(t, value["n"], 1)
 				value["n"]++
 			})
 		}
@@ -180,32 +177,23 @@ func TestJoinersCallAgainAfterTheirLeaderFails(t *testing.T) {
 				var group sync.WaitGroup
 				group.Go(func() {
 					defer func() {
-						if p := recover(); (p != nil) != (name == "panic") {
-							t.Errorf("recovered %v", p)
-						}
+						check.Equal(t, recover() != nil, name == "panic")
 					}()
-					if _, _, err := do(context.Background(), x, lead); err == nil {
-						t.Error("the leader succeeded")
-					}
+					try(context.Background(), t, x, lead).failed()
 				})
 				synctest.Wait()
 				runs := 0
 				for range 10 {
 					group.Go(func() {
-						value, _, err := do(context.Background(), x, func(context.Context) (string, error) {
+						try(context.Background(), t, x, func(context.Context) (string, error) {
 							runs++
 							time.Sleep(time.Second)
 							return "second", nil
-						})
-						if err != nil || value != "second" {
-							t.Errorf("got %q, %v", value, err)
-						}
+						}).returned("second")
 					})
 				}
 				group.Wait()
-				if runs != 1 {
-					t.Errorf("%d joiners ran", runs)
-				}
+				check.Equal(t, runs, 1, "joiners ran")
 			})
 		})
 	}
@@ -219,9 +207,9 @@ func TestJoinComparesPayloads(t *testing.T) {
 		other := theKey
 		other.Payload = 2
 		begun := time.Now()
-		if _, err := idempotent.Do(t.Context(), x, other, mustNotRun(t)); !errors.Is(err, idempotent.ErrKeyReused) || time.Since(begun) != 0 {
-			t.Errorf("after %v: %v", time.Since(begun), err)
-		}
+		_, err := idempotent.Do(t.Context(), x, other, mustNotRun(t))
+		check.Is(t, err, idempotent.ErrKeyReused)
+		check.Equal(t, time.Since(begun), 0)
 		<-done
 	})
 }
@@ -242,9 +230,9 @@ func TestWaitOfAnAdapterCounts(t *testing.T) {
 				begun := time.Now()
 				x := newExecutor(t, store, &idempotent.Config{Wait: test.config})
 				_, _, err := do(adapter.With(t.Context(), adapter.Settings{Wait: new(test.own)}), x, mustNotRun(t))
-				if waited := time.Since(begun); !errors.Is(err, idempotent.ErrInProgress) || waited != test.want {
-					t.Errorf("after %v: %v", waited, err)
-				}
+				waited := time.Since(begun)
+				check.Is(t, err, idempotent.ErrInProgress)
+				check.Equal(t, waited, test.want)
 				<-done
 			})
 		})
@@ -263,18 +251,15 @@ func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 		store := memory.New(0)
 		done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
 		outer, err := idempotent.New("outer", store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		begun := time.Now()
 		x := newExecutor(t, store, &idempotent.Config{Wait: config})
 		_, err = idempotent.Do(adapter.With(t.Context(), adapter.Settings{Wait: new(time.Hour)}), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 			value, _, err := do(ctx, x, mustNotRun(t))
 			return value, err
 		})
-		if !errors.Is(err, idempotent.ErrInProgress) || time.Since(begun) != config {
-			t.Errorf("after %v: %v", time.Since(begun), err)
-		}
+		check.Is(t, err, idempotent.ErrInProgress)
+		check.Equal(t, time.Since(begun), config)
 		<-done
 	})
 }
@@ -283,14 +268,8 @@ func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 func TestWaitEndsWhenARecordWithoutLeaseExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		if err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Expires: time.Now().Add(10 * time.Second)}); err != nil {
-			t.Fatal(err)
-		}
-		begun := time.Now()
-		value, _, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{Wait: time.Hour}), returns("ran"))
-		if err != nil || value != "ran" {
-			t.Errorf("after %v: %q, %v", time.Since(begun), value, err)
-		}
+		check.Must(t, store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Expires: time.Now().Add(10 * time.Second)}))
+		try(t.Context(), t, newExecutor(t, store, &idempotent.Config{Wait: time.Hour}), returns("ran")).returned("ran")
 	})
 }
 
@@ -302,10 +281,9 @@ func TestWaitIsBoundedWhenGetHangs(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		begun := time.Now()
-		_, _, err := do(ctx, newExecutor(t, hungGet{store}, &idempotent.Config{Wait: 2 * time.Second}), mustNotRun(t))
-		if since := time.Since(begun); since > 10*time.Second {
-			t.Errorf("Wait 2 s took %v: %v", since, err)
-		}
+		_, _, _ = do(ctx, newExecutor(t, hungGet{store}, &idempotent.Config{Wait: 2 * time.Second}), mustNotRun(t))
+		since := time.Since(begun)
+		check.True(t, since <= 10*time.Second, since)
 		<-done
 	})
 }
@@ -330,31 +308,19 @@ func TestJoinerThatLeadsClaimsAFullLease(t *testing.T) {
 		go func() {
 			defer close(joiner)
 			_, event, err := do(context.Background(), x, func(ctx context.Context) (string, error) {
-				if left := time.Until(stored(t, store).Lease); left < 59*time.Second {
-					t.Errorf("a fresh claim has a lease of %v", left)
-				}
+				left := time.Until(stored(t, store).Lease)
+				check.True(t, left >= 59*time.Second, left)
 				value, err := stubborn(40*time.Second, &running, &most)(ctx)
-				if ctx.Err() != nil {
-					t.Errorf("the handler's context ended within 40 s of a lease of 1 min with heartbeat: %v", context.Cause(ctx))
-				}
+				check.Nil(t, ctx.Err(), "the handler's context ended within 40 s of a lease of 1 min with heartbeat")
 				return value, err
 			})
-			if err != nil {
-				t.Error(err)
-			}
-			if event.Store > time.Second {
-				t.Errorf("Event.Store is %v, which is the wait for the leader", event.Store)
-			}
+			check.Nil(t, err)
+			check.True(t, event.Store <= time.Second, event.Store)
 		}()
 		<-first
 		time.Sleep(15 * time.Second) // 65 s: the joiner has run for 15 s
-		_, event, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{Lease: time.Minute}), stubborn(0, &running, &most))
-		if !errors.Is(err, idempotent.ErrInProgress) {
-			t.Errorf("another process got %v, %+v", err, event)
-		}
-		if most.Load() > 1 {
-			t.Error("two handlers ran at once, with healthy clocks and store")
-		}
+		try(t.Context(), t, newExecutor(t, store, &idempotent.Config{Lease: time.Minute}), stubborn(0, &running, &most)).is(idempotent.ErrInProgress)
+		check.True(t, most.Load() <= 1, most.Load(), "two handlers ran at once, with healthy clocks and store")
 		<-joiner
 	})
 }

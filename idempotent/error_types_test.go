@@ -14,6 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/errortypes"
 )
 
@@ -46,9 +47,7 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 	var types []string
 	for _, dir := range []string{".", "driver", "memory"} {
 		walked, err := errortypes.Parse(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		types = append(types, walked.Types()...)
 	}
 	call := func(store driver.Store, config *idempotent.Config, fn func(context.Context) (string, error)) error {
@@ -156,9 +155,8 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 			continue
 		}
 		err := provoke()
-		if err == nil || lambdaType(err) != name {
-			t.Errorf("%s leaves as %T: %v", name, err, err)
-		}
+		check.Failed(t, err)
+		check.Equal(t, lambdaType(err), name)
 	}
 }
 
@@ -184,9 +182,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		},
 	} {
 		walked, err := errortypes.Parse(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		for _, fault := range walked.Unexplained(explained) {
 			t.Errorf("%s: %s", dir, fault)
 		}
@@ -216,13 +212,10 @@ func TestErrorsOfKeyFunctionsHaveExportedTypes(t *testing.T) {
 	marked := func(string) (idempotent.Key, error) { return idempotent.Key{}, idempotent.Permanent(errors.New("no")) }
 	_, err := idempotent.Wrap(newExecutor(t, memory.New(0), nil), marked,
 		func(ctx context.Context, _ string) (string, error) { return mustNotRun(t)(ctx) })(t.Context(), "")
-	if lambdaType(err) == "permanentError" {
-		t.Errorf("the classification leaves: %v", err)
-	}
+	check.Differ(t, lambdaType(err), "permanentError", "the classification leaves")
 }
 
 func TestThrottledIsUnavailable(t *testing.T) {
-	if !errors.Is(driver.ErrThrottled, driver.ErrUnavailable) || errors.Is(driver.ErrUnavailable, driver.ErrThrottled) {
-		t.Error("throttling is one way to be unavailable")
-	}
+	check.Is(t, driver.ErrThrottled, driver.ErrUnavailable, "throttling is one way to be unavailable")
+	check.False(t, errors.Is(driver.ErrUnavailable, driver.ErrThrottled))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 const exploreLease = 30 * time.Second
@@ -250,9 +251,7 @@ func (s *scenario) executor(t *testing.T, store driver.Store) *Executor {
 	config := s.config
 	config.Lease = exploreLease
 	x, err := New("op", store, &config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	x.spread = func(d time.Duration) time.Duration { return d } // schedules are repeated
 	return x
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestFailOpen(t *testing.T) {
@@ -28,54 +29,39 @@ func TestFailOpen(t *testing.T) {
 			store := memory.New(0)
 			x := newExecutor(t, &proxy{Store: store, create: create}, open)
 			value, event, err := do(t.Context(), x, returns("ran"))
-			if err != nil || value != "ran" || event.Outcome != idempotent.OutcomeBypassed || !errors.Is(event.Err, errNetwork) {
-				t.Errorf("got %q, %v, %+v", value, err, event)
-			}
-			if value, _, err := do(t.Context(), x, mustNotRun(t)); err != nil || value != "ran" {
-				t.Errorf("the end was not recorded: %q, %v", value, err)
-			}
+			check.Nil(t, err)
+			check.Equal(t, value, "ran")
+			check.Equal(t, event.Outcome, idempotent.OutcomeBypassed)
+			check.Is(t, event.Err, errNetwork)
+			try(t.Context(), t, x, mustNotRun(t)).returned("ran")
 		})
 	}
 	t.Run("error", func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, &proxy{Store: store, create: once(lost)}, open)
 		first := errors.New("try again")
-		if _, _, err := do(t.Context(), x, failsWith(first)); err != first {
-			t.Errorf("first: %v", err)
-		}
-		if value, _, err := do(t.Context(), x, returns("second")); err != nil || value != "second" {
-			t.Errorf("second: %q, %v", value, err)
-		}
+		try(t.Context(), t, x, failsWith(first)).fails(first)
+		try(t.Context(), t, x, returns("second")).returned("second")
 	})
 	t.Run("the store stays down", func(t *testing.T) {
 		x := newExecutor(t, &proxy{Store: unusable{}, create: down, change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			return driver.Record{}, false, errNetwork
 		}}, open)
-		value, event, err := do(t.Context(), x, returns("ran"))
-		if err != nil || value != "ran" || event.Outcome != idempotent.OutcomeBypassed || event.RoundTrips != 2 {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
+		try(t.Context(), t, x, returns("ran")).returned("ran").ended(idempotent.OutcomeBypassed).roundTrips(2)
 	})
 	t.Run("not for what is wrong for good", func(t *testing.T) {
 		x := newExecutor(t, &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			return driver.Record{}, false, errors.New("no such table")
 		}}, open)
-		if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrStore) {
-			t.Error(err)
-		}
+		try(t.Context(), t, x, mustNotRun(t)).is(idempotent.ErrStore)
 	})
 	t.Run("another completed meanwhile", func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, &proxy{Store: store, create: once(down)}, open)
-		value, _, err := do(t.Context(), x, func(context.Context) (string, error) {
-			if _, _, err := do(context.Background(), newExecutor(t, store, nil), returns("theirs")); err != nil {
-				t.Error(err)
-			}
+		try(t.Context(), t, x, func(context.Context) (string, error) {
+			try(context.Background(), t, newExecutor(t, store, nil), returns("theirs")).succeeded()
 			return "ours", nil
-		})
-		if err != nil || value != "theirs" {
-			t.Errorf("got %q, %v", value, err)
-		}
+		}).returned("theirs")
 	})
 }
 
@@ -100,11 +86,7 @@ func TestHungStoreFailsOpenWithinTheInvocation(t *testing.T) {
 		}}
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		begun := time.Now()
-		value, _, err := do(ctx, newExecutor(t, p, &idempotent.Config{OnStoreError: idempotent.FailOpen}), returns("ran"))
-		if err != nil || value != "ran" {
-			t.Errorf("after %v of an invocation of 30 s: %v", time.Since(begun), err)
-		}
+		try(ctx, t, newExecutor(t, p, &idempotent.Config{OnStoreError: idempotent.FailOpen}), returns("ran")).returned("ran")
 	})
 }
 
@@ -139,17 +121,11 @@ func TestFailOpenReplaysNoOtherPayload(t *testing.T) {
 // not deleted yet.
 func TestFailOpenReplacesAnExpiredRecord(t *testing.T) {
 	store := memory.New(0)
-	if err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.Completed, Owner: "x", Attempt: 1,
-		Expires: time.Now().Add(-48 * time.Hour), Data: []byte(`"of the day before yesterday"`)}); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.Completed, Owner: "x", Attempt: 1,
+		Expires: time.Now().Add(-48 * time.Hour), Data: []byte(`"of the day before yesterday"`)}))
 	x := newExecutor(t, claimsFail(store), &idempotent.Config{OnStoreError: idempotent.FailOpen})
-	if got, event, err := do(t.Context(), x, returns("today's")); err != nil || got != "today's" {
-		t.Errorf("got %q, %v, %+v", got, err, event)
-	}
-	if got, _, err := do(t.Context(), newExecutor(t, store, nil), returns("second run")); err != nil || got != "today's" {
-		t.Errorf("done work was not recorded and ran again: %q, %v", got, err)
-	}
+	try(t.Context(), t, x, returns("today's")).returned("today's")
+	try(t.Context(), t, newExecutor(t, store, nil), returns("second run")).returned("today's")
 }
 
 // A later error of the store does not replace the one that let the call fail
@@ -160,9 +136,7 @@ func TestEventReportsWhyACallFailedOpen(t *testing.T) {
 		return driver.Record{}, false, errors.New("no permission")
 	}
 	_, event, _ := do(t.Context(), newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), returns("x"))
-	if !errors.Is(event.Err, driver.ErrUnavailable) {
-		t.Errorf("Err should say why it failed open: %v", event.Err)
-	}
+	check.Is(t, event.Err, driver.ErrUnavailable, "Err should say why it failed open")
 }
 
 type lostClaims struct {
@@ -187,10 +161,7 @@ func TestFailOpenCommitsUnderTheClaimThatLanded(t *testing.T) {
 	b := newBank()
 	lost := &lostClaims{bank: b}
 	x := newExecutor(t, lost, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-	value, event, err := do(t.Context(), x, books("x", nil))
-	if err != nil || value != "x" || event.Outcome != idempotent.OutcomeExecuted || event.Attempt != 1 {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
+	try(t.Context(), t, x, books("x", nil)).returned("x").ended(idempotent.OutcomeExecuted).attempt(1)
 	b.holds(t, "x")
 }
 
@@ -198,13 +169,8 @@ func TestFailOpenCommitsUnderTheClaimThatLanded(t *testing.T) {
 // effects of its own would repeat them.
 func TestFailOpenNeverCommitsBesideAnother(t *testing.T) {
 	b := newBank()
-	if _, _, err := do(t.Context(), newExecutor(t, b, nil), books("first", nil)); err != nil {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, newExecutor(t, b, nil), books("first", nil)).succeeded()
 	down := &lostClaims{bank: b, notSent: true}
-	value, event, err := do(t.Context(), newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), books("second", nil))
-	if err != nil || value != "first" || event.Outcome != idempotent.OutcomeReplayed {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
+	try(t.Context(), t, newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), books("second", nil)).returned("first").ended(idempotent.OutcomeReplayed)
 	b.holds(t, "first")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A failure that a tool has stored is replayed like a handler's.
@@ -22,26 +22,18 @@ func TestEncodedFailureIsReplayed(t *testing.T) {
 		{Message: long},
 	} {
 		data, err := want.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		store := memory.New(0)
 		id, err := theKey.RecordID("op")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Put(driver.Record{ID: id, Status: driver.Failed, Data: data, Expires: time.Now().Add(time.Hour)}); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
+		check.Must(t, store.Put(driver.Record{ID: id, Status: driver.Failed, Data: data, Expires: time.Now().Add(time.Hour)}))
 		_, err = idempotent.Do(t.Context(), newExecutor(t, store, nil), theKey, func(context.Context) (string, error) {
 			t.Error("it ran")
 			return "", nil
 		})
 		want.Message = want.Message[:min(len(want.Message), 4<<10)]
-		var got *idempotent.ReplayedError
-		if !errors.As(err, &got) || !reflect.DeepEqual(*got, want) {
-			t.Errorf("replayed %.80v, want %.80v", err, &want)
-		}
+		got := check.As[*idempotent.ReplayedError](t, err)
+		check.Deep(t, *got, want)
 	}
 }
 
@@ -64,34 +56,22 @@ func TestDoReplaysPermanentErrors(t *testing.T) {
 	if !errors.As(err, &replayed) || event.Outcome != idempotent.OutcomeReplayed {
 		t.Fatalf("second: %v, %+v", err, event)
 	}
-	if !reflect.DeepEqual(*replayed, idempotent.ReplayedError{Type: "insufficientFundsError", Message: "5 too little", Code: "funds"}) {
-		t.Errorf("replayed: %+v", *replayed)
-	}
-	if r := stored(t, store); r.Status != driver.Failed {
-		t.Errorf("stored: %+v", r)
-	}
+	check.Deep(t, *replayed, idempotent.ReplayedError{Type: "insufficientFundsError", Message: "5 too little", Code: "funds"})
+	check.Equal(t, stored(t, store).Status, driver.Failed)
 }
 
 func TestDoFindsPermanentErrorsThatAreWrapped(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	first := fmt.Errorf("while paying: %w", idempotent.Permanent(errors.New("no")))
-	if _, _, err := do(t.Context(), x, failsWith(first)); err != first {
-		t.Errorf("first: %v", err)
-	}
-	if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrReplayed) {
-		t.Errorf("second: %v", err)
-	}
+	try(t.Context(), t, x, failsWith(first)).fails(first)
+	try(t.Context(), t, x, mustNotRun(t)).is(idempotent.ErrReplayed)
 }
 
 func TestDoReleasesPermanentErrorsWhereConfigured(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{ReleasePermanent: true})
 	first := errors.New("no")
-	if _, event, err := do(t.Context(), x, failsWith(idempotent.Permanent(first))); err != first || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("first: %v, %+v", err, event)
-	}
-	if value, _, err := do(t.Context(), x, returns("second")); err != nil || value != "second" {
-		t.Errorf("second: %q, %v", value, err)
-	}
+	try(t.Context(), t, x, failsWith(idempotent.Permanent(first))).fails(first).ended(idempotent.OutcomeReleased)
+	try(t.Context(), t, x, returns("second")).returned("second")
 }
 
 // publicError shows its cause to the caller alone.

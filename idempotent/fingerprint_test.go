@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestFingerprint(t *testing.T) {
@@ -39,9 +39,8 @@ func TestFingerprint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := idempotent.Fingerprint(test.payload)
-			if err != nil || got != test.want {
-				t.Errorf("got %q, %v; want %q", got, err, test.want)
-			}
+			check.Nil(t, err)
+			check.Equal(t, got, test.want)
 		})
 	}
 }
@@ -65,9 +64,9 @@ func TestFingerprintOfAnEmptyObject(t *testing.T) {
 		"embedded": struct{ optional }{}, "embeds itself": node{node: &node{}}, "struct{}": struct{}{},
 		"marshals itself": emptyJSON{hidden: 1}, "raw": json.RawMessage("{}"),
 	} {
-		if got, err := idempotent.Fingerprint(payload); err != nil || got != hexDigest([]byte("{}")) {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+		got, err := idempotent.Fingerprint(payload)
+		check.Nil(t, err, name)
+		check.Equal(t, got, hexDigest([]byte("{}")), name)
 	}
 }
 
@@ -105,9 +104,8 @@ func TestFingerprintRefuses(t *testing.T) {
 		})
 	}
 	_, err := idempotent.Fingerprint(make(chan int))
-	if cause := new(json.UnsupportedTypeError); !errors.As(err, &cause) || !strings.Contains(err.Error(), "chan int") {
-		t.Errorf("%v does not name its cause", err)
-	}
+	check.As[*json.UnsupportedTypeError](t, err, "does not name its cause")
+	check.Says(t, err, "chan int")
 }
 
 // equalText is a map key whose values have one text.
@@ -118,29 +116,21 @@ func (equalText) MarshalText() ([]byte, error) { return []byte("k"), nil }
 func TestFingerprintTellsLargeIntegersApart(t *testing.T) {
 	type order struct{ Cents int64 }
 	a, err := idempotent.Fingerprint(order{9007199254740992})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	b, err := idempotent.Fingerprint(order{9007199254740993})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a == b {
-		t.Error("two amounts, one fingerprint")
-	}
+	check.Must(t, err)
+	check.Differ(t, a, b, "two amounts, one fingerprint")
 }
 
 func TestFingerprintAllocations(t *testing.T) {
 	payload := any(benchValue)
 	base := testing.AllocsPerRun(200, func() {
-		if _, err := json.Marshal(payload); err != nil {
-			t.Fatal(err)
-		}
+		_, err := json.Marshal(payload)
+		check.Must(t, err)
 	})
 	got := testing.AllocsPerRun(200, func() {
-		if _, err := idempotent.Fingerprint(payload); err != nil {
-			t.Fatal(err)
-		}
+		_, err := idempotent.Fingerprint(payload)
+		check.Must(t, err)
 	})
 	if got > base+6 { // 1, but for pools, which the race detector keeps emptying
 		t.Errorf("%v allocations, and %v of them json.Marshal", got, base)
@@ -170,9 +160,7 @@ func TestFingerprintIsSafeForConcurrentUse(t *testing.T) {
 		}()
 	}
 	for range 8 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, <-done)
 	}
 }
 

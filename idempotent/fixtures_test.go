@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // errNetwork is the error of a store whose answer is lost.
@@ -45,9 +46,7 @@ func (p *proxy) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 func newExecutor(t testing.TB, store driver.Store, config *idempotent.Config) *idempotent.Executor {
 	t.Helper()
 	x, err := idempotent.New("op", store, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return x
 }
 
@@ -57,9 +56,7 @@ var theKey = idempotent.Key{Scope: "tenant", ID: "k", Payload: 1}
 func stored(t testing.TB, store driver.Store) driver.Record {
 	t.Helper()
 	r, err := store.Get(context.Background(), recordID(t, theKey))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return r
 }
 
@@ -104,6 +101,75 @@ func do(ctx context.Context, x *idempotent.Executor, fn func(context.Context) (s
 	})
 	mustBeNamed(err, own)
 	return value, event, err
+}
+
+// result is what a call of do has returned. Each method checks one fact.
+type result struct {
+	t     testing.TB
+	value string
+	event *idempotent.Event
+	err   error
+}
+
+func try(ctx context.Context, t testing.TB, x *idempotent.Executor, fn func(context.Context) (string, error)) result {
+	t.Helper()
+	value, event, err := do(ctx, x, fn)
+	return result{t, value, event, err}
+}
+
+func (r result) succeeded() result {
+	r.t.Helper()
+	check.Nil(r.t, r.err)
+	return r
+}
+
+// returned is without an error.
+func (r result) returned(value string) result {
+	r.t.Helper()
+	return r.succeeded().with(value)
+}
+
+func (r result) with(value string) result {
+	r.t.Helper()
+	check.Equal(r.t, r.value, value)
+	return r
+}
+
+func (r result) failed() result {
+	r.t.Helper()
+	check.Failed(r.t, r.err)
+	return r
+}
+
+// fails is with that very error, and is with one that wraps it.
+func (r result) fails(err error) result {
+	r.t.Helper()
+	check.Equal(r.t, r.err, err)
+	return r
+}
+
+func (r result) is(err error) result {
+	r.t.Helper()
+	check.Is(r.t, r.err, err)
+	return r
+}
+
+func (r result) ended(outcome idempotent.Outcome) result {
+	r.t.Helper()
+	check.Equal(r.t, r.event.Outcome, outcome)
+	return r
+}
+
+func (r result) attempt(n int64) result {
+	r.t.Helper()
+	check.Equal(r.t, r.event.Attempt, n)
+	return r
+}
+
+func (r result) roundTrips(n int) result {
+	r.t.Helper()
+	check.Equal(r.t, r.event.RoundTrips, n)
+	return r
 }
 
 // TestMain silences the default Observer: nearly every test has calls that end

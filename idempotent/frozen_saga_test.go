@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // thaws runs a frozen attempt, and what happens while it rests.
@@ -63,19 +64,13 @@ func TestFrozenAttemptDoesNotFinishAHalfUndoneSaga(t *testing.T) {
 				}
 				event, err := th.frozen(t, saga(nil, end, func() {
 					err := th.attempt(t, saga(errors.New("not now"), soldOut(), func() {}))
-					if !errors.Is(err, idempotent.ErrCompensation) {
-						t.Errorf("the successor: %v", err)
-					}
+					check.Is(t, err, idempotent.ErrCompensation, "the successor")
 				}))
 				if end == nil && (!errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeLeaseLost) {
 					t.Errorf("the frozen attempt got %v, %s", err, event.Outcome)
 				}
-				if err := th.attempt(t, saga(nil, soldOut(), func() {})); err == nil {
-					t.Error("a later call succeeds")
-				}
-				if r := stored(t, th.store); r.Status != driver.Failed {
-					t.Errorf("the record is %s", r.Status)
-				}
+				check.Failed(t, th.attempt(t, saga(nil, soldOut(), func() {})), "a later call succeeds")
+				check.Equal(t, stored(t, th.store).Status, driver.Failed)
 				undone := map[string]bool{}
 				for _, name := range th.undone {
 					undone[name] = true
@@ -98,18 +93,14 @@ func TestFrozenAttemptKeepsItsSuccessorsSteps(t *testing.T) {
 					err := th.attempt(t, func(ctx context.Context) (string, error) {
 						return "", errors.Join(th.step(ctx, "a", nil), errors.New("try again"))
 					})
-					if err == nil {
-						t.Error("the successor succeeds")
-					}
+					check.Failed(t, err, "the successor succeeds")
 					return "done", end
 				})
-				if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeLeaseLost {
-					t.Errorf("the frozen attempt got %v, %s", err, event.Outcome)
-				}
+				check.Is(t, err, idempotent.ErrLeaseLost)
+				check.Equal(t, event.Outcome, idempotent.OutcomeLeaseLost)
 				r := stored(t, th.store)
-				if r.Status != driver.InProgress || len(r.Steps["a"]) == 0 {
-					t.Errorf("the successor's step is gone: %+v", r)
-				}
+				check.Equal(t, r.Status, driver.InProgress, "the successor's step is gone")
+				check.Differ(t, len(r.Steps["a"]), 0)
 			})
 		})
 	}
@@ -124,14 +115,13 @@ func TestFrozenAttemptFinishesARecordOfItsOwnSteps(t *testing.T) {
 			if err := th.step(ctx, "a", nil); err != nil {
 				return "", err
 			}
-			if err := th.attempt(t, failsWith(errors.New("try again"))); err == nil {
-				t.Error("the successor succeeds")
-			}
+			check.Failed(t, th.attempt(t, failsWith(errors.New("try again"))), "the successor succeeds")
 			return "done", nil
 		})
-		if r := stored(t, th.store); err != nil || event.Outcome != idempotent.OutcomeExecuted || r.Status != driver.Completed {
-			t.Errorf("%v, %s, %+v", err, event.Outcome, r)
-		}
+		r := stored(t, th.store)
+		check.Nil(t, err)
+		check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
+		check.Equal(t, r.Status, driver.Completed)
 	})
 }
 
@@ -167,14 +157,10 @@ func TestFailedOpenCallDoesNotFinishAHalfUndoneSaga(t *testing.T) {
 			}
 			return r, ok, err
 		}}
-		if value, _, err := do(t.Context(), newExecutor(t, p, config), run); err == nil {
-			t.Errorf("%q", value)
-		}
+		try(t.Context(), t, newExecutor(t, p, config), run).failed()
 	}
-	if _, _, err := do(t.Context(), newExecutor(t, store, config), run); !errors.Is(err, idempotent.ErrReplayed) {
-		t.Error(err)
-	}
-	if r := stored(t, store); charged != 0 || r.Status != driver.Failed {
-		t.Errorf("charged %d, %s", charged, r.Status)
-	}
+	try(t.Context(), t, newExecutor(t, store, config), run).is(idempotent.ErrReplayed)
+	r := stored(t, store)
+	check.Equal(t, charged, 0)
+	check.Equal(t, r.Status, driver.Failed)
 }

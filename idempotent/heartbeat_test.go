@@ -11,25 +11,22 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestHeartbeatEveryThird(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		begun := time.Now()
-		_, event, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{Lease: 30 * time.Second}), func(ctx context.Context) (string, error) {
+		try(t.Context(), t, newExecutor(t, store, &idempotent.Config{Lease: 30 * time.Second}), func(ctx context.Context) (string, error) {
 			for range 10 {
 				time.Sleep(10*time.Second + time.Millisecond)
 				r := stored(t, store)
-				if left := time.Until(r.Lease); left < 29*time.Second || r.Expires.Before(r.Lease.Add(24*time.Hour)) {
-					t.Errorf("after %v the lease lasts %v more, the record %v", time.Since(begun), left, time.Until(r.Expires))
-				}
+				left := time.Until(r.Lease)
+				check.True(t, left >= 29*time.Second, left)
+				check.False(t, r.Expires.Before(r.Lease.Add(24*time.Hour)))
 			}
 			return "", ctx.Err()
-		})
-		if err != nil || event.RoundTrips != 12 {
-			t.Errorf("got %v, %+v", err, event)
-		}
+		}).succeeded().roundTrips(12)
 	})
 }
 
@@ -57,9 +54,9 @@ func TestCutOffCallReportsItsHeartbeat(t *testing.T) {
 					}
 				})
 				failed, reported := errors.AsType[*idempotent.StoreError](event.Err)
-				if errors.Is(err, idempotent.ErrStore) || errors.Is(err, idempotent.ErrTimedOut) != fails || reported != fails {
-					t.Errorf("%v, observed %v", err, event.Err)
-				}
+				check.False(t, errors.Is(err, idempotent.ErrStore))
+				check.Equal(t, errors.Is(err, idempotent.ErrTimedOut), fails)
+				check.Equal(t, reported, fails)
 				if reported && (failed.Op != "extend" || !failed.Executed || !errors.Is(failed, errNetwork)) {
 					t.Errorf("observed %+v", *failed)
 				}
@@ -88,22 +85,15 @@ func TestHandlerEndsBeforeItsLease(t *testing.T) {
 					return next()
 				}}, &idempotent.Config{Lease: 30 * time.Second})
 				begun := time.Now()
-				_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+				try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 					select {
 					case <-ctx.Done():
 					case <-time.After(time.Hour):
 					}
-					if ran := time.Since(begun); ran != 29500*time.Millisecond {
-						t.Errorf("it ended after %v", ran)
-					}
-					if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-						t.Errorf("because of %v", context.Cause(ctx))
-					}
+					check.Equal(t, time.Since(begun), 29500*time.Millisecond)
+					check.Is(t, context.Cause(ctx), context.DeadlineExceeded)
 					return "", nil
-				})
-				if err != nil {
-					t.Error(err)
-				}
+				}).succeeded()
 			})
 		})
 	}
@@ -121,16 +111,11 @@ func TestHeartbeatRevivesALeaseThatNobodyTook(t *testing.T) {
 			}
 			return next()
 		}}, &idempotent.Config{Lease: 30 * time.Second})
-		_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
+		try(t.Context(), t, x, func(context.Context) (string, error) {
 			time.Sleep(45 * time.Second)
-			if _, _, err := do(t.Context(), newExecutor(t, store, nil), mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) {
-				t.Errorf("a duplicate gets %v", err)
-			}
+			try(t.Context(), t, newExecutor(t, store, nil), mustNotRun(t)).is(idempotent.ErrInProgress)
 			return "", nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}).succeeded()
 	})
 }
 
@@ -140,27 +125,18 @@ func TestHeartbeatLosesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		begun := time.Now()
-		_, event, err := do(t.Context(), newExecutor(t, store, &idempotent.Config{Lease: 30 * time.Second}), func(ctx context.Context) (string, error) {
+		try(t.Context(), t, newExecutor(t, store, &idempotent.Config{Lease: 30 * time.Second}), func(ctx context.Context) (string, error) {
 			r := stored(t, store)
 			r.Owner, r.Attempt, r.Lease = "another", 2, time.Now().Add(time.Hour)
-			if err := store.Put(r); err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, store.Put(r))
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Hour):
 			}
-			if ran := time.Since(begun); ran != 10*time.Second {
-				t.Errorf("it ended after %v", ran)
-			}
-			if !errors.Is(context.Cause(ctx), idempotent.ErrLeaseLost) {
-				t.Errorf("because of %v", context.Cause(ctx))
-			}
+			check.Equal(t, time.Since(begun), 10*time.Second)
+			check.Is(t, context.Cause(ctx), idempotent.ErrLeaseLost)
 			return "", ctx.Err()
-		})
-		if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeLeaseLost {
-			t.Errorf("got %v, %+v", err, event)
-		}
+		}).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeLeaseLost)
 	})
 }
 
@@ -171,19 +147,16 @@ func TestHeartbeatThatMeetsItsOwnCopyKeepsTheLease(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if !c.Lease.IsZero() {
-				if _, ok, err := next(); !ok || err != nil {
-					t.Errorf("first copy: %v, %v", ok, err)
-				}
+				_, ok, err := next()
+				check.True(t, ok)
+				check.Nil(t, err)
 			}
 			return next()
 		}}, &idempotent.Config{Lease: 30 * time.Second})
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 			time.Sleep(115 * time.Second)
 			return "", ctx.Err()
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}).succeeded()
 	})
 }
 
@@ -195,14 +168,10 @@ func TestHeartbeatIsJoinedBeforeTheRecordIsFinished(t *testing.T) {
 		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if c.Lease.IsZero() {
 				finished = true
-				if beating != 0 {
-					t.Error("a heartbeat is under way")
-				}
+				check.Equal(t, beating, 0, "a heartbeat is under way")
 				return next()
 			}
-			if finished {
-				t.Error("a heartbeat after the end")
-			}
+			check.False(t, finished, "a heartbeat after the end")
 			beating++
 			<-ctx.Done()            // it hangs
 			time.Sleep(time.Second) // and does not return at once
@@ -213,9 +182,8 @@ func TestHeartbeatIsJoinedBeforeTheRecordIsFinished(t *testing.T) {
 			time.Sleep(11 * time.Second)
 			return "", nil
 		})
-		if err != nil || !finished {
-			t.Error(err)
-		}
+		check.Nil(t, err)
+		check.True(t, finished)
 		time.Sleep(time.Hour)
 	})
 }
@@ -252,22 +220,16 @@ func TestHeartbeatOutlivesAHungExtend(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _, err := do(context.Background(), newExecutor(t, p, config), func(ctx context.Context) (string, error) {
+			try(context.Background(), t, newExecutor(t, p, config), func(ctx context.Context) (string, error) {
 				value, err := stubborn(2*time.Minute, &running, &most)(ctx)
-				if ctx.Err() != nil {
-					t.Errorf("the handler was stopped: %v", context.Cause(ctx))
-				}
+				check.Nil(t, ctx.Err(), "the handler was stopped")
 				return value, err
-			})
-			if err != nil {
-				t.Error(err)
-			}
+			}).succeeded()
 		}()
 		time.Sleep(35 * time.Second)
-		_, event, err := do(t.Context(), newExecutor(t, store, config), stubborn(0, &running, &most))
-		if !errors.Is(err, idempotent.ErrInProgress) || most.Load() > 1 {
-			t.Errorf("another process got %v, %+v; at most %d at once", err, event, most.Load())
-		}
+		_, _, err := do(t.Context(), newExecutor(t, store, config), stubborn(0, &running, &most))
+		check.Is(t, err, idempotent.ErrInProgress)
+		check.True(t, most.Load() <= 1, most.Load())
 		<-done
 	})
 }
@@ -287,9 +249,7 @@ func TestHeartbeatRecoversFromAnOutage(t *testing.T) {
 		}}
 		_, _, err := do(t.Context(), newExecutor(t, p, config), func(ctx context.Context) (string, error) {
 			time.Sleep(2 * time.Minute) // ignores its context, as Config.Lease allows for
-			if _, event, err := do(context.Background(), newExecutor(t, store, config), returns("second run")); !errors.Is(err, idempotent.ErrInProgress) {
-				t.Errorf("the store is back since 75 s, nobody took over, and yet the lease was not extended: %v, %+v", err, event)
-			}
+			try(context.Background(), t, newExecutor(t, store, config), returns("second run")).is(idempotent.ErrInProgress)
 			return "done", nil
 		})
 		_ = err
@@ -309,12 +269,8 @@ func TestFirstHeartbeatComesBeforeTheLeaseEnds(t *testing.T) {
 		}}
 		_, _, err := do(t.Context(), newExecutor(t, p, config), func(ctx context.Context) (string, error) {
 			time.Sleep(30 * time.Second)
-			if ctx.Err() != nil {
-				t.Errorf("stopped within 30 s, with a healthy store and heartbeat: %v", context.Cause(ctx))
-			}
-			if _, event, err := do(context.Background(), newExecutor(t, store, config), returns("second run")); !errors.Is(err, idempotent.ErrInProgress) {
-				t.Errorf("another process got %v, %+v", err, event)
-			}
+			check.Nil(t, ctx.Err(), "stopped within 30 s, with a healthy store and heartbeat")
+			try(context.Background(), t, newExecutor(t, store, config), returns("second run")).is(idempotent.ErrInProgress)
 			return "done", nil
 		})
 		_ = err
@@ -335,16 +291,13 @@ func TestHeartbeatIsRepeatedAfterAConflict(t *testing.T) {
 			}
 			return next()
 		}}
-		_, event, err := do(t.Context(), newExecutor(t, p, &idempotent.Config{Lease: time.Minute}), func(ctx context.Context) (string, error) {
+		try(t.Context(), t, newExecutor(t, p, &idempotent.Config{Lease: time.Minute}), func(ctx context.Context) (string, error) {
 			select {
 			case <-ctx.Done():
 				return "", context.Cause(ctx)
 			case <-time.After(2 * time.Minute):
 				return "done", nil
 			}
-		})
-		if err != nil {
-			t.Errorf("two conflicts, 20 s apart, in a healthy store ended a lease of 1 min: %v, %+v", err, event)
-		}
+		}).succeeded()
 	})
 }

@@ -1,6 +1,10 @@
 package idempotent
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/lambda-once/once/internal/check"
+)
 
 // The layout of record ids is stored data: changing it loses every record.
 func TestRecordIDIsStable(t *testing.T) {
@@ -12,9 +16,9 @@ func TestRecordIDIsStable(t *testing.T) {
 		{Key{ID: "8e03978e"}, "create-payment#1d6df0fbe4e0963fbd69faba07b7f942d4d8998237bdc2d8168654a643e30d09"},
 		{Key{Record: "charge.handler#9f86"}, "charge.handler#9f86"},
 	} {
-		if got, err := c.key.RecordID("create-payment"); err != nil || got != c.want {
-			t.Errorf("%+v: got %s, %v, want %s", c.key, got, err, c.want)
-		}
+		got, err := c.key.RecordID("create-payment")
+		check.Nil(t, err, c.key)
+		check.Equal(t, got, c.want, c.key)
 	}
 }
 
@@ -25,8 +29,7 @@ func TestRecordIDOfNoKey(t *testing.T) {
 		"create-payment": {Scope: "tenant"},
 		"charge":         {ID: "a", Record: "b"},
 	} {
-		if id, err := key.RecordID(operation); err == nil {
-			t.Errorf("%q, %+v: %s", operation, key, id)
-		}
+		_, err := key.RecordID(operation)
+		check.Failed(t, err, operation, key)
 	}
 }

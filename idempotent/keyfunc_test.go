@@ -7,6 +7,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/keypath"
+	"github.com/lambda-once/once/internal/check"
 )
 
 type keyedRequest struct {
@@ -28,22 +29,21 @@ func missingPart(err error) string {
 
 func TestField(t *testing.T) {
 	key := idempotent.Field(requestID)
-	if got, err := key(keyedRequest{ID: "[a"}); err != nil || got != (idempotent.Key{ID: "[a"}) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	if got, err := key(keyedRequest{}); missingPart(err) != "id" {
-		t.Errorf("got %v, %v", got, err)
-	}
+	got, err := key(keyedRequest{ID: "[a"})
+	check.Nil(t, err)
+	check.Equal(t, got, (idempotent.Key{ID: "[a"}))
+	_, err = key(keyedRequest{})
+	check.Equal(t, missingPart(err), "id")
 }
 
 func TestWithPayload(t *testing.T) {
 	key := idempotent.WithPayload(idempotent.Field(requestID), func(r keyedRequest) any { return r.Amount })
-	if got, err := key(keyedRequest{ID: "a", Amount: 3}); err != nil || got != (idempotent.Key{ID: "a", Payload: 3}) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	if got, err := key(keyedRequest{Amount: 3}); missingPart(err) != "id" || got != (idempotent.Key{}) {
-		t.Errorf("got %v, %v", got, err)
-	}
+	got, err := key(keyedRequest{ID: "a", Amount: 3})
+	check.Nil(t, err)
+	check.Equal(t, got, (idempotent.Key{ID: "a", Payload: 3}))
+	got, err = key(keyedRequest{Amount: 3})
+	check.Equal(t, missingPart(err), "id")
+	check.Equal(t, got, (idempotent.Key{}))
 }
 
 func TestWithScope(t *testing.T) {
@@ -52,32 +52,29 @@ func TestWithScope(t *testing.T) {
 		"field": idempotent.Field(requestTenant), "path": keypath.Path[keyedRequest]("tenant"),
 	} {
 		key := idempotent.WithScope(idempotent.WithPayload(idempotent.Field(requestID), func(keyedRequest) any { return "p" }), scope)
-		if got, err := key(request); err != nil || got != (idempotent.Key{ID: "a", Scope: "t", Payload: "p"}) {
-			t.Errorf("%s: got %v, %v", name, got, err)
-		}
-		if got, err := key(keyedRequest{ID: "a"}); missingPart(err) != "scope" || got != (idempotent.Key{}) {
-			t.Errorf("%s: got %v, %v", name, got, err)
-		}
-		if got, err := key(keyedRequest{Tenant: "t"}); missingPart(err) != "id" || got != (idempotent.Key{}) {
-			t.Errorf("%s: got %v, %v", name, got, err)
-		}
+		got, err := key(request)
+		check.Nil(t, err, name)
+		check.Equal(t, got, (idempotent.Key{ID: "a", Scope: "t", Payload: "p"}), name)
+		got, err = key(keyedRequest{ID: "a"})
+		check.Equal(t, missingPart(err), "scope", name)
+		check.Equal(t, got, (idempotent.Key{}), name)
+		got, err = key(keyedRequest{Tenant: "t"})
+		check.Equal(t, missingPart(err), "id", name)
+		check.Equal(t, got, (idempotent.Key{}), name)
 	}
 	empty := func(keyedRequest) (idempotent.Key, error) { return idempotent.Key{Record: "r"}, nil }
-	if got, err := idempotent.WithScope(idempotent.Field(requestID), empty)(request); missingPart(err) != "scope" {
-		t.Errorf("no ID: got %v, %v", got, err)
-	}
+	_, err := idempotent.WithScope(idempotent.Field(requestID), empty)(request)
+	check.Equal(t, missingPart(err), "scope")
 	cause := errors.New("cause")
 	broken := func(keyedRequest) (idempotent.Key, error) { return idempotent.Key{ID: "t"}, cause }
-	if got, err := idempotent.WithScope(idempotent.Field(requestID), broken)(request); !errors.Is(err, cause) || got != (idempotent.Key{}) {
-		t.Errorf("broken: got %v, %v", got, err)
-	}
+	got, err := idempotent.WithScope(idempotent.Field(requestID), broken)(request)
+	check.Is(t, err, cause)
+	check.Equal(t, got, (idempotent.Key{}))
 }
 
 func TestWholePayload(t *testing.T) {
 	want, err := idempotent.Fingerprint(json.RawMessage(`{"amount":1,"id":"a","tenant":""}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	raw := []byte(`{"tenant":"", "id":"\u0061", "amount":1.0}`)
 	for name, got := range map[string]func() (idempotent.Key, error){
 		"struct": func() (idempotent.Key, error) {
@@ -86,16 +83,14 @@ func TestWholePayload(t *testing.T) {
 		"raw":   func() (idempotent.Key, error) { return idempotent.WholePayload[json.RawMessage]()(raw) },
 		"bytes": func() (idempotent.Key, error) { return idempotent.WholePayload[[]byte]()(raw) },
 	} {
-		if key, err := got(); err != nil || key != (idempotent.Key{ID: want}) {
-			t.Errorf("%s: got %v, %v; want %s", name, key, err, want)
-		}
+		key, err := got()
+		check.Nil(t, err, name)
+		check.Equal(t, key, (idempotent.Key{ID: want}), name)
 	}
 	for _, request := range []any{nil, (*keyedRequest)(nil), "", []int{}, struct{}{}, json.RawMessage(" null ")} {
-		if key, err := idempotent.WholePayload[any]()(request); missingPart(err) != "id" {
-			t.Errorf("%v: got %v, %v", request, key, err)
-		}
+		_, err := idempotent.WholePayload[any]()(request)
+		check.Equal(t, missingPart(err), "id", request)
 	}
-	if key, err := idempotent.WholePayload[any]()(json.RawMessage(nil)); !errors.Is(err, idempotent.ErrInvalidPayload) {
-		t.Errorf("no text: got %v, %v", key, err)
-	}
+	_, err = idempotent.WholePayload[any]()(json.RawMessage(nil))
+	check.Is(t, err, idempotent.ErrInvalidPayload)
 }

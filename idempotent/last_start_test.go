@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // startsBy returns a context whose handlers start within d, or not at all.
@@ -58,12 +58,12 @@ func TestHungClaimLeavesTimeBeforeTheLastStart(t *testing.T) {
 				begun := time.Now()
 				_, event, err := do(startsBy(t.Context(), c.lastStart, adapter.Settings{}), newExecutor(t, &c.store, &c.config), returns(""))
 				const pauses = 10 * time.Millisecond // before a takeover
-				if took := time.Since(begun); took < c.takes || took > c.takes+pauses {
-					t.Errorf("it took %v, want %v", took, c.takes)
-				}
-				if runs := !c.store.creates && !c.store.takeovers; runs != (err == nil) || !event.ErrorIs(driver.ErrUnavailable) {
-					t.Errorf("%v, %+v", err, event)
-				}
+				took := time.Since(begun)
+				check.True(t, took >= c.takes, took)
+				check.True(t, took <= c.takes+pauses, took)
+				runs := !c.store.creates && !c.store.takeovers
+				check.Equal(t, runs, (err == nil))
+				check.True(t, event.ErrorIs(driver.ErrUnavailable))
 			})
 		})
 	}
@@ -77,9 +77,10 @@ func TestHungReadEndsAWaitBeforeTheLastStart(t *testing.T) {
 		wait := time.Hour
 		begun := time.Now()
 		_, event, err := do(startsBy(t.Context(), time.Minute, adapter.Settings{Wait: &wait}), newExecutor(t, &silent{Store: store, gets: true}, nil), mustNotRun(t))
-		if took := time.Since(begun); took > 6*time.Second || !errors.Is(err, driver.ErrUnavailable) || event.Outcome != idempotent.OutcomeFailed {
-			t.Errorf("%v, %+v after %v", err, event, took)
-		}
+		took := time.Since(begun)
+		check.True(t, took <= 6*time.Second, took)
+		check.Is(t, err, driver.ErrUnavailable)
+		check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
 	})
 }
 
@@ -109,9 +110,11 @@ func TestClaimAnsweredAfterTheLastStartDoesNotRun(t *testing.T) {
 				}
 				_, event, err := do(startsBy(t.Context(), lastStart, c.more), newExecutor(t, answering(store, lastStart+1), &c.config), mustNotRun(t))
 				checkNotRun(t, event, err)
-				if r := stored(t, store); r.Status != c.want.Status || r.Attempt != c.want.Attempt || r.Owner != c.want.Owner || r.Refunds != 0 {
-					t.Errorf("it left %+v", r)
-				}
+				r := stored(t, store)
+				check.Equal(t, r.Status, c.want.Status)
+				check.Equal(t, r.Attempt, c.want.Attempt)
+				check.Equal(t, r.Owner, c.want.Owner)
+				check.Equal(t, r.Refunds, 0)
 			})
 		})
 	}
@@ -121,17 +124,11 @@ func TestClaimAnsweredAfterTheLastStartDoesNotRun(t *testing.T) {
 func TestClaimAnsweredAtTheLastStartRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, answering(memory.New(0), time.Second), nil)
-		value, event, err := do(startsBy(t.Context(), time.Second, adapter.Settings{}), x, func(ctx context.Context) (string, error) {
+		try(startsBy(t.Context(), time.Second, adapter.Settings{}), t, x, func(ctx context.Context) (string, error) {
 			time.Sleep(time.Minute)
-			_, inner, err := do(ctx, newExecutor(t, memory.New(0), nil), returns("inner"))
-			if err != nil || inner.Outcome != idempotent.OutcomeExecuted {
-				t.Errorf("the call within: %v, %+v", err, inner)
-			}
+			try(ctx, t, newExecutor(t, memory.New(0), nil), returns("inner")).succeeded().ended(idempotent.OutcomeExecuted)
 			return "ran", ctx.Err()
-		})
-		if err != nil || value != "ran" || event.Outcome != idempotent.OutcomeExecuted {
-			t.Errorf("%q, %v, %+v", value, err, event)
-		}
+		}).returned("ran").ended(idempotent.OutcomeExecuted)
 	})
 }
 
@@ -139,13 +136,8 @@ func TestClaimAnsweredAtTheLastStartRuns(t *testing.T) {
 func TestReplayAnsweredAfterTheLastStartIsReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		if _, _, err := do(t.Context(), newExecutor(t, store, nil), returns("done")); err != nil {
-			t.Fatal(err)
-		}
-		value, event, err := do(startsBy(t.Context(), time.Second, adapter.Settings{}), newExecutor(t, answering(store, 2*time.Second), nil), mustNotRun(t))
-		if err != nil || value != "done" || event.Outcome != idempotent.OutcomeReplayed {
-			t.Errorf("%q, %v, %+v", value, err, event)
-		}
+		try(t.Context(), t, newExecutor(t, store, nil), returns("done")).succeeded()
+		try(startsBy(t.Context(), time.Second, adapter.Settings{}), t, newExecutor(t, answering(store, 2*time.Second), nil), mustNotRun(t)).returned("done").ended(idempotent.OutcomeReplayed)
 	})
 }
 
@@ -173,8 +165,6 @@ func TestRunsWithoutAClaimKeepTheLastStart(t *testing.T) {
 func TestLateStartWithoutAnErrorIsADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := adapter.With(t.Context(), adapter.Settings{LastStart: time.Now().Add(-1)})
-		if _, event, err := do(ctx, newExecutor(t, memory.New(0), nil), mustNotRun(t)); err != context.DeadlineExceeded || event.Outcome != idempotent.OutcomeNotRun || event.RoundTrips != 0 {
-			t.Errorf("%v, %+v", err, event)
-		}
+		try(ctx, t, newExecutor(t, memory.New(0), nil), mustNotRun(t)).fails(context.DeadlineExceeded).ended(idempotent.OutcomeNotRun).roundTrips(0)
 	})
 }

@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // In a Lambda function the lease is the remaining time and the skew, and the
@@ -22,22 +22,15 @@ func TestLeaseOfAnInvocation(t *testing.T) {
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		_, event, err := do(ctx, x, func(ctx context.Context) (string, error) {
-			if lease := stored(t, store).Lease; !lease.Equal(begun.Add(10*time.Minute + 2*time.Second)) {
-				t.Errorf("the lease lasts %v", lease.Sub(begun))
-			}
-			if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(begun.Add(10*time.Minute-time.Second)) {
-				t.Errorf("the handler has until %v", deadline.Sub(begun))
-			}
+		try(ctx, t, x, func(ctx context.Context) (string, error) {
+			check.Time(t, stored(t, store).Lease, begun.Add(10*time.Minute+2*time.Second))
+			deadline, ok := ctx.Deadline()
+			check.True(t, ok)
+			check.Time(t, deadline, begun.Add(10*time.Minute-time.Second))
 			<-ctx.Done()
 			return "in time", nil
-		})
-		if err != nil || event.RoundTrips != 2 {
-			t.Errorf("got %v, %+v", err, event)
-		}
-		if ran := time.Since(begun); ran != 10*time.Minute-time.Second {
-			t.Errorf("it ended after %v", ran)
-		}
+		}).succeeded().roundTrips(2)
+		check.Equal(t, time.Since(begun), 10*time.Minute-time.Second)
 	})
 }
 
@@ -49,19 +42,12 @@ func TestDeadlineElsewhereIsNoLease(t *testing.T) {
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		_, _, err := do(ctx, newExecutor(t, store, nil), func(context.Context) (string, error) {
-			if lease := stored(t, store).Lease; !lease.Equal(begun.Add(time.Minute)) {
-				t.Errorf("the lease lasts %v", lease.Sub(begun))
-			}
+		try(ctx, t, newExecutor(t, store, nil), func(context.Context) (string, error) {
+			check.Time(t, stored(t, store).Lease, begun.Add(time.Minute))
 			time.Sleep(5 * time.Minute) // a handler that ignores its context
-			if _, _, err := do(t.Context(), newExecutor(t, store, nil), mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) {
-				t.Errorf("a duplicate gets %v", err)
-			}
+			try(t.Context(), t, newExecutor(t, store, nil), mustNotRun(t)).is(idempotent.ErrInProgress)
 			return "late", nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}).succeeded()
 	})
 }
 
@@ -75,22 +61,15 @@ func TestLeaseConfiguredInAnInvocation(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 		defer cancel()
 		_, event, err := do(ctx, newExecutor(t, store, &idempotent.Config{Lease: 15 * time.Second}), func(ctx context.Context) (string, error) {
-			if lease := stored(t, store).Lease; !lease.Equal(begun.Add(15 * time.Second)) {
-				t.Errorf("the first lease lasts %v", lease.Sub(begun))
-			}
+			check.Time(t, stored(t, store).Lease, begun.Add(15*time.Second))
 			<-ctx.Done()
-			if lease := stored(t, store).Lease; !lease.Equal(begun.Add(35 * time.Second)) {
-				t.Errorf("the last lease ends after %v", lease.Sub(begun))
-			}
-			if ran := time.Since(begun); ran != 24500*time.Millisecond {
-				t.Errorf("the handler ended after %v", ran)
-			}
+			check.Time(t, stored(t, store).Lease, begun.Add(35*time.Second))
+			check.Equal(t, time.Since(begun), 24500*time.Millisecond)
 			return "", nil
 		})
 		// Claim, heartbeats at 5, 10, 15 and 20 s, complete.
-		if err != nil || event.RoundTrips != 6 {
-			t.Errorf("got %v, %+v", err, event)
-		}
+		check.Nil(t, err)
+		check.Equal(t, event.RoundTrips, 6)
 	})
 }
 
@@ -102,12 +81,12 @@ func TestNothingIsClaimedWithoutTimeToRun(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 			defer cancel()
 			_, event, err := do(ctx, newExecutor(t, store, config), mustNotRun(t))
-			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, idempotent.ErrStore) || event.Outcome != idempotent.OutcomeFailed {
-				t.Errorf("got %v, %+v", err, event)
-			}
-			if r := stored(t, store); r.Status != driver.Absent || event.RoundTrips != 1 {
-				t.Errorf("after %d round trips there is %+v", event.RoundTrips, r)
-			}
+			check.Is(t, err, context.DeadlineExceeded)
+			check.Is(t, err, idempotent.ErrStore)
+			check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
+			r := stored(t, store)
+			check.Equal(t, r.Status, driver.Absent)
+			check.Equal(t, event.RoundTrips, 1)
 		})
 	}
 }
@@ -119,12 +98,8 @@ func TestReplayHasTimeWhereARunHasNone(t *testing.T) {
 		x := newExecutor(t, store, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 		defer cancel()
-		if _, event, err := do(t.Context(), x, returns("next")); err != nil || event.Attempt != 1 {
-			t.Errorf("the first call gets %v, %+v", err, event)
-		}
-		if value, _, err := do(ctx, x, mustNotRun(t)); err != nil || value != "next" {
-			t.Errorf("a replay gets %q, %v", value, err)
-		}
+		try(t.Context(), t, x, returns("next")).succeeded().attempt(1)
+		try(ctx, t, x, mustNotRun(t)).returned("next")
 	})
 }
 
@@ -141,9 +116,7 @@ func TestConfiguredLeaseOutlivesAShorterDeadline(t *testing.T) {
 		defer cancel()
 		_, _, _ = do(short, newExecutor(t, store, config), func(context.Context) (string, error) {
 			time.Sleep(10 * time.Second)
-			if _, event, err := do(invocation, newExecutor(t, store, config), returns("second run")); !errors.Is(err, idempotent.ErrInProgress) {
-				t.Errorf("another got %v, %+v", err, event)
-			}
+			try(invocation, t, newExecutor(t, store, config), returns("second run")).is(idempotent.ErrInProgress)
 			return "", nil
 		})
 	})

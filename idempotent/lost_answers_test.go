@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // commits is a bank that decides on each commit without a record: it is made,
@@ -51,9 +52,8 @@ func TestBypassedSagaThatMayBeCommittedIsNotUndone(t *testing.T) {
 	undone := 0
 	store := &commits{newBank(), []error{errNetwork, &driver.Rejected{Err: soldOut()}}}
 	err := bypassed(t.Context(), t, store, chargesAndBooks(&undone))
-	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || undone != 0 {
-		t.Errorf("undone %d times: %v", undone, err)
-	}
+	check.Is(t, err, idempotent.ErrOutcomeUnknown)
+	check.Equal(t, undone, 0)
 	store.holds(t, "transfer")
 }
 
@@ -122,9 +122,9 @@ func TestUndoingBeginsAfterAnUnacknowledgedReclaim(t *testing.T) {
 			if _, ok := err.(*soldOutError); !ok || undone != 1 || lost != 2 || event.Outcome != idempotent.OutcomeFailed {
 				t.Errorf("undone %d times, lost %d: %v, %+v", undone, lost, err, event)
 			}
-			if r := stored(t, b); r.Status != driver.Failed || r.Used() != 1 {
-				t.Errorf("%+v", r)
-			}
+			r := stored(t, b)
+			check.Equal(t, r.Status, driver.Failed)
+			check.Equal(t, r.Used(), 1)
 		})
 	}
 }
@@ -162,10 +162,7 @@ func TestCommitThatMeetsAnotherPayloadIsUnknown(t *testing.T) {
 				met.ID, met.Status, met.Fingerprint = recordID(t, theKey), driver.InProgress, "another payload's"
 				return b.Put(met)
 			}
-			_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
-			if !errors.Is(err, idempotent.ErrOutcomeUnknown) || event.Outcome != idempotent.OutcomeUnknown {
-				t.Errorf("%v, %+v", err, event)
-			}
+			try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).is(idempotent.ErrOutcomeUnknown).ended(idempotent.OutcomeUnknown)
 		})
 	}
 }
@@ -190,10 +187,7 @@ func TestCommitLosesItsLeaseToAnotherLibrary(t *testing.T) {
 				test.lost = false
 				return errNetwork
 			}
-			_, _, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
-			if !errors.Is(err, test.want) {
-				t.Errorf("%v, want %v", err, test.want)
-			}
+			try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).is(test.want)
 			b.holds(t)
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A nested call on the key of its own context would wait for itself.
@@ -20,29 +20,24 @@ func TestNestedCallOnItsOwnKeyIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Hour})
 		begun := time.Now()
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 			_, event, err := do(ctx, x, mustNotRun(t))
-			if !errors.Is(err, idempotent.ErrNestedCall) || event.RoundTrips != 0 || time.Since(begun) != 0 {
-				t.Errorf("after %v: %v, %+v", time.Since(begun), err, event)
-			}
-			if errors.Is(err, idempotent.ErrInProgress) || event.Outcome != idempotent.OutcomeFailed ||
-				strings.Contains(err.Error(), "retry") || !strings.Contains(err.Error(), `"op"`) {
-				t.Errorf("a call that can never succeed: %v, %+v", err, event)
-			}
+			check.Is(t, err, idempotent.ErrNestedCall)
+			check.Equal(t, event.RoundTrips, 0)
+			check.Equal(t, time.Since(begun), 0)
+			check.False(t, errors.Is(err, idempotent.ErrInProgress), "a call that can never succeed")
+			check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
+			check.Lacks(t, err.Error(), "retry")
+			check.Says(t, err, `"op"`)
 			other := theKey
 			other.ID = "another"
-			if _, err := idempotent.Do(ctx, x, other, returns("inner")); err != nil {
-				t.Errorf("another key: %v", err)
-			}
+			_, err = idempotent.Do(ctx, x, other, returns("inner"))
+			check.Nil(t, err)
 			elsewhere := newExecutor(t, memory.New(0), nil)
-			if _, err := idempotent.Do(ctx, elsewhere, theKey, returns("inner")); err != nil {
-				t.Errorf("another store: %v", err)
-			}
+			_, err = idempotent.Do(ctx, elsewhere, theKey, returns("inner"))
+			check.Nil(t, err)
 			return "", nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}).succeeded()
 	})
 }
 
@@ -57,9 +52,8 @@ func TestNestedCallOnItsOwnKeyIsRefusedUnderFailOpen(t *testing.T) {
 		_, _, _ = do(t.Context(), x, func(ctx context.Context) (string, error) {
 			begun := time.Now()
 			_, err := idempotent.Do(ctx, x, theKey, mustNotRun(t))
-			if !errors.Is(err, idempotent.ErrNestedCall) || time.Since(begun) > time.Second {
-				t.Errorf("after %v: %v", time.Since(begun), err)
-			}
+			check.Is(t, err, idempotent.ErrNestedCall)
+			check.True(t, time.Since(begun) <= time.Second, time.Since(begun))
 			return "", nil
 		})
 	})
@@ -74,9 +68,7 @@ func TestNestedLeaseLastsForTheInvocation(t *testing.T) {
 		config := &idempotent.Config{Reserve: 5 * time.Second}
 		outer := newExecutor(t, store, config)
 		inner, err := idempotent.New("inner", store, config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		key := idempotent.Key{ID: "k"}
@@ -85,10 +77,9 @@ func TestNestedLeaseLastsForTheInvocation(t *testing.T) {
 				time.Sleep(18 * time.Second) // the process lives until 20 s
 				other, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				ctx, event := adapter.WithEvent(other)
-				if _, err := idempotent.Do(ctx, inner, key, returns("second run")); !errors.Is(err, idempotent.ErrInProgress) {
-					t.Errorf("another invocation got %v, %+v", err, *event)
-				}
+				ctx, _ := adapter.WithEvent(other)
+				_, err := idempotent.Do(ctx, inner, key, returns("second run"))
+				check.Is(t, err, idempotent.ErrInProgress)
 				return "", nil
 			})
 		})
@@ -107,21 +98,16 @@ func TestCallKnowsTheEndOfItsInvocation(t *testing.T) {
 			want, _ = ctx.Deadline()
 		}
 		check := func(ctx context.Context) (string, error) {
-			if got := driver.CallOf(ctx).InvocationEnd(); !got.Equal(want) {
-				t.Errorf("on %q it is %v, want %v", lambda, got, want)
-			}
+			check.Time(t, driver.CallOf(ctx).InvocationEnd(), want, lambda)
 			return "", nil
 		}
-		_, _, err := do(ctx, x, func(ctx context.Context) (string, error) {
+		try(ctx, t, x, func(ctx context.Context) (string, error) {
 			shorter, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			_, _, err := do(shorter, inner, check)
 			_, own := check(shorter)
 			return "", errors.Join(err, own)
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}).succeeded()
 	}
 }
 
@@ -136,17 +122,14 @@ func TestNestedFinishLeavesTheOuterReserve(t *testing.T) {
 		}}
 		outer := newExecutor(t, store, nil)
 		inner, err := idempotent.New("inner", down, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		begun := time.Now()
 		invocation, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		_, _, _ = do(invocation, outer, func(ctx context.Context) (string, error) {
 			_, _ = idempotent.Do(ctx, inner, idempotent.Key{ID: "k"}, returns("best effort"))
-			if since := time.Since(begun); since > 29500*time.Millisecond+50*time.Millisecond {
-				t.Errorf("the nested call came back after %v of an invocation of 30 s: no time to record the outer result", since)
-			}
+			since := time.Since(begun)
+			check.True(t, since <= 29500*time.Millisecond+50*time.Millisecond, since)
 			return "charged", nil
 		})
 	})
@@ -158,9 +141,7 @@ func TestNestedRetryableErrorRefundsNoOuterAttempt(t *testing.T) {
 	store := memory.New(0)
 	outer := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
 	inner, err := idempotent.New("inner", store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	charges := 0
 	handler := func(ctx context.Context) (string, error) {
 		charges++ // the outer effect
@@ -171,9 +152,8 @@ func TestNestedRetryableErrorRefundsNoOuterAttempt(t *testing.T) {
 	}
 	_, _, _ = do(t.Context(), outer, handler)
 	_, _, err = do(t.Context(), outer, handler)
-	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || charges != 1 {
-		t.Errorf("MaxAttempts 1: %d charges, %v", charges, err)
-	}
+	check.Is(t, err, idempotent.ErrOutcomeUnknown)
+	check.Equal(t, charges, 1)
 }
 
 // The outer call has the same outcome whether the nested call fails or replays
@@ -182,9 +162,7 @@ func TestNestedPermanentErrorAndItsReplayHaveOneOutcome(t *testing.T) {
 	store := memory.New(0)
 	outer := newExecutor(t, store, nil)
 	inner, err := idempotent.New("inner", store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	handler := func(ctx context.Context) (string, error) {
 		return idempotent.Do(ctx, inner, idempotent.Key{ID: "mail"}, func(context.Context) (string, error) {
 			return "", fmt.Errorf("mail: %w", idempotent.Permanent(errors.New("no such address")))
@@ -195,9 +173,7 @@ func TestNestedPermanentErrorAndItsReplayHaveOneOutcome(t *testing.T) {
 	other.ID = "another order, same mail"
 	ctx, second := adapter.WithEvent(t.Context())
 	_, _ = idempotent.Do(ctx, outer, other, handler)
-	if first.Outcome != second.Outcome {
-		t.Errorf("the inner error first made the outer call %q, and replayed %q", first.Outcome, second.Outcome)
-	}
+	check.Equal(t, first.Outcome, second.Outcome)
 }
 
 // A sentinel that a nested call has returned classifies the outer handler's
@@ -211,9 +187,7 @@ func TestSentinelThatANestedCallReturnedStillClassifies(t *testing.T) {
 			store := memory.New(0)
 			outer := newExecutor(t, store, nil)
 			in, err := idempotent.New("inner", store, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			runs := 0
 			handler := func(ctx context.Context) (string, error) {
 				runs++ // an effect, e.g. the customer is told
@@ -222,23 +196,16 @@ func TestSentinelThatANestedCallReturnedStillClassifies(t *testing.T) {
 				}
 				return "", nil
 			}
-			_, event, _ := do(t.Context(), outer, handler)
-			if event.Outcome != idempotent.OutcomeFailed {
-				t.Errorf("a permanent error of the handler's own: %q", event.Outcome)
-			}
+			try(t.Context(), t, outer, handler).ended(idempotent.OutcomeFailed)
 			_, _, err = do(t.Context(), outer, handler)
-			if runs != 1 {
-				t.Errorf("ran %d times after a permanent error: %v", runs, err)
-			}
+			check.Equal(t, runs, 1)
 		})
 	}
 	t.Run("retryable", func(t *testing.T) {
 		store := memory.New(0)
 		outer := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
 		in, err := idempotent.New("inner", store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		busy := true
 		handler := func(ctx context.Context) (string, error) {
 			_, err := idempotent.Do(ctx, in, idempotent.Key{ID: "probe"}, func(context.Context) (string, error) {
@@ -254,9 +221,7 @@ func TestSentinelThatANestedCallReturnedStillClassifies(t *testing.T) {
 		}
 		_, _, _ = do(t.Context(), outer, handler)
 		busy = false
-		if _, _, err := do(t.Context(), outer, handler); err != nil {
-			t.Errorf("an attempt that the handler itself gave back counts: %v", err)
-		}
+		try(t.Context(), t, outer, handler).succeeded()
 	})
 }
 
@@ -277,9 +242,9 @@ func TestClassificationWithinANestedErrorDoesNotCount(t *testing.T) {
 		}
 		return "", failed.Handler
 	})
-	if r := stored(t, store); err == nil || r.Refunds != 0 {
-		t.Errorf("%v, %+v", err, r)
-	}
+	r := stored(t, store)
+	check.Failed(t, err)
+	check.Equal(t, r.Refunds, 0)
 }
 
 var errDeclined = idempotent.Permanent(errors.New("declined"))
@@ -306,9 +271,8 @@ func TestUndoErrorDoesNotClassifyAnEnclosingCall(t *testing.T) {
 			})
 			return value, err
 		})
-		if !errors.Is(err, idempotent.ErrCompensation) || event.Outcome != idempotent.OutcomeReleased {
-			t.Errorf("disabled %q: %v, %v", disabled, err, event.Outcome)
-		}
+		check.Is(t, err, idempotent.ErrCompensation, disabled)
+		check.Equal(t, event.Outcome, idempotent.OutcomeReleased, disabled)
 	}
 }
 
@@ -320,10 +284,8 @@ func TestNestedUnknownOutcomeIsNoFailureOfTheOuterCall(t *testing.T) {
 		x := newExecutor(t, &refusesSecond{bank: newBank()}, &idempotent.Config{Optimistic: true, ReleasePermanent: true})
 		return idempotent.Do(ctx, x, theKey, books("x", nil))
 	})
-	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || event.Outcome != idempotent.OutcomeReleased || event.Permanent {
-		t.Errorf("%v, %+v", err, event)
-	}
-	if r := stored(t, outer); r.Status != driver.Absent {
-		t.Errorf("the outer record is %s", r.Status)
-	}
+	check.Is(t, err, idempotent.ErrOutcomeUnknown)
+	check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
+	check.False(t, event.Permanent)
+	check.Equal(t, stored(t, outer).Status, driver.Absent)
 }

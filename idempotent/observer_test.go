@@ -14,6 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 const forEver = time.Duration(1<<63 - 1)
@@ -26,16 +27,17 @@ func TestObserversSeeEveryCallOnce(t *testing.T) {
 	var seen []idempotent.Event
 	o := observe(func(e idempotent.Event) { seen = append(seen, e) })
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: idempotent.Observers{o, o}})
-	if _, _, err := do(t.Context(), x, returns("")); err != nil {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, x, returns("")).succeeded()
 	if len(seen) != 2 || seen[0] != seen[1] {
 		t.Fatalf("seen: %+v", seen)
 	}
 	e := seen[0]
-	if e.Operation != "op" || e.KeyHash == "" || e.Total <= 0 || e.Store <= 0 || e.Handler < 0 || e.Total < e.Store {
-		t.Errorf("event: %+v", e)
-	}
+	check.Equal(t, e.Operation, "op")
+	check.Differ(t, e.KeyHash, "")
+	check.True(t, e.Total > 0, e.Total)
+	check.True(t, e.Store > 0, e.Store)
+	check.True(t, e.Handler >= 0, e.Handler)
+	check.True(t, e.Total >= e.Store, e.Total)
 }
 
 // An event belongs to the call with its context, and not to nested calls.
@@ -44,9 +46,8 @@ func TestWithEventIsNotInherited(t *testing.T) {
 	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 		return idempotent.Do(ctx, x, idempotent.Key{ID: "inner"}, returns(""))
 	})
-	if err != nil || event.KeyHash != strings.TrimPrefix(recordID(t, theKey), "op#") {
-		t.Errorf("got %+v, %v", event, err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, event.KeyHash, strings.TrimPrefix(recordID(t, theKey), "op#"))
 }
 
 func TestLogObserver(t *testing.T) {
@@ -67,15 +68,11 @@ func TestLogObserver(t *testing.T) {
 	} {
 		out.Reset()
 		x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: test.observer})
-		_, err := idempotent.Do(t.Context(), x, key, test.fn)
+		_, _ = idempotent.Do(t.Context(), x, key, test.fn)
 		for _, want := range test.want {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("after %v: no %q in %s", err, want, out.String())
-			}
+			check.Contains(t, out.String(), want)
 		}
-		if strings.Contains(out.String(), secret) != test.secret {
-			t.Errorf("after %v: %s", err, out.String())
-		}
+		check.Equal(t, strings.Contains(out.String(), secret), test.secret)
 	}
 }
 
@@ -86,12 +83,9 @@ func TestLogObserverNamesStoreErrors(t *testing.T) {
 		return driver.Record{}, false, errors.New("no such table")
 	}}
 	x := newExecutor(t, broken, &idempotent.Config{Observer: idempotent.LogObserver{Logger: logger}})
-	if _, _, err := do(t.Context(), x, mustNotRun(t)); err == nil {
-		t.Fatal("no error")
-	}
-	if !strings.Contains(out.String(), "level=ERROR") || !strings.Contains(out.String(), "no such table") {
-		t.Errorf("logged: %s", out.String())
-	}
+	try(t.Context(), t, x, mustNotRun(t)).failed()
+	check.Contains(t, out.String(), "level=ERROR")
+	check.Contains(t, out.String(), "no such table")
 }
 
 type declined struct{ card string }
@@ -120,9 +114,7 @@ func TestErrorType(t *testing.T) {
 			defer func() { _ = recover() }()
 			_, _ = idempotent.Do(ctx, newExecutor(t, test.store, nil), theKey, test.fn)
 		}()
-		if got := event.ErrorType(); got != want {
-			t.Errorf("%v: type %q, want %q", event.Err, got, want)
-		}
+		check.Equal(t, event.ErrorType(), want)
 	}
 }
 
@@ -138,9 +130,7 @@ func TestEventReportsPermanentErrors(t *testing.T) {
 		"none":     {nil, nil, false},
 	} {
 		_, event, _ := do(t.Context(), newExecutor(t, memory.New(0), test.config), func(context.Context) (string, error) { return "", test.err })
-		if event.Permanent != test.want {
-			t.Errorf("%s: %+v", name, event)
-		}
+		check.Equal(t, event.Permanent, test.want, name)
 	}
 }
 
@@ -159,17 +149,13 @@ func TestEventsOfPanicsAndFailedReleases(t *testing.T) {
 		return driver.Record{}, false, errNetwork
 	}}
 	open := newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-	if e := call(open, theKey, panics); e.Outcome != idempotent.OutcomeBypassed || !errors.Is(e.Err, idempotent.ErrStore) {
-		t.Errorf("a panic in a run that failed open: %q, %v", e.Outcome, e.Err)
-	}
+	e := call(open, theKey, panics)
+	check.Equal(t, e.Outcome, idempotent.OutcomeBypassed, "a panic in a run that failed open")
+	check.Is(t, e.Err, idempotent.ErrStore)
 	unprotected := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-	if e := call(unprotected, idempotent.Key{}, panics); e.Err == nil {
-		t.Errorf("a panic in a bypassed run: %q, %v", e.Outcome, e.Err)
-	}
+	check.Failed(t, call(unprotected, idempotent.Key{}, panics).Err, "a panic in a bypassed run")
 	noRelease := &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		return driver.Record{}, false, errNetwork
 	}}
-	if e := call(newExecutor(t, noRelease, nil), theKey, failsWith(errors.New("try again"))); e.Outcome == idempotent.OutcomeReleased {
-		t.Errorf("'released' says that the key is free; nothing was released: %v", e.Err)
-	}
+	check.Differ(t, call(newExecutor(t, noRelease, nil), theKey, failsWith(errors.New("try again"))).Outcome, idempotent.OutcomeReleased, "'released' says that the key is free; nothing was released")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 var optimistic = &idempotent.Config{Optimistic: true}
@@ -28,9 +29,7 @@ func TestOptimisticIsOneRoundTrip(t *testing.T) {
 		t.Fatalf("%q, %v, %+v", value, err, event)
 	}
 	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Scope: theKey.Scope, ID: theKey.ID, Payload: "other"}, books("third", nil))
-	if !errors.Is(err, idempotent.ErrKeyReused) {
-		t.Error(err)
-	}
+	check.Is(t, err, idempotent.ErrKeyReused)
 	b.holds(t, "first")
 }
 
@@ -42,17 +41,13 @@ func TestOptimisticLosersGetTheWinnersResult(t *testing.T) {
 	for i := range values {
 		all.Go(func() {
 			value, err := idempotent.Do(t.Context(), x, theKey, books(string(rune('a'+i)), nil))
-			if err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, err)
 			values[i] = value
 		})
 	}
 	all.Wait()
 	for _, value := range values {
-		if value != values[0] {
-			t.Errorf("two answers: %q and %q", value, values[0])
-		}
+		check.Equal(t, value, values[0])
 	}
 	b.holds(t, values[0])
 }
@@ -60,22 +55,14 @@ func TestOptimisticLosersGetTheWinnersResult(t *testing.T) {
 func TestOptimisticErrors(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, optimistic)
-	if _, event, err := do(t.Context(), x, failsWith(errCrash)); err != errCrash || event.RoundTrips != 0 || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("%v, %+v", err, event)
-	}
-	if _, event, err := do(t.Context(), x, books("x", errCrash)); err != errCrash || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("%v, %+v", err, event)
-	}
-	if r := stored(t, b); r.Status != driver.Absent {
-		t.Errorf("%+v", r)
-	}
+	try(t.Context(), t, x, failsWith(errCrash)).fails(errCrash).roundTrips(0).ended(idempotent.OutcomeReleased)
+	try(t.Context(), t, x, books("x", errCrash)).fails(errCrash).ended(idempotent.OutcomeReleased)
+	check.Equal(t, stored(t, b).Status, driver.Absent)
 	_, event, err := do(t.Context(), x, books("x", soldOut()))
 	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed {
 		t.Errorf("%v, %+v", err, event)
 	}
-	if _, _, err := do(t.Context(), x, books("y", nil)); !errors.Is(err, idempotent.ErrReplayed) {
-		t.Error(err)
-	}
+	try(t.Context(), t, x, books("y", nil)).is(idempotent.ErrReplayed)
 	b.holds(t)
 }
 
@@ -84,25 +71,17 @@ func TestOptimisticErrors(t *testing.T) {
 func TestOptimisticFailureAfterTheWinner(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, optimistic)
-	value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-		if _, _, err := do(t.Context(), x, books("winner's", nil)); err != nil {
-			t.Fatal(err)
-		}
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+		try(t.Context(), t, x, books("winner's", nil)).succeeded()
 		return "", soldOut()
-	})
-	if err != nil || value != "winner's" || event.Outcome != idempotent.OutcomeReplayed {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
+	}).returned("winner's").ended(idempotent.OutcomeReplayed)
 }
 
 // No fence protects a write that was not acknowledged.
 func TestOptimisticUnacknowledgedIsUnknown(t *testing.T) {
 	b := newBank()
 	b.before = func(*entry) error { return errCrash }
-	_, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
-	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || !errors.Is(err, errCrash) || event.Outcome != idempotent.OutcomeUnknown {
-		t.Errorf("%v, %+v", err, event)
-	}
+	try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).is(idempotent.ErrOutcomeUnknown).is(errCrash).ended(idempotent.OutcomeUnknown)
 }
 
 // A refusal of the second copy does not tell what became of the first.
@@ -116,9 +95,9 @@ func TestOptimisticRefusedAfterALostAnswer(t *testing.T) {
 		return errNetwork
 	}
 	_, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
-	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || !errors.Is(err, errCrash) || event.Outcome != idempotent.OutcomeUnknown {
-		t.Errorf("%v, %+v", err, event)
-	}
+	check.Is(t, err, idempotent.ErrOutcomeUnknown)
+	check.Is(t, err, errCrash)
+	check.Equal(t, event.Outcome, idempotent.OutcomeUnknown)
 	// One that is stored stands in the way of late copies.
 	b, tries = newBank(), 0
 	b.before = func(e *entry) error {
@@ -140,10 +119,7 @@ func TestOptimisticIsSentAgain(t *testing.T) {
 		}
 		return nil
 	}
-	value, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
-	if err != nil || value != "x" || event.Outcome != idempotent.OutcomeExecuted || event.RoundTrips != 2 {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
+	try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).returned("x").ended(idempotent.OutcomeExecuted).roundTrips(2)
 	b.holds(t, "x")
 }
 
@@ -151,36 +127,25 @@ func TestOptimisticMeetsAClaim(t *testing.T) {
 	claimed := func(b *bank, lease time.Duration) {
 		err := b.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Owner: "other", Attempt: 1,
 			Lease: time.Now().Add(lease), Expires: time.Now().Add(time.Hour)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 	}
 	t.Run("live", func(t *testing.T) {
 		b := newBank()
 		claimed(b, time.Minute)
-		_, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
-		if !errors.Is(err, idempotent.ErrInProgress) || event.Outcome != idempotent.OutcomeConflict || event.RoundTrips != 1 {
-			t.Errorf("%v, %+v", err, event)
-		}
+		try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).is(idempotent.ErrInProgress).ended(idempotent.OutcomeConflict).roundTrips(1)
 		b.holds(t)
 	})
 	t.Run("lapsed", func(t *testing.T) {
 		b := newBank()
 		claimed(b, -time.Minute)
-		value, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
-		if err != nil || value != "x" || event.Outcome != idempotent.OutcomeTakeover || event.Attempt != 2 {
-			t.Errorf("%q, %v, %+v", value, err, event)
-		}
+		try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).returned("x").ended(idempotent.OutcomeTakeover).attempt(2)
 		b.holds(t, "x")
 	})
 	t.Run("live, and waited for", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBank()
 			claimed(b, 20*time.Second)
-			value, event, err := do(t.Context(), newExecutor(t, b, &idempotent.Config{Optimistic: true, Wait: time.Minute}), books("x", nil))
-			if err != nil || value != "x" || event.Outcome != idempotent.OutcomeTakeover {
-				t.Errorf("%q, %v, %+v", value, err, event)
-			}
+			try(t.Context(), t, newExecutor(t, b, &idempotent.Config{Optimistic: true, Wait: time.Minute}), books("x", nil)).returned("x").ended(idempotent.OutcomeTakeover)
 			b.holds(t, "x")
 		})
 	})
@@ -191,15 +156,11 @@ func TestOptimisticMeetsAClaim(t *testing.T) {
 func TestOptimisticRefusesOtherEffects(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, optimistic)
-	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-		if _, err := idempotent.Step(ctx, "charge", mustNotRun(t)); !errors.Is(err, idempotent.ErrStep) {
-			t.Error(err)
-		}
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+		_, err := idempotent.Step(ctx, "charge", mustNotRun(t))
+		check.Is(t, err, idempotent.ErrStep)
 		return books("x", nil)(ctx)
-	})
-	if !errors.Is(err, idempotent.ErrStep) || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("%v, %+v", err, event)
-	}
+	}).is(idempotent.ErrStep).ended(idempotent.OutcomeReleased)
 	b.holds(t)
 	for name, helper := range map[string]func(context.Context){
 		"DownstreamKey": func(ctx context.Context) { idempotent.DownstreamKey(ctx, "x") },
@@ -214,12 +175,8 @@ func TestOptimisticRefusesOtherEffects(t *testing.T) {
 func TestOptimisticWithoutWrites(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, optimistic)
-	if value, event, err := do(t.Context(), x, returns("read")); err != nil || value != "read" || event.RoundTrips != 1 {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
-	if value, _, err := do(t.Context(), x, returns("again")); err != nil || value != "read" {
-		t.Errorf("%q, %v", value, err)
-	}
+	try(t.Context(), t, x, returns("read")).returned("read").roundTrips(1)
+	try(t.Context(), t, x, returns("again")).returned("read")
 }
 
 func TestOptimisticExcludes(t *testing.T) {
@@ -227,9 +184,8 @@ func TestOptimisticExcludes(t *testing.T) {
 		{Optimistic: true, MaxAttempts: 1},
 		{Optimistic: true, OnStoreError: idempotent.FailOpen},
 	} {
-		if _, err := idempotent.New("op", newBank(), &config); err == nil {
-			t.Errorf("%+v is accepted", config)
-		}
+		_, err := idempotent.New("op", newBank(), &config)
+		check.Failed(t, err, "is accepted", config)
 	}
 }
 
@@ -266,12 +222,10 @@ func TestOptimisticLeavesNoRoomForItsLateCopy(t *testing.T) {
 			}
 			return books("x", nil)(ctx)
 		})
-		if err != errCrash || event.Outcome != idempotent.OutcomeReleased || runs != 2 {
-			t.Errorf("%v, %v, %d runs", err, event.Outcome, runs)
-		}
-		if u.late() {
-			t.Error("released, and committed afterwards")
-		}
+		check.Equal(t, err, errCrash)
+		check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
+		check.Equal(t, runs, 2)
+		check.False(t, u.late(), "released, and committed afterwards")
 		b.holds(t)
 	})
 }
@@ -284,9 +238,7 @@ func TestOptimisticReleasesNothingAfterALostAnswer(t *testing.T) {
 		return errNetwork
 	}
 	x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReleasePermanent: true})
-	if _, event, err := do(t.Context(), x, books("x", nil)); !errors.Is(err, idempotent.ErrOutcomeUnknown) {
-		t.Errorf("%v, %v", err, event.Outcome)
-	}
+	try(t.Context(), t, x, books("x", nil)).is(idempotent.ErrOutcomeUnknown)
 }
 
 var errConflict = fmt.Errorf("TransactionConflict: %w: %w", driver.ErrNotWritten, driver.ErrUnavailable)
@@ -302,9 +254,7 @@ func TestOptimisticRefusedAfterAConflict(t *testing.T) {
 		}
 		return nil
 	}
-	if _, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil)); err != errCrash || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("%v, %+v", err, event)
-	}
+	try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).fails(errCrash).ended(idempotent.OutcomeReleased)
 }
 
 func TestOptimisticConflictsUntilTheDeadlineRollBack(t *testing.T) {
@@ -320,7 +270,6 @@ func TestOptimisticConflictsUntilTheDeadlineRollBack(t *testing.T) {
 }
 
 func TestOptimisticNeedsTransactions(t *testing.T) {
-	if _, err := idempotent.New("op", memory.New(0), optimistic); err == nil {
-		t.Error("accepted")
-	}
+	_, err := idempotent.New("op", memory.New(0), optimistic)
+	check.Failed(t, err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestDoReleasesAPanicThatGoesOn(t *testing.T) {
@@ -31,9 +31,7 @@ func TestDoReleasesAPanicThatGoesOn(t *testing.T) {
 	if len(seen) != 1 || seen[0].Outcome != idempotent.OutcomeReleased || seen[0].Err == nil {
 		t.Errorf("observed: %+v", seen)
 	}
-	if value, _, err := do(t.Context(), x, returns("second")); err != nil || value != "second" {
-		t.Errorf("second: %q, %v", value, err)
-	}
+	try(t.Context(), t, x, returns("second")).returned("second")
 }
 
 // A nil pointer as an error may panic in Unwrap. The call finishes or releases
@@ -93,9 +91,7 @@ func TestPermanentErrorThatPanicsIsStored(t *testing.T) {
 			}()
 			time.Sleep(2 * time.Minute)
 		}
-		if runs != 1 {
-			t.Errorf("a permanent failure ran %d times", runs)
-		}
+		check.Equal(t, runs, 1)
 	})
 }
 
@@ -114,13 +110,9 @@ func TestPanicInDecodeIsAnError(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Codec: panicsInDecode{}})
 	_, _, _ = do(t.Context(), x, returns("done"))
 	defer func() {
-		if p := recover(); p != nil {
-			t.Errorf("a replay panicked: %v", p)
-		}
+		check.True(t, recover() == nil, "a replay panicked")
 	}()
-	if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrResultUnavailable) {
-		t.Error(err)
-	}
+	try(t.Context(), t, x, mustNotRun(t)).is(idempotent.ErrResultUnavailable)
 }
 
 type exitsInEncode struct{ idempotent.JSON }
@@ -139,9 +131,7 @@ func TestGoexitInEncodeKeepsDoneWork(t *testing.T) {
 		}()
 		<-done
 		time.Sleep(2 * time.Minute)
-		if got, event, err := do(t.Context(), newExecutor(t, store, nil), returns("charged again")); err == nil {
-			t.Errorf("done work ran again: %q, %+v", got, event)
-		}
+		try(t.Context(), t, newExecutor(t, store, nil), returns("charged again")).failed()
 	})
 }
 
@@ -176,9 +166,7 @@ func TestEventReportsWhatGoexitLost(t *testing.T) {
 			})
 		}()
 		<-done
-		if event.Outcome != idempotent.OutcomeLeaseLost {
-			t.Errorf("the record is another's, and the outcome %q", event.Outcome)
-		}
+		check.Equal(t, event.Outcome, idempotent.OutcomeLeaseLost, "the record is another's, and the outcome")
 	})
 }
 
@@ -200,12 +188,11 @@ func TestObserversSurviveErrorsThatPanic(t *testing.T) {
 			out := logged(t)
 			x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: idempotent.LogObserver{}})
 			ctx, event := adapter.WithEvent(t.Context())
-			if _, got := idempotent.Do(ctx, x, theKey, failsWith(err)); got != err {
-				t.Errorf("got %v", got)
-			}
-			if event.ErrorType() != want || event.ErrorIs(idempotent.ErrInProgress) || !strings.Contains(out.String(), want) {
-				t.Errorf("type %q, logged:\n%s", event.ErrorType(), out)
-			}
+			_, got := idempotent.Do(ctx, x, theKey, failsWith(err))
+			check.Equal(t, got, err)
+			check.Equal(t, event.ErrorType(), want)
+			check.False(t, event.ErrorIs(idempotent.ErrInProgress))
+			check.Contains(t, out.String(), want)
 		})
 	}
 }
@@ -238,14 +225,10 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
 				defer func() {
-					if p := recover(); (p != nil) != (name == "panic") {
-						t.Errorf("recovered %v", p)
-					}
+					check.Equal(t, recover() != nil, name == "panic")
 				}()
-				_, event, err := do(t.Context(), x, fn)
-				if (err == nil) != (name == "success") {
-					t.Errorf("got %v, %+v", err, event)
-				}
+				_, _, err := do(t.Context(), x, fn)
+				check.Equal(t, err == nil, name == "success")
 			})
 		})
 	}

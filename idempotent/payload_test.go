@@ -16,6 +16,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // shelf is a PayloadStore in memory. Its hooks, where set, come first.
@@ -70,17 +71,14 @@ func spilling(s *shelf) *idempotent.Config {
 
 func TestLargeResultsAreSpilled(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
-	if value, _, err := do(t.Context(), newExecutor(t, store, spilling(payloads)), returns(large)); value != large || err != nil {
-		t.Fatalf("got %q, %v", value, err)
-	}
+	try(t.Context(), t, newExecutor(t, store, spilling(payloads)), returns(large)).returned(large)
 	r := stored(t, store)
-	if r.Status != driver.Completed || r.Payload == "" || r.Data != nil || r.Unavailable != "" || payloads.puts != 1 {
-		t.Errorf("stored %+v after %d puts", r, payloads.puts)
-	}
-	value, event, err := do(t.Context(), newExecutor(t, store, spilling(payloads)), mustNotRun(t))
-	if value != large || err != nil || event.Outcome != idempotent.OutcomeReplayed {
-		t.Errorf("replayed %q, %v, %+v", value, err, event)
-	}
+	check.Equal(t, r.Status, driver.Completed)
+	check.Differ(t, r.Payload, "")
+	check.True(t, r.Data == nil)
+	check.Equal(t, r.Unavailable, "")
+	check.Equal(t, payloads.puts, 1)
+	try(t.Context(), t, newExecutor(t, store, spilling(payloads)), mustNotRun(t)).returned(large).ended(idempotent.OutcomeReplayed)
 }
 
 func TestSmallResultsAndErrorsStayInTheRecord(t *testing.T) {
@@ -88,9 +86,10 @@ func TestSmallResultsAndErrorsStayInTheRecord(t *testing.T) {
 	for name, handler := range map[string]func(context.Context) (string, error){"result": returns("small"), "error": failsWith(final)} {
 		store, payloads := memory.New(0), newShelf()
 		_, _, _ = do(t.Context(), newExecutor(t, store, spilling(payloads)), handler)
-		if r := stored(t, store); r.Data == nil || r.Payload != "" || payloads.puts != 0 {
-			t.Errorf("%s: stored %+v after %d puts", name, r, payloads.puts)
-		}
+		r := stored(t, store)
+		check.True(t, r.Data != nil, name)
+		check.Equal(t, r.Payload, "", name)
+		check.Equal(t, payloads.puts, 0, name)
 	}
 }
 
@@ -98,12 +97,8 @@ func TestDefaultPayloadAbove(t *testing.T) {
 	for size, elsewhere := range map[int]bool{256<<10 - 2: false, 256<<10 - 1: true} { // and two quotes
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Payloads: newShelf()})
-		if _, _, err := do(t.Context(), x, returns(strings.Repeat("a", size))); err != nil {
-			t.Fatal(err)
-		}
-		if r := stored(t, store); (r.Payload != "") != elsewhere {
-			t.Errorf("a text of %d bytes: reference %q", size, r.Payload)
-		}
+		try(t.Context(), t, x, returns(strings.Repeat("a", size))).succeeded()
+		check.Equal(t, stored(t, store).Payload != "", elsewhere, size)
 	}
 }
 
@@ -117,12 +112,12 @@ func TestPutIsRetried(t *testing.T) {
 			}
 			return "", nil
 		}
-		if _, event, err := do(t.Context(), newExecutor(t, store, spilling(payloads)), returns(large)); err != nil || event.Err != nil {
-			t.Errorf("got %v, %v", err, event.Err)
-		}
-		if r := stored(t, store); r.Payload == "" || payloads.puts != 4 {
-			t.Errorf("stored %+v after %d puts", r, payloads.puts)
-		}
+		_, event, err := do(t.Context(), newExecutor(t, store, spilling(payloads)), returns(large))
+		check.Nil(t, err)
+		check.Nil(t, event.Err)
+		r := stored(t, store)
+		check.Differ(t, r.Payload, "")
+		check.Equal(t, payloads.puts, 4)
 	})
 }
 
@@ -140,22 +135,23 @@ func TestPutThatFailsUntilTheDeadline(t *testing.T) {
 				config.Lease = 30 * time.Second
 				began := time.Now()
 				value, event, err := do(t.Context(), newExecutor(t, store, config), returns(large))
-				if value != large || err != nil || event.Outcome != idempotent.OutcomeExecuted {
-					t.Errorf("got %.10q, %v, %+v", value, err, event)
-				}
+				check.Equal(t, value, large)
+				check.Nil(t, err)
+				check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
 				if !errors.Is(event.Err, idempotent.ErrResultUnavailable) || name == "down" && !errors.Is(event.Err, errNetwork) {
 					t.Errorf("observed %v", event.Err)
 				}
-				if took := time.Since(began); took < 15*time.Second || took > 20*time.Second || payloads.puts < 3 {
-					t.Errorf("%d tries in %v of 30 s", payloads.puts, took)
-				}
-				if r := stored(t, store); r.Status != driver.Completed || r.Unavailable == "" || r.Payload != "" || r.Data != nil {
-					t.Errorf("stored %+v", r)
-				}
+				took := time.Since(began)
+				check.True(t, took >= 15*time.Second, took)
+				check.True(t, took <= 20*time.Second, took)
+				check.True(t, payloads.puts >= 3, payloads.puts)
+				r := stored(t, store)
+				check.Equal(t, r.Status, driver.Completed)
+				check.Differ(t, r.Unavailable, "")
+				check.Equal(t, r.Payload, "")
+				check.True(t, r.Data == nil)
 				payloads.put = nil
-				if _, _, err := do(t.Context(), newExecutor(t, store, config), mustNotRun(t)); !errors.Is(err, idempotent.ErrResultUnavailable) {
-					t.Errorf("a replay: %v", err)
-				}
+				try(t.Context(), t, newExecutor(t, store, config), mustNotRun(t)).is(idempotent.ErrResultUnavailable)
 			})
 		})
 	}
@@ -172,12 +168,14 @@ func TestPutThatCannotSucceedIsNotRetried(t *testing.T) {
 		store, payloads := memory.New(0), newShelf()
 		payloads.put = put
 		x := newExecutor(t, store, spilling(payloads))
-		if value, event, err := do(t.Context(), x, returns(large)); value != large || err != nil || event.Err == nil || payloads.puts != 1 {
-			t.Errorf("%s: %.10q, %v, %v after %d puts", name, value, err, event.Err, payloads.puts)
-		}
-		if r := stored(t, store); r.Status != driver.Completed || r.Unavailable == "" {
-			t.Errorf("%s: stored %+v", name, r)
-		}
+		value, event, err := do(t.Context(), x, returns(large))
+		check.Equal(t, value, large, name)
+		check.Nil(t, err, name)
+		check.Failed(t, event.Err, name)
+		check.Equal(t, payloads.puts, 1, name)
+		r := stored(t, store)
+		check.Equal(t, r.Status, driver.Completed, name)
+		check.Differ(t, r.Unavailable, "", name)
 	}
 }
 
@@ -191,9 +189,9 @@ func TestPutThatEndsTheGoroutine(t *testing.T) {
 		_, _, _ = do(t.Context(), x, returns(large))
 	}()
 	<-ended
-	if r := stored(t, store); r.Status != driver.Completed || r.Unavailable == "" {
-		t.Errorf("stored %+v", r)
-	}
+	r := stored(t, store)
+	check.Equal(t, r.Status, driver.Completed)
+	check.Differ(t, r.Unavailable, "")
 }
 
 // A payload that cannot be read now may be readable later. The work is not
@@ -209,23 +207,19 @@ func TestGetThatFails(t *testing.T) {
 			config := spilling(payloads)
 			config.CacheEntries, config.Wait = 10, time.Minute
 			first, second := newExecutor(t, store, config), newExecutor(t, store, config)
-			if _, _, err := do(t.Context(), first, returns(large)); err != nil {
-				t.Fatal(err)
-			}
+			try(t.Context(), t, first, returns(large)).succeeded()
 			for i, x := range []*idempotent.Executor{first, second, second} {
 				payloads.get = get
 				_, event, err := do(t.Context(), x, mustNotRun(t))
-				var unavailable *idempotent.ResultUnavailableError
-				if !errors.As(err, &unavailable) || unavailable.Err == nil || !strings.Contains(unavailable.Err.Error(), errMissing.Error()) {
-					t.Errorf("call %d: %v", i, err)
-				}
-				if event.Outcome != idempotent.OutcomeReplayed || event.Cached != (i != 1) {
-					t.Errorf("call %d: %+v", i, event)
-				}
+				unavailable := check.As[*idempotent.ResultUnavailableError](t, err, i)
+				check.Failed(t, unavailable.Err, i)
+				check.Says(t, unavailable.Err, errMissing.Error(), i)
+				check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
+				check.Equal(t, event.Cached, (i != 1))
 				payloads.get = nil
-				if value, _, err := do(t.Context(), x, mustNotRun(t)); value != large || err != nil {
-					t.Errorf("call %d, repeated: %.10q, %v", i, value, err)
-				}
+				value, _, err := do(t.Context(), x, mustNotRun(t))
+				check.Equal(t, value, large, i)
+				check.Nil(t, err, i)
 			}
 		})
 	}
@@ -233,30 +227,25 @@ func TestGetThatFails(t *testing.T) {
 
 func TestReferenceWithoutPayloads(t *testing.T) {
 	store := memory.New(0)
-	if _, _, err := do(t.Context(), newExecutor(t, store, spilling(newShelf())), returns(large)); err != nil {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, newExecutor(t, store, spilling(newShelf())), returns(large)).succeeded()
 	_, _, err := do(t.Context(), newExecutor(t, store, nil), mustNotRun(t))
-	if !errors.Is(err, idempotent.ErrResultUnavailable) || !strings.Contains(err.Error(), "Config.Payloads") {
-		t.Errorf("got %v", err)
-	}
+	check.Is(t, err, idempotent.ErrResultUnavailable)
+	check.Says(t, err, "Config.Payloads")
 }
 
 // A caller that asks for no result is not told that it is missing.
 func TestEffectsFetchNothing(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	x := newExecutor(t, store, spilling(payloads))
-	if _, _, err := do(t.Context(), x, returns(large)); err != nil {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, x, returns(large)).succeeded()
 	payloads.get = func() error { return errMissing }
 	effect := idempotent.WrapEffect(x, func(int) (idempotent.Key, error) { return theKey, nil }, func(context.Context, int) error {
 		t.Error("it ran")
 		return nil
 	})
-	if err := effect(t.Context(), 1); err != nil || payloads.gets != 0 {
-		t.Errorf("got %v after %d gets", err, payloads.gets)
-	}
+	err := effect(t.Context(), 1)
+	check.Nil(t, err)
+	check.Equal(t, payloads.gets, 0)
 }
 
 // The lost write may have stored the reference. The record that is met then is
@@ -273,9 +262,10 @@ func TestLostAnswerWithAReference(t *testing.T) {
 			return r, ok, err
 		}}
 		value, event, err := do(t.Context(), newExecutor(t, flaky, spilling(payloads)), returns(large))
-		if value != large || err != nil || event.Outcome != idempotent.OutcomeExecuted || payloads.gets != 0 {
-			t.Errorf("got %.10q, %v, %+v after %d gets", value, err, event, payloads.gets)
-		}
+		check.Equal(t, value, large)
+		check.Nil(t, err)
+		check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
+		check.Equal(t, payloads.gets, 0)
 	})
 }
 
@@ -284,9 +274,7 @@ func TestLostAnswerWithAReference(t *testing.T) {
 func TestReferenceOfAnother(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	theirs, err := payloads.Put(t.Context(), []byte(`"theirs"`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	foreign := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		r, _, err := next()
 		if err != nil {
@@ -295,9 +283,7 @@ func TestReferenceOfAnother(t *testing.T) {
 		r.Payload = theirs
 		return r, false, store.Put(r)
 	}}
-	if value, _, err := do(t.Context(), newExecutor(t, foreign, spilling(payloads)), returns(large)); value != "theirs" || err != nil {
-		t.Errorf("got %.10q, %v", value, err)
-	}
+	try(t.Context(), t, newExecutor(t, foreign, spilling(payloads)), returns(large)).returned("theirs")
 }
 
 // A Reserve above the default leaves time for a large payload.
@@ -314,12 +300,11 @@ func TestReserveIsTimeToPut(t *testing.T) {
 		}
 		config := spilling(payloads)
 		config.Lease, config.Reserve = 10*time.Minute, 3*time.Minute
-		if value, event, err := do(t.Context(), newExecutor(t, store, config), returns(large)); value != large || err != nil || event.Err != nil {
-			t.Errorf("got %.10q, %v, %v", value, err, event.Err)
-		}
-		if r := stored(t, store); r.Payload == "" {
-			t.Errorf("stored %+v", r)
-		}
+		value, event, err := do(t.Context(), newExecutor(t, store, config), returns(large))
+		check.Equal(t, value, large)
+		check.Nil(t, err)
+		check.Nil(t, event.Err)
+		check.Differ(t, stored(t, store).Payload, "")
 	})
 }
 
@@ -342,11 +327,9 @@ func TestLongOptimisticRunHasTimeToPut(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			return large, nil
 		}
-		if _, event, err := do(t.Context(), newExecutor(t, b, config), slow); err != nil || event.Err != nil {
-			t.Errorf("got %v, %v", err, event.Err)
-		}
-		if r := stored(t, b); r.Payload == "" {
-			t.Errorf("stored %+v", r)
-		}
+		_, event, err := do(t.Context(), newExecutor(t, b, config), slow)
+		check.Nil(t, err)
+		check.Nil(t, event.Err)
+		check.Differ(t, stored(t, b).Payload, "")
 	})
 }

@@ -2,13 +2,13 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A later duplicate of an optimistic call does not run in vain if it reads
@@ -37,9 +37,7 @@ func TestReadFirstOptimistic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBank()
 			if test.meets != nil {
-				if err := b.Put(met(t, test.meets)); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, b.Put(met(t, test.meets)))
 			}
 			c := &counting{Transactional: b}
 			ran := false
@@ -47,12 +45,12 @@ func TestReadFirstOptimistic(t *testing.T) {
 				ran = true
 				return books("ours", nil)(ctx)
 			})
-			if value != test.value || !errors.Is(err, test.err) || event.Outcome != test.outcome || ran != (test.booked != nil) {
-				t.Errorf("got %q, %v, %+v; it ran: %v", value, err, event, ran)
-			}
-			if c.reads != test.reads || c.tries != test.tries {
-				t.Errorf("%d reads and %d writes", c.reads, c.tries)
-			}
+			check.Equal(t, value, test.value)
+			check.Is(t, err, test.err)
+			check.Equal(t, event.Outcome, test.outcome)
+			check.Equal(t, ran, (test.booked != nil))
+			check.Equal(t, c.reads, test.reads)
+			check.Equal(t, c.tries, test.tries)
 			b.holds(t, test.booked...)
 		})
 	}
@@ -67,9 +65,10 @@ func TestReadFirstOptimisticThatFails(t *testing.T) {
 	x := newExecutor(t, c, &idempotent.Config{Optimistic: true, ReadFirst: true})
 	for _, outcome := range []idempotent.Outcome{idempotent.OutcomeExecuted, idempotent.OutcomeReplayed} {
 		value, event, err := do(t.Context(), x, books("ours", nil))
-		if err != nil || value != "ours" || event.Outcome != outcome || !errors.Is(event.Err, errNetwork) {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
+		check.Nil(t, err)
+		check.Equal(t, value, "ours")
+		check.Equal(t, event.Outcome, outcome)
+		check.Is(t, event.Err, errNetwork)
 	}
 	b.holds(t, "ours")
 }
@@ -79,9 +78,7 @@ func TestReadFirstOptimisticWaits(t *testing.T) {
 		b := newBank()
 		done := inBackground(t, newExecutor(t, b, nil), 10*time.Second, "theirs", nil)
 		x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReadFirst: true, Wait: time.Minute})
-		if value, event, err := do(t.Context(), x, mustNotRun(t)); err != nil || value != "theirs" || event.Outcome != idempotent.OutcomeReplayed {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
+		try(t.Context(), t, x, mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed)
 		<-done
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // counting is a store that counts its calls, and whose reads may be replaced.
@@ -84,19 +85,17 @@ func TestReadFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBank()
 			if test.meets != nil {
-				if err := b.Put(met(t, test.meets)); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, b.Put(met(t, test.meets)))
 			}
 			c := &counting{Transactional: b}
 			test.config.ReadFirst = true
 			value, event, err := do(t.Context(), newExecutor(t, c, &test.config), returns("ours"))
-			if value != test.value || !errors.Is(err, test.err) || event.Outcome != test.outcome {
-				t.Errorf("got %q, %v, %+v", value, err, event)
-			}
-			if c.reads != test.reads || c.tries != test.tries || event.RoundTrips != test.reads+test.tries {
-				t.Errorf("%d reads and %d writes, %+v", c.reads, c.tries, event)
-			}
+			check.Equal(t, value, test.value)
+			check.Is(t, err, test.err)
+			check.Equal(t, event.Outcome, test.outcome)
+			check.Equal(t, c.reads, test.reads)
+			check.Equal(t, c.tries, test.tries)
+			check.Equal(t, event.RoundTrips, test.reads+test.tries)
 		})
 	}
 }
@@ -106,15 +105,10 @@ func TestReadFirstLosesARace(t *testing.T) {
 	b := newBank()
 	c := &counting{Transactional: b, get: func(_ context.Context, next func() (driver.Record, error)) (driver.Record, error) {
 		seen, err := next()
-		if _, _, err := do(t.Context(), newExecutor(t, b, nil), returns("theirs")); err != nil {
-			t.Error(err)
-		}
+		try(t.Context(), t, newExecutor(t, b, nil), returns("theirs")).succeeded()
 		return seen, err
 	}}
-	value, event, err := do(t.Context(), newExecutor(t, c, &idempotent.Config{ReadFirst: true}), mustNotRun(t))
-	if err != nil || value != "theirs" || event.Outcome != idempotent.OutcomeReplayed || event.RoundTrips != 2 {
-		t.Errorf("got %q, %v, %+v", value, err, event)
-	}
+	try(t.Context(), t, newExecutor(t, c, &idempotent.Config{ReadFirst: true}), mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed).roundTrips(2)
 }
 
 var errDenied = errors.New("AccessDenied: dynamodb:GetItem")
@@ -130,16 +124,16 @@ func TestReadFirstThatFailsLeavesTheCallToTheClaim(t *testing.T) {
 			c := &counting{Transactional: newBank(), get: failing}
 			x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, OnStoreError: policy})
 			value, event, err := do(t.Context(), x, returns("ours"))
-			if err != nil || value != "ours" || event.Outcome != idempotent.OutcomeExecuted {
-				t.Errorf("first: %q, %v, %+v", value, err, event)
-			}
-			if !errors.Is(event.Err, failure) || !errors.Is(event.Err, idempotent.ErrStore) {
-				t.Errorf("the observer saw %v", event.Err)
-			}
+			check.Nil(t, err)
+			check.Equal(t, value, "ours")
+			check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
+			check.Is(t, event.Err, failure)
+			check.Is(t, event.Err, idempotent.ErrStore)
 			value, event, err = do(t.Context(), x, mustNotRun(t))
-			if err != nil || value != "ours" || event.Outcome != idempotent.OutcomeReplayed || !errors.Is(event.Err, failure) {
-				t.Errorf("duplicate: %q, %v, %+v", value, err, event)
-			}
+			check.Nil(t, err)
+			check.Equal(t, value, "ours")
+			check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
+			check.Is(t, event.Err, failure)
 		}
 	}
 }
@@ -147,16 +141,14 @@ func TestReadFirstThatFailsLeavesTheCallToTheClaim(t *testing.T) {
 // The claim decides whether a call fails open, and not the read before it.
 func TestReadFirstNeverFailsOpenByItself(t *testing.T) {
 	b := newBank()
-	if err := b.Put(met(t, func(*driver.Record) {})); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, b.Put(met(t, func(*driver.Record) {})))
 	c := &counting{Transactional: b, get: func(context.Context, func() (driver.Record, error)) (driver.Record, error) {
 		return driver.Record{}, errNetwork
 	}}
 	x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, OnStoreError: idempotent.FailOpen})
-	if _, event, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) || errors.Is(err, errNetwork) {
-		t.Errorf("%v, %+v", err, event)
-	}
+	_, _, err := do(t.Context(), x, mustNotRun(t))
+	check.Is(t, err, idempotent.ErrInProgress)
+	check.False(t, errors.Is(err, errNetwork))
 }
 
 // A store that is down fails the claim as well, and the observer sees both.
@@ -166,9 +158,9 @@ func TestReadFirstThatFailsBeforeTheClaimFails(t *testing.T) {
 	}}
 	synctest.Test(t, func(t *testing.T) {
 		_, event, err := do(t.Context(), newExecutor(t, down, &idempotent.Config{ReadFirst: true}), mustNotRun(t))
-		if !errors.Is(err, errDenied) || errors.Is(err, errNetwork) || !errors.Is(event.Err, errNetwork) {
-			t.Errorf("%v, %+v", err, event)
-		}
+		check.Is(t, err, errDenied)
+		check.False(t, errors.Is(err, errNetwork))
+		check.Is(t, event.Err, errNetwork)
 	})
 }
 
@@ -184,15 +176,10 @@ func TestReadFirstIsBounded(t *testing.T) {
 			defer cancel()
 			begun := time.Now()
 			x := newExecutor(t, hungGet{memory.New(0)}, &idempotent.Config{ReadFirst: true, Wait: time.Hour})
-			_, _, err := do(ctx, x, func(context.Context) (string, error) {
-				if took := time.Since(begun); took != want {
-					t.Errorf("of %v the read took %v", invocation, took)
-				}
+			try(ctx, t, x, func(context.Context) (string, error) {
+				check.Equal(t, time.Since(begun), want, invocation)
 				return "", nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
+			}).succeeded()
 		})
 	}
 }
@@ -209,9 +196,10 @@ func TestReadFirstEndsWithItsContext(t *testing.T) {
 				return driver.Record{}, ctx.Err()
 			}}
 			x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, Optimistic: optimistic})
-			if _, event, err := do(ctx, x, mustNotRun(t)); !errors.Is(err, gone) || !errors.Is(err, idempotent.ErrStore) || c.tries != 0 {
-				t.Errorf("%v, %+v", err, event)
-			}
+			_, _, err := do(ctx, x, mustNotRun(t))
+			check.Is(t, err, gone)
+			check.Is(t, err, idempotent.ErrStore)
+			check.Equal(t, c.tries, 0)
 		}
 	})
 }
@@ -222,9 +210,10 @@ func TestReadFirstWaitsForTheResult(t *testing.T) {
 		done := inBackground(t, newExecutor(t, b, nil), 10*time.Second, "theirs", nil)
 		c := &counting{Transactional: b}
 		value, event, err := do(t.Context(), newExecutor(t, c, &idempotent.Config{ReadFirst: true, Wait: time.Minute}), mustNotRun(t))
-		if err != nil || value != "theirs" || event.Outcome != idempotent.OutcomeReplayed || c.tries != 0 {
-			t.Errorf("got %q, %v, %+v after %d writes", value, err, event, c.tries)
-		}
+		check.Nil(t, err)
+		check.Equal(t, value, "theirs")
+		check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
+		check.Equal(t, c.tries, 0)
 		<-done
 	})
 }
@@ -233,11 +222,8 @@ func TestReadFirstReadsNothingForTheCache(t *testing.T) {
 	c := &counting{Transactional: newBank()}
 	x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, CacheEntries: 1})
 	for range 2 {
-		if value, _, err := do(t.Context(), x, returns("ours")); err != nil || value != "ours" {
-			t.Errorf("%q, %v", value, err)
-		}
+		try(t.Context(), t, x, returns("ours")).returned("ours")
 	}
-	if c.reads != 1 || c.tries != 2 {
-		t.Errorf("%d reads and %d writes", c.reads, c.tries)
-	}
+	check.Equal(t, c.reads, 1)
+	check.Equal(t, c.tries, 2)
 }

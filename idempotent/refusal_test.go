@@ -9,6 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // keyRefusal is an error of a key function that names its own reason.
@@ -28,18 +29,12 @@ func TestRefusalOfAKeyFunction(t *testing.T) {
 		idempotent.RefusalRejected:      &keyRefusal{"a reason of each request"},
 		"":                              errors.New("broken"),
 	} {
-		if got := refusalBy(t, err).Refusal(); got != want {
-			t.Errorf("%v: got %q, want %q", err, got, want)
-		}
+		check.Equal(t, refusalBy(t, err).Refusal(), want, err)
 	}
 	for _, err := range []error{&keyRefusal{""}, (*keyRefusal)(nil), &idempotent.StoreError{Op: "claim", Err: &idempotent.InvalidPayloadError{}}} {
-		if got := refusalBy(t, err).Refusal(); got != "" {
-			t.Errorf("%T: got %q", err, got)
-		}
+		check.Equal(t, refusalBy(t, err).Refusal(), "", err)
 	}
-	if got := refusalBy(t, &idempotent.InvalidKeyError{Part: "Scope"}).Refusal(); got != idempotent.RefusalUnknownCaller {
-		t.Errorf("an inexact scope: got %q", got)
-	}
+	check.Equal(t, refusalBy(t, &idempotent.InvalidKeyError{Part: "Scope"}).Refusal(), idempotent.RefusalUnknownCaller)
 }
 
 func refusalBy(t *testing.T, keyErr error) idempotent.Event {
@@ -63,9 +58,8 @@ func TestFailureOfAHandlerIsNoRefusal(t *testing.T) {
 		for _, store := range []driver.Store{memory.New(0), newBank()} {
 			x := newExecutor(t, store, nil)
 			for range 2 { // again, as it was stored
-				if _, event, _ := do(t.Context(), x, failsWith(err)); event.Refusal() != "" {
-					t.Errorf("%s: %+v", name, event)
-				}
+				_, event, _ := do(t.Context(), x, failsWith(err))
+				check.Equal(t, event.Refusal(), "", name)
 			}
 		}
 	}

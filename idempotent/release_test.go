@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestDoReleasesOtherErrors(t *testing.T) {
@@ -20,9 +21,7 @@ func TestDoReleasesOtherErrors(t *testing.T) {
 	if err != first || value != "" || event.Outcome != idempotent.OutcomeReleased {
 		t.Fatalf("first: %q, %v, %+v", value, err, event)
 	}
-	if r := stored(t, store); r.Status != driver.Absent {
-		t.Errorf("a first attempt that left no trace is kept: %+v", r)
-	}
+	check.Equal(t, stored(t, store).Status, driver.Absent, "a first attempt that left no trace is kept")
 	if value, _, err = do(t.Context(), x, returns("second")); err != nil || value != "second" {
 		t.Errorf("second: %q, %v", value, err)
 	}
@@ -47,13 +46,13 @@ func TestFailedClaimIsReleased(t *testing.T) {
 			return driver.Record{}, false, errNetwork
 		}}, &idempotent.Config{MaxAttempts: 1})
 		_, event, err := do(t.Context(), x, mustNotRun(t))
-		var failed *idempotent.StoreError
-		if !errors.As(err, &failed) || failed.Executed || !errors.Is(err, errNetwork) || event.Outcome != idempotent.OutcomeFailed {
-			t.Errorf("applied %v: first: %v, %+v", applied, err, event)
-		}
-		if value, _, err := do(t.Context(), x, returns("second")); err != nil || value != "second" {
-			t.Errorf("applied %v: second: %q, %v", applied, value, err)
-		}
+		failed := check.As[*idempotent.StoreError](t, err, applied)
+		check.False(t, failed.Executed, applied)
+		check.Is(t, err, errNetwork, applied)
+		check.Equal(t, event.Outcome, idempotent.OutcomeFailed, applied)
+		value, _, err := do(t.Context(), x, returns("second"))
+		check.Nil(t, err, applied)
+		check.Equal(t, value, "second", applied)
 	}
 }
 
@@ -74,10 +73,9 @@ func TestRefundTakesNoReserve(t *testing.T) {
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, _, err := do(ctx, newExecutor(t, p, &idempotent.Config{Lease: 5 * time.Minute, Reserve: time.Minute}), mustNotRun(t))
-		if since := time.Since(begun); since > 7*time.Second {
-			t.Errorf("a call with 1 s of time took %v: %v", since, err)
-		}
+		_, _, _ = do(ctx, newExecutor(t, p, &idempotent.Config{Lease: 5 * time.Minute, Reserve: time.Minute}), mustNotRun(t))
+		since := time.Since(begun)
+		check.True(t, since <= 7*time.Second, since)
 	})
 }
 
@@ -89,18 +87,15 @@ func TestRefundIsStoredWithUnknownSteps(t *testing.T) {
 		if c.Release == driver.ReleaseDelete {
 			r := stored(t, store)
 			r.Steps = map[string][]byte{"a": []byte("=1")}
-			if err := store.Put(r); err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, store.Put(r))
 		}
 		return next()
 	}}
-	if _, _, err := do(t.Context(), newExecutor(t, p, nil), failsWith(idempotent.Retryable(errCrash))); err != errCrash {
-		t.Error(err)
-	}
-	if r := stored(t, store); len(r.Steps) != 1 || r.Owner != "" || r.Refunds != 1 {
-		t.Errorf("%+v", r)
-	}
+	try(t.Context(), t, newExecutor(t, p, nil), failsWith(idempotent.Retryable(errCrash))).fails(errCrash)
+	r := stored(t, store)
+	check.Equal(t, len(r.Steps), 1)
+	check.Equal(t, r.Owner, "")
+	check.Equal(t, r.Refunds, 1)
 }
 
 // A record with finished steps is not deleted: the next owner needs them.
@@ -108,22 +103,18 @@ func TestReleaseKeepsFinishedSteps(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	first := errors.New("try again")
-	_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
+	try(t.Context(), t, x, func(context.Context) (string, error) {
 		r := stored(t, store)
-		if _, ok, err := store.Change(t.Context(), driver.Fence{ID: r.ID, Owner: r.Owner}, driver.Change{Steps: map[string][]byte{"charge": []byte("1")}}); !ok || err != nil {
-			t.Errorf("step: %v, %v", ok, err)
-		}
+		_, ok, err := store.Change(t.Context(), driver.Fence{ID: r.ID, Owner: r.Owner}, driver.Change{Steps: map[string][]byte{"charge": []byte("1")}})
+		check.True(t, ok)
+		check.Nil(t, err)
 		return "", first
-	})
-	if err != first {
-		t.Error(err)
-	}
-	if r := stored(t, store); len(r.Steps) != 1 || r.Owner != "" || !r.Lease.Equal(driver.LeaseEnded) {
-		t.Errorf("released: %+v", r)
-	}
-	if value, event, err := do(t.Context(), x, returns("second")); err != nil || value != "second" || event.Attempt != 2 {
-		t.Errorf("second: %q, %v, %+v", value, err, event)
-	}
+	}).fails(first)
+	r := stored(t, store)
+	check.Equal(t, len(r.Steps), 1)
+	check.Equal(t, r.Owner, "")
+	check.Time(t, r.Lease, driver.LeaseEnded)
+	try(t.Context(), t, x, returns("second")).returned("second").attempt(2)
 }
 
 // A release that fails is reported to the observer; the caller receives the
@@ -135,9 +126,9 @@ func TestReleaseThatFails(t *testing.T) {
 		}}, nil)
 		first := errors.New("try again")
 		_, event, err := do(t.Context(), x, failsWith(first))
-		if err != first || !errors.Is(event.Err, first) || !errors.Is(event.Err, errNetwork) {
-			t.Errorf("got %v, %+v", err, event)
-		}
+		check.Equal(t, err, first)
+		check.Is(t, event.Err, first)
+		check.Is(t, event.Err, errNetwork)
 	})
 }
 
@@ -155,10 +146,7 @@ func TestUnacknowledgedReleaseIsNoLostLease(t *testing.T) {
 			return driver.Record{}, false, errNetwork
 		}}
 		declined := errors.New("declined")
-		_, event, err := do(t.Context(), newExecutor(t, p, nil), failsWith(declined))
-		if !errors.Is(err, declined) {
-			t.Errorf("the handler's error became %v (%s)", err, event.Outcome)
-		}
+		try(t.Context(), t, newExecutor(t, p, nil), failsWith(declined)).is(declined)
 		<-successor
 	})
 }
@@ -204,11 +192,8 @@ func TestReleaseEndsWithTheFirstOutageAfterConflicts(t *testing.T) {
 			return met, false, err // a conflict of another kind
 		}}
 		began := time.Now()
-		if _, event, err := do(t.Context(), newExecutor(t, p, nil), failsWith(errCrash)); err != errCrash || event.Outcome != idempotent.OutcomeUnknown {
-			t.Errorf("%v, %+v", err, event)
-		}
-		if tries != 4 || time.Since(began) > time.Second {
-			t.Errorf("%d tries in %v", tries, time.Since(began))
-		}
+		try(t.Context(), t, newExecutor(t, p, nil), failsWith(errCrash)).fails(errCrash).ended(idempotent.OutcomeUnknown)
+		check.Equal(t, tries, 4)
+		check.True(t, time.Since(began) <= time.Second, time.Since(began))
 	})
 }

@@ -3,11 +3,11 @@ package idempotent_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // declinedError is an error of a handler that says which text of it may be logged.
@@ -34,12 +34,8 @@ func TestSafeTextQuotesNoErrorOfAHandler(t *testing.T) {
 		"idempotent: complete: the handler ran; its result may not be recorded: reset":                                                                &idempotent.StoreError{Op: "complete", Executed: true, Err: errors.New("reset"), Handler: own},
 	} {
 		got := idempotent.SafeText(err)
-		if got != want {
-			t.Errorf("%T: got %q, want %q", err, got, want)
-		}
-		if strings.Contains(got, handlersText) {
-			t.Errorf("%T: quotes the handler: %q", err, got)
-		}
+		check.Equal(t, got, want, err)
+		check.Lacks(t, got, handlersText, "quotes the handler", err)
 	}
 }
 
@@ -55,8 +51,6 @@ func TestLogObserverWritesTheSafeTextOfAHandlersError(t *testing.T) {
 		out := logged(t)
 		o := idempotent.LogObserver{HandlerErrors: handlerErrors}
 		o.Observe(t.Context(), idempotent.Event{Operation: "op", Outcome: idempotent.OutcomeReleased, Err: &declinedError{handlersText}})
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("want %s:\n%s", want, out)
-		}
+		check.Contains(t, out.String(), want)
 	}
 }

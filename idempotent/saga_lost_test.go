@@ -11,6 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // lostTrip books a trip and charges for it. The receipt of the charge fits into
@@ -30,13 +31,12 @@ func lostTrip(tr *trip) func(context.Context) (string, error) {
 // if lost is true.
 func notUndone(t *testing.T, event *idempotent.Event, err error, step string, lost bool) {
 	t.Helper()
-	var failed *idempotent.CompensationError
-	if !errors.As(err, &failed) || failed.Step != step || errors.Is(err, idempotent.ErrResultUnavailable) != lost || errors.Is(err, idempotent.ErrReplayed) {
-		t.Errorf("%v, want a CompensationError of %s", err, step)
-	}
-	if event.Permanent || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("%s, permanent: %v", event.Outcome, event.Permanent)
-	}
+	failed := check.As[*idempotent.CompensationError](t, err)
+	check.Equal(t, failed.Step, step)
+	check.Equal(t, errors.Is(err, idempotent.ErrResultUnavailable), lost)
+	check.False(t, errors.Is(err, idempotent.ErrReplayed))
+	check.False(t, event.Permanent)
+	check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
 }
 
 // The process ends while the only one that can undo the charge undoes it.
@@ -53,9 +53,7 @@ func TestLostStepDoesNotStopTheUndoingOfOthers(t *testing.T) {
 	x := newExecutor(t, limits, nil)
 	_, event, err = do(t.Context(), x, lostTrip(tr))
 	notUndone(t, event, err, "charge", true)
-	if !strings.Contains(err.Error(), "undo it by hand") {
-		t.Errorf("the advice: %v", err)
-	}
+	check.Says(t, err, "undo it by hand", "the advice")
 	checkDone(t, tr, "end", "not a car", "not a hotel", "not a flight")
 	// It is reported as long as nobody has undone it, and nothing is undone twice.
 	for range 2 {
@@ -64,10 +62,10 @@ func TestLostStepDoesNotStopTheUndoingOfOthers(t *testing.T) {
 		checkDone(t, tr, "end")
 	}
 	r := stored(t, store)
-	if names := slices.Sorted(maps.Keys(r.Steps)); r.Status != driver.InProgress || r.Owner != "" ||
-		!slices.Equal(slices.DeleteFunc(names, func(name string) bool { return name == ":room" }), []string{":failure", ":undo:car", ":undo:flight", ":undo:hotel", "car", "charge", "flight", "hotel"}) {
-		t.Errorf("%s, owned by %q: %q", r.Status, r.Owner, names)
-	}
+	names := slices.Sorted(maps.Keys(r.Steps))
+	check.Equal(t, r.Status, driver.InProgress)
+	check.Equal(t, r.Owner, "")
+	check.Slice(t, slices.DeleteFunc(names, func(name string) bool { return name == ":room" }), []string{":failure", ":undo:car", ":undo:flight", ":undo:hotel", "car", "charge", "flight", "hotel"})
 }
 
 // begun is a record whose attempt ended behind its last step.
@@ -78,9 +76,7 @@ func begun(t *testing.T, steps map[string]string) *memory.Store {
 	for name, data := range steps {
 		r.Steps[name] = []byte(data)
 	}
-	if err := store.Put(r); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, store.Put(r))
 	return store
 }
 
@@ -97,22 +93,14 @@ func TestLostStepStopsTheCallOfEachAttempt(t *testing.T) {
 			for range 2 {
 				tr := &trip{}
 				_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
-					if err := tr.step(ctx, "flight"); err != nil {
-						t.Error(err)
-					}
+					check.Nil(t, tr.step(ctx, "flight"))
 					err := tr.step(ctx, "charge")
-					if !errors.Is(err, idempotent.ErrResultUnavailable) {
-						t.Errorf("the step: %v", err)
-					}
-					if err := tr.step(ctx, "mail"); err == nil {
-						t.Error("another step begins")
-					}
+					check.Is(t, err, idempotent.ErrResultUnavailable, "the step")
+					check.Failed(t, tr.step(ctx, "mail"), "another step begins")
 					return "booked", end(err)
 				})
 				notUndone(t, event, err, "charge", true)
-				if undone := stored(t, store).Steps[":undo:flight"]; undone == nil {
-					t.Error("the other step is not undone")
-				}
+				check.True(t, stored(t, store).Steps[":undo:flight"] != nil, "the other step is not undone")
 			}
 		})
 	}
@@ -124,9 +112,7 @@ func TestFailingUndoStopsTheOthersBehindALostStep(t *testing.T) {
 	tr := &trip{fails: map[string]error{"not a hotel": errCrash}}
 	_, event, err := do(t.Context(), x, tr.book)
 	notUndone(t, event, err, "hotel", false)
-	if !errors.Is(event.Err, idempotent.ErrResultUnavailable) {
-		t.Errorf("the observer sees %v", event.Err)
-	}
+	check.Is(t, event.Err, idempotent.ErrResultUnavailable, "the observer sees")
 	checkDone(t, tr, "not a hotel")
 	tr.fails = nil
 	_, event, err = do(t.Context(), x, tr.book)
@@ -154,14 +140,9 @@ func TestResultThatCannotBeReadNowStopsTheUndoingOfOthers(t *testing.T) {
 func TestLostStepThatWasNoSagaStepStopsNoCall(t *testing.T) {
 	store := begun(t, map[string]string{"flight": "!it was too large"})
 	tr := &trip{}
-	value, _, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
-		if err := tr.step(ctx, "flight"); !errors.Is(err, idempotent.ErrResultUnavailable) {
-			t.Errorf("the step: %v", err)
-		}
+	try(t.Context(), t, newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+		check.Is(t, tr.step(ctx, "flight"), idempotent.ErrResultUnavailable, "the step")
 		return "booked", tr.step(ctx, "hotel")
-	})
-	if value != "booked" || err != nil {
-		t.Errorf("%q, %v", value, err)
-	}
+	}).returned("booked")
 	checkDone(t, tr, "hotel")
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The result of the step is in memory alone: no other attempt could undo it.
@@ -26,21 +26,17 @@ func TestStoppedCallIsUndoneWhateverItsHandlerDoes(t *testing.T) {
 			store, saga := memory.New(0), &largeSaga{size: 2_000_000}
 			func() {
 				defer func() {
-					if p := recover(); (p != nil) != (name == "panics") {
-						t.Errorf("panic: %v", p)
-					}
+					check.Equal(t, recover() != nil, name == "panics")
 				}()
 				_, err := idempotent.Do(t.Context(), newExecutor(t, limited(t, store), nil), theKey, func(ctx context.Context) (string, error) {
 					_, err := saga.run(ctx)
 					return "", end(err)
 				})
-				if err == nil {
-					t.Error("it succeeds")
-				}
+				check.Failed(t, err, "it succeeds")
 			}()
-			if r := stored(t, store); saga.undone != 1 || r.Status != driver.Failed {
-				t.Errorf("undone %d times, %s", saga.undone, r.Status)
-			}
+			r := stored(t, store)
+			check.Equal(t, saga.undone, 1)
+			check.Equal(t, r.Status, driver.Failed)
 		})
 	}
 }
@@ -49,12 +45,10 @@ func TestStoppedCallIsUndoneWhateverItsHandlerDoes(t *testing.T) {
 func TestStoppedCallWhoseUndoPanicsIsReleased(t *testing.T) {
 	store := memory.New(0)
 	defer func() {
-		if recover() == nil {
-			t.Error("the panic ended")
-		}
-		if r := stored(t, store); r.Status != driver.InProgress || r.Owner != "" {
-			t.Errorf("%s, owned by %q", r.Status, r.Owner)
-		}
+		check.True(t, recover() != nil, "the panic ended")
+		r := stored(t, store)
+		check.Equal(t, r.Status, driver.InProgress)
+		check.Equal(t, r.Owner, "")
 	}()
 	_, _ = idempotent.Do(t.Context(), newExecutor(t, limited(t, store), nil), theKey, func(ctx context.Context) (string, error) {
 		_, err := idempotent.SagaStep(ctx, "charge", returns(strings.Repeat("x", 500_000)), func(context.Context, string) error { panic("undo") })
@@ -76,20 +70,19 @@ func TestStoppedCallUndoesTheStepsOfEarlierAttempts(t *testing.T) {
 	hold := charges{refuseAt: -1}
 	large := &largeSaga{size: 2_000_000}
 	for attempt := range 2 {
-		_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
+		try(t.Context(), t, newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
 			if attempt == 0 {
 				return "", errors.Join(hold.run(ctx, 1, 5), errCrash)
 			}
 			_, err := large.run(ctx)
 			return "", errors.Join(err, hold.run(ctx, 1, 5))
-		})
-		if err == nil {
-			t.Error("it succeeds")
-		}
+		}).failed()
 	}
-	if r := stored(t, store); hold.done != 1 || hold.undone != 1 || large.undone != 1 || r.Status != driver.Failed {
-		t.Errorf("undone %d and %d times, %s", hold.undone, large.undone, r.Status)
-	}
+	r := stored(t, store)
+	check.Equal(t, hold.done, 1)
+	check.Equal(t, hold.undone, 1)
+	check.Equal(t, large.undone, 1)
+	check.Equal(t, r.Status, driver.Failed)
 }
 
 // paused is a context that lets the handler return where a step looks at it.
@@ -127,9 +120,7 @@ func TestStepThatIsAboutToRunKeepsTheKey(t *testing.T) {
 	}
 	close(p.goOn)
 	<-done
-	if r := stored(t, store); r.Owner == "" {
-		t.Errorf("released: %+v", r)
-	}
+	check.Differ(t, stored(t, store).Owner, "")
 }
 
 // Nothing would undo such a step.
@@ -140,16 +131,12 @@ func TestBypassedCallBeginsNoStepWhileItIsUndone(t *testing.T) {
 				t.Error(err)
 			}
 			_, err := idempotent.SagaStep(context.WithoutCancel(ctx), "late", mustNotRun(t), func(context.Context, string) error { return nil })
-			if !errors.Is(err, idempotent.ErrStep) {
-				t.Errorf("%v", err)
-			}
+			check.Is(t, err, idempotent.ErrStep)
 			return nil
 		})
 		return "", errors.Join(err, soldOut())
 	})
-	if err == nil {
-		t.Error("it succeeds")
-	}
+	check.Failed(t, err, "it succeeds")
 }
 
 // No later attempt could undo it: this one can, with the result in memory.
@@ -170,23 +157,19 @@ func TestSagaIsUndoneAtOnceWhenAResultCannotBeStored(t *testing.T) {
 						}
 						return nil
 					})
-				if !errors.Is(err, idempotent.ErrResultUnavailable) {
-					t.Errorf("the step: %v", err)
-				}
-				if _, later := idempotent.Step(ctx, "mail", mustNotRun(t)); !errors.Is(later, idempotent.ErrResultUnavailable) {
-					t.Errorf("the next step: %v", later)
-				}
+				check.Is(t, err, idempotent.ErrResultUnavailable, "the step")
+				_, later := idempotent.Step(ctx, "mail", mustNotRun(t))
+				check.Is(t, later, idempotent.ErrResultUnavailable, "the next step")
 				return "", end(err)
 			})
-			var lost *idempotent.ResultUnavailableError
-			if !errors.As(err, &lost) || lost.Step != "charge" || undone != 1 || event.Outcome != idempotent.OutcomeFailed || !event.Permanent {
-				t.Errorf("undone %d times: %v, %+v", undone, err, event)
-			}
+			lost := check.As[*idempotent.ResultUnavailableError](t, err)
+			check.Equal(t, lost.Step, "charge")
+			check.Equal(t, undone, 1)
+			check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
+			check.True(t, event.Permanent)
 			_, _, err = do(t.Context(), x, mustNotRun(t))
-			var replayed *idempotent.ReplayedError
-			if !errors.As(err, &replayed) || !slices.Equal(replayed.Compensated, []string{"charge"}) {
-				t.Errorf("%#v", err)
-			}
+			replayed := check.As[*idempotent.ReplayedError](t, err)
+			check.Slice(t, replayed.Compensated, []string{"charge"})
 		})
 	}
 }

@@ -3,14 +3,13 @@ package idempotent_test
 import (
 	"context"
 	"errors"
-	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // trip is a saga that notes what it does.
@@ -49,9 +48,7 @@ func soldOut() error { return idempotent.Permanent(&soldOutError{}) }
 
 func checkDone(t *testing.T, tr *trip, want ...string) {
 	t.Helper()
-	if !slices.Equal(tr.done, want) {
-		t.Errorf("done: %q, want %q", tr.done, want)
-	}
+	check.Slice(t, tr.done, want)
 	tr.done = nil
 }
 
@@ -65,37 +62,27 @@ func TestSagaIsUndoneInReverse(t *testing.T) {
 	}
 	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
 	// Claim, two steps, the failure, two that are undone, the end.
-	if event.RoundTrips != 7 {
-		t.Errorf("%d round trips", event.RoundTrips)
-	}
+	check.Equal(t, event.RoundTrips, 7, "round trips")
 	_, event, err = do(t.Context(), x, mustNotRun(t))
-	var replayed *idempotent.ReplayedError
-	if !errors.As(err, &replayed) || event.Outcome != idempotent.OutcomeReplayed ||
-		!reflect.DeepEqual(*replayed, idempotent.ReplayedError{Type: "soldOutError", Message: "sold out", Compensated: []string{"hotel", "flight"}}) {
-		t.Errorf("%#v, %+v", err, event)
-	}
+	replayed := check.As[*idempotent.ReplayedError](t, err)
+	check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
+	check.Deep(t, *replayed, idempotent.ReplayedError{Type: "soldOutError", Message: "sold out", Compensated: []string{"hotel", "flight"}})
 }
 
 func TestSagaThatSucceedsUndoesNothing(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{}
-	if value, _, err := do(t.Context(), x, tr.book); err != nil || value != "booked" {
-		t.Fatal(value, err)
-	}
+	try(t.Context(), t, x, tr.book).returned("booked")
 	checkDone(t, tr, "flight", "hotel", "car", "end")
 }
 
 func TestSagaContinuesAfterATemporaryError(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"hotel": errCrash}}
-	if _, _, err := do(t.Context(), x, tr.book); err != errCrash {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, x, tr.book).fails(errCrash)
 	checkDone(t, tr, "flight", "hotel")
 	tr.fails = nil
-	if value, _, err := do(t.Context(), x, tr.book); err != nil || value != "booked" {
-		t.Fatal(value, err)
-	}
+	try(t.Context(), t, x, tr.book).returned("booked")
 	checkDone(t, tr, "hotel", "car", "end")
 }
 
@@ -104,9 +91,7 @@ func TestSagaContinuesAfterATemporaryError(t *testing.T) {
 func TestSagaUndoesWhatTheHandlerRefuses(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"end": soldOut()}}
-	if _, _, err := do(t.Context(), x, tr.book); err == nil {
-		t.Fatal("no error")
-	}
+	try(t.Context(), t, x, tr.book).failed()
 	checkDone(t, tr, "flight", "hotel", "car", "end", "not a car", "not a hotel", "not a flight")
 }
 
@@ -123,12 +108,9 @@ func TestSagaResumesUndoing(t *testing.T) {
 	}
 	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
 	steps := stored(t, store).Steps
-	if got := string(steps[":failure"]); got != `={"type":"soldOutError","message":"sold out","steps":["hotel","flight"]}` {
-		t.Errorf("stored: %s", got)
-	}
-	if _, ok := steps[":undo:hotel"]; !ok {
-		t.Errorf("stored: %q", steps)
-	}
+	check.Equal(t, string(steps[":failure"]), `={"type":"soldOutError","message":"sold out","steps":["hotel","flight"]}`)
+	_, ok := steps[":undo:hotel"]
+	check.True(t, ok)
 
 	tr.fails = nil
 	_, event, err = do(t.Context(), x, tr.book)
@@ -137,32 +119,23 @@ func TestSagaResumesUndoing(t *testing.T) {
 		t.Fatalf("%v, %+v", err, event)
 	}
 	checkDone(t, tr, "not a flight")
-	if r := stored(t, store); r.Status != driver.Failed {
-		t.Errorf("%+v", r)
-	}
+	check.Equal(t, stored(t, store).Status, driver.Failed)
 }
 
 func TestSagaResumesWhateverTheHandlerReturns(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
-	if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrCompensation) {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, x, tr.book).is(idempotent.ErrCompensation)
 	checkDone(t, tr, "flight", "hotel", "car", "not a hotel")
 	// It ignores what its steps say, and claims to have succeeded.
 	tr.fails = nil
-	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 		for _, name := range []string{"flight", "hotel", "car"} {
-			if err := tr.step(ctx, name); (err != nil) != (name == "car") {
-				t.Errorf("%s: %v", name, err)
-			}
+			check.Equal(t, tr.step(ctx, name) != nil, name == "car")
 		}
 		return "booked", nil
-	})
-	if !errors.Is(err, idempotent.ErrReplayed) {
-		t.Fatal(err)
-	}
+	}).is(idempotent.ErrReplayed)
 	checkDone(t, tr, "not a hotel", "not a flight")
 }
 
@@ -173,9 +146,9 @@ func TestSagaThatIsNotUndoneIsNotFinal(t *testing.T) {
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
 	for range 3 {
 		_, event, err := do(t.Context(), x, tr.book)
-		if !errors.Is(err, idempotent.ErrCompensation) || errors.Is(err, idempotent.ErrReplayed) || event.Permanent {
-			t.Errorf("%v, %+v", err, event)
-		}
+		check.Is(t, err, idempotent.ErrCompensation)
+		check.False(t, errors.Is(err, idempotent.ErrReplayed))
+		check.False(t, event.Permanent)
 	}
 }
 
@@ -185,34 +158,24 @@ func TestSagaThatNoLongerReachesItsStepsIsNotFinished(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
-	if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrCompensation) {
-		t.Fatal(err)
-	}
-	_, _, err := do(t.Context(), x, returns("something else"))
-	if !errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, idempotent.ErrStep) {
-		t.Error(err)
-	}
-	if r := stored(t, store); r.Status != driver.InProgress {
-		t.Errorf("%+v", r)
-	}
+	try(t.Context(), t, x, tr.book).is(idempotent.ErrCompensation)
+	try(t.Context(), t, x, returns("something else")).is(idempotent.ErrCompensation).is(idempotent.ErrStep)
+	check.Equal(t, stored(t, store).Status, driver.InProgress)
 }
 
 func TestSagaWithoutClaimIsUndoneToo(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	tr := &trip{fails: map[string]error{"car": soldOut()}}
 	_, err := idempotent.Do(t.Context(), x, idempotent.Key{}, tr.book)
-	if _, ok := err.(*soldOutError); !ok {
-		t.Error(err)
-	}
+	_, ok := err.(*soldOutError)
+	check.True(t, ok)
 	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
 }
 
 func TestSagaNeedsStoredFailures(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{ReleasePermanent: true})
 	tr := &trip{}
-	if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrStep) {
-		t.Error(err)
-	}
+	try(t.Context(), t, x, tr.book).is(idempotent.ErrStep)
 	checkDone(t, tr)
 }
 
@@ -229,25 +192,19 @@ func TestUndoingStopsWithTheLastAttempt(t *testing.T) {
 	checkDone(t, tr, "flight", "hotel", "not a flight")
 	delete(tr.fails, "not a flight")
 	for range 2 {
-		if _, _, err := do(t.Context(), x, tr.book); !errors.Is(err, idempotent.ErrOutcomeUnknown) {
-			t.Errorf("without an attempt: %v", err)
-		}
+		try(t.Context(), t, x, tr.book).is(idempotent.ErrOutcomeUnknown)
 	}
 	checkDone(t, tr)
 
 	// What once release writes.
 	record := stored(t, store)
 	record.Refunds++
-	if err := store.Put(record); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := do(t.Context(), x, tr.book); err == nil || errors.Is(err, idempotent.ErrOutcomeUnknown) {
-		t.Errorf("with an attempt refunded: %v", err)
-	}
+	check.Must(t, store.Put(record))
+	_, _, err := do(t.Context(), x, tr.book)
+	check.Failed(t, err, "with an attempt refunded")
+	check.False(t, errors.Is(err, idempotent.ErrOutcomeUnknown))
 	checkDone(t, tr, "not a flight")
-	if r := stored(t, store); r.Status != driver.Failed {
-		t.Errorf("%+v", r)
-	}
+	check.Equal(t, stored(t, store).Status, driver.Failed)
 }
 
 // A call that fails permanently before it reaches its finished steps is not
@@ -256,22 +213,17 @@ func TestPermanentErrorBeforeFinishedStepsIsNotStored(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	tr := &trip{fails: map[string]error{"hotel": errCrash}}
-	if _, _, err := do(t.Context(), x, tr.book); err != errCrash {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, x, tr.book).fails(errCrash)
 	_, _, err := do(t.Context(), x, failsWith(soldOut()))
-	var unreached *idempotent.CompensationError
-	if !errors.As(err, &unreached) || unreached.Step != "flight" || !errors.Is(err, idempotent.ErrStep) {
-		t.Errorf("%v", err)
-	}
-	if r := stored(t, store); r.Status != driver.InProgress || string(r.Steps["flight"]) != `~="a flight"` {
-		t.Errorf("%+v", r)
-	}
+	unreached := check.As[*idempotent.CompensationError](t, err)
+	check.Equal(t, unreached.Step, "flight")
+	check.Is(t, err, idempotent.ErrStep)
+	r := stored(t, store)
+	check.Equal(t, r.Status, driver.InProgress)
+	check.Equal(t, string(r.Steps["flight"]), `~="a flight"`)
 	// It is not undoing yet: one that reaches them may also go forward.
 	tr.done, tr.fails = nil, nil
-	if value, _, err := do(t.Context(), x, tr.book); err != nil || value != "booked" {
-		t.Errorf("%q, %v", value, err)
-	}
+	try(t.Context(), t, x, tr.book).returned("booked")
 	checkDone(t, tr, "hotel", "car", "end")
 }
 
@@ -280,10 +232,8 @@ func TestSagaWithoutClaimUndoesWhatItCan(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a hotel": errCrash}}
 	_, err := idempotent.Do(t.Context(), x, idempotent.Key{}, tr.book)
-	var failed *idempotent.CompensationError
-	if !errors.As(err, &failed) || failed.Step != "hotel" {
-		t.Error(err)
-	}
+	failed := check.As[*idempotent.CompensationError](t, err)
+	check.Equal(t, failed.Step, "hotel")
 	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
 }
 
@@ -293,28 +243,23 @@ func TestStepWithoutResultIsNotUndone(t *testing.T) {
 	store := memory.New(0)
 	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded,
 		Steps: map[string][]byte{"charge": []byte("~!it was too large")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, _, err = do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
 		_, err := idempotent.SagaStep(ctx, "charge", mustNotRun(t), func(context.Context, string) error { t.Error("undone with nothing"); return nil })
 		return "", idempotent.Permanent(err)
 	})
-	if r := stored(t, store); !errors.Is(err, idempotent.ErrCompensation) || r.Status != driver.InProgress {
-		t.Errorf("%v, %s", err, r.Status)
-	}
+	r := stored(t, store)
+	check.Is(t, err, idempotent.ErrCompensation)
+	check.Equal(t, r.Status, driver.InProgress)
 }
 
 func TestSagaRefusesStepsWithinSteps(t *testing.T) {
 	inner := func(ctx context.Context) (string, error) {
 		return idempotent.SagaStep(ctx, "inner", mustNotRun(t), func(context.Context, string) error { return nil })
 	}
-	_, _, err := do(t.Context(), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+	try(t.Context(), t, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 		return idempotent.Step(ctx, "outer", inner)
-	})
-	if !errors.Is(err, idempotent.ErrStep) {
-		t.Errorf("%v", err)
-	}
+	}).is(idempotent.ErrStep)
 }
 
 // The caller learns why the call failed, also when there is no time to undo.
@@ -337,28 +282,19 @@ func TestCompensationErrorHasItsCauseWhenNothingIsUndone(t *testing.T) {
 }
 
 func TestFinishedSagaStepsAreCounted(t *testing.T) {
-	if n := adapter.FinishedSagaSteps(t.Context()); n != 0 {
-		t.Errorf("%d outside of a call", n)
-	}
+	check.Equal(t, adapter.FinishedSagaSteps(t.Context()), 0, "outside of a call")
 	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"car": errCrash}}
 	for range 2 { // the second attempt reads the steps of the first
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			if n := adapter.FinishedSagaSteps(ctx); n != 0 {
-				t.Errorf("%d before the first", n)
-			}
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+			check.Equal(t, adapter.FinishedSagaSteps(ctx), 0, "before the first")
 			_, err := idempotent.Step(ctx, "cannot be undone", func(context.Context) (int, error) { return 0, nil })
 			if err != nil {
 				return "", err
 			}
 			value, err := tr.book(ctx)
-			if n := adapter.FinishedSagaSteps(ctx); n != 2 {
-				t.Errorf("%d after two, and one that failed", n)
-			}
+			check.Equal(t, adapter.FinishedSagaSteps(ctx), 2, "after two, and one that failed")
 			return value, err
-		})
-		if !errors.Is(err, errCrash) {
-			t.Error(err)
-		}
+		}).is(errCrash)
 	}
 }

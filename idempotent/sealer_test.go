@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // backwards is a Sealer in name only: it distinguishes places, and what it
@@ -58,9 +58,9 @@ func TestResultsAndErrorsAreSealed(t *testing.T) {
 	} {
 		store := memory.New(0)
 		first, _, firstErr := do(t.Context(), newExecutor(t, store, sealing()), handler)
-		if r := stored(t, store); !bytes.HasPrefix(r.Data, []byte(idempotent.SealedPrefix)) || bytes.Contains(r.Data, []byte("secret")) {
-			t.Errorf("%s: stored %q", name, r.Data)
-		}
+		r := stored(t, store)
+		check.True(t, bytes.HasPrefix(r.Data, []byte(idempotent.SealedPrefix)), name)
+		check.False(t, bytes.Contains(r.Data, []byte("secret")), name)
 		again, _, err := do(t.Context(), newExecutor(t, store, sealing()), mustNotRun(t))
 		if again != first || firstErr != nil && (err == nil || err.Error() != firstErr.Error()) {
 			t.Errorf("%s: replayed %q, %v; first %q, %v", name, again, err, first, firstErr)
@@ -74,25 +74,20 @@ func TestPayloadsAreSealed(t *testing.T) {
 	config := sealing()
 	config.Payloads, config.PayloadAbove = payloads, 50
 	x := newExecutor(t, store, config)
-	if _, _, err := do(t.Context(), x, returns("a secret")); err != nil {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, x, returns("a secret")).succeeded()
 	for _, object := range payloads.kept {
-		if !bytes.HasPrefix(object, []byte(idempotent.SealedPrefix)) {
-			t.Errorf("kept %q", object)
-		}
+		check.True(t, bytes.HasPrefix(object, []byte(idempotent.SealedPrefix)))
 	}
-	if value, _, err := do(t.Context(), x, mustNotRun(t)); value != "a secret" || err != nil || payloads.gets != 1 {
-		t.Errorf("got %q, %v after %d gets", value, err, payloads.gets)
-	}
+	value, _, err := do(t.Context(), x, mustNotRun(t))
+	check.Equal(t, value, "a secret")
+	check.Nil(t, err)
+	check.Equal(t, payloads.gets, 1)
 }
 
 // A writer of the table cannot forge a result.
 func TestPlantedResultsAreRefused(t *testing.T) {
 	store := memory.New(0)
-	if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), returns("secret")); err != nil {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, newExecutor(t, store, sealing()), returns("secret")).succeeded()
 	genuine := stored(t, store)
 	moved := bytes.Replace(genuine.Data, []byte(genuine.ID), []byte("another record"), 1)
 	for name, plant := range map[string]func(r *driver.Record){
@@ -104,14 +99,11 @@ func TestPlantedResultsAreRefused(t *testing.T) {
 	} {
 		r := genuine
 		plant(&r)
-		if err := store.Put(r); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, store.Put(r))
 		value, _, err := do(t.Context(), newExecutor(t, store, sealing()), mustNotRun(t))
-		var unavailable *idempotent.ResultUnavailableError
-		if value != "" || !errors.As(err, &unavailable) || !errors.Is(unavailable.Err, errForged) {
-			t.Errorf("%s: got %q, %v", name, value, err)
-		}
+		check.Equal(t, value, "", name)
+		unavailable := check.As[*idempotent.ResultUnavailableError](t, err, name)
+		check.Is(t, unavailable.Err, errForged, name)
 	}
 }
 
@@ -125,9 +117,9 @@ func TestSealedRecordWithoutSealer(t *testing.T) {
 		t.Fatal(err)
 	}
 	value, err := idempotent.Do(t.Context(), newExecutor(t, store, &idempotent.Config{Codec: plainBytes{}}), theKey, handler)
-	if value != nil || !errors.Is(err, idempotent.ErrResultUnavailable) || !strings.Contains(err.Error(), "Config.Sealer") {
-		t.Errorf("got %q, %v", value, err)
-	}
+	check.True(t, value == nil)
+	check.Is(t, err, idempotent.ErrResultUnavailable)
+	check.Says(t, err, "Config.Sealer")
 }
 
 func TestSealThatFails(t *testing.T) {
@@ -137,16 +129,16 @@ func TestSealThatFails(t *testing.T) {
 			store, sealer := memory.New(0), &backwards{fail: errNetwork}
 			x := newExecutor(t, store, &idempotent.Config{Sealer: sealer})
 			_, event, err := do(t.Context(), x, func(context.Context) (string, error) { return "secret", end })
-			if !errors.Is(err, errors.Unwrap(end)) || !errors.Is(event.Err, errNetwork) || sealer.seals < 3 {
-				t.Errorf("%s: %v, %+v after %d tries", name, err, event, sealer.seals)
-			}
-			if r := stored(t, store); r.Unavailable == "" || r.Data != nil || (r.Status == driver.Failed) != (end != nil) {
-				t.Errorf("%s: stored %+v", name, r)
-			}
+			check.Is(t, err, errors.Unwrap(end), name)
+			check.Is(t, event.Err, errNetwork, name)
+			check.True(t, sealer.seals >= 3, sealer.seals, name)
+			r := stored(t, store)
+			check.Differ(t, r.Unavailable, "", name)
+			check.True(t, r.Data == nil, name)
+			check.Equal(t, r.Status == driver.Failed, end != nil, name)
 			sealer.fail = nil
-			if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrResultUnavailable) {
-				t.Errorf("%s: replayed %v", name, err)
-			}
+			_, _, err = do(t.Context(), x, mustNotRun(t))
+			check.Is(t, err, idempotent.ErrResultUnavailable, name)
 		})
 	}
 }
@@ -161,12 +153,12 @@ func (*idle) Seal(_ context.Context, _ idempotent.Place, data []byte) ([]byte, e
 func TestSealerWithoutPrefix(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, &idempotent.Config{Sealer: &idle{}})
-	if _, event, err := do(t.Context(), x, returns("secret")); err != nil || event.Err == nil {
-		t.Errorf("got %v, %v", err, event.Err)
-	}
-	if r := stored(t, store); r.Data != nil || r.Unavailable == "" {
-		t.Errorf("stored %+v", r)
-	}
+	_, event, err := do(t.Context(), x, returns("secret"))
+	check.Nil(t, err)
+	check.Failed(t, event.Err)
+	r := stored(t, store)
+	check.True(t, r.Data == nil)
+	check.Differ(t, r.Unavailable, "")
 }
 
 // An empty result stays a result, through a sealer that opens it as nil.
@@ -176,9 +168,9 @@ func TestEmptyResultIsSealed(t *testing.T) {
 	store := memory.New(0)
 	handler := func(context.Context) ([]byte, error) { return []byte{}, nil }
 	for range 2 {
-		if value, err := idempotent.Do(t.Context(), newExecutor(t, store, config), theKey, handler); value == nil || err != nil {
-			t.Errorf("got %v, %v", value, err)
-		}
+		value, err := idempotent.Do(t.Context(), newExecutor(t, store, config), theKey, handler)
+		check.True(t, value != nil)
+		check.Nil(t, err)
 	}
 }
 
@@ -188,19 +180,15 @@ func TestEffectsAreNotSealed(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Sealer: sealer})
 	effect := idempotent.WrapEffect(x, func(int) (idempotent.Key, error) { return theKey, nil }, func(context.Context, int) error { return nil })
 	for range 2 {
-		if err := effect(t.Context(), 1); err != nil || sealer.seals != 0 {
-			t.Errorf("got %v after %d seals", err, sealer.seals)
-		}
+		err := effect(t.Context(), 1)
+		check.Nil(t, err)
+		check.Equal(t, sealer.seals, 0)
 	}
 }
 
 func TestSealsWithASealerAlone(t *testing.T) {
-	if newExecutor(t, memory.New(0), nil).Seals() {
-		t.Error("without a Sealer")
-	}
-	if !newExecutor(t, memory.New(0), &idempotent.Config{Sealer: struct{ idempotent.Sealer }{}}).Seals() {
-		t.Error("with a Sealer")
-	}
+	check.False(t, newExecutor(t, memory.New(0), nil).Seals(), "without a Sealer")
+	check.True(t, newExecutor(t, memory.New(0), &idempotent.Config{Sealer: struct{ idempotent.Sealer }{}}).Seals(), "with a Sealer")
 }
 
 // A payment that failed is not reported as done when its error cannot be
@@ -208,21 +196,15 @@ func TestSealsWithASealerAlone(t *testing.T) {
 func TestFailureThatCannotBeOpenedIsNotCalledDone(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, sealing())
-	if _, _, err := do(t.Context(), x, failsWith(idempotent.Permanent(errors.New("card declined")))); err == nil {
-		t.Fatal("no error")
-	}
+	try(t.Context(), t, x, failsWith(idempotent.Permanent(errors.New("card declined")))).failed()
 	_, _, err := do(t.Context(), newExecutor(t, store, nil), mustNotRun(t))
-	var unavailable *idempotent.ResultUnavailableError
-	if !errors.As(err, &unavailable) || !unavailable.Failed || strings.Contains(err.Error(), "done") {
-		t.Errorf("got %v", err)
-	}
+	unavailable := check.As[*idempotent.ResultUnavailableError](t, err)
+	check.True(t, unavailable.Failed)
+	check.Lacks(t, err.Error(), "done")
 
 	store = memory.New(0)
-	if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), returns("paid")); err != nil {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, newExecutor(t, store, sealing()), returns("paid")).succeeded()
 	_, _, err = do(t.Context(), newExecutor(t, store, nil), mustNotRun(t))
-	if !errors.As(err, &unavailable) || unavailable.Failed {
-		t.Errorf("a result: %v", err)
-	}
+	unavailable = check.As[*idempotent.ResultUnavailableError](t, err)
+	check.False(t, unavailable.Failed)
 }

@@ -3,13 +3,12 @@ package idempotent_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 type indented struct{ idempotent.JSON }
@@ -22,14 +21,9 @@ func TestSharedRefusesWhatAnotherLibraryCannotKeep(t *testing.T) {
 	_, err := idempotent.New("op", memory.New(0), &idempotent.Config{
 		Shared: true, Codec: indented{}, MaxAttempts: 3, Payloads: newShelf(), Sealer: &backwards{},
 	})
-	var refused *idempotent.ConfigError
-	if !errors.As(err, &refused) {
-		t.Fatalf("%v", err)
-	}
+	check.As[*idempotent.ConfigError](t, err)
 	for _, want := range []string{"Codec with Shared: ", "MaxAttempts is 3 with Shared: ", "Payloads with Shared: ", "Sealer with Shared: "} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in %v", want, err)
-		}
+		check.Says(t, err, want)
 	}
 }
 
@@ -37,12 +31,8 @@ func TestSharedRefusesWhatAnotherLibraryCannotKeep(t *testing.T) {
 func TestSharedReleasesPermanentErrors(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, &idempotent.Config{Shared: true})
-	if _, _, err := do(t.Context(), x, failsWith(idempotent.Permanent(errNetwork))); !errors.Is(err, errNetwork) {
-		t.Errorf("%v", err)
-	}
-	if got := stored(t, store); got.Status != driver.Absent {
-		t.Errorf("stored: %+v", got)
-	}
+	try(t.Context(), t, x, failsWith(idempotent.Permanent(errNetwork))).is(errNetwork)
+	check.Equal(t, stored(t, store).Status, driver.Absent)
 }
 
 // A step is refused before it has an effect, and the call with it, even if the
@@ -63,18 +53,13 @@ func TestSharedRefusesStepsBeforeTheyRun(t *testing.T) {
 			x := newExecutor(t, store, &idempotent.Config{Shared: true})
 			charges := 0
 			_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-				if err := step(ctx, charge(&charges, nil)); !errors.Is(err, idempotent.ErrStep) {
-					t.Errorf("the step returns %v", err)
-				}
+				check.Is(t, step(ctx, charge(&charges, nil)), idempotent.ErrStep, "the step returns")
 				return "done", nil
 			})
-			var refused *idempotent.StepError
-			if !errors.As(err, &refused) || !strings.Contains(refused.Reason, "Config.Shared") || charges != 0 {
-				t.Errorf("%d charges, %v", charges, err)
-			}
-			if got := stored(t, store); got.Status != driver.Absent {
-				t.Errorf("stored: %+v", got)
-			}
+			refused := check.As[*idempotent.StepError](t, err)
+			check.Contains(t, refused.Reason, "Config.Shared")
+			check.Equal(t, charges, 0)
+			check.Equal(t, stored(t, store).Status, driver.Absent)
 		})
 	}
 }
@@ -84,15 +69,10 @@ func TestSharedHasDownstreamKeys(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Shared: true})
 	keys := map[string]bool{}
 	for range 2 {
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 			keys[idempotent.DownstreamKey(ctx, "charge")] = true
 			return "", errNetwork
-		})
-		if !errors.Is(err, errNetwork) {
-			t.Fatal(err)
-		}
+		}).is(errNetwork)
 	}
-	if len(keys) != 1 {
-		t.Errorf("%d keys", len(keys))
-	}
+	check.Equal(t, len(keys), 1)
 }

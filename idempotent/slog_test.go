@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // logged makes the default logger write to the buffer that it returns.
@@ -30,9 +31,7 @@ func abandoned(t *testing.T) *memory.Store {
 	store := memory.New(0)
 	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Owner: "crashed", Attempt: 1,
 		Lease: time.Now().Add(-time.Hour), Expires: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return store
 }
 
@@ -91,9 +90,7 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 		}},
 		"result that does not encode": {"its result is unavailable", func(t *testing.T, c *idempotent.Config) {
 			_, err := idempotent.Do(t.Context(), newExecutor(t, lasting{memory.New(0)}, c), theKey, func(context.Context) (func(), error) { return func() {}, nil })
-			if err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, err)
 		}},
 		"result of a step that does not encode": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
 			call(t, memory.New(0), c, func(ctx context.Context) (string, error) {
@@ -129,9 +126,10 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				out := logged(t)
 				test.run(t, &idempotent.Config{})
-				if lines := strings.Count(out.String(), "\n"); lines != 1 || !strings.Contains(out.String(), test.want) || strings.Contains(out.String(), handlersText) {
-					t.Errorf("want one line with %s, without the handler's text:\n%s", test.want, out)
-				}
+				lines := strings.Count(out.String(), "\n")
+				check.Equal(t, lines, 1)
+				check.Contains(t, out.String(), test.want)
+				check.Lacks(t, out.String(), handlersText)
 				for silence, o := range map[string]idempotent.Observer{"NoObserver": idempotent.NoObserver{}, "no Observers": idempotent.Observers{}} {
 					out.Reset()
 					if test.run(t, &idempotent.Config{Observer: o}); out.Len() > 0 {
@@ -149,9 +147,7 @@ func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
 		"executed and replayed": func(t *testing.T) {
 			x := newExecutor(t, memory.New(0), nil)
 			for range 2 {
-				if _, _, err := do(t.Context(), x, returns("")); err != nil {
-					t.Error(err)
-				}
+				try(t.Context(), t, x, returns("")).succeeded()
 			}
 		},
 		"failed for good, and replayed": func(t *testing.T) {
@@ -163,9 +159,10 @@ func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
 		"retried after a release": func(t *testing.T) {
 			x := newExecutor(t, memory.New(0), &idempotent.Config{MaxAttempts: 3})
 			_, _, _ = do(t.Context(), x, failsWith(errCrash))
-			if _, event, err := do(t.Context(), x, returns("")); err != nil || event.Outcome != idempotent.OutcomeTakeover || event.Lapsed {
-				t.Errorf("%v, %+v", err, event)
-			}
+			_, event, err := do(t.Context(), x, returns(""))
+			check.Nil(t, err)
+			check.Equal(t, event.Outcome, idempotent.OutcomeTakeover)
+			check.False(t, event.Lapsed)
 		},
 		"retried after a step": func(t *testing.T) {
 			x := newExecutor(t, memory.New(0), nil)
@@ -188,10 +185,7 @@ func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
 		"refused": func(t *testing.T) {
 			x := newExecutor(t, memory.New(0), nil)
 			_, _, _ = do(t.Context(), x, func(ctx context.Context) (string, error) {
-				_, _, err := do(context.WithoutCancel(t.Context()), x, mustNotRun(t))
-				if !errors.Is(err, idempotent.ErrInProgress) {
-					t.Error(err)
-				}
+				try(context.WithoutCancel(t.Context()), t, x, mustNotRun(t)).is(idempotent.ErrInProgress)
 				return "", nil
 			})
 			_, _ = idempotent.Do(t.Context(), x, idempotent.Key{Scope: theKey.Scope, ID: theKey.ID, Payload: 2}, mustNotRun(t))
@@ -210,12 +204,10 @@ func TestWhatGoesWellIsSilentByDefault(t *testing.T) {
 func TestDefaultObserverReadsTheDefaultLoggerAtEachEvent(t *testing.T) {
 	x := newExecutor(t, abandoned(t), nil)
 	out := logged(t)
-	if _, event, err := do(t.Context(), x, returns("")); err != nil || !event.Lapsed {
-		t.Errorf("%v, %+v", err, event)
-	}
-	if !strings.Contains(out.String(), "outcome=takeover") {
-		t.Errorf("logged:\n%s", out)
-	}
+	_, event, err := do(t.Context(), x, returns(""))
+	check.Nil(t, err)
+	check.True(t, event.Lapsed)
+	check.Contains(t, out.String(), "outcome=takeover")
 }
 
 type noSealer struct{}
@@ -250,18 +242,17 @@ func TestFunctionWithoutProtectionSaysSoOnceAtItsStart(t *testing.T) {
 			out := logged(t)
 			x := newExecutor(t, test.store(), &idempotent.Config{Observer: idempotent.NoObserver{}})
 			started := out.String()
-			if lines := strings.Count(started, "\n"); lines > 1 || (lines == 1) != (test.want != "") || !strings.Contains(started, test.want) {
-				t.Errorf("want %q:\n%s", test.want, started)
-			}
+			lines := strings.Count(started, "\n")
+			check.True(t, lines <= 1, lines)
+			check.Equal(t, lines == 1, test.want != "")
+			check.Contains(t, started, test.want)
 			if test.want != "" && (!strings.Contains(started, "level=WARN") || !strings.Contains(started, "operation=op")) {
 				t.Errorf("it says %s", started)
 			}
 			for range 2 {
 				_, _, _ = do(t.Context(), x, returns(""))
 			}
-			if out.String() != started {
-				t.Errorf("it says more than at its start:\n%s", out)
-			}
+			check.Equal(t, out.String(), started, "it says more than at its start")
 		})
 	}
 }

@@ -3,7 +3,6 @@ package idempotent_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The service may be permitted again while the denial is repeated.
@@ -30,9 +30,7 @@ func TestDenialAfterAnOutageIsRepeated(t *testing.T) {
 		}}, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 		defer cancel()
-		if _, _, err := do(ctx, x, func(context.Context) (string, error) { return "done", nil }); err != nil {
-			t.Error(err)
-		}
+		try(ctx, t, x, func(context.Context) (string, error) { return "done", nil }).succeeded()
 	})
 }
 
@@ -43,17 +41,15 @@ func TestSafeTextOfAWaitDoesNotQuoteItsCause(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			if _, _, err := do(t.Context(), x, func(context.Context) (string, error) { time.Sleep(10 * time.Second); return "", nil }); err != nil {
-				t.Error(err)
-			}
+			try(t.Context(), t, x, func(context.Context) (string, error) { time.Sleep(10 * time.Second); return "", nil }).succeeded()
 		}()
 		synctest.Wait()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errors.New("customer 4711 hung up")) })
 		_, _, err := do(ctx, x, func(context.Context) (string, error) { return "", nil })
-		if text := idempotent.SafeText(err); err == nil || strings.Contains(text, "4711") {
-			t.Errorf("%v: %s", err, text)
-		}
+		text := idempotent.SafeText(err)
+		check.Failed(t, err)
+		check.Lacks(t, text, "4711")
 		<-done
 	})
 }
@@ -76,13 +72,9 @@ func TestClaimThatWouldFailOpenIsNotBoundByItsBatch(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 			_, _, err := do(startsBy(ctx, time.Second, adapter.Settings{}), x, func(context.Context) (string, error) { runs++; return "", nil })
 			cancel()
-			if err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, err)
 		}
-		if runs != 1 {
-			t.Errorf("ran %d times", runs)
-		}
+		check.Equal(t, runs, 1)
 	})
 }
 
@@ -97,8 +89,7 @@ func TestTakeoverWhoseAnswerIsLostIsLapsed(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		_, event, err := do(ctx, x, returns(""))
-		if err == nil || !event.Lapsed {
-			t.Errorf("lapsed %t, %v", event.Lapsed, err)
-		}
+		check.Failed(t, err)
+		check.True(t, event.Lapsed)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/canonical"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // In a frozen sandbox no timer runs: after the thaw only the wall clock knows
@@ -19,8 +20,6 @@ func TestClaimIsStaleWhenTheWallClockHasPassedItsLease(t *testing.T) {
 	for left, stale := range map[time.Duration]bool{-time.Millisecond: true, time.Minute: false} {
 		l := &lease{record: driver.Record{Lease: wall(time.Now()).Add(time.Second + left)}}
 		c.heart = &heartbeat{ctx: context.Background(), call: c, lease: l, until: l.record.Lease}
-		if err := c.stale(); errors.Is(err, ErrTimedOut) != stale {
-			t.Errorf("%v left: %v", left, err)
-		}
+		check.Equal(t, errors.Is(c.stale(), ErrTimedOut), stale, left)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // limited is a store whose records have DynamoDB's limit.
@@ -73,14 +74,11 @@ func TestSagaNearTheLimitIsUndoneOnce(t *testing.T) {
 				store := memory.New(0)
 				saga := &largeSaga{size: size, refuse: refuse, fail: long}
 				for range 4 {
-					_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run)
-					if err == nil {
-						t.Error("it succeeds")
-					}
+					try(t.Context(), t, newExecutor(t, limited(t, store), nil), saga.run).failed()
 				}
-				if r := stored(t, store); saga.undone != 1 || r.Status != driver.Failed {
-					t.Errorf("undone %d times, and the record is %s", saga.undone, r.Status)
-				}
+				r := stored(t, store)
+				check.Equal(t, saga.undone, 1)
+				check.Equal(t, r.Status, driver.Failed)
 			})
 		}
 	}
@@ -91,9 +89,7 @@ func TestSagaNearTheLimitIsUndoneOnce(t *testing.T) {
 func TestSagaNearTheLimitKeepsItsResult(t *testing.T) {
 	store := memory.New(0)
 	saga := &largeSaga{size: 406_000, fail: errCrash}
-	if _, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run); err != errCrash {
-		t.Errorf("%.100v", err)
-	}
+	try(t.Context(), t, newExecutor(t, limited(t, store), nil), saga.run).fails(errCrash)
 	if r := stored(t, store); len(r.Steps["charge"]) < saga.size || saga.undone > 0 {
 		t.Errorf("%d bytes are kept, and it is undone %d times", len(r.Steps["charge"]), saga.undone)
 	}
@@ -105,10 +101,10 @@ func TestSagaThatDoesNotFitIsUndoneAtOnce(t *testing.T) {
 		store := memory.New(0)
 		saga := &largeSaga{size: size}
 		_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run)
-		var lost *idempotent.ResultUnavailableError
-		if r := stored(t, store); !errors.As(err, &lost) || saga.undone != 1 || r.Status != driver.Failed {
-			t.Errorf("%d bytes: undone %d times: %v, %s", size, saga.undone, err, r.Status)
-		}
+		r := stored(t, store)
+		check.As[*idempotent.ResultUnavailableError](t, err, size)
+		check.Equal(t, saga.undone, 1, size)
+		check.Equal(t, r.Status, driver.Failed, size)
 	}
 }
 
@@ -117,13 +113,12 @@ func TestSagaResultThatDoesNotFitIsSpilled(t *testing.T) {
 	config := &idempotent.Config{Payloads: payloads, PayloadAbove: 1 << 20}
 	saga := &largeSaga{size: 409_300, refuse: 1, fail: soldOut()}
 	for range 2 {
-		if _, _, err := do(t.Context(), newExecutor(t, limited(t, store), config), saga.run); err == nil {
-			t.Error("it succeeds")
-		}
+		try(t.Context(), t, newExecutor(t, limited(t, store), config), saga.run).failed()
 	}
-	if r := stored(t, store); saga.undone != 1 || payloads.puts != 1 || r.Status != driver.Failed {
-		t.Errorf("undone %d times after %d puts, %s", saga.undone, payloads.puts, r.Status)
-	}
+	r := stored(t, store)
+	check.Equal(t, saga.undone, 1)
+	check.Equal(t, payloads.puts, 1)
+	check.Equal(t, r.Status, driver.Failed)
 }
 
 // fill fills the record to the brim with steps that need not be undone.
@@ -165,30 +160,28 @@ func (c *charges) run(ctx context.Context, n, length int) error {
 func TestStepsLeaveRoomForUndoing(t *testing.T) {
 	store, c := memory.New(0), charges{refuseAt: 15}
 	for range 3 {
-		_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
+		try(t.Context(), t, newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
 			return "", errors.Join(c.run(ctx, 30, 100), fill(ctx), soldOut())
-		})
-		if err == nil {
-			t.Error("it succeeds")
-		}
+		}).failed()
 	}
-	if r := stored(t, store); c.done != 30 || c.undone != 30 || r.Status != driver.Failed {
-		t.Errorf("%d done, %d undone, %s", c.done, c.undone, r.Status)
-	}
+	r := stored(t, store)
+	check.Equal(t, c.done, 30)
+	check.Equal(t, c.undone, 30)
+	check.Equal(t, r.Status, driver.Failed)
 }
 
 // The last step with room for its notes is not the last that is undone.
 func TestSagaInAFullRecordIsUndone(t *testing.T) {
 	store, c := memory.New(0), charges{refuseAt: -1}
 	_, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), func(ctx context.Context) (string, error) {
-		if err := fill(ctx); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, fill(ctx))
 		return "", c.run(ctx, 50, 200)
 	})
-	if r := stored(t, store); !errors.Is(err, idempotent.ErrResultUnavailable) || c.done == 0 || c.done != c.undone || r.Status != driver.Failed {
-		t.Errorf("%d done, %d undone, %s: %v", c.done, c.undone, r.Status, err)
-	}
+	r := stored(t, store)
+	check.Is(t, err, idempotent.ErrResultUnavailable)
+	check.Differ(t, c.done, 0)
+	check.Equal(t, c.done, c.undone)
+	check.Equal(t, r.Status, driver.Failed)
 }
 
 // A full record has no room for notes. The note of an undone step replaces its
@@ -201,17 +194,13 @@ func TestUndoneStepMakesRoomForItsOwnNote(t *testing.T) {
 			"charge":   []byte(`~="` + saga.receipt() + `"`),
 			":failure": []byte(`={"type":"soldOutError","message":"sold out","steps":["charge"]}` + strings.Repeat(" ", 110)),
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for range 4 {
-		if _, _, err := do(t.Context(), newExecutor(t, limited(t, store), nil), saga.run); err == nil {
-			t.Error("it succeeds")
-		}
+		try(t.Context(), t, newExecutor(t, limited(t, store), nil), saga.run).failed()
 	}
-	if r := stored(t, store); saga.undone != 1 || r.Status != driver.Failed {
-		t.Errorf("undone %d times, %s", saga.undone, r.Status)
-	}
+	r := stored(t, store)
+	check.Equal(t, saga.undone, 1)
+	check.Equal(t, r.Status, driver.Failed)
 }
 
 // The write of the largest step lands last.
@@ -238,9 +227,11 @@ func TestStepsAtTheSameTimeLeaveRoomForUndoing(t *testing.T) {
 					all.Wait()
 					return "", soldOut()
 				})
-				if r := stored(t, store); err == nil || c.done != c.undone || large.undone != 1 || r.Status != driver.Failed {
-					t.Errorf("%d done, %d and %d undone, %s: %.200v", c.done, c.undone, large.undone, r.Status, err)
-				}
+				r := stored(t, store)
+				check.Failed(t, err)
+				check.Equal(t, c.done, c.undone)
+				check.Equal(t, large.undone, 1)
+				check.Equal(t, r.Status, driver.Failed)
 			})
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // errCrash ends a handler as a crash does.
@@ -59,9 +60,7 @@ func TestStepRunsOnceOverCrashes(t *testing.T) {
 		}
 	}
 	x := newExecutor(t, crashing(store), nil)
-	if _, _, err := do(t.Context(), x, handler(errCrash)); err != errCrash {
-		t.Fatal(err)
-	}
+	try(t.Context(), t, x, handler(errCrash)).fails(errCrash)
 	if steps := stored(t, store).Steps; len(steps) != 1 || string(steps["charge"]) != `="charged"` {
 		t.Fatalf("after the crash: %q", steps)
 	}
@@ -69,16 +68,12 @@ func TestStepRunsOnceOverCrashes(t *testing.T) {
 	if err != nil || value != "charged and mailed" || event.Outcome != idempotent.OutcomeTakeover {
 		t.Fatalf("%q, %v, %+v", value, err, event)
 	}
-	if charges != 1 || mails != 2 {
-		t.Errorf("charged %d times, mailed %d times", charges, mails)
-	}
+	check.Equal(t, charges, 1)
+	check.Equal(t, mails, 2)
 	// The claim that is met, the takeover, one step, the end.
-	if event.RoundTrips != 4 {
-		t.Errorf("%d round trips", event.RoundTrips)
-	}
-	if steps := stored(t, store).Steps; len(steps) > 0 {
-		t.Errorf("the finished record has steps: %q", steps)
-	}
+	check.Equal(t, event.RoundTrips, 4, "round trips")
+	steps := stored(t, store).Steps
+	check.True(t, len(steps) <= 0, len(steps), "the finished record has steps")
 }
 
 func TestStepCostsOneWrite(t *testing.T) {
@@ -93,9 +88,8 @@ func TestStepCostsOneWrite(t *testing.T) {
 			}
 			return "", nil
 		})
-		if err != nil || event.RoundTrips != 2+n {
-			t.Errorf("%d steps: %d round trips, %v", n, event.RoundTrips, err)
-		}
+		check.Nil(t, err)
+		check.Equal(t, event.RoundTrips, 2+n)
 	}
 }
 
@@ -104,70 +98,50 @@ func TestStepKeepsTheReleasedRecord(t *testing.T) {
 	x := newExecutor(t, store, nil)
 	charges := 0
 	for i := range 3 {
-		_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 			if _, err := idempotent.Step(ctx, "charge", charge(&charges, nil)); err != nil {
 				return "", err
 			}
 			return "", errCrash
-		})
-		if err != errCrash || event.Outcome != idempotent.OutcomeReleased || event.Attempt != int64(i+1) {
-			t.Fatalf("%v, %+v", err, event)
-		}
+		}).fails(errCrash).ended(idempotent.OutcomeReleased).attempt(int64(i + 1))
 	}
-	if charges != 1 {
-		t.Errorf("charged %d times", charges)
-	}
+	check.Equal(t, charges, 1)
 }
 
 func TestStepNames(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
-	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 		ok := func(name string) error {
 			_, err := idempotent.Step(ctx, name, returns("done"))
 			return err
 		}
 		for _, name := range []string{"", "a:b", "\x00", "\xff", strings.Repeat("x", 256)} {
-			if err := ok(name); !errors.Is(err, idempotent.ErrStep) {
-				t.Errorf("%.10q: %v", name, err)
-			}
+			check.Is(t, ok(name), idempotent.ErrStep, name)
 		}
-		if err := ok("a.b [0] é"); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, ok("a.b [0] é"))
 		// After an error the same step may be tried again.
 		if _, err := idempotent.Step(ctx, "again", failsWith(errCrash)); err != errCrash {
 			t.Error(err)
 		}
-		if err := ok("again"); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, ok("again"))
 		// A step within a step has its own name, and its own keys.
 		_, err := idempotent.Step(ctx, "outer", func(inner context.Context) (string, error) {
-			if idempotent.DownstreamKey(inner, "charge") == idempotent.DownstreamKey(ctx, "charge") {
-				t.Error("a step has the handler's downstream key")
-			}
+			check.Differ(t, idempotent.DownstreamKey(inner, "charge"), idempotent.DownstreamKey(ctx, "charge"), "a step has the handler's downstream key")
 			return idempotent.Step(inner, "again", returns("done"))
 		})
 		return "", err
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}).succeeded()
 }
 
 // Wrong code fails the call, also when the handler ignores the step's error.
 func TestStepTwiceFailsTheCall(t *testing.T) {
-	_, event, err := do(t.Context(), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+	try(t.Context(), t, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 		for i := range 2 {
-			if _, err := idempotent.Step(ctx, "charge", returns("done")); errors.Is(err, idempotent.ErrStep) != (i == 1) {
-				t.Errorf("%d: %v", i, err)
-			}
+			_, err := idempotent.Step(ctx, "charge", returns("done"))
+			check.Equal(t, errors.Is(err, idempotent.ErrStep), (i == 1))
 		}
 		return "all fine", nil
-	})
-	if !errors.Is(err, idempotent.ErrStep) || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("%v, %+v", err, event)
-	}
+	}).is(idempotent.ErrStep).ended(idempotent.OutcomeReleased)
 }
 
 func TestStepsThatNothingWouldKeepOrUndoPanic(t *testing.T) {
@@ -181,24 +155,18 @@ func TestStepsThatNothingWouldKeepOrUndoPanic(t *testing.T) {
 func TestStepsRunAtOnce(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
-	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
-				if _, err := idempotent.Step(ctx, strings.Repeat("s", i+1), returns("done")); err != nil {
-					t.Error(err)
-				}
+				_, err := idempotent.Step(ctx, strings.Repeat("s", i+1), returns("done"))
+				check.Nil(t, err)
 			})
 		}
 		all.Wait()
-		if n := len(stored(t, store).Steps); n != 20 {
-			t.Errorf("%d steps are stored", n)
-		}
+		check.Equal(t, len(stored(t, store).Steps), 20, "steps are stored")
 		return "", nil
-	})
-	if err != nil || event.RoundTrips != 22 {
-		t.Errorf("%v, %+v", err, event)
-	}
+	}).succeeded().roundTrips(22)
 }
 
 // Without a claim nothing stores a step, and it runs all the same.
@@ -219,9 +187,9 @@ func TestStepRunsWithoutAClaim(t *testing.T) {
 		},
 	}
 	for name, call := range contexts {
-		if value, err := call(); err != nil || value != "charged" {
-			t.Errorf("%s: %q, %v", name, value, err)
-		}
+		value, err := call()
+		check.Nil(t, err, name)
+		check.Equal(t, value, "charged", name)
 	}
 }
 
@@ -241,15 +209,9 @@ func TestStepWhoseResultCannotBeStoredIsNotRepeated(t *testing.T) {
 		})
 		return err
 	}
-	if err := call(); err != errCrash {
-		t.Errorf("first: %v", err)
-	}
-	if err := call(); !errors.Is(err, idempotent.ErrResultUnavailable) {
-		t.Errorf("second: %v", err)
-	}
-	if ran != 1 {
-		t.Errorf("ran %d times", ran)
-	}
+	check.Equal(t, call(), errCrash)
+	check.Is(t, call(), idempotent.ErrResultUnavailable)
+	check.Equal(t, ran, 1)
 }
 
 func TestStepTooLargeIsStoredWithoutResult(t *testing.T) {
@@ -265,14 +227,12 @@ func TestStepTooLargeIsStoredWithoutResult(t *testing.T) {
 	x := newExecutor(t, small, nil)
 	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 		value, err := idempotent.Step(ctx, "long", returns(strings.Repeat("x", 200)))
-		if err != nil || len(value) != 200 {
-			t.Errorf("%q, %v", value, err)
-		}
+		check.Nil(t, err)
+		check.Equal(t, len(value), 200)
 		return "", errCrash
 	})
-	if err != errCrash || !strings.HasPrefix(string(stored(t, store).Steps["long"]), "!") {
-		t.Errorf("%v, %q", err, stored(t, store).Steps)
-	}
+	check.Equal(t, err, errCrash)
+	check.True(t, strings.HasPrefix(string(stored(t, store).Steps["long"]), "!"))
 }
 
 func TestStepThatEndsAfterItsCall(t *testing.T) {
@@ -291,31 +251,26 @@ func TestStepThatEndsAfterItsCall(t *testing.T) {
 		return "recorded", nil
 	})
 	close(goOn)
-	var late *idempotent.StoreError
-	if lateErr := <-ended; err != nil || !errors.As(lateErr, &late) || !late.Executed || !strings.Contains(lateErr.Error(), "the handler returned") {
-		t.Errorf("%v, %v", err, lateErr)
-	}
+	lateErr := <-ended
+	check.Nil(t, err)
+	late := check.As[*idempotent.StoreError](t, lateErr)
+	check.True(t, late.Executed)
+	check.Says(t, lateErr, "the handler returned")
 }
 
 func TestStepAfterTheHandlerIsRefused(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	var late context.Context
-	if _, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) { late = ctx; return "", nil }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := idempotent.Step(late, "charge", mustNotRun(t)); !errors.Is(err, idempotent.ErrStep) {
-		t.Error(err)
-	}
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) { late = ctx; return "", nil }).succeeded()
+	_, err := idempotent.Step(late, "charge", mustNotRun(t))
+	check.Is(t, err, idempotent.ErrStep)
 }
 
 func TestStepDoesNotBeginWithoutTime(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err := do(ctx, x, func(ctx context.Context) (string, error) {
+	try(ctx, t, x, func(ctx context.Context) (string, error) {
 		cancel()
 		return idempotent.Step(ctx, "charge", mustNotRun(t))
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	}).is(context.Canceled)
 }

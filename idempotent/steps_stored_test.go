@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // charging is a handler of one step and an error after it, so that the step
@@ -35,16 +36,16 @@ func TestStepsAreSealedAndSpilled(t *testing.T) {
 		store, payloads, charged := memory.New(0), newShelf(), 0
 		config := sealing()
 		config.Payloads, config.PayloadAbove = payloads, above
-		if _, _, err := do(t.Context(), newExecutor(t, store, config), charging(&charged, "a secret")); err == nil {
-			t.Fatal("no error")
-		}
+		try(t.Context(), t, newExecutor(t, store, config), charging(&charged, "a secret")).failed()
 		kept := stored(t, store).Steps["charge"]
-		if len(kept) == 0 || bytes.Contains(kept, []byte("secret")) || (kept[0] == '@') != (above == 10) || (payloads.puts == 1) != (above == 10) {
-			t.Errorf("%s: stored %q after %d puts", name, kept, payloads.puts)
-		}
-		if value, _, err := do(t.Context(), newExecutor(t, store, config), charging(&charged, "again")); value != "a secret" || err != nil || charged != 2 {
-			t.Errorf("%s: the next attempt got %q, %v", name, value, err)
-		}
+		check.Differ(t, len(kept), 0, name)
+		check.False(t, bytes.Contains(kept, []byte("secret")), name)
+		check.Equal(t, kept[0] == '@', above == 10, name)
+		check.Equal(t, payloads.puts == 1, above == 10, name)
+		value, _, err := do(t.Context(), newExecutor(t, store, config), charging(&charged, "again"))
+		check.Equal(t, value, "a secret", name)
+		check.Nil(t, err, name)
+		check.Equal(t, charged, 2, name)
 	}
 }
 
@@ -58,20 +59,15 @@ func TestPlantedStepsAreRefused(t *testing.T) {
 		},
 	} {
 		store, charged := memory.New(0), 0
-		if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), charging(&charged, "receipt")); err == nil {
-			t.Fatal("no error")
-		}
+		try(t.Context(), t, newExecutor(t, store, sealing()), charging(&charged, "receipt")).failed()
 		r := stored(t, store)
 		r.Steps["charge"] = plant(r.Steps["charge"])
-		if err := store.Put(r); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, store.Put(r))
 		_, _, err := do(t.Context(), newExecutor(t, store, sealing()), func(ctx context.Context) (string, error) {
 			return idempotent.Step(ctx, "charge", mustNotRun(t))
 		})
-		if !errors.Is(err, idempotent.ErrResultUnavailable) || !errors.Is(err, errForged) {
-			t.Errorf("%s: got %v", name, err)
-		}
+		check.Is(t, err, idempotent.ErrResultUnavailable, name)
+		check.Is(t, err, errForged, name)
 	}
 }
 
@@ -87,9 +83,7 @@ func TestStepIsStoredAfterItsCallerHasGone(t *testing.T) {
 		})
 		return "", errors.New("try again")
 	})
-	if kept := stored(t, store).Steps["charge"]; !strings.HasPrefix(string(kept), "@") {
-		t.Errorf("stored %q", kept)
-	}
+	check.True(t, strings.HasPrefix(string(stored(t, store).Steps["charge"]), "@"))
 }
 
 // A finished step is recorded as done within the handler's time, however long
@@ -103,28 +97,25 @@ func TestStepThatCannotBeStoredIsDone(t *testing.T) {
 		defer cancel()
 		value, event, err := do(ctx, newExecutor(t, store, spilling(payloads)), func(ctx context.Context) (string, error) {
 			receipt, err := idempotent.Step(ctx, "charge", returns(large))
-			if kept := stored(t, store).Steps["charge"]; !strings.HasPrefix(string(kept), "!") || ctx.Err() != nil {
-				t.Errorf("stored %q, %v", kept, ctx.Err())
-			}
+			kept := stored(t, store).Steps["charge"]
+			check.True(t, strings.HasPrefix(string(kept), "!"))
+			check.Nil(t, ctx.Err())
 			return receipt[:5], err
 		})
-		if value != "large" || err != nil || !errors.Is(event.Err, context.DeadlineExceeded) {
-			t.Errorf("got %.10q, %v, %v", value, err, event.Err)
-		}
+		check.Equal(t, value, "large")
+		check.Nil(t, err)
+		check.Is(t, event.Err, context.DeadlineExceeded)
 	})
 }
 
 // A step that is done does not mean that the work is.
 func TestStepThatCannotBeOpenedIsNamed(t *testing.T) {
 	store, charged := memory.New(0), 0
-	if _, _, err := do(t.Context(), newExecutor(t, store, sealing()), charging(&charged, "receipt")); err == nil {
-		t.Fatal("no error")
-	}
+	try(t.Context(), t, newExecutor(t, store, sealing()), charging(&charged, "receipt")).failed()
 	_, _, err := do(t.Context(), newExecutor(t, store, nil), charging(&charged, "again"))
-	var unavailable *idempotent.ResultUnavailableError
-	if !errors.As(err, &unavailable) || unavailable.Step != "charge" || !strings.Contains(unavailable.Reason, "Config.Sealer") {
-		t.Errorf("got %v", err)
-	}
+	unavailable := check.As[*idempotent.ResultUnavailableError](t, err)
+	check.Equal(t, unavailable.Step, "charge")
+	check.Contains(t, unavailable.Reason, "Config.Sealer")
 }
 
 // Steps share the record's size. A small step that does not fit beside the
@@ -139,15 +130,9 @@ func TestStepThatDoesNotFitIsSpilled(t *testing.T) {
 	}}
 	config := &idempotent.Config{Payloads: payloads, PayloadAbove: 1 << 20}
 	charged := 0
-	if _, _, err := do(t.Context(), newExecutor(t, full, config), charging(&charged, large)); err == nil {
-		t.Fatal("no error")
-	}
-	if kept := stored(t, store).Steps["charge"]; !strings.HasPrefix(string(kept), "@") {
-		t.Errorf("stored %q", kept)
-	}
-	if value, _, err := do(t.Context(), newExecutor(t, full, config), charging(&charged, "again")); value != large || err != nil {
-		t.Errorf("the next attempt got %.20q, %v", value, err)
-	}
+	try(t.Context(), t, newExecutor(t, full, config), charging(&charged, large)).failed()
+	check.True(t, strings.HasPrefix(string(stored(t, store).Steps["charge"]), "@"))
+	try(t.Context(), t, newExecutor(t, full, config), charging(&charged, "again")).returned(large)
 }
 
 // failing is a Sealer that cannot seal for some slots.
@@ -170,18 +155,15 @@ func TestFailureIsStoredBeforeTheFirstUndo(t *testing.T) {
 	x := newExecutor(t, store, &idempotent.Config{Sealer: sealer})
 	tr := &trip{fails: map[string]error{"car": soldOut()}}
 	_, _, err := do(t.Context(), x, tr.book)
-	if !errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, errNetwork) {
-		t.Errorf("got %v", err)
-	}
+	check.Is(t, err, idempotent.ErrCompensation)
+	check.Is(t, err, errNetwork)
 	checkDone(t, tr, "flight", "hotel", "car")
-	if _, ok := stored(t, store).Steps[":failure"]; ok {
-		t.Error("what cannot be read is kept")
-	}
+	_, ok := stored(t, store).Steps[":failure"]
+	check.False(t, ok, "what cannot be read is kept")
 	sealer.slot = ""
 	_, _, err = do(t.Context(), x, tr.book)
-	if _, ok := err.(*soldOutError); !ok {
-		t.Errorf("the retry: %v", err)
-	}
+	_, ok = err.(*soldOutError)
+	check.True(t, ok, "the retry")
 	checkDone(t, tr, "car", "not a hotel", "not a flight")
 }
 
@@ -206,8 +188,6 @@ func TestStepIsStoredAfterItsOwnDeadline(t *testing.T) {
 			})
 			return "", errors.Join(errors.New("try again"), err)
 		})
-		if kept := stored(t, store).Steps["charge"]; !strings.HasPrefix(string(kept), "@") {
-			t.Errorf("stored %q", kept)
-		}
+		check.True(t, strings.HasPrefix(string(stored(t, store).Steps["charge"]), "@"))
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // notStepping is a store that fails to write steps.
@@ -49,9 +50,9 @@ func TestUnacknowledgedStepKeepsTheClaim(t *testing.T) {
 			if !errors.As(err, &failed) || !failed.Executed || failed.Op != "step" || event.Outcome != idempotent.OutcomeUnknown {
 				t.Errorf("%v, %+v", err, event)
 			}
-			if r := stored(t, store); r.Status != driver.InProgress || r.Owner == "" {
-				t.Errorf("released: %+v", r)
-			}
+			r := stored(t, store)
+			check.Equal(t, r.Status, driver.InProgress)
+			check.Differ(t, r.Owner, "")
 		})
 	}
 }
@@ -67,12 +68,8 @@ func TestUnacknowledgedStepKeepsTheClaimOfAPanic(t *testing.T) {
 		return next()
 	}}, nil)
 	defer func() {
-		if p := recover(); !isStoreError(p) {
-			t.Errorf("it is not the handler's panic that goes on: %v", p)
-		}
-		if r := stored(t, store); r.Owner == "" {
-			t.Errorf("released: %+v", r)
-		}
+		check.True(t, isStoreError(recover()), "it is not the handler's panic that goes on")
+		check.Differ(t, stored(t, store).Owner, "")
 	}()
 	ctx, cancel := context.WithCancel(t.Context())
 	do(ctx, x, func(ctx context.Context) (string, error) {
@@ -95,9 +92,9 @@ func TestUnacknowledgedSagaStepKeepsTheClaim(t *testing.T) {
 	if !errors.As(err, &unacknowledged) || !unacknowledged.Executed || !errors.As(err, &cause) || event.Outcome != idempotent.OutcomeUnknown {
 		t.Errorf("%v, %v", err, event.Outcome)
 	}
-	if r := stored(t, store); r.Status != driver.InProgress || r.Owner == "" {
-		t.Errorf("not kept: %+v", r)
-	}
+	r := stored(t, store)
+	check.Equal(t, r.Status, driver.InProgress)
+	check.Differ(t, r.Owner, "")
 }
 
 // The record has no room even for the marker. The step is done, so its key is
@@ -105,17 +102,12 @@ func TestUnacknowledgedSagaStepKeepsTheClaim(t *testing.T) {
 func TestStepWithoutRoomKeepsTheClaim(t *testing.T) {
 	x := newExecutor(t, notStepping(memory.New(0), fmt.Errorf("full: %w", driver.ErrTooLarge)), nil)
 	charges := 0
-	for i, want := range []error{idempotent.ErrStore, idempotent.ErrInProgress} {
-		_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+	for _, want := range []error{idempotent.ErrStore, idempotent.ErrInProgress} {
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 			return idempotent.Step(ctx, "charge", charge(&charges, nil))
-		})
-		if !errors.Is(err, want) {
-			t.Errorf("call %d: %v", i+1, err)
-		}
+		}).is(want)
 	}
-	if charges != 1 {
-		t.Errorf("charged %d times", charges)
-	}
+	check.Equal(t, charges, 1)
 }
 
 // A handler should wait for its steps. If it does not, its key stays claimed:
@@ -137,13 +129,12 @@ func TestStepThatStillRunsKeepsTheClaim(t *testing.T) {
 			return "", fail
 		})
 		close(goOn)
-		if late := <-ended; late != nil {
-			t.Error(late)
-		}
-		var unacknowledged *idempotent.StoreError
-		if r := stored(t, store); !errors.As(err, &unacknowledged) || event.Outcome != idempotent.OutcomeUnknown || len(r.Steps) != 1 || r.Owner == "" {
-			t.Errorf("%v, %v, %+v", err, event.Outcome, r)
-		}
+		check.Nil(t, <-ended)
+		r := stored(t, store)
+		check.As[*idempotent.StoreError](t, err)
+		check.Equal(t, event.Outcome, idempotent.OutcomeUnknown)
+		check.Equal(t, len(r.Steps), 1)
+		check.Differ(t, r.Owner, "")
 	}
 }
 
@@ -161,34 +152,27 @@ func TestStepThatTheStoreRefusesEndsTheCall(t *testing.T) {
 		_, _, err := do(t.Context(), newExecutor(t, p, nil), func(ctx context.Context) (string, error) {
 			return idempotent.Step(ctx, "charge", returns("x"))
 		})
-		var failed *idempotent.StoreError
-		if !errors.As(err, &failed) || !failed.Executed || time.Since(began) > time.Minute {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
+		failed := check.As[*idempotent.StoreError](t, err)
+		check.True(t, failed.Executed)
+		check.True(t, time.Since(began) <= time.Minute, time.Since(began))
 	})
 }
 
 func TestStepOfALostLease(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
-	_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 		r := stored(t, store)
 		r.Owner, r.Attempt = "successor", 2
-		if err := store.Put(r); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, store.Put(r))
 		_, err := idempotent.Step(ctx, "charge", returns("done"))
-		if !errors.Is(err, idempotent.ErrLeaseLost) || !errors.Is(context.Cause(ctx), idempotent.ErrLeaseLost) {
-			t.Errorf("%v; the context: %v", err, context.Cause(ctx))
-		}
+		check.Is(t, err, idempotent.ErrLeaseLost)
+		check.Is(t, context.Cause(ctx), idempotent.ErrLeaseLost)
 		return "", err
-	})
-	if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeLeaseLost {
-		t.Errorf("%v, %+v", err, event)
-	}
-	if r := stored(t, store); len(r.Steps) > 0 || r.Owner != "successor" {
-		t.Errorf("the successor's record: %+v", r)
-	}
+	}).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeLeaseLost)
+	r := stored(t, store)
+	check.True(t, len(r.Steps) <= 0, len(r.Steps))
+	check.Equal(t, r.Owner, "successor")
 }
 
 // The context of a step's work often ends with it.
@@ -205,7 +189,8 @@ func TestStepIsStoredAfterItsOwnContextHasEnded(t *testing.T) {
 		own, cancel := context.WithCancel(ctx)
 		return idempotent.Step(own, "charge", func(context.Context) (string, error) { cancel(); return "charged", nil })
 	})
-	if err != nil || value != "charged" || event.Outcome != idempotent.OutcomeExecuted || !failed {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
+	check.Nil(t, err)
+	check.Equal(t, value, "charged")
+	check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
+	check.True(t, failed)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestTakeoverAfterTheSkew(t *testing.T) {
@@ -21,25 +22,21 @@ func TestTakeoverAfterTheSkew(t *testing.T) {
 		first := stored(t, store)
 		for _, end := range []time.Duration{-time.Second, 0, time.Second} {
 			time.Sleep(time.Until(first.Lease.Add(end)))
-			if _, _, err := do(t.Context(), x, mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) {
-				t.Fatalf("%v after the lease: %v", time.Since(first.Lease), err)
-			}
+			try(t.Context(), t, x, mustNotRun(t)).is(idempotent.ErrInProgress)
 		}
 		time.Sleep(time.Millisecond)
-		value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 			claim, ok := idempotent.FromContext(ctx)
-			if !ok || claim.Attempt != 2 || !claim.Takeover() || claim.Operation != "op" {
-				t.Errorf("claim: %+v", claim)
-			}
+			check.True(t, ok)
+			check.Equal(t, claim.Attempt, 2)
+			check.True(t, claim.Takeover())
+			check.Equal(t, claim.Operation, "op")
 			r := stored(t, store)
-			if r.Owner == first.Owner || r.Expires.Before(first.Expires) || r.Fingerprint != first.Fingerprint {
-				t.Errorf("taken over: %+v", r)
-			}
+			check.Differ(t, r.Owner, first.Owner)
+			check.False(t, r.Expires.Before(first.Expires))
+			check.Equal(t, r.Fingerprint, first.Fingerprint)
 			return "second", nil
-		})
-		if err != nil || value != "second" || event.Outcome != idempotent.OutcomeTakeover || event.Attempt != 2 || event.RoundTrips != 3 {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
+		}).returned("second").ended(idempotent.OutcomeTakeover).attempt(2).roundTrips(3)
 	})
 }
 
@@ -50,9 +47,7 @@ func crash(t *testing.T, store driver.Store, like *idempotent.Executor) {
 		return driver.Record{}, false, errors.New("the process is dead")
 	}}
 	x := newExecutor(t, dying, &idempotent.Config{Lease: 10 * time.Second, Reserve: time.Millisecond})
-	if _, _, err := do(t.Context(), x, failsWith(errors.New("killed"))); err == nil {
-		t.Fatal("no error")
-	}
+	try(t.Context(), t, x, failsWith(errors.New("killed"))).failed()
 }
 
 // The attempts before it still count.
@@ -68,13 +63,12 @@ func TestTakeoverAnsweredTooLateKeepsTheRecord(t *testing.T) {
 			}
 			return record, ok, err
 		}}, &idempotent.Config{Lease: time.Minute, MaxAttempts: 2})
-		if _, _, err := do(t.Context(), x, failsWith(errCrash)); err != errCrash {
-			t.Fatal(err)
-		}
+		try(t.Context(), t, x, failsWith(errCrash)).fails(errCrash)
 		_, event, err := do(t.Context(), x, returns("done"))
-		if r := stored(t, store); err != nil || event.Attempt != 3 || r.Used() != 2 {
-			t.Errorf("%v, %+v, %+v", err, event, r)
-		}
+		r := stored(t, store)
+		check.Nil(t, err)
+		check.Equal(t, event.Attempt, 3)
+		check.Equal(t, r.Used(), 2)
 	})
 }
 
@@ -85,18 +79,11 @@ func TestTakeoverKeepsTheLongerRetention(t *testing.T) {
 		store := memory.New(0)
 		id := recordID(t, theKey)
 		far := time.Now().Add(1000 * time.Hour)
-		if err := store.Put(driver.Record{ID: id, Status: driver.InProgress, Owner: "a", Attempt: 1, Lease: time.Now().Add(-time.Hour), Expires: far}); err != nil {
-			t.Fatal(err)
-		}
-		_, _, err := do(t.Context(), newExecutor(t, store, nil), func(context.Context) (string, error) {
-			if r := stored(t, store); !r.Expires.Equal(far) {
-				t.Errorf("it expires %v earlier", far.Sub(r.Expires))
-			}
+		check.Must(t, store.Put(driver.Record{ID: id, Status: driver.InProgress, Owner: "a", Attempt: 1, Lease: time.Now().Add(-time.Hour), Expires: far}))
+		try(t.Context(), t, newExecutor(t, store, nil), func(context.Context) (string, error) {
+			check.Time(t, stored(t, store).Expires, far)
 			return "", nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}).succeeded()
 	})
 }
 
@@ -106,25 +93,15 @@ func TestExpirationInProgress(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute, Retention: time.Hour, ClockSkew: 3 * time.Second})
 		begun := time.Now()
-		if _, _, err := do(t.Context(), x, func(context.Context) (string, error) {
-			if r := stored(t, store); !r.Expires.Equal(begun.Add(time.Minute + time.Hour + 3*time.Second)) {
-				t.Errorf("in progress it expires after %v", r.Expires.Sub(begun))
-			}
+		try(t.Context(), t, x, func(context.Context) (string, error) {
+			check.Time(t, stored(t, store).Expires, begun.Add(time.Minute+time.Hour+3*time.Second))
 			return "", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if r := stored(t, store); !r.Expires.Equal(begun.Add(time.Hour + 3*time.Second)) {
-			t.Errorf("completed it expires after %v", r.Expires.Sub(begun))
-		}
+		}).succeeded()
+		check.Time(t, stored(t, store).Expires, begun.Add(time.Hour+3*time.Second))
 		time.Sleep(time.Hour + 4*time.Second)
-		if value, _, err := do(t.Context(), x, mustNotRun(t)); err != nil || value != "" {
-			t.Errorf("within the skew after the retention: %q, %v", value, err)
-		}
+		try(t.Context(), t, x, mustNotRun(t)).returned("")
 		time.Sleep(3 * time.Second)
-		if value, _, err := do(t.Context(), x, returns("again")); err != nil || value != "again" {
-			t.Errorf("after the retention: %q, %v", value, err)
-		}
+		try(t.Context(), t, x, returns("again")).returned("again")
 	})
 }
 
@@ -137,14 +114,9 @@ func TestRetentionThatOverflowsIsForEver(t *testing.T) {
 	}
 	runs := 0
 	for range 2 {
-		_, _, err := do(t.Context(), x, func(context.Context) (string, error) { runs++; return "done", nil })
-		if err != nil {
-			t.Error(err)
-		}
+		try(t.Context(), t, x, func(context.Context) (string, error) { runs++; return "done", nil }).succeeded()
 	}
-	if runs != 1 {
-		t.Errorf("ran %d times", runs)
-	}
+	check.Equal(t, runs, 1)
 }
 
 // Nothing ran before the refund, so the handler sees no earlier attempt.
@@ -156,14 +128,12 @@ func TestClaimAfterARefundIsNoTakeover(t *testing.T) {
 		defer cancel()
 		_, _, _ = do(ctx, x, mustNotRun(t))
 		_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-			if claim, _ := idempotent.FromContext(ctx); claim.Takeover() {
-				t.Error("Takeover: 'an earlier attempt has begun, and may have had any part of its effects'")
-			}
+			claim, _ := idempotent.FromContext(ctx)
+			check.False(t, claim.Takeover())
 			return "", nil
 		})
-		if err != nil || event.Outcome == idempotent.OutcomeTakeover {
-			t.Errorf("%q means that the lease of an earlier attempt had lapsed; %v", event.Outcome, err)
-		}
+		check.Nil(t, err, "means that the lease of an earlier attempt had lapsed")
+		check.Differ(t, event.Outcome, idempotent.OutcomeTakeover)
 	})
 }
 
@@ -182,9 +152,9 @@ func TestTakeoverWhoseFirstAnswerCameTooLateIsLapsed(t *testing.T) {
 			return met, ok, err
 		}}
 		_, event, err := do(t.Context(), newExecutor(t, p, &idempotent.Config{Lease: 10 * time.Second}), returns(""))
-		if err != nil || event.Outcome != idempotent.OutcomeTakeover || !event.Lapsed {
-			t.Errorf("%v, %+v", err, event)
-		}
+		check.Nil(t, err)
+		check.Equal(t, event.Outcome, idempotent.OutcomeTakeover)
+		check.True(t, event.Lapsed)
 	})
 }
 
@@ -195,14 +165,13 @@ func TestReplayAfterALostTakeoverIsNotLapsed(t *testing.T) {
 	p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 		if !raced {
 			raced = true
-			if _, _, err := do(context.Background(), newExecutor(t, store, &idempotent.Config{Observer: idempotent.NoObserver{}}), returns("theirs")); err != nil {
-				t.Error(err)
-			}
+			try(context.Background(), t, newExecutor(t, store, &idempotent.Config{Observer: idempotent.NoObserver{}}), returns("theirs")).succeeded()
 		}
 		return next()
 	}}
 	value, event, err := do(t.Context(), newExecutor(t, p, nil), mustNotRun(t))
-	if err != nil || value != "theirs" || event.Lapsed || event.Outcome != idempotent.OutcomeReplayed {
-		t.Errorf("%q, %v, %+v", value, err, event)
-	}
+	check.Nil(t, err)
+	check.Equal(t, value, "theirs")
+	check.False(t, event.Lapsed)
+	check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
 }

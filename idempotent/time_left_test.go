@@ -9,6 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A connection that hangs takes a part of the time that is left, and the rest is
@@ -26,13 +27,10 @@ func TestHungCompletionIsRepeatedInTheTimeLeft(t *testing.T) {
 			}
 			return next()
 		}}, &idempotent.Config{Lease: 3 * time.Second})
-		value, event, err := do(t.Context(), x, returns("done"))
-		if err != nil || value != "done" || event.Outcome != idempotent.OutcomeExecuted {
-			t.Errorf("got %q, %v, %+v after %d tries", value, err, event, tries)
-		}
-		if r := stored(t, store); tries != 2 || r.Status != driver.Completed {
-			t.Errorf("%d tries left %+v", tries, r)
-		}
+		try(t.Context(), t, x, returns("done")).returned("done").ended(idempotent.OutcomeExecuted)
+		r := stored(t, store)
+		check.Equal(t, tries, 2)
+		check.Equal(t, r.Status, driver.Completed)
 	})
 }
 
@@ -42,19 +40,15 @@ func TestCutoffOfAWriteAllowsForTheClockSkew(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, frozen(store), &idempotent.Config{Lease: 10 * time.Second, ClockSkew: 5 * time.Second})
 		value, event, err := meanwhile(t, x, nil, func() {
-			if err := store.Put(driver.Record{
+			check.Nil(t, store.Put(driver.Record{
 				ID: recordID(t, theKey), Status: driver.Completed, Owner: "successor", Attempt: 2,
 				Data: []byte(`"theirs"`), Expires: time.Now().Add(-4 * time.Second),
-			}); err != nil {
-				t.Error(err)
-			}
+			}))
 		})
-		if err != nil || value != "theirs" || event.Outcome != idempotent.OutcomeLeaseLost {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
-		if r := stored(t, store); string(r.Data) != `"theirs"` {
-			t.Errorf("the record of the successor is now %+v", r)
-		}
+		check.Nil(t, err)
+		check.Equal(t, value, "theirs")
+		check.Equal(t, event.Outcome, idempotent.OutcomeLeaseLost)
+		check.Equal(t, string(stored(t, store).Data), `"theirs"`, "the record of the successor is now")
 	})
 }
 
@@ -65,16 +59,14 @@ func TestRetentionIsNeverCutShort(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: 2 * time.Second, Retention: time.Second, ClockSkew: time.Second})
 		begun := time.Now()
-		if _, _, err := do(t.Context(), x, func(context.Context) (string, error) {
-			if kept := stored(t, store).Expires.Sub(begun); kept < 4*time.Second || kept >= 5*time.Second {
-				t.Errorf("in progress it is kept for %v", kept)
-			}
+		try(t.Context(), t, x, func(context.Context) (string, error) {
+			kept := stored(t, store).Expires.Sub(begun)
+			check.True(t, kept >= 4*time.Second, kept)
+			check.True(t, kept < 5*time.Second, kept)
 			return "done", nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if kept := stored(t, store).Expires.Sub(begun); kept < 2*time.Second || kept >= 3*time.Second {
-			t.Errorf("it is kept for %v", kept)
-		}
+		}).succeeded()
+		kept := stored(t, store).Expires.Sub(begun)
+		check.True(t, kept >= 2*time.Second, kept)
+		check.True(t, kept < 3*time.Second, kept)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 var errRefusedCard = &declined{"4111"}
@@ -62,22 +63,16 @@ func TestHandlerThatIsCutOffTimesOut(t *testing.T) {
 				invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				_, event, err := do(invocation, newExecutor(t, store, test.config), test.fn)
-				if event.Outcome != test.outcome {
-					t.Errorf("outcome %q, want %q", event.Outcome, test.outcome)
-				}
+				check.Equal(t, event.Outcome, test.outcome)
 				if test.own != nil {
-					if err != test.own {
-						t.Errorf("got %v", err)
-					}
+					check.Equal(t, err, test.own)
 					return
 				}
 				cut, ok := err.(*idempotent.TimedOutError)
 				if !ok || cut.KeyHash != event.KeyHash || cut.Attempt != event.Attempt || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, idempotent.ErrTimedOut) {
 					t.Errorf("got %T: %v", err, err)
 				}
-				if r := stored(t, store); r.Status != driver.Absent {
-					t.Errorf("it is not released: %+v", r)
-				}
+				check.Equal(t, stored(t, store).Status, driver.Absent, "it is not released")
 			})
 		})
 	}
@@ -93,9 +88,7 @@ func TestHandlerThatPanicsAfterItsTimeTimesOut(t *testing.T) {
 			defer func() { _ = recover() }()
 			_, _ = idempotent.Do(withEvent, newExecutor(t, memory.New(0), nil), theKey, untilItEnds(func(context.Context) error { panic("boom") }))
 		}()
-		if event.Outcome != idempotent.OutcomeTimedOut {
-			t.Errorf("%+v", event)
-		}
+		check.Equal(t, event.Outcome, idempotent.OutcomeTimedOut)
 	})
 }
 
@@ -105,10 +98,7 @@ func TestHandlerThatSucceedsAfterItsTimeIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		_, event, err := do(invocation, newExecutor(t, memory.New(0), nil), untilItEnds(func(context.Context) error { return nil }))
-		if err != nil || event.Outcome != idempotent.OutcomeExecuted {
-			t.Errorf("%v, %+v", err, event)
-		}
+		try(invocation, t, newExecutor(t, memory.New(0), nil), untilItEnds(func(context.Context) error { return nil })).succeeded().ended(idempotent.OutcomeExecuted)
 	})
 }
 
@@ -118,16 +108,14 @@ func TestHandlerWhoseCallerLeavesDoesNotTimeOut(t *testing.T) {
 		cancelled, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errCrash) })
 		_, event, err := do(cancelled, newExecutor(t, memory.New(0), nil), untilItEnds(context.Context.Err))
-		if err != context.Canceled || event.Outcome != idempotent.OutcomeReleased {
-			t.Errorf("cancelled: %v, %+v", err, event)
-		}
+		check.Equal(t, err, context.Canceled)
+		check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
 		// Outside of a Lambda function, the deadline is the caller's own.
 		limited, cancelTimer := context.WithTimeout(t.Context(), time.Second)
 		defer cancelTimer()
 		_, event, err = do(limited, newExecutor(t, memory.New(0), nil), untilItEnds(context.Context.Err))
-		if err != context.DeadlineExceeded || event.Outcome != idempotent.OutcomeReleased {
-			t.Errorf("the caller's deadline: %v, %+v", err, event)
-		}
+		check.Equal(t, err, context.DeadlineExceeded)
+		check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
 	})
 }
 
@@ -138,10 +126,7 @@ func TestHandlerThatIsCutOffUnprotectedIsBypassed(t *testing.T) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		x := newExecutor(t, &lostClaims{bank: newBank(), notSent: true}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-		_, event, err := do(invocation, x, untilItEnds(context.Context.Err))
-		if !errors.Is(err, idempotent.ErrTimedOut) || event.Outcome != idempotent.OutcomeBypassed {
-			t.Errorf("%v, %+v", err, event)
-		}
+		try(invocation, t, x, untilItEnds(context.Context.Err)).is(idempotent.ErrTimedOut).ended(idempotent.OutcomeBypassed)
 	})
 }
 
@@ -156,9 +141,7 @@ func TestUndoThatIsCutOffTimesOut(t *testing.T) {
 				<-ctx.Done()
 				return ctx.Err()
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, err)
 			return "", soldOut()
 		})
 		if _, ok := err.(*idempotent.CompensationError); !ok || event.Outcome != idempotent.OutcomeTimedOut {
@@ -214,14 +197,12 @@ func TestHandlerDeadlineIsTheDeadlineOfTheHandler(t *testing.T) {
 					t.Errorf("got %v, %v; want %v", time.Until(got), ok, c.want)
 				}
 				_, err := idempotent.Do(ctx, x, theKey, func(ctx context.Context) (int, error) {
-					if has, limited := ctx.Deadline(); limited != ok || !has.Equal(got) {
-						t.Errorf("the handler has %v, %v; want %v, %v", has, limited, got, ok)
-					}
+					has, limited := ctx.Deadline()
+					check.Equal(t, limited, ok)
+					check.Time(t, has, got)
 					return 0, nil
 				})
-				if err != nil {
-					t.Error(err)
-				}
+				check.Nil(t, err)
 			})
 		})
 	}

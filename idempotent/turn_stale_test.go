@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The turn comes as the lease ends: its own context does not say so.
@@ -18,16 +18,11 @@ func TestHandlerDoesNotBeginAfterItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, frozen(store), &idempotent.Config{Lease: time.Minute})
-		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
+		try(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
 			<-ctx.Done()
 			return nil
-		}}), x, mustNotRun(t))
-		if !errors.Is(err, idempotent.ErrTimedOut) || event.Outcome != idempotent.OutcomeNotRun || event.Attempt != 0 {
-			t.Errorf("%v, %+v", err, event)
-		}
-		if r := stored(t, store); r.Status != driver.Absent {
-			t.Errorf("it left %+v", r)
-		}
+		}}), t, x, mustNotRun(t)).is(idempotent.ErrTimedOut).ended(idempotent.OutcomeNotRun).attempt(0)
+		check.Equal(t, stored(t, store).Status, driver.Absent)
 	})
 }
 
@@ -37,7 +32,7 @@ func TestHandlerDoesNotBeginAfterAnotherTookOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
-		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
+		try(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
 			r := stored(t, store)
 			if _, ok, err := store.Change(ctx, driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease},
 				driver.Change{Owner: "other", Lease: r.Lease.Add(time.Hour), Expires: r.Expires}); err != nil || !ok {
@@ -45,13 +40,8 @@ func TestHandlerDoesNotBeginAfterAnotherTookOver(t *testing.T) {
 			}
 			<-ctx.Done()
 			return nil
-		}}), x, mustNotRun(t))
-		if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeNotRun {
-			t.Errorf("%v, %+v", err, event)
-		}
-		if r := stored(t, store); r.Owner != "other" {
-			t.Errorf("it left %+v", r)
-		}
+		}}), t, x, mustNotRun(t)).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeNotRun)
+		check.Equal(t, stored(t, store).Owner, "other")
 	})
 }
 
@@ -61,17 +51,14 @@ func TestHandlerDoesNotBeginUnderAnOldClaimThatFailedOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if _, _, err := next(); err != nil {
-				t.Error(err)
-			}
+			_, _, err := next()
+			check.Nil(t, err)
 			return driver.Record{}, false, driver.ErrUnavailable
 		}}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
 		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(context.Context) error { return nil }}), x, mustNotRun(t))
-		if err == nil || !event.ErrorIs(driver.ErrUnavailable) || event.Outcome != idempotent.OutcomeNotRun {
-			t.Errorf("%v, %+v", err, event)
-		}
-		if r := stored(t, store); r.Status != driver.Absent {
-			t.Errorf("it left %+v", r)
-		}
+		check.Failed(t, err)
+		check.True(t, event.ErrorIs(driver.ErrUnavailable))
+		check.Equal(t, event.Outcome, idempotent.OutcomeNotRun)
+		check.Equal(t, stored(t, store).Status, driver.Absent)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 var errHalted = errors.New("an earlier record has failed")
@@ -20,9 +21,10 @@ func refused(context.Context) error { return errHalted }
 // checkNotRun checks the event of a call that claimed and did not run.
 func checkNotRun(t *testing.T, event *idempotent.Event, err error) {
 	t.Helper()
-	if err != errHalted || event.Outcome != idempotent.OutcomeNotRun || event.Attempt != 0 || event.Handler != 0 {
-		t.Errorf("%v, %+v", err, event)
-	}
+	check.Equal(t, err, errHalted)
+	check.Equal(t, event.Outcome, idempotent.OutcomeNotRun)
+	check.Equal(t, event.Attempt, 0)
+	check.Equal(t, event.Handler, 0)
 }
 
 func TestRefusedTurnReleasesTheClaim(t *testing.T) {
@@ -34,12 +36,8 @@ func TestRefusedTurnReleasesTheClaim(t *testing.T) {
 			return errHalted
 		}}), x, mustNotRun(t))
 		checkNotRun(t, event, err)
-		if event.RoundTrips != 2 {
-			t.Errorf("%d round trips", event.RoundTrips)
-		}
-		if r := stored(t, store); r.Status != driver.Absent {
-			t.Errorf("it left %+v", r)
-		}
+		check.Equal(t, event.RoundTrips, 2, "round trips")
+		check.Equal(t, stored(t, store).Status, driver.Absent)
 	})
 }
 
@@ -52,21 +50,19 @@ func TestRefusedTurnAfterATakeoverIsUncounted(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: refused}), x, mustNotRun(t))
 		checkNotRun(t, event, err)
-		if !event.Lapsed {
-			t.Error("the crash of the earlier attempt is not reported")
-		}
-		if r := stored(t, store); r.Status != driver.InProgress || r.Attempt != 2 || r.Used() != 1 || !r.Lease.Equal(driver.LeaseEnded) {
-			t.Errorf("it left %+v", r)
-		}
+		check.True(t, event.Lapsed, "the crash of the earlier attempt is not reported")
+		r := stored(t, store)
+		check.Equal(t, r.Status, driver.InProgress)
+		check.Equal(t, r.Attempt, 2)
+		check.Equal(t, r.Used(), 1)
+		check.Time(t, r.Lease, driver.LeaseEnded)
 		_, event, err = do(t.Context(), x, func(ctx context.Context) (string, error) {
-			if claim, _ := idempotent.FromContext(ctx); !claim.Takeover() {
-				t.Error("the handler is not told of the earlier attempt")
-			}
+			claim, _ := idempotent.FromContext(ctx)
+			check.True(t, claim.Takeover(), "the handler is not told of the earlier attempt")
 			return "", nil
 		})
-		if err != nil || event.Outcome != idempotent.OutcomeTakeover {
-			t.Errorf("%v, %+v", err, event)
-		}
+		check.Nil(t, err)
+		check.Equal(t, event.Outcome, idempotent.OutcomeTakeover)
 	})
 }
 
@@ -87,17 +83,19 @@ func TestLeaseIsExtendedWhileTheTurnIsAwaited(t *testing.T) {
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
 		value, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
 			time.Sleep(10 * time.Minute)
-			if left := time.Until(stored(t, store).Lease); left < 30*time.Second {
-				t.Errorf("the lease lasts %v more", left)
-			}
+			left := time.Until(stored(t, store).Lease)
+			check.True(t, left >= 30*time.Second, left)
 			return ctx.Err()
 		}}), x, func(context.Context) (string, error) {
 			time.Sleep(time.Second)
 			return "done", nil
 		})
-		if err != nil || value != "done" || event.Outcome != idempotent.OutcomeExecuted || event.Attempt != 1 || event.Handler != time.Second || event.Total != time.Second {
-			t.Errorf("%q, %v, %+v", value, err, event)
-		}
+		check.Nil(t, err)
+		check.Equal(t, value, "done")
+		check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
+		check.Equal(t, event.Attempt, 1)
+		check.Equal(t, event.Handler, time.Second)
+		check.Equal(t, event.Total, time.Second)
 	})
 }
 
@@ -107,7 +105,7 @@ func TestLostLeaseEndsTheWaitForTheTurn(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
 		other := driver.Record{}
-		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
+		try(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
 			r := stored(t, store)
 			var ok bool
 			var err error
@@ -117,13 +115,11 @@ func TestLostLeaseEndsTheWaitForTheTurn(t *testing.T) {
 			}
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}}), x, mustNotRun(t))
-		if !errors.Is(err, idempotent.ErrLeaseLost) || event.Outcome != idempotent.OutcomeNotRun {
-			t.Errorf("%v, %+v", err, event)
-		}
-		if r := stored(t, store); r.Owner != "other" || r.Attempt != other.Attempt || !r.Lease.Equal(other.Lease) {
-			t.Errorf("it left %+v", r)
-		}
+		}}), t, x, mustNotRun(t)).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeNotRun)
+		r := stored(t, store)
+		check.Equal(t, r.Owner, "other")
+		check.Equal(t, r.Attempt, other.Attempt)
+		check.Time(t, r.Lease, other.Lease)
 	})
 }
 
@@ -132,16 +128,13 @@ func TestRefusedTurnReleasesAClaimThatFailedOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if _, _, err := next(); err != nil {
-				t.Error(err)
-			}
+			_, _, err := next()
+			check.Nil(t, err)
 			return driver.Record{}, false, driver.ErrUnavailable
 		}}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
 		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: refused}), x, mustNotRun(t))
 		checkNotRun(t, event, err)
-		if r := stored(t, store); r.Status != driver.Absent {
-			t.Errorf("it left %+v", r)
-		}
+		check.Equal(t, stored(t, store).Status, driver.Absent)
 	})
 }
 
@@ -157,16 +150,10 @@ func TestCallThatMeetsAnotherBeforeItsTurnIsNotRun(t *testing.T) {
 		}
 		ahead := adapter.With(t.Context(), adapter.Settings{Turn: mustNotTake, Wait: new(time.Duration)})
 		abandonClaim(t, store, time.Minute)
-		if _, event, err := do(ahead, x, mustNotRun(t)); !errors.Is(err, idempotent.ErrInProgress) || event.Outcome != idempotent.OutcomeNotRun {
-			t.Errorf("%v, %+v", err, event)
-		}
+		try(ahead, t, x, mustNotRun(t)).is(idempotent.ErrInProgress).ended(idempotent.OutcomeNotRun)
 		time.Sleep(2 * time.Minute)
-		if _, _, err := do(t.Context(), x, returns("done")); err != nil {
-			t.Fatal(err)
-		}
-		if value, event, err := do(ahead, x, mustNotRun(t)); err != nil || value != "done" || event.Outcome != idempotent.OutcomeReplayed {
-			t.Errorf("%q, %v, %+v", value, err, event)
-		}
+		try(t.Context(), t, x, returns("done")).succeeded()
+		try(ahead, t, x, mustNotRun(t)).returned("done").ended(idempotent.OutcomeReplayed)
 	})
 }
 
@@ -175,14 +162,11 @@ func TestCallsWithinAHandlerHaveNoTurn(t *testing.T) {
 	turns := 0
 	ctx := driver.WithSibling(t.Context(), sibling{})
 	_, _, err := do(adapter.With(ctx, adapter.Settings{Turn: func(context.Context) error { turns++; return nil }}), x, func(ctx context.Context) (string, error) {
-		if driver.Arrive(ctx) != 0 {
-			t.Error("a write of the handler has siblings")
-		}
+		check.Equal(t, driver.Arrive(ctx), 0, "a write of the handler has siblings")
 		return idempotent.Do(ctx, x, idempotent.Key{ID: "inner"}, returns("inner"))
 	})
-	if err != nil || turns != 1 {
-		t.Errorf("%v, %d turns", err, turns)
-	}
+	check.Nil(t, err)
+	check.Equal(t, turns, 1)
 }
 
 type sibling struct{}
@@ -202,10 +186,7 @@ func TestUnprotectedRunsTakeTheirTurn(t *testing.T) {
 func TestRefusedTurnOfAnOptimisticCallStoresNothing(t *testing.T) {
 	store := newBank()
 	x := newExecutor(t, store, &idempotent.Config{Optimistic: true})
-	_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(context.Context) error { return idempotent.Permanent(errHalted) }}), x, mustNotRun(t))
-	if !errors.Is(err, errHalted) || event.Outcome != idempotent.OutcomeNotRun || event.RoundTrips != 0 {
-		t.Errorf("%v, %+v", err, event)
-	}
+	try(adapter.With(t.Context(), adapter.Settings{Turn: func(context.Context) error { return idempotent.Permanent(errHalted) }}), t, x, mustNotRun(t)).is(errHalted).ended(idempotent.OutcomeNotRun).roundTrips(0)
 }
 
 func TestClaimsAheadOnlyWhereACrashCostsNothing(t *testing.T) {
@@ -213,12 +194,8 @@ func TestClaimsAheadOnlyWhereACrashCostsNothing(t *testing.T) {
 		config idempotent.Config
 		want   bool
 	}{{idempotent.Config{}, true}, {idempotent.Config{MaxAttempts: 3}, false}} {
-		if got := newExecutor(t, memory.New(0), &test.config).ClaimsAhead(); got != test.want {
-			t.Errorf("%+v: %v", test.config, got)
-		}
+		check.Equal(t, newExecutor(t, memory.New(0), &test.config).ClaimsAhead(), test.want, test.config)
 	}
 	t.Setenv("ONCE_DISABLED", "1")
-	if newExecutor(t, memory.New(0), nil).ClaimsAhead() {
-		t.Error("disabled, it claims")
-	}
+	check.False(t, newExecutor(t, memory.New(0), nil).ClaimsAhead(), "disabled, it claims")
 }

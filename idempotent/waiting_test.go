@@ -9,6 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // An adapter that holds other claims learns of a wait that they may prolong,
@@ -29,20 +30,18 @@ func TestAdapterLearnsOnceThatACallWaits(t *testing.T) {
 				store := memory.New(0)
 				x := newExecutor(t, store, &test.config)
 				go func() {
-					if _, _, err := do(t.Context(), x, func(context.Context) (string, error) {
+					try(t.Context(), t, x, func(context.Context) (string, error) {
 						time.Sleep(test.runs)
 						return "done", nil
-					}); err != nil {
-						t.Error(err)
-					}
+					}).succeeded()
 				}()
 				synctest.Wait()
 				told := 0
 				ctx := adapter.With(t.Context(), adapter.Settings{Wait: new(time.Hour), Waiting: func() { told++ }})
 				value, _, err := do(ctx, x, mustNotRun(t))
-				if err != nil || value != "done" || told != test.want {
-					t.Errorf("%q, %v; the adapter was told %d times", value, err, told)
-				}
+				check.Nil(t, err)
+				check.Equal(t, value, "done")
+				check.Equal(t, told, test.want)
 			})
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestWrapRefusesNil(t *testing.T) {
@@ -33,9 +34,9 @@ func TestWrapRefusesNil(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), name) {
-					t.Errorf("%s: panics with %v", name, p)
-				}
+				p := recover()
+				check.True(t, p != nil)
+				check.Contains(t, fmt.Sprint(p), name)
 			}()
 			wrap()
 		}()
@@ -56,9 +57,9 @@ func TestWrapHandlerMayChangeItsRequest(t *testing.T) {
 		return runs, nil
 	})
 	for range 2 {
-		if n, err := handler(t.Context(), &request{"k", "text"}); err != nil || n != 1 {
-			t.Errorf("got %d, %v", n, err)
-		}
+		n, err := handler(t.Context(), &request{"k", "text"})
+		check.Nil(t, err)
+		check.Equal(t, n, 1)
 	}
 }
 
@@ -76,25 +77,23 @@ func TestWrapEffect(t *testing.T) {
 	x := newExecutor(t, store, &idempotent.Config{Codec: refusing{}})
 	once := idempotent.WrapEffect(x, keep, func(context.Context, idempotent.Key) error { runs++; return nil })
 	for range 2 {
-		if err := once(t.Context(), theKey); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, once(t.Context(), theKey))
 	}
-	if r := stored(t, store); runs != 1 || string(r.Data) != "null" || r.Unavailable != "" {
-		t.Errorf("ran %d times, stored %+v", runs, r)
-	}
+	r := stored(t, store)
+	check.Equal(t, runs, 1)
+	check.Equal(t, string(r.Data), "null")
+	check.Equal(t, r.Unavailable, "")
 
 	// Done is done, whatever the call that did it has left.
 	other := idempotent.Key{ID: "other"}
-	if _, err := idempotent.Do(t.Context(), x, other, func(context.Context) (string, error) { return "receipt", nil }); err != nil {
-		t.Fatal(err)
-	}
+	_, err := idempotent.Do(t.Context(), x, other, func(context.Context) (string, error) { return "receipt", nil })
+	check.Must(t, err)
 	if _, err := idempotent.Do(t.Context(), x, other, func(context.Context) (string, error) { return "", nil }); !errors.Is(err, idempotent.ErrResultUnavailable) {
 		t.Fatalf("the result was to be lost: %v", err)
 	}
-	if err := once(t.Context(), other); err != nil || runs != 1 {
-		t.Errorf("%v, ran %d times", err, runs)
-	}
+	err = once(t.Context(), other)
+	check.Nil(t, err)
+	check.Equal(t, runs, 1)
 
 	failing := idempotent.WrapEffect(x, keep, func(context.Context, idempotent.Key) error {
 		runs++
@@ -102,9 +101,9 @@ func TestWrapEffect(t *testing.T) {
 	})
 	declined := idempotent.Key{ID: "declined"}
 	_ = failing(t.Context(), declined)
-	if err := failing(t.Context(), declined); !errors.Is(err, idempotent.ErrReplayed) || runs != 2 {
-		t.Errorf("%v, ran %d times", err, runs)
-	}
+	err = failing(t.Context(), declined)
+	check.Is(t, err, idempotent.ErrReplayed)
+	check.Equal(t, runs, 2)
 }
 
 func TestMissingKeys(t *testing.T) {
@@ -130,9 +129,7 @@ func TestMissingKeys(t *testing.T) {
 			handler := idempotent.Wrap(x, test.key, func(ctx context.Context, _ map[string]any) (int, error) {
 				runs++
 				keys[idempotent.DownstreamKey(ctx, "a")] = true
-				if idempotent.DownstreamKey(ctx, "a") == idempotent.DownstreamKey(ctx, "b") {
-					t.Error("two names have one downstream key")
-				}
+				check.Differ(t, idempotent.DownstreamKey(ctx, "a"), idempotent.DownstreamKey(ctx, "b"), "two names have one downstream key")
 				return runs, nil
 			})
 			request := map[string]any{}
@@ -180,22 +177,15 @@ func TestInvalidKeys(t *testing.T) {
 		}
 	}
 	_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k", Payload: make(chan int)}, mustNotRun(t))
-	if !errors.Is(err, idempotent.ErrInvalidPayload) {
-		t.Errorf("a payload without a form: %v", err)
-	}
+	check.Is(t, err, idempotent.ErrInvalidPayload, "a payload without a form")
 }
 
 func TestDisabled(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "true")
 	x := newExecutor(t, unusable{}, nil)
 	for range 2 {
-		value, event, err := do(t.Context(), x, returns("ran"))
-		if err != nil || value != "ran" || event.Outcome != idempotent.OutcomeBypassed || event.RoundTrips != 0 {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
+		try(t.Context(), t, x, returns("ran")).returned("ran").ended(idempotent.OutcomeBypassed).roundTrips(0)
 	}
 	first := errors.New("no")
-	if _, _, err := do(t.Context(), x, failsWith(idempotent.Permanent(first))); err != first {
-		t.Errorf("got %v", err)
-	}
+	try(t.Context(), t, x, failsWith(idempotent.Permanent(first))).fails(first)
 }

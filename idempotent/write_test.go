@@ -10,15 +10,14 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The form of a write changes with a record that it meets, and not with an
 // error.
 func TestRepeatKeepsItsFormOverAnOutage(t *testing.T) {
 	x, err := New("op", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	own := driver.Record{Status: driver.InProgress, Owner: "me", Attempt: 2, Lease: time.UnixMilli(2e12)}
 	released := driver.Record{Status: driver.InProgress, Attempt: 3, Lease: driver.LeaseEnded}
 	lost := fmt.Errorf("the answer was lost: %w", driver.ErrUnavailable)
@@ -29,7 +28,8 @@ func TestRepeatKeepsItsFormOverAnOutage(t *testing.T) {
 		forms = append(forms, fmt.Sprint(how, about.Attempt))
 		return r
 	}})
-	if got, want := strings.Join(forms, "; "), fmt.Sprint(protocol.Again, 0, "; ", protocol.Adopt, 3, "; ", protocol.Adopt, 3, "; ", protocol.Again, 2); got != want || s.Ruling != protocol.Done || !s.unacknowledged {
-		t.Errorf("forms %s, want %s; %+v", got, want, s)
-	}
+	got, want := strings.Join(forms, "; "), fmt.Sprint(protocol.Again, 0, "; ", protocol.Adopt, 3, "; ", protocol.Adopt, 3, "; ", protocol.Again, 2)
+	check.Equal(t, got, want)
+	check.Equal(t, s.Ruling, protocol.Done)
+	check.True(t, s.unacknowledged)
 }

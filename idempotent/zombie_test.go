@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // meanwhile runs a handler, and others while it runs: as if its process had
@@ -58,18 +59,14 @@ func TestZombies(t *testing.T) {
 				config := &idempotent.Config{Lease: 10 * time.Second}
 				x := newExecutor(t, frozen(store), config)
 				value, event, err := meanwhile(t, x, test.end, func() {
-					_, event, err := do(context.Background(), newExecutor(t, store, config), test.successor)
-					if event.Attempt != 2 {
-						t.Errorf("the successor did not take over: %v, %+v", err, event)
-					}
+					try(context.Background(), t, newExecutor(t, store, config), test.successor).attempt(2)
 				})
-				if value != test.value || !errors.Is(err, test.err) || event.Outcome != test.outcome {
-					t.Errorf("got %q, %v, %+v", value, err, event)
-				}
+				check.Equal(t, value, test.value)
+				check.Is(t, err, test.err)
+				check.Equal(t, event.Outcome, test.outcome)
 				value, _, err = do(t.Context(), newExecutor(t, store, config), returns("later"))
-				if value != test.then || (err == nil) != (test.then != "") {
-					t.Errorf("a later retry gets %q, %v", value, err)
-				}
+				check.Equal(t, value, test.then)
+				check.Equal(t, err == nil, test.then != "")
 			})
 		})
 	}
@@ -88,25 +85,23 @@ func TestZombieMeetsALiveOwner(t *testing.T) {
 				claimed := make(chan struct{})
 				go func() {
 					defer close(done)
-					value, _, err := do(context.Background(), newExecutor(t, store, config), func(context.Context) (string, error) {
+					try(context.Background(), t, newExecutor(t, store, config), func(context.Context) (string, error) {
 						close(claimed)
 						<-release
 						return "theirs", nil
-					})
-					if err != nil || value != "theirs" {
-						t.Errorf("the owner got %q, %v", value, err)
-					}
+					}).returned("theirs")
 				}()
 				<-claimed
 				before = stored(t, store)
 			})
-			var lost *idempotent.LeaseLostError
-			if !errors.As(err, &lost) || lost.Attempt != 1 || value != "" || event.Outcome != idempotent.OutcomeLeaseLost {
-				t.Errorf("end %v: got %q, %v, %+v", end, value, err, event)
-			}
-			if after := stored(t, store); after.Owner != before.Owner || after.Attempt != 2 || after.Status != driver.InProgress {
-				t.Errorf("end %v: the owner's record became %+v", end, after)
-			}
+			lost := check.As[*idempotent.LeaseLostError](t, err, end)
+			check.Equal(t, lost.Attempt, 1, end)
+			check.Equal(t, value, "", end)
+			check.Equal(t, event.Outcome, idempotent.OutcomeLeaseLost, end)
+			after := stored(t, store)
+			check.Equal(t, after.Owner, before.Owner, end)
+			check.Equal(t, after.Attempt, 2, end)
+			check.Equal(t, after.Status, driver.InProgress, end)
 			close(release)
 			<-done
 		})
@@ -118,37 +113,26 @@ func TestZombieMeetsALiveOwner(t *testing.T) {
 func TestCompleteRecreatesAVanishedRecord(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
-	value, _, err := do(t.Context(), x, func(context.Context) (string, error) {
-		if err := store.Put(driver.Record{ID: recordID(t, theKey)}); err != nil {
-			t.Error(err)
-		}
+	try(t.Context(), t, x, func(context.Context) (string, error) {
+		check.Nil(t, store.Put(driver.Record{ID: recordID(t, theKey)}))
 		return "done", nil
-	})
-	if err != nil || value != "done" {
-		t.Errorf("got %q, %v", value, err)
-	}
-	if value, _, err := do(t.Context(), x, mustNotRun(t)); err != nil || value != "done" {
-		t.Errorf("then %q, %v", value, err)
-	}
+	}).returned("done")
+	try(t.Context(), t, x, mustNotRun(t)).returned("done")
 	other := theKey
 	other.Payload = 2
-	if _, err := idempotent.Do(t.Context(), x, other, mustNotRun(t)); !errors.Is(err, idempotent.ErrKeyReused) {
-		t.Errorf("the fingerprint was lost: %v", err)
-	}
+	_, err := idempotent.Do(t.Context(), x, other, mustNotRun(t))
+	check.Is(t, err, idempotent.ErrKeyReused, "the fingerprint was lost")
 }
 
 // A full memory store drops an expired record to put a vanished one back.
 func TestFullMemoryMakesRoomForDoneWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(1)
-		_, _, err := do(t.Context(), newExecutor(t, store, nil), func(context.Context) (string, error) {
+		try(t.Context(), t, newExecutor(t, store, nil), func(context.Context) (string, error) {
 			_ = store.Put(driver.Record{ID: recordID(t, theKey)})
 			_ = store.Put(driver.Record{ID: "other", Status: driver.Completed, Expires: time.Now().Add(-time.Hour)})
 			return "done", nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}).succeeded()
 	})
 }
 
@@ -212,9 +196,7 @@ func TestAdoptedRecordHasAFingerprint(t *testing.T) {
 		}
 		second := theKey
 		second.Payload = 2
-		got, err := idempotent.Do(t.Context(), newExecutor(t, store, config), second, mustNotRun(t))
-		if !errors.Is(err, idempotent.ErrKeyReused) {
-			t.Errorf("another payload gets %q, %v", got, err)
-		}
+		_, err := idempotent.Do(t.Context(), newExecutor(t, store, config), second, mustNotRun(t))
+		check.Is(t, err, idempotent.ErrKeyReused)
 	})
 }
