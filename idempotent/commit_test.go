@@ -266,11 +266,7 @@ func TestRetryableRejectionIsNoAttempt(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, &idempotent.Config{MaxAttempts: 1})
 	b.before = func(*entry) error { b.before = nil; return &driver.Rejected{Err: errCrash, Retryable: true} }
-	if _, event, err := do(t.Context(), x, books("x", nil)); err != errCrash || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("%v, %v", err, event.Outcome)
-	}
-	if _, _, err := do(t.Context(), x, books("x", nil)); err != nil {
-		t.Error(err)
-	}
+	try(t.Context(), t, x, books("x", nil)).fails(errCrash).ended(idempotent.OutcomeReleased)
+	try(t.Context(), t, x, books("x", nil)).succeeded()
 	b.holds(t, "x")
 }

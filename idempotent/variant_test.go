@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // How a record is held and who owns it are independent: each test combines two
@@ -30,12 +30,8 @@ func TestExecutionStepThatFailsOpenIsLeftAfterItsInvocation(t *testing.T) {
 			<-invocation.Done()
 			return "", errCrash
 		})
-		if !errors.Is(err, errCrash) {
-			t.Errorf("got %v", err)
-		}
-		if event.Outcome != idempotent.OutcomeSuspended {
-			t.Errorf("outcome %q", event.Outcome)
-		}
+		check.Is(t, err, errCrash)
+		check.Equal(t, event.Outcome, idempotent.OutcomeSuspended)
 	})
 }
 
@@ -51,12 +47,8 @@ func TestOptimisticExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
 			<-invocation.Done()
 			return "", errCrash
 		})
-		if !errors.Is(err, errCrash) {
-			t.Errorf("got %v", err)
-		}
-		if event.Outcome != idempotent.OutcomeSuspended {
-			t.Errorf("outcome %q", event.Outcome)
-		}
+		check.Is(t, err, errCrash)
+		check.Equal(t, event.Outcome, idempotent.OutcomeSuspended)
 	})
 }
 
@@ -74,12 +66,9 @@ func TestFinishedExecutionThatRunsAgainHasNoSteps(t *testing.T) {
 		_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { ran = true; return 1, nil })
 		return nil, err
 	})
-	if ran {
-		t.Error("the step ran")
-	}
-	if _, ok := err.(*idempotent.StepError); !ok {
-		t.Errorf("got %v", err)
-	}
+	check.False(t, ran, "the step ran")
+	_, ok := err.(*idempotent.StepError)
+	check.True(t, ok)
 }
 
 // A call that failed before its first effect has not timed out, also where no
@@ -90,12 +79,8 @@ func TestOptimisticRetryableAtItsDeadlineIsReleased(t *testing.T) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		_, event, err := do(invocation, newExecutor(t, newBank(), optimistic), untilItEnds(func(ctx context.Context) error { return idempotent.Retryable(ctx.Err()) }))
-		if err != context.DeadlineExceeded {
-			t.Errorf("got %T: %v", err, err)
-		}
-		if event.Outcome != idempotent.OutcomeReleased {
-			t.Errorf("outcome %q", event.Outcome)
-		}
+		check.Equal(t, err, context.DeadlineExceeded)
+		check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
 	})
 }
 
@@ -107,14 +92,8 @@ func TestCommitWithoutARecordDoesNotCountTheHandler(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			return books("x", nil)(ctx)
 		})
-		if err != nil {
-			t.Error(err)
-		}
-		if event.Store != 0 {
-			t.Errorf("the store took %v", event.Store)
-		}
-		if event.RoundTrips != 1 {
-			t.Errorf("%d round trips", event.RoundTrips)
-		}
+		check.Nil(t, err)
+		check.Equal(t, event.Store, 0)
+		check.Equal(t, event.RoundTrips, 1, "round trips")
 	})
 }
