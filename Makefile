@@ -3,7 +3,7 @@
 # Runs a command against one DynamoDB Local.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . dynamo/dynamoenv idempotent/kmsseal idempotent/otel idempotent/s3payload postgres redis examples infra proof local/redislocal local/sqslocal cmd/once
+MODULES       = . postgres redis examples infra proof local/redislocal local/sqslocal cmd/once
 FUZZTIME     ?= 2m
 SOAK         ?= 10m
 
@@ -49,14 +49,6 @@ test: check
 	@$(WITH_DYNAMODB) go test -race ./...
 	@echo "== the store once more, with every write in a shared request"
 	@$(WITH_DYNAMODB) env ONCE_TEST_GROUP=1 go test -race ./dynamo
-	@echo "== stores from the environment, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go -C dynamo/dynamoenv test -race ./...
-	@echo "== OpenTelemetry"
-	@go -C idempotent/otel test -race ./...
-	@echo "== keys of KMS, behind its protocol"
-	@go -C idempotent/kmsseal test -race ./...
-	@echo "== results in S3, behind a server"
-	@go -C idempotent/s3payload test -race ./...
 	@echo "== the store in PostgreSQL"
 	@go -C postgres test -race ./...
 	@echo "== the store on Redis, against a real server, a replica and a cluster"

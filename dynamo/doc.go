@@ -2,8 +2,7 @@
 //
 //	store, err := dynamo.New(dynamodb.NewFromConfig(cfg), "idempotency", nil)
 //
-// Package dynamoenv, a module of its own, opens a store from the environment of
-// a function.
+// Package dynamoenv opens a store from the environment of a function.
 //
 // A claim costs one PutItem, a completion one UpdateItem, and a duplicate one
 // PutItem: if the condition of a write fails, DynamoDB returns the stored record

@@ -19,9 +19,6 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lambda-once/once v0.0.0
-	github.com/lambda-once/once/dynamo/dynamoenv v0.0.0
-	github.com/lambda-once/once/idempotent/kmsseal v0.0.0
-	github.com/lambda-once/once/idempotent/s3payload v0.0.0
 	github.com/lambda-once/once/postgres v0.0.0
 	github.com/riverqueue/river v0.51.1
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.1
@@ -62,11 +59,5 @@ require (
 )
 
 replace github.com/lambda-once/once => ../
-
-replace github.com/lambda-once/once/dynamo/dynamoenv => ../dynamo/dynamoenv
-
-replace github.com/lambda-once/once/idempotent/kmsseal => ../idempotent/kmsseal
-
-replace github.com/lambda-once/once/idempotent/s3payload => ../idempotent/s3payload
 
 replace github.com/lambda-once/once/postgres => ../postgres

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -104,17 +103,6 @@ func TestDemoRunsOnce(t *testing.T) {
 	cmd.Dir = t.TempDir()
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "run it in a clone") {
 		t.Errorf("elsewhere: %v\n%s", err, out)
-	}
-}
-
-// Users of the library do not get the command's dependencies.
-func TestTheLibraryDoesNotNeedConfig(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "-C", "../..", "list", "-m", "all").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(out), "aws-sdk-go-v2/config") {
-		t.Errorf("the module needs\n%s", out)
 	}
 }
 

@@ -3,9 +3,8 @@
 //
 //	store, err := dynamoenv.Open(ctx, nil)
 //
-// It is a module of its own, because it needs the SDK's config loader with its
-// sources of credentials. Users of package dynamo alone neither link nor require
-// them.
+// It needs the SDK's config loader with its sources of credentials, which users of
+// package dynamo alone do not link.
 package dynamoenv
 
 import (

@@ -1,6 +1,5 @@
 // Package otel records a span and metrics of every call in OpenTelemetry.
-// It is a separate module, so that only its users depend on OpenTelemetry. It
-// uses the API alone; the program chooses the SDK and the exporter.
+// It uses the API alone; the program chooses the SDK and the exporter.
 //
 //	telemetry, err := otel.New(&otel.Options{Table: "idempotency", Trigger: "pubsub"})
 //	…

@@ -2,7 +2,6 @@
 package architecture
 
 import (
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -95,11 +94,5 @@ func TestPackagesLinkNothingTheirUsersDoNotNeed(t *testing.T) {
 // list returns what go list prints of a package, in its own module.
 func list(t *testing.T, pkg, format string, flags ...string) []string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "go", append(append([]string{"list"}, flags...), "-f", format, ".")...)
-	command.Dir = filepath.Join(root, pkg)
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", pkg, err)
-	}
-	return strings.Fields(string(out))
+	return in(t, filepath.Join(root, pkg), append(append([]string{"list"}, flags...), "-f", format, ".")...)
 }

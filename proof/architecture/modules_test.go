@@ -1,0 +1,69 @@
+package architecture
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A library that only tests need would be in the module graph of every user.
+func TestTheRootRequiresOnlyModulesThatItsPackagesLink(t *testing.T) {
+	linked := in(t, root, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./...")
+	for _, required := range requirements(t, root) {
+		if !slices.Contains(linked, required) {
+			t.Errorf("go.mod requires %s, which no package outside of tests links", required)
+		}
+	}
+}
+
+func TestNoModuleRequiresTheProof(t *testing.T) {
+	for _, dir := range modules(t) {
+		if slices.Contains(requirements(t, dir), project+"proof") {
+			t.Errorf("%s requires proof", dir)
+		}
+	}
+}
+
+// modules returns the folders of all modules.
+func modules(t *testing.T) (dirs []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if entry != nil && entry.Name() == "go.mod" {
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dirs
+}
+
+// requirements returns the modules that the go.mod in dir names.
+func requirements(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	var file struct{ Require []struct{ Path string } }
+	if err := json.Unmarshal([]byte(strings.Join(in(t, dir, "mod", "edit", "-json"), "\n")), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range file.Require {
+		paths = append(paths, r.Path)
+	}
+	return paths
+}
+
+// in returns the words that the go command prints in a folder.
+func in(t *testing.T, dir string, args ...string) []string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", args...)
+	command.Dir = dir
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s: go %s: %v", dir, strings.Join(args, " "), err)
+	}
+	return strings.Fields(string(out))
+}
