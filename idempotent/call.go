@@ -1,57 +1,21 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// call is one call of Do on its way through the protocol.
-type call struct {
-	identity
-	x     *Executor
-	work  work
-	began time.Time
-	// now is the clock as read at the beginning and after each call to the store.
-	now   time.Time
-	event Event
-	// finished is the record for the cache and for joined calls; nil while there
-	// is no result to share.
-	finished *driver.Record
-	// unacknowledged reports whether a write without a claim may still arrive.
-	unacknowledged bool
-	// cutOff reports whether the handler, or its undo, failed after its time.
-	cutOff bool
-	// suppressed is the error that only the observer sees, because the caller
-	// receives the result or a more telling error.
-	suppressed error
-	// turn waits until the handler may run. It is nil without, and once the
-	// turn is taken. notRun is why the handler has not run.
-	turn   func(context.Context) error
-	notRun error
-	// lastStart is the time after which the handler does not start, or zero. late
-	// is the error of a call that it keeps from starting.
-	lastStart time.Time
-	late      error
-	// execution is the durable execution that owns the claim, or nil.
-	execution *options.Execution
-	// heart is the heartbeat of the lease, if a handler runs under one.
-	heart *heartbeat
-	// waited reports that the adapter knows of a wait for a duplicate.
-	waited bool
-	// runs is the last run of the handler. Each may have an attachment.
-	runs *shared
-	// abandoned is the outcome of a call whose handler panicked.
-	abandoned Outcome
-}
-
 // do runs the whole call. keyErr is the error of the key function.
 func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error {
 	o := options.Of(ctx)
-	c := call{x: x, work: w, began: time.Now(), turn: o.Turn, execution: x.executionOf(o)}
-	c.now, c.lastStart, c.late = c.began, o.LastStart, o.Late
+	c := &call{work: w, began: time.Now(), options: o, turn: o.Turn}
+	c.x, c.tally, c.outer, c.execution, c.lastStart = x, &c.sum, frameOf(ctx), x.executionOf(o), o.LastStart
+	c.now, c.invocation = wall(c.began), x.invocationEnd(ctx)
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.
 	var e ending
@@ -59,8 +23,7 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 		for run := c.runs; run != nil; run = run.earlier {
 			run.discard()
 		}
-		outer := insideOf(ctx)
-		outer.noteInner(e.err)
+		c.outer.noteInner(e.err)
 		c.report(ctx, e)
 	}()
 	e = c.dispatch(ctx, key, keyErr)
@@ -79,11 +42,11 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) ending {
 	if x.disabled {
 		return c.bypass(ctx)
 	}
-	if nestedIn(ctx, x.storeID, c.id) {
+	if c.outer.nests(x.storeID, c.id) {
 		// It would wait for itself.
 		return ending{outcome: OutcomeFailed, err: &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
 	}
-	if record, ok := x.cache.Get(c.id, wall(c.now).Add(x.config.ClockSkew)); ok {
+	if record, ok := x.cache.Get(c.id, c.now.Add(x.config.ClockSkew)); ok {
 		c.event.Cached = true
 		return c.replay(ctx, record)
 	}
@@ -116,7 +79,7 @@ func (c *call) withoutKey(ctx context.Context, err error) ending {
 		return ending{outcome: OutcomeFailed, err: bare(err)}
 	}
 	c.id = unprotectedID()
-	if e := options.Of(ctx).Execution; e != nil {
+	if e := c.options.Execution; e != nil {
 		// The keys that an execution derives are the same in each invocation.
 		c.id = c.x.unprotectedIDIn(e)
 	}
@@ -130,17 +93,17 @@ func (c *call) bypass(ctx context.Context) ending {
 		c.event.Handler += time.Since(began)
 		if !returned {
 			c.abandoned = OutcomeBypassed
-			c.suppress(errPanicked)
+			c.tally.suppress(errPanicked)
 		}
 	}()
-	in := c.inside(ctx, nil)
-	with, err := in.frozen(c.openly(ctx, in, c.inTurn))
+	f := c.newFrame(nil)
+	with, err := f.freeze(c.openly(ctx, f, c.inTurn))
 	if c.notRun != nil {
 		returned = true
 		return ending{outcome: OutcomeNotRun, err: c.notRun}
 	}
 	if with != nil {
-		refused, e := c.commitAlone(ctx, in, with)
+		refused, e := c.commitAlone(ctx, with)
 		if refused == nil {
 			// Not the handler's error: it may have been committed all the same.
 			returned = true
@@ -149,8 +112,8 @@ func (c *call) bypass(ctx context.Context) ending {
 		err = rejection(refused)
 	}
 	if err != nil {
-		if c.event.Permanent = in.classify(err).permanent; c.event.Permanent {
-			err = c.compensateOpenly(ctx, in, err)
+		if c.event.Permanent = f.classify(err).permanent; c.event.Permanent {
+			err = c.compensateOpenly(ctx, f, err)
 		}
 	}
 	returned = true
@@ -158,12 +121,12 @@ func (c *call) bypass(ctx context.Context) ending {
 }
 
 // openly runs a handler or an undo function without a lease.
-func (c *call) openly(ctx context.Context, in *inside, fn func(context.Context) error) error {
+func (c *call) openly(ctx context.Context, f *frame, fn func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	in.steps.open(ctx, cancel)
-	defer in.steps.close()
-	return fn(c.enter(ctx, in))
+	f.steps.open(ctx, cancel)
+	defer f.steps.close(&lease{})
+	return fn(c.enter(ctx, f))
 }
 
 // replay returns the contents of a finished record to the caller.
@@ -213,30 +176,33 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 	return nil
 }
 
-// create, change and get call the store, and count the call and its time.
-func (c *call) create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	defer c.count()
-	return c.x.store.Create(ctx, r, cutoff, with)
-}
-
-func (c *call) change(ctx context.Context, f driver.Fence, change driver.Change) (driver.Record, bool, error) {
-	defer c.count()
-	return c.x.store.Change(ctx, f, change)
-}
-
-func (c *call) get(ctx context.Context) (driver.Record, error) {
-	defer c.count()
-	return c.x.store.Get(ctx, c.id)
-}
-
-func (c *call) count() {
-	before := c.now
-	c.event.RoundTrips++
-	c.event.Store += c.look().Sub(before)
-}
-
-// look reads the clock.
-func (c *call) look() time.Time {
-	c.now = time.Now()
-	return c.now
+// report observes a call. After a panic, its ending is empty.
+func (c *call) report(ctx context.Context, e ending) {
+	c.event.Total = time.Since(c.began)
+	c.sum.mu.Lock()
+	c.event.RoundTrips, c.event.Store = c.sum.roundTrips, c.sum.spent
+	switch all := c.sum.suppressed; {
+	case len(all) == 0:
+		c.event.Err = e.err
+	case len(all) == 1 && e.err == nil:
+		c.event.Err = all[0]
+	default:
+		c.event.Err = errors.Join(append([]error{e.err}, all...)...)
+	}
+	c.sum.mu.Unlock()
+	// After a panic of a store or a codec, the outcome is unknown.
+	c.event.Outcome = cmp.Or(e.outcome, c.abandoned, OutcomeUnknown)
+	if c.turn != nil && c.event.Outcome != OutcomeReplayed {
+		c.event.Outcome = OutcomeNotRun // the call is made again, in its turn
+	}
+	if c.event.Outcome == OutcomeNotRun {
+		c.event.Attempt = 0
+	}
+	if c.cutOff && c.event.Outcome == OutcomeReleased {
+		c.event.Outcome = OutcomeTimedOut
+	}
+	if event, ok := c.options.Event.(*Event); ok {
+		*event = c.event
+	}
+	c.x.config.Observer.Observe(ctx, c.event)
 }

@@ -20,163 +20,164 @@ var errNoTime = fmt.Errorf("the time left is less than Config.Reserve: %w", cont
 // claim makes the call the owner of its record. If the call ends without a run,
 // claim returns no lease and the ending.
 func (c *call) claim(ctx context.Context) (*lease, ending) {
-	var (
-		cfg        = &c.x.config
-		token      = rand.Text()
-		owner      = c.ownerOf(1, token)
-		lapsed     bool
-		invocation = c.x.invocationEnd(ctx)
-		poll       = firstPause
-	)
 	if ctx.Err() != nil {
 		return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: context.Cause(ctx)}}
 	}
-	met, err := c.readFirst(ctx, invocation)
+	met, err := c.readFirst(ctx)
 	if err != nil {
 		return nil, c.noTime(ctx, err)
 	}
-	for round := 0; ; {
-		now := wall(c.now)
-		owner = c.ownerIn(met, token)
-		verdict := protocol.Decide(met, owner, c.fingerprint, now.Add(-cfg.ClockSkew), cfg.MaxAttempts)
-		if verdict == protocol.ClaimAnew || verdict == protocol.TakeOver {
-			if late := c.tooLate(); late != nil {
-				return nil, ending{outcome: OutcomeNotRun, err: late}
-			}
-			if !c.hasTime(ctx, invocation) {
-				return nil, c.noTime(ctx, nil)
-			}
-			if round++; round > maxRounds {
-				return nil, c.inProgress(met, nil)
-			}
-			if round > 1 {
-				c.x.pause(ctx, time.Duration(round)*4*time.Millisecond)
-				now = wall(c.look())
-			}
-		}
-		switch verdict {
-		case protocol.ClaimAnew:
-			lapsed, owner = false, c.ownerOf(1, token)
-			if met, err = c.within(ctx, c.claimTime(ctx), func(ctx context.Context) (driver.Record, error) {
-				return c.createAs(ctx, owner, now, invocation)
-			}); err != nil {
-				return c.claimFailed(ctx, "claim", owner, driver.ReleaseDelete, false, err)
-			}
-		case protocol.TakeOver:
-			if c.repeats() && len(met.Steps) > 0 {
-				return nil, ending{outcome: OutcomeFailed, err: &StepsLeftError{KeyHash: c.hash}}
-			}
-			if e, ends := c.askFirst(ctx, met, invocation); ends {
-				return nil, e
-			}
-			lapsed = !met.Lease.Equal(driver.LeaseEnded)
-			saga := protocol.HasSaga(met.Steps)
-			owner = c.ownerOf(max(met.Attempt, 1)+1, token)
-			if met, err = c.within(ctx, c.claimTime(ctx), func(ctx context.Context) (driver.Record, error) {
-				return c.takeOverAs(ctx, owner, met, now, invocation)
-			}); err != nil {
-				c.event.Lapsed = lapsed || c.event.Lapsed // it may have landed, and no later call sees it
-				return c.claimFailed(ctx, "take over", owner, driver.ReleaseRefund, saga, err)
-			}
-		case protocol.AwaitOwner:
-			if c.longestWait(ctx) <= 0 {
-				return nil, c.inProgress(met, nil)
-			}
-			if poll > firstPause {
-				c.waits(ctx) // it has waited once
-			}
-			again := driver.Record{}
-			if err = c.await(ctx, &poll, met); err == nil {
-				again, err = c.reread(ctx)
-			}
-			switch {
-			case err == errWaitOver || ctx.Err() != nil:
-				return nil, c.inProgress(met, err)
-			case err != nil:
-				return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: "wait", Err: err}}
-			}
-			met = again
-		case protocol.RunHandler:
-			c.event.Lapsed = c.event.Lapsed || lapsed // whether it runs or not
-			if c.repeats() && len(met.Steps) > 0 {
-				return nil, c.returnSteps(ctx, &lease{record: met, invocation: invocation})
-			}
-			how := driver.ReleaseRefund
-			if met.Attempt == 1 {
-				how = driver.ReleaseDelete
-			}
-			if c.outlives(met.Lease, invocation) {
-				if round++; round > maxRounds {
-					return nil, c.inProgress(met, nil)
-				}
-				if met, err = c.within(ctx, c.claimTime(ctx), func(ctx context.Context) (driver.Record, error) {
-					return c.prolong(ctx, met, now, invocation)
-				}); err != nil {
-					return c.claimFailed(ctx, "extend", owner, how, false, err)
-				}
-				continue
-			}
-			if c.x.timeToRun(ctx, now, met.Lease, invocation) {
-				return c.leaseOf(ctx, &lease{record: met, invocation: invocation, unclaim: how}), ending{}
-			}
-			if c.execution != nil {
-				return nil, c.noTime(ctx, nil)
-			}
-			// The answer took so long that another may already run. With a
-			// new token: copies of the old claim may still be on their way.
-			c.unclaim(ctx, owner, how)
-			met, token = driver.Record{}, rand.Text()
-		case protocol.OutcomeLost:
-			if e, ends := c.askFirst(ctx, met, invocation); ends {
-				return nil, e
-			}
-			return nil, c.withoutRun(ctx, verdict, met)
-		default:
-			return nil, c.withoutRun(ctx, verdict, met)
+	a := claiming{met: met, token: rand.Text(), poll: firstPause}
+	for {
+		if l, e, decided := c.decide(ctx, &a); decided {
+			return l, e
 		}
 	}
 }
 
-// leaseOf completes a lease with the contents of the handler's context.
-func (c *call) leaseOf(ctx context.Context, l *lease) *lease {
-	l.in, c.event.Attempt = c.inside(ctx, l), l.record.Attempt
+// decide acts on the record that was met last. It reports false if another
+// record was met since.
+func (c *call) decide(ctx context.Context, a *claiming) (l *lease, e ending, decided bool) {
+	a.now = c.now
+	a.owner = c.ownerIn(a.met, a.token)
+	verdict := protocol.Decide(a.met, a.owner, c.fingerprint, a.now.Add(-c.x.config.ClockSkew), c.x.config.MaxAttempts)
+	switch verdict {
+	case protocol.ClaimAnew:
+		if e, decided = c.nextRound(ctx, a); decided {
+			return nil, e, true
+		}
+		return c.claimAnew(ctx, a)
+	case protocol.TakeOver:
+		if e, decided = c.nextRound(ctx, a); decided {
+			return nil, e, true
+		}
+		return c.claimLapsed(ctx, a)
+	case protocol.AwaitOwner:
+		e, decided = c.awaitOwner(ctx, a)
+		return nil, e, decided
+	case protocol.RunHandler:
+		c.event.Lapsed = c.event.Lapsed || a.lapsed // whether it runs or not
+		return c.enterOwn(ctx, a)
+	case protocol.OutcomeLost:
+		if e, decided = c.askFirst(ctx, a.met); decided {
+			return nil, e, true
+		}
+	}
+	return nil, c.withoutRun(ctx, verdict, a.met), true
+}
+
+// nextRound prepares a write that claims the record. It ends the call if there
+// is no time to run, or after too many lost races.
+func (c *call) nextRound(ctx context.Context, a *claiming) (e ending, ends bool) {
+	if late := c.tooLate(); late != nil {
+		return ending{outcome: OutcomeNotRun, err: late}, true
+	}
+	if !c.hasTime(ctx, c.leaseFrom(c.now)) {
+		return c.noTime(ctx, nil), true
+	}
+	if a.round++; a.round > maxRounds {
+		return c.inProgress(a.met, nil), true
+	}
+	if a.round > 1 {
+		c.x.pause(ctx, time.Duration(a.round)*4*time.Millisecond)
+		a.now = c.look()
+	}
+	return ending{}, false
+}
+
+// claimAnew creates the record.
+func (c *call) claimAnew(ctx context.Context, a *claiming) (l *lease, e ending, decided bool) {
+	a.lapsed, a.owner = false, c.ownerOf(1, a.token)
+	met, err := c.tryClaim(ctx, a.owner, func(ctx context.Context) (driver.Record, bool, error) {
+		return c.createAs(ctx, a.owner, a.now)
+	})
+	if err != nil {
+		l, e = c.claimFailed(ctx, "claim", a.owner, driver.ReleaseDelete, false, err)
+		return l, e, true
+	}
+	a.met = met
+	return nil, ending{}, false
+}
+
+// claimLapsed takes over a record whose lease has lapsed.
+func (c *call) claimLapsed(ctx context.Context, a *claiming) (l *lease, e ending, decided bool) {
+	if c.runsAgain() && len(a.met.Steps) > 0 {
+		return nil, ending{outcome: OutcomeFailed, err: &StepsLeftError{KeyHash: c.hash}}, true
+	}
+	if e, decided = c.askFirst(ctx, a.met); decided {
+		return nil, e, true
+	}
+	a.lapsed = !a.met.Lease.Equal(driver.LeaseEnded)
+	a.owner = c.ownerOf(max(a.met.Attempt, 1)+1, a.token)
+	met, err := c.tryClaim(ctx, a.owner, func(ctx context.Context) (driver.Record, bool, error) {
+		return c.takeOver(ctx, a.owner, a.met, a.now)
+	})
+	if err != nil {
+		c.event.Lapsed = a.lapsed || c.event.Lapsed // it may have landed, and no later call sees it
+		l, e = c.claimFailed(ctx, "take over", a.owner, driver.ReleaseRefund, protocol.HasSaga(a.met.Steps), err)
+		return l, e, true
+	}
+	a.met = met
+	return nil, ending{}, false
+}
+
+// enterOwn begins to run under the claim that was met. An execution first extends
+// the lease of an earlier invocation. A claim that was answered too late is
+// removed, and made again.
+func (c *call) enterOwn(ctx context.Context, a *claiming) (l *lease, e ending, decided bool) {
+	if c.runsAgain() && len(a.met.Steps) > 0 {
+		return nil, c.returnSteps(ctx, &lease{record: a.met}), true
+	}
+	how := driver.ReleaseRefund
+	if a.met.Attempt == 1 {
+		how = driver.ReleaseDelete
+	}
+	if c.execution != nil && a.met.Lease.Before(c.leaseFrom(a.now)) {
+		if a.round++; a.round > maxRounds {
+			return nil, c.inProgress(a.met, nil), true
+		}
+		met, err := c.tryClaim(ctx, a.owner, func(ctx context.Context) (driver.Record, bool, error) {
+			return c.extendOwn(ctx, a.met, a.now)
+		})
+		if err != nil {
+			l, e = c.claimFailed(ctx, "extend", a.owner, how, false, err)
+			return l, e, true
+		}
+		a.met = met
+		return nil, ending{}, false
+	}
+	if c.hasTime(ctx, a.met.Lease) {
+		return c.startLease(&lease{record: a.met, unclaim: how}), ending{}, true
+	}
+	if c.execution != nil {
+		return nil, c.noTime(ctx, nil), true
+	}
+	// The answer took so long that another may already run. With a
+	// new token: copies of the old claim may still be on their way.
+	c.unclaim(ctx, a.owner, how)
+	a.met, a.token = driver.Record{}, rand.Text()
+	return nil, ending{}, false
+}
+
+// startLease completes a lease with the contents of the handler's context.
+func (c *call) startLease(l *lease) *lease {
+	l.frame, c.event.Attempt = c.newFrame(l), l.record.Attempt
 	return l
 }
 
-// createAs creates the record. It returns our record, or the one that it met.
-func (c *call) createAs(ctx context.Context, owner string, now, invocation time.Time) (driver.Record, error) {
-	lease := c.leaseFrom(now, invocation)
-	fresh := driver.Record{
-		ID: c.id, Status: driver.InProgress, Owner: owner, Attempt: 1, Lease: lease,
-		Expires: c.expiresInProgress(time.Time{}, lease), Fingerprint: c.fingerprint,
+// claimFailed ends a claim that may be stored. If it fails open it keeps its
+// token, because the lost answer may have been a yes. It never fails open over
+// a saga: it does not know the stored steps, and finishing could remove them,
+// so that they are never undone.
+func (c *call) claimFailed(ctx context.Context, op, owner string, undo driver.Release, saga bool, err error) (*lease, ending) {
+	unavailable := errors.Is(err, driver.ErrUnavailable) && !saga
+	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
+		c.tally.suppress(&StoreError{Op: op + ", failed open", Executed: c.turn == nil, Err: err})
+		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: owner, Fingerprint: c.fingerprint}
+		return c.startLease(&lease{record: unknown, unconfirmed: true, unclaim: undo}), ending{}
 	}
-	met, _, err := c.create(ctx, fresh, now.Add(-c.x.config.ClockSkew), nil)
-	return met, err
-}
-
-// takeOverAs takes the record over, and returns what createAs returns.
-func (c *call) takeOverAs(ctx context.Context, owner string, lapsed driver.Record, now, invocation time.Time) (driver.Record, error) {
-	lease := c.leaseFrom(now, invocation)
-	fence := driver.Fence{ID: c.id, Owner: lapsed.Owner, Attempt: lapsed.Attempt, Lease: lapsed.Lease}
-	ours := driver.Change{
-		Owner: owner, Lease: lease,
-		Expires: c.expiresInProgress(lapsed.Expires, lease), Fingerprint: c.fingerprint,
-	}
-	met, _, err := c.change(ctx, fence, ours)
-	return met, err
-}
-
-// timeToRun reports whether a handler's context would have any time under a
-// lease.
-func (x *Executor) timeToRun(ctx context.Context, now, lease, invocation time.Time) bool {
-	return ctx.Err() == nil && now.Before(x.times.HandlerEnd(lease, invocation))
-}
-
-// hasTime reports whether a claim made now would leave the handler any time.
-// Otherwise nothing could run under it.
-func (c *call) hasTime(ctx context.Context, invocation time.Time) bool {
-	now := wall(c.now)
-	return c.x.timeToRun(ctx, now, c.leaseFrom(now, invocation), invocation)
+	c.unclaim(ctx, owner, undo)
+	return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: op, Err: err}}
 }
 
 func (c *call) noTime(ctx context.Context, err error) ending {
@@ -207,19 +208,4 @@ func (c *call) inProgress(met driver.Record, err error) ending {
 		until = time.Time{}
 	}
 	return ending{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Until: until, Err: err}}
-}
-
-// claimFailed ends a claim that may be stored. If it fails open it keeps its
-// token, because the lost answer may have been a yes. It never fails open over
-// a saga: it does not know the stored steps, and finishing could remove them,
-// so that they are never undone.
-func (c *call) claimFailed(ctx context.Context, op, owner string, undo driver.Release, saga bool, err error) (*lease, ending) {
-	unavailable := errors.Is(err, driver.ErrUnavailable) && !saga
-	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
-		c.suppress(&StoreError{Op: op + ", failed open", Executed: c.turn == nil, Err: err})
-		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: owner, Fingerprint: c.fingerprint}
-		return c.leaseOf(ctx, &lease{record: unknown, invocation: c.x.invocationEnd(ctx), unconfirmed: true, unclaim: undo}), ending{}
-	}
-	c.unclaim(ctx, owner, undo)
-	return nil, ending{outcome: OutcomeFailed, err: &StoreError{Op: op, Err: err}}
 }

@@ -22,7 +22,7 @@ const unbounded = time.Duration(math.MaxInt64)
 
 // within makes one call to the store, which may take as long as limit. After
 // that, the store counts as unavailable.
-func (c *call) within(ctx context.Context, limit time.Duration, try func(context.Context) (driver.Record, error)) (driver.Record, error) {
+func within(ctx context.Context, limit time.Duration, try func(context.Context) (driver.Record, error)) (driver.Record, error) {
 	if limit == unbounded {
 		return try(ctx)
 	}
@@ -40,16 +40,16 @@ func (c *call) within(ctx context.Context, limit time.Duration, try func(context
 // the store, it leaves time for the handler. The time of a batch does not bound it
 // then: that a batch has little time left does not mean that the store is down, and
 // the record may be finished.
-func (c *call) claimTime(ctx context.Context) time.Duration {
+func (w *writer) claimTime(ctx context.Context) time.Duration {
 	limit := unbounded
-	if c.x.config.OnStoreError != FailOpen {
-		limit = c.startTime(ctx)
+	if w.x.config.OnStoreError != FailOpen {
+		limit = w.startTime(ctx)
 	}
-	if end := c.claimEnd(ctx, 0); !end.IsZero() {
+	if end := w.claimEnd(ctx, 0); !end.IsZero() {
 		left := time.Until(end)
-		limit = min(limit, left-min(c.x.longestUnclaim(), left/2))
+		limit = min(limit, left-min(w.x.longestUnclaim(), left/2))
 	}
-	if c.x.config.OnStoreError == FailOpen {
+	if w.x.config.OnStoreError == FailOpen {
 		limit = min(limit, longestAttempt)
 		if deadline, ok := ctx.Deadline(); ok {
 			limit = min(limit, time.Until(deadline)/2)
@@ -59,9 +59,9 @@ func (c *call) claimTime(ctx context.Context) time.Duration {
 }
 
 // readTime returns how long a read for a claim may take.
-func (c *call) readTime(ctx context.Context) time.Duration {
-	limit := c.startTime(ctx)
-	if end := c.claimEnd(ctx, shortestAttempt); !end.IsZero() {
+func (w *writer) readTime(ctx context.Context) time.Duration {
+	limit := w.startTime(ctx)
+	if end := w.claimEnd(ctx, shortestAttempt); !end.IsZero() {
 		limit = min(limit, time.Until(end))
 	}
 	return limit
@@ -74,12 +74,12 @@ func (x *Executor) longestUnclaim() time.Duration {
 
 // unclaimTime returns how long the release of a claim may take. It outlives the
 // caller's context.
-func (c *call) unclaimTime(ctx context.Context) time.Duration {
-	limit := c.x.longestUnclaim()
-	if time.Now().Before(c.lastStart) {
-		limit = min(limit, c.shareOfStart(0))
+func (w *writer) unclaimTime(ctx context.Context) time.Duration {
+	limit := w.x.longestUnclaim()
+	if time.Now().Before(w.lastStart) {
+		limit = min(limit, w.shareOfStart(0))
 	}
-	if end := c.claimEnd(ctx, shortestAttempt); !end.IsZero() {
+	if end := w.claimEnd(ctx, shortestAttempt); !end.IsZero() {
 		limit = min(limit, time.Until(end))
 	}
 	return limit
@@ -88,36 +88,35 @@ func (c *call) unclaimTime(ctx context.Context) time.Duration {
 // startTime returns how long a claim or a read may take before the handler starts
 // in a batch. Shortly before the last start it is 500 ms, or half of the time that
 // is left for the report if that is less: the record may only need a replay.
-func (c *call) startTime(ctx context.Context) time.Duration {
+func (w *writer) startTime(ctx context.Context) time.Duration {
+	if w.lastStart.IsZero() {
+		return unbounded
+	}
 	least := 500 * time.Millisecond
-	if end := c.claimEnd(ctx, shortestAttempt); !end.IsZero() {
+	if end := w.claimEnd(ctx, shortestAttempt); !end.IsZero() {
 		least = min(least, time.Until(end)/2)
 	}
-	return c.shareOfStart(least)
+	return w.shareOfStart(least)
 }
 
 // shareOfStart returns half of the time until the last start of a batch, as another
 // record may need the rest.
-func (c *call) shareOfStart(least time.Duration) time.Duration {
-	if c.lastStart.IsZero() {
-		return unbounded
-	}
-	return min(max(time.Until(c.lastStart)/2, least, shortestAttempt), longestAttempt)
+func (w *writer) shareOfStart(least time.Duration) time.Duration {
+	return min(max(time.Until(w.lastStart)/2, least, shortestAttempt), longestAttempt)
 }
 
 // claimEnd returns the time by which a claim and its release end in an
 // invocation: the end of the handlers' time or, if that leaves no more than
 // least, that of the call's writes. It returns the zero time elsewhere, and in a
 // process that has outlived its invocation, which nothing waits for.
-func (c *call) claimEnd(ctx context.Context, least time.Duration) time.Time {
-	invocation := c.x.invocationEnd(ctx)
-	if invocation.IsZero() || !time.Now().Before(invocation) {
+func (w *writer) claimEnd(ctx context.Context, least time.Duration) time.Time {
+	if w.invocation.IsZero() || !time.Now().Before(w.invocation) {
 		return time.Time{}
 	}
-	if end, _ := c.x.HandlerDeadline(ctx); time.Until(end) > least {
+	if end, _ := w.x.handlerDeadline(ctx, w.invocation); time.Until(end) > least {
 		return end
 	}
-	return c.x.lastWrite(ctx, invocation)
+	return w.lastWrite(ctx)
 }
 
 // tooLate returns why the handler does not start after the last start of its
@@ -126,5 +125,47 @@ func (c *call) tooLate() error {
 	if c.lastStart.IsZero() || !time.Now().After(c.lastStart) {
 		return nil
 	}
-	return cmp.Or(c.late, context.DeadlineExceeded)
+	return cmp.Or(c.options.Late, context.DeadlineExceeded)
 }
+
+// hasTime reports whether a handler's context would have any time under a
+// lease. Otherwise nothing could run under it.
+func (w *writer) hasTime(ctx context.Context, lease time.Time) bool {
+	return ctx.Err() == nil && w.now.Before(w.x.times.HandlerEnd(lease, w.invocation))
+}
+
+// readFirst returns the record that the call decides on first. It reads where
+// the configuration or the adapter says so, and where no time is left to run: a
+// duplicate needs neither a claim nor time for its answer. Otherwise it returns
+// the zero Record, which is to be created.
+//
+// A read that fails decides nothing: the observer receives its error, and the
+// call continues as if there were no record. It returns the error only if there
+// is no time to continue.
+func (c *call) readFirst(ctx context.Context) (driver.Record, error) {
+	if !c.readsFirst() && c.hasTime(ctx, c.leaseFrom(c.now)) {
+		return driver.Record{}, nil
+	}
+	// Leave at least half of the time to the claim.
+	limit := longestAttempt
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = max(min(limit, time.Until(deadline)/2), shortestAttempt)
+	}
+	met, err := c.read(ctx, min(limit, c.readTime(ctx), c.startTime(ctx)/2))
+	switch {
+	case err == nil:
+		return met, nil
+	case !c.hasTime(ctx, c.leaseFrom(c.now)):
+		return driver.Record{}, err
+	}
+	c.tally.suppress(&StoreError{Op: "read", Err: err})
+	return driver.Record{}, nil
+}
+
+// read reads the record within a time.
+func (w *writer) read(ctx context.Context, limit time.Duration) (driver.Record, error) {
+	return within(ctx, limit, func(ctx context.Context) (driver.Record, error) { return w.get(ctx, w.id) })
+}
+
+// readsFirst reports whether Config.ReadFirst or the adapter says so.
+func (c *call) readsFirst() bool { return c.x.config.ReadFirst || c.options.ReadFirst }

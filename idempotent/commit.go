@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
@@ -20,26 +19,18 @@ func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*d
 	}
 	change := c.committed(ctx, l, with)
 	l.committed = true
-	limited, cancel := c.committing(ctx, l)
-	defer cancel()
-	s := c.x.repeat(limited, write{
-		Policy: &protocol.Committing, own: l.record,
-		wrote: func(met driver.Record) bool { return wrote(met, l, change) },
-		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return c.tryChange(ctx, l, change)
-		},
-	})
+	s := c.sendCommit(ctx, l, change)
 	var refused *driver.Rejected
 	switch {
 	case s.Ruling == protocol.Rejected && errors.As(s.Err, &refused):
 		return refused, ending{}
 	case s.OK:
-		return nil, c.recorded(l, c.written(l, change, s.Met))
+		return nil, c.recorded(l, s.Met)
 	}
 	cause := s.Err
 	switch {
 	case s.Ruling != protocol.Unknown:
-	case c.leaves(ctx, l, cause):
+	case c.isOver(ctx, cause):
 		// The next invocation has the same fence, and finds out.
 		return nil, ending{outcome: OutcomeSuspended, err: &StoreError{Op: "commit", Executed: true, Err: cause}}
 	default:
@@ -56,33 +47,6 @@ func rejection(r *driver.Rejected) error {
 	return r.Err
 }
 
-// committing leaves a third of the time to settle a commit whose answer was
-// lost.
-func (c *call) committing(ctx context.Context, l *lease) (context.Context, context.CancelFunc) {
-	all, cancel := c.settling(ctx, l)
-	deadline, _ := all.Deadline()
-	limited, stop := context.WithDeadline(all, deadline.Add(-time.Until(deadline)/3))
-	return limited, func() { stop(); cancel() }
-}
-
-// settleCommit decides a commit whose outcome is unknown with a release under
-// the same fence: only one of the two is applied.
-func (c *call) settleCommit(ctx context.Context, l *lease, change driver.Change, unacknowledged bool) sent {
-	ctx, cancel := c.settling(ctx, l)
-	defer cancel()
-	s := c.x.repeat(ctx, write{
-		Policy: &protocol.Settling, own: l.record, unacknowledged: unacknowledged,
-		wrote: func(met driver.Record) bool { return wrote(met, l, change) },
-		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return c.tryChange(ctx, l, driver.Change{Release: driver.ReleaseKeep})
-		},
-	})
-	if s.OK {
-		s.Ruling = protocol.NotWritten // the release came first
-	}
-	return s
-}
-
 // commitDecided ends a commit that its own answer did not decide.
 func (c *call) commitDecided(ctx context.Context, l *lease, s sent, cause error) ending {
 	switch s.Ruling {
@@ -96,7 +60,7 @@ func (c *call) commitDecided(ctx context.Context, l *lease, s sent, cause error)
 	case protocol.NotWritten:
 		return c.nothingCommitted(cause)
 	case protocol.Yield:
-		return c.leaseLost(l)
+		return ending{outcome: OutcomeLeaseLost, err: c.leaseLost(l)}
 	default:
 		return ending{outcome: OutcomeUnknown, err: &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, s.Err)}}
 	}
@@ -116,9 +80,9 @@ func (c *call) nothingCommitted(cause error) ending {
 // If the codec exits the goroutine, the record is released.
 func (c *call) committed(ctx context.Context, l *lease, with driver.Attachment) driver.Change {
 	change := c.completion(ctx, l, func(driver.Change) {
-		l.in.discard() // the release must not wait for what it holds
+		l.frame.discard() // the release must not wait for what it holds
 		c.abandoned = released(l, c.sendRelease(ctx, l, false))
 	})
-	change.Expires, change.With = c.x.times.ExpiresFinished(wall(c.look())), with
+	change.Expires, change.With = c.x.times.ExpiresFinished(c.look()), with
 	return change
 }

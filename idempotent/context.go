@@ -29,11 +29,11 @@ func (c Claim) Takeover() bool { return c.takeover }
 
 // FromContext returns the claim of the innermost call that ctx belongs to.
 func FromContext(ctx context.Context) (Claim, bool) {
-	in := insideOf(ctx)
-	if in == nil {
+	f := frameOf(ctx)
+	if f == nil {
 		return Claim{}, false
 	}
-	return in.claim, true
+	return f.claim, true
 }
 
 // DownstreamKey returns the idempotency key of one request that the handler
@@ -47,27 +47,27 @@ func FromContext(ctx context.Context) (Claim, bool) {
 // a key would either join unrelated requests or protect nothing. See
 // [Unprotected] for tests of a handler by itself.
 func DownstreamKey(ctx context.Context, name string) string {
-	in := insideOf(ctx)
-	if in == nil {
+	f := frameOf(ctx)
+	if f == nil {
 		panic("idempotent: DownstreamKey: the context is not one that Do or a wrapped handler was called with")
 	}
 	if name == "" {
 		panic("idempotent: DownstreamKey: the name is empty")
 	}
-	in.mustAllowEffects("DownstreamKey")
-	return protocol.DownstreamID(in.id, in.path, name)
+	f.mustAllowEffects("DownstreamKey")
+	return protocol.DownstreamID(f.id, f.path, name)
 }
 
 // Unprotected returns a context for a handler that no call protects. Every such
 // context has its own [DownstreamKey] values. Adapters use it for unprotected
 // handlers, and tests for a handler by itself.
 func Unprotected(ctx context.Context) context.Context {
-	outer := insideOf(ctx)
-	in := &inside{id: unprotectedID(), outer: outer, chain: chainOf(ctx), shared: &shared{}}
+	outer := frameOf(ctx)
+	f := &frame{id: unprotectedID(), outer: outer, chain: chainOf(options.Of(ctx)), handlerRun: &handlerRun{}}
 	if outer != nil {
-		in.invocation = outer.invocation
+		f.invocation = outer.invocation
 	}
-	return driver.WithCall(ctx, in)
+	return driver.WithCall(ctx, f)
 }
 
 // unprotectedID returns an id that no record and no other call has.
@@ -88,23 +88,23 @@ const unprotectedPrefix = "unprotected#"
 // ChainKey panics outside of a call, and if the name is empty or contains
 // control characters.
 func ChainKey(ctx context.Context, name string) string {
-	in := insideOf(ctx)
-	if in == nil {
+	f := frameOf(ctx)
+	if f == nil {
 		panic("idempotent: ChainKey: the context is not one that Do or a wrapped handler was called with")
 	}
 	if name == "" || checkText("name", name, maxKeyLength, false) != nil {
 		panic("idempotent: ChainKey: the name is empty, too long, not UTF-8, or contains control characters")
 	}
-	in.mustAllowEffects("ChainKey")
+	f.mustAllowEffects("ChainKey")
 	var key strings.Builder
 	operation := ""
-	if in.chain == "" {
-		key.WriteString(protocol.ChainRoot(in.id))
+	if f.chain == "" {
+		key.WriteString(protocol.ChainRoot(f.id))
 	} else {
-		key.WriteString(in.chain)
-		operation = chainEscaper.Replace(in.claim.Operation) + in.chainBranch() + "#"
+		key.WriteString(f.chain)
+		operation = chainEscaper.Replace(f.claim.Operation) + f.chainBranch() + "#"
 	}
-	for i, part := range append(in.path[:len(in.path):len(in.path)], name) {
+	for i, part := range append(f.path[:len(f.path):len(f.path)], name) {
 		key.WriteString(":")
 		if i == 0 {
 			// The only '#' stands before the steps, so that no step of an earlier
@@ -122,21 +122,20 @@ func ChainKey(ctx context.Context, name string) string {
 // chainBranch distinguishes the records that one message leads to. It is "" if
 // the record's ID is the chain key itself, and in a call without a record: the
 // id differs in every attempt.
-func (in *inside) chainBranch() string {
-	if in.id == protocol.RecordID(in.claim.Operation, "", in.chain) || strings.HasPrefix(in.id, unprotectedPrefix) {
+func (f *frame) chainBranch() string {
+	if f.id == protocol.RecordID(f.claim.Operation, "", f.chain) || strings.HasPrefix(f.id, unprotectedPrefix) {
 		return ""
 	}
-	return "~" + protocol.ChainRoot(in.id)[:16]
+	return "~" + protocol.ChainRoot(f.id)[:16]
 }
 
 var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25", "#", "%23", "~", "%7E")
 
 // chainOf returns the chain key that came with a call, in a form that a key can
 // begin with.
-func chainOf(ctx context.Context) string {
-	chain := options.Of(ctx).Chain
-	if checkText("chain", chain, maxKeyLength, false) != nil {
-		return protocol.ChainRoot(chain)
+func chainOf(o *options.Options) string {
+	if checkText("chain", o.Chain, maxKeyLength, false) != nil {
+		return protocol.ChainRoot(o.Chain)
 	}
-	return chain
+	return o.Chain
 }

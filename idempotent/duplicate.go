@@ -8,7 +8,6 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/flight"
-	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
 // The pauses of a duplicate that waits for the result of a running call.
@@ -19,8 +18,8 @@ const (
 
 var errWaitOver = errors.New("idempotent: the other call is still running at the end of the wait")
 
-func (c *call) longestWait(ctx context.Context) time.Duration {
-	if wait := options.Of(ctx).Wait; wait != nil {
+func (c *call) longestWait() time.Duration {
+	if wait := c.options.Wait; wait != nil {
 		return *wait
 	}
 	return c.x.config.Wait
@@ -28,14 +27,34 @@ func (c *call) longestWait(ctx context.Context) time.Duration {
 
 // waitUntil returns the end of the wait. It leaves the Reserve of an invocation
 // to report "in progress".
-func (c *call) waitUntil(ctx context.Context) time.Time {
-	until := c.began.Add(c.longestWait(ctx))
-	if invocation := c.x.invocationEnd(ctx); !invocation.IsZero() {
-		if last := invocation.Add(-c.x.config.Reserve); last.Before(until) {
-			return last
-		}
+func (c *call) waitUntil() time.Time {
+	until := c.began.Add(c.longestWait())
+	if last := c.invocation.Add(-c.x.config.Reserve); !c.invocation.IsZero() && last.Before(until) {
+		return last
 	}
 	return until
+}
+
+// awaitOwner waits for the owner of the record, and reads the record again.
+func (c *call) awaitOwner(ctx context.Context, a *claiming) (e ending, ends bool) {
+	if c.longestWait() <= 0 {
+		return c.inProgress(a.met, nil), true
+	}
+	if a.poll > firstPause {
+		c.tellWaiting() // it has waited once
+	}
+	again, err := driver.Record{}, c.await(ctx, &a.poll, a.met)
+	if err == nil {
+		again, err = c.reread(ctx)
+	}
+	switch {
+	case err == errWaitOver || ctx.Err() != nil:
+		return c.inProgress(a.met, err), true
+	case err != nil:
+		return ending{outcome: OutcomeFailed, err: &StoreError{Op: "wait", Err: err}}, true
+	}
+	a.met = again
+	return ending{}, false
 }
 
 // await waits until the record is worth another read: longer each time, with
@@ -46,10 +65,10 @@ func (c *call) await(ctx context.Context, next *time.Duration, met driver.Record
 	*next = min(2*(*next), longestPause)
 	if !met.Lease.IsZero() {
 		// A lease lapses strictly after its end and the skew.
-		lapse := met.Lease.Add(c.x.config.ClockSkew + 2*time.Millisecond).Sub(wall(c.now))
+		lapse := met.Lease.Add(c.x.config.ClockSkew + 2*time.Millisecond).Sub(c.now)
 		d = min(d, max(lapse, time.Millisecond))
 	}
-	left := time.Until(c.waitUntil(ctx))
+	left := time.Until(c.waitUntil())
 	if left <= 0 {
 		return errWaitOver
 	}
@@ -64,29 +83,29 @@ func (c *call) await(ctx context.Context, next *time.Duration, met driver.Record
 	}
 }
 
-// waits tells the adapter, once, that the call waits for a duplicate, and so do
-// the calls around it.
-func (c *call) waits(ctx context.Context) {
+// tellWaiting tells the adapter, once, that the call waits for a duplicate, and so
+// do the calls around it.
+func (c *call) tellWaiting() {
 	if c.waited {
 		return
 	}
 	c.waited = true
-	if waiting := options.Of(ctx).Waiting; waiting != nil {
+	if waiting := c.options.Waiting; waiting != nil {
 		waiting()
 	}
-	for in := insideOf(ctx); in != nil; in = in.outer {
-		if in.waiting != nil {
-			in.waiting()
+	for f := c.outer; f != nil; f = f.outer {
+		if f.waiting != nil {
+			f.waiting()
 		}
 	}
 }
 
 // reread reads the record again, within the wait.
 func (c *call) reread(ctx context.Context) (driver.Record, error) {
-	left := time.Until(c.waitUntil(ctx))
+	left := time.Until(c.waitUntil())
 	wait, cancel := context.WithTimeout(ctx, max(left, shortestAttempt))
 	defer cancel()
-	met, err := c.within(wait, c.readTime(ctx), c.get)
+	met, err := c.read(wait, c.readTime(ctx))
 	if err != nil && wait.Err() != nil && ctx.Err() == nil {
 		return met, errWaitOver
 	}
@@ -100,7 +119,7 @@ func gaveUp(ctx context.Context) error {
 // join shares the flight of an identical call, or leads one.
 func (c *call) join(ctx context.Context) ending {
 	all := c.x.flights
-	left := time.NewTimer(time.Until(c.waitUntil(ctx)))
+	left := time.NewTimer(time.Until(c.waitUntil()))
 	defer left.Stop()
 	for {
 		f, leads := all.Join(c.id, c.fingerprint)
@@ -111,7 +130,7 @@ func (c *call) join(ctx context.Context) ending {
 		case leads:
 			return c.leadFlight(ctx, f)
 		}
-		c.waits(ctx)
+		c.tellWaiting()
 		select {
 		case <-f.Landed():
 			// A leader that failed, panicked or was released leaves no record:

@@ -170,7 +170,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	)
 	for dir, explained := range map[string]map[string]string{
 		".": {
-			"call.*": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
+			"call.*": call, "within": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
 			"New": asNew, "Config.validate": asNew, "checkStore": asNew, "disabledByEnvironment": asNew,
 			"Permanent": "the call takes the class off", "Retryable": "the call takes the class off",
 		},

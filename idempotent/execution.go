@@ -16,31 +16,6 @@ import (
 // also share its fence, so a write that only one of them may make asks leaves
 // first.
 
-// ownerOf returns the token with which the call owns an attempt of the record:
-// token, or that of its execution. The latter differs by attempt, so that an
-// invocation from before a takeover is fenced off, also from the next attempt of
-// its own execution.
-func (c *call) ownerOf(attempt int64, token string) string {
-	if c.execution == nil {
-		return token
-	}
-	owner := protocol.ExecutionOwner(c.id, c.execution.ID, max(attempt, 1))
-	if c.execution.Ask != nil {
-		owner = protocol.NameExecution(owner, c.execution.ID[0])
-	}
-	return owner
-}
-
-// ownerIn returns the token with which the call owns the record that it met, or would
-// own it. The claim of its own execution may be of a version with another Ask.
-func (c *call) ownerIn(met driver.Record, token string) string {
-	owner := c.ownerOf(met.Attempt, token)
-	if c.execution != nil && protocol.IsSameExecution(met.Owner, owner) {
-		return met.Owner
-	}
-	return owner
-}
-
 // executionOf returns the execution that owns the claim of a call, or nil. A step
 // that enters its claim again runs again, so with Config.MaxAttempts its calls
 // have claims of their own, which count.
@@ -62,62 +37,30 @@ func (x *Executor) unprotectedIDIn(e *options.Execution) string {
 	return unprotectedPrefix + protocol.ExecutionOwner(operation, e.ID, 1)
 }
 
-// repeats reports whether the handler is that of an execution, and not of a
+// runsAgain reports whether the handler is that of an execution, and not of a
 // step within one.
-func (c *call) repeats() bool { return c.execution != nil && c.execution.Settle != nil }
+func (c *call) runsAgain() bool { return c.execution != nil && c.execution.Settle != nil }
 
-// leaseFrom returns the end of a lease that starts now. That of an execution
-// lasts as long as the execution may, and at least as long as the invocation.
-func (c *call) leaseFrom(now, invocation time.Time) time.Time {
-	if c.execution == nil {
-		return c.x.times.LeaseFrom(now, invocation)
-	}
-	end := wall(c.execution.Until)
-	if invocation.After(end) {
-		end = invocation
-	}
-	return end.Add(c.x.config.ClockSkew).Truncate(time.Millisecond)
-}
-
-// outlives reports whether the invocation of an execution may run for longer
-// than the lease that an earlier invocation has left.
-func (c *call) outlives(lease, invocation time.Time) bool {
-	return c.execution != nil && lease.Before(c.leaseFrom(time.Time{}, invocation))
-}
-
-// prolong extends the lease of an execution for this invocation. It returns the
-// record as it then is.
-func (c *call) prolong(ctx context.Context, own driver.Record, now, invocation time.Time) (driver.Record, error) {
-	lease := c.leaseFrom(now, invocation)
-	expires := c.expiresInProgress(own.Expires, lease)
-	met, ok, err := c.change(ctx, driver.Fence{ID: c.id, Owner: own.Owner}, driver.Change{Lease: lease, Expires: expires})
-	if !ok {
-		return met, err
-	}
-	own.Lease, own.Expires = lease, expires
-	return own, nil
-}
-
-// leaves reports whether a run that returned err, or panicked, leaves its claim
+// isOver reports whether a run that returned err, or panicked, leaves its claim
 // to another invocation of its execution. After the end of the invocation that
 // one may be running, under the same fence.
-func (c *call) leaves(ctx context.Context, l *lease, err error) bool {
+func (c *call) isOver(ctx context.Context, err error) bool {
 	switch {
 	case c.execution == nil:
 		return false
-	case c.repeats() && Outcome(c.execution.Settle(err)) != OutcomeReleased:
+	case c.runsAgain() && Outcome(c.execution.Settle(err)) != OutcomeReleased:
 		return true
 	}
-	return ctx.Err() != nil || !l.invocation.IsZero() && !wall(c.look()).Before(l.invocation)
+	return ctx.Err() != nil || !c.invocation.IsZero() && !c.look().Before(c.invocation)
 }
 
 // settleExecution settles a run of an execution's handler that does not complete
 // the record. It reports false for any other run.
 func (c *call) settleExecution(ctx context.Context, l *lease, err error) (ending, bool) {
 	switch {
-	case !c.repeats(), err == nil && Outcome(c.execution.Settle(nil)) == OutcomeExecuted:
+	case !c.runsAgain(), err == nil && Outcome(c.execution.Settle(nil)) == OutcomeExecuted:
 		return ending{}, false
-	case c.leaves(ctx, l, err):
+	case c.isOver(ctx, err):
 		return ending{outcome: OutcomeSuspended, err: bare(err)}, true
 	}
 	e := c.release(ctx, l, err, false)
@@ -146,7 +89,7 @@ func (c *call) returnSteps(ctx context.Context, l *lease) ending {
 // replaysItself reports whether the finished record is that of the execution
 // whose handler is called again: its service did not receive the result.
 func (c *call) replaysItself(record driver.Record) bool {
-	return c.repeats() && record.Status == driver.Completed && record.Owner == c.ownerIn(record, "")
+	return c.runsAgain() && record.Status == driver.Completed && record.Owner == c.ownerIn(record, "")
 }
 
 // runFinished runs the handler of a finished execution, whose operations return

@@ -21,7 +21,7 @@ var (
 
 // askFirst asks about the execution that made a claim that has lapsed. It returns the
 // ending of the call, and reports whether the call ends without a takeover.
-func (c *call) askFirst(ctx context.Context, met driver.Record, invocation time.Time) (_ ending, ends bool) {
+func (c *call) askFirst(ctx context.Context, met driver.Record) (_ ending, ends bool) {
 	id := protocol.NamedExecution(met.Owner)
 	if c.execution == nil || c.execution.Ask == nil || id == "" {
 		return ending{}, false
@@ -39,18 +39,18 @@ func (c *call) askFirst(ctx context.Context, met driver.Record, invocation time.
 		return ending{}, false
 	case state != options.ExecutionSucceeded:
 		return c.inProgress(driver.Record{}, errExecutionActive), true
-	case len(result) == 0 || !c.repeats(): // the result of a handler is none of a step
-		c.suppress(errNoServiceResult)
+	case len(result) == 0 || !c.runsAgain(): // the result of a handler is none of a step
+		c.tally.suppress(errNoServiceResult)
 		return ending{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}, true
 	}
-	return c.completeFor(ctx, met, invocation, result), true
+	return c.completeFor(ctx, met, result), true
 }
 
 // askingTime returns a context that leaves at least half of the time until the
 // Reserve to the takeover.
 func (c *call) askingTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := longestAttempt
-	if deadline, ok := c.x.HandlerDeadline(ctx); ok {
+	if deadline, ok := c.x.handlerDeadline(ctx, c.invocation); ok {
 		limit = min(limit, time.Until(deadline)/2)
 	}
 	return context.WithTimeout(ctx, limit)
@@ -59,24 +59,15 @@ func (c *call) askingTime(ctx context.Context) (context.Context, context.CancelF
 // completeFor completes the record for its execution, whose completion was not
 // stored, and under its owner. The service forgets the execution before messages stop
 // to come back.
-func (c *call) completeFor(ctx context.Context, met driver.Record, invocation time.Time, result []byte) ending {
+func (c *call) completeFor(ctx context.Context, met driver.Record, result []byte) ending {
 	if err := c.work.decode(result); err != nil {
 		return ending{outcome: OutcomeFailed, err: &ResultUnavailableError{KeyHash: c.hash, Reason: "the result of the service does not decode", Err: err}}
 	}
 	own := met
-	own.Lease = c.leaseFrom(c.now, invocation)
-	e := c.complete(ctx, &lease{record: own, invocation: invocation})
+	own.Lease = c.leaseFrom(c.now)
+	e := c.complete(ctx, &lease{record: own})
 	if e.err == nil {
 		e.outcome = OutcomeReplayed
 	}
 	return e
-}
-
-// expiresInProgress returns the end of retention for a lease. A record about whose
-// execution a call can ask must outlive a pause, which has no limit that we know.
-func (c *call) expiresInProgress(stored, lease time.Time) time.Time {
-	if c.execution != nil && c.execution.Ask != nil {
-		lease = lease.Add(longestExecution)
-	}
-	return c.x.times.ExpiresInProgress(stored, lease)
 }

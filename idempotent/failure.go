@@ -37,14 +37,14 @@ type classification struct{ permanent, retryable bool }
 // classify returns what a handler's error asks for. A class that a call within
 // the handler returned says nothing about the handler, which may have had its
 // effects before that call.
-func (in *inside) classify(err error) (class classification) {
+func (f *frame) classify(err error) (class classification) {
 	// An Unwrap that panics, as of a typed nil, asks for nothing more.
 	defer func() { _ = recover() }()
 	class.read(err)
-	in.mu.Lock()
-	inner := slices.Clone(in.innerErrors)
-	in.mu.Unlock()
-	in.outer.noteInner(bare(err))
+	f.mu.Lock()
+	inner := slices.Clone(f.innerErrors)
+	f.mu.Unlock()
+	f.outer.noteInner(bare(err))
 	class.readAll(err, inner)
 	return class
 }
@@ -52,17 +52,17 @@ func (in *inside) classify(err error) (class classification) {
 // noteInner records an error that a call within the handler returns, if it has
 // a class. It records the error and not its class: a classified error may be a
 // package's variable that the handler also returns by itself.
-func (in *inside) noteInner(err error) {
-	if in == nil {
+func (f *frame) noteInner(err error) {
+	if f == nil {
 		return
 	}
 	var left classification
 	if left.readAll(err, nil); left == (classification{}) {
 		return
 	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.innerErrors = append(in.innerErrors, err)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.innerErrors = append(f.innerErrors, err)
 }
 
 // read looks at the error itself.

@@ -31,7 +31,7 @@ type heartbeat struct {
 	limitTimer *time.Timer
 	quit       context.CancelFunc
 	joined     chan struct{}
-	writes     call // counts what the heartbeat did
+	calls      storeCalls
 }
 
 // heartbeat starts the heartbeat of a lease.
@@ -39,13 +39,13 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	h := &heartbeat{call: c, lease: l, until: l.record.Lease, expires: l.record.Expires}
 	x := c.x
 	switch {
-	case l.unconfirmed && l.invocation.IsZero():
+	case l.unconfirmed && c.invocation.IsZero():
 		h.ctx, h.cancel = context.WithCancelCause(ctx)
 		return h
 	case l.unconfirmed: // no lease is known; only the invocation's end is
-		return h.withDeadline(ctx, x.times.HandlerEnd(l.invocation, l.invocation))
-	case c.execution != nil, x.config.Lease == 0 && !l.invocation.IsZero():
-		return h.withDeadline(ctx, x.times.HandlerEnd(l.record.Lease, l.invocation))
+		return h.withDeadline(ctx, x.times.HandlerEnd(c.invocation, c.invocation))
+	case c.execution != nil, x.config.Lease == 0 && !c.invocation.IsZero():
+		return h.withDeadline(ctx, x.times.HandlerEnd(l.record.Lease, c.invocation))
 	}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	left := h.left()
@@ -54,9 +54,9 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	}
 	h.limitTimer = time.AfterFunc(left, func() { h.cancel(c.timeEnds(l)) })
 	h.joined = make(chan struct{})
-	h.writes = call{x: x, identity: c.identity}
+	h.calls = storeCalls{x: x, tally: c.tally}
 	// The store sees whose write it is: the call may hold what the write needs.
-	running, quit := context.WithCancel(driver.WithCall(context.WithoutCancel(ctx), l.in))
+	running, quit := context.WithCancel(driver.WithCall(context.WithoutCancel(ctx), l.frame))
 	h.quit = quit
 	go h.run(running)
 	return h
@@ -75,7 +75,7 @@ func (h *heartbeat) left() time.Duration {
 	h.mu.Lock()
 	until := h.until
 	h.mu.Unlock()
-	return h.call.x.times.HandlerEnd(until, h.lease.invocation).Sub(wall(time.Now()))
+	return h.call.x.times.HandlerEnd(until, h.call.invocation).Sub(wall(time.Now()))
 }
 
 // run extends the lease until the heartbeat stops or the lease is lost. Its
@@ -122,29 +122,33 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 	x, owner := h.call.x, h.lease.record.Owner
 	limited, cancel := context.WithTimeout(ctx, max(min(limit, longestAttempt), shortestAttempt))
 	defer cancel()
-	lease := x.times.LeaseFrom(wall(h.writes.look()), h.lease.invocation)
+	lease := x.times.LeaseFrom(wall(time.Now()), h.call.invocation)
 	if h.left() <= 0 {
 		// The timer may come late: it does not run while a sandbox is frozen.
 		h.cancel(h.call.timeEnds(h.lease))
 	}
 	expires := x.times.ExpiresInProgress(h.expires, lease)
-	met, ok, err := h.writes.change(limited, driver.Fence{ID: h.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires})
+	s := x.repeat(limited, write{
+		Policy: &protocol.Extending, own: driver.Record{Owner: owner},
+		// An earlier copy of this write may have landed, or a later one.
+		wrote: func(met driver.Record) bool { return !met.Lease.Before(lease) },
+		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
+			return reply(h.calls.change(ctx, driver.Fence{ID: h.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires}))
+		},
+	})
 	if ctx.Err() == nil { // else stop has cut it off
-		h.failed = err
+		h.failed = s.last
 	}
 	switch {
-	case err != nil:
-		return undecided
-	case ok:
+	case s.OK:
 		h.setUntil(lease, expires)
-	case met.Owner == owner && met.Status == driver.InProgress && met.Lease.Before(lease):
-		return undecided // a conflict with another kind of write: nothing was written
-	case met.Owner == owner && met.Status == driver.InProgress:
-		// An earlier copy of this write landed, or a later one did.
-		h.setUntil(met.Lease, met.Expires)
-	default:
-		h.cancel(&LeaseLostError{KeyHash: h.call.hash, Attempt: h.lease.record.Attempt})
+	case s.Ruling == protocol.Done:
+		h.setUntil(s.Met.Lease, s.Met.Expires)
+	case s.Ruling == protocol.Yield:
+		h.cancel(h.call.leaseLost(h.lease))
 		return lost
+	default:
+		return undecided // an error, or a conflict with another kind of write
 	}
 	h.limitTimer.Reset(h.left())
 	return extended
@@ -164,10 +168,8 @@ func (h *heartbeat) stop() {
 		<-h.joined
 		h.limitTimer.Stop()
 		h.lease.record.Lease, h.lease.record.Expires = h.until, h.expires
-		h.call.event.RoundTrips += h.writes.event.RoundTrips
-		h.call.event.Store += h.writes.event.Store
 		if h.failed != nil && h.cutOff() {
-			h.call.suppress(&StoreError{Op: "extend", Executed: true, Err: h.failed})
+			h.call.tally.suppress(&StoreError{Op: "extend", Executed: true, Err: h.failed})
 		}
 	}
 	h.cancel(nil)

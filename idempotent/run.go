@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
 // claimed claims the record, runs the handler, and settles the record.
@@ -17,7 +16,7 @@ func (c *call) claimed(ctx context.Context) ending {
 		return e
 	}
 	l.committed = c.unacknowledged
-	if err := l.in.steps.readFailure(ctx); err != nil {
+	if err := l.frame.steps.readFailure(ctx); err != nil {
 		if c.execution != nil {
 			return ending{outcome: OutcomeSuspended, err: err}
 		}
@@ -35,7 +34,7 @@ func (c *call) claimed(ctx context.Context) ending {
 // run runs the handler under its lease. It returns the attachment, or the error
 // of the handler.
 func (c *call) run(ctx context.Context, l *lease) (driver.Attachment, error) {
-	return l.in.frozen(c.underLease(ctx, l, c.inTurn))
+	return l.frame.freeze(c.underLease(ctx, l, c.inTurn))
 }
 
 // inTurn runs the handler when its turn comes (see adapter.Settings.Turn). Until then
@@ -87,15 +86,15 @@ func (c *call) settle(ctx context.Context, l *lease, with driver.Attachment, err
 	if e, settled := c.settleExecution(ctx, l, err); settled {
 		return e
 	}
-	if failed := l.in.steps.failed; failed != nil {
-		l.in.discard()
+	if failed := l.frame.steps.failed; failed != nil {
+		l.frame.discard()
 		// An earlier attempt failed for good, so this one does not count.
 		return c.failForGood(ctx, l, replayed(failed))
 	}
-	if stopped := l.in.steps.stoppedBy(); stopped != nil {
-		l.in.discard()
+	if stopped := l.frame.steps.stoppedBy(); stopped != nil {
+		l.frame.discard()
 		if err != nil && !is(err, stopped) {
-			c.suppress(bare(err))
+			c.tally.suppress(bare(err))
 			err = nil
 		}
 		return c.failForGood(ctx, l, cmp.Or(err, stopped))
@@ -115,12 +114,12 @@ func (c *call) settle(ctx context.Context, l *lease, with driver.Attachment, err
 
 // settleError settles a run whose handler, or transaction, failed.
 func (c *call) settleError(ctx context.Context, l *lease, err error) ending {
-	class := l.in.classify(err)
-	if c.leaves(ctx, l, err) {
+	class := l.frame.classify(err)
+	if c.isOver(ctx, err) {
 		return ending{outcome: OutcomeSuspended, err: c.timedOut(l, bare(err))}
 	}
 	c.event.Permanent = class.permanent
-	switch unacknowledged := l.in.steps.unacknowledged(); {
+	switch unacknowledged := l.frame.steps.unacknowledged(); {
 	case class.permanent && !c.x.config.ReleasePermanent:
 		return c.failForGood(ctx, l, err)
 	case unacknowledged != nil:
@@ -144,16 +143,15 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 	defer func() {
 		c.cutOff = h.cutOff() && (err != nil || !returned)
 		c.event.Handler += time.Since(began)
-		l.in.steps.close()
+		l.frame.steps.close(l)
 		h.stop()
-		c.countSteps(l)
 		if !returned {
-			l.in.discard()
+			l.frame.discard()
 			c.abandon(ctx, l)
 		}
 	}()
-	l.in.steps.open(h.ctx, h.cancel)
-	err = fn(c.enter(h.ctx, l.in))
+	l.frame.steps.open(h.ctx, h.cancel)
+	err = fn(c.enter(h.ctx, l.frame))
 	returned = true
 	return err
 }
@@ -178,16 +176,6 @@ func (c *call) timedOut(l *lease, err error) error {
 	return &TimedOutError{KeyHash: c.hash, Attempt: l.record.Attempt, Err: err}
 }
 
-// ending is the end of a call: the outcome for its event, and the error for its
-// caller.
-type ending struct {
-	outcome Outcome
-	err     error
-	// claimFirst reports that an optimistic run wrote nothing, and that the call
-	// begins again with a claim.
-	claimFirst bool
-}
-
 // ran returns the outcome of a call whose handler's result is recorded.
 func (l *lease) ran() Outcome {
 	switch {
@@ -200,48 +188,11 @@ func (l *lease) ran() Outcome {
 	}
 }
 
-// leaseLost ends a call whose record another owns.
-func (c *call) leaseLost(l *lease) ending {
-	return ending{outcome: OutcomeLeaseLost, err: &LeaseLostError{KeyHash: c.hash, Attempt: l.record.Attempt}}
+func (w *writer) leaseLost(l *lease) *LeaseLostError {
+	return &LeaseLostError{KeyHash: w.hash, Attempt: l.record.Attempt}
 }
 
 // outcomeUnknown ends a call whose transaction may or may not be committed.
 func (c *call) outcomeUnknown(cause error) ending {
 	return ending{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Err: cause}}
-}
-
-// suppress adds an error that the observer sees and the caller does not.
-func (c *call) suppress(err error) {
-	if c.suppressed != nil {
-		err = errors.Join(c.suppressed, err)
-	}
-	c.suppressed = err
-}
-
-// report observes a call. After a panic, its ending is empty.
-func (c *call) report(ctx context.Context, e ending) {
-	c.event.Total = time.Since(c.began)
-	// After a panic of a store or a codec, the outcome is unknown.
-	c.event.Outcome = cmp.Or(e.outcome, c.abandoned, OutcomeUnknown)
-	if c.turn != nil && c.event.Outcome != OutcomeReplayed {
-		c.event.Outcome = OutcomeNotRun // the call is made again, in its turn
-	}
-	if c.event.Outcome == OutcomeNotRun {
-		c.event.Attempt = 0
-	}
-	if c.cutOff && c.event.Outcome == OutcomeReleased {
-		c.event.Outcome = OutcomeTimedOut
-	}
-	switch {
-	case c.suppressed == nil:
-		c.event.Err = e.err
-	case e.err == nil:
-		c.event.Err = c.suppressed
-	default:
-		c.event.Err = errors.Join(e.err, c.suppressed)
-	}
-	if event, ok := options.Of(ctx).Event.(*Event); ok {
-		*event = c.event
-	}
-	c.x.config.Observer.Observe(ctx, c.event)
 }

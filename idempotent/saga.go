@@ -8,14 +8,6 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// undo undoes a finished step.
-type undo struct {
-	name string
-	data []byte // the step's encoded result
-	lost bool   // that result is unavailable for good, and fn returns its error
-	fn   func(ctx context.Context, data []byte) error
-}
-
 // replayed returns the stored failure as later calls receive it.
 func replayed(f *protocol.SagaFailure) error {
 	e := ReplayedError(f.Failure)
@@ -43,12 +35,12 @@ func (s *steps) readFailure(ctx context.Context) error {
 
 // failForGood undoes the finished steps, and stores the failure.
 func (c *call) failForGood(ctx context.Context, l *lease, cause error) ending {
-	if c.leaves(ctx, l, cause) {
+	if c.isOver(ctx, cause) {
 		return ending{outcome: OutcomeSuspended, err: bare(cause)}
 	}
 	undone, err := c.compensate(ctx, l, cause)
 	c.event.Permanent = err == nil // another attempt has to undo the rest
-	switch unacknowledged := l.in.steps.unacknowledged(); {
+	switch unacknowledged := l.frame.steps.unacknowledged(); {
 	case err == nil:
 		return c.fail(ctx, l, cause, undone)
 	case unacknowledged != nil:
@@ -56,8 +48,8 @@ func (c *call) failForGood(ctx context.Context, l *lease, cause error) ending {
 	default:
 		// An error class set by an undo function does not apply to an enclosing
 		// call.
-		l.in.outer.noteInner(err)
-		if c.leaves(ctx, l, err) {
+		l.frame.outer.noteInner(err)
+		if c.isOver(ctx, err) {
 			return ending{outcome: OutcomeSuspended, err: err}
 		}
 		return c.release(ctx, l, err, false)
@@ -75,24 +67,24 @@ func (s *steps) toUndo() []undo {
 
 // FinishedSagaSteps returns the number of finished steps that can be undone,
 // for package adapter.
-func (in *inside) FinishedSagaSteps() int { return len(in.steps.toUndo()) }
+func (f *frame) FinishedSagaSteps() int { return len(f.steps.toUndo()) }
 
 // compensateOpenly undoes the steps of a run without a record. No later attempt
 // continues, so an error of one undo function does not stop the others.
-func (c *call) compensateOpenly(ctx context.Context, in *inside, cause error) error {
+func (c *call) compensateOpenly(ctx context.Context, f *frame, cause error) error {
 	var first error
-	undos := in.steps.toUndo()
-	in.steps.fail(&protocol.SagaFailure{})
+	undos := f.steps.toUndo()
+	f.steps.fail(&protocol.SagaFailure{})
 	for _, u := range undos {
-		err := c.openly(ctx, in, func(ctx context.Context) error { return in.undo(ctx, u.name, undos) })
+		err := c.openly(ctx, f, func(ctx context.Context) error { return f.undo(ctx, u.name, undos) })
 		if err != nil {
-			in.outer.noteInner(err)
+			f.outer.noteInner(err)
 			failed := &CompensationError{KeyHash: c.hash, Step: u.name, Err: err, Cause: bare(cause)}
 			if first == nil {
 				first = failed
 				continue
 			}
-			c.suppress(failed)
+			c.tally.suppress(failed)
 		}
 	}
 	if first != nil {
@@ -121,8 +113,8 @@ func (s *steps) unreached(undos []undo) string {
 // compensate undoes the finished steps of a call that failed for good, and
 // returns their names.
 func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []string, err error) {
-	in := l.in
-	s := &in.steps
+	f := l.frame
+	s := &f.steps
 	unacknowledged := s.unacknowledged() // before toUndo: a running step may add to it
 	undos := s.toUndo()
 	if name := s.unreached(undos); name != "" && s.failed == nil {
@@ -145,6 +137,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 		if err := c.reclaim(ctx, l); err != nil {
 			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 		}
+		c.event.Attempt = l.record.Attempt
 	}
 	begun := s.failed != nil
 	if !begun {
@@ -160,7 +153,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 				return &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 			}
 		}
-		return c.undoAll(ctx, in, names, undos, cause)
+		return c.undoAll(ctx, f, names, undos, cause)
 	})
 	return names, err
 }
@@ -168,10 +161,10 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 // undoAll undoes steps in this order. It leaves a step whose result is unavailable for
 // good, because no attempt can undo it, and returns its error after the others are
 // undone. Any other error stops.
-func (c *call) undoAll(ctx context.Context, in *inside, names []string, undos []undo, cause error) error {
+func (c *call) undoAll(ctx context.Context, f *frame, names []string, undos []undo, cause error) error {
 	var firstLost error
 	for _, name := range names {
-		err := in.undo(ctx, name, undos)
+		err := f.undo(ctx, name, undos)
 		if err == nil {
 			continue
 		}
@@ -179,14 +172,14 @@ func (c *call) undoAll(ctx context.Context, in *inside, names []string, undos []
 		failed := &CompensationError{KeyHash: c.hash, Step: name, Err: err, Cause: bare(cause), lost: lost}
 		switch {
 		case !lost && firstLost != nil:
-			c.suppress(firstLost)
+			c.tally.suppress(firstLost)
 			return failed
 		case !lost:
 			return failed
 		case firstLost == nil:
 			firstLost = failed
 		default:
-			c.suppress(failed)
+			c.tally.suppress(failed)
 		}
 	}
 	return firstLost
@@ -200,16 +193,16 @@ func (s *steps) fail(f *protocol.SagaFailure) {
 	s.failed = f
 }
 
-func (in *inside) undo(ctx context.Context, name string, undos []undo) error {
+func (f *frame) undo(ctx context.Context, name string, undos []undo) error {
 	at := slices.IndexFunc(undos, func(u undo) bool { return u.name == name })
-	if _, done := in.steps.stored[protocol.UndoStep+name]; done {
+	if _, done := f.steps.stored[protocol.UndoStep+name]; done {
 		return nil
 	}
 	if at < 0 {
 		return notReached(name)
 	}
 	run := func(ctx context.Context) error { return undos[at].fn(ctx, undos[at].data) }
-	return in.stepAs(ctx, protocol.UndoStep+name, &step{name: protocol.UndoStep + name, work: undoing(run)})
+	return f.stepAs(ctx, protocol.UndoStep+name, &step{name: protocol.UndoStep + name, work: undoing(run)})
 }
 
 func notReached(name string) error {

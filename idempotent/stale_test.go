@@ -16,7 +16,8 @@ import (
 func TestClaimIsStaleWhenTheWallClockHasPassedItsLease(t *testing.T) {
 	x := &Executor{config: (&Config{Lease: time.Minute}).withDefaults()}
 	x.times.Lease, x.times.Reserve = time.Minute, time.Second
-	c := &call{x: x, identity: identity{hash: canonical.SHA256([]byte("key"))}}
+	c := &call{}
+	c.x, c.hash = x, canonical.SHA256([]byte("key"))
 	for left, stale := range map[time.Duration]bool{-time.Millisecond: true, time.Minute: false} {
 		l := &lease{record: driver.Record{Lease: wall(time.Now()).Add(time.Second + left)}}
 		c.heart = &heartbeat{ctx: context.Background(), call: c, lease: l, until: l.record.Lease}

@@ -69,8 +69,8 @@ func SagaStep[T any](ctx context.Context, name string, do func(context.Context) 
 }
 
 func runTyped[T any](ctx context.Context, name string, do func(context.Context) (T, error), undo func(context.Context, T) error) (T, error) {
-	in := insideOf(ctx)
-	if in == nil {
+	f := frameOf(ctx)
+	if f == nil {
 		panic("idempotent: Step: the context is not one that Do or a wrapped handler was called with; to test a handler by itself, use Unprotected")
 	}
 	if do == nil {
@@ -78,13 +78,13 @@ func runTyped[T any](ctx context.Context, name string, do func(context.Context) 
 	}
 	w := typed[T]{fn: do}
 	s := step{work: &w, name: name}
-	if x := in.steps.x; x != nil {
+	if x := f.steps.x; x != nil {
 		w.codec = x.config.Codec
 	}
 	if undo != nil {
 		s.undo = func(ctx context.Context, data []byte) error { return undoTyped(ctx, w, data, undo) }
 	}
-	if err := in.step(ctx, &s); err != nil {
+	if err := f.step(ctx, &s); err != nil {
 		var none T
 		return none, err
 	}

@@ -3,63 +3,15 @@ package idempotent
 import (
 	"context"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// steps are the steps of one call.
-type steps struct {
-	x *Executor // nil: the context belongs to no call
-	identity
-	claimed    bool              // false where nothing is claimed
-	repeats    bool              // see inside
-	stored     map[string][]byte // by earlier attempts; read only
-	invocation time.Time         // its end, or zero
-
-	mu        sync.Mutex
-	owner     string
-	attempt   int64
-	handler   context.Context // the handler's; done when it has returned
-	lose      func(error)     // ends that context; nil: the handler has returned
-	begun     map[string]bool
-	running   int
-	undos     []undo
-	failed    *protocol.SagaFailure // the call has failed for good: nothing new begins
-	unsettled *StoreError           // of a step whose write may not be recorded
-	stopped   error                 // a step could no longer be undone later: undo now
-	// known are the stored steps and all that were sent.
-	known map[string][]byte
-	// roomLock contains a value while a write sets the room. See writeWithRoom.
-	roomLock chan struct{}
-	misused  error // for which the call fails, whatever the handler returns
-	// For countSteps.
-	written    bool
-	roundTrips int
-	spent      time.Duration
-	suppressed []error
-}
-
-// step is a running step.
-type step struct {
-	work
-	name string // without those of outer steps
-	undo func(ctx context.Context, data []byte) error
-	lost bool // its result is unavailable for good
-}
-
-func (s *steps) open(handler context.Context, lose func(error)) {
+func (s *steps) open(handler context.Context, cancel func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.handler, s.lose = handler, lose
-}
-
-func (s *steps) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lose = nil
+	s.handler, s.cancel = handler, cancel
 }
 
 // setOwner sets the owner of the record that steps are written to.
@@ -70,51 +22,51 @@ func (s *steps) setOwner(r driver.Record) {
 }
 
 // step runs a step of the handler, or decodes its stored result.
-func (in *inside) step(ctx context.Context, s *step) error {
-	if err := checkStepName(in.path, s.name); err != nil {
+func (f *frame) step(ctx context.Context, s *step) error {
+	if err := checkStepName(f.path, s.name); err != nil {
 		return err
 	}
-	full := strings.Join(append(in.path[:len(in.path):len(in.path)], s.name), ":")
-	return in.stepAs(ctx, full, s)
+	full := strings.Join(append(f.path[:len(f.path):len(f.path)], s.name), ":")
+	return f.stepAs(ctx, full, s)
 }
 
-func (in *inside) stepAs(ctx context.Context, full string, s *step) error {
-	if s.undo != nil && len(in.path) > 0 {
+func (f *frame) stepAs(ctx context.Context, full string, s *step) error {
+	if s.undo != nil && len(f.path) > 0 {
 		// A later attempt that receives the outer step's result does not reach
 		// it, and could not undo it.
 		return &StepError{Step: full, Reason: "a step within another one cannot be undone; let the outer one undo it"}
 	}
-	data, found, err := in.steps.begin(full, s.undo != nil, in.optimistic, in.exclusive())
+	data, found, err := f.steps.begin(full, s.undo != nil, f.optimistic, f.exclusive())
 	switch {
 	case err != nil:
 		return err
 	case found:
-		return in.steps.replay(ctx, full, data, s)
+		return f.steps.replay(ctx, full, data, s)
 	}
-	defer in.steps.done()
+	defer f.steps.done()
 	if ctx.Err() != nil {
-		in.steps.free(full)
+		f.steps.free(full)
 		return context.Cause(ctx)
 	}
-	if err := in.runStep(ctx, full, s); err != nil {
+	if err := f.runStep(ctx, full, s); err != nil {
 		return err
 	}
-	data, err = in.steps.finish(ctx, full, s)
+	data, err = f.steps.finish(ctx, full, s)
 	// A result that may not be recorded has to be undone too.
-	in.steps.finished(full, data, s)
+	f.steps.finished(full, data, s)
 	return err
 }
 
 // runStep frees the name of the step after an error or a panic.
-func (in *inside) runStep(ctx context.Context, full string, s *step) (err error) {
+func (f *frame) runStep(ctx context.Context, full string, s *step) (err error) {
 	done := false
 	defer func() {
 		if !done {
-			in.steps.free(full)
+			f.steps.free(full)
 		}
 	}()
-	inner := *in
-	inner.path = append(in.path[:len(in.path):len(in.path)], s.name)
+	inner := *f
+	inner.path = append(f.path[:len(f.path):len(f.path)], s.name)
 	err = s.run(driver.WithCall(ctx, &inner))
 	done = err == nil
 	return err
@@ -137,7 +89,7 @@ func (s *steps) begin(full string, undoable, optimistic bool, exclusive string) 
 	case s.x == nil:
 		s.running++
 		return nil, false, nil // nothing is known of the call
-	case s.repeats:
+	case s.durable:
 		return misuse("a durable function has the steps of its own SDK; " + inADurableStep)
 	case optimistic:
 		return misuse("under Config.Optimistic a handler has no effects but its transaction; unset it for this handler")
@@ -145,7 +97,7 @@ func (s *steps) begin(full string, undoable, optimistic bool, exclusive string) 
 		return misuse("another library shares the record, and its takeover would forget the step (Config.Shared); send a DownstreamKey with the effect, or give this handler records of its own")
 	case exclusive != "" && !found:
 		return misuse(exclusive)
-	case s.lose == nil:
+	case s.cancel == nil:
 		return refuse("the handler has returned")
 	case undoable && s.x.config.ReleasePermanent:
 		return misuse("with Config.ReleasePermanent no record says that a failure was undone")

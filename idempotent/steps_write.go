@@ -27,21 +27,21 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 		e, err = s.x.encodeStored(limited, s.place(full), data)
 	}
 	if err != nil {
-		s.suppress(err)
+		s.tally.suppress(err)
 	}
 	if e.Unavailable == "" {
 		err = s.writeResult(ctx, full, st, e)
 		if !errors.Is(err, driver.ErrTooLarge) {
 			return data, s.noteUnacknowledged(err)
 		}
-		s.suppress(err)
+		s.tally.suppress(err)
 		e = protocol.Stored{Unavailable: "it was too large"}
 	}
-	room := leastRoom
+	room := leastBudget
 	if st.undo != nil {
-		room = shortestRoom
+		room = shortestBudget
 	}
-	err = s.writeWithRoom(ctx, map[string][]byte{full: st.encoded(e)}, room)
+	err = s.writeWithBudget(ctx, map[string][]byte{full: st.encoded(e)}, room)
 	if err == nil && st.undo != nil {
 		err = s.stop(&ResultUnavailableError{KeyHash: s.hash, Step: full,
 			Reason: e.Unavailable + ", so the call was stopped to undo the step; return less, or set Config.Payloads"})
@@ -54,9 +54,9 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 // returns driver.ErrTooLarge if there is no room.
 func (s *steps) writeResult(ctx context.Context, full string, st *step, e protocol.Stored) error {
 	write := func(e protocol.Stored, failureNote int) error {
-		return s.writeWithRoom(ctx, map[string][]byte{full: st.encoded(e)}, failureNote)
+		return s.writeWithBudget(ctx, map[string][]byte{full: st.encoded(e)}, failureNote)
 	}
-	err := write(e, comfortableRoom)
+	err := write(e, comfortableBudget)
 	if errors.Is(err, driver.ErrTooLarge) && e.Payload == "" && s.x.config.Payloads != nil {
 		// It is small, and does not fit beside the other steps.
 		limited, cancel := s.handlerTime(ctx)
@@ -64,14 +64,14 @@ func (s *steps) writeResult(ctx context.Context, full string, st *step, e protoc
 		limited, stop := s.x.encodingTime(limited)
 		defer stop()
 		if elsewhere, failed := s.x.spill(limited, e.Data); failed != nil {
-			s.suppress(failed)
+			s.tally.suppress(failed)
 		} else {
 			e = elsewhere
-			err = write(e, comfortableRoom)
+			err = write(e, comfortableBudget)
 		}
 	}
 	if errors.Is(err, driver.ErrTooLarge) && st.undo != nil {
-		err = write(e, leastRoom)
+		err = write(e, leastBudget)
 	}
 	return err
 }
@@ -149,10 +149,10 @@ func (s *steps) deliver(ctx context.Context, values, before map[string][]byte) e
 		lost := &LeaseLostError{KeyHash: s.hash, Attempt: attempt}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.lose == nil {
+		if s.cancel == nil {
 			return &StoreError{Op: "step", Executed: true, Err: errors.Join(errStillRuns, lost)}
 		}
-		s.lose(lost)
+		s.cancel(lost)
 		return lost
 	default:
 		return &StoreError{Op: "step", Executed: true, Err: result.Err}
@@ -194,15 +194,12 @@ func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	began := time.Now()
-	met, ok, err := s.x.store.Change(ctx, f, change)
+	calls := storeCalls{x: s.x, tally: s.tally}
+	r := reply(calls.change(ctx, f, change))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A write without an answer may be applied too.
-	s.written = true
-	s.roundTrips++
-	s.spent += time.Since(began)
-	return protocol.Reply{Met: met, OK: ok, Err: err}
+	s.written = true // perhaps, if there was no answer
+	return r
 }
 
 var errStillRuns = errors.New("idempotent: the handler returned while a step was running; wait for it")
@@ -225,25 +222,12 @@ func (s *steps) misuse() error {
 	return s.misused
 }
 
-func (s *steps) suppress(err error) {
+// close ends the steps of a run. It adds the steps that were sent to the record.
+func (s *steps) close(l *lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.suppressed = append(s.suppressed, err)
-}
-
-// countSteps adds the work of the steps to the event, and the steps they sent
-// to the record.
-func (c *call) countSteps(l *lease) {
-	s := &l.in.steps
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.cancel = nil
 	if s.written {
 		l.stepped, l.record.Steps = true, maps.Clone(s.known)
 	}
-	c.event.RoundTrips += s.roundTrips
-	c.event.Store += s.spent
-	for _, err := range s.suppressed {
-		c.suppress(err)
-	}
-	s.roundTrips, s.spent, s.suppressed = 0, 0, nil
 }

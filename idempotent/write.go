@@ -9,26 +9,6 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
-// write is one write to the store, repeated according to its policy.
-type write struct {
-	*protocol.Policy
-	// own is the record as the attempt knows it.
-	own driver.Record
-	// send makes one try, in the form of the last ruling, which is about met.
-	send func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply
-	// wrote reports whether a finished record is this write's own; nil: never.
-	wrote func(met driver.Record) bool
-	// unacknowledged reports that an earlier write of the call may still arrive.
-	unacknowledged bool
-}
-
-// sent is the result of a write.
-type sent struct {
-	protocol.Ruling
-	protocol.Reply
-	unacknowledged bool // the answer to a try was lost
-}
-
 // repeat sends a write until its policy rules on the result, or until ctx is
 // done. It is the only loop around a write.
 func (x *Executor) repeat(ctx context.Context, w write) sent {
@@ -53,10 +33,11 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 			at.Unacknowledged = true
 		}
 		if !ruling.SendsAgain() {
+			last := r.Err
 			if ruling == protocol.Unknown {
 				r.Err = errors.Join(r.Err, lost, context.Cause(ctx))
 			}
-			return sent{ruling, r, at.Unacknowledged}
+			return sent{ruling, r, last, at.Unacknowledged}
 		}
 		if r.Err != nil {
 			lost = r.Err
@@ -82,6 +63,11 @@ func (d *denials) since(err error) time.Duration {
 	return time.Since(d.first)
 }
 
+const (
+	shortestAttempt = 200 * time.Millisecond
+	longestAttempt  = 5 * time.Second
+)
+
 // try makes one try with a part of the time of ctx, so that a connection that
 // hangs does not take it all.
 func try(ctx context.Context, send func(context.Context) (driver.Record, bool, error)) protocol.Reply {
@@ -89,15 +75,7 @@ func try(ctx context.Context, send func(context.Context) (driver.Record, bool, e
 	half := min(time.Until(deadline)/2, longestAttempt)
 	ctx, cancel := context.WithTimeout(ctx, max(half, shortestAttempt))
 	defer cancel()
-	met, ok, err := send(ctx)
-	return protocol.Reply{Met: met, OK: ok, Err: err}
-}
-
-// tryChange makes one try of a change that our owner fences.
-func (c *call) tryChange(ctx context.Context, l *lease, change driver.Change) protocol.Reply {
-	return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
-		return c.change(ctx, driver.Fence{ID: c.id, Owner: l.record.Owner}, change)
-	})
+	return reply(send(ctx))
 }
 
 // pause pauses for about d. It returns early, and reports false, if ctx is done.
@@ -119,4 +97,55 @@ func backoff(try int, err error) time.Duration {
 		return min(100*time.Millisecond<<min(try-1, 5), 2*time.Second)
 	}
 	return min(time.Duration(try)*20*time.Millisecond, time.Second)
+}
+
+// create, change, get and commit call the store, and count the call and its time.
+func (s *storeCalls) create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+	defer s.count(time.Now())
+	return s.x.store.Create(ctx, r, cutoff, with)
+}
+
+func (s *storeCalls) change(ctx context.Context, f driver.Fence, change driver.Change) (driver.Record, bool, error) {
+	defer s.count(time.Now())
+	return s.x.store.Change(ctx, f, change)
+}
+
+func (s *storeCalls) get(ctx context.Context, id string) (driver.Record, error) {
+	defer s.count(time.Now())
+	return s.x.store.Get(ctx, id)
+}
+
+func (s *storeCalls) commit(ctx context.Context, id string, with driver.Attachment) (driver.Record, bool, error) {
+	defer s.count(time.Now())
+	err := s.x.transactional.Commit(ctx, id, with)
+	return driver.Record{}, err == nil, err
+}
+
+func (s *storeCalls) count(began time.Time) {
+	s.look()
+	s.tally.mu.Lock()
+	defer s.tally.mu.Unlock()
+	s.tally.roundTrips++
+	s.tally.spent += time.Since(began)
+}
+
+// look reads the clock.
+func (s *storeCalls) look() time.Time {
+	s.now = wall(time.Now())
+	return s.now
+}
+
+// wall drops the monotonic reading. Leases are compared with other machines'
+// clocks, and monotonic clocks stop while a sandbox is frozen.
+func wall(t time.Time) time.Time { return t.Round(0) }
+
+func reply(met driver.Record, ok bool, err error) protocol.Reply {
+	return protocol.Reply{Met: met, OK: ok, Err: err}
+}
+
+// suppress adds an error that the observer sees and the caller does not.
+func (t *tally) suppress(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.suppressed = append(t.suppressed, err)
 }

@@ -37,11 +37,11 @@ func quoted(name string) []byte {
 	return append(text, ',')
 }
 
-// Room returns n bytes for RoomStep. They are random, so that no store
+// FillBudget returns n bytes for BudgetStep. They are random, so that no store
 // compresses them.
-func Room(n int) []byte {
+func FillBudget(n int) []byte {
 	data := make([]byte, n)
 	_, _ = rand.Read(data) // never fails
-	data[0] = RoomTag
+	data[0] = BudgetTag
 	return data
 }

@@ -5,7 +5,7 @@
 //
 //   - [Decide] rules on the record that a claim met.
 //   - A [Policy] rules on the answer to any other write. The policies are a
-//     table: ten kinds of writes, and the standing of the record that each may
+//     table: twelve kinds of writes, and the standing of the record that each may
 //     meet. A test pins every cell.
 //   - [Stored], [Failure] and [SagaFailure] are the forms in which a record
 //     contains results, steps and errors; [Budget] is its compensation budget.

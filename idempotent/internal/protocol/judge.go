@@ -55,8 +55,8 @@ type Progress struct {
 }
 
 // Judge rules on the answer to a try of a write under p by the attempt that
-// owns, or owned, own. It is pure. wrote reports whether a finished record is
-// this write's own.
+// owns, or owned, own. It is pure. wrote reports whether a record that is finished,
+// or ours, is as this write leaves it.
 func (p *Policy) Judge(r Reply, own driver.Record, at Progress, wrote bool) Ruling {
 	switch {
 	case r.OK:
@@ -67,7 +67,7 @@ func (p *Policy) Judge(r Reply, own driver.Record, at Progress, wrote bool) Ruli
 	s := stand(r.Met, own, at.Cutoff)
 	how := p.on[s]
 	switch {
-	case s == Finished && wrote && how != Yield:
+	case (s == Finished || s == Ours) && wrote && how != Yield:
 		return Done
 	case s >= Abandoned && p.atomic && begunAnew(r.Met, own, at):
 		return Vanished

@@ -3,8 +3,8 @@ package protocol
 import "time"
 
 // A Policy says how one kind of write is repeated, and what follows from the
-// record that it meets. The policies below are all writes of the protocol,
-// except for the claim, which has rules of its own: see [Decide].
+// record that it meets. The policies below are all writes of the protocol. What a
+// claim does about the record that it met, [Decide] rules.
 type Policy struct {
 	// outages and refusals are the numbers of tries while the store cannot be
 	// reached, and while it refuses. 0 means as many as the time allows.
@@ -33,6 +33,20 @@ type Policy struct {
 const maxReleases = 3
 
 var (
+	// A claim, and the extension of an execution's own, has one try: the record
+	// that it met is decided on anew.
+	Claiming = Policy{
+		outages: 1, refusals: 1,
+		on: [standings]Ruling{Ours: Landed, Gone: Another, Reused: Another, Finished: Another, Abandoned: Another, Advanced: Another, Foreign: Another},
+	}
+
+	// A heartbeat has one try a beat. If it meets our claim with a shorter lease,
+	// it conflicted with another kind of write.
+	Extending = Policy{
+		outages: 1, refusals: 1,
+		on: [standings]Ruling{Ours: NotWritten, Gone: Yield, Reused: Yield, Finished: Yield, Abandoned: Yield, Advanced: Yield, Foreign: Yield},
+	}
+
 	// A completion never stops early: the work is done, and stopping has it
 	// done again. That also goes for refusals, as of credentials that have just
 	// run out. Only a denial ends it: more tries change no permission. Whatever

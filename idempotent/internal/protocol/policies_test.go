@@ -37,6 +37,8 @@ var policyRows = []struct {
 	// allows.
 	outages, refusals int
 }{
+	{"claiming", &Claiming, [standings]Ruling{Landed, Another, Another, Another, Another, Another, Another}, Unknown, Unknown, Rejected, Rejected, 1, 1},
+	{"extending", &Extending, [standings]Ruling{NotWritten, Yield, Yield, Yield, Yield, Yield, Yield}, Unknown, Unknown, Rejected, Rejected, 1, 1},
 	{"finishing", &Finishing, [standings]Ruling{Again, Recreate, Yield, TakeTheirs, Adopt, Yield, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 0},
 	{"finishing after a commit", &FinishingAfterCommit, [standings]Ruling{Again, Vanished, Yield, TakeTheirs, Adopt, Yield, Yield}, Unknown, Unknown, Rejected, Rejected, 0, 0},
 	{"finishing, failed open", Finishing.Once(), [standings]Ruling{Again, Recreate, Yield, TakeTheirs, Adopt, Yield, Yield}, Unknown, Unknown, Rejected, Rejected, 1, 1},
@@ -95,6 +97,9 @@ func pinOwnRecords(t *testing.T) {
 		if got := row.policy.Judge(Reply{Met: metRecords[Finished]}, ownRecord, Progress{Tries: 1}, true); row.policy != &CommittingAlone && got != want {
 			t.Errorf("%s: ruling %d, want %d", row.name, got, want)
 		}
+	}
+	if got := Extending.Judge(Reply{Met: metRecords[Ours]}, ownRecord, Progress{Tries: 1}, true); got != Done {
+		t.Errorf("extending, as long as the lease that was met: ruling %d", got)
 	}
 }
 

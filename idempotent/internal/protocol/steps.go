@@ -19,12 +19,12 @@ const (
 	FailureStep = InternalStep + "failure"
 	// UndoStep begins the name of the note that a step is undone.
 	UndoStep = InternalStep + "undo:"
-	// RoomStep is the compensation budget of a large record: bytes that mean
+	// BudgetStep is the compensation budget of a large record: bytes that mean
 	// nothing. The failure note overwrites them, so that undoing has room in a
 	// store whose records have a limit. Only the store knows how large a record
 	// is there, compressed and with attributes of other programs. So the room
 	// is taken, and not computed.
-	RoomStep = InternalStep + "room"
+	BudgetStep = InternalStep + "room"
 )
 
 // The first byte of a stored step says what follows.
@@ -32,7 +32,7 @@ const (
 	dataTag        = '=' // its result
 	unavailableTag = '!' // why there is none
 	payloadTag     = '@' // the reference of its result
-	RoomTag        = '#' // nothing: see RoomStep
+	BudgetTag      = '#' // nothing: see BudgetStep
 )
 
 // undoableTag stands before that byte if the call has to undo the step when it

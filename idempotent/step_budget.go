@@ -15,16 +15,16 @@ const (
 	// The room for the failure note, sealed or not: with its whole message; with
 	// a part of it, if a result has no other room; and with none, after a step
 	// whose result has no room at all.
-	comfortableRoom = 6 << 10
-	leastRoom       = 2 << 10
-	shortestRoom    = 512
+	comfortableBudget = 6 << 10
+	leastBudget       = 2 << 10
+	shortestBudget    = 512
 )
 
 // writeWithRoom writes steps and, beside them, the compensation budget of a
 // large record: room for the failure note, and for a note of each step that can
 // be undone. Steps may run at once, so writes that set the budget wait for each
 // other: one that lands late must not take back what a later one has added.
-func (s *steps) writeWithRoom(ctx context.Context, values map[string][]byte, failureNote int) error {
+func (s *steps) writeWithBudget(ctx context.Context, values map[string][]byte, failureNote int) error {
 	s.mu.Lock()
 	before := s.know(values)
 	_, large := protocol.Budget(s.known, failureNote)
@@ -34,14 +34,14 @@ func (s *steps) writeWithRoom(ctx context.Context, values map[string][]byte, fai
 		return s.deliver(ctx, values, before)
 	}
 	select {
-	case s.roomLock <- struct{}{}:
-		defer func() { <-s.roomLock }()
+	case s.budgetLock <- struct{}{}:
+		defer func() { <-s.budgetLock }()
 	case <-handler.Done(): // the write has one try
 	}
 	s.mu.Lock()
 	room, _ := protocol.Budget(s.known, failureNote)
-	values[protocol.RoomStep] = protocol.Room(room)
-	maps.Copy(before, s.know(map[string][]byte{protocol.RoomStep: values[protocol.RoomStep]}))
+	values[protocol.BudgetStep] = protocol.FillBudget(room)
+	maps.Copy(before, s.know(map[string][]byte{protocol.BudgetStep: values[protocol.BudgetStep]}))
 	s.mu.Unlock()
 	return s.deliver(ctx, values, before)
 }
@@ -76,12 +76,12 @@ func (s *steps) tryFailure(ctx context.Context, f protocol.SagaFailure) error {
 		return &unreadable{reason: "the list of steps to undo: " + e.Unavailable, err: bare(err)}
 	}
 	if err != nil {
-		s.suppress(err)
+		s.tally.suppress(err)
 	}
 	note := map[string][]byte{protocol.FailureStep: protocol.EncodeStep(e)}
 	s.mu.Lock()
-	if len(s.known[protocol.RoomStep]) > 0 {
-		note[protocol.RoomStep] = []byte{protocol.RoomTag}
+	if len(s.known[protocol.BudgetStep]) > 0 {
+		note[protocol.BudgetStep] = []byte{protocol.BudgetTag}
 	}
 	s.mu.Unlock()
 	return s.write(ctx, note)

@@ -1,0 +1,165 @@
+package idempotent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
+)
+
+// mustAllowEffects panics in an optimistic call, which may run in vain.
+func (f *frame) mustAllowEffects(helper string) {
+	if f.optimistic {
+		panic("idempotent: " + helper + ": under Config.Optimistic a handler has no effects but its transaction, " +
+			"because a call that loses to another runs too; unset it for this handler")
+	}
+}
+
+// newFrame returns the frame of a run; l is nil in a run without the store.
+func (c *call) newFrame(l *lease) *frame {
+	f := &frame{
+		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash},
+		id:         c.id,
+		storeID:    c.x.storeID,
+		claims:     l != nil,
+		durable:    c.runsAgain(),
+		invocation: c.invocation,
+		outer:      c.outer,
+		chain:      chainOf(c.options),
+		waiting:    c.options.Waiting,
+		handlerRun: &handlerRun{transactional: c.x.transactional, optimistic: c.x.config.Optimistic, attaching: c.options.Attaching},
+	}
+	f.steps.x, f.steps.identity, f.steps.tally, f.steps.durable = c.x, c.identity, c.tally, f.durable
+	f.earlier, c.runs = c.runs, f.handlerRun
+	if l != nil {
+		f.claim.Attempt, f.claim.takeover = l.record.Attempt, l.record.Used() > 1
+		if !l.unconfirmed {
+			f.steps.claimed, f.steps.stored, f.steps.invocation = true, l.record.Steps, c.invocation
+			f.steps.known = maps.Clone(l.record.Steps)
+			f.steps.budgetLock = make(chan struct{}, 1)
+			f.steps.setOwner(l.record)
+		}
+	}
+	return f
+}
+
+// enter returns the context of a handler. What an adapter says about this call
+// does not hold for the calls within.
+func (c *call) enter(ctx context.Context, f *frame) context.Context {
+	return options.Without(driver.WithSibling(driver.WithCall(ctx, f), nil))
+}
+
+// nests reports whether f is inside of a call on the same record.
+func (f *frame) nests(storeID any, id string) bool {
+	for ; f != nil; f = f.outer {
+		if f.id == id && f.storeID == storeID && f.claims {
+			return true
+		}
+	}
+	return false
+}
+
+// Attach returns the attachment of the call for driver.Attach, and creates it
+// at the first use.
+func (f *frame) Attach(create func() driver.Attachment) driver.Attachment {
+	switch {
+	case f.durable:
+		panic("idempotent: a transaction in a durable function itself, which runs again after each suspension: " + inADurableStep)
+	case f.steps.x == nil:
+		panic("idempotent: a transaction in a call that nothing protects (idempotent.Unprotected): nothing would commit it; " + inATest)
+	case f.transactional == nil:
+		panic(fmt.Sprintf("idempotent: a transaction in a call whose store, a %T, has none: nothing would commit it; use a dynamo.Store or a postgres.Store; %s", f.steps.x.store, inATest))
+	}
+	if len(f.path) > 0 {
+		panic("idempotent: a transaction within a step, which the attempt that commits may not run again: use it outside of steps")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.returned {
+		panic("idempotent: a transaction after the handler has returned: nothing would commit it")
+	}
+	if f.attached == nil {
+		if f.attaching != nil {
+			f.attaching()
+		}
+		f.attached = create()
+	}
+	return f.attached
+}
+
+// Store returns the store that commits the attachment of the call, or nil.
+func (f *frame) Store() driver.Transactional { return f.transactional }
+
+// Attached returns the attachments of the call and of the calls around it.
+func (f *frame) Attached() (all []driver.Attachment) {
+	for ; f != nil; f = f.outer {
+		f.mu.Lock()
+		if f.attached != nil {
+			all = append(all, f.attached)
+		}
+		f.mu.Unlock()
+	}
+	return all
+}
+
+// exclusive returns why a step could not be stored beside the attachments, or "".
+func (f *frame) exclusive() string {
+	for _, a := range f.Attached() {
+		if e, ok := a.(driver.Exclusive); ok && e.Exclusive() != "" {
+			return e.Exclusive()
+		}
+	}
+	return ""
+}
+
+// InvocationEnd returns the end of the outermost call's invocation, or zero.
+func (f *frame) InvocationEnd() time.Time { return f.invocation }
+
+const inADurableStep = "within a durable step, call Do with the context of handlers.DurableStep"
+
+// inATest advises authors of tests that meet a panic of Attach.
+const inATest = "in a unit test, call the handler through Do or Wrap with a dynamo.Store or a postgres.Store on a local server, which dynamodblocal.NewTable and postgreslocal.NewDatabase provide"
+
+// freeze freezes the attachment after the handler has returned, with or without
+// an error. It returns nil if there is nothing to commit.
+func (f *frame) freeze(failed error) (with driver.Attachment, err error) {
+	if failed == nil {
+		failed = f.steps.misuse()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.returned = true
+	if f.attached == nil {
+		return nil, failed
+	}
+	// Also after an error: an undo function must not add to the attachment.
+	empty, err := f.attached.Freeze()
+	if err = cmp.Or(failed, err); err != nil || empty {
+		f.discardLocked()
+		return nil, err
+	}
+	return f.attached, nil
+}
+
+// discard frees the attachment's connection after the call, committed or not.
+func (s *handlerRun) discard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.discardLocked()
+}
+
+func (s *handlerRun) discardLocked() {
+	if d, ok := s.attached.(driver.Discarder); ok {
+		d.Discard()
+	}
+}
+
+// frameOf returns the frame of the innermost call that ctx belongs to, or nil.
+func frameOf(ctx context.Context) *frame {
+	f, _ := driver.CallOf(ctx).(*frame)
+	return f
+}

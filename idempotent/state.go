@@ -1,0 +1,220 @@
+package idempotent
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
+)
+
+// The types of a call stand here, below the files of its way through the protocol.
+
+// call is one call of Do on its way through the protocol.
+type call struct {
+	writer
+	work  work
+	began time.Time
+	event Event
+	// options is what an adapter says about the call.
+	options *options.Options
+	// finished is the record for the cache and for joined calls; nil while there
+	// is no result to share.
+	finished *driver.Record
+	// cutOff reports whether the handler, or its undo, failed after its time.
+	cutOff bool
+	// turn waits until the handler may run. It is nil without, and once the
+	// turn is taken. notRun is why the handler has not run.
+	turn   func(context.Context) error
+	notRun error
+	// heart is the heartbeat of the lease, if a handler runs under one.
+	heart *heartbeat
+	// waited reports that the adapter knows of a wait for a duplicate.
+	waited bool
+	// runs is the last run of the handler. Each may have an attachment.
+	runs *handlerRun
+	// abandoned is the outcome of a call whose handler panicked.
+	abandoned Outcome
+	sum       tally
+}
+
+// writer makes the reads and writes of one record for a call. It knows neither
+// handlers nor results.
+type writer struct {
+	identity
+	storeCalls
+	// outer is the innermost handler that the call was made in, or nil.
+	outer *frame
+	// invocation is the end of the Lambda invocation, or zero.
+	invocation time.Time
+	// execution is the durable execution that owns the claim, or nil.
+	execution *options.Execution
+	// lastStart is the time after which the handler does not start, or zero.
+	lastStart time.Time
+	// unacknowledged reports whether a write without a claim may still arrive.
+	unacknowledged bool
+}
+
+// storeCalls calls the store, and counts the calls.
+type storeCalls struct {
+	x *Executor
+	// now is the clock as read at the beginning and after each call to the store.
+	now   time.Time
+	tally *tally
+}
+
+// tally is what the call, its heartbeat and its steps add to the event, at the
+// same time.
+type tally struct {
+	mu         sync.Mutex
+	roundTrips int
+	spent      time.Duration
+	// suppressed are errors that only the observer sees, because the caller
+	// receives the result or a more telling error.
+	suppressed []error
+}
+
+// ending is the end of a call: the outcome for its event, and the error for its
+// caller.
+type ending struct {
+	outcome Outcome
+	err     error
+	// claimFirst reports that an optimistic run wrote nothing, and that the call
+	// begins again with a claim.
+	claimFirst bool
+}
+
+// claiming is a claim that is being made.
+type claiming struct {
+	met   driver.Record // the record to decide on
+	token string
+	owner string    // that a claim of met has, or would have
+	now   time.Time // of the decision
+	round int
+	// lapsed reports whether the last write took over a lease that had lapsed.
+	lapsed bool
+	poll   time.Duration // the next pause of a call that waits
+}
+
+// lease is what a call knows of its record: the record as stored, and what was
+// sent since.
+type lease struct {
+	record driver.Record
+	frame  *frame
+	// unconfirmed: our record may or may not be stored. The claim failed open,
+	// or there was none.
+	unconfirmed bool
+	optimistic  bool // there was no claim
+	// committed: a transaction was sent, by this lease or before it. Late copies
+	// of the claim and the transaction could revive a record deleted now.
+	committed bool
+	stepped   bool // a step may be recorded
+	// unclaim is how to release the record if nothing has run.
+	unclaim    driver.Release
+	unreleased error // why a release may not be recorded
+}
+
+// write is one write to the store, repeated according to its policy.
+type write struct {
+	*protocol.Policy
+	// own is the record as the attempt knows it.
+	own driver.Record
+	// send makes one try, in the form of the last ruling, which is about met.
+	send func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply
+	// wrote reports whether a met record is as this write leaves it; nil: never.
+	wrote func(met driver.Record) bool
+	// unacknowledged reports that an earlier write of the call may still arrive.
+	unacknowledged bool
+}
+
+// sent is the result of a write.
+type sent struct {
+	protocol.Ruling
+	protocol.Reply
+	last           error // of the last try alone
+	unacknowledged bool  // the answer to a try was lost
+}
+
+// frame is the value of the context of a handler or a step.
+type frame struct {
+	claim      Claim
+	id         string
+	storeID    any
+	claims     bool      // by its lease, be it unconfirmed
+	durable    bool      // an execution's handler, which each of its invocations runs
+	invocation time.Time // end of the outermost call's invocation, or zero
+	outer      *frame
+
+	// path is the names of the steps that ctx is inside of.
+	path  []string
+	chain string // that came with the request
+	// waiting tells the adapter that the call, or one within, waits; or nil.
+	waiting func()
+
+	*handlerRun
+}
+
+// handlerRun is common to the frames of one run: the handler's and those of its
+// steps.
+type handlerRun struct {
+	transactional driver.Transactional // nil: nothing can be attached
+	optimistic    bool
+	steps         steps
+
+	mu       sync.Mutex
+	attached driver.Attachment
+	returned bool        // the handler has
+	earlier  *handlerRun // run of the same call
+	// attaching tells the adapter that the handler opens a transaction; or nil.
+	attaching func()
+	// innerErrors are classified errors that calls within returned.
+	innerErrors []error
+}
+
+// steps are the steps of one run.
+type steps struct {
+	x *Executor // nil: the context belongs to no call
+	identity
+	tally      *tally
+	claimed    bool              // false where nothing is claimed
+	durable    bool              // see frame
+	stored     map[string][]byte // by earlier attempts; read only
+	invocation time.Time         // its end, or zero
+
+	mu        sync.Mutex
+	owner     string
+	attempt   int64
+	handler   context.Context // the handler's; done when it has returned
+	cancel    func(error)     // ends that context; nil: the handler has returned
+	begun     map[string]bool
+	running   int
+	undos     []undo
+	failed    *protocol.SagaFailure // the call has failed for good: nothing new begins
+	unsettled *StoreError           // of a step whose write may not be recorded
+	stopped   error                 // a step could no longer be undone later: undo now
+	// known are the stored steps and all that were sent.
+	known map[string][]byte
+	// budgetLock contains a value while a write sets the compensation budget.
+	// See writeWithBudget.
+	budgetLock chan struct{}
+	misused    error // for which the call fails, whatever the handler returns
+	written    bool  // a step was sent
+}
+
+// undo undoes a finished step.
+type undo struct {
+	name string
+	data []byte // the step's encoded result
+	lost bool   // that result is unavailable for good, and fn returns its error
+	fn   func(ctx context.Context, data []byte) error
+}
+
+// step is a running step.
+type step struct {
+	work
+	name string // without those of outer steps
+	undo func(ctx context.Context, data []byte) error
+	lost bool // its result is unavailable for good
+}
