@@ -3,7 +3,7 @@
 # Runs a command against one DynamoDB Local.
 WITH_DYNAMODB = go run ./local/cmd/dynamodblocal --
 STATICCHECK   = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-MODULES       = . postgres redis examples infra proof local/redislocal local/sqslocal cmd/once
+MODULES       = . postgres redis examples infra proof local/sqslocal cmd/once
 FUZZTIME     ?= 2m
 SOAK         ?= 10m
 
@@ -52,7 +52,6 @@ test: check
 	@echo "== the store in PostgreSQL"
 	@go -C postgres test -race ./...
 	@echo "== the store on Redis, against a real server, a replica and a cluster"
-	@env REDISLOCAL_REAL=1 go -C local/redislocal test -race ./...
 	@env REDISLOCAL_REAL=1 go -C redis test -race ./...
 	@echo "== the examples, compiled, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C examples test -race ./...
@@ -63,9 +62,9 @@ test: check
 	@echo "== the operator's command, against DynamoDB Local"
 	@$(WITH_DYNAMODB) go -C cmd/once test -race ./...
 	@echo "== the proof: faults, crash matrix, soak, and 300 concurrent histories of all stores, each linearizable"
-	@$(WITH_DYNAMODB) env REDISLOCAL_REAL=1 go -C proof test -race -timeout 30m $$(go -C proof list ./... | grep -v /bench)
+	@$(WITH_DYNAMODB) go -C proof test -race -timeout 30m $$(go -C proof list ./... | grep -v /bench)
 	@echo "== the bench, in its short form (needs Node 22 or later)"
-	@env REDISLOCAL_REAL=1 go -C proof test -count=1 ./bench/...
+	@go -C proof test -count=1 ./bench/...
 	@echo "== the deployment, synthesized (needs Node 22 or later)"
 	@go -C infra test -count=1 ./...
 

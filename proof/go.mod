@@ -4,7 +4,6 @@ go 1.26.0
 
 replace (
 	github.com/lambda-once/once => ..
-	github.com/lambda-once/once/local/redislocal => ../local/redislocal
 	github.com/lambda-once/once/postgres => ../postgres
 	github.com/lambda-once/once/redis => ../redis
 )
@@ -18,7 +17,6 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lambda-once/once v0.0.0
-	github.com/lambda-once/once/local/redislocal v0.0.0
 	github.com/lambda-once/once/postgres v0.0.0
 	github.com/lambda-once/once/redis v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
@@ -37,7 +35,6 @@ require (
 	codeberg.org/go-pdf/fpdf v0.11.1 // indirect
 	git.sr.ht/~sbinet/gg v0.7.0 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
-	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.20 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.9 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.9 // indirect
@@ -59,7 +56,6 @@ require (
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/johannesboyne/gofakes3 v1.2.0
 	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
-	github.com/yuin/gopher-lua v1.1.1 // indirect
 	go.opentelemetry.io/otel v1.43.0
 	go.opentelemetry.io/otel/metric v1.43.0 // indirect
 	go.opentelemetry.io/otel/sdk v1.43.0

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/local/redislocal"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
 // story makes every kind of write, and returns all answers.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/storetest"
-	"github.com/lambda-once/once/local/redislocal"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
 func TestCluster(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/local/errortypes"
-	"github.com/lambda-once/once/local/redislocal"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
 // errorOf returns the error of a claim with a client that does not retry.

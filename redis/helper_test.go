@@ -6,13 +6,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/local/redislocal"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
-func TestMain(m *testing.M) { os.Exit(redislocal.Main(m)) }
+// Without a real server, the tests run against miniredis, which has no replicas, no
+// cluster and no memory limit. With REDISLOCAL_REAL, as in make test, they then fail.
+func TestMain(m *testing.M) {
+	var o redislocal.Options
+	if os.Getenv("REDISLOCAL_REAL") == "" {
+		o.Emulator = func() (string, func() error, error) {
+			m, err := miniredis.Run()
+			if err != nil {
+				return "", nil, err
+			}
+			return m.Addr(), func() error { m.Close(); return nil }, nil
+		}
+	}
+	os.Exit(redislocal.Main(m, &o))
+}
 
 // newStore returns a store with a prefix of its own.
 func newStore(t *testing.T) (*Store, *redis.Client) {

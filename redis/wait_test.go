@@ -14,7 +14,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/storetest"
-	"github.com/lambda-once/once/local/redislocal"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
 // replicated returns a primary and its replica, which receives what the primary writes.

@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
-	"github.com/lambda-once/once/local/redislocal"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
 func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(withPostgreSQL{m})) }
@@ -28,7 +28,7 @@ func (w withPostgreSQL) Run() int { return postgreslocal.Main(withRedis(w)) }
 // withRedis runs tests beside a Redis server, too.
 type withRedis struct{ tests *testing.M }
 
-func (w withRedis) Run() int { return redislocal.Main(w.tests) }
+func (w withRedis) Run() int { return redislocal.Main(w.tests, nil) }
 
 // share returns the histories of one row: hundredths of all, which are 300 in CI
 // and $ONCE_HISTORIES in make torture.

@@ -10,8 +10,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/local/redislocal"
 	"github.com/lambda-once/once/redis"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
 // openRedis opens a store behind a wire. The client retries once by itself.

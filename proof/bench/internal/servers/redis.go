@@ -7,10 +7,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/lambda-once/once/local/redislocal"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
-// Redis is Redis, Valkey, or an emulator where there is neither.
+// Redis is Redis or Valkey.
 type Redis struct {
 	server  *redislocal.Server
 	version string
@@ -30,9 +30,6 @@ func startRedis(ctx context.Context, log io.Writer) (*Redis, error) {
 
 // redisVersion returns the name and the version that the server tells.
 func redisVersion(ctx context.Context, server *redislocal.Server) (string, error) {
-	if server.Emulated() {
-		return "miniredis, an emulator", nil
-	}
 	info, err := server.Client().Info(ctx, "server").Result()
 	if err != nil {
 		return "", fmt.Errorf("version of Redis: %w", err)

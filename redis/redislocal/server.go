@@ -13,10 +13,7 @@ import (
 	"github.com/lambda-once/once/local/serving"
 )
 
-const (
-	addrVar = "REDISLOCAL_ADDR"
-	realVar = "REDISLOCAL_REAL"
-)
+const addrVar = "REDISLOCAL_ADDR"
 
 // Options are the options of [Start]. A field with its zero value has its default.
 type Options struct {
@@ -26,6 +23,9 @@ type Options struct {
 	// CacheDir is the directory of the fetched programs. Default: once/redis in
 	// os.UserCacheDir.
 	CacheDir string
+	// Emulator starts an emulator in this process if there is no real server, and
+	// returns its address. Default: none, so that [Start] fails.
+	Emulator func() (addr string, stop func() error, err error)
 	// Log receives a line for each long step. Default: nothing is logged.
 	Log io.Writer
 	// Timeout limits the start of the server without fetching. Default: one
@@ -36,15 +36,16 @@ type Options struct {
 // A config is how a server is started.
 type config struct {
 	serving.Launch
-	args     []string // of Options
-	sentinel string   // the configuration of a Sentinel, or ""
+	args     []string                             // of Options
+	emulator func() (string, func() error, error) // of Options, or nil
+	sentinel string                               // the configuration of a Sentinel, or ""
 }
 
 func (o *Options) withDefaults() (c config, err error) {
 	if o == nil {
 		o = &Options{}
 	}
-	c.args = o.Args
+	c.args, c.emulator = o.Args, o.Emulator
 	c.Launch, err = serving.Launch{
 		Package: "redislocal", CacheDir: o.CacheDir, Log: o.Log, Timeout: o.Timeout, Answers: answers,
 	}.WithDefaults("redis")

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/lambda-once/once/local/serving"
 	"github.com/lambda-once/once/local/supervise"
 )
@@ -48,21 +46,21 @@ func launch(ctx context.Context, c config) (*Server, error) {
 		return startDocker(ctx, c, docker)
 	}
 	none.Docker = err
-	if c.args != nil || c.sentinel != "" || os.Getenv(realVar) != "" {
+	if c.emulator == nil || c.args != nil || c.sentinel != "" {
 		return nil, &none
 	}
 	return startEmulator(c, &none)
 }
 
 func startEmulator(c config, why error) (*Server, error) {
-	if err := c.Logf("no real server, so the tests run against miniredis, an emulator: %v", why); err != nil {
+	if err := c.Logf("no real server, so the tests run against an emulator: %v", why); err != nil {
 		return nil, err
 	}
-	m, err := miniredis.Run()
+	addr, stop, err := c.emulator()
 	if err != nil {
 		return nil, fmt.Errorf("redislocal: %w", err)
 	}
-	return newServer(m.Addr(), true, func() error { m.Close(); return nil }), nil
+	return newServer(addr, true, stop), nil
 }
 
 const sentinelFile = "sentinel.conf"

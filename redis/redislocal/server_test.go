@@ -7,12 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/local/serving"
 )
 
-func TestMain(m *testing.M) { os.Exit(Main(m)) }
+func TestMain(m *testing.M) { os.Exit(Main(m, nil)) }
 
 func TestEachTestHasAPrefixOfItsOwn(t *testing.T) {
 	client, prefix := NewClient(t)
@@ -84,7 +85,14 @@ func TestDebianPackagesRunWithoutBeingInstalled(t *testing.T) {
 }
 
 func TestTheEmulatorIsRecognized(t *testing.T) {
-	s, err := startEmulator(config{Launch: serving.Launch{Log: t.Output()}}, ErrNoRuntime)
+	emulator := func() (string, func() error, error) {
+		m, err := miniredis.Run()
+		if err != nil {
+			return "", nil, err
+		}
+		return m.Addr(), func() error { m.Close(); return nil }, nil
+	}
+	s, err := startEmulator(config{Launch: serving.Launch{Log: t.Output()}, emulator: emulator}, ErrNoRuntime)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,24 +36,29 @@ func NewClient(t TB) (client *redis.Client, prefix string) {
 // running.
 func NewServer(t TB, o *Options) *Server {
 	t.Helper()
-	var c Options
-	if o != nil {
-		c = *o
-	}
-	return serving.ForTest(t, func(ctx context.Context, log io.Writer) (*Server, error) {
-		c.Log = log
-		return Start(ctx, &c)
-	})
+	c := valueOf(o)
+	return serving.ForTest(t, c.start)
 }
 
 // Main runs the tests of a package against one server, which it finds or starts, and
 // returns the code for os.Exit:
 //
-//	func TestMain(m *testing.M) { os.Exit(redislocal.Main(m)) }
+//	func TestMain(m *testing.M) { os.Exit(redislocal.Main(m, nil)) }
 //
 // Meanwhile the environment of the process contains the variable of [Server.Env].
-func Main(m M) (code int) {
-	return serving.Main(m, func(ctx context.Context, log io.Writer) (*Server, error) {
-		return Start(ctx, &Options{Log: log})
-	})
+func Main(m M, o *Options) (code int) {
+	c := valueOf(o)
+	return serving.Main(m, c.start)
+}
+
+func valueOf(o *Options) (c Options) {
+	if o != nil {
+		c = *o
+	}
+	return c
+}
+
+func (o *Options) start(ctx context.Context, log io.Writer) (*Server, error) {
+	o.Log = log
+	return Start(ctx, o)
 }

@@ -1,9 +1,8 @@
-// Package redislocal runs a real Valkey or Redis server for tests and benchmarks. It is
-// a module of its own, because only these need its emulator.
+// Package redislocal runs a real Valkey or Redis server for tests and benchmarks.
 //
 // In a test, one call opens a client, and a prefix for the keys of this test:
 //
-//	func TestMain(m *testing.M) { os.Exit(redislocal.Main(m)) }
+//	func TestMain(m *testing.M) { os.Exit(redislocal.Main(m, nil)) }
 //
 //	func TestPayment(t *testing.T) {
 //		client, prefix := redislocal.NewClient(t)
@@ -17,11 +16,9 @@
 //   - one from Debian's packages, where there is apt-get. They are fetched once for each
 //     user, and unpacked into a cache without being installed. That needs no root;
 //   - one started with Docker;
-//   - miniredis, an emulator in this process. A line in the log says so. It has no
-//     replicas, no cluster and no memory limit.
+//   - the emulator of [Options]. A line in the log says so.
 //
-// With REDISLOCAL_REAL=1, as in make test, Start fails with [ErrNoRuntime] instead of
-// using the emulator.
+// Without any, Start fails with [ErrNoRuntime].
 //
 // A server listens on a random port of the loopback interface, needs no password, and
 // stores everything in memory. It exits with the process that started it, even if that one
