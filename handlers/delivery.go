@@ -34,11 +34,8 @@ type Delivery[E, T any] struct {
 	text []byte // the innermost body, as it arrived
 }
 
-// delivered is a [Delivery] of any source.
-type delivered interface{ bodyJSON() ([]byte, error) }
-
-// bodyJSON returns the body as JSON: its own bytes, unless it is a text.
-func (d Delivery[E, T]) bodyJSON() ([]byte, error) {
+// BodyJSON returns the body as it arrived, or the JSON of T if T is string or []byte.
+func (d Delivery[E, T]) BodyJSON() ([]byte, error) {
 	if d.text == nil || isText[T]() {
 		return json.Marshal(d.Body)
 	}

@@ -60,17 +60,6 @@
 //
 // [Invoke] protects functions that Step Functions or an SDK invokes directly.
 //
-// # Durable functions
-//
-// [Durable] protects a Lambda durable function at the wire, so that each key has
-// one execution, through all of its suspensions. [DurableStep] names the step in
-// which a call within is made.
-//
-// [Dispatch] returns the handler of an ordinary function that starts the
-// executions, for work that takes longer than its source waits. [StartExecution]
-// starts each under a name that is derived from its key, so that the service
-// recognizes duplicates.
-//
 // # Concurrency
 //
 // Handlers are safe for concurrent use: an environment may run several

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -60,26 +59,6 @@ var ownErrors = map[string]func(t *testing.T) error{
 	},
 	"DetailError": func(*testing.T) error {
 		_, err := handlers.DetailWithChain([]byte("[]"), "k")
-		return err
-	},
-	"ExecutionInputError": func(t *testing.T) error {
-		return dispatched(t, &startService{}, strings.Repeat(" ", 1<<20)+"{}")
-	},
-	"ExecutionExistsError": func(t *testing.T) error {
-		return dispatched(t, &startService{fail: startedError{}}, "{}")
-	},
-	"DurableRequestError": func(t *testing.T) error {
-		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(pendingResponse), nil)(t.Context(), []byte("{}"))
-		return err
-	},
-	"DurableResponseError": func(t *testing.T) error {
-		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers("{}"), nil)(t.Context(), begun(t, "durable-request.json"))
-		return err
-	},
-	"DurableInputError": func(*testing.T) error { return &handlers.DurableInputError{} }, // in a response
-	"DurableServiceError": func(t *testing.T) error {
-		o := &handlers.DurableOptions{Service: durableService{err: &handlertest.DeclinedError{Code: "denied"}}}
-		_, err := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(pendingResponse), o)(t.Context(), onLaterPage(t))
 		return err
 	},
 }

@@ -19,7 +19,6 @@ func TestSafeTextQuotesNoHandler(t *testing.T) {
 		"*errors.errorString; and the option Poison failed: handlers: the body is not JSON":          &handlers.OptionError{Option: "Poison", Record: own, Err: &handlers.DecodeError{Type: "JSON", Err: own}},
 		"*handlers.PanicError":                                                                       &handlers.PanicError{Value: "secret"},
 		"handlers: the body is not JSON":                                                             &handlers.DecodeError{Type: "JSON", Err: own},
-		"handlers: not an invocation of a durable function: it has no ARN":                           &handlers.DurableRequestError{Reason: "it has no ARN", Err: own},
 		"handlers: the item is published but not marked: it stays in the outbox and does not expire": &handlers.UnmarkedError{Err: own},
 	} {
 		if got := idempotent.SafeText(err); got != want || strings.Contains(got, "secret") {

@@ -119,7 +119,7 @@ func (f *frame) exclusive() string {
 // InvocationEnd returns the end of the outermost call's invocation, or zero.
 func (f *frame) InvocationEnd() time.Time { return f.invocation }
 
-const inADurableStep = "within a durable step, call Do with the context of handlers.DurableStep"
+const inADurableStep = "within a durable step, call Do with the context of durablefunc.InStep"
 
 // inATest advises authors of tests that meet a panic of Attach.
 const inATest = "in a unit test, call the handler through Do or Wrap with a dynamo.Store or a postgres.Store on a local server, which dynamodblocal.NewTable and postgreslocal.NewDatabase provide"

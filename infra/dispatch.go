@@ -25,7 +25,7 @@ func (f *IdempotentFunction) GrantStartExecution(grantee awsiam.IGrantable) awsi
 // GrantReadExecutions allows a dispatcher to compare a record with the execution
 // that was started for its key: lambda:ListDurableExecutionsByFunction on the
 // unqualified function, and lambda:GetDurableExecution on its executions. It is for
-// clients with handlers.ExecutionReader.
+// clients with durablefunc.ExecutionReader.
 //
 // GrantReadExecutions panics with a [*PropsError] if the function is not durable.
 func (f *IdempotentFunction) GrantReadExecutions(grantee awsiam.IGrantable) awsiam.Grant {

@@ -12,7 +12,7 @@ import (
 // ExecutionTimeout is required.
 type DurableOptions struct {
 	// ExecutionTimeout is how long an execution may take, with its suspensions:
-	// whole seconds, 1 s to 366 days. Pass the same one to handlers.Durable. An
+	// whole seconds, 1 s to 366 days. Pass the same one to durablefunc.Wrap. An
 	// execution that is stopped holds its key for as long. Queues and streams wait
 	// at most 15 min for it, and an HTTP API 30 s.
 	ExecutionTimeout time.Duration

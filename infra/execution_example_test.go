@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/infra"
 )
 
-// A function that handlers.Durable protects, with the same timeout in its code, and
+// A function that durablefunc.Wrap protects, with the same timeout in its code, and
 // the dispatcher that starts its executions.
 func ExampleDurableOptions() {
 	stack := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Payments"), nil)

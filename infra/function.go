@@ -20,7 +20,7 @@ type IdempotentFunctionProps struct {
 	// command local/cmd/lambdazip writes such a zip.
 	Code string
 
-	// Dispatches makes the function a dispatcher, for handlers.Dispatch: it may
+	// Dispatches makes the function a dispatcher, for durablefunc.Dispatch: it may
 	// start executions of this durable function, and its environment has the ARN of
 	// the function's alias as DURABLE_FUNCTION. It excludes Durable, Execute and
 	// Table. Retention is then that of the executions' histories, which is how long
@@ -29,7 +29,7 @@ type IdempotentFunctionProps struct {
 	// Default: none.
 	Dispatches *IdempotentFunction
 
-	// Durable makes the function a durable one, for handlers.Durable. It gets an
+	// Durable makes the function a durable one, for durablefunc.Wrap. It gets an
 	// Alias, and its role may make checkpoints and read its executions.
 	//
 	// Default: none.

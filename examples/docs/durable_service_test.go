@@ -15,31 +15,31 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
 type durableService struct{ client *sdk.Client } // "github.com/aws/aws-sdk-go-v2/service/lambda"
 
-func (s durableService) GetDurableExecution(ctx context.Context, arn string) (handlers.DurableExecution, error) {
+func (s durableService) GetDurableExecution(ctx context.Context, arn string) (durablefunc.Execution, error) {
 	out, err := s.client.GetDurableExecution(ctx, &sdk.GetDurableExecutionInput{DurableExecutionArn: &arn})
 	if err != nil {
-		return handlers.DurableExecution{}, err
+		return durablefunc.Execution{}, err
 	}
-	return handlers.DurableExecution{Status: string(out.Status), Result: aws.ToString(out.Result)}, nil
+	return durablefunc.Execution{Status: string(out.Status), Result: aws.ToString(out.Result)}, nil
 }
 
-func (s durableService) GetDurableExecutionState(ctx context.Context, arn, token, marker string) (handlers.DurableState, error) {
+func (s durableService) GetDurableExecutionState(ctx context.Context, arn, token, marker string) (durablefunc.State, error) {
 	out, err := s.client.GetDurableExecutionState(ctx, &sdk.GetDurableExecutionStateInput{
 		DurableExecutionArn: &arn, CheckpointToken: &token, Marker: &marker,
 	})
 	if err != nil {
-		return handlers.DurableState{}, err
+		return durablefunc.State{}, err
 	}
-	page := handlers.DurableState{NextMarker: aws.ToString(out.NextMarker)}
+	page := durablefunc.State{NextMarker: aws.ToString(out.NextMarker)}
 	for _, o := range out.Operations {
-		operation := handlers.DurableOperation{Type: string(o.Type), StartTimestamp: aws.ToTime(o.StartTimestamp)}
+		operation := durablefunc.Operation{Type: string(o.Type), StartTimestamp: aws.ToTime(o.StartTimestamp)}
 		if o.ExecutionDetails != nil {
 			operation.InputPayload = aws.ToString(o.ExecutionDetails.InputPayload)
 		}
@@ -107,7 +107,7 @@ func TestDurablePageAsksTheService(t *testing.T) {
 				time.Sleep(25 * time.Hour)
 				response = "it runs"
 				got, err := h.Invoke(t.Context(), durableRequest("arn:another"))
-				var unfit *handlers.DurableResponseError
+				var unfit *durablefunc.ResponseError
 				switch {
 				case errors.As(err, &unfit):
 					got = []byte("it runs")

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -39,8 +40,8 @@ func durableOrderOf(m handlers.SQSMessage[durableOrder]) (idempotent.Key, error)
 }
 
 func dispatchPayments(pay durableFunction) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	start := handlers.StartExecution[handlers.SQSMessage[durableOrder]](pay, nil)
-	return handlers.Dispatch("pay", handlers.SQS, durableOrderOf, start, nil)
+	start := durablefunc.StartExecution[handlers.SQSMessage[durableOrder]](pay, nil)
+	return durablefunc.Dispatch("pay", handlers.SQS, durableOrderOf, start, nil)
 }
 
 // comparingFunction also reads what an execution was started with.
@@ -118,7 +119,7 @@ func TestDispatcherOfThePageStartsOneExecution(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.body, response, err)
 		}
 	}
-	name, err := handlers.ExecutionName("pay", idempotent.Key{ID: "o-1"})
+	name, err := durablefunc.ExecutionName("pay", idempotent.Key{ID: "o-1"})
 	if err != nil || len(api.starts) != 1 || api.starts[name] != `{"ID":"o-1","Cents":1}` {
 		t.Errorf("%v, %v", api.starts, err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -25,11 +25,11 @@ func orderOf(o durableOrder) (idempotent.Key, error) {
 	return idempotent.Key{ID: o.ID, Payload: o.Cents}, nil
 }
 
-func durablePayments(x *idempotent.Executor, service handlers.DurableService, next func(context.Context, []byte) ([]byte, error)) lambda.Handler {
-	return handlers.Durable(x, 24*time.Hour, orderOf, next, &handlers.DurableOptions{Service: service})
+func durablePayments(x *idempotent.Executor, service durablefunc.Service, next func(context.Context, []byte) ([]byte, error)) lambda.Handler {
+	return durablefunc.Wrap(x, 24*time.Hour, orderOf, next, &durablefunc.Options{Service: service})
 }
 
-func refuseDuplicates(h lambda.Handler) handlers.DurableHandler {
+func refuseDuplicates(h lambda.Handler) durablefunc.Handler {
 	return func(ctx context.Context, request []byte) ([]byte, error) {
 		response, err := h.Invoke(ctx, request)
 		if errors.Is(err, idempotent.ErrInProgress) {
@@ -52,7 +52,7 @@ func chargeCard(ctx context.Context, o durableOrder, card cardService) (string, 
 }
 
 func chargeOnce(ctx context.Context, cards *idempotent.Executor, o durableOrder, card cardService) (string, error) {
-	return idempotent.Do(handlers.DurableStep(ctx, "charge"), cards, idempotent.Key{ID: o.ID}, func(ctx context.Context) (string, error) {
+	return idempotent.Do(durablefunc.InStep(ctx, "charge"), cards, idempotent.Key{ID: o.ID}, func(ctx context.Context) (string, error) {
 		return card.charge(ctx, idempotent.DownstreamKey(ctx, "charge"), o.Cents)
 	})
 }

@@ -42,7 +42,7 @@ var order = map[string]string{
 	"handlers":                     "idempotent idempotent/adapter idempotent/outbound",
 	"handlers/internal/outbox":     "handlers/internal/lanes idempotent/outbound internal/outboxitem",
 	"handlers/httpapi":             "handlers/internal/digest handlers/internal/lambdaerror handlers/internal/panics idempotent idempotent/adapter",
-	"handlers/internal/unrecorded": "idempotent/driver",
+	"handlers/durablefunc":         "handlers handlers/internal/digest idempotent idempotent/adapter",
 	"local/kill":                   "local/lambdaruntime",
 	"proof/durable":                "",
 	"local/crashtest":              "idempotent idempotent/driver idempotent/memory local/kill local/lambdaruntime",
@@ -63,6 +63,7 @@ var unlinked = map[string]string{
 	"postgres":             "aws testing... testify",
 	"redis":                "aws testing... testify miniredis local/",
 	"handlers":             "aws-sdk-go smithy-go aws-cdk httpsfv testing... testify",
+	"handlers/durablefunc": "aws-sdk-go smithy-go aws-cdk httpsfv testing... testify",
 	"handlers/httpapi":     "aws-sdk-go smithy-go aws-cdk testing... testify",
 	"local/crashtest":      "aws testify",
 }

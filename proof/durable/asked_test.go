@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/proof/durable"
 )
 
@@ -13,7 +13,7 @@ type asked struct {
 	*durable.Service
 	calls atomic.Int64
 	// answer replaces an answer, or is nil.
-	answer func(ctx context.Context, e handlers.DurableExecution) (handlers.DurableExecution, error)
+	answer func(ctx context.Context, e durablefunc.Execution) (durablefunc.Execution, error)
 }
 
 // apiError is an error as the AWS SDK returns it.
@@ -22,24 +22,24 @@ type apiError string
 func (e apiError) Error() string     { return "api error " + string(e) }
 func (e apiError) ErrorCode() string { return string(e) }
 
-func (a *asked) GetDurableExecution(ctx context.Context, arn string) (handlers.DurableExecution, error) {
+func (a *asked) GetDurableExecution(ctx context.Context, arn string) (durablefunc.Execution, error) {
 	a.calls.Add(1)
 	status, result, known := a.Describe(arn)
 	if !known {
-		return handlers.DurableExecution{}, apiError("ResourceNotFoundException")
+		return durablefunc.Execution{}, apiError("ResourceNotFoundException")
 	}
-	e := handlers.DurableExecution{Status: status, Result: result}
+	e := durablefunc.Execution{Status: status, Result: result}
 	if a.answer != nil {
 		return a.answer(ctx, e)
 	}
 	return e, nil
 }
 
-func (a *asked) GetDurableExecutionState(ctx context.Context, arn, token, marker string) (handlers.DurableState, error) {
+func (a *asked) GetDurableExecutionState(ctx context.Context, arn, token, marker string) (durablefunc.State, error) {
 	operations, next, err := a.State(ctx, arn, token, marker)
-	page := handlers.DurableState{NextMarker: next}
+	page := durablefunc.State{NextMarker: next}
 	for _, o := range operations {
-		operation := handlers.DurableOperation{Type: o.Type, StartTimestamp: o.StartTimestamp.Time}
+		operation := durablefunc.Operation{Type: o.Type, StartTimestamp: o.StartTimestamp.Time}
 		if o.ExecutionDetails != nil {
 			operation.InputPayload = o.ExecutionDetails.InputPayload
 		}
@@ -51,6 +51,6 @@ func (a *asked) GetDurableExecutionState(ctx context.Context, arn, token, marker
 // asks lets the functions that are deployed from now on ask the service.
 func (w *world) asks() *asked {
 	a := &asked{Service: w.Service}
-	w.options = &handlers.DurableOptions{Service: a}
+	w.options = &durablefunc.Options{Service: a}
 	return a
 }

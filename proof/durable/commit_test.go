@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/proof/durable"
@@ -66,7 +66,7 @@ func TestThawedCommitReleasesNothing(t *testing.T) {
 		}
 		w.deploy(func(c *durable.Context, _ order) (string, error) {
 			return durable.Step(c, "transfer", func(ctx context.Context) (string, error) {
-				return idempotent.Do(handlers.DurableStep(ctx, "transfer"), transfers, cardKey, transfer)
+				return idempotent.Do(durablefunc.InStep(ctx, "transfer"), transfers, cardKey, transfer)
 			})
 		})
 		done := make(chan string, 1)

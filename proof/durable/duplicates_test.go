@@ -257,7 +257,7 @@ func TestServiceSendsTheGoldenRequests(t *testing.T) {
 		})
 		receipt := w.wantSuccess(w.deliver("first"))
 		for i, name := range []string{"durable-request.json", "durable-request-resumed.json"} {
-			golden, err := os.ReadFile("../../handlers/testdata/" + name)
+			golden, err := os.ReadFile("../../handlers/durablefunc/testdata/" + name)
 			if err != nil {
 				w.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	lambdaevents "github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/proof/durable"
 )
@@ -19,11 +20,11 @@ type dispatcher struct {
 	failed  error // of the last message
 }
 
-func (w *world) dispatcher(client func(*durable.Names) handlers.ExecutionStarter) *dispatcher {
+func (w *world) dispatcher(client func(*durable.Names) durablefunc.ExecutionStarter) *dispatcher {
 	d := &dispatcher{Names: &durable.Names{Service: w.Service}}
-	start := handlers.StartExecution[handlers.SQSMessage[order]](client(d.Names), nil)
+	start := durablefunc.StartExecution[handlers.SQSMessage[order]](client(d.Names), nil)
 	key := func(m handlers.SQSMessage[order]) (idempotent.Key, error) { return w.orderID(m.Body) }
-	d.handler = handlers.Dispatch("pay", handlers.SQS, key, start, &handlers.SQSOptions{
+	d.handler = durablefunc.Dispatch("pay", handlers.SQS, key, start, &handlers.SQSOptions{
 		OnFailure: func(_ context.Context, e *handlers.RecordError) { d.failed = e },
 	})
 	return d
@@ -49,11 +50,11 @@ func (w *world) wantExecutions(d *dispatcher, n int) {
 	}
 }
 
-func alone(n *durable.Names) handlers.ExecutionStarter {
-	return struct{ handlers.ExecutionStarter }{n} // without ExecutionInput
+func alone(n *durable.Names) durablefunc.ExecutionStarter {
+	return struct{ durablefunc.ExecutionStarter }{n} // without ExecutionInput
 }
 
-func reading(n *durable.Names) handlers.ExecutionStarter { return n }
+func reading(n *durable.Names) durablefunc.ExecutionStarter { return n }
 
 // The source waits for the start only, however long the execution takes.
 func TestDispatcherStartsOneExecutionForEachKey(t *testing.T) {
@@ -76,12 +77,12 @@ func TestDispatcherStartsOneExecutionForEachKey(t *testing.T) {
 }
 
 func TestReusedKeyStartsNoExecution(t *testing.T) {
-	for name, client := range map[string]func(*durable.Names) handlers.ExecutionStarter{"alone": alone, "reading": reading} {
+	for name, client := range map[string]func(*durable.Names) durablefunc.ExecutionStarter{"alone": alone, "reading": reading} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(w *world) {
 				w.deploy(w.pay)
 				d := w.dispatcher(client)
-				var exists *handlers.ExecutionExistsError
+				var exists *durablefunc.ExecutionExistsError
 				if w.deliverTo(d, "1", theOrder); w.deliverTo(d, "1", `{"ID":"o-1","Cents":9900}`) {
 					w.Error("another payload was taken for a duplicate")
 				}
@@ -99,7 +100,7 @@ func TestReusedKeyStartsNoExecution(t *testing.T) {
 func TestDuplicateAfterADeploymentIsRecognized(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.deploy(w.pay)
-		for name, client := range map[string]func(*durable.Names) handlers.ExecutionStarter{"alone": alone, "reading": reading} {
+		for name, client := range map[string]func(*durable.Names) durablefunc.ExecutionStarter{"alone": alone, "reading": reading} {
 			d := w.dispatcher(client)
 			w.deliverTo(d, "1", theOrder)
 			d.Deploy()

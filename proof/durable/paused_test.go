@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/proof/durable"
@@ -153,21 +153,21 @@ func TestExecutionThatHasEndedIsTakenOver(t *testing.T) {
 // An answer that says nothing for certain decides nothing.
 func TestExecutionOfUnknownStateIsNotTakenOver(t *testing.T) {
 	for name, test := range map[string]struct {
-		answer func(context.Context, handlers.DurableExecution) (handlers.DurableExecution, error)
+		answer func(context.Context, durablefunc.Execution) (durablefunc.Execution, error)
 		err    error
 	}{
-		"denied": {func(context.Context, handlers.DurableExecution) (handlers.DurableExecution, error) {
-			return handlers.DurableExecution{}, apiError("AccessDeniedException")
-		}, handlers.ErrDurableService},
-		"silent": {func(ctx context.Context, _ handlers.DurableExecution) (handlers.DurableExecution, error) {
+		"denied": {func(context.Context, durablefunc.Execution) (durablefunc.Execution, error) {
+			return durablefunc.Execution{}, apiError("AccessDeniedException")
+		}, durablefunc.ErrService},
+		"silent": {func(ctx context.Context, _ durablefunc.Execution) (durablefunc.Execution, error) {
 			<-ctx.Done()
-			return handlers.DurableExecution{}, ctx.Err()
-		}, handlers.ErrDurableService},
-		"another status": {func(context.Context, handlers.DurableExecution) (handlers.DurableExecution, error) {
-			return handlers.DurableExecution{Status: "MIGRATING"}, nil
+			return durablefunc.Execution{}, ctx.Err()
+		}, durablefunc.ErrService},
+		"another status": {func(context.Context, durablefunc.Execution) (durablefunc.Execution, error) {
+			return durablefunc.Execution{Status: "MIGRATING"}, nil
 		}, nil},
-		"no status": {func(context.Context, handlers.DurableExecution) (handlers.DurableExecution, error) {
-			return handlers.DurableExecution{}, nil
+		"no status": {func(context.Context, durablefunc.Execution) (durablefunc.Execution, error) {
+			return durablefunc.Execution{}, nil
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,8 +238,8 @@ func TestExecutionThatHasSucceededIsNeverTakenOver(t *testing.T) {
 			service := w.asks()
 			succeeded(w)
 			before := w.paid()
-			service.answer = func(_ context.Context, e handlers.DurableExecution) (handlers.DurableExecution, error) {
-				return handlers.DurableExecution{Status: e.Status}, nil
+			service.answer = func(_ context.Context, e durablefunc.Execution) (durablefunc.Execution, error) {
+				return durablefunc.Execution{Status: e.Status}, nil
 			}
 			for range 2 {
 				if status, result := w.deliver("duplicate"); status != "FAILED" || result != "OutcomeUnknownError" {

@@ -44,7 +44,7 @@ func TestExecutionWhoseEventIsOnALaterPageEndsIfNothingFetchesIt(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.EmptyFirstPage = true
 		w.deploy(w.pay)
-		if status, result := w.deliver("first"); status != "FAILED" || result != "DurableInputError" {
+		if status, result := w.deliver("first"); status != "FAILED" || result != "NoEventError" {
 			w.Errorf("%s, %s", status, result)
 		}
 		if r := w.paid(); r.Status != driver.Absent {

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/proof/durable"
@@ -32,7 +32,7 @@ func (w *world) charging(as func(context.Context) context.Context, fn func(conte
 }
 
 func named(name string) func(context.Context) context.Context {
-	return func(ctx context.Context) context.Context { return handlers.DurableStep(ctx, name) }
+	return func(ctx context.Context) context.Context { return durablefunc.InStep(ctx, name) }
 }
 
 func unnamed(ctx context.Context) context.Context { return ctx }
@@ -129,7 +129,7 @@ func TestParallelStepsDoNotShareAFence(t *testing.T) {
 		branch := func(name string) func(*durable.Context) error {
 			return func(c *durable.Context) error {
 				_, err := durable.Step(c, name, func(ctx context.Context) (string, error) {
-					receipt, err := idempotent.Do(handlers.DurableStep(ctx, name), cards, cardKey, func(ctx context.Context) (string, error) {
+					receipt, err := idempotent.Do(durablefunc.InStep(ctx, name), cards, cardKey, func(ctx context.Context) (string, error) {
 						select {
 						case <-met:
 							return w.bank.charge(ctx, "card"), nil

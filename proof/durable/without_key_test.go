@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/proof/durable"
 )
@@ -16,7 +16,7 @@ func (w *world) chargeWithoutKey(c *durable.Context, step, operation string, con
 		return err
 	}
 	_, err = durable.Step(c, step, func(ctx context.Context) (string, error) {
-		return idempotent.Do(handlers.DurableStep(ctx, step), x, idempotent.Key{}, func(ctx context.Context) (string, error) {
+		return idempotent.Do(durablefunc.InStep(ctx, step), x, idempotent.Key{}, func(ctx context.Context) (string, error) {
 			receipt := w.bank.charge(ctx, "card")
 			then(ctx)
 			return receipt, nil

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -42,7 +42,7 @@ type world struct {
 	timeout time.Duration // of an execution
 	bank    bank
 	config  *idempotent.Config
-	options *handlers.DurableOptions
+	options *durablefunc.Options
 	// keyFails is the error of the key function, or nil.
 	keyFails error
 	events   events
@@ -97,7 +97,7 @@ func (w *world) deploy(handler func(*durable.Context, order) (string, error)) {
 
 func (w *world) deployAtWire(next func(context.Context, []byte) ([]byte, error)) {
 	w.Helper()
-	w.Invoke = handlers.Durable(w.executor("pay"), w.timeout, w.orderID, next, w.options)
+	w.Invoke = durablefunc.Wrap(w.executor("pay"), w.timeout, w.orderID, next, w.options)
 }
 
 func (w *world) orderID(o order) (idempotent.Key, error) {

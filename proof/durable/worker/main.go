@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/proof/durable"
 )
@@ -30,7 +30,7 @@ func main() {
 		os.Exit(1)
 	}
 	pay := durable.Wrap(durable.Remote{URL: os.Getenv("SERVICE_URL")}, 1000, pay)
-	lambda.Start(handlers.Durable(x, time.Hour, idempotent.Field(func(o order) string { return o.ID }), pay, nil))
+	lambda.Start(durablefunc.Wrap(x, time.Hour, idempotent.Field(func(o order) string { return o.ID }), pay, nil))
 }
 
 func executor() (*idempotent.Executor, error) {

@@ -1,4 +1,4 @@
-package handlers_test
+package durablefunc_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 )
@@ -76,12 +78,16 @@ func (s *readingService) ExecutionInput(_ context.Context, name string) ([]byte,
 
 var errDenied = errors.New("AccessDeniedException")
 
+type order struct {
+	ID string `json:"id"`
+}
+
 func orderOf(m handlers.SQSMessage[order]) (idempotent.Key, error) {
 	return idempotent.Key{ID: m.Body.ID}, nil
 }
 
-func sqsOrders(client handlers.ExecutionStarter, o *handlers.SQSOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	return handlers.Dispatch("pay", handlers.SQS, orderOf, handlers.StartExecution[handlers.SQSMessage[order]](client, nil), o)
+func sqsOrders(client durablefunc.ExecutionStarter, o *handlers.SQSOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	return durablefunc.Dispatch("pay", handlers.SQS, orderOf, durablefunc.StartExecution[handlers.SQSMessage[order]](client, nil), o)
 }
 
 func sqsMessage(id, body, receives string) events.SQSMessage {
@@ -89,19 +95,19 @@ func sqsMessage(id, body, receives string) events.SQSMessage {
 }
 
 // dispatched returns why the execution for a message was not started.
-func dispatched(t *testing.T, client handlers.ExecutionStarter, body string) error {
+func dispatched(t *testing.T, client durablefunc.ExecutionStarter, body string) error {
 	t.Helper()
-	var failures received
-	start := handlers.StartExecution[handlers.SQSMessage[order]](client, nil)
-	h := handlers.Dispatch("pay", handlers.SQS, nil, start, &handlers.SQSOptions{OnFailure: failures.receive})
-	if _, err := h(t.Context(), events.SQSEvent{Records: []events.SQSMessage{sqsMessage("m1", body, "1")}}); err != nil || len(failures.failed) != 1 {
-		t.Fatal(err, failures.failed)
+	var failed []error
+	start := durablefunc.StartExecution[handlers.SQSMessage[order]](client, nil)
+	h := durablefunc.Dispatch("pay", handlers.SQS, nil, start, &handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { failed = append(failed, e) }})
+	if _, err := h(t.Context(), events.SQSEvent{Records: []events.SQSMessage{sqsMessage("m1", body, "1")}}); err != nil || len(failed) != 1 {
+		t.Fatal(err, failed)
 	}
-	return failures.failed[0]
+	return failed[0]
 }
 
 // wantReported delivers messages, and checks which are reported, and why.
-func wantReported(t *testing.T, client handlers.ExecutionStarter, why error, messages []events.SQSMessage, reported ...string) {
+func wantReported(t *testing.T, client durablefunc.ExecutionStarter, why error, messages []events.SQSMessage, reported ...string) {
 	t.Helper()
 	var failed []error
 	h := sqsOrders(client, &handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { failed = append(failed, e) }})
@@ -129,7 +135,7 @@ func TestRedeliveryStartsNoSecondExecution(t *testing.T) {
 	if started := s.started(); !slices.Equal(started, []string{body}) {
 		t.Errorf("started %q", started)
 	}
-	name, err := handlers.ExecutionName("pay", idempotent.Key{ID: "o-1"})
+	name, err := durablefunc.ExecutionName("pay", idempotent.Key{ID: "o-1"})
 	if err != nil || len(name) != 64 || s.inputs[name] == "" {
 		t.Errorf("%q, %v is none of %v", name, err, s.inputs)
 	}
@@ -163,12 +169,12 @@ func TestReusedNameIsNoDuplicate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reader := &readingService{input: c.input}
-			client := handlers.ExecutionStarter(reader)
+			client := durablefunc.ExecutionStarter(reader)
 			if c.input == nil {
 				client = &reader.startService
 			}
 			wantReported(t, client, nil, []events.SQSMessage{first})
-			var failed *handlers.ExecutionExistsError
+			var failed *durablefunc.ExecutionExistsError
 			h := sqsOrders(client, &handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { errors.As(e, &failed) }})
 			response, err := h(t.Context(), events.SQSEvent{Records: []events.SQSMessage{other}})
 			if err != nil || len(response.BatchItemFailures) == 0 != c.started {
@@ -177,7 +183,7 @@ func TestReusedNameIsNoDuplicate(t *testing.T) {
 			if c.started {
 				return
 			}
-			if failed == nil || failed.KeyReused != c.reused || !errors.Is(failed, c.cause) || !errors.Is(failed, handlers.ErrExecutionExists) {
+			if failed == nil || failed.KeyReused != c.reused || !errors.Is(failed, c.cause) || !errors.Is(failed, durablefunc.ErrExecutionExists) {
 				t.Errorf("failed with %+v", failed)
 			}
 			if started := reader.started(); len(started) != 1 {
@@ -192,19 +198,19 @@ func TestReusedNameIsNoDuplicate(t *testing.T) {
 func TestWhatCanNeverStartIsPoison(t *testing.T) {
 	reused := func(string) ([]byte, error) { return []byte(`{}`), nil }
 	for name, c := range map[string]struct {
-		client handlers.ExecutionStarter
+		client durablefunc.ExecutionStarter
 		body   string
 		why    error // nil: it is no poison
 	}{
-		"too large":         {&startService{}, `{"id":"` + strings.Repeat("x", 1<<20) + `"}`, handlers.ErrExecutionInput},
-		"reused":            {&readingService{input: reused, startService: startService{fail: startedError{}}}, `{"id":"o-1"}`, handlers.ErrExecutionExists},
-		"cannot be told":    {&startService{fail: startedError{}}, `{"id":"o-1"}`, handlers.ErrExecutionExists},
+		"too large":         {&startService{}, `{"id":"` + strings.Repeat("x", 1<<20) + `"}`, durablefunc.ErrExecutionInput},
+		"reused":            {&readingService{input: reused, startService: startService{fail: startedError{}}}, `{"id":"o-1"}`, durablefunc.ErrExecutionExists},
+		"cannot be told":    {&startService{fail: startedError{}}, `{"id":"o-1"}`, durablefunc.ErrExecutionExists},
 		"throttled":         {&startService{fail: errNetwork}, `{"id":"o-1"}`, nil},
 		"denied to compare": {&readingService{input: func(string) ([]byte, error) { return nil, errDenied }, startService: startService{fail: startedError{}}}, `{"id":"o-1"}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var poison error
-			h := handlers.Dispatch("pay", handlers.Kinesis, nil, handlers.StartExecution[handlers.KinesisRecord[order]](c.client, nil), &handlers.KinesisOptions{
+			h := durablefunc.Dispatch("pay", handlers.Kinesis, nil, durablefunc.StartExecution[handlers.KinesisRecord[order]](c.client, nil), &handlers.KinesisOptions{
 				OnFailure: func(context.Context, *handlers.RecordError) {},
 				Poison:    func(_ context.Context, _ events.KinesisEventRecord, err error) error { poison = err; return nil },
 			})
@@ -223,11 +229,11 @@ func TestInputIsLimitedAsAnAsynchronousPayload(t *testing.T) {
 	overhead := len(`{"id":"o-1","pad":""}`)
 	largest := `{"id":"o-1","pad":"` + strings.Repeat("x", 1<<20-overhead) + `"}`
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", largest, "1")})
-	wantReported(t, s, handlers.ErrExecutionInput, []events.SQSMessage{sqsMessage("m2", strings.Replace(largest, "o-1", "o-22", 1), "1")}, "m2")
+	wantReported(t, s, durablefunc.ErrExecutionInput, []events.SQSMessage{sqsMessage("m2", strings.Replace(largest, "o-1", "o-22", 1), "1")}, "m2")
 	if started := s.started(); len(started) != 1 || s.starts != 1 {
 		t.Errorf("%d started in %d requests", len(started), s.starts)
 	}
-	err := error(&handlers.ExecutionInputError{Size: 1<<20 + 1})
+	err := error(&durablefunc.ExecutionInputError{Size: 1<<20 + 1})
 	if want := "1048577 bytes, more than the 1048576"; !strings.Contains(err.Error(), want) {
 		t.Errorf("%q lacks %q", err, want)
 	}
@@ -251,7 +257,7 @@ func TestEverySourceStartsExecutions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &startService{}
 			for range 2 {
-				if answer, err := deliver(t.Context(), c.handler(s), golden(t, name)); err != nil {
+				if answer, err := handlertest.Deliver(t.Context(), c.handler(s), golden(t, "../../testdata/"+name)); err != nil {
 					t.Fatal(answer, err)
 				}
 			}
@@ -273,11 +279,11 @@ func TestEverySourceStartsExecutions(t *testing.T) {
 
 func dispatch[E, T, O, H any](s *startService, source func(*idempotent.Executor, func(handlers.Delivery[E, T]) (idempotent.Key, error), func(context.Context, handlers.Delivery[E, T]) error, O) H) H {
 	var o O
-	return handlers.Dispatch("pay", source, nil, handlers.StartExecution[handlers.Delivery[E, T]](s, nil), o)
+	return durablefunc.Dispatch("pay", source, nil, durablefunc.StartExecution[handlers.Delivery[E, T]](s, nil), o)
 }
 
 func dispatchS3(s *startService) func(context.Context, handlers.S3Event) error {
-	return handlers.Dispatch("pay", handlers.S3, nil, handlers.StartExecution(s, func(r events.S3EventRecord) ([]byte, error) {
+	return durablefunc.Dispatch("pay", handlers.S3, nil, durablefunc.StartExecution(s, func(r events.S3EventRecord) ([]byte, error) {
 		return fmt.Appendf(nil, `{"object":%q}`, r.S3.Object.Key), nil
 	}), nil)
 }
@@ -289,7 +295,7 @@ func TestRecordOutlivesTheNameOfItsExecution(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &startService{}
-	h := handlers.SQS(x, orderOf, handlers.StartExecution[handlers.SQSMessage[order]](s, nil), nil)
+	h := handlers.SQS(x, orderOf, durablefunc.StartExecution[handlers.SQSMessage[order]](s, nil), nil)
 	for range 2 {
 		event := events.SQSEvent{Records: []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "1")}}
 		if response, err := h(t.Context(), event); err != nil || len(response.BatchItemFailures) > 0 {
@@ -315,7 +321,7 @@ func TestNameIsTheSameWithoutTheStore(t *testing.T) {
 // Without a key, each delivery would start an execution of its own.
 func TestStartNeedsACallWithAKey(t *testing.T) {
 	s := &startService{}
-	start := handlers.StartExecution[handlers.SQSMessage[order]](s, nil)
+	start := durablefunc.StartExecution[handlers.SQSMessage[order]](s, nil)
 	for name, ctx := range map[string]context.Context{"none": t.Context(), "unprotected": idempotent.Unprotected(t.Context())} {
 		if err := start(ctx, handlers.SQSMessage[order]{}); !errors.Is(err, idempotent.ErrMissingKey) || s.starts > 0 {
 			t.Errorf("%s: got %v, %d starts", name, err, s.starts)
@@ -327,7 +333,7 @@ func TestStartNeedsACallWithAKey(t *testing.T) {
 // those of earlier deliveries.
 func TestExecutionNameIsTheSameInEveryVersion(t *testing.T) {
 	const want = "b79057bcb5854350ca6da71d03c6adf48426afc44a9739dcb2d083608c77f808"
-	name, err := handlers.ExecutionName("pay", idempotent.Key{ID: "o-1"})
+	name, err := durablefunc.ExecutionName("pay", idempotent.Key{ID: "o-1"})
 	if err != nil || name != want {
 		t.Errorf("%q, %v", name, err)
 	}
@@ -337,24 +343,24 @@ func TestExecutionNameIsTheSameInEveryVersion(t *testing.T) {
 	}
 	key := idempotent.Key{Record: "pay#theirs"}
 	s := &startService{}
-	start := handlers.StartExecution(s, func([]byte) ([]byte, error) { return []byte(`{}`), nil })
+	start := durablefunc.StartExecution(s, func([]byte) ([]byte, error) { return []byte(`{}`), nil })
 	if _, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (bool, error) { return true, start(ctx, nil) }); err != nil {
 		t.Fatal(err)
 	}
-	if name, err := handlers.ExecutionName("pay", key); err != nil || s.inputs[name] == "" {
+	if name, err := durablefunc.ExecutionName("pay", key); err != nil || s.inputs[name] == "" {
 		t.Errorf("%q, %v is none of %v", name, err, s.inputs)
 	}
-	if _, err := handlers.ExecutionName("pay", idempotent.Key{}); !errors.Is(err, idempotent.ErrMissingKey) {
+	if _, err := durablefunc.ExecutionName("pay", idempotent.Key{}); !errors.Is(err, idempotent.ErrMissingKey) {
 		t.Error(err)
 	}
 }
 
 func TestStartExecutionPanics(t *testing.T) {
 	for name, construct := range map[string]func(){
-		"the client is nil":      func() { handlers.StartExecution[handlers.SQSMessage[order]](nil, nil) },
-		"has no body of its own": func() { handlers.StartExecution[events.S3EventRecord](&startService{}, nil) },
+		"the client is nil":      func() { durablefunc.StartExecution[handlers.SQSMessage[order]](nil, nil) },
+		"has no body of its own": func() { durablefunc.StartExecution[events.S3EventRecord](&startService{}, nil) },
 		"operation": func() {
-			handlers.Dispatch("a#b", handlers.SQS, orderOf, handlers.StartExecution[handlers.SQSMessage[order]](&startService{}, nil), nil)
+			durablefunc.Dispatch("a#b", handlers.SQS, orderOf, durablefunc.StartExecution[handlers.SQSMessage[order]](&startService{}, nil), nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

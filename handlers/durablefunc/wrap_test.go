@@ -1,4 +1,4 @@
-package handlers_test
+package durablefunc_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -75,7 +75,7 @@ func TestDurableSettlesByTheResponse(t *testing.T) {
 	} {
 		for _, name := range []string{"durable-request.json", "durable-request-resumed.json", "durable-request-paged.json"} {
 			store, request := memory.New(0), begun(t, name)
-			handler := lambda.NewHandler(handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, func(_ context.Context, got []byte) ([]byte, error) {
+			handler := lambda.NewHandler(durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, func(_ context.Context, got []byte) ([]byte, error) {
 				if !bytes.Equal(got, request) {
 					t.Errorf("%s: the function received %s", name, got)
 				}
@@ -117,7 +117,7 @@ func TestDurableClaimsFromTheStartOfTheExecution(t *testing.T) {
 			"an earlier century": {timestamp(`"1926-11-22T12:00:00Z"`), start.Add(time.Minute)},
 		} {
 			store := memory.New(0)
-			handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, answers(pendingResponse), nil)
+			handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, answers(pendingResponse), nil)
 			if _, err := handler(t.Context(), test.request); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -135,7 +135,7 @@ func TestDurableEndsAnExecutionThatNoRetryHelps(t *testing.T) {
 		return bytes.Replace(begun(t, "durable-request.json"), []byte(`{\"ID\":\"o-1\",\"Cents\":4200}`), []byte(text), 1)
 	}
 	store, runs := memory.New(0), 0
-	handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, func(context.Context, []byte) ([]byte, error) {
+	handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, func(context.Context, []byte) ([]byte, error) {
 		runs++
 		return []byte(succeededResponse), nil
 	}, nil)
@@ -169,7 +169,7 @@ func TestDurableEndsAnExecutionThatNoRetryHelps(t *testing.T) {
 // A replay for another execution, and for the same one.
 func TestDurableReplaysTheResponse(t *testing.T) {
 	store := memory.New(0)
-	handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse), nil)
+	handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse), nil)
 	for _, request := range []string{"durable-request.json", "durable-request.json", "durable-request-paged.json"} {
 		got, err := handler(t.Context(), begun(t, request))
 		var response struct{ Status, Result string }
@@ -187,7 +187,7 @@ func TestDurableReplaysNothingThatIsNoResponse(t *testing.T) {
 		if _, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "o-1"}, func(context.Context) (json.RawMessage, error) { return json.RawMessage(result), nil }); err != nil {
 			t.Fatal(err)
 		}
-		got, err := handlers.Durable(x, time.Hour, saleID, answers(succeededResponse), nil)(t.Context(), begun(t, "durable-request.json"))
+		got, err := durablefunc.Wrap(x, time.Hour, saleID, answers(succeededResponse), nil)(t.Context(), begun(t, "durable-request.json"))
 		if err != nil || !strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"ResultUnavailableError",`) {
 			t.Errorf("%s: %s, %v", result, got, err)
 		}
@@ -195,7 +195,7 @@ func TestDurableReplaysNothingThatIsNoResponse(t *testing.T) {
 }
 
 func TestDurableRefusesOtherInvocations(t *testing.T) {
-	handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, func(context.Context, []byte) ([]byte, error) {
+	handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, func(context.Context, []byte) ([]byte, error) {
 		t.Error("it ran")
 		return nil, nil
 	}, nil)
@@ -203,7 +203,7 @@ func TestDurableRefusesOtherInvocations(t *testing.T) {
 		`{"DurableExecutionArn":"a","InitialExecutionState":{"Operations":[{"Type":"STEP","ExecutionDetails":{"InputPayload":"{}"}}]}}`,
 		`{"InitialExecutionState":{"Operations":[{"Type":"EXECUTION","ExecutionDetails":{"InputPayload":"{}"}}]}}`,
 	} {
-		if _, err := handler(t.Context(), []byte(request)); !errors.Is(err, handlers.ErrDurableRequest) {
+		if _, err := handler(t.Context(), []byte(request)); !errors.Is(err, durablefunc.ErrRequest) {
 			t.Errorf("%s: %v", request, err)
 		}
 	}
@@ -231,7 +231,7 @@ func TestDurableLeavesTheClaimWithoutAKnownResponse(t *testing.T) {
 					err = &handlertest.DeclinedError{Code: "panic"}
 				}
 			}()
-			_, err = handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, next, nil)(t.Context(), begun(t, "durable-request.json"))
+			_, err = durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, next, nil)(t.Context(), begun(t, "durable-request.json"))
 			return err
 		}()
 		if r := durableRecord(t, store); err == nil || r.Status != driver.InProgress || r.Owner == "" {
@@ -244,9 +244,9 @@ func TestDurableLeavesTheClaimWithoutAKnownResponse(t *testing.T) {
 func TestDisabledDurableRunsEachInvocation(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "true")
 	store, runs := memory.New(0), 0
-	handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, func(ctx context.Context, _ []byte) ([]byte, error) {
+	handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, func(ctx context.Context, _ []byte) ([]byte, error) {
 		runs++
-		handlers.DurableStep(ctx, "charge")
+		durablefunc.InStep(ctx, "charge")
 		return []byte(succeededResponse), nil
 	}, nil)
 	for range 2 {
@@ -279,7 +279,7 @@ func TestDurablePanicsWithAConfigError(t *testing.T) {
 					t.Errorf("%s: %v", name, config)
 				}
 			}()
-			handlers.Durable(newExecutor(t, memory.New(0), &test.config), test.timeout, saleID, answers(pendingResponse), nil)
+			durablefunc.Wrap(newExecutor(t, memory.New(0), &test.config), test.timeout, saleID, answers(pendingResponse), nil)
 		}()
 	}
 }
@@ -289,10 +289,10 @@ type otherCodec struct{ idempotent.JSON }
 func TestDurableStepPanicsOutsideOfADurableFunction(t *testing.T) {
 	panics := func(ctx context.Context, name string) (panicked bool) {
 		defer func() { panicked = recover() != nil }()
-		handlers.DurableStep(ctx, name)
+		durablefunc.InStep(ctx, name)
 		return false
 	}
-	handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, func(ctx context.Context, _ []byte) ([]byte, error) {
+	handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, func(ctx context.Context, _ []byte) ([]byte, error) {
 		if panics(ctx, "charge") || !panics(ctx, "") || !panics(context.Background(), "charge") {
 			t.Error("it panics in the wrong places")
 		}

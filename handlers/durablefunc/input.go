@@ -1,4 +1,4 @@
-package handlers
+package durablefunc
 
 import (
 	"context"
@@ -7,24 +7,25 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 )
 
-// ErrDurableInput matches errors of type [*DurableInputError].
-var ErrDurableInput = errors.New("handlers: the event of the execution is on a later page of its operations; set DurableOptions.Service")
+// ErrNoEvent matches errors of type [*NoEventError].
+var ErrNoEvent = errors.New("durablefunc: the event of the execution is on a later page of its operations; set durablefunc.Options.Service")
 
-// DurableInputError reports that an invocation of a [Durable] function came without
+// NoEventError reports that an invocation of a [Wrap] function came without
 // its event: the event is so large, near 6 MB, that the service sends it on another
-// page. The function did not run. Set [DurableOptions].Service.
-type DurableInputError struct{}
+// page. The function did not run. Set [Options].Service.
+type NoEventError struct{}
 
-func (*DurableInputError) Error() string { return ErrDurableInput.Error() }
+func (*NoEventError) Error() string { return ErrNoEvent.Error() }
 
 // SafeText returns the whole text.
-func (e *DurableInputError) SafeText() string { return e.Error() }
+func (e *NoEventError) SafeText() string { return e.Error() }
 
-// Is reports whether target is ErrDurableInput.
-func (*DurableInputError) Is(target error) bool { return target == ErrDurableInput }
+// Is reports whether target is ErrNoEvent.
+func (*NoEventError) Is(target error) bool { return target == ErrNoEvent }
 
 // execution is what a request says of its execution.
 type execution struct {
@@ -36,20 +37,20 @@ type execution struct {
 
 // readExecution reads a request. The operation of the execution may be on a later
 // page, which is fetched. Further pages are the SDK's business.
-func (s durableService) readExecution(ctx context.Context, x *idempotent.Executor, request []byte) (execution, error) {
+func (s optionalService) readExecution(ctx context.Context, x *idempotent.Executor, request []byte) (execution, error) {
 	var r struct {
 		DurableExecutionArn, CheckpointToken string
 		InitialExecutionState                struct {
 			NextMarker string
 			Operations []struct {
 				Type             string
-				StartTimestamp   durableTime
+				StartTimestamp   timestamp
 				ExecutionDetails struct{ InputPayload string }
 			}
 		}
 	}
 	refuse := func(reason string, err error) (execution, error) {
-		return execution{}, &DurableRequestError{Reason: reason, Err: err}
+		return execution{}, &RequestError{Reason: reason, Err: err}
 	}
 	if err := json.Unmarshal(request, &r); err != nil {
 		return refuse("it is not the JSON of one", err)
@@ -57,9 +58,9 @@ func (s durableService) readExecution(ctx context.Context, x *idempotent.Executo
 	if r.DurableExecutionArn == "" {
 		return refuse("it has no DurableExecutionArn", nil)
 	}
-	page := DurableState{NextMarker: r.InitialExecutionState.NextMarker}
+	page := State{NextMarker: r.InitialExecutionState.NextMarker}
 	for _, o := range r.InitialExecutionState.Operations {
-		page.Operations = append(page.Operations, DurableOperation{o.Type, time.Time(o.StartTimestamp), o.ExecutionDetails.InputPayload})
+		page.Operations = append(page.Operations, Operation{o.Type, time.Time(o.StartTimestamp), o.ExecutionDetails.InputPayload})
 	}
 	e := execution{arn: r.DurableExecutionArn}
 	if deadline, ok := x.HandlerDeadline(ctx); ok {
@@ -72,12 +73,12 @@ func (s durableService) readExecution(ctx context.Context, x *idempotent.Executo
 		switch {
 		case marker == "":
 			return refuse("none of its operations is the execution", nil)
-		case s.DurableService == nil:
-			return e, &DurableInputError{}
+		case s.Service == nil:
+			return e, &NoEventError{}
 		}
 		var err error
 		if page, err = s.GetDurableExecutionState(ctx, e.arn, r.CheckpointToken, marker); err != nil {
-			return execution{}, &DurableServiceError{"GetDurableExecutionState", err}
+			return execution{}, &ServiceError{"GetDurableExecutionState", err}
 		}
 		if page.NextMarker == marker {
 			page.NextMarker = "" // it would be fetched for ever
@@ -87,7 +88,7 @@ func (s durableService) readExecution(ctx context.Context, x *idempotent.Executo
 }
 
 // read reports whether the page contains the operation of the execution.
-func (e *execution) read(page DurableState) (found bool) {
+func (e *execution) read(page State) (found bool) {
 	for _, o := range page.Operations {
 		switch {
 		case o.Type != "EXECUTION":
@@ -106,7 +107,7 @@ func (e execution) decode(event any) error {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(e.input), event); err != nil {
-		return &DecodeError{Type: fmt.Sprintf("%T", event)[1:], Err: err}
+		return &handlers.DecodeError{Type: fmt.Sprintf("%T", event)[1:], Err: err}
 	}
 	return nil
 }

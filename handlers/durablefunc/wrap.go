@@ -1,4 +1,4 @@
-package handlers
+package durablefunc
 
 import (
 	"context"
@@ -9,16 +9,16 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 )
 
-// DurableHandler is a durable function at the wire: it takes the request of one
+// Handler is a durable function at the wire: it takes the request of one
 // invocation, and returns its response. It is a lambda.Handler.
-type DurableHandler func(ctx context.Context, request []byte) ([]byte, error)
+type Handler func(ctx context.Context, request []byte) ([]byte, error)
 
 // Invoke calls h. lambda.Start recognizes a handler of raw bytes by this method.
-func (h DurableHandler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
+func (h Handler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
 	return h(ctx, request)
 }
 
-// Durable protects a Lambda durable function, so that each key has one
+// Wrap protects a Lambda durable function, so that each key has one
 // execution. Without it, every delivery of a message starts an execution of its
 // own, because the service recognizes duplicates only by an execution's name.
 // The next function is what durable.Wrap of the AWS SDK for durable executions
@@ -44,19 +44,19 @@ func (h DurableHandler) Invoke(ctx context.Context, request []byte) ([]byte, err
 // its key after its function has run: the execution would end, and hold the key.
 //
 // An execution without a payload has the zero event. An event on a later page of the
-// execution's operations is fetched with [DurableOptions].Service. Without it, the
-// execution ends with a [*DurableInputError].
+// execution's operations is fetched with [Options].Service. Without it, the
+// execution ends with a [*NoEventError].
 //
 // The executionTimeout is that of the function's DurableConfig, plus all the time for
 // which an execution may be paused with its timeout (ExecutionTimeoutPaused). With
-// [DurableOptions].Service it is the timeout alone. The claim lasts until so long
+// [Options].Service it is the timeout alone. The claim lasts until so long
 // after the start of the execution. Configure no shorter one here: a duplicate could
 // run before the execution ends. An execution that is stopped by hand, or times out,
 // holds its key until then; the command "once release" frees it.
 //
 // The handler runs again from its beginning in each invocation, so steps and
 // transactions of package idempotent are refused in it. Call [idempotent.Do]
-// within a step of the durable SDK, with the context of [DurableStep]. Never
+// within a step of the durable SDK, with the context of [InStep]. Never
 // call it around operations of the durable SDK: their suspension is an error
 // that would release the key. [idempotent.DownstreamKey] is the same in all
 // invocations, and in all executions with the key.
@@ -66,40 +66,40 @@ func (h DurableHandler) Invoke(ctx context.Context, request []byte) ([]byte, err
 // the end of its invocation changes nothing. Its own effects go through, as
 // without this package: the service refuses only its checkpoints.
 //
-// Durable panics with an [*idempotent.ConfigError] if the timeout is not 1 s to
+// Wrap panics with an [*idempotent.ConfigError] if the timeout is not 1 s to
 // 366 days, or if the executor has a Config.Codec, Lease, Optimistic, Wait, or
 // FailOpen, which do not fit (see [idempotent.Executor.CheckExecutions]). It
 // panics if another argument, except the options, is nil.
-func Durable[Event any](x *idempotent.Executor, executionTimeout time.Duration, key func(Event) (idempotent.Key, error), next func(context.Context, []byte) ([]byte, error), o *DurableOptions) DurableHandler {
+func Wrap[Event any](x *idempotent.Executor, executionTimeout time.Duration, key func(Event) (idempotent.Key, error), next func(context.Context, []byte) ([]byte, error), o *Options) Handler {
 	if next == nil || key == nil || x == nil {
-		panic("handlers: Durable: the executor, the key function or the handler is nil")
+		panic("durablefunc: Wrap: the executor, the key function or the handler is nil")
 	}
 	if err := x.CheckExecutions(executionTimeout); err != nil {
 		panic(err)
 	}
 	if o == nil {
-		o = &DurableOptions{}
+		o = &Options{}
 	}
-	service := durableService{o.Service}
+	service := optionalService{o.Service}
 	protected := idempotent.Wrap(x,
-		func(i *durableInvocation[Event]) (k idempotent.Key, err error) {
+		func(i *invocation[Event]) (k idempotent.Key, err error) {
 			if k, err = key(i.event); err != nil {
 				i.refused = err
 			}
 			return k, err
 		},
-		func(ctx context.Context, i *durableInvocation[Event]) (durableResponse, error) {
-			return i.run(context.WithValue(ctx, durableKey{}, &i.durable), next)
+		func(ctx context.Context, i *invocation[Event]) (response, error) {
+			return i.run(context.WithValue(ctx, contextKey{}, &i.durable), next)
 		})
 	return func(ctx context.Context, request []byte) ([]byte, error) {
 		e, err := service.readExecution(ctx, x, request)
-		if errors.Is(err, ErrDurableInput) {
+		if errors.Is(err, ErrNoEvent) {
 			return e.end(err)
 		}
 		if err != nil {
 			return nil, err
 		}
-		i := durableInvocation[Event]{durable: durable{e.arn, until(e.start, executionTimeout), service.asks()}, request: request}
+		i := invocation[Event]{durable: durable{e.arn, until(e.start, executionTimeout), service.asks()}, request: request}
 		if err := e.decode(&i.event); err != nil {
 			return e.end(err)
 		}
@@ -131,10 +131,10 @@ type durable struct {
 	ask   func(ctx context.Context, arn string) (adapter.ExecutionState, []byte, error) // or nil
 }
 
-type durableKey struct{}
+type contextKey struct{}
 
-// durableInvocation is one invocation of an execution.
-type durableInvocation[Event any] struct {
+// invocation is one invocation of an execution.
+type invocation[Event any] struct {
 	durable
 	event   Event
 	request []byte
@@ -143,11 +143,11 @@ type durableInvocation[Event any] struct {
 	status  string // of the response, or "" without one
 }
 
-func (i *durableInvocation[Event]) run(ctx context.Context, next func(context.Context, []byte) ([]byte, error)) (durableResponse, error) {
+func (i *invocation[Event]) run(ctx context.Context, next func(context.Context, []byte) ([]byte, error)) (response, error) {
 	i.ran = true
 	text, err := next(ctx, i.request)
 	if err != nil {
-		return durableResponse{}, err
+		return response{}, err
 	}
 	response, err := readResponse(text)
 	i.status = response.status
@@ -156,18 +156,18 @@ func (i *durableInvocation[Event]) run(ctx context.Context, next func(context.Co
 
 // settle says what follows from the response. A suspension is no error that
 // could be recognized, and a handler may swallow it: the response counts.
-func (i *durableInvocation[Event]) settle(err error) idempotent.Outcome {
+func (i *invocation[Event]) settle(err error) idempotent.Outcome {
 	switch {
-	case err == nil && i.status == durableSucceeded:
+	case err == nil && i.status == succeeded:
 		return idempotent.OutcomeExecuted
-	case err == nil && i.status == durableFailed:
+	case err == nil && i.status == failed:
 		return idempotent.OutcomeReleased
 	}
 	return idempotent.OutcomeSuspended
 }
 
-// DurableStep returns a context for one call of [idempotent.Do], or of a wrapped
-// function, within a step of a [Durable] function. The claim belongs to this step
+// InStep returns a context for one call of [idempotent.Do], or of a wrapped
+// function, within a step of a [Wrap] function. The claim belongs to this step
 // of the execution: after a crash the repeated step enters it again at once, and
 // runs the call's function again if no result was stored. With the step's own
 // context instead, it would meet the claim of its dead predecessor until the
@@ -193,15 +193,15 @@ func (i *durableInvocation[Event]) settle(err error) idempotent.Outcome {
 // Use it only in a step's function, which offers no durable operations. Around
 // an operation of a child context, the call would be settled by a suspension.
 //
-// DurableStep panics if the name is empty, and with a context that does not come
-// from a [Durable] function.
-func DurableStep(ctx context.Context, name string) context.Context {
-	d, ok := ctx.Value(durableKey{}).(*durable)
+// InStep panics if the name is empty, and with a context that does not come
+// from a [Wrap] function.
+func InStep(ctx context.Context, name string) context.Context {
+	d, ok := ctx.Value(contextKey{}).(*durable)
 	if !ok {
-		panic("handlers: DurableStep: the context does not come from a function that Durable protects")
+		panic("durablefunc: InStep: the context does not come from a function that Wrap protects")
 	}
 	if name == "" {
-		panic("handlers: DurableStep: the name is empty")
+		panic("durablefunc: InStep: the name is empty")
 	}
 	return d.execution(ctx, nil, d.arn, name)
 }

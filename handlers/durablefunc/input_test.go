@@ -1,4 +1,4 @@
-package handlers_test
+package durablefunc_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
@@ -17,20 +17,20 @@ import (
 
 // durableService is a service with the pages of one execution, by their markers.
 type durableService struct {
-	handlers.DurableService
-	pages map[string]handlers.DurableState
+	durablefunc.Service
+	pages map[string]durablefunc.State
 	err   error
 }
 
-func (s durableService) GetDurableExecutionState(_ context.Context, arn, token, marker string) (handlers.DurableState, error) {
+func (s durableService) GetDurableExecutionState(_ context.Context, arn, token, marker string) (durablefunc.State, error) {
 	if arn == "" || token == "" {
-		return handlers.DurableState{}, errors.New("it does not name the execution")
+		return durablefunc.State{}, errors.New("it does not name the execution")
 	}
 	return s.pages[marker], s.err
 }
 
-func theSale() handlers.DurableOperation {
-	return handlers.DurableOperation{Type: "EXECUTION", StartTimestamp: time.Now(), InputPayload: `{"ID":"o-1","Cents":4200}`}
+func theSale() durablefunc.Operation {
+	return durablefunc.Operation{Type: "EXECUTION", StartTimestamp: time.Now(), InputPayload: `{"ID":"o-1","Cents":4200}`}
 }
 
 // onLaterPage returns a request whose first page of operations is empty.
@@ -57,22 +57,22 @@ func durableState(t *testing.T, request []byte, change func(state map[string]any
 
 // An event near 6 MB is on a later page of the operations.
 func TestDurableFetchesAnEventFromALaterPage(t *testing.T) {
-	step := handlers.DurableOperation{Type: "STEP"}
-	for name, pages := range map[string]map[string]handlers.DurableState{
-		"the second": {"page-2": {Operations: []handlers.DurableOperation{theSale()}}},
+	step := durablefunc.Operation{Type: "STEP"}
+	for name, pages := range map[string]map[string]durablefunc.State{
+		"the second": {"page-2": {Operations: []durablefunc.Operation{theSale()}}},
 		"the third": {
 			"page-2": {NextMarker: "page-3"},
-			"page-3": {Operations: []handlers.DurableOperation{theSale(), step}, NextMarker: "page-4"},
+			"page-3": {Operations: []durablefunc.Operation{theSale(), step}, NextMarker: "page-4"},
 		},
-		"not its first operation": {"page-2": {Operations: []handlers.DurableOperation{step, theSale()}}},
+		"not its first operation": {"page-2": {Operations: []durablefunc.Operation{step, theSale()}}},
 	} {
 		store, request := memory.New(0), onLaterPage(t)
-		handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, func(_ context.Context, got []byte) ([]byte, error) {
+		handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, func(_ context.Context, got []byte) ([]byte, error) {
 			if !bytes.Equal(got, request) {
 				t.Errorf("%s: the function received %s", name, got)
 			}
 			return []byte(succeededResponse), nil
-		}, &handlers.DurableOptions{Service: durableService{pages: pages}})
+		}, &durablefunc.Options{Service: durableService{pages: pages}})
 		if got, err := handler(t.Context(), request); err != nil || string(got) != succeededResponse {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
@@ -89,12 +89,12 @@ func TestDurableReturnsTheErrorOfAPage(t *testing.T) {
 		service durableService
 		want    error
 	}{
-		"failed":     {durableService{err: errors.New("throttled")}, handlers.ErrDurableService},
-		"last":       {durableService{}, handlers.ErrDurableRequest},
-		"a circle":   {durableService{pages: map[string]handlers.DurableState{"page-2": {NextMarker: "page-2"}}}, handlers.ErrDurableRequest},
-		"of another": {durableService{pages: map[string]handlers.DurableState{"page-2": {Operations: []handlers.DurableOperation{{Type: "STEP"}}}}}, handlers.ErrDurableRequest},
+		"failed":     {durableService{err: errors.New("throttled")}, durablefunc.ErrService},
+		"last":       {durableService{}, durablefunc.ErrRequest},
+		"a circle":   {durableService{pages: map[string]durablefunc.State{"page-2": {NextMarker: "page-2"}}}, durablefunc.ErrRequest},
+		"of another": {durableService{pages: map[string]durablefunc.State{"page-2": {Operations: []durablefunc.Operation{{Type: "STEP"}}}}}, durablefunc.ErrRequest},
 	} {
-		handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(succeededResponse), &handlers.DurableOptions{Service: test.service})
+		handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(succeededResponse), &durablefunc.Options{Service: test.service})
 		if got, err := handler(t.Context(), onLaterPage(t)); !errors.Is(err, test.want) {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
@@ -103,9 +103,9 @@ func TestDurableReturnsTheErrorOfAPage(t *testing.T) {
 
 // Otherwise every invocation would fail until the execution times out.
 func TestDurableWithoutAServiceEndsAnExecutionWhoseEventIsOnALaterPage(t *testing.T) {
-	handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(succeededResponse), nil)
+	handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(succeededResponse), nil)
 	got, err := handler(t.Context(), onLaterPage(t))
-	if err != nil || !strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"DurableInputError",`) {
+	if err != nil || !strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"NoEventError",`) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
@@ -116,7 +116,7 @@ func TestDurableFindsAnExecutionThatIsNotTheFirstOperation(t *testing.T) {
 		all := state["Operations"].([]any)
 		state["Operations"] = append(all[1:], all[0])
 	})
-	handler := handlers.Durable(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse), nil)
+	handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse), nil)
 	if got, err := handler(t.Context(), request); err != nil || string(got) != succeededResponse || durableRecord(t, store).Status != driver.Completed {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -140,7 +140,7 @@ func TestDurableWithoutAPayloadHasTheZeroEvent(t *testing.T) {
 			}
 			return idempotent.Key{ID: "o-1"}, nil
 		}
-		handler := handlers.Durable(newExecutor(t, memory.New(0), nil), time.Hour, key, answers(succeededResponse), nil)
+		handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, key, answers(succeededResponse), nil)
 		if got, err := handler(t.Context(), request); err != nil || string(got) != succeededResponse {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
@@ -153,10 +153,10 @@ func TestEventOnALaterPageOfAResumedExecutionFailsTheInvocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handle := handlers.Durable(x, time.Hour, func(map[string]string) (idempotent.Key, error) { return idempotent.Key{ID: "a"}, nil },
+	handle := durablefunc.Wrap(x, time.Hour, func(map[string]string) (idempotent.Key, error) { return idempotent.Key{ID: "a"}, nil },
 		func(context.Context, []byte) ([]byte, error) { return []byte(`{"Status":"PENDING"}`), nil }, nil)
 	response, err := handle.Invoke(t.Context(), []byte(`{"DurableExecutionArn":"a","CheckpointToken":"t","InitialExecutionState":{"NextMarker":"m","Operations":[{"Type":"STEP"}]}}`))
-	if !errors.Is(err, handlers.ErrDurableInput) {
+	if !errors.Is(err, durablefunc.ErrNoEvent) {
 		t.Errorf("%s, %v", response, err)
 	}
 }

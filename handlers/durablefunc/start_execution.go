@@ -1,4 +1,4 @@
-package handlers
+package durablefunc
 
 import (
 	"bytes"
@@ -37,6 +37,9 @@ type ExecutionReader interface {
 // function of [StartExecution].
 type ExecutionStart[D any] func(context.Context, D) error
 
+// hasBody is a handlers.Delivery of any source.
+type hasBody interface{ BodyJSON() ([]byte, error) }
+
 // maxExecutionInput is the limit of Lambda for asynchronous invocations: 1 MB.
 const maxExecutionInput = 1 << 20
 
@@ -56,7 +59,7 @@ const maxExecutionInput = 1 << 20
 // at each delivery, so send the body of a record, not the delivery with its
 // receive count. With a nil input, the body is sent as it arrived. A body that
 // the handler takes as string or []byte is sent as the JSON of this type. A
-// record that is no [Delivery] needs an input.
+// record that is no [handlers.Delivery] needs an input.
 //
 // An input of more than 1 MB is refused with an [*ExecutionInputError]. A name
 // that exists with another input, or in another version of the function, is
@@ -68,13 +71,13 @@ const maxExecutionInput = 1 << 20
 // StartExecution panics if the client is nil, or if D needs an input.
 func StartExecution[D any](client ExecutionStarter, input func(D) ([]byte, error)) ExecutionStart[D] {
 	if client == nil {
-		panic("handlers: StartExecution: the client is nil")
+		panic("durablefunc: StartExecution: the client is nil")
 	}
 	if input == nil {
-		if _, ok := any(*new(D)).(delivered); !ok {
-			panic("handlers: StartExecution: the record has no body of its own, so the function for the input must not be nil")
+		if _, ok := any(*new(D)).(hasBody); !ok {
+			panic("durablefunc: StartExecution: the record has no body of its own, so the function for the input must not be nil")
 		}
-		input = func(d D) ([]byte, error) { return any(d).(delivered).bodyJSON() }
+		input = func(d D) ([]byte, error) { return any(d).(hasBody).BodyJSON() }
 	}
 	return func(ctx context.Context, d D) error {
 		claim, _ := idempotent.FromContext(ctx)

@@ -1,4 +1,4 @@
-package handlers
+package durablefunc
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 )
 
 // ErrExecutionInput matches errors of type [*ExecutionInputError].
-var ErrExecutionInput = errors.New("handlers: the input of the execution")
+var ErrExecutionInput = errors.New("durablefunc: the input of the execution")
 
 // ExecutionInputError reports that an input cannot be sent: it has more than the
 // 1 MB (1,048,576 bytes) of an asynchronous invocation, or it is not JSON. No
@@ -32,7 +32,7 @@ func (e *ExecutionInputError) SafeText() string { return e.Error() }
 func (e *ExecutionInputError) Is(target error) bool { return target == ErrExecutionInput }
 
 // ErrExecutionExists matches errors of type [*ExecutionExistsError].
-var ErrExecutionExists = errors.New("handlers: an execution with this name exists")
+var ErrExecutionExists = errors.New("durablefunc: an execution with this name exists")
 
 // ExecutionExistsError reports that the service refused to start an execution,
 // because its name exists with another input or in another version of the

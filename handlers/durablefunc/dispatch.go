@@ -1,26 +1,26 @@
-package handlers
+package durablefunc
 
 import (
 	"context"
 	"time"
 
-	"github.com/lambda-once/once/handlers/internal/unrecorded"
+	"github.com/lambda-once/once/handlers/durablefunc/internal/unrecorded"
 	"github.com/lambda-once/once/idempotent"
 )
 
 // Dispatch returns the handler of a dispatcher: an ordinary function that starts
 // one execution of a durable function for each record of a source.
 //
-//	start := handlers.StartExecution[handlers.SQSMessage[Order]](client, nil)
-//	lambda.Start(handlers.Dispatch("pay", handlers.SQS, orderID, start, nil))
+//	start := durablefunc.StartExecution[handlers.SQSMessage[Order]](client, nil)
+//	lambda.Start(durablefunc.Dispatch("pay", handlers.SQS, orderID, start, nil))
 //
-// The source is one of this package's handlers, such as [SQS], [SNS],
-// [EventBridge] or [Kinesis]; key and o are its parameters. It decodes, determines
+// The source is a function of package handlers, such as handlers.SQS, SNS,
+// EventBridge or Kinesis; key and o are its parameters. It decodes, determines
 // keys and reports failures as ever, but it needs no table: the service recognizes
 // duplicates by the name of the execution. The protection lasts as long as the
 // service keeps the execution's history, so set the RetentionPeriodInDays of the
 // durable function longer than the source may deliver. For longer, protect the
-// durable function with [Durable], too. To store records in the dispatcher instead,
+// durable function with [Wrap], too. To store records in the dispatcher instead,
 // pass the function of [StartExecution] to the source itself.
 //
 // Keys with the same operation and ID have the same name in every source and every

@@ -1,10 +1,11 @@
-package handlers
+package durablefunc
 
 import (
 	"encoding/json"
 	"errors"
 	"reflect"
 
+	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 )
 
@@ -21,7 +22,7 @@ func (e execution) end(err error) ([]byte, error) {
 // hasNoKey reports whether an error, which is the same in every retry, leaves an
 // execution without its key.
 func hasNoKey(err error) bool {
-	for _, final := range []error{ErrDecode, ErrDurableInput, idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrMissingKey} {
+	for _, final := range []error{handlers.ErrDecode, ErrNoEvent, idempotent.ErrInvalidKey, idempotent.ErrInvalidPayload, idempotent.ErrMissingKey} {
 		if errors.Is(err, final) {
 			return true
 		}
@@ -33,7 +34,7 @@ func hasNoKey(err error) bool {
 func isFinal(err error) bool {
 	var lost *idempotent.ResultUnavailableError
 	if errors.As(err, &lost) {
-		return lost.Err == nil || errors.Is(lost.Err, ErrDurableResponse) // of another kind of handler
+		return lost.Err == nil || errors.Is(lost.Err, ErrResponse) // of another kind of handler
 	}
 	for _, final := range []error{idempotent.ErrKeyReused, idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed, idempotent.ErrStepsLeft} {
 		if errors.Is(err, final) {
@@ -58,5 +59,5 @@ func failedResponse(err error) ([]byte, error) {
 	return json.Marshal(struct {
 		Status string
 		Error  failure
-	}{durableFailed, failure{name, err.Error()}})
+	}{failed, failure{name, err.Error()}})
 }

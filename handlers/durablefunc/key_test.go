@@ -1,4 +1,4 @@
-package handlers_test
+package durablefunc_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
@@ -17,14 +17,14 @@ import (
 
 // keyedBy returns a durable function whose key function returns the error that err
 // points to, until that is nil.
-func keyedBy(t *testing.T, store driver.Store, err *error, response string) handlers.DurableHandler {
+func keyedBy(t *testing.T, store driver.Store, err *error, response string) durablefunc.Handler {
 	key := func(s sale) (idempotent.Key, error) {
 		if *err != nil {
 			return idempotent.Key{}, *err
 		}
 		return saleID(s)
 	}
-	return handlers.Durable(newExecutor(t, store, nil), time.Hour, key, answers(response), nil)
+	return durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, key, answers(response), nil)
 }
 
 // A lookup of the key function may fail once. The service repeats the invocation,

@@ -1,0 +1,44 @@
+package durablefunc_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/handlers/durablefunc"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
+	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/local/errortypes"
+)
+
+var (
+	golden      = handlertest.Golden
+	newExecutor = handlertest.Executor
+)
+
+// ownErrors causes each error of the package: an invocation fails with it, or a
+// response or a source's option has it.
+var ownErrors = map[string]func(t *testing.T) error{
+	"ExecutionInputError": func(t *testing.T) error {
+		return dispatched(t, &startService{}, strings.Repeat(" ", 1<<20)+"{}")
+	},
+	"ExecutionExistsError": func(t *testing.T) error {
+		return dispatched(t, &startService{fail: startedError{}}, "{}")
+	},
+	"RequestError": func(t *testing.T) error {
+		_, err := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(pendingResponse), nil)(t.Context(), []byte("{}"))
+		return err
+	},
+	"ResponseError": func(t *testing.T) error {
+		_, err := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers("{}"), nil)(t.Context(), begun(t, "durable-request.json"))
+		return err
+	},
+	"NoEventError": func(*testing.T) error { return &durablefunc.NoEventError{} }, // in a response
+	"ServiceError": func(t *testing.T) error {
+		o := &durablefunc.Options{Service: durableService{err: &handlertest.DeclinedError{Code: "denied"}}}
+		_, err := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(pendingResponse), o)(t.Context(), onLaterPage(t))
+		return err
+	},
+}
+
+func TestEveryErrorHasAnExportedType(t *testing.T) { errortypes.CheckCauses(t, ownErrors) }
