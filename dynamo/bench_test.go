@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -75,7 +76,7 @@ func BenchmarkTen(b *testing.B) {
 			ten := func(write func(ctx context.Context, i int) (driver.Record, bool, error)) {
 				siblings := new(countdown)
 				siblings.left.Store(10)
-				ctx := driver.WithSibling(b.Context(), siblings)
+				ctx := adapter.With(b.Context(), adapter.Sibling(siblings.Arrive))
 				var wg sync.WaitGroup
 				for i := range 10 {
 					wg.Go(func() {

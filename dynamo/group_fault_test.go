@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -126,7 +127,7 @@ func runsOnce(t *testing.T, s *Store, x *idempotent.Executor, wire *interceptor,
 	var shared countdown
 	shared.left.Store(n)
 	errBusy := fmt.Errorf("busy")
-	ctx := driver.WithSibling(t.Context(), &shared)
+	ctx := adapter.With(t.Context(), adapter.Sibling(shared.Arrive))
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo/internal/group"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -64,7 +65,7 @@ func hangs(t *testing.T, name, write, lands string) bool {
 	siblings.left.Store(n)
 	limited, cancel := context.WithTimeout(t.Context(), time.Minute) // for a call that hangs all the same
 	defer cancel()
-	ctx := driver.WithSibling(limited, &siblings)
+	ctx := adapter.With(limited, adapter.Sibling(siblings.Arrive))
 	key := func(i int) idempotent.Key { return idempotent.Key{Record: fmt.Sprintf("%s/%d", name, i)} }
 	errBusy := errors.New("busy")
 	var runs [n]atomic.Int64

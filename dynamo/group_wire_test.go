@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo/internal/group"
-	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/adapter"
 )
 
 // interceptor is the way to DynamoDB Local. A mischief may come in between, for one
@@ -130,7 +130,7 @@ func together(t *testing.T, n int, call func(ctx context.Context, i int)) *count
 	t.Helper()
 	var siblings countdown
 	siblings.left.Store(int64(n))
-	ctx := driver.WithSibling(t.Context(), &siblings)
+	ctx := adapter.With(t.Context(), adapter.Sibling(siblings.Arrive))
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() { call(ctx, i) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 )
 
 // batch runs the records of events of one source. D is what the user's
@@ -67,11 +68,11 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 	if x == nil || fn == nil {
 		panic("handlers: " + s.name + ": the executor or the handler is nil")
 	}
-	if !x.ClaimsAhead() {
+	if !adapter.ClaimsAhead(x) {
 		p.ahead = 0
 	}
 	// What the executor encrypts must not be logged.
-	p.hideText = p.hideText || x.Seals()
+	p.hideText = p.hideText || adapter.Seals(x)
 	return &batch[D]{
 		source: s, x: x, policy: p, key: key,
 		run: idempotent.WrapEffect(x,
@@ -145,7 +146,7 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 func (b *batch[D]) handlerDeadline(ctx context.Context) time.Time {
 	deadline, ok := ctx.Deadline()
 	if b.x != nil {
-		deadline, ok = b.x.HandlerDeadline(ctx)
+		deadline, ok = adapter.HandlerDeadline(ctx, b.x)
 	}
 	if !ok {
 		return time.Time{}

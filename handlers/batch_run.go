@@ -38,8 +38,9 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 	if r.skip {
 		return r.turn.Take(ctx)
 	}
-	settings := adapter.Settings{Chain: r.chain, ReadFirst: r.redelivered, Waiting: r.turn.Yield, Sibling: r.turn}
-	event, err := v.ahead(ctx, r, settings)
+	// The calls of an option belong to the record, too.
+	ctx = adapter.With(ctx, adapter.Chain(r.chain), adapter.ReadFirst(r.redelivered), adapter.Waiting(r.turn.Yield), adapter.Sibling(r.turn.Arrive))
+	event, err := v.ahead(ctx, r)
 	if refused := r.turn.Take(ctx); refused != nil {
 		return refused
 	}
@@ -48,14 +49,11 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 		if hung && r.turn.Delayed() {
 			return err // another claim would take the time of the other records
 		}
-		inTurn := settings
-		inTurn.Wait, inTurn.LastStart, inTurn.Late = new(v.wait()), v.lastStart, errOutOfTime
-		event, err = v.call(ctx, r, inTurn)
+		event, err = v.call(adapter.With(ctx, adapter.Wait(v.wait()), adapter.LastStart(v.lastStart, errOutOfTime)), r)
 	}
 	if err == nil {
 		return nil
 	}
-	ctx = adapter.With(ctx, settings) // the calls of an option belong to the record, too
 	var optionErr error
 	option := "Poison"
 	running, conflict := err.(*idempotent.InProgressError)
@@ -78,22 +76,20 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 // its turn. It returns no event if the call is neither a run nor a replay: what
 // else was met may have changed by then, and options must not hear of it before.
 // The error is then why.
-func (v *invocation[D]) ahead(ctx context.Context, r *record[D], s adapter.Settings) (*idempotent.Event, error) {
+func (v *invocation[D]) ahead(ctx context.Context, r *record[D]) (*idempotent.Event, error) {
 	if !r.turn.Ahead() || r.err != nil { // without a key there is nothing to claim
 		return nil, nil
 	}
-	s.Turn, s.Wait, s.LastStart, s.Late = r.turn.TakeClaimed, new(time.Duration), v.lastStart, errOutOfTime
-	event, err := v.call(ctx, r, s)
+	event, err := v.call(adapter.With(ctx, adapter.Turn(r.turn.TakeClaimed), adapter.Wait(0), adapter.LastStart(v.lastStart, errOutOfTime)), r)
 	if !r.began && event.Outcome != idempotent.OutcomeReplayed {
 		return nil, err
 	}
 	return event, err
 }
 
-func (v *invocation[D]) call(ctx context.Context, r *record[D], s adapter.Settings) (*idempotent.Event, error) {
-	r.event = new(idempotent.Event)
-	s.Event = r.event
-	err := readable(guarded(func() error { return v.run(adapter.With(ctx, s), r) }))
+func (v *invocation[D]) call(ctx context.Context, r *record[D]) (*idempotent.Event, error) {
+	ctx, r.event = adapter.WithEvent(ctx)
+	err := readable(guarded(func() error { return v.run(ctx, r) }))
 	return r.event, err
 }
 

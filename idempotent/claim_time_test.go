@@ -218,7 +218,7 @@ func TestHungClaimOfAnExecutionEndsBeforeItsInvocation(t *testing.T) {
 				invoke := func(store driver.Store, timeout time.Duration) (*idempotent.Event, error) {
 					ctx, cancel := context.WithTimeout(t.Context(), timeout)
 					defer cancel()
-					_, event, err := do(adapter.With(ctx, adapter.Settings{Execution: &execution}), newExecutor(t, store, nil), func(context.Context) (string, error) {
+					_, event, err := do(adapter.With(ctx, adapter.Durable(execution)), newExecutor(t, store, nil), func(context.Context) (string, error) {
 						check.Equal(t, store, driver.Store(inner), "it ran")
 						return "", nil
 					})

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
@@ -67,7 +66,7 @@ func Unprotected(ctx context.Context) context.Context {
 	if outer != nil {
 		f.invocation = outer.invocation
 	}
-	return driver.WithCall(ctx, f)
+	return options.WithCall(ctx, f)
 }
 
 // unprotectedID returns an id that no record and no other call has.

@@ -85,7 +85,7 @@ func TestChainKeysOfDifferentPathsDiffer(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	first := func(name string, steps ...string) (key string) { return chainKey(t, t.Context(), x, name, steps) }
 	then := func(chain, name string, steps ...string) string {
-		return chainKey(t, adapter.With(t.Context(), adapter.Settings{Chain: chain}), x, name, steps)
+		return chainKey(t, adapter.With(t.Context(), adapter.Chain(chain)), x, name, steps)
 	}
 	seen := map[string]int{}
 	for i, key := range []string{
@@ -120,7 +120,7 @@ func chainKey(t *testing.T, ctx context.Context, x *idempotent.Executor, name st
 func TestChainKeysOfTwoRecordsUnderOneMessageDiffer(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	const chain = "root:message"
-	ctx := adapter.With(t.Context(), adapter.Settings{Chain: chain})
+	ctx := adapter.With(t.Context(), adapter.Chain(chain))
 	seen := map[string]string{}
 	for _, id := range []string{"3", "4", chain} {
 		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: id}, func(ctx context.Context) (string, error) {
@@ -138,7 +138,7 @@ func TestChainKeysOfTwoRecordsUnderOneMessageDiffer(t *testing.T) {
 // A call without a record has the chain alone, which is the same in every
 // attempt.
 func TestChainKeysWithoutRecordAreStable(t *testing.T) {
-	ctx := adapter.With(t.Context(), adapter.Settings{Chain: "root:message"})
+	ctx := adapter.With(t.Context(), adapter.Chain("root:message"))
 	one, other := idempotent.ChainKey(idempotent.Unprotected(ctx), "x"), idempotent.ChainKey(idempotent.Unprotected(ctx), "x")
 	check.Equal(t, one, other)
 }

@@ -229,7 +229,7 @@ func TestWaitOfAnAdapterCounts(t *testing.T) {
 				done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
 				begun := time.Now()
 				x := newExecutor(t, store, &idempotent.Config{Wait: test.config})
-				_, _, err := do(adapter.With(t.Context(), adapter.Settings{Wait: new(test.own)}), x, mustNotRun(t))
+				_, _, err := do(adapter.With(t.Context(), adapter.Wait(test.own)), x, mustNotRun(t))
 				waited := time.Since(begun)
 				check.Is(t, err, idempotent.ErrInProgress)
 				check.Equal(t, waited, test.want)
@@ -254,7 +254,7 @@ func withWaitEndsAtTheHandler(t *testing.T, config time.Duration) {
 		check.Must(t, err)
 		begun := time.Now()
 		x := newExecutor(t, store, &idempotent.Config{Wait: config})
-		_, err = idempotent.Do(adapter.With(t.Context(), adapter.Settings{Wait: new(time.Hour)}), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
+		_, err = idempotent.Do(adapter.With(t.Context(), adapter.Wait(time.Hour)), outer, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 			value, _, err := do(ctx, x, mustNotRun(t))
 			return value, err
 		})

@@ -133,7 +133,7 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 				return "", errCrash
 			})
 			execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Hour), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeReleased }}
-			_, _, err := do(adapter.With(t.Context(), adapter.Settings{Execution: &execution}), newExecutor(t, store, nil), mustNotRun(t))
+			_, _, err := do(adapter.With(t.Context(), adapter.Durable(execution)), newExecutor(t, store, nil), mustNotRun(t))
 			return err
 		},
 		"StoreError": func() error { return call(claimsFail(memory.New(0)), nil, mustNotRun(t)) },
@@ -171,7 +171,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	for dir, explained := range map[string]map[string]string{
 		".": {
 			"call.*": call, "within": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
-			"New": asNew, "Config.validate": asNew, "checkStore": asNew, "disabledByEnvironment": asNew,
+			"New": asNew, "Config.validate": asNew, "checkStore": asNew, "adapted.CheckExecutions": "it wraps it in a ConfigError", "disabledByEnvironment": asNew,
 			"Permanent": "the call takes the class off", "Retryable": "the call takes the class off",
 		},
 		"driver": nil,

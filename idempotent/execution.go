@@ -3,8 +3,6 @@ package idempotent
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
@@ -98,30 +96,4 @@ func (c *call) runFinished(ctx context.Context) ending {
 	e := c.bypass(ctx)
 	e.outcome = OutcomeReplayed
 	return e
-}
-
-const longestExecution = 366 * 24 * time.Hour
-
-// CheckExecutions returns a [*ConfigError] if the timeout is not one that a
-// durable execution can have, or if a setting of x does not fit its calls.
-// Adapters call it when the function starts. See adapter.Execution.
-func (x *Executor) CheckExecutions(timeout time.Duration) error {
-	var errs []error
-	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			errs = append(errs, fmt.Errorf("idempotent: a durable function with "+format, args...))
-		}
-	}
-	_, isJSON := x.config.Codec.(JSON)
-	refuse(timeout < time.Second || timeout > longestExecution,
-		"an execution timeout of %v: it is that of the function's DurableConfig, 1 s to 366 days", timeout)
-	refuse(!isJSON, "Config.Codec: its results are JSON texts of the service")
-	refuse(x.config.Lease != 0, "Config.Lease: its claim lasts for the execution's timeout")
-	refuse(x.config.OnStoreError == FailOpen, "OnStoreError FailOpen: without a claim, a duplicate runs during the first suspension")
-	refuse(x.config.Optimistic, "Config.Optimistic: without a claim, every duplicate runs")
-	refuse(x.config.Wait != 0, "Config.Wait: a suspension outlasts the invocation that would wait; the service retries in its place")
-	if len(errs) == 0 {
-		return nil
-	}
-	return &ConfigError{Err: errors.Join(errs...)}
 }

@@ -50,7 +50,7 @@ func (c *call) newFrame(l *lease) *frame {
 // enter returns the context of a handler. What an adapter says about this call
 // does not hold for the calls within.
 func (c *call) enter(ctx context.Context, f *frame) context.Context {
-	return options.Without(driver.WithSibling(driver.WithCall(ctx, f), nil))
+	return options.Without(options.WithCall(ctx, f))
 }
 
 // nests reports whether f is inside of a call on the same record.

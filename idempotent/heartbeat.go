@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -56,7 +57,7 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	h.joined = make(chan struct{})
 	h.calls = storeCalls{x: x, tally: c.tally}
 	// The store sees whose write it is: the call may hold what the write needs.
-	running, quit := context.WithCancel(driver.WithCall(context.WithoutCancel(ctx), l.frame))
+	running, quit := context.WithCancel(options.WithCall(context.WithoutCancel(ctx), l.frame))
 	h.quit = quit
 	go h.run(running)
 	return h

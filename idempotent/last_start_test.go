@@ -14,9 +14,8 @@ import (
 )
 
 // startsBy returns a context whose handlers start within d, or not at all.
-func startsBy(ctx context.Context, d time.Duration, more adapter.Settings) context.Context {
-	more.LastStart, more.Late = time.Now().Add(d), errHalted
-	return adapter.With(ctx, more)
+func startsBy(ctx context.Context, d time.Duration, more ...adapter.Setting) context.Context {
+	return adapter.With(ctx, append(more, adapter.LastStart(time.Now().Add(d), errHalted))...)
 }
 
 // answering delays the answers to claims, whatever their context.
@@ -56,7 +55,7 @@ func TestHungClaimLeavesTimeBeforeTheLastStart(t *testing.T) {
 				}
 				c.store.Store = store
 				begun := time.Now()
-				_, event, err := do(startsBy(t.Context(), c.lastStart, adapter.Settings{}), newExecutor(t, &c.store, &c.config), returns(""))
+				_, event, err := do(startsBy(t.Context(), c.lastStart), newExecutor(t, &c.store, &c.config), returns(""))
 				const pauses = 10 * time.Millisecond // before a takeover
 				took := time.Since(begun)
 				check.True(t, took >= c.takes, took)
@@ -76,7 +75,7 @@ func TestHungReadEndsAWaitBeforeTheLastStart(t *testing.T) {
 		abandonClaim(t, store, time.Hour)
 		wait := time.Hour
 		begun := time.Now()
-		_, event, err := do(startsBy(t.Context(), time.Minute, adapter.Settings{Wait: &wait}), newExecutor(t, &silent{Store: store, gets: true}, nil), mustNotRun(t))
+		_, event, err := do(startsBy(t.Context(), time.Minute, adapter.Wait(wait)), newExecutor(t, &silent{Store: store, gets: true}, nil), mustNotRun(t))
 		took := time.Since(begun)
 		check.True(t, took <= 6*time.Second, took)
 		check.Is(t, err, driver.ErrUnavailable)
@@ -92,14 +91,14 @@ func TestClaimAnsweredAfterTheLastStartDoesNotRun(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		config idempotent.Config
-		more   adapter.Settings
+		more   []adapter.Setting
 		lapsed time.Duration // of the earlier attempt's lease
 		want   driver.Record
 	}{
-		{"a first claim", idempotent.Config{}, adapter.Settings{}, 0, driver.Record{}},
-		{"with a limit of attempts", idempotent.Config{MaxAttempts: 1}, adapter.Settings{}, 0, driver.Record{}},
-		{"ahead, in its turn", idempotent.Config{}, adapter.Settings{Turn: granted}, 0, driver.Record{}},
-		{"a lapsed claim is met", idempotent.Config{}, adapter.Settings{}, time.Minute, driver.Record{Status: driver.InProgress, Attempt: 1, Owner: "crashed"}},
+		{"a first claim", idempotent.Config{}, nil, 0, driver.Record{}},
+		{"with a limit of attempts", idempotent.Config{MaxAttempts: 1}, nil, 0, driver.Record{}},
+		{"ahead, in its turn", idempotent.Config{}, []adapter.Setting{adapter.Turn(granted)}, 0, driver.Record{}},
+		{"a lapsed claim is met", idempotent.Config{}, nil, time.Minute, driver.Record{Status: driver.InProgress, Attempt: 1, Owner: "crashed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -108,7 +107,7 @@ func TestClaimAnsweredAfterTheLastStartDoesNotRun(t *testing.T) {
 					abandonClaim(t, store, c.lapsed)
 					time.Sleep(2 * c.lapsed)
 				}
-				_, event, err := do(startsBy(t.Context(), lastStart, c.more), newExecutor(t, answering(store, lastStart+1), &c.config), mustNotRun(t))
+				_, event, err := do(startsBy(t.Context(), lastStart, c.more...), newExecutor(t, answering(store, lastStart+1), &c.config), mustNotRun(t))
 				checkNotRun(t, event, err)
 				r := stored(t, store)
 				check.Equal(t, r.Status, c.want.Status)
@@ -124,7 +123,7 @@ func TestClaimAnsweredAfterTheLastStartDoesNotRun(t *testing.T) {
 func TestClaimAnsweredAtTheLastStartRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, answering(memory.New(0), time.Second), nil)
-		try(startsBy(t.Context(), time.Second, adapter.Settings{}), t, x, func(ctx context.Context) (string, error) {
+		try(startsBy(t.Context(), time.Second), t, x, func(ctx context.Context) (string, error) {
 			time.Sleep(time.Minute)
 			try(ctx, t, newExecutor(t, memory.New(0), nil), returns("inner")).succeeded().ended(idempotent.OutcomeExecuted)
 			return "ran", ctx.Err()
@@ -137,7 +136,7 @@ func TestReplayAnsweredAfterTheLastStartIsReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		try(t.Context(), t, newExecutor(t, store, nil), returns("done")).succeeded()
-		try(startsBy(t.Context(), time.Second, adapter.Settings{}), t, newExecutor(t, answering(store, 2*time.Second), nil), mustNotRun(t)).returned("done").ended(idempotent.OutcomeReplayed)
+		try(startsBy(t.Context(), time.Second), t, newExecutor(t, answering(store, 2*time.Second), nil), mustNotRun(t)).returned("done").ended(idempotent.OutcomeReplayed)
 	})
 }
 
@@ -149,7 +148,7 @@ func TestRunsWithoutAClaimKeepTheLastStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, event := adapter.WithEvent(startsBy(t.Context(), -1, adapter.Settings{}))
+				ctx, event := adapter.WithEvent(startsBy(t.Context(), -1))
 				key := theKey
 				if name == "without a key" {
 					key = idempotent.Key{}
@@ -164,7 +163,7 @@ func TestRunsWithoutAClaimKeepTheLastStart(t *testing.T) {
 // An adapter need not name an error.
 func TestLateStartWithoutAnErrorIsADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx := adapter.With(t.Context(), adapter.Settings{LastStart: time.Now().Add(-1)})
+		ctx := adapter.With(t.Context(), adapter.LastStart(time.Now().Add(-1), nil))
 		try(ctx, t, newExecutor(t, memory.New(0), nil), mustNotRun(t)).fails(context.DeadlineExceeded).ended(idempotent.OutcomeNotRun).roundTrips(0)
 	})
 }

@@ -37,7 +37,7 @@ func (c *call) run(ctx context.Context, l *lease) (driver.Attachment, error) {
 	return l.frame.freeze(c.underLease(ctx, l, c.inTurn))
 }
 
-// inTurn runs the handler when its turn comes (see adapter.Settings.Turn). Until then
+// inTurn runs the handler when its turn comes (see adapter.Turn). Until then
 // the heartbeat keeps the lease.
 func (c *call) inTurn(ctx context.Context) error {
 	if turn := c.turn; turn != nil {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -187,8 +188,8 @@ func TestEffectsAreNotSealed(t *testing.T) {
 }
 
 func TestSealsWithASealerAlone(t *testing.T) {
-	check.False(t, newExecutor(t, memory.New(0), nil).Seals(), "without a Sealer")
-	check.True(t, newExecutor(t, memory.New(0), &idempotent.Config{Sealer: struct{ idempotent.Sealer }{}}).Seals(), "with a Sealer")
+	check.False(t, adapter.Seals(newExecutor(t, memory.New(0), nil)), "without a Sealer")
+	check.True(t, adapter.Seals(newExecutor(t, memory.New(0), &idempotent.Config{Sealer: struct{ idempotent.Sealer }{}})), "with a Sealer")
 }
 
 // A payment that failed is not reported as done when its error cannot be

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -70,7 +69,7 @@ func TestClaimThatWouldFailOpenIsNotBoundByItsBatch(t *testing.T) {
 		runs := 0
 		for range 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-			_, _, err := do(startsBy(ctx, time.Second, adapter.Settings{}), x, func(context.Context) (string, error) { runs++; return "", nil })
+			_, _, err := do(startsBy(ctx, time.Second), x, func(context.Context) (string, error) { runs++; return "", nil })
 			cancel()
 			check.Nil(t, err)
 		}

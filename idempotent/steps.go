@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -67,7 +68,7 @@ func (f *frame) runStep(ctx context.Context, full string, s *step) (err error) {
 	}()
 	inner := *f
 	inner.path = append(f.path[:len(f.path):len(f.path)], s.name)
-	err = s.run(driver.WithCall(ctx, &inner))
+	err = s.run(options.WithCall(ctx, &inner))
 	done = err == nil
 	return err
 }

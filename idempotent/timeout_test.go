@@ -192,7 +192,7 @@ func TestHandlerDeadlineIsTheDeadlineOfTheHandler(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, c.invocation)
 				}
 				defer cancel()
-				got, ok := x.HandlerDeadline(ctx)
+				got, ok := adapter.HandlerDeadline(ctx, x)
 				if ok != (c.want > 0) || ok && time.Until(got) != c.want {
 					t.Errorf("got %v, %v; want %v", time.Until(got), ok, c.want)
 				}

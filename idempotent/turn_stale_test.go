@@ -18,10 +18,10 @@ func TestHandlerDoesNotBeginAfterItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, frozen(store), &idempotent.Config{Lease: time.Minute})
-		try(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
+		try(adapter.With(t.Context(), adapter.Turn(func(ctx context.Context) error {
 			<-ctx.Done()
 			return nil
-		}}), t, x, mustNotRun(t)).is(idempotent.ErrTimedOut).ended(idempotent.OutcomeNotRun).attempt(0)
+		})), t, x, mustNotRun(t)).is(idempotent.ErrTimedOut).ended(idempotent.OutcomeNotRun).attempt(0)
 		check.Equal(t, stored(t, store).Status, driver.Absent)
 	})
 }
@@ -32,7 +32,7 @@ func TestHandlerDoesNotBeginAfterAnotherTookOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
-		try(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
+		try(adapter.With(t.Context(), adapter.Turn(func(ctx context.Context) error {
 			r := stored(t, store)
 			if _, ok, err := store.Change(ctx, driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease},
 				driver.Change{Owner: "other", Lease: r.Lease.Add(time.Hour), Expires: r.Expires}); err != nil || !ok {
@@ -40,7 +40,7 @@ func TestHandlerDoesNotBeginAfterAnotherTookOver(t *testing.T) {
 			}
 			<-ctx.Done()
 			return nil
-		}}), t, x, mustNotRun(t)).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeNotRun)
+		})), t, x, mustNotRun(t)).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeNotRun)
 		check.Equal(t, stored(t, store).Owner, "other")
 	})
 }
@@ -55,7 +55,7 @@ func TestHandlerDoesNotBeginUnderAnOldClaimThatFailedOpen(t *testing.T) {
 			check.Nil(t, err)
 			return driver.Record{}, false, driver.ErrUnavailable
 		}}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(context.Context) error { return nil }}), x, mustNotRun(t))
+		_, event, err := do(adapter.With(t.Context(), adapter.Turn(func(context.Context) error { return nil })), x, mustNotRun(t))
 		check.Failed(t, err)
 		check.True(t, event.ErrorIs(driver.ErrUnavailable))
 		check.Equal(t, event.Outcome, idempotent.OutcomeNotRun)

@@ -31,10 +31,10 @@ func TestRefusedTurnReleasesTheClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, nil)
-		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
+		_, event, err := do(adapter.With(t.Context(), adapter.Turn(func(ctx context.Context) error {
 			time.Sleep(time.Second)
 			return errHalted
-		}}), x, mustNotRun(t))
+		})), x, mustNotRun(t))
 		checkNotRun(t, event, err)
 		check.Equal(t, event.RoundTrips, 2, "round trips")
 		check.Equal(t, stored(t, store).Status, driver.Absent)
@@ -48,7 +48,7 @@ func TestRefusedTurnAfterATakeoverIsUncounted(t *testing.T) {
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
 		abandonClaim(t, store, time.Minute)
 		time.Sleep(2 * time.Minute)
-		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: refused}), x, mustNotRun(t))
+		_, event, err := do(adapter.With(t.Context(), adapter.Turn(refused)), x, mustNotRun(t))
 		checkNotRun(t, event, err)
 		check.True(t, event.Lapsed, "the crash of the earlier attempt is not reported")
 		r := stored(t, store)
@@ -81,12 +81,12 @@ func TestLeaseIsExtendedWhileTheTurnIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
-		value, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
+		value, event, err := do(adapter.With(t.Context(), adapter.Turn(func(ctx context.Context) error {
 			time.Sleep(10 * time.Minute)
 			left := time.Until(stored(t, store).Lease)
 			check.True(t, left >= 30*time.Second, left)
 			return ctx.Err()
-		}}), x, func(context.Context) (string, error) {
+		})), x, func(context.Context) (string, error) {
 			time.Sleep(time.Second)
 			return "done", nil
 		})
@@ -105,7 +105,7 @@ func TestLostLeaseEndsTheWaitForTheTurn(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
 		other := driver.Record{}
-		try(adapter.With(t.Context(), adapter.Settings{Turn: func(ctx context.Context) error {
+		try(adapter.With(t.Context(), adapter.Turn(func(ctx context.Context) error {
 			r := stored(t, store)
 			var ok bool
 			var err error
@@ -115,7 +115,7 @@ func TestLostLeaseEndsTheWaitForTheTurn(t *testing.T) {
 			}
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}}), t, x, mustNotRun(t)).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeNotRun)
+		})), t, x, mustNotRun(t)).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeNotRun)
 		r := stored(t, store)
 		check.Equal(t, r.Owner, "other")
 		check.Equal(t, r.Attempt, other.Attempt)
@@ -132,7 +132,7 @@ func TestRefusedTurnReleasesAClaimThatFailedOpen(t *testing.T) {
 			check.Nil(t, err)
 			return driver.Record{}, false, driver.ErrUnavailable
 		}}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-		_, event, err := do(adapter.With(t.Context(), adapter.Settings{Turn: refused}), x, mustNotRun(t))
+		_, event, err := do(adapter.With(t.Context(), adapter.Turn(refused)), x, mustNotRun(t))
 		checkNotRun(t, event, err)
 		check.Equal(t, stored(t, store).Status, driver.Absent)
 	})
@@ -148,7 +148,7 @@ func TestCallThatMeetsAnotherBeforeItsTurnIsNotRun(t *testing.T) {
 			t.Error("it took the turn")
 			return nil
 		}
-		ahead := adapter.With(t.Context(), adapter.Settings{Turn: mustNotTake, Wait: new(time.Duration)})
+		ahead := adapter.With(t.Context(), adapter.Turn(mustNotTake), adapter.Wait(0))
 		abandonClaim(t, store, time.Minute)
 		try(ahead, t, x, mustNotRun(t)).is(idempotent.ErrInProgress).ended(idempotent.OutcomeNotRun)
 		time.Sleep(2 * time.Minute)
@@ -160,8 +160,8 @@ func TestCallThatMeetsAnotherBeforeItsTurnIsNotRun(t *testing.T) {
 func TestCallsWithinAHandlerHaveNoTurn(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	turns := 0
-	ctx := driver.WithSibling(t.Context(), sibling{})
-	_, _, err := do(adapter.With(ctx, adapter.Settings{Turn: func(context.Context) error { turns++; return nil }}), x, func(ctx context.Context) (string, error) {
+	ctx := adapter.With(t.Context(), adapter.Sibling(func() int { return 9 }))
+	_, _, err := do(adapter.With(ctx, adapter.Turn(func(context.Context) error { turns++; return nil })), x, func(ctx context.Context) (string, error) {
 		check.Equal(t, driver.Arrive(ctx), 0, "a write of the handler has siblings")
 		return idempotent.Do(ctx, x, idempotent.Key{ID: "inner"}, returns("inner"))
 	})
@@ -169,14 +169,10 @@ func TestCallsWithinAHandlerHaveNoTurn(t *testing.T) {
 	check.Equal(t, turns, 1)
 }
 
-type sibling struct{}
-
-func (sibling) Arrive() int { return 9 }
-
 func TestUnprotectedRunsTakeTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-		ctx, event := adapter.WithEvent(adapter.With(t.Context(), adapter.Settings{Turn: refused}))
+		ctx, event := adapter.WithEvent(adapter.With(t.Context(), adapter.Turn(refused)))
 		_, err := idempotent.Do(ctx, x, idempotent.Key{}, mustNotRun(t))
 		checkNotRun(t, event, err)
 	})
@@ -186,7 +182,7 @@ func TestUnprotectedRunsTakeTheirTurn(t *testing.T) {
 func TestRefusedTurnOfAnOptimisticCallStoresNothing(t *testing.T) {
 	store := newBank()
 	x := newExecutor(t, store, &idempotent.Config{Optimistic: true})
-	try(adapter.With(t.Context(), adapter.Settings{Turn: func(context.Context) error { return idempotent.Permanent(errHalted) }}), t, x, mustNotRun(t)).is(errHalted).ended(idempotent.OutcomeNotRun).roundTrips(0)
+	try(adapter.With(t.Context(), adapter.Turn(func(context.Context) error { return idempotent.Permanent(errHalted) })), t, x, mustNotRun(t)).is(errHalted).ended(idempotent.OutcomeNotRun).roundTrips(0)
 }
 
 func TestClaimsAheadOnlyWhereACrashCostsNothing(t *testing.T) {
@@ -194,8 +190,8 @@ func TestClaimsAheadOnlyWhereACrashCostsNothing(t *testing.T) {
 		config idempotent.Config
 		want   bool
 	}{{idempotent.Config{}, true}, {idempotent.Config{MaxAttempts: 3}, false}} {
-		check.Equal(t, newExecutor(t, memory.New(0), &test.config).ClaimsAhead(), test.want, test.config)
+		check.Equal(t, adapter.ClaimsAhead(newExecutor(t, memory.New(0), &test.config)), test.want, test.config)
 	}
 	t.Setenv("ONCE_DISABLED", "1")
-	check.False(t, newExecutor(t, memory.New(0), nil).ClaimsAhead(), "disabled, it claims")
+	check.False(t, adapter.ClaimsAhead(newExecutor(t, memory.New(0), nil)), "disabled, it claims")
 }

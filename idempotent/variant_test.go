@@ -24,7 +24,7 @@ func TestExecutionStepThatFailsOpenIsLeftAfterItsInvocation(t *testing.T) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
-		ctx := adapter.With(invocation, adapter.Settings{Execution: &step})
+		ctx := adapter.With(invocation, adapter.Durable(step))
 		x := newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen})
 		_, event, err := do(ctx, x, func(context.Context) (string, error) {
 			<-invocation.Done()
@@ -42,7 +42,7 @@ func TestOptimisticExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
-		ctx := adapter.With(invocation, adapter.Settings{Execution: &step})
+		ctx := adapter.With(invocation, adapter.Durable(step))
 		_, event, err := do(ctx, newExecutor(t, newBank(), optimistic), func(context.Context) (string, error) {
 			<-invocation.Done()
 			return "", errCrash
@@ -57,7 +57,7 @@ func TestFinishedExecutionThatRunsAgainHasNoSteps(t *testing.T) {
 	unencodable := func(context.Context) (chan int, error) { return make(chan int), nil }
 	x := newExecutor(t, memory.New(0), nil)
 	execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Hour), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeExecuted }}
-	ctx := adapter.With(t.Context(), adapter.Settings{Execution: &execution})
+	ctx := adapter.With(t.Context(), adapter.Durable(execution))
 	if _, err := idempotent.Do(ctx, x, theKey, unencodable); err != nil {
 		t.Fatal(err)
 	}

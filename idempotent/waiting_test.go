@@ -37,7 +37,7 @@ func TestAdapterLearnsOnceThatACallWaits(t *testing.T) {
 				}()
 				synctest.Wait()
 				told := 0
-				ctx := adapter.With(t.Context(), adapter.Settings{Wait: new(time.Hour), Waiting: func() { told++ }})
+				ctx := adapter.With(t.Context(), adapter.Wait(time.Hour), adapter.Waiting(func() { told++ }))
 				value, _, err := do(ctx, x, mustNotRun(t))
 				check.Nil(t, err)
 				check.Equal(t, value, "done")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 )
 
 // ErrNoEvent matches errors of type [*NoEventError].
@@ -63,7 +64,7 @@ func (s optionalService) readExecution(ctx context.Context, x *idempotent.Execut
 		page.Operations = append(page.Operations, Operation{o.Type, time.Time(o.StartTimestamp), o.ExecutionDetails.InputPayload})
 	}
 	e := execution{arn: r.DurableExecutionArn}
-	if deadline, ok := x.HandlerDeadline(ctx); ok {
+	if deadline, ok := adapter.HandlerDeadline(ctx, x); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()

@@ -68,13 +68,13 @@ func (h Handler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
 //
 // Wrap panics with an [*idempotent.ConfigError] if the timeout is not 1 s to
 // 366 days, or if the executor has a Config.Codec, Lease, Optimistic, Wait, or
-// FailOpen, which do not fit (see [idempotent.Executor.CheckExecutions]). It
+// FailOpen, which do not fit (see [adapter.CheckExecutions]). It
 // panics if another argument, except the options, is nil.
 func Wrap[Event any](x *idempotent.Executor, executionTimeout time.Duration, key func(Event) (idempotent.Key, error), next func(context.Context, []byte) ([]byte, error), o *Options) Handler {
 	if next == nil || key == nil || x == nil {
 		panic("durablefunc: Wrap: the executor, the key function or the handler is nil")
 	}
-	if err := x.CheckExecutions(executionTimeout); err != nil {
+	if err := adapter.CheckExecutions(x, executionTimeout); err != nil {
 		panic(err)
 	}
 	if o == nil {
@@ -208,5 +208,5 @@ func InStep(ctx context.Context, name string) context.Context {
 
 // execution returns a context whose call claims for the execution, or for a step of it.
 func (d *durable) execution(ctx context.Context, settle func(error) idempotent.Outcome, id ...string) context.Context {
-	return adapter.With(ctx, adapter.Settings{Execution: &adapter.Execution{ID: id, Until: d.until, Settle: settle, Ask: d.ask}})
+	return adapter.With(ctx, adapter.Durable(adapter.Execution{ID: id, Until: d.until, Settle: settle, Ask: d.ask}))
 }

@@ -66,14 +66,14 @@ func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Even
 		r.err = err
 	}
 	if chain != "" {
-		ctx = adapter.With(ctx, adapter.Settings{Chain: chain})
+		ctx = adapter.With(ctx, adapter.Chain(chain))
 	}
 	e.key, e.keyErr = g.key(ctx, r)
 	var user *functionError // of the scope, or of the option Key
 	if errors.As(e.keyErr, &user) {
 		e.keyErr = user.err
 	}
-	response, err := g.call(adapter.With(ctx, adapter.Settings{Event: event}), e)
+	response, err := g.call(adapter.With(ctx, adapter.Event(event)), e)
 	if err == nil {
 		switch event.Outcome {
 		case idempotent.OutcomeExecuted, idempotent.OutcomeTakeover, idempotent.OutcomeBypassed:

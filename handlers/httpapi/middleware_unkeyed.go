@@ -17,13 +17,13 @@ func (g *guard) serveUnkeyed(w http.ResponseWriter, request *incoming, next http
 	r := request.native
 	failed := &failure{direct: true}
 	direct := capture.NewDirect(w, g.options.MaxResponseBytes, &ResponseTooLargeError{Limit: g.options.MaxResponseBytes})
-	ctx := adapter.With(r.Context(), adapter.Settings{Attaching: func() {
+	ctx := adapter.With(r.Context(), adapter.Attaching(func() {
 		if !direct.Hold() {
 			panic("httpapi: Middleware: a transaction after the response to a request without a key has begun, " +
 				"which could not report that nothing was committed: open the transaction first")
 		}
 		failed.capture()
-	}})
+	}))
 	result, err := g.serve(ctx, request, func(ctx context.Context) (httpmsg.Response, error) {
 		next.ServeHTTP(direct.ResponseWriter(), r.WithContext(failed.within(ctx)))
 		if held := direct.Held(); held != nil {

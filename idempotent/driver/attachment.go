@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
 // An Attachment collects writes that a handler wants committed together with
@@ -95,16 +97,18 @@ type Call interface {
 	InvocationEnd() time.Time
 }
 
-type callKey struct{}
-
-// WithCall returns a context that belongs to call. Only package idempotent
-// calls it: another Call would hide the running one from nested calls.
-func WithCall(ctx context.Context, call Call) context.Context {
-	return context.WithValue(ctx, callKey{}, call)
-}
-
 // CallOf returns the innermost call that ctx belongs to, or nil.
 func CallOf(ctx context.Context) Call {
-	call, _ := ctx.Value(callKey{}).(Call)
+	call, _ := options.CallOf(ctx).(Call)
 	return call
+}
+
+// Arrive reports that a write with ctx has reached a store, and returns how many
+// writes of the same batch are about to come: 0 if its call belongs to none. A store
+// that sends several writes in one request waits for them. See adapter.Sibling.
+func Arrive(ctx context.Context) (coming int) {
+	if arrive := options.Of(ctx).Sibling; arrive != nil {
+		return arrive()
+	}
+	return 0
 }

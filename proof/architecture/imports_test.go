@@ -20,7 +20,7 @@ var order = map[string]string{
 	"internal/canonical":           "",
 	"idempotent/outbound":          "",
 	"internal/outboxitem":          "idempotent/outbound",
-	"idempotent/driver":            "",
+	"idempotent/driver":            "idempotent/internal/options",
 	"internal/recorditem":          "idempotent/driver internal/attribute",
 	"idempotent/internal/protocol": "idempotent/driver",
 	"idempotent/memory":            "idempotent/driver",

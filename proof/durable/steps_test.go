@@ -15,6 +15,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/proof/durable"
 )
@@ -271,7 +272,7 @@ func TestDurableFunctionIsNotOptimistic(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused *idempotent.ConfigError
-	if err := x.CheckExecutions(time.Hour); !errors.As(err, &refused) {
+	if err := adapter.CheckExecutions(x, time.Hour); !errors.As(err, &refused) {
 		t.Errorf("got %v", err)
 	}
 }

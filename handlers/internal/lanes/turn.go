@@ -8,7 +8,7 @@ import (
 // A Turn is the place of a record among those of its event. Its methods are
 // safe for concurrent use.
 //
-// A Turn is a driver.Sibling: it counts the records that are about to write.
+// Its method Arrive is for adapter.Sibling.
 type Turn struct {
 	e     *execution
 	index int
