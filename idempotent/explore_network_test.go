@@ -8,11 +8,13 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // network is a store at the other end of a network that a schedule controls:
@@ -33,6 +35,8 @@ type network struct {
 	takeovers int
 	// undoable are the steps that were stored and can be undone.
 	undoable map[string]bool
+	owners   map[string]int // the callers of tokens
+	final    driver.Record  // when all was quiet
 }
 
 const nobody = -1
@@ -84,6 +88,7 @@ func (l line) send(ctx context.Context, what string, work bool, apply func() ans
 }
 
 func (l line) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+	l.net.own(r.Owner, l.caller)
 	a := l.send(ctx, "create", false, func() answer {
 		record, ok, err := l.net.store.Create(context.Background(), r, over, with)
 		return answer{record, ok, err}
@@ -92,6 +97,7 @@ func (l line) Create(ctx context.Context, r driver.Record, over time.Time, with 
 }
 
 func (l line) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	l.net.own(c.Owner, l.caller)
 	a := l.send(ctx, describe(f, c), false, func() answer {
 		before, err := l.net.store.Get(context.Background(), f.ID)
 		if err != nil {
@@ -112,6 +118,22 @@ func (l line) Get(ctx context.Context, id string) (driver.Record, error) {
 		return answer{record: record, err: err}
 	})
 	return a.record, a.err
+}
+
+func (n *network) recorded(t *testing.T) driver.Record {
+	t.Helper()
+	r, err := n.store.Get(context.Background(), protocol.RecordID("op", "", "k"))
+	check.Must(t, err)
+	return r
+}
+
+// own notes whose token it is.
+func (n *network) own(token string, caller int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, known := n.owners[token]; !known {
+		n.owners[token] = caller
+	}
 }
 
 func describe(f driver.Fence, c driver.Change) string {

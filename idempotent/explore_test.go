@@ -24,6 +24,9 @@ import (
 
 const exploreLease = 30 * time.Second
 
+// unlimited are the faults and lapses of a schedule that is played from a file.
+const unlimited = 1000
+
 // A scenario is explored exhaustively: every order of the callers' writes and
 // effects, with every placement of its faults (an answer lost, a write not
 // sent, delayed or duplicated, a caller killed before or after a step) and of
@@ -63,26 +66,27 @@ func fails(int) error { return errors.New("try again") }
 
 func rejects(int) error { return Permanent(errors.New("no")) }
 
+var scenarios = slices.Concat([]scenario{
+	{"two callers, no trouble", effects, Config{}, []func(int) error{succeeds, succeeds}, asConfigured, 0, 0},
+	{"two callers", effects, Config{}, []func(int) error{succeeds, succeeds}, asConfigured, 1, 1},
+	{"two callers, two faults", effects, Config{}, []func(int) error{succeeds, succeeds}, asConfigured, 2, 0},
+	{"two callers, two lapses", effects, Config{}, []func(int) error{succeeds, succeeds}, asConfigured, 0, 2},
+	{"one caller, three faults", effects, Config{}, []func(int) error{succeeds}, asConfigured, 3, 1},
+	{"a successor fails", effects, Config{}, []func(int) error{succeeds, fails}, asConfigured, 1, 1},
+	{"a successor is refused for good", effects, Config{}, []func(int) error{succeeds, rejects}, asConfigured, 1, 1},
+	{"three callers", effects, Config{}, []func(int) error{succeeds, fails, succeeds}, asConfigured, 0, 1},
+	{"never run again", effects, Config{MaxAttempts: 1}, []func(int) error{succeeds, succeeds}, asConfigured, 1, 1},
+	{"never run again, two lapses", effects, Config{MaxAttempts: 1}, []func(int) error{succeeds, succeeds, succeeds}, asConfigured, 0, 2},
+	{"never run again, failing", effects, Config{MaxAttempts: 1}, []func(int) error{fails, succeeds}, asConfigured, 1, 1},
+	{"twice at most", effects, Config{MaxAttempts: 2}, []func(int) error{fails, succeeds, succeeds}, asConfigured, 0, 1},
+	{"twice at most, faults", effects, Config{MaxAttempts: 2}, []func(int) error{fails, succeeds}, asConfigured, 1, 1},
+	{"refunded", effects, Config{MaxAttempts: 1}, []func(int) error{refunded, succeeds}, asConfigured, 1, 1},
+	{"waiting", effects, Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, asConfigured, 1, 0},
+	{"waiting for a failure", effects, Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, asConfigured, 0, 1},
+}, moreScenarios, readFirstScenarios, executionScenarios)
+
 func TestExploreSchedules(t *testing.T) {
-	always, once, twice := Config{}, Config{MaxAttempts: 1}, Config{MaxAttempts: 2}
-	for _, s := range append([]scenario{
-		{"two callers, no trouble", effects, always, []func(int) error{succeeds, succeeds}, asConfigured, 0, 0},
-		{"two callers", effects, always, []func(int) error{succeeds, succeeds}, asConfigured, 1, 1},
-		{"two callers, two faults", effects, always, []func(int) error{succeeds, succeeds}, asConfigured, 2, 0},
-		{"two callers, two lapses", effects, always, []func(int) error{succeeds, succeeds}, asConfigured, 0, 2},
-		{"one caller, three faults", effects, always, []func(int) error{succeeds}, asConfigured, 3, 1},
-		{"a successor fails", effects, always, []func(int) error{succeeds, fails}, asConfigured, 1, 1},
-		{"a successor is refused for good", effects, always, []func(int) error{succeeds, rejects}, asConfigured, 1, 1},
-		{"three callers", effects, always, []func(int) error{succeeds, fails, succeeds}, asConfigured, 0, 1},
-		{"never run again", effects, once, []func(int) error{succeeds, succeeds}, asConfigured, 1, 1},
-		{"never run again, two lapses", effects, once, []func(int) error{succeeds, succeeds, succeeds}, asConfigured, 0, 2},
-		{"never run again, failing", effects, once, []func(int) error{fails, succeeds}, asConfigured, 1, 1},
-		{"twice at most", effects, twice, []func(int) error{fails, succeeds, succeeds}, asConfigured, 0, 1},
-		{"twice at most, faults", effects, twice, []func(int) error{fails, succeeds}, asConfigured, 1, 1},
-		{"refunded", effects, once, []func(int) error{refunded, succeeds}, asConfigured, 1, 1},
-		{"waiting", effects, Config{Wait: 5 * time.Minute}, []func(int) error{succeeds, succeeds}, asConfigured, 1, 0},
-		{"waiting for a failure", effects, Config{Wait: 5 * time.Minute}, []func(int) error{fails, succeeds}, asConfigured, 0, 1},
-	}, slices.Concat(moreScenarios, readFirstScenarios, executionScenarios)...) {
+	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			s, counts := s, schedules
@@ -93,7 +97,9 @@ func TestExploreSchedules(t *testing.T) {
 			runs := 0
 			for {
 				runs++
-				synctest.Test(t, func(t *testing.T) { s.run(t, &dfs) })
+				synctest.Test(t, func(t *testing.T) {
+					s.run(t, func(_ *network, options []option) int { return dfs.pick(len(options)) })
+				})
 				if t.Failed() || !dfs.next() {
 					break
 				}
@@ -167,19 +173,28 @@ func (n *network) close() {
 
 // result is what one caller saw.
 type result struct {
-	value string
-	err   error
-	done  bool
+	value   string
+	err     error
+	outcome Outcome
+	done    bool
 }
 
-func (s *scenario) run(t *testing.T, dfs *schedule) {
-	net := &network{store: ledger{memory.New(10)}, killed: map[int]bool{}, cut: map[int]bool{}, resting: nobody, undoable: map[string]bool{}}
+type observes func(Event)
+
+func (o observes) Observe(_ context.Context, e Event) { o(e) }
+
+// run plays a schedule: pick chooses among the options of each moment. It
+// returns the network and the results as they were when all was quiet.
+func (s *scenario) run(t *testing.T, pick func(*network, []option) int) (*network, []result) {
+	net := &network{store: ledger{memory.New(10)}, killed: map[int]bool{}, cut: map[int]bool{}, resting: nobody, undoable: map[string]bool{}, owners: map[string]int{}}
 	results := make([]result, len(s.callers))
 	var w witness
 	for i, script := range s.callers {
 		l := line{net, i}
 		x := s.executor(t, l)
 		x.config.Optimistic = x.config.Optimistic && !(s.first == claims && i == 0)
+		var outcome Outcome
+		x.config.Observer = observes(func(e Event) { outcome = e.Outcome })
 		runs := 0
 		call := func(ctx context.Context) (string, error) {
 			return Do(ctx, x, Key{ID: "k", Payload: 1}, func(ctx context.Context) (string, error) {
@@ -197,7 +212,7 @@ func (s *scenario) run(t *testing.T, dfs *schedule) {
 			value, err := call(s.context(t.Context(), i))
 			net.mu.Lock()
 			defer net.mu.Unlock()
-			results[i] = result{value, err, true}
+			results[i] = result{value, err, outcome, true}
 			delete(net.cut, i)
 		}()
 	}
@@ -219,7 +234,7 @@ func (s *scenario) run(t *testing.T, dfs *schedule) {
 			time.Sleep(5 * time.Millisecond)
 			continue
 		}
-		o := options[dfs.pick(len(options))]
+		o := options[pick(net, options)]
 		trace = append(trace, o.name)
 		if o.fault {
 			faults--
@@ -232,6 +247,7 @@ func (s *scenario) run(t *testing.T, dfs *schedule) {
 
 	net.mu.Lock()
 	seen := slices.Clone(results) // those who were killed may end later
+	net.final = net.recorded(t)
 	net.mu.Unlock()
 	s.judge(t, net, seen, &w, func(format string, args ...any) {
 		t.Helper()
@@ -241,11 +257,12 @@ func (s *scenario) run(t *testing.T, dfs *schedule) {
 	// Let the killed ones go, for the bubble to end.
 	net.close()
 	time.Sleep(time.Minute)
+	return net, seen
 }
 
 // rests reports whether callers may rest. Everywhere it would make ten times as
 // many schedules.
-func (s *scenario) rests() bool { return s.faults == 0 && s.lapses == 1 }
+func (s *scenario) rests() bool { return s.faults == 0 && s.lapses == 1 || s.faults == unlimited }
 
 func (s *scenario) executor(t *testing.T, store driver.Store) *Executor {
 	config := s.config
