@@ -35,6 +35,7 @@
 //     callers, lose and delay their requests, and compare the store with a model.
 //   - Transact applies to a [driver.Transactional]. Abilities checks that a
 //     decorator does not hide the transactions of its store.
+//   - Operate applies to a [driver.Operable], and Sweep to a [driver.Sweeper].
 //
 // A failure of Random or Exhaustive lists the moves that led to it.
 //
@@ -132,6 +133,8 @@ var groups = []struct {
 	{"Invalid", testInvalid},
 	{"Abilities", testAbilities},
 	{"Transact", testTransact},
+	{"Operate", testOperate},
+	{"Sweep", testSweep},
 	{"Context", testContext},
 	{"Race", testRace},
 	{"Random", testRandom},

@@ -1,0 +1,93 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+var _ driver.Sweeper = (*Store)(nil)
+
+// Inspect implements [driver.Operable]. The server's time is that of the process.
+func (m *Store) Inspect(ctx context.Context, id string) (driver.Entry, error) {
+	r, err := m.Get(ctx, id)
+	if r.Status == driver.Absent {
+		return driver.Entry{At: time.Now()}, err
+	}
+	return entryOf(r), nil
+}
+
+func entryOf(r driver.Record) driver.Entry {
+	size := len(r.ID) + len(r.Data)
+	for name, data := range r.Steps {
+		size += len(name) + len(data)
+	}
+	return driver.Entry{Record: r, Size: size, At: time.Now(), Stored: r}
+}
+
+// Scan implements [driver.Operable]. It returns all records as one page.
+func (m *Store) Scan(ctx context.Context, f driver.Filter, _ string) (driver.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return driver.Page{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := driver.Page{At: time.Now(), Progress: driver.Progress{Read: len(m.records)}}
+	for _, id := range slices.Sorted(maps.Keys(m.records)) {
+		r := lend(m.records[id].rec)
+		if f.Brief {
+			r.Data, r.Payload, r.Unavailable, r.Steps = nil, "", "", nil
+		}
+		if f.Selects(r) {
+			p.Entries = append(p.Entries, entryOf(r))
+		}
+	}
+	return p, nil
+}
+
+// Settle implements [driver.Operable].
+func (m *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
+	if err := refuse(ctx, c.With); err != nil {
+		return driver.Entry{}, false, err
+	}
+	if err := e.Validate(c); err != nil {
+		return driver.Entry{}, false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	stored := m.records[e.ID]
+	switch {
+	case stored == nil:
+		return driver.Entry{}, false, nil
+	case !reflect.DeepEqual(e.Stored, lend(stored.rec)):
+		return entryOf(lend(stored.rec)), false, nil
+	case c.Release == driver.ReleaseDelete:
+		m.remove(e.ID)
+		return driver.Entry{}, true, nil
+	}
+	r := apply(stored.rec, c)
+	return entryOf(lend(r)), true, m.put(r, time.Time{})
+}
+
+// Sweep implements [driver.Sweeper].
+func (m *Store) Sweep(ctx context.Context, cutoff time.Time, limit int, _ string) (deleted int, p driver.Progress, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, p, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(m.byExpiry) > 0 && m.byExpiry[0].expiry <= cutoff.UnixMilli() {
+		if deleted == limit {
+			p.Next = "more"
+			break
+		}
+		m.remove(m.byExpiry[0].rec.ID)
+		deleted++
+	}
+	p.Read = deleted
+	return deleted, p, nil
+}
