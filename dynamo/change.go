@@ -90,6 +90,15 @@ func extended(f driver.Fence, c driver.Change) driver.Record {
 // keep ends the lease, and counts a refund if c asks for one. The refund is a
 // count of its own: with a lower attempt, two runs would share a number.
 func (s *Store) keep(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	u := keepUpdate(c)
+	u.fence(f)
+	if _, err := s.send(ctx, f.ID, u); err != nil {
+		return s.lost(ctx, "UpdateItem", f.ID, err)
+	}
+	return kept(f, c), true, nil
+}
+
+func keepUpdate(c driver.Change) *update {
 	u := newUpdate(setKeep)
 	u.values[":zero"] = attribute.Number(0)
 	u.tail = removeKeep
@@ -97,11 +106,7 @@ func (s *Store) keep(ctx context.Context, f driver.Fence, c driver.Change) (driv
 		u.tail += addRefund
 		u.values[":one"] = attribute.Number(1)
 	}
-	u.fence(f)
-	if _, err := s.send(ctx, f.ID, u); err != nil {
-		return s.lost(ctx, "UpdateItem", f.ID, err)
-	}
-	return kept(f, c), true, nil
+	return u
 }
 
 func kept(f driver.Fence, c driver.Change) driver.Record {
@@ -115,18 +120,23 @@ func (s *Store) delete(ctx context.Context, f driver.Fence) (driver.Record, bool
 	u.values[":zero"] = attribute.Number(0)
 	u.fence(f)
 	u.condition += condNoSteps
+	if err := s.deleteIf(ctx, f.ID, u); err != nil {
+		return s.lost(ctx, "DeleteItem", f.ID, err)
+	}
+	return driver.Record{}, true, nil
+}
+
+// deleteIf deletes an item under the condition of u.
+func (s *Store) deleteIf(ctx context.Context, id string, u *update, options ...func(*dynamodb.Options)) error {
 	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		ConditionExpression:                 &u.condition,
 		ExpressionAttributeNames:            s.format.Names(nil, u.condition),
 		ExpressionAttributeValues:           u.values,
-		Key:                                 s.format.Key(f.ID),
+		Key:                                 s.format.Key(id),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		TableName:                           &s.table,
-	}, inTime(ctx))
-	if err != nil {
-		return s.lost(ctx, "DeleteItem", f.ID, err)
-	}
-	return driver.Record{}, true, nil
+	}, append(options, inTime(ctx))...)
+	return err
 }
 
 // changed returns the record that a successful change by the owner leaves, as far

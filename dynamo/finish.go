@@ -64,6 +64,20 @@ func (s *Store) finishWith(ctx context.Context, t *Tx, f driver.Fence, c driver.
 }
 
 func (s *Store) finishUpdate(f driver.Fence, c driver.Change, data types.AttributeValue) *update {
+	u := finishChange(c, data)
+	if c.Owner == "" {
+		u.fence(f)
+		return u
+	}
+	u.set += andOwner
+	u.values[":new_owner"] = attribute.Text(c.Owner)
+	u.fenceRead(f)
+	return u
+}
+
+// finishChange returns the update of a change that finishes a record, without its owner
+// and its condition.
+func finishChange(c driver.Change, data types.AttributeValue) *update {
 	u := newUpdate(setFinish)
 	u.values[":status"] = attribute.Text(string(c.Status))
 	if data != nil {
@@ -72,12 +86,5 @@ func (s *Store) finishUpdate(f driver.Fence, c driver.Change, data types.Attribu
 	}
 	u.and(c)
 	u.tail = removeFinish
-	if c.Owner == "" {
-		u.fence(f)
-		return u
-	}
-	u.set += andOwner
-	u.values[":new_owner"] = attribute.Text(c.Owner)
-	u.fenceRead(f)
 	return u
 }

@@ -59,8 +59,8 @@ func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
 			}
 			before := count(t, s)
 			deleted, next, err := s.Sweep(t.Context(), now, 100, "")
-			if err != nil || deleted != 2 || next != "" || count(t, s) != before-2 {
-				t.Errorf("deleted %d, of %d items %d are left, next %q, %v", deleted, before, count(t, s), next, err)
+			if err != nil || deleted != 2 || next.Next != "" || count(t, s) != before-2 {
+				t.Errorf("deleted %d, of %d items %d are left, next %q, %v", deleted, before, count(t, s), next.Next, err)
 			}
 			for _, r := range keep {
 				if get(t, s, r.ID).Status == driver.Absent {
@@ -96,8 +96,8 @@ func TestSweepContinuesWhereTheLastOneStopped(t *testing.T) {
 				if err != nil || deleted > 10 {
 					t.Fatalf("deleted %d, %v", deleted, err)
 				}
-				total, calls, after = total+deleted, calls+1, next
-				if next == "" {
+				total, calls, after = total+deleted, calls+1, next.Next
+				if after == "" {
 					break
 				}
 			}
@@ -128,7 +128,7 @@ func TestSweepReturnsItsPositionWithAnError(t *testing.T) {
 		s.plant(t, expired(fmt.Sprint(i)))
 	}
 	deleted, position, err := s.Sweep(t.Context(), now, 10, "")
-	if deleted != 10 || position == "" || err != nil {
+	if deleted != 10 || position.Next == "" || err != nil {
 		t.Fatal(deleted, position, err)
 	}
 	s.client = &interrupting{Client: client, before: func(n int64) error {
@@ -137,13 +137,13 @@ func TestSweepReturnsItsPositionWithAnError(t *testing.T) {
 		}
 		return nil
 	}}
-	deleted, next, err := s.Sweep(t.Context(), now, 100, position)
-	if deleted != 5 || next != position || !errors.Is(err, driver.ErrThrottled) {
-		t.Errorf("deleted %d, next %q after %q, %v", deleted, next, position, err)
+	deleted, next, err := s.Sweep(t.Context(), now, 100, position.Next)
+	if deleted != 5 || next.Next != position.Next || !errors.Is(err, driver.ErrThrottled) {
+		t.Errorf("deleted %d, next %q after %q, %v", deleted, next.Next, position.Next, err)
 	}
 	s.client = client
-	if deleted, next, err = s.Sweep(t.Context(), now, 100, next); deleted != 15 || next != "" || err != nil {
-		t.Errorf("deleted %d, next %q, %v", deleted, next, err)
+	if deleted, next, err = s.Sweep(t.Context(), now, 100, next.Next); deleted != 15 || next.Next != "" || err != nil {
+		t.Errorf("deleted %d, next %q, %v", deleted, next.Next, err)
 	}
 }
 
@@ -156,8 +156,8 @@ func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
 		return err
 	}}
 	deleted, next, err := s.Sweep(t.Context(), now, 10, "")
-	if deleted != 0 || next != "" || err != nil || get(t, s, "id").Status != driver.InProgress {
-		t.Errorf("deleted %d, next %q, %v; stored %+v", deleted, next, err, get(t, s, "id"))
+	if deleted != 0 || next.Next != "" || err != nil || get(t, s, "id").Status != driver.InProgress {
+		t.Errorf("deleted %d, next %q, %v; stored %+v", deleted, next.Next, err, get(t, s, "id"))
 	}
 }
 
@@ -165,8 +165,8 @@ func TestSweepRefusesWhatItCannotUse(t *testing.T) {
 	s, _ := sweptStore(t, nil)
 	composite, _ := sweptStore(t, sweptOptions["composite"])
 	for _, position := range []string{"?", "YQ.YQ.YQ", composite.encodePosition(composite.format.Key("id"))} {
-		if _, next, err := s.Sweep(t.Context(), now, 10, position); !isOptionsError(err) || next != position {
-			t.Errorf("position %q: next %q, %v", position, next, err)
+		if _, next, err := s.Sweep(t.Context(), now, 10, position); !isOptionsError(err) || next.Next != position {
+			t.Errorf("position %q: next %q, %v", position, next.Next, err)
 		}
 	}
 	s.client = struct{ Client }{s.client}

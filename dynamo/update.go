@@ -84,7 +84,7 @@ func (s *Store) transactUpdate(id string, u *update) types.TransactWriteItem {
 	}}
 }
 
-func (s *Store) send(ctx context.Context, id string, u *update) (*dynamodb.UpdateItemOutput, error) {
+func (s *Store) send(ctx context.Context, id string, u *update, options ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	expression := u.set + u.tail
 	returned := types.ReturnValueNone
 	if u.all {
@@ -99,5 +99,5 @@ func (s *Store) send(ctx context.Context, id string, u *update) (*dynamodb.Updat
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		TableName:                           &s.table,
 		UpdateExpression:                    &expression,
-	}, inTime(ctx))
+	}, append(options, inTime(ctx))...)
 }

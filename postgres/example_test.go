@@ -79,9 +79,9 @@ func ExampleSQL() {
 
 // sweep is the handler of a function that runs every hour.
 func sweep(ctx context.Context, store *postgres.Store) error {
-	for {
-		deleted, err := store.Sweep(ctx, time.Now().Add(-time.Hour), 10_000)
-		if err != nil || deleted < 10_000 {
+	for after := ""; ; {
+		_, progress, err := store.Sweep(ctx, time.Now().Add(-time.Hour), 500, after)
+		if after = progress.Next; err != nil || after == "" {
 			return err // the next run continues
 		}
 	}

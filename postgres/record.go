@@ -20,7 +20,14 @@ type row struct {
 	size int // of the encoded steps
 }
 
-// scan reads a row of all columns. Its values before them are read into first.
+// bytes returns about how many bytes the row takes, uncompressed.
+func (r row) bytes() int {
+	const numbers = 4 * 8
+	return len(r.ID) + len(r.Status) + len(r.Owner) + len(r.Fingerprint) + len(r.Payload) + len(r.Unavailable) + len(r.Data) + r.size + numbers
+}
+
+// scan reads a row of all columns. Its values before them are read into first. With
+// errText and errSteps, it returns what could be read.
 func scan(rows pgx.Rows, first ...any) (row, error) {
 	var r row
 	var id, status, owner, fingerprint, payload, unavailable string
@@ -35,14 +42,18 @@ func scan(rows pgx.Rows, first ...any) (row, error) {
 		to   *string
 		from string
 	}{{&r.ID, id}, {&r.Owner, owner}, {&r.Fingerprint, fingerprint}, {&r.Payload, payload}, {&r.Unavailable, unavailable}} {
-		if *text.to, err = decodeText(text.from); err != nil {
-			return row{}, err
+		decoded, failed := decodeText(text.from)
+		if *text.to = decoded; failed != nil {
+			*text.to, err = text.from, failed
 		}
 	}
 	r.Status = driver.Status(status)
 	r.Lease, r.Expires = wholeMillis(lease.Time), wholeSeconds(expires.Time)
 	r.size = len(steps)
-	r.Steps, err = decodeSteps(steps)
+	decoded, failed := decodeSteps(steps)
+	if r.Steps = decoded; failed != nil {
+		err = failed
+	}
 	return r, err
 }
 

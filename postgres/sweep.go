@@ -6,62 +6,49 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // maxSweep bounds the records of one statement. Aurora DSQL allows 3,000 rows in a
 // transaction, and a short one keeps nobody waiting.
 const maxSweep = 500
 
-// Sweep deletes records that expired before cutoff, at most limit of them, and
-// returns their number. If it is less than limit, no such record is left, but for those
-// that another sweep deletes at the same time. PostgreSQL has no TTL: without a sweep from time to time, the
-// table only grows.
+// Sweep deletes records that expired before cutoff, at most limit of them and 500, those
+// that expired first before the others: see [driver.Sweeper]. It finds them by an index, and
+// ignores the position. Progress.Next is "" if no such record is left, but for those
+// that another sweep deletes at the same time. PostgreSQL has no TTL: without a sweep
+// from time to time, the table only grows.
 //
-// Sweep deletes the records that expired first before the others, in statements
-// of at most 500. Each is a transaction of its own, so that a sweep that is
-// interrupted has done a part of its work, and the next one continues. A record
-// that is claimed again meanwhile stays.
+// Each call is a transaction of its own. A record that is claimed again meanwhile stays.
 //
 // The cutoff is the caller's time, less the largest clock skew of all callers. An
 // expired record takes up nothing but space, so an hour less is a good choice.
-func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int) (deleted int, err error) {
-	for kept := 0; deleted < limit; {
-		batch := min(limit-deleted, maxSweep)
-		found, n, err := s.sweep(ctx, cutoff, batch)
-		deleted += n
-		// A record that was claimed again meanwhile was found, and not deleted.
-		if err != nil || found < batch {
-			return deleted, err
+func (s *Store) Sweep(ctx context.Context, cutoff time.Time, limit int, _ string) (deleted int, p driver.Progress, err error) {
+	switch err := ctx.Err(); {
+	case err != nil:
+		return 0, p, s.fail("Sweep", err)
+	case limit < 1:
+		return 0, p, nil
+	}
+	sending, cancel := driver.Linger(ctx)
+	defer cancel()
+	batch := min(limit, maxSweep)
+	// A record that was claimed again meanwhile was found, and not deleted. Another sweep
+	// may have deleted a whole batch, but not each time.
+	for range maxRounds {
+		p.Read, deleted, err = s.sweep(sending, cutoff, batch)
+		if err == nil && p.Read == batch {
+			p.Next = "more"
 		}
-		// Another sweep may have deleted the whole batch, but not each time.
-		if kept++; n > 0 {
-			kept = 0
-		}
-		if kept == maxRounds {
-			return deleted, s.fail("Sweep", errKept)
+		if err != nil || p.Next == "" || deleted > 0 {
+			return deleted, p, err
 		}
 	}
-	return deleted, nil
+	return 0, p, s.fail("Sweep", errKept)
 }
 
 var errKept = errors.New("expired records are found and not deleted; look for a trigger or a policy of row-level security that keeps them")
-
-// CountExpired returns the number of records that expired before cutoff, at most
-// limit. These are the records that [Store.Sweep] would delete.
-func (s *Store) CountExpired(ctx context.Context, cutoff time.Time, limit int) (expired int, err error) {
-	l := s.layout
-	p := &phrase{args: []any{whenSeconds(cutoff), whenMillis(cutoff)}}
-	p.write("SELECT count(*) FROM (SELECT FROM ", l.table, " AS found WHERE ", l.over("found", 1), " LIMIT ").arg(limit, "bigint").write(") AS found")
-	st := p.statement()
-	rows, err := s.db.Query(ctx, st.sql, st.args...)
-	if err == nil {
-		expired, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
-	}
-	if err != nil {
-		return 0, s.fail("CountExpired", err)
-	}
-	return expired, nil
-}
 
 // sweep deletes one batch, and tries again after a conflict. It returns how many records
 // it found, and how many it deleted.

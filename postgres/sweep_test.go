@@ -29,12 +29,10 @@ func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
 	for _, r := range append(keep, expired("old", time.Hour), abandoned) {
 		s.plant(t, r)
 	}
-	for limit, want := range map[int]int{10: 2, 1: 1, 0: 0} {
-		if n, err := s.CountExpired(t.Context(), now, limit); err != nil || n != want {
-			t.Errorf("of at most %d, %d are expired, %v; want %d", limit, n, err, want)
-		}
+	if deleted, p, err := s.Sweep(t.Context(), now, 0, ""); err != nil || deleted != 0 || p.Next != "" {
+		t.Errorf("with no limit left, deleted %d, %v", deleted, err)
 	}
-	deleted, err := s.Sweep(t.Context(), now, 10)
+	deleted, err := sweepAll(t.Context(), s, 10)
 	if err != nil || deleted != 2 {
 		t.Errorf("deleted %d, %v; want 2", deleted, err)
 	}
@@ -48,7 +46,7 @@ func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {
 func TestSweepContinuesAfterAnInterruption(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
-	const all = 2*maxSweep + 100
+	const all = 3*maxSweep + 100
 	insertExpired(t, pool, all)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -57,19 +55,30 @@ func TestSweepContinuesAfterAnInterruption(t *testing.T) {
 			cancel()
 		}
 	}), layout: s.layout}
-	deleted, err := interrupted.Sweep(ctx, now, all)
-	if deleted != maxSweep || err == nil {
-		t.Fatalf("deleted %d, %v; want %d and an error", deleted, err, maxSweep)
+	deleted, err := sweepAll(ctx, interrupted, all)
+	if deleted != 2*maxSweep || err == nil {
+		t.Fatalf("deleted %d, %v; want %d, with the transaction under way, and an error", deleted, err, 2*maxSweep)
 	}
-	if deleted, err = s.Sweep(t.Context(), now, 200); deleted != 200 || err != nil {
+	if deleted, err = sweepAll(t.Context(), s, 200); deleted != 200 || err != nil {
 		t.Fatalf("deleted %d, %v; want the limit", deleted, err)
 	}
-	if got := get(t, s, fmt.Sprint("expired-", maxSweep+200)); got.Status != driver.Absent {
+	if got := get(t, s, fmt.Sprint("expired-", 2*maxSweep+200)); got.Status != driver.Absent {
 		t.Error("the records that expired first are not deleted first")
 	}
-	if deleted, err = s.Sweep(t.Context(), now, all); deleted != all-maxSweep-200 || err != nil {
+	if deleted, err = sweepAll(t.Context(), s, all); deleted != all-2*maxSweep-200 || err != nil {
 		t.Fatalf("deleted %d, %v; want the rest", deleted, err)
 	}
+}
+
+// sweepAll sweeps up to limit records, page by page.
+func sweepAll(ctx context.Context, s *Store, limit int) (deleted int, err error) {
+	for more := "more"; more != "" && deleted < limit; {
+		n, p, failed := s.Sweep(ctx, now, limit-deleted, "")
+		if deleted, more = deleted+n, p.Next; failed != nil {
+			return deleted, failed
+		}
+	}
+	return deleted, nil
 }
 
 // insertExpired inserts records of which each expired a second after the one
@@ -90,7 +99,7 @@ func TestSweepLeavesARecordThatIsClaimedAgain(t *testing.T) {
 	s := newStore(t, pool, nil)
 	s.plant(t, expired("id", time.Hour))
 	_, _, err := during(t, pool, s.layout.create(claim("id", rival), now), true, func() (driver.Record, bool, error) {
-		deleted, err := s.Sweep(t.Context(), now, 10)
+		deleted, _, err := s.Sweep(t.Context(), now, 10, "")
 		if deleted != 0 {
 			t.Errorf("deleted %d", deleted)
 		}
@@ -109,7 +118,7 @@ func TestSweepContinuesAfterARecordThatIsClaimedAgain(t *testing.T) {
 	insertExpired(t, pool, all)
 	first := fmt.Sprint("expired-", 1)
 	_, _, err := during(t, pool, s.layout.create(claim(first, rival), now), true, func() (driver.Record, bool, error) {
-		deleted, err := s.Sweep(t.Context(), now, 10*all)
+		deleted, err := sweepAll(t.Context(), s, 10*all)
 		if deleted != all-1 {
 			t.Errorf("deleted %d, want %d", deleted, all-1)
 		}
@@ -118,8 +127,8 @@ func TestSweepContinuesAfterARecordThatIsClaimedAgain(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if n, err := s.CountExpired(t.Context(), now, all); n != 0 || err != nil {
-		t.Errorf("%d expired records are left, %v", n, err)
+	if page, err := s.Scan(t.Context(), driver.Filter{Expired: now}, ""); len(page.Entries) != 0 || err != nil {
+		t.Errorf("%d expired records are left, %v", len(page.Entries), err)
 	}
 }
 
@@ -136,7 +145,7 @@ func TestSweepEndsWhereATriggerKeepsWhatItFinds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	deleted, err := s.Sweep(t.Context(), now, 1)
+	deleted, _, err := s.Sweep(t.Context(), now, 1, "")
 	if deleted != 0 || !errors.Is(err, errKept) {
 		t.Errorf("deleted %d, %v", deleted, err)
 	}

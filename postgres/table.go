@@ -116,6 +116,19 @@ func CreateTable(ctx context.Context, db DB, table string, options *Options) err
 	return nil
 }
 
+// CheckTable returns an [*Error] if a table that exists does not suit a store with these
+// options: see [CreateTable]. It writes nothing.
+func CheckTable(ctx context.Context, db DB, table string, options *Options) error {
+	l, err := options.layout(table)
+	if err != nil {
+		return err
+	}
+	if err := l.check(ctx, db); err != nil {
+		return &Error{Op: "CheckTable", Table: l.table, Err: err, Advice: advice(err)}
+	}
+	return nil
+}
+
 // exec runs a statement that is not prepared: it comes once.
 func exec(ctx context.Context, db DB, sql string) error {
 	rows, err := db.Query(ctx, sql, pgx.QueryExecModeExec)

@@ -96,22 +96,32 @@ func record(id string, hash []any) (driver.Record, error) {
 	if len(hash) == 0 {
 		return driver.Record{}, nil
 	}
-	r := driver.Record{ID: id}
+	r, problems := readable(id, hash)
+	if len(problems) > 0 {
+		return driver.Record{}, problems[0]
+	}
+	return r, nil
+}
+
+// readable returns as much of a record as can be read, and what record returns an error
+// for.
+func readable(id string, hash []any) (r driver.Record, problems []error) {
+	r.ID = id
 	for n := 0; n+1 < len(hash); n += 2 {
 		field, ok := hash[n].(string)
 		value, isString := hash[n+1].(string)
 		if !ok || !isString {
-			return driver.Record{}, fmt.Errorf("%w: a field of type %T, %T", errNoRecord, hash[n], hash[n+1])
-		}
-		if err := set(&r, field, value); err != nil {
-			return driver.Record{}, err
+			problems = append(problems, fmt.Errorf("%w: a field of type %T, %T", errNoRecord, hash[n], hash[n+1]))
+		} else if err := set(&r, field, value); err != nil {
+			problems = append(problems, err)
 		}
 	}
 	switch r.Status {
 	case driver.InProgress, driver.Completed, driver.Failed:
-		return r, nil
+	default:
+		problems = append(problems, fmt.Errorf("%w: its status is %q", errNoRecord, r.Status))
 	}
-	return driver.Record{}, fmt.Errorf("%w: its status is %q", errNoRecord, r.Status)
+	return r, problems
 }
 
 func set(r *driver.Record, field, value string) error {

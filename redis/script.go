@@ -24,8 +24,12 @@ var (
 	finishScript string
 	//go:embed script/get.lua
 	getScript string
+	//go:embed script/inspect.lua
+	inspectScript string
 	//go:embed script/keep.lua
 	keepScript string
+	//go:embed script/settle.lua
+	settleScript string
 	//go:embed script/step.lua
 	stepScript string
 	//go:embed script/takeover.lua
@@ -40,7 +44,7 @@ type script struct {
 }
 
 type scripts struct {
-	create, delete, extend, finish, get, keep, step, takeOver *script
+	create, delete, extend, finish, get, inspect, keep, settle, step, takeOver *script
 }
 
 func newScripts(replicated bool) scripts {
@@ -54,7 +58,9 @@ func newScripts(replicated bool) scripts {
 		extend:   make("extend", extendScript),
 		finish:   make("finish", finishScript),
 		get:      make("get", getScript),
+		inspect:  make("inspect", inspectScript),
 		keep:     make("keep", keepScript),
+		settle:   make("settle", settleScript),
 		step:     make("step", stepScript),
 		takeOver: make("take over", takeOverScript),
 	}

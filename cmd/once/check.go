@@ -18,7 +18,12 @@ request does: its keys, time to live, point-in-time recovery, deletion
 protection and replicas, and whether the caller may do what a function does.
 What to do about a mistake stands below it.
 
-The permissions are those of the credentials that this command runs with: give
+Of PostgreSQL it checks the server, the table, the rights of the role, the
+isolation level, durability, and the limits of connections whose client has
+vanished. Of Redis it checks the server, its eviction policy, its persistence
+and its replicas. It reads only.
+
+In DynamoDB, the permissions are those of the credentials that this command runs with: give
 --profile for a profile with the role_arn of the function. Each action is tried
 on a key that no record has, under a condition that never holds, so that
 nothing is written. Where a policy confines the function to its operations,
@@ -65,7 +70,7 @@ func (f findings) worst() verdict {
 }
 
 func check(ctx context.Context, to terminal, args []string) error {
-	var o tableFlags
+	var o storeFlags
 	f := newFlags(to, "check", aboutCheck)
 	o.add(f)
 	operation := f.String("operation", "check", "try the permissions on a key of this `operation`")
@@ -75,20 +80,41 @@ func check(ctx context.Context, to terminal, args []string) error {
 	if _, err := parse(f, args, 0); err != nil {
 		return err
 	}
-	id, err := idempotent.Key{ID: rand.Text()}.RecordID(cmp.Or(*operation, "check"))
-	if err != nil {
-		return &ending{codeUsage, err}
-	}
-	t, err := o.open(ctx)
-	if err != nil {
+	if err := o.check(f); err != nil {
 		return err
 	}
 	var found findings
-	if t.checkSettings(ctx, &found) {
-		t.checkAccess(ctx, id, &found)
-		if *group {
-			t.checkGroupAccess(ctx, id, &found)
+	place := "table " + tableOf(o.table)
+	switch o.kind() {
+	case ofDynamoDB:
+		id, err := idempotent.Key{ID: rand.Text()}.RecordID(cmp.Or(*operation, "check"))
+		if err != nil {
+			return &ending{codeUsage, err}
 		}
+		t, err := o.dynamodb.open(ctx, o.table)
+		if err != nil {
+			return err
+		}
+		if place = t.place; t.checkSettings(ctx, &found) {
+			t.checkAccess(ctx, id, &found)
+			if *group {
+				t.checkGroupAccess(ctx, id, &found)
+			}
+		}
+	case ofPostgres:
+		pool, err := o.postgres.pool(ctx)
+		if err != nil {
+			return err
+		}
+		defer pool.Close()
+		(&postgresCheck{pool, tableOf(o.table), &o.postgres.options, &found}).all(ctx)
+	case ofRedis:
+		s, err := o.redis.open()
+		if err != nil {
+			return err
+		}
+		place = s.place
+		(&redisCheck{s.redis, s, &found}).all(ctx)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -98,9 +124,9 @@ func check(ctx context.Context, to terminal, args []string) error {
 	}
 	switch worst := found.worst(); {
 	case worst == wrong:
-		return endf(codeNotRight, "functions cannot use table %s as it is", t.name)
+		return endf(codeNotRight, "functions cannot use %s as it is", place)
 	case worst == warning && *strict:
-		return endf(codeNotRight, "table %s has warnings", t.name)
+		return endf(codeNotRight, "%s has warnings", place)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // maxFound bounds the candidates that are listed if digits name several.
@@ -15,7 +15,7 @@ const maxFound = 10
 
 // find reads the record that w names. Without its id it reads the ids of the whole
 // table, as there is no index of hashes.
-func (t *table) find(ctx context.Context, w wanted, p *progress) (*record, error) {
+func (t *store) find(ctx context.Context, w wanted, p *progress) (*record, error) {
 	if w.id != "" {
 		r, err := t.get(ctx, w.id)
 		var end *ending
@@ -34,9 +34,9 @@ func (t *table) find(ctx context.Context, w wanted, p *progress) (*record, error
 	case err != nil:
 		return nil, err
 	case len(ids) == 0 && w.operation != "":
-		return nil, endf(codeNoRecord, "no record of operation %s in table %s has this key or a hash that begins with %s", printable(w.operation), t.name, w.digits)
+		return nil, endf(codeNoRecord, "no record of operation %s in %s has this key or a hash that begins with %s", printable(w.operation), t.place, w.digits)
 	case len(ids) == 0:
-		return nil, endf(codeNoRecord, "no record in table %s has a hash that begins with %s; if it is an idempotency key, give its --operation", t.name, w.digits)
+		return nil, endf(codeNoRecord, "no record in %s has a hash that begins with %s; if it is an idempotency key, give its --operation", t.place, w.digits)
 	case len(ids) > 1:
 		for i, id := range ids {
 			ids[i] = printable(id)
@@ -48,16 +48,14 @@ func (t *table) find(ctx context.Context, w wanted, p *progress) (*record, error
 
 // idsOf reads the ids of the records that the digits may name. A record with a
 // Key.Record has the hash of its id.
-func (t *table) idsOf(ctx context.Context, w wanted, p *progress) (ids []string, err error) {
-	q := &query{x: expression{names: map[string]string{}, values: map[string]types.AttributeValue{}}, short: true}
-	q.filter = []string{"attribute_exists(" + q.x.name(t.attr.Status) + ")"}
-	err = t.scan(ctx, q, p, func(r *record) error {
-		operation, hash, ok := strings.Cut(r.id, "#")
-		sum := sha256.Sum256([]byte(r.id))
+func (t *store) idsOf(ctx context.Context, w wanted, p *progress) (ids []string, err error) {
+	err = t.scan(ctx, driver.Filter{Brief: true}, p, func(r *record) error {
+		operation, hash, ok := strings.Cut(r.ID, "#")
+		sum := sha256.Sum256([]byte(r.ID))
 		named := ok && strings.HasPrefix(hash, w.digits) && (w.operation == "" || w.operation == operation)
 		verbatim := w.operation == "" && strings.HasPrefix(hex.EncodeToString(sum[:]), w.digits)
 		if (named || verbatim) && len(ids) < maxFound {
-			ids = append(ids, r.id)
+			ids = append(ids, r.ID)
 		}
 		return nil
 	})

@@ -1,10 +1,12 @@
 module github.com/lambda-once/once/cmd/once
 
-go 1.26
+go 1.26.0
 
 replace github.com/lambda-once/once => ../..
 
 replace github.com/lambda-once/once/postgres => ../../postgres
+
+replace github.com/lambda-once/once/redis => ../../redis
 
 require (
 	github.com/aws/aws-lambda-go v1.55.1
@@ -15,6 +17,8 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lambda-once/once v0.0.0
 	github.com/lambda-once/once/postgres v0.0.0
+	github.com/lambda-once/once/redis v0.0.0
+	github.com/redis/go-redis/v9 v9.23.0
 )
 
 require (
@@ -33,10 +37,13 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sso v1.39.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.7 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dunglas/httpsfv v1.1.2 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 )

@@ -11,24 +11,24 @@ import (
 // recordFlags are the flags of the commands on one record.
 type recordFlags struct {
 	keyFlags
-	tableFlags
+	storeFlags
 	skew time.Duration
 	json bool
 }
 
 func (o *recordFlags) add(f *flag.FlagSet) {
 	o.keyFlags.add(f)
-	o.tableFlags.add(f)
+	o.storeFlags.add(f)
 	durationVar(f, &o.skew, "clock-skew", time.Second, "Config.ClockSkew of the functions, a `duration`: a lease is live for so much longer")
 	f.BoolVar(&o.json, "json", false, "write JSON")
 }
 
-// read opens the table and reads the record that w names.
-func (o *recordFlags) read(ctx context.Context, to terminal, w wanted) (*table, *record, error) {
+// read opens the store and reads the record that w names.
+func (o *recordFlags) read(ctx context.Context, to terminal, f *flag.FlagSet, w wanted) (*store, *record, error) {
 	if o.skew < 0 {
 		return nil, nil, errSkew
 	}
-	t, err := o.open(ctx)
+	t, err := o.open(ctx, f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,16 +48,19 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, r, err := o.read(ctx, to, w)
+	t, r, err := o.read(ctx, to, f, w)
 	if err != nil {
 		return err
 	}
-	undo := t.saga(ctx, r) // which completes the steps
+	undo := r.saga() // which completes the steps
 	now := t.now()
 	s := r.whole(now.Add(-o.skew))
-	if *data && s.Payload == "" && s.SealedWith == "" {
-		if err := t.result(ctx, r, s.wholeItem); err != nil {
-			return err
+	if *data && s.SealedWith == "" {
+		s.Unavailable = r.Unavailable
+		if json.Valid(r.Data) {
+			s.Result = r.Data
+		} else {
+			s.ResultBytes = r.Data
 		}
 	}
 	s.Saga = undo
@@ -104,19 +107,4 @@ func advice(s state, undoing bool) string {
 	default:
 		return "It is no record that Once can read: calls fail. Look at the item, and at --attribute and --table."
 	}
-}
-
-// result reads the stored result as the functions do.
-func (t *table) result(ctx context.Context, r *record, into *wholeItem) error {
-	stored, err := t.store.Get(ctx, r.id)
-	if err != nil {
-		return err
-	}
-	into.Unavailable = stored.Unavailable
-	if json.Valid(stored.Data) {
-		into.Result = stored.Data
-	} else {
-		into.ResultBytes = stored.Data
-	}
-	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/lambda-once/once/internal/attribute"
 )
 
 const aboutList = `
@@ -32,7 +30,6 @@ func list(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
 	if older != 0 {
 		if o.status == "" {
 			o.status = "INPROGRESS"
@@ -41,23 +38,23 @@ func list(ctx context.Context, to terminal, args []string) error {
 			return endf(codeUsage, "--older-than is a time ago, of records INPROGRESS")
 		}
 	}
-	q := o.query(t)
-	q.short = true
-	if older != 0 {
-		lease := q.x.name(t.attr.Lease)
-		q.filter = append(q.filter, fmt.Sprintf("(attribute_not_exists(%s) OR %s < %s)", lease, lease, q.x.value(attribute.Millis(now.Add(-older-o.skew)))))
-	}
+	q := o.query()
+	q.Brief = true
 	out := bufio.NewWriter(to.out)
 	head := o.json
 	err = t.scan(ctx, q, o.progress(to), func(r *record) error {
+		before := r.At.Add(-o.skew)
+		if older != 0 && !r.Lease.IsZero() && !r.Lapsed(before.Add(-older)) {
+			return nil
+		}
 		if o.json {
-			return writeJSON(out, r.json(now.Add(-o.skew)))
+			return writeJSON(out, r.json(before))
 		}
 		if !head {
 			header(out)
 			head = true
 		}
-		row(out, r, now.Add(-o.skew))
+		row(out, r, before)
 		return nil
 	})
 	if err == nil && !head {
@@ -71,14 +68,14 @@ func header(w io.Writer) {
 }
 
 func row(w io.Writer, r *record, before time.Time) {
-	lease := r.lease
-	if lease != nil && lease.UnixMilli() == 0 {
-		lease = nil
+	lease := r.Lease
+	if r.released() {
+		lease = time.Time{}
 	}
 	attempt := "-"
-	if r.attempt > 0 {
-		attempt = fmt.Sprint(r.attempt)
+	if r.Attempt > 0 {
+		attempt = fmt.Sprint(r.Attempt)
 	}
 	fmt.Fprintf(w, "%-10s  %-9s  %7s  %-20s  %-20s  %s\n",
-		printable(r.status), r.at(before), attempt, stamp(lease), stamp(r.expires), printable(r.id))
+		printable(string(r.Status)), r.at(before), attempt, stamp(lease), stamp(r.Expires), printable(r.ID))
 }

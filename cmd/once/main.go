@@ -1,5 +1,6 @@
-// Command once shows the records in a table, and settles those that need a
-// person. It is a tool for operators of functions that use Once.
+// Command once shows the records in a store, and settles those that need a
+// person. It is a tool for operators of functions that use Once. It works on
+// DynamoDB (--table), PostgreSQL (--postgres), and Redis or Valkey (--redis).
 //
 //	once inspect KEY      one record
 //	once list             records, such as --status INPROGRESS --older-than 15m
@@ -8,8 +9,9 @@
 //	once release KEY      have the next call run again
 //	once resolve KEY      store the result, or the error, that all calls then get
 //	once sweep            delete expired records where nothing else does
-//	once check            whether the table, and what the caller may do, are right
+//	once check            whether the store, and what the caller may do, are right
 //	once migrate EVENTS   whether a Go function finds the records of Powertools
+//	once postgres init    create the table of the records in PostgreSQL
 //	once dynamodb -- CMD  run a command against DynamoDB Local
 //	once invoke FUNCTION  run a Lambda function on this machine
 //	once demo             the demo
@@ -20,14 +22,20 @@
 // With --operation it is the idempotency key itself. --scope, --jwt and the
 // flags for the other scopes of package handlers name the key's owner.
 //
-// Credentials, Region and endpoint come from the places that every program with
-// the AWS SDK reads. The commands that show records need dynamodb:GetItem and
-// dynamodb:Scan; release and resolve need GetItem, UpdateItem and DeleteItem.
-// sweep needs Scan and DeleteItem. check reports which of the actions that a
-// function needs are missing.
+// Credentials, Region and endpoint of DynamoDB come from the places that every
+// program with the AWS SDK reads. The commands that show records need
+// dynamodb:GetItem and dynamodb:Scan; release and resolve need GetItem, UpdateItem
+// and DeleteItem. sweep needs Scan and DeleteItem. check reports which of the
+// actions that a function needs are missing.
 //
-// sweep --postgres deletes from a table of PostgreSQL. The other commands that
-// read or write records are for DynamoDB.
+// --postgres takes a connection string: postgres://user@host:5432/database, or
+// "host=… user=… dbname=…". Other users of the machine can see a password in a
+// command. --postgres env takes the string from DATABASE_URL or, without it, its
+// parts from PGHOST, PGUSER, PGPASSWORD and the other variables of libpq. --redis env
+// takes the URL from REDIS_URL, and the password may be in REDISCLI_AUTH.
+//
+// sweep is not for Redis, which deletes expired records by itself, and migrate is
+// for DynamoDB only. A command that does not apply ends with code 2.
 //
 // A stored result may be personal data. Only inspect --data shows it.
 //
@@ -107,6 +115,7 @@ func commands() map[string]command {
 		"sweep":    {"sweep", "delete expired records where nothing else does", sweep},
 		"check":    {"check", "whether the table and the caller's permissions are right", check},
 		"migrate":  {"migrate --dry-run EVENTS", "whether a Go function finds the records of Powertools", migrate},
+		"postgres": {"postgres init", "create the table of the records in PostgreSQL", initPostgres},
 		"dynamodb": {"dynamodb [--table NAME] -- COMMAND", "run a command against DynamoDB Local", runDynamoDB},
 		"invoke":   {"invoke FUNCTION --event FILE", "run a Lambda function on this machine", invoke},
 		"demo":     {"demo", "show on a laptop how Once works", runDemo},
@@ -116,7 +125,7 @@ func commands() map[string]command {
 
 // order of the commands in the help.
 func order() []string {
-	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "sweep", "check", "migrate", "dynamodb", "invoke", "demo", "version"}
+	return []string{"inspect", "list", "stats", "watch", "release", "resolve", "sweep", "check", "migrate", "postgres", "dynamodb", "invoke", "demo", "version"}
 }
 
 func main() {

@@ -21,6 +21,7 @@ import (
 	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
+	"github.com/lambda-once/once/redis/redislocal"
 )
 
 // The test binary stands for the command, as it is run by an operator: so it
@@ -29,13 +30,17 @@ func TestMain(m *testing.M) {
 	if os.Getenv("ONCE_COMMAND") != "" {
 		main()
 	}
-	os.Exit(dynamodblocal.Main(withPostgreSQL{m}))
+	os.Exit(dynamodblocal.Main(withServers{m}))
 }
 
-// withPostgreSQL runs tests beside a PostgreSQL server, too.
-type withPostgreSQL struct{ tests *testing.M }
+// withServers runs tests beside servers of PostgreSQL and Redis.
+type withServers struct{ tests *testing.M }
 
-func (w withPostgreSQL) Run() int { return postgreslocal.Main(w.tests) }
+func (w withServers) Run() int { return postgreslocal.Main(withRedis(w)) }
+
+type withRedis struct{ tests *testing.M }
+
+func (w withRedis) Run() int { return redislocal.Main(w.tests, nil) }
 
 // Short names for values of items.
 var text, number = attribute.Text, attribute.Number

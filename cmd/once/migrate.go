@@ -41,7 +41,7 @@ or is not replayable. It needs dynamodb:GetItem.
 
 // migrateFlags name the settings of the other functions.
 type migrateFlags struct {
-	tableFlags
+	storeFlags
 	dialect, prefix, key, hash string
 	options                    powertools.Options
 	dryRun, json               bool
@@ -49,7 +49,7 @@ type migrateFlags struct {
 }
 
 func (o *migrateFlags) add(f *flag.FlagSet) {
-	o.tableFlags.add(f)
+	o.storeFlags.add(f)
 	f.BoolVar(&o.dryRun, "dry-run", false, "read only; required")
 	f.StringVar(&o.dialect, "dialect", "", "the `name` of the library: typescript, python, java or dotnet")
 	f.StringVar(&o.prefix, "prefix", "", "the `text` before the # in the ids of the other functions' records")
@@ -71,14 +71,17 @@ func (o *migrateFlags) keyer() (*powertools.Keyer, error) {
 	case o.skew < 0:
 		return nil, errSkew
 	}
+	if err := o.only("migrate", "Powertools has no records there", ofDynamoDB); err != nil {
+		return nil, err
+	}
 	d, err := powertools.ParseDialect(o.dialect)
 	if err != nil {
 		return nil, endf(codeUsage, "--dialect: %w", err)
 	}
-	if o.native && d != powertools.TypeScript {
+	if o.dynamodb.native && d != powertools.TypeScript {
 		return nil, endf(codeUsage, "--native is for the --dialect typescript, which sets it by itself")
 	}
-	o.native = d == powertools.TypeScript
+	o.dynamodb.native = d == powertools.TypeScript
 	o.options.Hash = hashes[o.hash]
 	if o.options.Hash == nil {
 		return nil, endf(codeUsage, "--hash is none of md5, sha1, sha256 and sha512")
@@ -114,11 +117,11 @@ func migrate(ctx context.Context, to terminal, args []string) error {
 		defer file.Close()
 		events = file
 	}
-	t, err := o.open(ctx)
+	t, err := o.open(ctx, f)
 	if err != nil {
 		return err
 	}
-	m := migration{table: t, keys: keyer, skew: o.skew, counts: map[lookup]int{}}
+	m := migration{store: t, keys: keyer, skew: o.skew, counts: map[lookup]int{}}
 	out := bufio.NewWriter(to.out)
 	err = m.all(ctx, events, func(l looked) error {
 		if o.json {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/powertools"
+	"github.com/lambda-once/once/idempotent/seal"
 )
 
 // lookup is what becomes of an event.
@@ -50,7 +50,7 @@ func (l looked) print(w io.Writer) error {
 
 // migration looks events up in a table.
 type migration struct {
-	table  *table
+	store  *store
 	keys   *powertools.Keyer
 	skew   time.Duration
 	counts map[lookup]int
@@ -67,7 +67,7 @@ func (m *migration) look(ctx context.Context, event []byte) (looked, error) {
 		return looked{Found: notAnEvent, Why: err.Error()}, nil
 	}
 	l := looked{Record: key.Record}
-	r, err := m.table.get(ctx, key.Record)
+	r, err := m.store.get(ctx, key.Record)
 	var end *ending
 	switch {
 	case errors.As(err, &end) && end.code == codeNoRecord:
@@ -76,50 +76,49 @@ func (m *migration) look(ctx context.Context, event []byte) (looked, error) {
 	case err != nil:
 		return l, err
 	}
-	l.State = r.at(m.table.now().Add(-m.skew))
+	l.State = r.at(m.store.now().Add(-m.skew))
 	l.Found, l.Why = m.judge(r, l.State, key.Fingerprint)
 	return l, nil
 }
 
 // judge says what a call with this fingerprint makes of the record.
 func (m *migration) judge(r *record, at state, fingerprint string) (lookup, string) {
-	stored, err := m.table.format.Record(r.item)
 	switch {
-	case err != nil:
-		return notReplayable, "it cannot be read: " + err.Error()
+	case len(r.Problems) > 0:
+		return notReplayable, "it cannot be read: " + r.Problems[0]
 	case at == over:
 		return notFound, "its retention has ended"
 	case at == unknown:
 		return notReplayable, "its status is not one of a record"
-	case fingerprint != "" && stored.Fingerprint != "" && fingerprint != stored.Fingerprint:
+	case fingerprint != "" && r.Fingerprint != "" && fingerprint != r.Fingerprint:
 		return otherValidation, "the Go function returns a KeyReusedError"
 	case at == completed || at == failed:
-		if why := unreplayable(r, stored); why != "" {
+		if why := unreplayable(r); why != "" {
 			return notReplayable, why
 		}
 	}
 	switch {
-	case fingerprint != "" && stored.Fingerprint == "":
+	case fingerprint != "" && r.Fingerprint == "":
 		return foundIt, string(at) + ", without a validation: the Go function does not compare the payload"
-	case fingerprint == "" && stored.Fingerprint != "":
+	case fingerprint == "" && r.Fingerprint != "":
 		return notValidated, "the Go function does not compare the payload: set --validation"
 	}
 	return foundIt, ""
 }
 
 // unreplayable returns why a call cannot return the stored result, or "".
-func unreplayable(r *record, stored driver.Record) string {
-	key, sealed := sealedWith(r.data)
+func unreplayable(r *record) string {
+	key, sealed := seal.KeyID(r.Data)
 	switch {
 	case sealed:
 		return fmt.Sprintf("its result is sealed with key %q", key)
-	case stored.Payload != "":
+	case r.Payload != "":
 		return "its result is in a payload store"
-	case stored.Unavailable != "":
-		return "it was completed without its result: " + stored.Unavailable
-	case stored.Data == nil:
+	case r.Unavailable != "":
+		return "it was completed without its result: " + r.Unavailable
+	case r.Data == nil:
 		return "it has no result: the function returned nothing; only idempotent.WrapEffect replays that"
-	case !json.Valid(stored.Data):
+	case !json.Valid(r.Data):
 		return "its result is not JSON: Java stores a string as it is, and so does TypeScript, whose --dialect reads it"
 	}
 	return ""

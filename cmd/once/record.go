@@ -3,128 +3,63 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/seal"
-	"github.com/lambda-once/once/internal/attribute"
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// record is an item as an operator sees it. Unlike the store, it reads what it can
-// of a broken item: operators are asked about those.
+// record is a record as an operator sees it.
 type record struct {
-	item map[string]types.AttributeValue
-
-	id, status, owner, fingerprint string
-	attempt, refunds               int64 // 0 is absent
-	lease, expires                 *time.Time
-	data                           types.AttributeValue
-	steps                          []step
-	undone                         []string // names of steps
-	undoing                        bool     // the call has failed for good
-	problems                       []string // what is not as it should be
+	driver.Entry
+	steps   []step
+	undoing bool // the call has failed for good
 }
 
-func (t *table) record(item map[string]types.AttributeValue) *record {
-	r := &record{item: item, data: item[t.attr.Data]}
-	id := t.attr.ID
-	if t.attr.SortKey != "" {
-		id = t.attr.SortKey
-	}
-	r.id, r.status = r.text(id), r.text(t.attr.Status)
-	r.owner = r.text(t.attr.Owner)
-	switch v := item[t.attr.Validation].(type) {
-	case *types.AttributeValueMemberNULL:
-	case *types.AttributeValueMemberS:
-		r.fingerprint = v.Value // or none, if it is empty
-	default:
-		r.text(t.attr.Validation)
-	}
-	r.attempt, _ = r.number(t.attr.Attempt, 1, 1<<62)
-	r.refunds, _ = r.number(t.attr.Refunds, 0, 1<<62)
-	if n, ok := r.millis(t.attr.Lease); ok {
-		at := time.UnixMilli(n).UTC()
-		r.lease = &at
-	}
-	if n, ok := r.number(t.attr.Expiration, 0, recorditem.MaxSeconds); ok {
-		at := time.Unix(n, 0).UTC()
-		r.expires = &at
-	}
-	switch m := item[t.attr.Steps].(type) {
-	case nil:
-	case *types.AttributeValueMemberM:
-		r.readSteps(m.Value)
-	default:
-		r.problems = append(r.problems, t.attr.Steps+" is not a map")
+// newRecord reads the steps, with what those of package idempotent mean for the others.
+func newRecord(e driver.Entry) *record {
+	r := &record{Entry: e}
+	for _, name := range slices.Sorted(maps.Keys(e.Steps)) {
+		switch {
+		case name == failureStep:
+			r.undoing = true
+		case name == roomStep, strings.HasPrefix(name, undoStep):
+		default:
+			s := newStep(name, e.Steps[name])
+			if _, undone := e.Steps[undoStep+name]; undone {
+				s.Undo = undoDone
+			}
+			r.steps = append(r.steps, s)
+		}
 	}
 	return r
-}
-
-func (r *record) text(name string) string {
-	switch v := r.item[name].(type) {
-	case nil:
-	case *types.AttributeValueMemberS:
-		if v.Value == "" {
-			r.problems = append(r.problems, name+" is empty")
-		}
-		return v.Value
-	default:
-		r.problems = append(r.problems, name+" is not a string")
-	}
-	return ""
-}
-
-// millis reads a lease, which has a fraction if Powertools for TypeScript computed it
-// so.
-func (r *record) millis(name string) (int64, bool) {
-	if v, ok := r.item[name].(*types.AttributeValueMemberN); ok {
-		if n, ok := recorditem.WholeMillis(v.Value); ok {
-			return n, true
-		}
-	}
-	return r.number(name, 0, recorditem.MaxMillis)
-}
-
-func (r *record) number(name string, low, high int64) (int64, bool) {
-	switch v := r.item[name].(type) {
-	case nil:
-		return 0, false
-	case *types.AttributeValueMemberN:
-		n, err := strconv.ParseInt(v.Value, 10, 64)
-		if err == nil && n >= low && n <= high {
-			return n, true
-		}
-		r.problems = append(r.problems, fmt.Sprintf("%s is not a whole number from %d to %d", name, low, high))
-	default:
-		r.problems = append(r.problems, name+" is not a number")
-	}
-	return 0, false
 }
 
 // operation returns the first part of the id. In records of Powertools it is the
 // name of a function.
 func (r *record) operation() string {
-	operation, _, found := strings.Cut(r.id, "#")
+	operation, _, found := strings.Cut(r.ID, "#")
 	if !found {
 		return ""
 	}
 	return operation
 }
 
-// used returns the number of attempts that count against Config.MaxAttempts.
-func (r *record) used() int64 { return max(r.attempt, 1) - r.refunds }
-
 // neverExpires reports whether the record stays for ever, as those of operations
 // with MaxAttempts do.
-func (r *record) neverExpires() bool { return r.expires == nil || r.expires.Year() >= 9999 }
+func (r *record) neverExpires() bool { return r.Expires.IsZero() || r.Expires.UTC().Year() >= 9999 }
 
 // foreign reports whether another library wrote the record: it has neither owner
 // nor attempt.
-func (r *record) foreign() bool { return r.owner == "" && r.attempt == 0 }
+func (r *record) foreign() bool { return r.Owner == "" && r.Attempt == 0 }
+
+// released reports whether the lease was ended by a release.
+func (r *record) released() bool { return r.Lease.Equal(driver.LeaseEnded) }
 
 // state is how a call would treat the record.
 type state string
@@ -143,71 +78,45 @@ const (
 // at returns the state as package idempotent sees it. before is the current time,
 // moved back by the clock skew.
 func (r *record) at(before time.Time) state {
-	ended := r.lease != nil && r.lease.Before(before)
-	if r.expires != nil && r.expires.Unix() < before.Unix() && (r.status != "INPROGRESS" || r.lease == nil || ended) {
-		return over
-	}
-	switch r.status {
-	case "COMPLETED":
-		return completed
-	case "FAILED":
-		return failed
-	case "INPROGRESS":
-	default:
-		return unknown
-	}
 	switch {
-	case r.lease == nil:
+	case r.Status != driver.Absent && r.Expired(before):
+		return over
+	case r.Status == driver.Completed:
+		return completed
+	case r.Status == driver.Failed:
+		return failed
+	case r.Status != driver.InProgress:
+		return unknown
+	case r.Lease.IsZero():
 		return leaseless
-	case r.lease.UnixMilli() == 0:
+	case r.released():
 		return released
-	case ended:
+	case r.Lapsed(before):
 		return lapsed
-	default:
-		return running
 	}
+	return running
 }
 
 // shape describes the stored result without showing it.
-func shape(v types.AttributeValue) string {
-	switch v := v.(type) {
-	case nil:
+func (r *record) shape() string {
+	key, sealed := seal.KeyID(r.Data)
+	switch {
+	case r.Payload != "":
+		return "kept elsewhere: " + printable(r.Payload)
+	case r.Unavailable != "":
+		return "unavailable, the reason of " + digest([]byte(r.Unavailable))
+	case sealed:
+		return fmt.Sprintf("sealed with key %q, %d bytes", key, len(r.Data))
+	case r.Data == nil:
 		return "none"
-	case *types.AttributeValueMemberS:
-		return fmt.Sprintf("text of %d bytes, SHA-256 %.12x", len(v.Value), sha256.Sum256([]byte(v.Value)))
-	case *types.AttributeValueMemberB:
-		if reference, ok := payload(v); ok {
-			return "kept elsewhere: " + printable(reference)
-		}
-		if key, ok := sealedWith(v); ok {
-			return fmt.Sprintf("sealed with key %q, %d bytes", key, len(v.Value)-1)
-		}
-		kind := map[byte]string{recorditem.TagRaw: "binary", recorditem.TagGzip: "compressed", recorditem.TagUnavailable: "unavailable, the reason"}
-		if len(v.Value) == 0 || kind[v.Value[0]] == "" {
-			return fmt.Sprintf("binary of %d bytes, not Once's", len(v.Value))
-		}
-		return fmt.Sprintf("%s of %d bytes, SHA-256 %.12x", kind[v.Value[0]], len(v.Value)-1, sha256.Sum256(v.Value[1:]))
-	default:
-		return fmt.Sprintf("native of %d bytes", attribute.Size(v))
+	case utf8.Valid(r.Data):
+		return "text of " + digest(r.Data)
 	}
+	return "binary of " + digest(r.Data)
 }
 
-// payload returns the reference of a result in a payload store.
-func payload(v types.AttributeValue) (reference string, ok bool) {
-	b, ok := v.(*types.AttributeValueMemberB)
-	if !ok || len(b.Value) < 2 || b.Value[0] != recorditem.TagPayload {
-		return "", false
-	}
-	return string(b.Value[1:]), true
-}
-
-// sealedWith returns the id of the key that a result is sealed with.
-func sealedWith(v types.AttributeValue) (key string, ok bool) {
-	b, ok := v.(*types.AttributeValueMemberB)
-	if !ok || len(b.Value) == 0 || b.Value[0] != recorditem.TagRaw {
-		return "", false
-	}
-	return seal.KeyID(b.Value[1:])
+func digest(data []byte) string {
+	return fmt.Sprintf("%d bytes, SHA-256 %.12x", len(data), sha256.Sum256(data))
 }
 
 // printable quotes a text that would control the terminal.

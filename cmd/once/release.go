@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const aboutRelease = `
@@ -36,7 +34,7 @@ func release(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, r, err := o.read(ctx, to, w)
+	t, r, err := o.read(ctx, to, f, w)
 	if err != nil {
 		return err
 	}
@@ -44,37 +42,41 @@ func release(ctx context.Context, to terminal, args []string) error {
 		return err
 	}
 	if *remove {
-		return o.settle(ctx, to, t, r, &edit{}, deletion(r), "deleted")
+		return o.settle(ctx, to, t, r, driver.Change{Release: driver.ReleaseDelete}, deletion(r), "deleted")
 	}
 	next := "runs it again"
-	if undo := t.saga(ctx, r); undo != nil { // which also completes the steps
+	if undo := r.saga(); undo != nil { // which also completes the steps
 		next = "goes on undoing its steps, as it has failed for good,"
 	}
-	e, left := t.releaseOf(r)
+	// One attempt is given back, if any counts.
+	c, left := driver.Change{Release: driver.ReleaseKeep}, max(r.Used()-1, 0)
+	if r.Used() > 0 {
+		c.Release = driver.ReleaseRefund
+	}
 	what := fmt.Sprintf("It will be released: one attempt is given back, and %d still count against MaxAttempts. The next call %s if MaxAttempts is above that, or not set.", left, next)
-	return o.settle(ctx, to, t, r, e, what, "released")
+	return o.settle(ctx, to, t, r, c, what, "released")
 }
 
 func deletion(r *record) string {
 	what := "The item will be deleted: the next call runs as the first one."
-	if r.status == "INPROGRESS" {
+	if r.Status == driver.InProgress {
 		what += "\nA delayed copy of its claim can bring it back; a release without --delete leaves no place for one."
 	}
 	return what
 }
 
-func (o *writeFlags) mayRelease(t *table, r *record, remove bool) error {
+func (o *writeFlags) mayRelease(t *store, r *record, remove bool) error {
 	s := o.state(t, r)
 	switch {
 	case s == unknown:
-		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(r.status))
-	case len(r.problems) > 0 && !remove:
+		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(string(r.Status)))
+	case len(r.Problems) > 0 && !remove:
 		return unreadable(r)
-	case s == released && r.used() <= 0 && !remove:
+	case s == released && r.Used() <= 0 && !remove:
 		// There is no attempt left to refund.
 		return endf(codeRefused, "it is released already, and none of its attempts counts: the next call runs it; nothing was written")
-	case r.status != "INPROGRESS" && !remove:
-		return endf(codeRefused, "the record is finished (%s), and calls get its result. To have the work done again, use --delete --force; nothing was written", r.status)
+	case r.Status != driver.InProgress && !remove:
+		return endf(codeRefused, "the record is finished (%s), and calls get its result. To have the work done again, use --delete --force; nothing was written", r.Status)
 	}
 	var all []objection
 	if s == running || s == leaseless {
@@ -87,28 +89,14 @@ func (o *writeFlags) mayRelease(t *table, r *record, remove bool) error {
 }
 
 func againstDeletion(r *record, s state) (all []objection) {
-	if r.status != "INPROGRESS" && s != over {
-		all = append(all, objection{fmt.Sprintf("the work of this record is finished (%s), and would be done again", r.status), "--force if that is meant"})
+	if r.Status != driver.InProgress && s != over {
+		all = append(all, objection{fmt.Sprintf("the work of this record is finished (%s), and would be done again", r.Status), "--force if that is meant"})
 	}
 	if n := len(r.steps); n > 0 {
 		all = append(all, objection{fmt.Sprintf("the record contains the results of %d finished steps, which would run again", n), "release it without --delete, or with --force"})
 	}
-	if r.status == "INPROGRESS" && s != over && (r.attempt > 1 || r.neverExpires()) {
+	if r.Status == driver.InProgress && s != over && (r.Attempt > 1 || r.neverExpires()) {
 		all = append(all, objection{"the record limits the attempts of its key, which would start at one again", "release it without --delete, or with --force"})
 	}
 	return all
-}
-
-// releaseOf returns what package idempotent writes when it refunds an attempt, and
-// how many attempts then count.
-func (t *table) releaseOf(r *record) (e *edit, left int64) {
-	left = max(r.used()-1, 0)
-	e = &edit{set: map[string]types.AttributeValue{t.attr.Lease: attribute.Number(0)}}
-	if r.used() > 0 {
-		e.set[t.attr.Refunds] = attribute.Number(r.refunds + 1)
-	}
-	if r.owner != "" {
-		e.remove = []string{t.attr.Owner}
-	}
-	return e, left
 }

@@ -10,10 +10,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const aboutResolve = `
@@ -69,27 +67,28 @@ func resolve(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, r, err := o.read(ctx, to, w)
+	t, r, err := o.read(ctx, to, f, w)
 	if err != nil {
 		return err
 	}
 	if err := o.mayResolve(t, r); err != nil {
 		return err
 	}
-	status, answer := "COMPLETED", "result"
+	status, answer := driver.Completed, "result"
 	if !o.completed {
-		status, answer = "FAILED", "error"
+		status, answer = driver.Failed, "error"
 	}
 	expires, err := o.expires(r, t.now(), given(f, "retention"))
 	if err != nil {
 		return err
 	}
-	e := t.resolve(r, status, data, expires)
-	what := fmt.Sprintf("It will be %s: until %s, all calls get this %s (%s); after that the key runs again.", status, stamp(&expires), answer, shape(e.set[t.attr.Data]))
+	// The token is new, so that a late owner sees that the result is not its own.
+	c := driver.Change{Status: status, Owner: "operator-" + rand.Text(), Expires: expires, Data: data}
+	what := fmt.Sprintf("It will be %s: until %s, all calls get this %s (%s); after that the key runs again.", status, stamp(expires), answer, "text of "+digest(data))
 	if o.noResult {
-		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", stamp(&expires))
+		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", stamp(expires))
 	}
-	return o.settle(ctx, to, t, r, e, what, status)
+	return o.settle(ctx, to, t, r, c, what, string(status))
 }
 
 func (o *resolution) check(f *flag.FlagSet) error {
@@ -112,15 +111,15 @@ func (o *resolution) check(f *flag.FlagSet) error {
 	return nil
 }
 
-func (o *resolution) mayResolve(t *table, r *record) error {
+func (o *resolution) mayResolve(t *store, r *record) error {
 	s := o.state(t, r)
 	switch {
 	case s == unknown:
-		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(r.status))
-	case len(r.problems) > 0:
+		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(string(r.Status)))
+	case len(r.Problems) > 0:
 		return unreadable(r)
-	case r.status != "INPROGRESS":
-		return endf(codeRefused, "the record is finished (%s): some callers may have its result already, and all must get the same; nothing was written", r.status)
+	case r.Status != driver.InProgress:
+		return endf(codeRefused, "the record is finished (%s): some callers may have its result already, and all must get the same; nothing was written", r.Status)
 	}
 	var all []objection
 	if s == running || s == leaseless {
@@ -145,8 +144,8 @@ func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, e
 		if !given {
 			return at, endf(codeUsage, "the record never expires, so that once cannot know how long calls may still arrive: set --retention, after which the key runs again; nothing was written")
 		}
-	case r.expires.After(at):
-		return *r.expires, nil
+	case r.Expires.After(at):
+		return r.Expires, nil
 	}
 	return at, nil
 }
@@ -177,22 +176,4 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 		return io.ReadAll(in)
 	}
 	return os.ReadFile(name)
-}
-
-// resolve returns what package idempotent writes when it finishes a record that
-// nobody owns. The token is new, so that a late owner sees that the result is not
-// its own.
-func (t *table) resolve(r *record, status string, data []byte, expires time.Time) *edit {
-	e := &edit{set: map[string]types.AttributeValue{
-		t.attr.Status:     attribute.Text(status),
-		t.attr.Owner:      attribute.Text("operator-" + rand.Text()),
-		t.attr.Expiration: attribute.Seconds(expires),
-		t.attr.Data:       t.format.Result(data),
-	}}
-	for _, name := range []string{t.attr.Lease, t.attr.Steps} {
-		if _, ok := r.item[name]; ok {
-			e.remove = append(e.remove, name)
-		}
-	}
-	return e
 }

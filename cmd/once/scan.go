@@ -9,23 +9,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // scanFlags are the flags of the commands that read the whole table.
 type scanFlags struct {
-	tableFlags
+	storeFlags
 	operation, status, prefix string
 	skew                      time.Duration
 	json, quiet               bool
 }
 
 func (o *scanFlags) add(f *flag.FlagSet) {
-	o.tableFlags.add(f)
+	o.storeFlags.add(f)
 	f.StringVar(&o.operation, "operation", "", "only the records of this `operation`")
 	f.StringVar(&o.prefix, "prefix", "", "only records whose id begins with this `text`")
 	f.StringVar(&o.status, "status", "", "only records of this `status`: INPROGRESS, COMPLETED or FAILED")
@@ -34,8 +30,8 @@ func (o *scanFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
-// openAll parses the flags and opens the table.
-func (o *scanFlags) openAll(ctx context.Context, f *flag.FlagSet, args []string) (*table, error) {
+// openAll parses the flags and opens the store.
+func (o *scanFlags) openAll(ctx context.Context, f *flag.FlagSet, args []string) (*store, error) {
 	if _, err := parse(f, args, 0); err != nil {
 		return nil, err
 	}
@@ -50,80 +46,15 @@ func (o *scanFlags) openAll(ctx context.Context, f *flag.FlagSet, args []string)
 	default:
 		return nil, endf(codeUsage, "--status is none of INPROGRESS, COMPLETED and FAILED")
 	}
-	return o.open(ctx)
+	return o.open(ctx, f)
 }
 
-// query is what a scan reads.
-type query struct {
-	filter []string
-	x      expression
-	short  bool // without results and steps, which are most of a record
-}
-
-// query returns the query of the flags. An item without a status is not a record:
-// the table may contain other items.
-func (o *scanFlags) query(t *table) *query {
-	q := &query{x: expression{names: map[string]string{}, values: map[string]types.AttributeValue{}}}
-	if o.status == "" {
-		q.filter = append(q.filter, "attribute_exists("+q.x.name(t.attr.Status)+")")
-	} else {
-		q.filter = append(q.filter, q.x.name(t.attr.Status)+" = "+q.x.value(attribute.Text(o.status)))
-	}
-	prefix := o.prefix
+// query returns what the flags select.
+func (o *scanFlags) query() driver.Filter {
 	if o.operation != "" {
-		prefix = o.operation + "#"
+		return driver.Filter{Status: driver.Status(o.status), Prefix: o.operation + "#"}
 	}
-	if prefix != "" {
-		id := t.attr.ID
-		if t.attr.SortKey != "" {
-			id = t.attr.SortKey
-		}
-		q.filter = append(q.filter, "begins_with("+q.x.name(id)+", "+q.x.value(attribute.Text(prefix))+")")
-	}
-	return q
-}
-
-func (q *query) input(t *table) *dynamodb.ScanInput {
-	in := &dynamodb.ScanInput{
-		FilterExpression:       aws.String(strings.Join(q.filter, " AND ")),
-		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		TableName:              &t.name,
-	}
-	if q.short {
-		var all []string
-		a := t.attr
-		for _, name := range []string{a.ID, a.SortKey, a.Status, a.Owner, a.Attempt, a.Refunds, a.Lease, a.Expiration, a.Validation} {
-			if name != "" {
-				all = append(all, q.x.name(name))
-			}
-		}
-		in.ProjectionExpression = aws.String(strings.Join(all, ", "))
-	}
-	in.ExpressionAttributeNames = q.x.names
-	if len(q.x.values) > 0 {
-		in.ExpressionAttributeValues = q.x.values
-	}
-	return in
-}
-
-// scan reads the table page by page, and stores none. DynamoDB bounds a page to
-// 1 MB.
-func (t *table) scan(ctx context.Context, q *query, p *progress, each func(*record) error) error {
-	pages := dynamodb.NewScanPaginator(t.client, q.input(t))
-	defer p.end()
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return t.failed(err)
-		}
-		for _, item := range page.Items {
-			if err := each(t.record(item)); err != nil {
-				return err
-			}
-		}
-		p.page(page)
-	}
-	return nil
+	return driver.Filter{Status: driver.Status(o.status), Prefix: o.prefix}
 }
 
 // progress is shown to a person who waits for a long scan.
@@ -150,12 +81,10 @@ func newProgress(to terminal, quiet bool) *progress {
 	return p
 }
 
-func (p *progress) page(out *dynamodb.ScanOutput) {
+func (p *progress) page(done driver.Progress) {
 	p.pages++
-	p.items += int(out.ScannedCount)
-	if c := out.ConsumedCapacity; c != nil {
-		p.units += aws.ToFloat64(c.CapacityUnits)
-	}
+	p.items += done.Read
+	p.units += done.Units
 	p.tell(p.items)
 }
 
@@ -179,8 +108,11 @@ func (p *progress) end() {
 
 func (p *progress) String() string {
 	var did []string
-	if p.items > 0 {
+	switch {
+	case p.units > 0:
 		did = append(did, fmt.Sprintf("read %d items in %d pages, %.0f read units", p.items, p.pages, p.units))
+	case p.items > p.swept:
+		did = append(did, fmt.Sprintf("read %d records", p.items))
 	}
 	if p.sweep != "" {
 		did = append(did, fmt.Sprintf("%s %d records", p.sweep, p.swept))

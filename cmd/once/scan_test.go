@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"flag"
 	"io"
 	"os"
 	"slices"
@@ -10,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // sorted has the lines of a table behind its header, which come in the order
@@ -55,7 +55,7 @@ func TestStatsCountsEachOperation(t *testing.T) {
 func TestStatsBoundsOperations(t *testing.T) {
 	c := counts{}
 	for i := range 3 * maxOperations {
-		c.add(&record{id: strings.Repeat("x", i) + "#1", status: "COMPLETED"}, time.Now())
+		c.add(newRecord(driver.Entry{Record: driver.Record{ID: strings.Repeat("x", i) + "#1", Status: driver.Completed}}), time.Now())
 	}
 	if all := c.sorted(); len(all) > maxOperations+1 || all[0].Operation != "" && all[0].Operation != otherwise {
 		t.Errorf("%d operations", len(all))
@@ -110,7 +110,7 @@ func TestWatchWritesChanges(t *testing.T) {
 func TestWatchDrawsATable(t *testing.T) {
 	s := newScene(t)
 	s.samples()
-	to, err := (&tableFlags{name: s.table}).open(t.Context())
+	to, err := (&storeFlags{table: s.table}).open(t.Context(), flag.NewFlagSet("watch", flag.ContinueOnError))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestProgressIsOfAllPages(t *testing.T) {
 	var told bytes.Buffer
 	p := &progress{to: &told}
 	for _, units := range []float64{2.6, 3, 4, 5, 6} {
-		p.page(&dynamodb.ScanOutput{Count: 7, ScannedCount: 6000, ConsumedCapacity: &types.ConsumedCapacity{CapacityUnits: &units}})
+		p.page(driver.Progress{Read: 6000, Units: units})
 	}
 	p.end()
 	want := "read 12000 items in 2 pages, 6 read units\nread 24000 items in 4 pages, 15 read units\n"

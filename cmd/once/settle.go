@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -10,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // writeFlags are the flags of the commands that write.
@@ -27,9 +28,9 @@ func (o *writeFlags) add(f *flag.FlagSet) {
 
 // state looks at the status first: an expired item that is not a record must not
 // be written either.
-func (o *writeFlags) state(t *table, r *record) state {
-	switch r.status {
-	case "INPROGRESS", "COMPLETED", "FAILED":
+func (o *writeFlags) state(t *store, r *record) state {
+	switch r.Status {
+	case driver.InProgress, driver.Completed, driver.Failed:
 		return r.at(t.now().Add(-o.skew))
 	default:
 		return unknown
@@ -42,11 +43,11 @@ type objection struct{ reason, instead string }
 // alive returns the objection against a write to a record whose owner may run. Calls
 // take a lease for live until the clock skew has passed as well.
 func alive(r *record, skew time.Duration) objection {
-	if r.lease == nil {
+	if r.Lease.IsZero() {
 		return objection{"the record has no lease, so that nobody can tell whether its owner runs", "--force if you know that it does not"}
 	}
-	until := r.lease.Add(skew + time.Second - 1).Truncate(time.Second) // whole seconds, rounded up
-	return objection{"somebody runs it until " + stamp(&until), "wait, or --force if you know that nobody does"}
+	until := r.Lease.Add(skew + time.Second - 1).Truncate(time.Second) // whole seconds, rounded up
+	return objection{"somebody runs it until " + stamp(until), "wait, or --force if you know that nobody does"}
 }
 
 // weigh returns an error for the first objection. settle repeats the objections
@@ -62,11 +63,11 @@ func (o *writeFlags) weigh(all []objection) error {
 // unreadable is the error for a write that would leave a record that calls cannot
 // read.
 func unreadable(r *record) error {
-	return endf(codeRefused, "calls cannot read the record, and could not read it afterwards: %s; correct the item by hand, or release it with --delete; nothing was written", strings.Join(r.problems, ", "))
+	return endf(codeRefused, "calls cannot read the record, and could not read it afterwards: %s; correct the item by hand, or release it with --delete; nothing was written", strings.Join(r.Problems, ", "))
 }
 
 // settle shows the record, asks for confirmation, writes, and prints what it did.
-func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *record, e *edit, what, done string) error {
+func (o *writeFlags) settle(ctx context.Context, to terminal, t *store, r *record, c driver.Change, what, done string) error {
 	now := t.now()
 	before := now.Add(-o.skew)
 	r.print(to.err, now, before)
@@ -80,12 +81,7 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *recor
 			return endf(codeDeclined, "not confirmed; nothing was written")
 		}
 	}
-	// Before the write: a failure after it would look as if nothing was done.
-	said, err := o.said(t, r, e, before, done)
-	if err != nil {
-		return err
-	}
-	changed, err := t.write(ctx, r, e)
+	changed, err := t.settle(ctx, r, c)
 	if err != nil {
 		var end *ending
 		switch {
@@ -97,8 +93,20 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *table, r *recor
 		}
 		return err
 	}
-	_, err = to.out.Write(said)
-	return err
+	if !o.json {
+		_, err := fmt.Fprintf(to.out, "%s: %s\n", done, printable(r.ID))
+		return err
+	}
+	result := struct {
+		Done   string `json:"done"`
+		Before shown  `json:"before"`
+		After  *shown `json:"after,omitempty"`
+	}{Done: done, Before: r.whole(before)}
+	if changed != nil {
+		s := changed.whole(before)
+		result.After = &s
+	}
+	return writeJSON(to.out, result)
 }
 
 // confirmed reads a yes. An interrupt ends the wait for it, but not the read,
@@ -118,23 +126,4 @@ func confirmed(ctx context.Context, in io.Reader) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// said returns what the command prints after the write.
-func (o *writeFlags) said(t *table, r *record, e *edit, before time.Time, done string) ([]byte, error) {
-	if !o.json {
-		return fmt.Appendf(nil, "%s: %s\n", done, printable(r.id)), nil
-	}
-	result := struct {
-		Done   string `json:"done"`
-		Before shown  `json:"before"`
-		After  *shown `json:"after,omitempty"`
-	}{Done: done, Before: r.whole(before)}
-	if after := e.apply(r.item); after != nil {
-		s := t.record(after).whole(before)
-		result.After = &s
-	}
-	var b bytes.Buffer
-	err := writeJSON(&b, result)
-	return b.Bytes(), err
 }

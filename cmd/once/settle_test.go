@@ -183,9 +183,9 @@ func TestForeignItemsThatHaveEndedAreNotWritten(t *testing.T) {
 // A settled record that calls cannot read would not be settled.
 func TestUnreadableRecordsAreNotSettled(t *testing.T) {
 	for say, change := range map[string]func(map[string]types.AttributeValue){
-		"expiration is not a whole number": func(item map[string]types.AttributeValue) { item["expiration"] = number(1_795_000_000_000) },
-		"attempt is not a number":          func(item map[string]types.AttributeValue) { item["attempt"] = text("one") },
-		"owner is empty":                   func(item map[string]types.AttributeValue) { item["owner"] = text("") },
+		`attribute "expiration": it is not a whole number`: func(item map[string]types.AttributeValue) { item["expiration"] = number(1_795_000_000_000) },
+		`attribute "attempt": it has type S, not N`:        func(item map[string]types.AttributeValue) { item["attempt"] = text("one") },
+		`attribute "owner": it is empty`:                   func(item map[string]types.AttributeValue) { item["owner"] = text("") },
 	} {
 		s := newScene(t)
 		item := s.claimItem()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/idempotent/seal"
 )
 
 // shown is a record for --json. Times are in UTC, and a field is absent if its
@@ -46,22 +46,30 @@ type wholeItem struct {
 
 func (r *record) json(before time.Time) shown {
 	s := shown{
-		Record: r.id, Operation: r.operation(), Status: r.status, State: r.at(before),
-		Attempt: r.attempt, Refunds: r.refunds, Used: r.used(), Owner: r.owner,
-		Expires: r.expires, Fingerprint: r.fingerprint, Steps: r.steps, Problems: r.problems,
+		Record: r.ID, Operation: r.operation(), Status: string(r.Status), State: r.at(before),
+		Attempt: r.Attempt, Refunds: r.Refunds, Used: r.Used(), Owner: r.Owner,
+		Expires: inUTC(r.Expires), Fingerprint: r.Fingerprint, Steps: r.steps, Problems: r.Problems,
 	}
-	if r.lease != nil && r.lease.UnixMilli() != 0 {
-		s.Lease = r.lease
+	if !r.released() {
+		s.Lease = inUTC(r.Lease)
 	}
 	return s
 }
 
 func (r *record) whole(before time.Time) shown {
 	s := r.json(before)
-	s.wholeItem = &wholeItem{Data: shape(r.data), Bytes: attribute.ItemSize(r.item)}
-	s.Payload, _ = payload(r.data)
-	s.SealedWith, _ = sealedWith(r.data)
+	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload}
+	s.SealedWith, _ = seal.KeyID(r.Data)
 	return s
+}
+
+// inUTC returns nil for an absent time.
+func inUTC(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
 }
 
 func writeJSON(w io.Writer, v any) error {
@@ -76,50 +84,50 @@ func (r *record) print(w io.Writer, now, before time.Time) {
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	at := r.at(before)
-	line("record", "%s", printable(r.id))
-	if strings.EqualFold(r.status, string(at)) {
-		line("status", "%s", printable(r.status))
+	line("record", "%s", printable(r.ID))
+	if strings.EqualFold(string(r.Status), string(at)) {
+		line("status", "%s", printable(string(r.Status)))
 	} else {
-		line("status", "%s, %s", printable(r.status), at)
+		line("status", "%s, %s", printable(string(r.Status)), at)
 	}
 	switch {
-	case r.lease == nil:
-	case r.lease.UnixMilli() == 0:
+	case r.Lease.IsZero():
+	case r.released():
 		line("lease", "ended by a release")
-	case r.lease.Before(now) && at == running:
-		line("lease", "ended %s (%s), but counts as live for the clock skew of %v", stamp(r.lease), relative(*r.lease, now), now.Sub(before))
-	case r.lease.Before(now):
-		line("lease", "ended %s (%s)", stamp(r.lease), relative(*r.lease, now))
+	case r.Lease.Before(now) && at == running:
+		line("lease", "ended %s (%s), but counts as live for the clock skew of %v", stamp(r.Lease), relative(r.Lease, now), now.Sub(before))
+	case r.Lease.Before(now):
+		line("lease", "ended %s (%s)", stamp(r.Lease), relative(r.Lease, now))
 	default:
-		line("lease", "until %s (%s)", stamp(r.lease), relative(*r.lease, now))
+		line("lease", "until %s (%s)", stamp(r.Lease), relative(r.Lease, now))
 	}
-	if r.attempt > 0 || r.refunds > 0 {
-		line("attempt", "%d, of which %d count against MaxAttempts", max(r.attempt, 1), r.used())
+	if r.Attempt > 0 || r.Refunds > 0 {
+		line("attempt", "%d, of which %d count against MaxAttempts", max(r.Attempt, 1), r.Used())
 	}
-	if r.owner != "" {
-		line("owner", "%s", printable(r.owner))
+	if r.Owner != "" {
+		line("owner", "%s", printable(r.Owner))
 	}
-	if r.expires != nil {
-		line("expires", "%s%s", stamp(r.expires), sinceOrNever(*r.expires, now))
+	if !r.Expires.IsZero() {
+		line("expires", "%s%s", stamp(r.Expires), sinceOrNever(r.Expires, now))
 	}
-	if r.fingerprint != "" {
-		line("fingerprint", "%s", printable(r.fingerprint))
+	if r.Fingerprint != "" {
+		line("fingerprint", "%s", printable(r.Fingerprint))
 	}
 	for _, s := range r.steps {
 		line("step", "%s", s.said())
 	}
-	line("data", "%s", shape(r.data))
-	line("size", "%d bytes", attribute.ItemSize(r.item))
-	for _, p := range r.problems {
+	line("data", "%s", r.shape())
+	line("size", "%d bytes", r.Size)
+	for _, p := range r.Problems {
 		line("problem", "%s", printable(p))
 	}
 }
 
-func stamp(t *time.Time) string {
-	if t == nil {
+func stamp(t time.Time) string {
+	if t.IsZero() {
 		return "-"
 	}
-	return t.Format(time.RFC3339)
+	return t.UTC().Format(time.RFC3339)
 }
 
 // relative returns a time as a person would say it, coarser if it is far. It does
@@ -133,7 +141,7 @@ func relative(t, now time.Time) string {
 }
 
 func sinceOrNever(t, now time.Time) string {
-	if t.Year() >= 9999 {
+	if t.UTC().Year() >= 9999 {
 		return " (never)"
 	}
 	return " (" + relative(t, now) + ")"

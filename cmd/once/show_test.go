@@ -116,7 +116,7 @@ func TestInspectShowsEveryStoredForm(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 	}
-	if out := s.ok("inspect", "pay#long", "--data"); !strings.Contains(out, "\n"+long+"\n") || !strings.Contains(out, "data         compressed of ") {
+	if out := s.ok("inspect", "pay#long", "--data"); !strings.Contains(out, "\n"+long+"\n") || !strings.Contains(out, "data         text of 5002 bytes") {
 		t.Errorf("compressed: %.300s", out)
 	}
 	golden(t, "data-lost", s.ok("inspect", "pay#lost", "--data"))
@@ -157,7 +157,7 @@ func TestInspectShowsWhereAResultIs(t *testing.T) {
 
 // An expiration in milliseconds is a usual mistake of a hand.
 func TestTimesOutOfRangeAreProblems(t *testing.T) {
-	const say = "expiration is not a whole number from 0 to 253402300799"
+	const say = `expiration\": it is not a whole number from 0 to 253402300799`
 	s := newScene(t)
 	s.samples()
 	item := s.claimItem()
@@ -166,7 +166,7 @@ func TestTimesOutOfRangeAreProblems(t *testing.T) {
 	s.put(item)
 	for _, args := range [][]string{{"inspect", "pay#1"}, {"list"}, {"watch", "--looks", "1"}, {"stats"}} {
 		out := s.ok(append(args, "--json")...)
-		if args[0] != "stats" && (!strings.Contains(out, say) || !strings.Contains(out, "attempt is not") || !strings.Contains(out, "in_progress_expiration is not")) {
+		if args[0] != "stats" && (!strings.Contains(out, say) || !strings.Contains(out, `attempt\": it is not`) || !strings.Contains(out, `in_progress_expiration\": it is not`)) {
 			t.Errorf("%v: %s", args, out)
 		}
 		if lines := strings.Count(out, "\n"); args[0] == "list" && lines != 10 {

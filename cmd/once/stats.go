@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const aboutStats = `
@@ -67,32 +67,31 @@ func (c counts) add(r *record, before time.Time) {
 		s = &operationStats{Operation: strings.Clone(name)}
 		c[s.Operation] = s
 	}
-	switch r.status {
-	case "INPROGRESS":
+	switch r.Status {
+	case driver.InProgress:
 		s.InProgress++
 		s.oldest(r)
 		if r.at(before) != running {
 			s.Stuck++
 		}
-	case "COMPLETED":
+	case driver.Completed:
 		s.Completed++
-	case "FAILED":
+	case driver.Failed:
 		s.Failed++
 	default:
 		s.Other++
 	}
-	s.Again += max(r.attempt, 1) - 1
-	n := attribute.ItemSize(r.item)
-	s.Bytes.Total += n
-	s.Bytes.Largest = max(s.Bytes.Largest, n)
+	s.Again += max(r.Attempt, 1) - 1
+	s.Bytes.Total += r.Size
+	s.Bytes.Largest = max(s.Bytes.Largest, r.Size)
 }
 
 func (s *operationStats) oldest(r *record) {
-	if r.lease == nil || r.lease.UnixMilli() == 0 {
+	if r.Lease.IsZero() || r.released() {
 		return
 	}
-	if s.Oldest == nil || r.lease.Before(s.Oldest.Lease) {
-		s.Oldest = &oldest{Record: r.id, Lease: *r.lease}
+	if s.Oldest == nil || r.Lease.Before(s.Oldest.Lease) {
+		s.Oldest = &oldest{Record: r.ID, Lease: r.Lease.UTC()}
 	}
 }
 
@@ -112,10 +111,9 @@ func stats(ctx context.Context, to terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	before := time.Now().Add(-o.skew)
 	c := counts{}
 	p := o.progress(to)
-	if err := t.scan(ctx, o.query(t), p, func(r *record) error { c.add(r, before); return nil }); err != nil {
+	if err := t.scan(ctx, o.query(), p, func(r *record) error { c.add(r, r.At.Add(-o.skew)); return nil }); err != nil {
 		return err
 	}
 	if o.json {
@@ -132,9 +130,9 @@ func (c counts) print(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "OPERATION\tINPROGRESS\tSTUCK\tCOMPLETED\tFAILED\tOTHER\tAGAIN\tOLDEST\tBYTES\tAVERAGE\tLARGEST")
 	for _, s := range c.sorted() {
-		var at *time.Time
+		var at time.Time
 		if s.Oldest != nil {
-			at = &s.Oldest.Lease
+			at = s.Oldest.Lease
 		}
 		name := printable(s.Operation)
 		if name == "" {

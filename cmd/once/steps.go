@@ -2,18 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/lambda-once/once/internal/attribute"
-	"github.com/lambda-once/once/internal/recorditem"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Steps of package idempotent begin with ':', which no step of a handler does.
@@ -26,61 +21,27 @@ const (
 // step is a finished step of a handler.
 type step struct {
 	Name  string `json:"name"`
-	Bytes int    `json:"bytes"` // as they are stored
+	Bytes int    `json:"bytes"`
 	Kept  string `json:"kept"`
 	Undo  string `json:"undo,omitempty"`
 }
 
 // What is stored of a step, and whether it is undone.
 const (
-	keptResult     = "result"
-	keptNothing    = "nothing" // the reason why the result could not be stored
-	keptElsewhere  = "elsewhere"
-	keptCompressed = "compressed" // one of these
-	keptUnknown    = "unknown"    // it is not as Once stores it
-	undoDone       = "done"
-	undoPending    = "pending"
+	keptResult    = "result"
+	keptNothing   = "nothing" // the reason why the result could not be stored
+	keptElsewhere = "elsewhere"
+	keptUnknown   = "unknown" // it is not as Once stores it
+	undoDone      = "done"
+	undoPending   = "pending"
 )
-
-// readSteps reads the steps, with what those of package idempotent mean for the
-// others.
-func (r *record) readSteps(stored map[string]types.AttributeValue) {
-	for _, name := range slices.Sorted(maps.Keys(stored)) {
-		switch undone, isUndo := strings.CutPrefix(name, undoStep); {
-		case name == failureStep:
-			r.undoing = true
-		case name == roomStep:
-		case isUndo:
-			r.undone = append(r.undone, undone)
-		default:
-			r.steps = append(r.steps, newStep(name, stored[name]))
-		}
-	}
-	for i := range r.steps {
-		if slices.Contains(r.undone, r.steps[i].Name) {
-			r.steps[i].Undo = undoDone
-		}
-	}
-}
 
 // undoable precedes a step that is undone if its call fails permanently.
 const undoable = "~"
 
-func newStep(name string, v types.AttributeValue) step {
-	s := step{Name: name, Bytes: attribute.Size(v), Kept: keptUnknown}
-	tag := byte(0)
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		tag = first(strings.TrimPrefix(v.Value, undoable))
-	case *types.AttributeValueMemberB:
-		switch first(v.Value) { // the store's own tags
-		case recorditem.TagRaw:
-			tag = first(bytes.TrimPrefix(v.Value[1:], []byte(undoable)))
-		case recorditem.TagGzip:
-			s.Kept = keptCompressed
-		}
-	}
-	switch tag {
+func newStep(name string, stored []byte) step {
+	s := step{Name: name, Bytes: len(stored), Kept: keptUnknown}
+	switch first(bytes.TrimPrefix(stored, []byte(undoable))) {
 	case '=':
 		s.Kept = keptResult
 	case '!':
@@ -91,7 +52,7 @@ func newStep(name string, v types.AttributeValue) step {
 	return s
 }
 
-func first[T string | []byte](text T) byte {
+func first(text []byte) byte {
 	if len(text) == 0 {
 		return 0
 	}
@@ -110,20 +71,13 @@ type saga struct {
 
 // saga reads the failure as the functions do, and returns nil if there is none. A
 // failure that is sealed or broken leaves its fields empty.
-func (t *table) saga(ctx context.Context, r *record) *saga {
-	if !r.undoing && r.status != "FAILED" {
+func (r *record) saga() *saga {
+	text := r.Data
+	switch {
+	case r.undoing:
+		text = bytes.TrimPrefix(r.Steps[failureStep], []byte("="))
+	case r.Status != driver.Failed:
 		return nil
-	}
-	stored, err := t.store.Get(ctx, r.id)
-	if err != nil {
-		r.problems = append(r.problems, "the failure cannot be read: "+err.Error())
-	}
-	text := stored.Data
-	if r.undoing {
-		text = stored.Steps[failureStep]
-		if first(text) == '=' {
-			text = text[1:]
-		}
 	}
 	var f struct {
 		Type               string
@@ -146,7 +100,7 @@ func (t *table) saga(ctx context.Context, r *record) *saga {
 // said returns a step as text for a person.
 func (s step) said() string {
 	kept := map[string]string{
-		keptNothing: ", no result", keptElsewhere: ", its result elsewhere", keptCompressed: ", compressed", keptUnknown: ", not Once's",
+		keptNothing: ", no result", keptElsewhere: ", its result elsewhere", keptUnknown: ", not Once's",
 	}
 	undo := map[string]string{undoDone: ", undone", undoPending: ", to be undone"}
 	return fmt.Sprintf("%s, %d bytes%s%s", printable(s.Name), s.Bytes, kept[s.Kept], undo[s.Undo])

@@ -138,7 +138,7 @@ func TestInspectShowsABrokenFailure(t *testing.T) {
 	item := s.claimItem()
 	item["status"], item["attempt"] = text("FAILED"), text("one")
 	s.put(item)
-	if out := s.ok("inspect", "pay#1"); !strings.Contains(out, "\nproblem      attempt is not a number\n") || !strings.Contains(out, "problem      the failure cannot be read: ") {
+	if out := s.ok("inspect", "pay#1"); !strings.Contains(out, "\nproblem      attribute \"attempt\": it has type S, not N\n") {
 		t.Errorf("got\n%s", out)
 	}
 }

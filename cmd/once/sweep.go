@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 const aboutSweep = `
@@ -27,16 +29,10 @@ which --after continues. In PostgreSQL it deletes what expired first, in
 transactions of 500 records, and the same command continues.
 
 An interrupt ends the sweep after the deletions under way.
-
---postgres takes a connection string: postgres://user@host:5432/database, or
-"host=… user=… dbname=…". Other users of the machine can see a password in a
-command. --postgres env takes the string from DATABASE_URL or, without it, its
-parts from PGHOST, PGUSER, PGPASSWORD and the other variables of libpq.
 `
 
 type sweepFlags struct {
-	tableFlags
-	postgres                 postgresFlags
+	storeFlags
 	older                    time.Duration
 	limit                    int
 	after                    string
@@ -44,8 +40,7 @@ type sweepFlags struct {
 }
 
 func (o *sweepFlags) add(f *flag.FlagSet) {
-	o.tableFlags.add(f)
-	o.postgres.add(f)
+	o.storeFlags.add(f)
 	durationVar(f, &o.older, "older-than", time.Hour, "only records that expired this `duration` ago or earlier; more than any difference between the clocks of functions")
 	f.IntVar(&o.limit, "limit", 0, "the `number` of records after which to end; 0: all")
 	f.StringVar(&o.after, "after", "", "continue at this `position`, which an earlier sweep of the DynamoDB table printed")
@@ -64,7 +59,7 @@ func (o *sweepFlags) check(f *flag.FlagSet) error {
 	case given(f, "after") && o.after == "":
 		return endf(codeUsage, "--after names no position; is a variable unset?")
 	}
-	return o.postgres.check(f)
+	return o.only("sweep", "it deletes expired records by itself", ofDynamoDB, ofPostgres)
 }
 
 // A swept is what a sweep has done.
@@ -78,16 +73,6 @@ type swept struct {
 	After string `json:"after,omitempty"`
 }
 
-// A sweeper sweeps one table.
-type sweeper interface {
-	// now returns the store's time.
-	now(context.Context) (time.Time, error)
-	// sweep deletes or counts records. With an error it sets what was done, too.
-	// When ctx ends, it waits for the deletions under way, so that all are counted.
-	sweep(ctx context.Context, s *swept, limit int, p *progress) error
-	close()
-}
-
 func sweep(ctx context.Context, to terminal, args []string) error {
 	var o sweepFlags
 	f := newFlags(to, "sweep", aboutSweep)
@@ -98,18 +83,17 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 	if err := o.check(f); err != nil {
 		return err
 	}
-	table, err := o.sweeper(ctx)
+	t, err := o.open(ctx, f)
 	if err != nil {
 		return err
 	}
-	defer table.close()
-	now, err := table.now(ctx)
+	one, err := t.Scan(ctx, driver.Filter{Brief: true, Limit: 1}, "") // for its time
 	if err != nil {
-		return err
+		return t.failed(err)
 	}
-	s := &swept{DryRun: o.dryRun, Before: now.Add(-o.older).UTC().Truncate(time.Second), After: o.after}
+	s := &swept{DryRun: o.dryRun, Before: one.At.Add(-o.older).UTC().Truncate(time.Second), After: o.after}
 	if !o.dryRun && !o.yes {
-		fmt.Fprintf(to.err, "All records that expired before %s will be deleted from table %s%s.\nGo on? [y/N] ", stamp(&s.Before), o.name, o.bound())
+		fmt.Fprintf(to.err, "All records that expired before %s will be deleted from %s%s.\nGo on? [y/N] ", stamp(s.Before), t.place, o.bound())
 		if !confirmed(ctx, to.in) {
 			return endf(codeDeclined, "not confirmed; nothing was written")
 		}
@@ -126,7 +110,14 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 		fmt.Fprintln(to.err, "once: interrupted; waiting for the deletions under way")
 		close(told)
 	})
-	err = table.sweep(ctx, s, limit, p)
+	if o.dryRun {
+		err = s.count(ctx, t, limit, p)
+	} else {
+		err = s.sweep(ctx, t, limit, p)
+	}
+	if o.kind() == ofPostgres {
+		s.After = "" // it finds expired records by an index
+	}
 	if !stop() {
 		<-told
 	}
@@ -145,14 +136,40 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 	return err
 }
 
-func (o *sweepFlags) sweeper(ctx context.Context) (sweeper, error) {
-	if o.postgres.connection != "" {
-		if o.name == "" {
-			o.name = "idempotency"
+// sweep deletes records. With an error it sets what was done, too.
+func (s *swept) sweep(ctx context.Context, t *store, limit int, p *progress) error {
+	sweeper := t.Operable.(driver.Sweeper)
+	for s.Records < limit {
+		n, done, err := sweeper.Sweep(ctx, s.Before, limit-s.Records, s.After)
+		s.Records, s.After = s.Records+n, done.Next
+		if err != nil {
+			return t.failed(err)
 		}
-		return o.postgres.open(ctx, o.name)
+		p.swept = s.Records
+		p.page(done)
+		if s.Complete = s.After == ""; s.Complete {
+			break
+		}
 	}
-	return o.openSweep(ctx)
+	return nil
+}
+
+// count counts the records that a sweep would delete, page by page.
+func (s *swept) count(ctx context.Context, t *store, limit int, p *progress) error {
+	for s.Records < limit {
+		page, err := t.Scan(ctx, driver.Filter{Expired: s.Before, Brief: true}, s.After)
+		s.Records, s.After = s.Records+len(page.Entries), page.Next
+		if err != nil {
+			return t.failed(err)
+		}
+		p.swept = s.Records
+		p.page(page.Progress)
+		if s.Complete = s.After == "" && s.Records <= limit; s.After == "" {
+			break
+		}
+	}
+	s.Records, s.After = min(s.Records, limit), ""
+	return nil
 }
 
 func (o *sweepFlags) bound() string {
@@ -170,9 +187,11 @@ func (s *swept) verb() string {
 }
 
 func (s *swept) print(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s %d records that expired before %s\n", s.verb(), s.Records, stamp(&s.Before))
+	_, err := fmt.Fprintf(w, "%s %d records that expired before %s\n", s.verb(), s.Records, stamp(s.Before))
 	switch {
 	case err != nil || s.Complete:
+	case s.DryRun:
+		_, err = fmt.Fprintln(w, "there may be more")
 	case s.After == "":
 		_, err = fmt.Fprintln(w, "there may be more; the same command continues")
 	default:

@@ -113,6 +113,9 @@ func TestSweepOfPostgreSQLContinuesAfterItsLimit(t *testing.T) {
 	}
 }
 
+// sweepBatch is the number of records that a sweep deletes in one transaction.
+const sweepBatch = 500
+
 // An interrupt waits for the transaction under way, and counts it.
 func TestInterruptedSweepOfPostgreSQLSaysWhatItDid(t *testing.T) {
 	s := newPostgresScene(t, "idempotency", nil)

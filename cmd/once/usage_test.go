@@ -67,7 +67,7 @@ func TestMissingRecordHasItsOwnCode(t *testing.T) {
 
 func TestMissingTableIsAnError(t *testing.T) {
 	s := newScene(t)
-	s.refused(codeFailed, "there is no table nowhere", "list", "--table", "nowhere")
+	s.refused(codeFailed, "the table does not exist in this account and Region", "list", "--table", "nowhere")
 }
 
 // The first text in backquotes is what a flag takes, as "--jwt name=value":

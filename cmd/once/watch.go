@@ -66,9 +66,9 @@ func watch(ctx context.Context, to terminal, args []string) error {
 }
 
 // look reads the table once and shows it.
-func (o *watcher) look(ctx context.Context, w io.Writer, t *table, draw bool) error {
-	q := o.query(t)
-	q.short = true
+func (o *watcher) look(ctx context.Context, w io.Writer, t *store, draw bool) error {
+	q := o.query()
+	q.Brief = true
 	now := map[string]*record{}
 	left := 0
 	err := t.scan(ctx, q, &progress{to: io.Discard}, func(r *record) error {
@@ -76,14 +76,13 @@ func (o *watcher) look(ctx context.Context, w io.Writer, t *table, draw bool) er
 			left++
 			return nil
 		}
-		r.item = nil
-		now[r.id] = r
+		now[r.ID] = r
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	before := time.Now().Add(-o.skew)
+	before := t.now().Add(-o.skew)
 	out := bufio.NewWriter(w)
 	if draw {
 		o.draw(out, now, left, before)
@@ -122,8 +121,8 @@ func (o *watcher) draw(w io.Writer, now map[string]*record, left int, before tim
 // changes writes a line for each record that has changed.
 func (o *watcher) changes(w io.Writer, now map[string]*record, left int, before time.Time) error {
 	for _, r := range sortedByLease(now) {
-		was := o.seen[r.id]
-		if was == nil || was.at(before) != r.at(before) || was.owner != r.owner || was.attempt != r.attempt {
+		was := o.seen[r.ID]
+		if was == nil || was.at(before) != r.at(before) || was.Owner != r.Owner || was.Attempt != r.Attempt {
 			if err := o.line(w, r, before, ""); err != nil {
 				return err
 			}
@@ -131,7 +130,7 @@ func (o *watcher) changes(w io.Writer, now map[string]*record, left int, before 
 	}
 	for _, r := range sortedByLease(o.seen) {
 		// Beyond the bound, a missing record may be omitted.
-		if now[r.id] == nil && left == 0 {
+		if now[r.ID] == nil && left == 0 {
 			if err := o.line(w, r, before, "gone"); err != nil {
 				return err
 			}
@@ -148,7 +147,7 @@ func (o *watcher) line(w io.Writer, r *record, before time.Time, instead state) 
 	if o.json {
 		return writeJSON(w, s)
 	}
-	_, err := fmt.Fprintf(w, "%s  %-9s  attempt %d  %s\n", time.Now().UTC().Format(time.RFC3339), s.State, r.attempt, printable(r.id))
+	_, err := fmt.Fprintf(w, "%s  %-9s  attempt %d  %s\n", time.Now().UTC().Format(time.RFC3339), s.State, r.Attempt, printable(r.ID))
 	return err
 }
 
@@ -159,16 +158,11 @@ func sortedByLease(records map[string]*record) []*record {
 		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b *record) int {
-		if a.lease != nil && b.lease != nil && !a.lease.Equal(*b.lease) {
-			return a.lease.Compare(*b.lease)
+		// Records without a lease have the zero time, and come first.
+		if order := a.Lease.Compare(b.Lease); order != 0 {
+			return order
 		}
-		if (a.lease == nil) != (b.lease == nil) {
-			if a.lease == nil {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.id, b.id)
+		return strings.Compare(a.ID, b.ID)
 	})
 	return all
 }

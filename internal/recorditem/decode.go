@@ -26,6 +26,16 @@ const (
 // type and be in range: a claim that is guessed from a broken item could run work
 // twice.
 func (f *Format) Record(item map[string]types.AttributeValue) (driver.Record, error) {
+	r, problems := f.Readable(item)
+	if len(problems) > 0 {
+		return driver.Record{}, problems[0]
+	}
+	return r, nil
+}
+
+// Readable returns as much of a record as can be read, and what Record would return
+// an error for.
+func (f *Format) Readable(item map[string]types.AttributeValue) (driver.Record, []error) {
 	a := &f.Attr
 	d := decoder{item: item}
 	id := a.ID
@@ -47,26 +57,24 @@ func (f *Format) Record(item map[string]types.AttributeValue) (driver.Record, er
 	if n := d.number(a.Expiration, 0, MaxSeconds, absent); n != absent {
 		r.Expires = time.Unix(n, 0)
 	}
-	if d.err != nil {
-		return driver.Record{}, d.err
-	}
 	if v, ok := item[a.Data]; ok {
 		stored, err := f.codec.decode(v)
 		if err != nil {
-			return driver.Record{}, fmt.Errorf("attribute %q: %w", a.Data, err)
+			d.fail(a.Data, err)
 		}
 		r.Data, r.Payload, r.Unavailable = stored.data, stored.payload, stored.unavailable
 	}
 	steps, err := f.steps(item[a.Steps])
 	if err != nil {
-		return driver.Record{}, fmt.Errorf("attribute %q: %w", a.Steps, err)
+		d.fail(a.Steps, err)
 	}
 	r.Steps = steps
-	return r, nil
+	return r, d.problems
 }
 
-// steps returns nil for no steps, whether the map is present or not.
-func (f *Format) steps(v types.AttributeValue) (map[string][]byte, error) {
+// steps returns nil for no steps, whether the map is present or not. A step that
+// cannot be read has a nil result, and the last of them an error.
+func (f *Format) steps(v types.AttributeValue) (_ map[string][]byte, err error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -79,26 +87,24 @@ func (f *Format) steps(v types.AttributeValue) (map[string][]byte, error) {
 	}
 	steps := make(map[string][]byte, len(m.Value))
 	for name, v := range m.Value {
-		data, err := f.codec.decodeStep(v)
-		if err != nil {
-			return nil, err
+		data, failed := f.codec.decodeStep(v)
+		if failed != nil {
+			err = failed
 		}
 		steps[name] = data
 	}
-	return steps, nil
+	return steps, err
 }
 
-// decoder reads attributes and records the first error. Its error texts name
-// attributes and types, never values.
+// decoder reads attributes and records the errors. Their texts name attributes and
+// types, never values.
 type decoder struct {
-	item map[string]types.AttributeValue
-	err  error
+	item     map[string]types.AttributeValue
+	problems []error
 }
 
 func (d *decoder) fail(name string, err error) {
-	if d.err == nil {
-		d.err = fmt.Errorf("attribute %q: %w", name, err)
-	}
+	d.problems = append(d.problems, fmt.Errorf("attribute %q: %w", name, err))
 }
 
 // text is not empty where the attribute is there: "" stands for an absent one
@@ -144,6 +150,7 @@ func (d *decoder) millis(name string, absent int64) int64 {
 	n, ok := WholeMillis(v.Value)
 	if !ok {
 		d.fail(name, fmt.Errorf("it is not a number from 0 to %d", MaxMillis))
+		return absent
 	}
 	return n
 }
@@ -168,6 +175,7 @@ func (d *decoder) number(name string, low, high, absent int64) int64 {
 		n, err := strconv.ParseInt(v.Value, 10, 64)
 		if err != nil || n < low || n > high {
 			d.fail(name, fmt.Errorf("it is not a whole number from %d to %d", low, high))
+			return absent
 		}
 		return n
 	default:

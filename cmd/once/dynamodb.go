@@ -2,33 +2,28 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go/middleware"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
-// tableFlags name the table of the records.
-type tableFlags struct {
-	name, endpoint, region, profile string
-	options                         dynamo.Options
-	native                          bool
+// dynamodbFlags name a table of DynamoDB.
+type dynamodbFlags struct {
+	endpoint, region, profile string
+	options                   dynamo.Options
+	native                    bool
 }
 
-func (o *tableFlags) add(f *flag.FlagSet) {
-	f.StringVar(&o.name, "table", os.Getenv("IDEMPOTENCY_TABLE"), "the `name` or ARN of the table; without it, $IDEMPOTENCY_TABLE")
+func (o *dynamodbFlags) add(f *flag.FlagSet, table *string) {
+	f.StringVar(table, "table", os.Getenv("IDEMPOTENCY_TABLE"), "the `name` or ARN of the table; without it, $IDEMPOTENCY_TABLE")
 	f.StringVar(&o.endpoint, "endpoint", "", "the `URL` of DynamoDB, such as DynamoDB Local's")
 	f.StringVar(&o.region, "region", "", "the `name` of the AWS Region")
 	f.StringVar(&o.profile, "profile", "", "the `name` of a profile of the AWS configuration")
@@ -36,46 +31,37 @@ func (o *tableFlags) add(f *flag.FlagSet) {
 	f.StringVar(&o.options.Partition, "partition", "", "the `text` of the records' partition key, with --sort-key")
 	f.IntVar(&o.options.Shards, "shards", 0, "the `number` of shards of the partition, with --sort-key")
 	f.BoolVar(&o.native, "native", false, "results are native attribute values, as Powertools for TypeScript writes them")
-	f.Func("attribute", "a renamed attribute as `name=attribute`, of attempt, data, expiration, id, lease, owner, refunds, status, steps and validation; repeatable", o.rename)
-}
-
-func (o *tableFlags) rename(s string) error {
 	a := &o.options.Attributes
-	name, to, _ := strings.Cut(s, "=")
-	field, ok := map[string]*string{
+	renames(f, "attribute", "a renamed attribute as `name=attribute`, of attempt, data, expiration, id, lease, owner, refunds, status, steps and validation; repeatable", map[string]*string{
 		"attempt": &a.Attempt, "data": &a.Data, "expiration": &a.Expiration, "id": &a.ID, "lease": &a.Lease,
 		"owner": &a.Owner, "refunds": &a.Refunds, "status": &a.Status, "steps": &a.Steps, "validation": &a.Validation,
-	}[name]
-	if !ok || to == "" {
-		return errors.New("it is not name=attribute with a known name")
-	}
-	*field = to
-	return nil
+	})
 }
 
-// table is an open table.
+// renames adds a flag that renames fields.
+func renames(f *flag.FlagSet, flag, usage string, fields map[string]*string) {
+	f.Func(flag, usage, func(s string) error {
+		name, to, _ := strings.Cut(s, "=")
+		field, ok := fields[name]
+		if !ok || to == "" {
+			return fmt.Errorf("it is not name=%s with a known name", flag)
+		}
+		*field = to
+		return nil
+	})
+}
+
+// table is an open table of DynamoDB.
 type table struct {
+	store
 	name   string
 	client *dynamodb.Client
-	store  *dynamo.Store
 	format *recorditem.Format
 	attr   recorditem.Attributes
-	ahead  time.Duration // of this machine's clock is DynamoDB's
 }
 
-// now returns the time by DynamoDB's clock, in whole seconds, once DynamoDB has
-// responded: a laptop whose clock is ahead would take a live lease for a lapsed
-// one.
-func (t *table) now() time.Time { return time.Now().Add(t.ahead) }
-
-func (t *table) observed(m middleware.Metadata) {
-	if at, ok := awsmiddleware.GetServerTime(m); ok {
-		t.ahead = time.Until(at)
-	}
-}
-
-func (o *tableFlags) open(ctx context.Context) (*table, error) {
-	if o.name == "" {
+func (o *dynamodbFlags) open(ctx context.Context, name string) (*table, error) {
+	if name == "" {
 		return nil, endf(codeUsage, "set --table or IDEMPOTENCY_TABLE")
 	}
 	if o.options.Attributes.SortKey == "" && (o.options.Partition != "" || o.options.Shards != 0) {
@@ -108,7 +94,7 @@ func (o *tableFlags) open(ctx context.Context) (*table, error) {
 	} else {
 		options.CompressAbove = -1 // Powertools may read what once writes
 	}
-	store, err := dynamo.New(client, o.name, &options)
+	records, err := dynamo.New(client, name, &options)
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
@@ -119,7 +105,9 @@ func (o *tableFlags) open(ctx context.Context) (*table, error) {
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
-	return &table{name: o.name, client: client, store: store, format: format, attr: format.Attr}, nil
+	t := &table{name: name, client: client, format: format, attr: format.Attr}
+	t.store = store{Operable: records, place: "table " + name}
+	return t, nil
 }
 
 // key returns the primary key of a record's item.
@@ -128,30 +116,4 @@ func (t *table) key(id string) (map[string]types.AttributeValue, error) {
 		return nil, err
 	}
 	return t.format.Key(id), nil
-}
-
-// get reads an item, whether it is a sound record or not.
-func (t *table) get(ctx context.Context, id string) (*record, error) {
-	key, err := t.key(id)
-	if err != nil {
-		return nil, &ending{codeUsage, err}
-	}
-	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{ConsistentRead: aws.Bool(true), Key: key, TableName: &t.name})
-	if err != nil {
-		return nil, t.failed(err)
-	}
-	t.observed(out.ResultMetadata)
-	if len(out.Item) == 0 {
-		return nil, endf(codeNoRecord, "no record %s in table %s", printable(id), t.name)
-	}
-	return t.record(out.Item), nil
-}
-
-// failed returns the error of a call, with the table and advice.
-func (t *table) failed(err error) error {
-	var missing *types.ResourceNotFoundException
-	if errors.As(err, &missing) {
-		return fmt.Errorf("there is no table %s in this account and Region; see --table, --region and --profile: %w", t.name, err)
-	}
-	return fmt.Errorf("table %s: %w", t.name, err)
 }

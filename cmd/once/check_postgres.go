@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/postgres"
+)
+
+// postgresCheck checks a table of PostgreSQL. It reads only.
+type postgresCheck struct {
+	pool    *pgxpool.Pool
+	table   string
+	options *postgres.Options
+	*findings
+}
+
+func (c *postgresCheck) all(ctx context.Context) {
+	settings, err := c.settings(ctx)
+	if err != nil {
+		c.say("server", wrong, err.Error(), "see --postgres, the role, its password and the name of the database")
+		return
+	}
+	c.server(settings)
+	c.shape(ctx)
+	c.commits(settings)
+	c.vanished(settings)
+}
+
+// quoted returns the name of the table in SQL.
+func (c *postgresCheck) quoted() string {
+	if c.options.Schema != "" {
+		return pgx.Identifier{c.options.Schema, c.table}.Sanitize()
+	}
+	return pgx.Identifier{c.table}.Sanitize()
+}
+
+// settings returns what the server and the role set, in the units of pg_settings, and
+// whether the server is a replica.
+func (c *postgresCheck) settings(ctx context.Context) (map[string]string, error) {
+	rows, err := c.pool.Query(ctx, `SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'server_version',
+		'default_transaction_isolation', 'transaction_read_only', 'synchronous_commit', 'fsync', 'idle_in_transaction_session_timeout', 'transaction_timeout',
+		'tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count', 'tcp_user_timeout')
+		UNION ALL SELECT 'address', coalesce(inet_server_addr()::text, '') UNION ALL SELECT 'replica', pg_is_in_recovery()::text`)
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]string{}
+	var name, value string
+	_, err = pgx.ForEachRow(rows, []any{&name, &value}, func() error { settings[name] = value; return nil })
+	return settings, err
+}
+
+const oldestVersion = 150000 // the first version that the store supports
+
+func (c *postgresCheck) server(settings map[string]string) {
+	version, _ := strconv.Atoi(settings["server_version_num"])
+	switch {
+	case version < oldestVersion:
+		c.say("server", wrong, "PostgreSQL "+settings["server_version"], "use PostgreSQL 15 or newer")
+	case settings["replica"] == "true" || settings["transaction_read_only"] == "on":
+		c.say("server", wrong, "it is read-only", "connect to the primary, for example with target_session_attrs=read-write")
+	default:
+		c.say("server", fine, "PostgreSQL "+settings["server_version"]+", read and write", "")
+	}
+}
+
+// shape checks the table and what the role may do with it.
+func (c *postgresCheck) shape(ctx context.Context) {
+	toDo := "run once postgres init, or the statements of postgres.SQL; see --table, --schema and --column"
+	var exists bool
+	if err := c.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", c.quoted()).Scan(&exists); err != nil || !exists {
+		c.say("table", wrong, "there is no table "+c.quoted()+" that the role can see", toDo)
+		return
+	}
+	if !c.rights(ctx) {
+		return // the columns are checked by a plan of an INSERT
+	}
+	if err := postgres.CheckTable(ctx, c.pool, c.table, c.options); err != nil {
+		c.say("table", wrong, err.Error(), toDo)
+		return
+	}
+	c.say("table", fine, "it has the columns and the primary key that functions need", "")
+	c.index(ctx)
+}
+
+func (c *postgresCheck) index(ctx context.Context) {
+	expires := c.options.Columns.Expires
+	if expires == "" {
+		expires = "expires"
+	}
+	var found bool
+	err := c.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+		WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND a.attname = $2)`, c.quoted(), expires).Scan(&found)
+	switch {
+	case err != nil:
+		c.say("index", warning, "not known: "+err.Error(), "")
+	case !found:
+		c.say("index", warning, "there is none on "+expires+": each sweep reads the whole table", "run once postgres init")
+	default:
+		c.say("index", fine, "on "+expires, "")
+	}
+}
+
+// rights checks what functions do, and reports whether the role may do all of it.
+func (c *postgresCheck) rights(ctx context.Context) (all bool) {
+	all = true
+	for _, right := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
+		var may bool
+		err := c.pool.QueryRow(ctx, "SELECT has_table_privilege(to_regclass($1), $2)", c.quoted(), right).Scan(&may)
+		switch {
+		case err != nil:
+			c.say(right, warning, "not known: "+err.Error(), "")
+		case !may:
+			all = false
+			c.say(right, wrong, "the role may not", "GRANT "+right+" ON "+c.quoted()+" TO the role of the functions")
+		default:
+			c.say(right, fine, "the role may", "")
+		}
+	}
+	return all
+}
+
+// commits checks what claims and completions rely on.
+func (c *postgresCheck) commits(settings map[string]string) {
+	if level := settings["default_transaction_isolation"]; level != "read committed" {
+		c.say("isolation", warning, level+": writes that lose a conflict are repeated, and transactions fail with 40001 more often",
+			"ALTER ROLE … SET default_transaction_isolation = 'read committed', or use postgres.Collect")
+	} else {
+		c.say("isolation", fine, level, "")
+	}
+	switch {
+	case settings["synchronous_commit"] == "off":
+		c.say("durability", warning, "synchronous_commit is off: a crash of the server loses the last claims and completions, and their calls run twice",
+			"ALTER ROLE … SET synchronous_commit = on")
+	case settings["fsync"] == "off":
+		c.say("durability", warning, "fsync is off: a crash of the machine may lose any record", "turn fsync on")
+	default:
+		c.say("durability", fine, "synchronous_commit is "+settings["synchronous_commit"], "")
+	}
+}
+
+// vanished checks how long the server keeps the transaction of a client that has
+// vanished, with its locks.
+func (c *postgresCheck) vanished(settings map[string]string) {
+	number := func(name string) time.Duration {
+		n, _ := strconv.Atoi(settings[name])
+		return time.Duration(n)
+	}
+	var limits []string
+	for _, name := range []string{"idle_in_transaction_session_timeout", "transaction_timeout"} {
+		if n := number(name); n > 0 {
+			limits = append(limits, fmt.Sprint(name, " is ", n*time.Millisecond))
+		}
+	}
+	if len(limits) == 0 {
+		limits = []string{"the server sets none; the store sets one in Lambda functions, and elsewhere by Options.TransactionTimeout"}
+	}
+	c.say("timeouts", fine, strings.Join(limits, ", "), "")
+	const most = time.Minute
+	probes := (number("tcp_keepalives_idle") + number("tcp_keepalives_interval")*number("tcp_keepalives_count")) * time.Second
+	unsent := number("tcp_user_timeout") * time.Millisecond
+	advice := "set tcp_keepalives_idle = 30, tcp_keepalives_interval = 10, tcp_keepalives_count = 3 and tcp_user_timeout = '60s' on the server"
+	switch {
+	case settings["address"] == "":
+		c.say("tcp", warning, "not known over a Unix-domain socket", "check again with a host name")
+	case probes > most:
+		c.say("tcp", warning, fmt.Sprintf("the server notices after %v that a client has vanished, and keeps its locks until then", probes), advice)
+	case unsent == 0 || unsent > most:
+		c.say("tcp", warning, "tcp_user_timeout does not limit how long the server waits for a client that has vanished", advice)
+	default:
+		c.say("tcp", fine, fmt.Sprintf("the server notices within %v that a client has vanished", max(probes, unsent)), "")
+	}
+}

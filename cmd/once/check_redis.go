@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"regexp"
+	"sync"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// redisCheck checks a server of Redis, or each primary of a cluster. It reads only.
+type redisCheck struct {
+	client goredis.UniversalClient
+	store  *store
+	*findings
+}
+
+func (c *redisCheck) all(ctx context.Context) {
+	cluster, ok := c.client.(*goredis.ClusterClient)
+	if !ok {
+		c.server(ctx, c.client, "")
+	} else {
+		var mu sync.Mutex
+		err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *goredis.Client) error {
+			mu.Lock()
+			defer mu.Unlock()
+			c.server(ctx, node, " of "+node.Options().Addr)
+			return nil
+		})
+		if err != nil {
+			c.unreached("server", err)
+		}
+	}
+	if c.worst() != wrong {
+		c.scripts(ctx)
+	}
+}
+
+func (c *redisCheck) unreached(check string, err error) {
+	c.say(check, wrong, "it was not reached: "+err.Error(), "see --redis, the user and the password")
+}
+
+// server checks one server. suffix names it in a cluster.
+func (c *redisCheck) server(ctx context.Context, client goredis.Cmdable, suffix string) {
+	if err := client.Ping(ctx).Err(); err != nil {
+		c.unreached("server"+suffix, err)
+		return
+	}
+	info := func(section string) func(field string) string {
+		text := client.Info(ctx, section).Val()
+		return func(field string) string {
+			if m := regexp.MustCompile(`(?m)^` + field + `:([^\r\n]*)`).FindStringSubmatch(text); m != nil {
+				return m[1]
+			}
+			return ""
+		}
+	}
+	replication := info("replication")
+	switch role := replication("role"); role {
+	case "master":
+		c.say("server"+suffix, fine, "a primary", "")
+	case "":
+		c.say("server"+suffix, warning, "not known: the user may not run INFO", "allow +info, which each claim reads as well")
+	default:
+		c.say("server"+suffix, wrong, "a replica, which refuses writes", "connect to the primary")
+	}
+	c.eviction(info("memory")("maxmemory_policy"), suffix)
+	setting := func(name string) string { return client.ConfigGet(ctx, name).Val()[name] }
+	c.persistence(info("persistence")("aof_enabled"), setting("appendfsync"), suffix)
+	c.replicas(replication("connected_slaves"), setting("min-replicas-to-write"), suffix)
+}
+
+func (c *redisCheck) eviction(policy, suffix string) {
+	switch policy {
+	case "noeviction":
+		c.say("eviction"+suffix, fine, policy, "")
+	case "":
+		c.say("eviction"+suffix, warning, "not known: claims are not checked for evictions", "allow +info")
+	default:
+		c.say("eviction"+suffix, wrong, policy+": claims are refused, because the server may evict a live one", "set maxmemory-policy to noeviction")
+	}
+}
+
+func (c *redisCheck) persistence(aof, fsync, suffix string) {
+	check, toDo := "persistence"+suffix, "turn appendonly on, with appendfsync always"
+	switch {
+	case aof == "":
+		c.say(check, warning, "not known", "allow +info")
+	case aof == "0":
+		c.say(check, warning, "no append-only file: a restart loses the last claims and results, and their calls run again", toDo)
+	case fsync == "":
+		c.say(check, warning, "append-only file; not known whether appendfsync is always", "have somebody check it who may")
+	case fsync != "always":
+		c.say(check, warning, "appendfsync "+fsync+": a crash loses the last claims and results, and their calls run again", toDo)
+	default:
+		c.say(check, fine, "append-only file, appendfsync always", "")
+	}
+}
+
+func (c *redisCheck) replicas(connected, least, suffix string) {
+	if connected == "" || connected == "0" {
+		return
+	}
+	c.say("replicas"+suffix, warning, fmt.Sprintf("%s, min-replicas-to-write %s: a failover can lose claims and results that were answered", connected, least),
+		"give effects a downstream key; min-replicas-to-write and Options.Replicas make the loss less likely")
+}
+
+// scripts tries a script on a key that no record has.
+func (c *redisCheck) scripts(ctx context.Context) {
+	if _, err := c.store.Get(ctx, "check#"+rand.Text()); err != nil {
+		c.say("scripts", wrong, err.Error(), "allow the user the commands of docs/redis.md on the keys of the prefix")
+		return
+	}
+	c.say("scripts", fine, "the user may run them", "")
+}

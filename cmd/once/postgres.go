@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/postgres"
+)
+
+// postgresFlags name a table of PostgreSQL.
+type postgresFlags struct {
+	connection string
+	options    postgres.Options
+}
+
+const fromEnvironment = "env"
+
+func (o *postgresFlags) add(f *flag.FlagSet) {
+	f.StringVar(&o.connection, "postgres", "", "the `connection` string of PostgreSQL, or env for $DATABASE_URL or PGHOST, PGPASSWORD and so on; the table is idempotency without --table and $IDEMPOTENCY_TABLE")
+	f.StringVar(&o.options.Schema, "schema", "", "the `name` of the table's schema, with --postgres")
+	c := &o.options.Columns
+	renames(f, "column", "a renamed column as `name=column`, of attempt, data, expires, fingerprint, id, lease, owner, payload, refunds, status, steps and unavailable, with --postgres; repeatable", map[string]*string{
+		"attempt": &c.Attempt, "data": &c.Data, "expires": &c.Expires, "fingerprint": &c.Fingerprint, "id": &c.ID, "lease": &c.Lease,
+		"owner": &c.Owner, "payload": &c.Payload, "refunds": &c.Refunds, "status": &c.Status, "steps": &c.Steps, "unavailable": &c.Unavailable,
+	})
+}
+
+// pool opens a pool of one connection. It sends nothing. The text of pgx's error may
+// contain a part of the password, so it is not printed.
+func (o *postgresFlags) pool(ctx context.Context) (*pgxpool.Pool, error) {
+	s, from := o.connection, "--postgres"
+	if s == fromEnvironment {
+		s, from = os.Getenv("DATABASE_URL"), "DATABASE_URL, or PGHOST and so on,"
+		if s == "" && !slices.ContainsFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PG") }) {
+			// pgx would take some database of this machine.
+			return nil, endf(codeUsage, "--postgres env: set DATABASE_URL, or PGHOST and so on")
+		}
+	}
+	config, err := pgxpool.ParseConfig(s)
+	if err != nil || misread(s) {
+		return nil, endf(codeUsage, "%s is not a connection string such as postgres://user@host:5432/database; in a URL, write special characters of a password as %%2F, or set PGPASSWORD", from)
+	}
+	// A pooler may not know prepared statements, and each one is sent rarely.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.MaxConns, config.MinConns, config.MinIdleConns = 1, 0, 0
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// misread reports whether a password with a character such as '/' made a part of
+// it the port or the database, which errors show.
+func misread(s string) bool {
+	_, rest, isURL := strings.Cut(s, "://")
+	end := strings.IndexAny(rest, "/?#")
+	return isURL && end >= 0 && strings.Contains(rest[end:], "@")
+}
+
+// tableOf returns the name of the table.
+func tableOf(table string) string {
+	if table == "" {
+		return "idempotency"
+	}
+	return table
+}
+
+func (o *postgresFlags) open(ctx context.Context, table string) (*store, error) {
+	pool, err := o.pool(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records, err := postgres.New(pool, tableOf(table), &o.options)
+	if err != nil {
+		return nil, &ending{codeUsage, err}
+	}
+	return &store{Operable: records, place: "table " + tableOf(table)}, nil
+}
+
+const aboutPostgres = `
+Creates the table of the records and its index in PostgreSQL, or checks the columns of
+one that exists. Run it as a role that may create tables. The role of the functions needs
+SELECT, INSERT, UPDATE and DELETE on the table. --print prints the statements and
+connects to nothing: they are for a migration.
+
+--dsql is for Aurora DSQL. The table is idempotency without --table and
+$IDEMPOTENCY_TABLE. The connection is --postgres, as in all commands.
+`
+
+// initPostgres is the command postgres init.
+func initPostgres(ctx context.Context, to terminal, args []string) error {
+	var o storeFlags
+	f := newFlags(to, "postgres", aboutPostgres)
+	o.add(f)
+	f.BoolVar(&o.postgres.options.DSQL, "dsql", false, "the database is Aurora DSQL")
+	print := f.Bool("print", false, "print the statements, and run nothing")
+	args, err := parse(f, args, 1)
+	switch {
+	case err != nil:
+		return err
+	case len(args) == 0 || args[0] != "init":
+		return endf(codeUsage, "give init: it is the only command of once postgres")
+	case !*print && o.postgres.connection == "":
+		return endf(codeUsage, "set --postgres to a connection string, or to env, or set --print")
+	}
+	if o.postgres.connection == "" {
+		o.postgres.connection = fromEnvironment // for the check of the flags
+	}
+	if err := o.check(f); err != nil {
+		return err
+	}
+	name := tableOf(o.table)
+	statements, err := postgres.SQL(name, &o.postgres.options)
+	if err != nil {
+		return &ending{codeUsage, err}
+	}
+	if *print {
+		_, err := to.out.Write([]byte(strings.Join(statements, ";\n") + ";\n"))
+		return err
+	}
+	pool, err := o.postgres.pool(ctx)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	if err := postgres.CreateTable(ctx, pool, name, &o.postgres.options); err != nil {
+		return err
+	}
+	_, err = to.out.Write([]byte("table " + name + " is there, with the columns that functions need\n"))
+	return err
+}

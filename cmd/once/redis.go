@@ -1,0 +1,73 @@
+package main
+
+import (
+	"flag"
+	"os"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/redis"
+)
+
+// redisFlags name the records in Redis or Valkey.
+type redisFlags struct {
+	url     string
+	cluster bool
+	options redis.Options
+}
+
+func (o *redisFlags) add(f *flag.FlagSet) {
+	f.StringVar(&o.url, "redis", "", "the `URL` of Redis or Valkey, such as redis://user@host:6379/0, or env for $REDIS_URL; a password may be in $REDISCLI_AUTH")
+	f.BoolVar(&o.cluster, "cluster", false, "the server is a node of a cluster, with --redis")
+	f.StringVar(&o.options.Prefix, "key-prefix", "", "the `text` of Options.Prefix, with --redis; without it, once:")
+}
+
+// client returns a client that sends nothing twice: a script whose answer was lost may
+// have been applied. The texts of its errors may contain a part of the password, so they
+// are not printed.
+func (o *redisFlags) client() (goredis.UniversalClient, error) {
+	url, from := o.url, "--redis"
+	if url == fromEnvironment {
+		if url, from = os.Getenv("REDIS_URL"), "REDIS_URL"; url == "" {
+			return nil, endf(codeUsage, "--redis env: set REDIS_URL")
+		}
+	}
+	const never = -1
+	wrong := endf(codeUsage, "%s is not a URL such as redis://user@host:6379/0; write special characters of a password as %%2F, or set REDISCLI_AUTH", from)
+	if o.cluster {
+		options, err := goredis.ParseClusterURL(url)
+		if err != nil || misread(url) {
+			return nil, wrong
+		}
+		options.MaxRetries, options.ContextTimeoutEnabled = never, true
+		if options.Password == "" {
+			options.Password = os.Getenv("REDISCLI_AUTH")
+		}
+		return goredis.NewClusterClient(options), nil
+	}
+	options, err := goredis.ParseURL(url)
+	if err != nil || misread(url) {
+		return nil, wrong
+	}
+	options.MaxRetries, options.ContextTimeoutEnabled = never, true
+	if options.Password == "" {
+		options.Password = os.Getenv("REDISCLI_AUTH")
+	}
+	return goredis.NewClient(options), nil
+}
+
+func (o *redisFlags) open() (*store, error) {
+	client, err := o.client()
+	if err != nil {
+		return nil, err
+	}
+	records, err := redis.New(client, &o.options)
+	if err != nil {
+		return nil, &ending{codeUsage, err}
+	}
+	prefix := o.options.Prefix
+	if prefix == "" {
+		prefix = "once:"
+	}
+	return &store{Operable: records, place: "Redis under " + printable(prefix), redis: client}, nil
+}

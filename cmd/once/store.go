@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/redis"
+)
+
+// storeFlags name the store of the records.
+type storeFlags struct {
+	table    string
+	dynamodb dynamodbFlags
+	postgres postgresFlags
+	redis    redisFlags
+}
+
+func (o *storeFlags) add(f *flag.FlagSet) {
+	o.dynamodb.add(f, &o.table)
+	o.postgres.add(f)
+	o.redis.add(f)
+}
+
+// A kind of store.
+type kind string
+
+const (
+	ofDynamoDB kind = "DynamoDB"
+	ofPostgres kind = "PostgreSQL"
+	ofRedis    kind = "Redis"
+)
+
+func (o *storeFlags) kind() kind {
+	switch {
+	case o.postgres.connection != "":
+		return ofPostgres
+	case o.redis.url != "":
+		return ofRedis
+	}
+	return ofDynamoDB
+}
+
+// flagOf is the flag that selects a kind.
+var flagOf = map[kind]string{ofPostgres: "--postgres", ofRedis: "--redis"}
+
+// flagKinds are the kinds whose stores a flag is for.
+var flagKinds = map[string]kind{
+	"after": ofDynamoDB, "attribute": ofDynamoDB, "endpoint": ofDynamoDB, "group": ofDynamoDB, "native": ofDynamoDB, "partition": ofDynamoDB, "profile": ofDynamoDB,
+	"region": ofDynamoDB, "shards": ofDynamoDB, "sort-key": ofDynamoDB, "schema": ofPostgres, "column": ofPostgres, "key-prefix": ofRedis, "cluster": ofRedis,
+}
+
+// check refuses flags of another store, so that none is ignored.
+func (o *storeFlags) check(f *flag.FlagSet) (err error) {
+	f.Visit(func(g *flag.Flag) {
+		chosen := o.kind()
+		is, found := flagKinds[g.Name]
+		switch {
+		case err != nil:
+		case (g.Name == "postgres" || g.Name == "redis") && g.Value.String() == "":
+			err = endf(codeUsage, "--%s is empty; is a variable unset?", g.Name)
+		case o.postgres.connection != "" && o.redis.url != "":
+			err = endf(codeUsage, "--postgres excludes --redis")
+		case g.Name == "table" && chosen == ofRedis:
+			err = endf(codeUsage, "--table excludes --redis: see --key-prefix")
+		case !found || is == chosen:
+		case is == ofDynamoDB:
+			err = endf(codeUsage, "--%s is for DynamoDB, and excludes %s", g.Name, flagOf[chosen])
+		default:
+			err = endf(codeUsage, "--%s needs %s", g.Name, flagOf[is])
+		}
+	})
+	return err
+}
+
+// only refuses stores of other kinds than a command is for.
+func (o *storeFlags) only(command, reason string, kinds ...kind) error {
+	for _, k := range kinds {
+		if o.kind() == k {
+			return nil
+		}
+	}
+	return endf(codeUsage, "once %s does not apply to %s: %s", command, o.kind(), reason)
+}
+
+// store is an open store.
+type store struct {
+	driver.Operable
+	place string                  // such as "table records"
+	ahead time.Duration           // of this machine's clock is the server's
+	redis goredis.UniversalClient // nil for another kind
+}
+
+// open checks the flags and opens the store. It sends nothing.
+func (o *storeFlags) open(ctx context.Context, f *flag.FlagSet) (*store, error) {
+	if err := o.check(f); err != nil {
+		return nil, err
+	}
+	switch o.kind() {
+	case ofPostgres:
+		return o.postgres.open(ctx, o.table)
+	case ofRedis:
+		return o.redis.open()
+	}
+	t, err := o.dynamodb.open(ctx, o.table)
+	if err != nil {
+		return nil, err
+	}
+	return &t.store, nil
+}
+
+// now returns the time by the server's clock, once the server has responded: a laptop
+// whose clock is ahead would take a live lease for a lapsed one.
+func (s *store) now() time.Time { return time.Now().Add(s.ahead) }
+
+func (s *store) observed(at time.Time) { s.ahead = time.Until(at) }
+
+// get reads a record, whether it is sound or not.
+func (s *store) get(ctx context.Context, id string) (*record, error) {
+	e, err := s.Inspect(ctx, id)
+	switch {
+	case err != nil:
+		return nil, s.failed(err)
+	case e.ID == "":
+		return nil, endf(codeNoRecord, "no record %s in %s", printable(id), s.place)
+	}
+	s.observed(e.At)
+	return newRecord(e), nil
+}
+
+// scan reads the records that f selects page by page, and stores none.
+func (s *store) scan(ctx context.Context, f driver.Filter, p *progress, each func(*record) error) error {
+	defer p.end()
+	for after := ""; ; {
+		page, err := s.Scan(ctx, f, after)
+		if err != nil {
+			return s.failed(err)
+		}
+		s.observed(page.At)
+		for _, e := range page.Entries {
+			if err := each(newRecord(e)); err != nil {
+				return err
+			}
+		}
+		p.page(page.Progress)
+		if after = page.Next; after == "" {
+			return nil
+		}
+	}
+}
+
+// failed returns the error of a call. What the store refuses before it sends anything is
+// the user's mistake.
+func (s *store) failed(err error) error {
+	var dynamoDBs *dynamo.OptionsError
+	var rediss *redis.OptionsError
+	if isInvalid(err) || errors.As(err, &dynamoDBs) || errors.As(err, &rediss) {
+		return &ending{codeUsage, err}
+	}
+	return err
+}
+
+// settle applies c if the record is as shown, and returns it as written. Otherwise it
+// returns an error, and the record as it is now, or nil if it is gone.
+func (s *store) settle(ctx context.Context, shown *record, c driver.Change) (*record, error) {
+	met, ok, err := s.Settle(ctx, shown.Entry, c)
+	found := newRecord(met)
+	if met.ID == "" {
+		found = nil
+	}
+	switch {
+	case ok, err == nil && isSettled(shown.Record, c, met.Record), err != nil && !met.At.IsZero() && isSettled(shown.Record, c, met.Record):
+		// The client may have sent the write again, as its first answer did not arrive.
+		return found, nil
+	case errors.Is(err, driver.ErrNotWritten), err != nil && isInvalid(err):
+		return nil, fmt.Errorf("nothing was written: %w", err)
+	case err != nil && met.At.IsZero():
+		return nil, endf(codeUnacknowledged, "the record may have been written; inspect it before you repeat the command: %w", err)
+	case err != nil:
+		return found, endf(codeUnacknowledged, "the record has changed since it was shown, and may have been written in between; inspect it before you repeat the command")
+	}
+	return found, endf(codeChanged, "the record has changed since it was shown; nothing was written")
+}
+
+func isInvalid(err error) bool {
+	var invalid *driver.InvalidWriteError
+	return errors.As(err, &invalid)
+}
+
+// isSettled reports whether met is what c leaves of r. The operator's token, or what a
+// release leaves, is enough.
+func isSettled(r driver.Record, c driver.Change, met driver.Record) bool {
+	switch {
+	case c.Release == driver.ReleaseDelete:
+		return met.ID == ""
+	case c.Release == driver.ReleaseRefund:
+		r.Refunds++
+	case c.Release == 0:
+		return met.Status == c.Status && met.Owner == c.Owner
+	}
+	return met.Status == driver.InProgress && met.Owner == "" && met.Lease.Equal(driver.LeaseEnded) && met.Attempt == r.Attempt &&
+		met.Refunds == r.Refunds && met.Expires.Equal(r.Expires) && met.Fingerprint == r.Fingerprint && len(met.Steps) == len(r.Steps)
+}

@@ -1,0 +1,377 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/redis"
+	"github.com/lambda-once/once/redis/redislocal"
+)
+
+// others are the stores beside DynamoDB: each with the command's flags for it.
+var others = map[string]func(t *testing.T) (driver.Operable, []string){
+	"PostgreSQL": func(t *testing.T) (driver.Operable, []string) {
+		s := newPostgresScene(t, "idempotency", nil)
+		return s.store, []string{"--postgres", s.url}
+	},
+	"Redis": func(t *testing.T) (driver.Operable, []string) {
+		client, prefix := redislocal.NewClient(t)
+		store, err := redis.New(client, &redis.Options{Prefix: prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store, []string{"--redis", "redis://" + client.Options().Addr, "--key-prefix", prefix}
+	},
+}
+
+// otherScene is one of the other stores, and the command on it.
+type otherScene struct {
+	*scene
+	records driver.Operable
+	flags   []string
+}
+
+// onOthers runs a test on each of the other stores.
+func onOthers(t *testing.T, test func(s *otherScene)) {
+	for name, open := range others {
+		t.Run(name, func(t *testing.T) {
+			records, flags := open(t)
+			test(&otherScene{&scene{T: t}, records, flags})
+		})
+	}
+}
+
+func (s *otherScene) with(args ...string) []string { return append(args, s.flags...) }
+
+func (s *otherScene) prints(want string, args ...string) string {
+	s.Helper()
+	out := s.ok(s.with(args...)...)
+	if !strings.Contains(out, want) {
+		s.Errorf("once %s prints\n%s\nwithout %q", strings.Join(args, " "), out, want)
+	}
+	return out
+}
+
+// ends runs a command that ends with a code and a text, and writes nothing.
+func (s *otherScene) ends(code int, says string, args ...string) {
+	s.Helper()
+	before := s.all()
+	if r := s.run(s.with(args...)...); r.code != code || !strings.Contains(r.err, says) {
+		s.Errorf("once %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), r.code, code, says, r.out, r.err)
+	}
+	if after := s.all(); after != before {
+		s.Errorf("once %s has written: %s, was %s", strings.Join(args, " "), after, before)
+	}
+}
+
+// all returns the records as one text.
+func (s *otherScene) all() string {
+	s.Helper()
+	page, err := s.records.Scan(s.Context(), driver.Filter{}, "")
+	if err != nil {
+		s.Fatal(err)
+	}
+	found := map[string]driver.Record{}
+	for _, e := range page.Entries {
+		found[e.ID] = e.Record
+	}
+	return fmt.Sprint(found)
+}
+
+func (s *otherScene) claim(id string, lease time.Duration) driver.Record {
+	s.Helper()
+	r := driver.Record{ID: id, Status: driver.InProgress, Owner: "owner of " + id, Attempt: 1, Fingerprint: "f1",
+		Lease: time.Now().Add(lease), Expires: time.Now().Add(24 * time.Hour)}
+	plant(s.T, s.records, r)
+	return r
+}
+
+func (s *otherScene) finish(id, data string) {
+	s.Helper()
+	c := driver.Change{Status: driver.Completed, Data: []byte(data), Expires: time.Now().Add(time.Hour)}
+	if _, ok, err := s.records.Change(s.Context(), driver.Fence{ID: id, Owner: s.claim(id, time.Hour).Owner}, c); !ok || err != nil {
+		s.Fatal(ok, err)
+	}
+}
+
+func (s *otherScene) get(id string) driver.Record {
+	s.Helper()
+	r, err := s.records.Get(s.Context(), id)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return r
+}
+
+func TestOtherStoresAreShown(t *testing.T) {
+	onOthers(t, func(s *otherScene) {
+		s.claim("pay#running", time.Hour)
+		s.claim("pay#lapsed", -time.Hour)
+		s.finish("ship#done", `{"name":"Ada"}`)
+		s.prints("status       INPROGRESS, running", "inspect", "pay#running")
+		if out := s.prints(`"data":"text of 14 bytes, SHA-256 `, "inspect", "--json", "ship#done"); strings.Contains(out, "Ada") {
+			s.Errorf("inspect shows the result: %s", out)
+		}
+		s.prints("\n{\"name\":\"Ada\"}\n", "inspect", "--data", "ship#done")
+		s.ends(codeNoRecord, "no record pay#1 in ", "inspect", "pay#1")
+		if out := s.prints("pay#lapsed", "list"); strings.Count(out, "\n") != 4 {
+			s.Errorf("list prints\n%s", out)
+		}
+		if out := s.prints("pay#lapsed", "list", "--older-than", "15m"); strings.Contains(out, "pay#running") {
+			s.Errorf("list prints\n%s", out)
+		}
+		if out := s.prints("ship#done", "list", "--operation", "ship"); strings.Contains(out, "pay#") {
+			s.Errorf("list prints\n%s", out)
+		}
+		var counted struct{ Operations []operationStats }
+		if err := json.Unmarshal([]byte(s.ok(s.with("stats", "--json")...)), &counted); err != nil {
+			s.Fatal(err)
+		}
+		if len(counted.Operations) != 2 || counted.Operations[0].InProgress != 2 || counted.Operations[0].Stuck != 1 || counted.Operations[1].Bytes.Total == 0 {
+			s.Errorf("stats counts %+v", counted.Operations)
+		}
+		s.prints("lapsed ", "watch", "--looks", "1")
+		s.ok(s.with("check")...)
+	})
+}
+
+// The key of an operation's call is found by the digits that its error shows.
+func TestOtherStoresFindARecordByItsDigits(t *testing.T) {
+	onOthers(t, func(s *otherScene) {
+		id, err := idempotent.Key{Scope: "ada", ID: "order-1"}.RecordID("pay")
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.claim(id, time.Hour)
+		s.prints(id, "inspect", strings.TrimPrefix(id, "pay#")[:12])
+		s.prints(id, "inspect", "order-1", "--operation", "pay", "--scope", "ada")
+	})
+}
+
+// A record whose owner may run is written only with --force.
+func TestLiveLeaseOfOtherStoresNeedsForce(t *testing.T) {
+	for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--completed", "--no-result"}, {"resolve", "--failed", "no"}} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			onOthers(t, func(s *otherScene) {
+				args := append([]string{args[0], "pay#1", "--yes"}, args[1:]...)
+				s.claim("pay#1", time.Hour)
+				s.ends(codeRefused, "somebody runs it until", args...)
+				s.ok(s.with(append(args, "--force")...)...)
+				if r := s.get("pay#1"); r.Status == driver.InProgress && r.Owner != "" {
+					s.Errorf("the record is %+v", r)
+				}
+			})
+		})
+	}
+}
+
+// The skew of the functions' clocks is the owner's.
+func TestLeaseOfOtherStoresIsLiveWithinTheSkew(t *testing.T) {
+	onOthers(t, func(s *otherScene) {
+		s.claim("pay#1", -30*time.Second)
+		s.ends(codeRefused, "somebody runs it until", "release", "pay#1", "--yes", "--clock-skew", "1h")
+		s.prints("released: pay#1", "release", "pay#1", "--yes")
+		if r := s.get("pay#1"); r.Owner != "" || !r.Lease.Equal(driver.LeaseEnded) || r.Attempt != 1 || r.Refunds != 1 || r.Fingerprint != "f1" {
+			s.Errorf("the record is %+v", r)
+		}
+		s.ends(codeRefused, "released already", "release", "pay#1", "--yes")
+	})
+}
+
+// An owner that is late, and its heartbeat, win against a person who reads.
+func TestRecordOfOtherStoresThatChangesMeanwhileIsNotWritten(t *testing.T) {
+	for name, change := range map[string]driver.Change{
+		"heartbeat": {Lease: time.Now().Add(time.Hour), Expires: time.Now().Add(2 * time.Hour)},
+		"step":      {Steps: map[string][]byte{"charge": []byte("=1")}},
+		"result":    {Status: driver.Completed, Data: []byte("1"), Expires: time.Now().Add(2 * time.Hour)},
+	} {
+		for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--failed", "no"}} {
+			t.Run(name+" "+strings.Join(args, " "), func(t *testing.T) {
+				onOthers(t, func(s *otherScene) {
+					r := s.claim("pay#1", -time.Hour)
+					var left driver.Record
+					ran := s.between(s.with(append([]string{args[0], "pay#1"}, args[1:]...)...), func() {
+						if _, ok, err := s.records.Change(s.Context(), driver.Fence{ID: r.ID, Owner: r.Owner}, change); !ok || err != nil {
+							s.Error(ok, err)
+						}
+						left = s.get("pay#1")
+					})
+					if ran.code != codeChanged || !strings.Contains(ran.err, "has changed since it was shown; nothing was written") {
+						s.Errorf("exit %d\n%s", ran.code, ran.err)
+					}
+					if got := s.get("pay#1"); fmt.Sprint(got) != fmt.Sprint(left) {
+						s.Errorf("the record is %+v, was %+v", got, left)
+					}
+				})
+			})
+		}
+	}
+}
+
+// All calls get the operator's answer, and the key that is released runs once more.
+func TestOtherStoresAreSettledForCalls(t *testing.T) {
+	onOthers(t, func(s *otherScene) {
+		x, err := idempotent.New("pay", s.records, &idempotent.Config{MaxAttempts: 1})
+		if err != nil {
+			s.Fatal(err)
+		}
+		runs := 0
+		call := func(result error) (receipt, error) {
+			return idempotent.Do(s.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1"}, func(context.Context) (receipt, error) {
+				runs++
+				return receipt{ID: "p"}, result
+			})
+		}
+		if _, err := call(errCrash); err == nil {
+			s.Fatal("it did not fail")
+		}
+		if _, err := call(nil); err == nil || runs != 1 {
+			s.Fatalf("%d runs, %v", runs, err)
+		}
+		key := []string{"order-1", "--operation", "pay", "--scope", "ada", "--yes"}
+		s.ok(s.with(append([]string{"release"}, key...)...)...)
+		if _, err := call(errCrash); err == nil || runs != 2 {
+			s.Fatalf("after a release %d runs, %v", runs, err)
+		}
+		r := s.typing(`{"id":"p-7"}`, s.with(append([]string{"resolve", "--completed", "--data", "-", "--retention", "24h"}, key...)...)...)
+		if got, err := call(nil); r.code != 0 || err != nil || got.ID != "p-7" || runs != 2 {
+			s.Errorf("exit %d, %d runs, the call got %v, %v\n%s", r.code, runs, got, err, r.err)
+		}
+		s.ends(codeRefused, "the record is finished", append([]string{"release"}, key...)...)
+		s.ok(s.with(append([]string{"release", "--delete", "--force", "--json"}, key...)...)...)
+		if got, err := call(nil); err != nil || got.ID != "p" || runs != 3 {
+			s.Errorf("after a deletion %d runs, %v, %v", runs, got, err)
+		}
+	})
+}
+
+// What does not apply is refused before anything is sent.
+func TestCommandsThatDoNotApplyAreMisuse(t *testing.T) {
+	s := &scene{T: t}
+	redis := []string{"--redis", "redis://127.0.0.1:1"}
+	postgres := []string{"--postgres", "postgres://127.0.0.1:1/x"}
+	for say, args := range map[string][]string{
+		"sweep does not apply to Redis":        append([]string{"sweep", "--yes"}, redis...),
+		"migrate does not apply to Redis":      append([]string{"migrate", "--dry-run", "--dialect", "python", "-"}, redis...),
+		"migrate does not apply to PostgreSQL": append([]string{"migrate", "--dry-run", "--dialect", "python", "-"}, postgres...),
+		"--native is for DynamoDB":             append([]string{"list", "--native"}, redis...),
+		"--group is for DynamoDB":              append([]string{"check", "--group"}, postgres...),
+		"--schema needs --postgres":            append([]string{"list", "--schema", "a"}, redis...),
+		"--key-prefix needs --redis":           {"list", "--key-prefix", "a"},
+		"--table excludes --redis":             append([]string{"list", "--table", "a"}, redis...),
+		"--postgres excludes --redis":          append(append([]string{"list"}, postgres...), redis...),
+		"--redis is empty":                     {"list", "--redis", ""},
+		"give init":                            append([]string{"postgres"}, postgres...),
+		"set --postgres to a connection":       {"postgres", "init"},
+	} {
+		if r := s.run(args...); r.code != codeUsage || !strings.Contains(r.err, say) || r.out != "" {
+			t.Errorf("once %s: exit %d, want %q\n%s%s", strings.Join(args, " "), r.code, say, r.out, r.err)
+		}
+	}
+}
+
+func TestPasswordOfRedisIsNeverPrinted(t *testing.T) {
+	t.Parallel()
+	s := &scene{T: t}
+	for _, url := range []string{
+		"redis://ada:s3cret@127.0.0.1:1/0", "redis://ada:s3cret@127.0.0.1:x/0", "redis://ada:s3cret/x@127.0.0.1:1", "redis://ada:x/s3cret@127.0.0.1:1",
+		"redis://ada:%zzs3cret@127.0.0.1:1/0", "ada:s3cret@127.0.0.1:1", "redis://ada:1#s3cret@127.0.0.1:1", "redis://127.0.0.1:1/0?password=s3cret",
+	} {
+		for _, more := range [][]string{nil, {"--cluster"}} {
+			r := s.run(append([]string{"list", "--redis", url}, more...)...)
+			if r.code != codeFailed && r.code != codeUsage || strings.Contains(r.out+r.err, "s3cret") {
+				t.Errorf("%s: exit %d\n%s%s", url, r.code, r.out, r.err)
+			}
+		}
+	}
+}
+
+func TestPostgresInitCreatesATableThatCheckAccepts(t *testing.T) {
+	s := newPostgresScene(t, "other", nil)
+	flags := []string{"--postgres", s.url, "--table", "records"}
+	if r := s.run(append([]string{"check"}, flags...)...); r.code != codeNotRight || !strings.Contains(r.out, "run once postgres init") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	if out := s.ok("postgres", "init", "--print", "--table", "records"); !strings.HasPrefix(out, `CREATE TABLE IF NOT EXISTS "records" (`) || !strings.HasSuffix(out, ";\n") {
+		t.Error(out)
+	}
+	for range 2 {
+		s.ok(append([]string{"postgres", "init"}, flags...)...)
+	}
+	got := s.found(0, append([]string{"check"}, flags...)...)
+	for _, check := range []string{"server", "table", "index", "SELECT", "INSERT", "UPDATE", "DELETE", "isolation", "timeouts"} {
+		if got[check].Verdict != fine {
+			t.Errorf("%s: %+v", check, got[check])
+		}
+	}
+	s.exec("ALTER TABLE records DROP COLUMN steps")
+	if r := s.run(append([]string{"postgres", "init"}, flags...)...); r.code != codeFailed {
+		t.Errorf("a table without a column: exit %d\n%s", r.code, r.err)
+	}
+	if got := s.found(codeNotRight, append([]string{"check"}, flags...)...); got["table"].Verdict != wrong {
+		t.Errorf("%+v", got)
+	}
+}
+
+// found returns the findings of a check by their names.
+func (s *scene) found(code int, args ...string) map[string]finding {
+	s.Helper()
+	r := s.run(append(args, "--json")...)
+	var all findings
+	if err := json.Unmarshal([]byte(r.out), &all); err != nil || r.code != code {
+		s.Fatalf("exit %d, want %d: %v\n%s%s", r.code, code, err, r.out, r.err)
+	}
+	byName := map[string]finding{}
+	for _, f := range all {
+		byName[f.Check] = f
+	}
+	return byName
+}
+
+func TestCheckOfPostgreSQLFindsWhatIsWrong(t *testing.T) {
+	s := newPostgresScene(t, "idempotency", nil)
+	s.exec("DROP INDEX idempotency_expires")
+	s.exec("CREATE ROLE operator_reads LOGIN")
+	t.Cleanup(func() {
+		s.pool.Exec(context.WithoutCancel(t.Context()), "DROP OWNED BY operator_reads; DROP ROLE operator_reads")
+	})
+	s.exec("GRANT SELECT ON idempotency TO operator_reads")
+	database := strings.Split(s.url[strings.LastIndex(s.url, "/")+1:], "?")[0]
+	for _, set := range []string{"default_transaction_isolation = 'serializable'", "synchronous_commit = off", "idle_in_transaction_session_timeout = '7s'"} {
+		s.exec("ALTER ROLE operator_reads IN DATABASE \"" + database + "\" SET " + set)
+	}
+	_, at, _ := strings.Cut(s.url, "@")
+	got := s.found(codeNotRight, "check", "--postgres", "postgres://operator_reads@"+at)
+	for check, want := range map[string]verdict{
+		"server": fine, "SELECT": fine, "INSERT": wrong, "UPDATE": wrong, "DELETE": wrong, "isolation": warning, "durability": warning, "timeouts": fine,
+	} {
+		if got[check].Verdict != want {
+			t.Errorf("%s: %+v, want %s", check, got[check], want)
+		}
+	}
+	if found := s.found(0, "check", "--postgres", s.url)["index"]; found.Verdict != warning {
+		t.Errorf("%+v", found)
+	}
+}
+
+// A server that evicts is refused by claims, so the check says so before.
+func TestCheckOfRedisFindsWhatIsWrong(t *testing.T) {
+	server := redislocal.NewServer(t, &redislocal.Options{Args: []string{"--maxmemory-policy", "allkeys-lru", "--appendonly", "no"}})
+	s := &scene{T: t}
+	got := s.found(codeNotRight, "check", "--redis", "redis://"+server.Addr())
+	if got["eviction"].Verdict != wrong || got["persistence"].Verdict != warning || got["server"].Verdict != fine {
+		t.Errorf("%+v", got)
+	}
+	right := redislocal.NewServer(t, &redislocal.Options{Args: []string{"--maxmemory-policy", "noeviction", "--appendonly", "yes", "--appendfsync", "always"}})
+	for name, f := range s.found(0, "check", "--strict", "--redis", "redis://"+right.Addr()) {
+		if f.Verdict != fine {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/attribute"
+)
+
+var _ driver.Sweeper = (*Store)(nil)
+
+// Inspect returns a record as it is stored, for an operator: see [driver.Operable]. It
+// needs dynamodb:GetItem.
+func (s *Store) Inspect(ctx context.Context, id string) (driver.Entry, error) {
+	if err := s.format.CheckID(id); err != nil {
+		return driver.Entry{}, s.refused("Inspect", &driver.InvalidWriteError{Reason: err.Error()})
+	}
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
+		ConsistentRead: aws.Bool(true),
+		Key:            s.format.Key(id),
+		TableName:      &s.table,
+	}, inTime(ctx))
+	if err != nil {
+		return driver.Entry{}, s.fail("GetItem", err)
+	}
+	return s.entry(out.Item, out.ResultMetadata), nil
+}
+
+// entry returns an item as an operator sees it.
+func (s *Store) entry(item map[string]types.AttributeValue, m middleware.Metadata) driver.Entry {
+	e := driver.Entry{At: serverTime(m)}
+	if len(item) == 0 {
+		return e
+	}
+	r, problems := s.format.Readable(item)
+	e.Record, e.Size, e.Stored = r, attribute.ItemSize(item), item
+	for _, p := range problems {
+		e.Problems = append(e.Problems, p.Error())
+	}
+	return e
+}
+
+// serverTime returns the time of DynamoDB's answer, in whole seconds.
+func serverTime(m middleware.Metadata) time.Time {
+	if at, ok := awsmiddleware.GetServerTime(m); ok {
+		return at
+	}
+	return time.Now()
+}
+
+// Scan returns a page of records, for an operator: see [driver.Operable]. A page is 1 MB of
+// the table or Filter.Limit items, and is billed as such whatever is selected. The
+// client must have the method Scan, as *dynamodb.Client has, and the role needs
+// dynamodb:Scan.
+func (s *Store) Scan(ctx context.Context, f driver.Filter, after string) (driver.Page, error) {
+	items, page, err := s.scan(ctx, f, after)
+	for _, item := range items {
+		e := s.entry(item, middleware.Metadata{})
+		if e.At = page.At; f.Brief {
+			e.Size, e.Stored = 0, nil
+		}
+		page.Entries = append(page.Entries, e)
+	}
+	return page, err
+}
+
+// scan reads the items of one page. After an error, the page is to be read again.
+func (s *Store) scan(ctx context.Context, f driver.Filter, after string) (items []map[string]types.AttributeValue, page driver.Page, err error) {
+	page.Next = after
+	scanner, ok := s.client.(dynamodb.ScanAPIClient)
+	if !ok {
+		return nil, page, &OptionsError{Reason: fmt.Sprintf("the client, a %T, has no method Scan", s.client)}
+	}
+	in := s.scanInput(f)
+	if in.ExclusiveStartKey, err = s.decodePosition(after); err != nil {
+		return nil, page, err
+	}
+	out, err := scanner.Scan(ctx, in, quiet)
+	if err != nil {
+		return nil, page, s.fail("Scan", err)
+	}
+	page.At, page.Next, page.Read = serverTime(out.ResultMetadata), s.encodePosition(out.LastEvaluatedKey), int(out.ScannedCount)
+	if c := out.ConsumedCapacity; c != nil {
+		page.Units = aws.ToFloat64(c.CapacityUnits)
+	}
+	for _, item := range out.Items {
+		if f.Expired.IsZero() || s.isRecordKey(s.keyOf(item)) {
+			items = append(items, item)
+		}
+	}
+	return items, page, nil
+}
+
+// scanInput returns the request of a scan. An item without a status is not a record:
+// the table may contain other items.
+func (s *Store) scanInput(f driver.Filter) *dynamodb.ScanInput {
+	in := &dynamodb.ScanInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal, TableName: &s.table}
+	if f.Limit > 0 {
+		in.Limit = aws.Int32(int32(f.Limit))
+	}
+	filter, projection, values := "attribute_exists(#status)", "", map[string]types.AttributeValue{}
+	if f.Status != driver.Absent {
+		filter, values[":status"] = "#status = :status", attribute.Text(string(f.Status))
+	}
+	if f.Prefix != "" {
+		filter += " AND begins_with(#record, :prefix)"
+		values[":prefix"] = attribute.Text(f.Prefix)
+	}
+	if !f.Expired.IsZero() {
+		filter += " AND " + condExpired
+		setExpired(values, f.Expired)
+	}
+	record := map[string]string{"#record": cmp.Or(s.format.Attr.SortKey, s.format.Attr.ID)}
+	if f.Brief {
+		projection = "#record, #id, #status, #owner, #attempt, #refunds, #lease, #exp, #validation"
+		in.ProjectionExpression = &projection
+	}
+	if !strings.Contains(filter+projection, "#record") {
+		record = nil
+	} else if !s.format.Composite() {
+		// DynamoDB refuses a path that a projection has twice.
+		projection = strings.Replace(projection, "#record, ", "", 1)
+		filter, record = strings.ReplaceAll(filter, "#record", "#id"), nil
+	}
+	in.FilterExpression, in.ExpressionAttributeNames = &filter, s.format.Names(record, filter, projection)
+	if len(values) > 0 {
+		in.ExpressionAttributeValues = values
+	}
+	return in
+}
+
+// keyOf returns the primary key of an item.
+func (s *Store) keyOf(item map[string]types.AttributeValue) map[string]types.AttributeValue {
+	key := make(map[string]types.AttributeValue, 2)
+	for _, name := range s.keyNames() {
+		key[name] = item[name]
+	}
+	return key
+}
+
+// keyNames returns the attributes of the primary key.
+func (s *Store) keyNames() []string {
+	if s.format.Composite() {
+		return []string{s.format.Attr.ID, s.format.Attr.SortKey}
+	}
+	return []string{s.format.Attr.ID}
+}
+
+// encodePosition returns a key as text, for a command line or a message.
+func (s *Store) encodePosition(key map[string]types.AttributeValue) string {
+	if key == nil {
+		return ""
+	}
+	var values []string
+	for _, name := range s.keyNames() {
+		if v, ok := key[name].(*types.AttributeValueMemberS); ok {
+			values = append(values, base64.RawURLEncoding.EncodeToString([]byte(v.Value)))
+		}
+	}
+	return strings.Join(values, ".")
+}
+
+func (s *Store) decodePosition(position string) (map[string]types.AttributeValue, error) {
+	if position == "" {
+		return nil, nil
+	}
+	names, values := s.keyNames(), strings.Split(position, ".")
+	key := make(map[string]types.AttributeValue, len(names))
+	for n, value := range values {
+		b, err := base64.RawURLEncoding.DecodeString(value)
+		if err != nil || len(values) != len(names) {
+			return nil, &OptionsError{Reason: "the position was not returned by Scan or Sweep of a store with these options"}
+		}
+		key[names[n]] = attribute.Text(string(b))
+	}
+	return key, nil
+}

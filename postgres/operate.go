@@ -1,0 +1,197 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+var _ driver.Sweeper = (*Store)(nil)
+
+// maxPage bounds the records of a page.
+const maxPage = 1000
+
+// Inspect returns a record as it is stored, for an operator: see [driver.Operable].
+func (s *Store) Inspect(ctx context.Context, id string) (driver.Entry, error) {
+	p := own(id).write("SELECT ")
+	s.layout.shown(p, false)
+	page, _, err := s.entries(ctx, p.write(" FROM ", s.layout.table, " AS stored WHERE stored.", s.layout.id, " = $1::text").statement())
+	switch {
+	case err != nil:
+		return driver.Entry{}, s.fail("Inspect", err)
+	case len(page.Entries) == 0:
+		return driver.Entry{At: page.At}, nil
+	}
+	return page.Entries[0], nil
+}
+
+// Scan returns a page of records, for an operator: see [driver.Operable]. A page is
+// Filter.Limit records or 1,000, in the order of their ids.
+func (s *Store) Scan(ctx context.Context, f driver.Filter, after string) (driver.Page, error) {
+	limit := maxPage
+	if f.Limit > 0 {
+		limit = f.Limit
+	}
+	page, last, err := s.entries(ctx, s.layout.scan(f, after, limit))
+	if err != nil {
+		return driver.Page{Progress: driver.Progress{Next: after}}, s.fail("Scan", err)
+	}
+	if n := len(page.Entries); n == limit {
+		page.Next = last
+	}
+	return page, nil
+}
+
+// scan returns the statement that reads a page.
+func (l *layout) scan(f driver.Filter, after string, limit int) statement {
+	p := &phrase{args: []any{after}}
+	p.write("SELECT ")
+	l.shown(p, f.Brief)
+	p.write(" FROM ", l.table, " AS stored WHERE stored.", l.id, " > $1::text")
+	if f.Status != driver.Absent {
+		p.write(" AND stored.", l.status, " = ").arg(string(f.Status), "text")
+	}
+	if f.Prefix != "" {
+		pattern := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Prefix) + "%"
+		p.write(" AND stored.", l.id, " LIKE ").arg(pattern, "text")
+	}
+	if !f.Expired.IsZero() {
+		p.args = append(p.args, whenSeconds(f.Expired), whenMillis(f.Expired))
+		p.write(" AND ", l.over("stored", len(p.args)-1))
+	}
+	return p.write(" ORDER BY stored.", l.id, " LIMIT ").arg(limit, "bigint").statement()
+}
+
+// shown writes what an operator sees of a row: the id as it is stored, the server's
+// time, the row in one text, and its columns.
+func (l *layout) shown(p *phrase, brief bool) {
+	p.write("stored.", l.id, ", clock_timestamp(), ")
+	if brief {
+		p.write("'', ")
+	} else {
+		p.write(l.stored(), ", ")
+	}
+	for n, c := range l.columns() {
+		if n > 0 {
+			p.write(", ")
+		}
+		switch {
+		case brief && c.typ == "bytea":
+			p.write("NULL::bytea")
+		case brief && (c.name == l.payload || c.name == l.unavailable):
+			p.write("''")
+		default:
+			p.write("stored.", c.name)
+		}
+	}
+}
+
+// stored returns the expression of all that is stored, as one text.
+func (l *layout) stored() string {
+	all := "ROW("
+	for n, c := range l.columns() {
+		if n > 0 {
+			all += ", "
+		}
+		all += "stored." + c.name
+	}
+	return all + ")::text"
+}
+
+// entries runs a statement that returns what shown writes, and returns the last id as it
+// is stored.
+func (s *Store) entries(ctx context.Context, st statement) (page driver.Page, last string, err error) {
+	rows, err := s.db.Query(ctx, st.sql, st.args...)
+	if err != nil {
+		return page, "", err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e driver.Entry
+		var text string
+		r, err := scan(rows, &last, &e.At, &text)
+		if err != nil && !isUnreadable(err) {
+			return page, "", err
+		}
+		if e.Record, page.At = r.Record, e.At; text != "" {
+			e.Stored, e.Size = text, r.bytes()
+		}
+		if err != nil {
+			e.Problems = append(e.Problems, err.Error())
+		}
+		page.Entries = append(page.Entries, e)
+	}
+	page.Read = len(page.Entries)
+	if page.At.IsZero() {
+		page.At = time.Now()
+	}
+	return page, last, rows.Err()
+}
+
+// Settle applies the change of an operator to a record that is stored exactly as e: see
+// [driver.Operable]. A result that is larger than Options.MaxSize is an error.
+func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
+	err := e.Validate(c)
+	if len(c.Data) > s.layout.maxSize {
+		err = errors.Join(err, &driver.InvalidWriteError{Reason: "the result is larger than Options.MaxSize"})
+	}
+	if err != nil {
+		return driver.Entry{}, false, s.refused("Settle", err)
+	}
+	st := s.layout.settle(e, c)
+	page, _, err := s.entries(ctx, st)
+	for round := 1; round < maxRounds && isConflict(err) && backoff(ctx, round); round++ {
+		page, _, err = s.entries(ctx, st)
+	}
+	switch {
+	case err != nil:
+		failed := s.fail("Settle", err).(*Error)
+		failed.notWritten = isRefusal(err)
+		return driver.Entry{}, false, failed
+	case len(page.Entries) == 0:
+		met, err := s.Inspect(ctx, e.ID)
+		if err != nil {
+			err.(*Error).notWritten = true
+		}
+		return met, false, err
+	case c.Release == driver.ReleaseDelete:
+		return driver.Entry{At: page.At}, true, nil
+	}
+	return page.Entries[0], true, nil
+}
+
+// settle returns the statement that applies c to a row that is stored as e. Its
+// condition is checked once more on a row that another write has changed meanwhile.
+func (l *layout) settle(e driver.Entry, c driver.Change) statement {
+	p := own(e.ID)
+	if c.Release == driver.ReleaseDelete {
+		p.write("DELETE FROM ", l.table, " AS stored")
+	} else {
+		p.write("UPDATE ", l.table, " AS stored SET ")
+		l.set(p, c)
+	}
+	p.write(" WHERE stored.", l.id, " = $1::text AND ", l.stored(), " = ").arg(e.Stored, "text")
+	p.write(" RETURNING ")
+	l.shown(p, false)
+	return p.statement()
+}
+
+// isRefusal reports whether the server, or the way to it, has refused a statement: it
+// wrote nothing.
+func isRefusal(err error) bool {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		return answer.Severity == "ERROR"
+	}
+	return pgconn.SafeToRetry(err)
+}
+
+// isUnreadable reports whether a row is not a record.
+func isUnreadable(err error) bool {
+	return errors.Is(err, errSteps) || errors.Is(err, errText)
+}

@@ -1,0 +1,244 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+var _ driver.Operable = (*Store)(nil)
+
+// maxPage is about how many keys a page looks at.
+const maxPage = 500
+
+// Inspect returns a record as it is stored, for an operator: see [driver.Operable].
+func (s *Store) Inspect(ctx context.Context, id string) (driver.Entry, error) {
+	v, err := s.call(ctx, s.scripts.inspect, s.options.Prefix+id, nil)
+	if err != nil {
+		return driver.Entry{}, s.fail("inspect", err)
+	}
+	answer, _ := v.([]any)
+	if len(answer) == 2 {
+		answer, _ = answer[1].([]any)
+	}
+	if len(answer) != 2 {
+		return driver.Entry{}, s.fail("inspect", fmt.Errorf("an answer of type %T", v))
+	}
+	clock, _ := answer[0].([]any)
+	hash, _ := answer[1].([]any)
+	e := entry(id, hash)
+	if len(clock) == 2 {
+		seconds, err := strconv.ParseInt(fmt.Sprint(clock[0]), 10, 64)
+		if err != nil {
+			return driver.Entry{}, s.fail("inspect", err)
+		}
+		e.At = time.Unix(seconds, 0)
+	}
+	return e, nil
+}
+
+// entry returns a hash as an operator sees it.
+func entry(id string, hash []any) driver.Entry {
+	if len(hash) == 0 {
+		return driver.Entry{}
+	}
+	e := driver.Entry{Size: len(id), Stored: hash}
+	r, problems := readable(id, hash)
+	e.Record = r
+	for _, p := range problems {
+		e.Problems = append(e.Problems, p.Error())
+	}
+	for _, v := range hash {
+		text, _ := v.(string)
+		e.Size += len(text)
+	}
+	return e
+}
+
+// A node is a primary that Scan reads.
+type node interface {
+	redis.Cmdable
+	Options() *redis.Options
+}
+
+// nodes returns the primaries of the store's client, in a fixed order.
+func (s *Store) nodes(ctx context.Context) (all []node, err error) {
+	switch c := s.client.(type) {
+	case *redis.Client:
+		return []node{c}, nil
+	case *redis.ClusterClient:
+		var mu sync.Mutex
+		err = c.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, master)
+			return nil
+		})
+		slices.SortFunc(all, func(a, b node) int { return strings.Compare(a.Options().Addr, b.Options().Addr) })
+		return all, err
+	}
+	return nil, &OptionsError{fmt.Sprintf("Scan needs a *redis.Client or a *redis.ClusterClient, and the client is a %T", s.client)}
+}
+
+// Scan returns a page of records, for an operator: see [driver.Operable]. It sends SCAN to
+// each primary, one after the other, and reads what matches the prefix. The client must
+// be a *redis.Client or a *redis.ClusterClient, and its user needs SCAN and TIME.
+func (s *Store) Scan(ctx context.Context, f driver.Filter, after string) (driver.Page, error) {
+	page := driver.Page{Progress: driver.Progress{Next: after}}
+	nodes, err := s.nodes(ctx)
+	if err != nil {
+		return page, err
+	}
+	var at int
+	var cursor uint64
+	if after != "" {
+		if _, err := fmt.Sscanf(after, "%d.%d", &at, &cursor); err != nil || at >= len(nodes) {
+			return page, &OptionsError{"the position was not returned by Scan of this store"}
+		}
+	}
+	count := int64(maxPage)
+	if f.Limit > 0 {
+		count = int64(f.Limit)
+	}
+	keys, cursor, err := nodes[at].Scan(ctx, cursor, glob(s.options.Prefix+f.Prefix)+"*", count).Result()
+	if err == nil {
+		err = s.readPage(ctx, nodes[at], f, keys, &page)
+	}
+	if err != nil {
+		return page, s.fail("scan", err)
+	}
+	switch page.Read = len(keys); {
+	case cursor > 0:
+		page.Next = fmt.Sprintf("%d.%d", at, cursor)
+	case at+1 < len(nodes):
+		page.Next = fmt.Sprintf("%d.0", at+1)
+	default:
+		page.Next = ""
+	}
+	return page, nil
+}
+
+// readPage reads the records under keys, and the server's time.
+func (s *Store) readPage(ctx context.Context, n node, f driver.Filter, keys []string, page *driver.Page) error {
+	pipe := n.Pipeline()
+	clock := pipe.Time(ctx)
+	hashes := make([]*redis.Cmd, len(keys))
+	for i, key := range keys {
+		if f.Brief {
+			hashes[i] = pipe.Do(ctx, append([]any{"HMGET", key}, brief...)...)
+		} else {
+			hashes[i] = pipe.Do(ctx, "HGETALL", key)
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return err
+	}
+	page.At = clock.Val()
+	for i, key := range keys {
+		v, err := hashes[i].Result()
+		if err != nil {
+			continue // a key of another type is no record
+		}
+		e := entry(strings.TrimPrefix(key, s.options.Prefix), fieldsOf(v, f.Brief))
+		if e.At = page.At; e.ID != "" && f.Selects(e.Record) {
+			page.Entries = append(page.Entries, e)
+		}
+	}
+	return nil
+}
+
+// brief are the fields of a record without its results and steps.
+var brief = []any{fieldAttempt, fieldExpires, fieldFingerprint, fieldLease, fieldOwner, fieldRefunds, fieldStatus}
+
+// fieldsOf returns the fields and values of an answer, in RESP2 or RESP3.
+func fieldsOf(v any, isBrief bool) (hash []any) {
+	switch v := v.(type) {
+	case map[any]any:
+		for field, value := range v {
+			hash = append(hash, field, value)
+		}
+	case []any:
+		if !isBrief {
+			return v
+		}
+		for i, value := range v {
+			if value != nil {
+				hash = append(hash, brief[i], value)
+			}
+		}
+	}
+	return hash
+}
+
+// glob quotes a text for MATCH.
+func glob(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
+}
+
+// Settle applies the change of an operator to a record that is stored exactly as e: see
+// [driver.Operable]. After an error, the outcome is unknown. A client that repeats a
+// script whose answer was lost may report ok false for its own write.
+func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
+	err := e.Validate(c)
+	if err == nil {
+		err = check(nil, c.Lease, c.Expires)
+	}
+	if err != nil {
+		return driver.Entry{}, false, refused("Settle", err)
+	}
+	stored, _ := e.Stored.([]any)
+	args := append([]any{len(stored) / 2}, stored...)
+	if c.Release != driver.ReleaseDelete {
+		args = append(args, replacement(stored, e.Record, c)...)
+	}
+	v, err := s.call(ctx, s.scripts.settle, s.options.Prefix+e.ID, args)
+	if err != nil {
+		return driver.Entry{}, false, s.fail("settle", err)
+	}
+	answer, _ := v.([]any)
+	if len(answer) != 2 {
+		return driver.Entry{}, false, s.fail("settle", fmt.Errorf("an answer of type %T", v))
+	}
+	hash, _ := answer[1].([]any)
+	return entry(e.ID, hash), answer[0] == int64(codeApplied), nil
+}
+
+// replacement returns the fields and values of a record after c. Those that other
+// programs have added stay.
+func replacement(stored []any, r driver.Record, c driver.Change) (all []any) {
+	changed := map[string]string{fieldOwner: c.Owner, fieldLease: millis(c.Lease)}
+	if c.Release != 0 {
+		changed[fieldLease] = millis(driver.LeaseEnded)
+	}
+	if c.Release == driver.ReleaseRefund {
+		changed[fieldRefunds] = number(r.Refunds + 1)
+	}
+	if c.Status != driver.Absent {
+		changed[fieldStatus], changed[fieldData] = string(c.Status), string(c.Data)
+		changed[fieldPayload], changed[fieldUnavailable] = "", ""
+		if !c.Expires.IsZero() {
+			changed[fieldExpires] = seconds(c.Expires)
+		}
+	}
+	for n := 0; n+1 < len(stored); n += 2 {
+		field, _ := stored[n].(string)
+		_, is := changed[field]
+		if !is && (c.Status == driver.Absent || !strings.HasPrefix(field, stepPrefix)) {
+			all = append(all, field, stored[n+1])
+		}
+	}
+	for field, value := range changed {
+		if value != "" || field == fieldData && c.Data != nil {
+			all = append(all, field, value)
+		}
+	}
+	return all
+}
