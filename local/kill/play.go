@@ -113,8 +113,8 @@ func (s *Scene) take(ctx context.Context, p Point) (r Run, err error) {
 	}
 	defer func() { err = errors.Join(err, function.Close(), wire.Close()) }()
 	if s.First.At != 0 {
-		if err := s.lapse(ctx, w, function, wire); err != nil {
-			return r, fmt.Errorf("the first crash: %w", err)
+		if r.disturbed, err = s.lapse(ctx, w, function, wire); err != nil || r.disturbed != nil {
+			return r, err
 		}
 	}
 	before := len(wire.Calls())
@@ -139,22 +139,23 @@ func (s *Scene) take(ctx context.Context, p Point) (r Run, err error) {
 }
 
 // lapse kills a first process, and waits until its lease lapses. An earlier retry
-// would add calls.
-func (s *Scene) lapse(ctx context.Context, w *World, function *lambdaruntime.Runtime, wire *lambdaruntime.Wire) error {
+// would add calls. If the process did not reach s.First, or reached it on another
+// way, the run is disturbed.
+func (s *Scene) lapse(ctx context.Context, w *World, function *lambdaruntime.Runtime, wire *lambdaruntime.Wire) (disturbed, err error) {
 	wire.KillAt(s.First.Call.Number, s.First.At)
 	if _, err := function.Invoke(ctx, w.Event); !crashed(err) {
-		return fmt.Errorf("it survived: %w", err)
+		return errors.Join(errors.New("the first process survived"), err), nil
 	}
 	if err := s.struck(s.First, wire, 0); err != nil {
-		return err
+		return err, nil
 	}
 	lapsed := time.NewTimer(s.Lapse)
 	defer lapsed.Stop()
 	select {
 	case <-lapsed.C:
-		return nil
+		return nil, nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 }
 

@@ -55,6 +55,23 @@ func TestRunThatIsKilledElsewhereDoesNotCount(t *testing.T) {
 	}
 }
 
+// A busy machine may cut the first process off before it reaches its point.
+func TestRunWhoseFirstProcessSurvivesIsRepeated(t *testing.T) {
+	t.Parallel()
+	s, worlds := scene(t), atomic.Int64{}
+	world := s.World
+	s.World = func(ctx context.Context) (*kill.World, error) { worlds.Add(1); return world(ctx) }
+	s.First = at("POST /charges/s-1")
+	s.First.Call.Number = 99
+	_, err := s.Play(t.Context(), kill.Point{})
+	if err == nil || !strings.Contains(err.Error(), "the first process survived") {
+		t.Errorf("%v", err)
+	}
+	if worlds.Load() != 5 {
+		t.Errorf("played %d times", worlds.Load())
+	}
+}
+
 // An invariant that holds wherever the crash is counts even then.
 func TestBrokenInvariantOfADisturbedRun(t *testing.T) {
 	t.Parallel()
