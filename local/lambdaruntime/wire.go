@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"sync"
 
@@ -29,7 +30,6 @@ import (
 // reports them. It does not see calls to other servers on this machine. The methods of
 // a Wire are safe for concurrent use.
 type Wire struct {
-	transport *http.Transport
 	// ctx cancels pending calls in Close. A call continues when its process is
 	// killed.
 	ctx     context.Context
@@ -46,6 +46,7 @@ type Wire struct {
 	plan    strike
 	struck  Call
 	servers []*http.Server
+	proxies []func() error // close them
 	errs    []error
 }
 
@@ -94,7 +95,7 @@ type strike struct {
 
 // NewWire returns a wire without servers. Close it after the runtime.
 func NewWire() *Wire {
-	w := &Wire{transport: &http.Transport{MaxIdleConnsPerHost: 8, DisableCompression: true}}
+	w := &Wire{}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
@@ -132,7 +133,7 @@ func (w *Wire) start(c supervise.Command) (*supervise.Process, error) {
 	return p, err
 }
 
-// around counts the calls to a server, and kills the process as planned.
+// around does for a server of this process what carry does for all other servers.
 func (w *Wire) around(server string, serve http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		// The whole body: an incomplete request does not count.
@@ -141,7 +142,7 @@ func (w *Wire) around(server string, serve http.Handler) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		in.Body = io.NopCloser(bytes.NewReader(body))
-		call, point := w.arrives(server, operation(server, in))
+		call, point := w.arrives(server, path.Base(in.URL.Path))
 		switch point {
 		case Before:
 			w.kill(call)
@@ -196,8 +197,8 @@ func (w *Wire) kill(call Call) {
 func (w *Wire) Close() error {
 	w.cancel()
 	w.mu.Lock()
-	servers := w.servers
-	w.servers = nil
+	servers, proxies := w.servers, w.proxies
+	w.servers, w.proxies = nil, nil
 	w.mu.Unlock()
 	var errs []error
 	for _, s := range servers {
@@ -205,8 +206,10 @@ func (w *Wire) Close() error {
 		// done.
 		errs = append(errs, s.Shutdown(context.Background()))
 	}
+	for _, closes := range proxies {
+		errs = append(errs, closes())
+	}
 	w.serving.Wait()
-	w.transport.CloseIdleConnections()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return errors.Join(append(errs, w.errs...)...)

@@ -3,12 +3,11 @@ package lambdaruntime
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"path"
-	"strings"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
 // To adds a server, and returns the URL that the function must use. server is its
@@ -23,10 +22,56 @@ func (w *Wire) To(server, target string) (string, error) {
 	if err != nil || to.Host == "" {
 		return "", fmt.Errorf("lambdaruntime: the URL of %s is %q", server, target)
 	}
-	if to.Scheme == "postgres" || to.Scheme == "postgresql" {
-		return w.toPostgres(server, to)
+	listen, address := wire.HTTP, target
+	isPostgres := to.Scheme == "postgres" || to.Scheme == "postgresql"
+	if isPostgres {
+		listen, address = wire.PostgreSQL, to.Host
+		if to.Port() == "" {
+			address = net.JoinHostPort(to.Hostname(), "5432")
+		}
 	}
-	return w.serve(server, w.around(server, w.forward(server, strings.TrimSuffix(target, "/"))))
+	proxy, err := listen(address, w.carry(server))
+	if err != nil {
+		return "", fmt.Errorf("lambdaruntime: %s: %w", server, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.proxies = append(w.proxies, func() error {
+		if err := proxy.Close(); err != nil {
+			return fmt.Errorf("lambdaruntime: %s: %w", server, err)
+		}
+		return nil
+	})
+	if !isPostgres {
+		return proxy.URL(), nil
+	}
+	to.Host = proxy.Addr()
+	return to.String(), nil
+}
+
+// carry counts the calls to a server, and kills the process as planned.
+func (w *Wire) carry(server string) wire.Carry {
+	return func(r *wire.Request) (*wire.Response, error) {
+		if r.Operation == "" { // a ping of PostgreSQL
+			return r.Send()
+		}
+		call, point := w.arrives(server, r.Operation)
+		switch point {
+		case Before:
+			w.kill(call)
+			return nil, wire.ErrCut
+		case After:
+			// The process must not receive the first byte of the response.
+			_, err := r.Send()
+			w.kill(call)
+			return nil, errors.Join(wire.ErrCut, err)
+		}
+		res, err := r.Send()
+		if err != nil && r.Header != nil {
+			return &wire.Response{Status: http.StatusBadGateway, Body: []byte("the server does not respond")}, nil
+		}
+		return res, err
+	}
 }
 
 // elsewhere is the proxy of all calls to other machines. It refuses them, so that no
@@ -55,46 +100,6 @@ func (w *Wire) serve(server string, h http.Handler) (url string, err error) {
 	return "http://" + listener.Addr().String(), nil
 }
 
-// forward replaces httputil.ReverseProxy, which cancels a call when its caller leaves.
-// A killed process cancels nothing.
-func (w *Wire) forward(server, target string) http.Handler {
-	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		answer, err := w.send(in, target+in.URL.RequestURI())
-		if err != nil {
-			w.failed(server, err)
-			http.Error(out, "the server does not answer", http.StatusBadGateway)
-			return
-		}
-		for name, values := range answer.header {
-			out.Header()[name] = values
-		}
-		out.WriteHeader(answer.status)
-		if _, err := out.Write(answer.body); err != nil {
-			panic(http.ErrAbortHandler) // the caller is gone
-		}
-	})
-}
-
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-func (w *Wire) send(in *http.Request, url string) (a answer, err error) {
-	req, err := http.NewRequestWithContext(w.ctx, in.Method, url, in.Body)
-	if err != nil {
-		return a, err
-	}
-	req.Header, req.ContentLength = in.Header, in.ContentLength
-	res, err := w.transport.RoundTrip(req)
-	if err != nil {
-		return a, err
-	}
-	body, err := io.ReadAll(res.Body)
-	return answer{res.StatusCode, res.Header, body}, errors.Join(err, res.Body.Close())
-}
-
 func (w *Wire) failed(server string, err error) {
 	if w.ctx.Err() != nil {
 		return // Close was the reason
@@ -102,16 +107,6 @@ func (w *Wire) failed(server string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.errs = append(w.errs, fmt.Errorf("lambdaruntime: %s: %w", server, err))
-}
-
-func operation(server string, in *http.Request) string {
-	if server == RuntimeAPI {
-		return path.Base(in.URL.Path)
-	}
-	if _, name, ok := strings.Cut(in.Header.Get("X-Amz-Target"), "."); ok {
-		return name
-	}
-	return in.Method + " " + in.URL.Path
 }
 
 // nowhere is the writer of a response to a process that is about to be killed.

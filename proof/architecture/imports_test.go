@@ -43,6 +43,7 @@ var order = map[string]string{
 	"handlers/internal/outbox":     "handlers/internal/lanes idempotent/outbound internal/outboxitem",
 	"handlers/httpapi":             "handlers/internal/digest handlers/internal/lambdaerror handlers/internal/panics idempotent idempotent/adapter",
 	"handlers/durablefunc":         "handlers handlers/internal/digest idempotent idempotent/adapter",
+	"local/wire":                   "",
 	"local/kill":                   "local/lambdaruntime",
 	"proof/durable":                "",
 	"local/crashtest":              "idempotent idempotent/driver idempotent/memory local/kill local/lambdaruntime",
