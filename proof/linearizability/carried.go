@@ -13,18 +13,16 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// carried is an HTTP request, and the writes of histories that it carries: one
-// or, in a batch, several.
+// carried are the writes of histories that an HTTP request carries: one or, in a
+// batch, several.
 type carried struct {
-	header    http.Header
-	body      []byte
 	ops       []*op
 	histories []*history
 }
 
 // later lets a copy arrive at a later moment of one of the histories in it.
-func (c *carried) later(w *Wire) {
-	once := sync.OnceFunc(func() { w.forward(c) })
+func (c *carried) later(send func()) {
+	once := sync.OnceFunc(send)
 	for _, h := range c.histories {
 		h.later(once)
 	}
@@ -36,7 +34,7 @@ var recordID = regexp.MustCompile(idPrefix + "[A-Z2-7]{26}")
 
 // parse finds the writes that a request carries, by what only they contain.
 func (w *Wire) parse(header http.Header, body []byte) *carried {
-	c := &carried{header: header.Clone(), body: body}
+	c := &carried{}
 	_, operation, _ := strings.Cut(header.Get("X-Amz-Target"), ".")
 	statements := []json.RawMessage{body}
 	if operation == "BatchExecuteStatement" {

@@ -46,7 +46,7 @@ func TestPostgreSQL(t *testing.T) {
 	var w *pgWire
 	open := openPostgreSQL(func(opened *pgWire) { w = opened }, nil)
 	Check(t, open, &Options{ownNetwork: true, Histories: share(t, 15)})
-	w.mustHaveFailed(t)
+	w.mustHaveFailed(t, pass, unsent, lost, held, slow)
 }
 
 func TestPostgreSQLCalm(t *testing.T) {
@@ -58,7 +58,7 @@ func TestPostgreSQLCalm(t *testing.T) {
 func TestRedis(t *testing.T) {
 	var w *redisWire
 	Check(t, openRedis(&w, true, nil), &Options{ownNetwork: true, Histories: share(t, 10)})
-	w.mustHaveFailed(t)
+	w.mustHaveFailed(t, pass, unsent, lost, held, doubled, followed, slow)
 }
 
 func TestRedisCalm(t *testing.T) {

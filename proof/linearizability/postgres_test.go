@@ -33,7 +33,7 @@ func openPostgreSQL(setWire func(*pgWire), between func(postgres.DB) postgres.DB
 		if setWire != nil {
 			w = newPgWire(t, net.JoinHostPort(server.Host, strconv.Itoa(int(server.Port))))
 			config.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, network, w.address)
+				return new(net.Dialer).DialContext(ctx, network, w.Addr())
 			}
 			setWire(w)
 		}

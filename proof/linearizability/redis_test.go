@@ -20,7 +20,7 @@ func openRedis(w **redisWire, faults bool, between func(redis.Client) redis.Clie
 		direct, prefix := redislocal.NewClient(t)
 		*w = newRedisWire(t, direct.Options().Addr, faults)
 		client := goredis.NewClient(&goredis.Options{
-			Addr: (*w).address, Protocol: 2, PoolSize: 40, ContextTimeoutEnabled: true, MaxRetries: 1,
+			Addr: (*w).Addr(), Protocol: 2, PoolSize: 40, ContextTimeoutEnabled: true, MaxRetries: 1,
 			MinRetryBackoff: -1, MaxRetryBackoff: -1,
 		})
 		client.AddHook(*w)

@@ -1,14 +1,12 @@
 package linearizability
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
 // A Wire is a proxy in front of a DynamoDB server. It drops requests and
@@ -19,9 +17,7 @@ type Wire struct {
 	// URL is the address for the client of the store under check.
 	URL string
 
-	server    string
-	transport *http.Transport
-	calm      bool
+	calm bool
 
 	mu        sync.Mutex
 	histories map[string]*history
@@ -31,17 +27,24 @@ type Wire struct {
 // NewWire returns a wire to the DynamoDB server at url, until the test ends.
 // Without faults it only counts copies.
 func NewWire(t *testing.T, url string, faults bool) *Wire {
-	w := &Wire{
-		server: url, calm: !faults, histories: make(map[string]*history),
-		transport: &http.Transport{MaxIdleConnsPerHost: 32, DisableCompression: true},
-	}
-	s := httptest.NewServer(w)
-	t.Cleanup(func() {
-		s.Close()
-		w.transport.CloseIdleConnections()
-	})
-	w.URL = s.URL
+	w := &Wire{calm: !faults, histories: make(map[string]*history)}
+	w.URL = proxied(t, wire.HTTP, url, w.carry).URL()
 	return w
+}
+
+// proxied returns a proxy that is closed when the test ends.
+func proxied(t *testing.T, listen func(string, wire.Carry) (*wire.Proxy, error), target string, carry wire.Carry) *wire.Proxy {
+	t.Helper()
+	p, err := listen(target, carry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
 }
 
 func (w *Wire) watch(h *history) {
@@ -64,41 +67,47 @@ func (w *Wire) historyOf(id string) *history {
 	return w.histories[id]
 }
 
-// ServeHTTP handles one request. A lost answer is a connection that is cut.
-func (w *Wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
-	body, err := io.ReadAll(in.Body)
-	if err != nil {
-		panic(http.ErrAbortHandler) // its sender is gone
+func (w *Wire) carry(r *wire.Request) (*wire.Response, error) {
+	c := w.parse(r.Header, r.Body)
+	send := func() (*wire.Response, error) {
+		for _, o := range c.ops {
+			o.leaves()
+		}
+		if len(c.ops) > 1 {
+			w.mu.Lock()
+			w.batches++
+			w.mu.Unlock()
+		}
+		res, err := r.Send()
+		if err != nil {
+			c.problem("the server does not respond: %v", err)
+		}
+		return res, err
 	}
-	c := w.parse(in.Header, body)
-	switch f := w.fateOf(c); f {
-	case pass:
+	return w.fateOf(c).carry(send, func() { c.later(func() { _, _ = send() }) })
+}
+
+// carry lets a request have its fate. later keeps a copy for a later moment.
+func (f fate) carry(send func() (*wire.Response, error), later func()) (*wire.Response, error) {
+	switch f {
 	case unsent:
-		panic(http.ErrAbortHandler)
+		return nil, wire.ErrCut
 	case lost:
-		w.forward(c)
-		panic(http.ErrAbortHandler)
+		_, err := send()
+		return nil, errors.Join(wire.ErrCut, err)
 	case held:
-		c.later(w)
-		panic(http.ErrAbortHandler)
+		later()
+		return nil, wire.ErrCut
 	case doubled:
-		w.forward(c)
+		if _, err := send(); err != nil {
+			return nil, err
+		}
 	case followed:
-		c.later(w)
+		later()
 	case slow:
 		time.Sleep(5 * time.Millisecond) // others overtake it
 	}
-	a, err := w.forward(c)
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	for name, values := range a.header {
-		out.Header()[name] = values
-	}
-	out.WriteHeader(a.status)
-	if _, err := out.Write(a.body); err != nil {
-		panic(http.ErrAbortHandler)
-	}
+	return send()
 }
 
 // fateOf returns the fate of a request. One that concerns a history without
@@ -117,35 +126,4 @@ func (w *Wire) fateOf(c *carried) fate {
 		c.histories[0].arrive()
 	}
 	return f
-}
-
-type httpAnswer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// forward sends one copy to the server. It does not use the sender's context:
-// a request on its way is not called back.
-func (w *Wire) forward(c *carried) (a httpAnswer, err error) {
-	for _, o := range c.ops {
-		o.leaves()
-	}
-	if len(c.ops) > 1 {
-		w.mu.Lock()
-		w.batches++
-		w.mu.Unlock()
-	}
-	req, err := http.NewRequest(http.MethodPost, w.server, bytes.NewReader(c.body))
-	if err != nil {
-		return a, err
-	}
-	req.Header = c.header
-	res, err := w.transport.RoundTrip(req)
-	if err != nil {
-		c.problem("the server does not answer: %v", err)
-		return a, err
-	}
-	body, err := io.ReadAll(res.Body)
-	return httpAnswer{res.StatusCode, res.Header, body}, errors.Join(err, res.Body.Close())
 }
