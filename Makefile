@@ -99,8 +99,8 @@ fuzz:
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/powertools || exit 1; done
 	@go test -run '^$$' -fuzz '^FuzzPreimage$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/internal/protocol
 	@go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/seal
-	@for target in FuzzBatchEvent FuzzOutbox; do \
-		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers || exit 1; done
+	@go test -run '^$$' -fuzz '^FuzzBatchEvent$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers
+	@go test -run '^$$' -fuzz '^FuzzOutbox$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers/relay
 	@go test -run '^$$' -fuzz '^FuzzDurable$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers/durablefunc
 	@for target in FuzzHTTPKey FuzzHTTPEvent; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers/httpapi || exit 1; done

@@ -351,7 +351,7 @@ func TestMarginIsCheckedAgainInTurn(t *testing.T) {
 			d.run(m.Body.ID)
 			time.Sleep(7 * time.Second)
 			return nil
-		}, &handlers.SQSOptions{OnFailure: failures.receive, Margin: 4 * time.Second})
+		}, &handlers.SQSOptions{OnFailure: failures.Receive, Margin: 4 * time.Second})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		messages, _ := orders(3)
@@ -359,7 +359,7 @@ func TestMarginIsCheckedAgainInTurn(t *testing.T) {
 		if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m01", "m02"}) || !slices.Equal(d.started, []string{"o00"}) {
 			t.Errorf("%s, %v, started %v", answer, err, d.started)
 		}
-		for _, f := range failures.failed {
+		for _, f := range failures.Failed {
 			if !errors.Is(f, handlers.ErrNotStarted) {
 				t.Errorf("%v", f)
 			}

@@ -16,9 +16,9 @@ var ErrNotStarted = errors.New("handlers: not started")
 
 // NotStartedError reports that a record did not run, because too little time
 // was left or a record before it had failed. The source delivers it again.
-type NotStartedError struct{ reason string }
+type NotStartedError struct{ Reason string }
 
-func (e *NotStartedError) Error() string { return ErrNotStarted.Error() + ": " + e.reason }
+func (e *NotStartedError) Error() string { return ErrNotStarted.Error() + ": " + e.Reason }
 
 // SafeText returns the whole text.
 func (e *NotStartedError) SafeText() string { return e.Error() }
@@ -27,8 +27,8 @@ func (e *NotStartedError) SafeText() string { return e.Error() }
 func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted }
 
 var (
-	errOutOfTime    = &NotStartedError{"the time left is less than the margin, or the invocation was cancelled"}
-	errAfterFailure = &NotStartedError{"a record before it failed"}
+	errOutOfTime    = &NotStartedError{lanes.OutOfTime}
+	errAfterFailure = &NotStartedError{lanes.AfterFailure}
 	errYielded      = &NotStartedError{"a record before it waits for a duplicate; it is claimed again in its turn"}
 	errUnfinished   = &UnfinishedError{}
 
@@ -124,38 +124,6 @@ func (e *MarginError) SafeText() string { return e.Error() }
 // Is reports whether target is ErrMargin.
 func (e *MarginError) Is(target error) bool { return target == ErrMargin }
 
-// RecordError is the failure of one record of an event.
-type RecordError struct {
-	// Source is the event source, such as "sqs".
-	Source string
-	// Index is the place of the record in the event, from 0.
-	Index int
-	// ID is the source's id of the record, where it is no part of the content:
-	// a message id, a sequence number, a partition and offset.
-	ID  string
-	Err error
-	// Event is the call of the record. Its Outcome distinguishes a new failure
-	// from the replay of a stored one. If no call was made, it has the Operation
-	// alone. It is the zero Event for an [OutboxRelay].
-	Event idempotent.Event
-}
-
-func (e *RecordError) Error() string { return e.with(fmt.Sprint(e.Err)) }
-
-func (e *RecordError) with(cause string) string {
-	cause = strings.TrimPrefix(cause, "handlers: ")
-	if e.ID == "" {
-		return fmt.Sprintf("handlers: %s record %d: %s", e.Source, e.Index, cause)
-	}
-	return fmt.Sprintf("handlers: %s record %d (%s): %s", e.Source, e.Index, e.ID, cause)
-}
-
-// SafeText returns the text, with the safe text of the cause.
-func (e *RecordError) SafeText() string { return e.with(idempotent.SafeText(e.Err)) }
-
-// Unwrap returns the cause.
-func (e *RecordError) Unwrap() error { return e.Err }
-
 // BatchError fails an invocation: some of its records failed, and they cannot
 // be reported one by one. The source delivers all records again. Those that
 // are done do not run again.
@@ -232,11 +200,8 @@ func guarded(call func() error) error {
 // readable replaces an error that panics when it is read, as a typed nil does:
 // everybody who receives it would panic too.
 func readable(err error) error {
-	if err == nil {
-		return nil
+	if panics.Readable(err) {
+		return err
 	}
-	if guarded(func() error { _ = errors.Is(err, errUnfinished); _ = err.Error(); return nil }) != nil {
-		return &UnreadableError{Type: fmt.Sprintf("%T", err)}
-	}
-	return err
+	return &UnreadableError{Type: fmt.Sprintf("%T", err)}
 }

@@ -16,11 +16,13 @@ import (
 )
 
 var (
-	deliver     = handlertest.Deliver
-	golden      = handlertest.Golden
-	logged      = handlertest.Logged
-	marshal     = handlertest.Marshal
-	newExecutor = handlertest.Executor
+	deliver      = handlertest.Deliver
+	golden       = handlertest.Golden
+	logged       = handlertest.Logged
+	marshal      = handlertest.Marshal
+	newExecutor  = handlertest.Executor
+	quiet        = handlertest.Quiet
+	streamAnswer = handlertest.StreamAnswer
 )
 
 // order is the body of the golden events.
@@ -110,17 +112,4 @@ func reportedIDs(t testing.TB, answer string) []string {
 	return ids
 }
 
-// quiet ignores failures, in tests whose records fail on purpose.
-func quiet(context.Context, *handlers.RecordError) {}
-
-// received stores the failures that the option OnFailure receives.
-type received struct {
-	mu     sync.Mutex
-	failed []*handlers.RecordError
-}
-
-func (r *received) receive(_ context.Context, e *handlers.RecordError) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failed = append(r.failed, e)
-}
+type received = handlertest.Received

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/outbound"
@@ -135,8 +136,8 @@ func TestFailuresAreLoggedWithoutTheHandlersText(t *testing.T) {
 			&handlers.EventOptions{HideErrorText: true}), snsEvent(t, order{ID: "o0"}), []string{"*errors.errorString"}},
 		"an option of Kinesis": {handlers.Kinesis(plain, nil, func(context.Context, handlers.KinesisRecord[order]) error { return fails },
 			&handlers.KinesisOptions{HideErrorText: true}), marshal(t, kinesisEvent(t, "a", order{ID: "o0"})), []string{"*errors.errorString"}},
-		"an option of the relay": {handlers.OutboxRelay(func(context.Context, string, []outbound.Message) ([]error, error) { return nil, fails },
-			&handlers.OutboxOptions{HideErrorText: true}), golden(t, "outbox.json"), nil},
+		"an option of the relay": {relay.Outbox(func(context.Context, string, []outbound.Message) ([]error, error) { return nil, fails },
+			&relay.Options{HideErrorText: true}), golden(t, "../relay/testdata/outbox.json"), nil},
 		"a stored error and a Sealer": {handlers.SQS(sealing, nil, func(context.Context, handlers.SQSMessage[order]) error { return idempotent.Permanent(fails) }, nil),
 			sqsEvent(t, message("m2", order{ID: "o2"})), []string{"*errors.errorString"}},
 	} {

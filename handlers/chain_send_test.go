@@ -45,18 +45,18 @@ func TestEventWithAnInvalidChainKeyFails(t *testing.T) {
 	failures := &received{}
 	x := newExecutor(t, memory.New(0), nil)
 	for _, event := range []string{`{"id":"e0","detail":{"id":"o0","once_key":7}}`, `{"id":"e1","detail":{"once_key":""}}`} {
-		bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.receive})
+		bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.Receive})
 		if _, err := deliver(t.Context(), bridge, []byte(event)); !errors.Is(err, handlers.ErrDecode) || !strings.Contains(err.Error(), "once_key") {
 			t.Errorf("%s: %v", event, err)
 		}
-		queue := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[handlers.FromEventBridge[order]]) error { return nil }, &handlers.SQSOptions{OnFailure: failures.receive})
+		queue := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[handlers.FromEventBridge[order]]) error { return nil }, &handlers.SQSOptions{OnFailure: failures.Receive})
 		m := message("m", order{})
 		m.Body = strings.Replace(event, `{`, `{"detail-type":"Placed",`, 1)
 		if answer, err := deliver(t.Context(), queue, sqsEvent(t, m)); err != nil || len(reportedIDs(t, answer)) != 1 {
 			t.Errorf("%s in a queue: %s, %v", event, answer, err)
 		}
 	}
-	if last := failures.failed[len(failures.failed)-1]; !strings.Contains(last.Error(), "once_key") {
+	if last := failures.Failed[len(failures.Failed)-1]; !strings.Contains(last.Error(), "once_key") {
 		t.Errorf("received %v", last)
 	}
 }

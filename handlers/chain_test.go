@@ -181,11 +181,11 @@ func TestKeyFunctionReplacesTheChainKey(t *testing.T) {
 // acknowledged as if it were the first.
 func TestOneChainKeyWithTwoBodiesIsRefused(t *testing.T) {
 	failures, s := &received{}, &shop{}
-	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.receive})
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.Receive})
 	answer, err := deliver(t.Context(), handler, sqsEvent(t,
 		withAttribute(message("m0", order{ID: "o0"}), "root:item"), withAttribute(message("m1", order{ID: "o1"}), "root:item")))
-	if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1"}) || !errors.Is(failures.failed[0], idempotent.ErrKeyReused) {
-		t.Errorf("%s, %v, received %v", answer, err, failures.failed)
+	if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1"}) || !errors.Is(failures.Failed[0], idempotent.ErrKeyReused) {
+		t.Errorf("%s, %v, received %v", answer, err, failures.Failed)
 	}
 	s.check(t, map[string]int{"o0": 1})
 }

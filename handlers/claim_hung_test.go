@@ -240,7 +240,7 @@ func TestClaimAnsweredAfterTheLastStartIsGivenBack(t *testing.T) {
 						}
 						failures := &received{}
 						o := o
-						o.OnFailure = failures.receive
+						o.OnFailure = failures.Receive
 						d := &distant{Store: slowClaim{store, id, slow == "takeover", &taken}}
 						ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 						defer cancel()
@@ -248,7 +248,7 @@ func TestClaimAnsweredAfterTheLastStartIsGivenBack(t *testing.T) {
 						if err != nil || !slices.Contains(reportedIDs(t, answer), messages[at].MessageId) || slices.Contains(d.started, ids[at]) {
 							t.Errorf("%+v, %d: %s, %v: started %v", o, at, answer, err, d.started)
 						}
-						for _, f := range failures.failed {
+						for _, f := range failures.Failed {
 							if !errors.Is(f, handlers.ErrNotStarted) {
 								t.Errorf("received %v", f)
 							}

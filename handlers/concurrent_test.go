@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/outbound"
@@ -67,8 +68,8 @@ func concurrentFunctions(x *idempotent.Executor) map[string]any {
 		"s3":          handlers.S3(x, nil, func(_ context.Context, r events.S3EventRecord) error { return once(r.S3.Object.Key) }, &handlers.EventOptions{Concurrency: 4}),
 		"dynamodb-stream": handlers.DynamoDBStream(x, nil, func(_ context.Context, r events.DynamoDBEventRecord) error { return once(r.EventID) },
 			&handlers.DynamoDBStreamOptions{Concurrency: 4}),
-		"outbox": handlers.OutboxRelay(func(context.Context, string, []outbound.Message) ([]error, error) { return nil, nil },
-			&handlers.OutboxOptions{Concurrency: 4, Mark: func(context.Context, []handlers.OutboxKey) error { return nil }}),
+		"outbox": relay.Outbox(func(context.Context, string, []outbound.Message) ([]error, error) { return nil, nil },
+			&relay.Options{Concurrency: 4, Mark: func(context.Context, []relay.Key) error { return nil }}),
 	}
 }
 
@@ -82,7 +83,7 @@ func TestConcurrentInvocations(t *testing.T) {
 	const invocations = 32
 	for name := range concurrentFunctions(newExecutor(t, memory.New(0), nil)) {
 		t.Run(name, func(t *testing.T) {
-			event := golden(t, name+".json")
+			event := golden(t, strings.Replace(name, "outbox", "../relay/testdata/outbox", 1)+".json")
 			api := newRuntimeAPI()
 			server := httptest.NewServer(api)
 			defer server.Close()

@@ -87,9 +87,9 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // ShapeError reports that a text is JSON, but not of the expected shape. It
 // quotes nothing of the text. It is the cause of a [*DecodeError], or the error
 // of UnmarshalJSON of a type of this package.
-type ShapeError struct{ reason string }
+type ShapeError struct{ Reason string }
 
-func (e *ShapeError) Error() string { return e.reason }
+func (e *ShapeError) Error() string { return e.Reason }
 
 // SafeText returns the whole text.
 func (e *ShapeError) SafeText() string { return e.Error() }

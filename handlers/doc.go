@@ -34,12 +34,6 @@
 // delivery. This requires that the executor stores permanent errors: it does not
 // with Config.ReleasePermanent, nor in a call that bypasses the store.
 //
-// # Outboxes
-//
-// [OutboxRelay] publishes the messages that transactions have written to an
-// outbox, a table with a stream. It needs no executor: a message that it
-// publishes twice has one id.
-//
 // # Chains
 //
 // A handler that sends messages to other functions sets on each an

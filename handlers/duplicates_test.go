@@ -44,14 +44,14 @@ func TestPostponedMessageFailsWithTheConflict(t *testing.T) {
 		store, failures := memory.New(0), &received{}
 		defer elsewhere(t, store, order{ID: "o0"})()
 		handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{
-			OnFailure:  failures.receive,
+			OnFailure:  failures.Receive,
 			Visibility: func(context.Context, events.SQSMessage, time.Duration) error { return nil },
 		})
 		if _, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"}))); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := failures.failed[0].Err.(*idempotent.InProgressError); !ok {
-			t.Errorf("received a %T", failures.failed[0].Err)
+		if _, ok := failures.Failed[0].Err.(*idempotent.InProgressError); !ok {
+			t.Errorf("received a %T", failures.Failed[0].Err)
 		}
 	})
 }
@@ -112,7 +112,7 @@ func TestVisibilityDelaysARunningDuplicate(t *testing.T) {
 		failures := &received{}
 		refused := errors.New("no permission")
 		handler := handlers.SQS(newExecutor(t, store, nil), orderID, place[events.SQSMessage](s), &handlers.SQSOptions{
-			OnFailure: failures.receive,
+			OnFailure: failures.Receive,
 			Visibility: func(_ context.Context, m events.SQSMessage, timeout time.Duration) error {
 				moved[m.ReceiptHandle] = timeout
 				return refused
@@ -128,8 +128,8 @@ func TestVisibilityDelaysARunningDuplicate(t *testing.T) {
 		if len(moved) != 1 || !ok || timeout < 50*time.Second || timeout > 63*time.Second || timeout%time.Second != 0 {
 			t.Errorf("moved %v", moved)
 		}
-		if len(failures.failed) != 2 || !errors.Is(failures.failed[1], refused) || !errors.Is(failures.failed[1], idempotent.ErrInProgress) {
-			t.Errorf("received %v", failures.failed)
+		if len(failures.Failed) != 2 || !errors.Is(failures.Failed[1], refused) || !errors.Is(failures.Failed[1], idempotent.ErrInProgress) {
+			t.Errorf("received %v", failures.Failed)
 		}
 	})
 }

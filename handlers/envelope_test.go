@@ -74,10 +74,10 @@ func TestRawDeliveryIsNoEnvelope(t *testing.T) {
 	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[handlers.FromSNS[order]]) error {
 		t.Error("ran")
 		return nil
-	}, &handlers.SQSOptions{OnFailure: failures.receive})
+	}, &handlers.SQSOptions{OnFailure: failures.Receive})
 	answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"})))
-	if err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.failed[0], handlers.ErrDecode) {
-		t.Errorf("%s, %v, received %v", answer, err, failures.failed)
+	if err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.Failed[0], handlers.ErrDecode) {
+		t.Errorf("%s, %v, received %v", answer, err, failures.Failed)
 	}
 }
 
@@ -85,10 +85,10 @@ func TestRawDeliveryIsNoEnvelope(t *testing.T) {
 func TestEnvelopeIsNoBody(t *testing.T) {
 	failures := &received{}
 	x := newExecutor(t, memory.New(0), nil)
-	refused := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[order]) error { t.Error("ran"); return nil }, &handlers.SQSOptions{OnFailure: failures.receive})
+	refused := handlers.SQS(x, nil, func(context.Context, handlers.SQSMessage[order]) error { t.Error("ran"); return nil }, &handlers.SQSOptions{OnFailure: failures.Receive})
 	answer, err := deliver(t.Context(), refused, golden(t, "sqs-from-sns.json"))
-	if err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.failed[0], handlers.ErrDecode) || !strings.Contains(failures.failed[0].Error(), "FromSNS") {
-		t.Errorf("%s, %v, received %v", answer, err, failures.failed)
+	if err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.Failed[0], handlers.ErrDecode) || !strings.Contains(failures.Failed[0].Error(), "FromSNS") {
+		t.Errorf("%s, %v, received %v", answer, err, failures.Failed)
 	}
 	runs := 0
 	for name, asked := range map[string]any{
@@ -140,10 +140,10 @@ func TestNullIsNoEnvelope(t *testing.T) {
 	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[*handlers.FromSNS[string]]) error {
 		t.Error("ran")
 		return nil
-	}, &handlers.SQSOptions{OnFailure: failures.receive})
+	}, &handlers.SQSOptions{OnFailure: failures.Receive})
 	m := message("m0", order{})
 	m.Body = "null"
-	if answer, err := deliver(t.Context(), handler, sqsEvent(t, m)); err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.failed[0], handlers.ErrDecode) {
-		t.Errorf("%s, %v, received %v", answer, err, failures.failed)
+	if answer, err := deliver(t.Context(), handler, sqsEvent(t, m)); err != nil || len(reportedIDs(t, answer)) != 1 || !errors.Is(failures.Failed[0], handlers.ErrDecode) {
+		t.Errorf("%s, %v, received %v", answer, err, failures.Failed)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
-	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/local/errortypes"
 )
 
@@ -45,17 +44,11 @@ var ownErrors = map[string]func(t *testing.T) error{
 			func(context.Context, handlers.KinesisRecord[order]) error {
 				return idempotent.Permanent(&handlertest.DeclinedError{})
 			},
-			&handlers.KinesisOptions{OnFailure: failures.receive, Poison: func(context.Context, events.KinesisEventRecord, error) error { return &handlertest.DeclinedError{} }})
+			&handlers.KinesisOptions{OnFailure: failures.Receive, Poison: func(context.Context, events.KinesisEventRecord, error) error { return &handlertest.DeclinedError{} }})
 		if _, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{}))); err != nil {
 			return err
 		}
-		return failures.failed[0]
-	},
-	"PublishError": func(t *testing.T) error {
-		return relayed(t, &handlers.OutboxOptions{}, make([]error, 99))
-	},
-	"UnmarkedError": func(t *testing.T) error {
-		return relayed(t, &handlers.OutboxOptions{Mark: func(context.Context, []handlers.OutboxKey) error { return &handlertest.DeclinedError{} }}, nil)
+		return failures.Failed[0]
 	},
 	"DetailError": func(*testing.T) error {
 		_, err := handlers.DetailWithChain([]byte("[]"), "k")
@@ -75,12 +68,12 @@ func fifo(id string) events.SQSMessage {
 func queued(t *testing.T, fn func() error, batch ...events.SQSMessage) error {
 	var failures received
 	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SQSMessage[order]) error { return fn() },
-		&handlers.SQSOptions{OnFailure: failures.receive})
+		&handlers.SQSOptions{OnFailure: failures.Receive})
 	_, err := handler(t.Context(), events.SQSEvent{Records: batch})
-	if len(failures.failed) == 0 {
+	if len(failures.Failed) == 0 {
 		return err
 	}
-	return failures.failed[len(failures.failed)-1]
+	return failures.Failed[len(failures.Failed)-1]
 }
 
 // notified is the failure of an invocation by a topic.
@@ -89,16 +82,6 @@ func notified(t *testing.T, timeout time.Duration, o *handlers.EventOptions, eve
 	defer cancel()
 	_, err := deliver(ctx, handlers.SNS(newExecutor(t, memory.New(0), nil), nil, func(context.Context, handlers.SNSMessage[order]) error { return fails() }, o), event)
 	return err
-}
-
-func relayed(t *testing.T, o *handlers.OutboxOptions, answer []error) error {
-	var failures received
-	o.OnFailure = failures.receive
-	handler := handlers.OutboxRelay(func(context.Context, string, []outbound.Message) ([]error, error) { return answer, nil }, o)
-	if _, err := deliver(t.Context(), handler, golden(t, "outbox.json")); err != nil {
-		return err
-	}
-	return failures.failed[0]
 }
 
 func TestEveryErrorHasAnExportedType(t *testing.T) { errortypes.CheckCauses(t, ownErrors) }

@@ -16,15 +16,15 @@ import (
 func TestMalformedEvents(t *testing.T) {
 	failures := &received{}
 	x := newExecutor(t, memory.New(0), nil)
-	sqs := handlers.SQS(x, nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{OnFailure: failures.receive})
-	sns := handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{OnFailure: failures.receive})
-	kinesis := handlers.Kinesis(x, nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{OnFailure: failures.receive})
-	dynamodb := handlers.DynamoDBStream(x, nil, func(context.Context, events.DynamoDBEventRecord) error { return nil }, &handlers.DynamoDBStreamOptions{OnFailure: failures.receive})
-	kafka := handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: failures.receive})
-	rabbitmq := handlers.RabbitMQ(x, handlers.RabbitMQMessageID[order](), place[events.RabbitMQMessage](&shop{}), &handlers.EventOptions{OnFailure: failures.receive})
-	activemq := handlers.ActiveMQ(x, nil, place[events.ActiveMQMessage](&shop{}), &handlers.EventOptions{OnFailure: failures.receive})
-	s3 := handlers.S3(x, nil, func(context.Context, events.S3EventRecord) error { return nil }, &handlers.EventOptions{OnFailure: failures.receive})
-	bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.receive})
+	sqs := handlers.SQS(x, nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{OnFailure: failures.Receive})
+	sns := handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{OnFailure: failures.Receive})
+	kinesis := handlers.Kinesis(x, nil, place[events.KinesisEventRecord](&shop{}), &handlers.KinesisOptions{OnFailure: failures.Receive})
+	dynamodb := handlers.DynamoDBStream(x, nil, func(context.Context, events.DynamoDBEventRecord) error { return nil }, &handlers.DynamoDBStreamOptions{OnFailure: failures.Receive})
+	kafka := handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{OnFailure: failures.Receive})
+	rabbitmq := handlers.RabbitMQ(x, handlers.RabbitMQMessageID[order](), place[events.RabbitMQMessage](&shop{}), &handlers.EventOptions{OnFailure: failures.Receive})
+	activemq := handlers.ActiveMQ(x, nil, place[events.ActiveMQMessage](&shop{}), &handlers.EventOptions{OnFailure: failures.Receive})
+	s3 := handlers.S3(x, nil, func(context.Context, events.S3EventRecord) error { return nil }, &handlers.EventOptions{OnFailure: failures.Receive})
+	bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](&shop{}), &handlers.EventOptions{OnFailure: failures.Receive})
 	const fine = `{"messageId":"m","body":"{\"id\":\"o\"}"}`
 	megabyte := strings.Repeat("secret", 1<<20/6)
 
@@ -57,15 +57,15 @@ func TestMalformedEvents(t *testing.T) {
 		"eventbridge: no detail":    {bridge, `{"id":"e1"}`, "eventbridge record 0 (e1): "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			failures.failed = nil
+			failures.Failed = nil
 			answer, err := deliver(t.Context(), test.handler, []byte(test.event))
 			if err == nil && strings.Count(answer, "itemIdentifier") != 1 {
 				t.Fatalf("answers %s", answer)
 			}
-			if len(failures.failed) != 1 {
-				t.Fatalf("received %v", failures.failed)
+			if len(failures.Failed) != 1 {
+				t.Fatalf("received %v", failures.Failed)
 			}
-			texts := failures.failed[0].Error()
+			texts := failures.Failed[0].Error()
 			if err != nil {
 				texts += err.Error()
 			}

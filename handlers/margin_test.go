@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/outbound"
@@ -74,11 +75,11 @@ func TestMarginThatLeavesNoRoomFailsTheInvocation(t *testing.T) {
 			handler: handlers.Kinesis(x, nil, place[events.KinesisEventRecord](s), &handlers.KinesisOptions{Margin: 2 * time.Second})},
 		"sqs, by default": {timeout: 500 * time.Millisecond, event: sqsEvent(t, message("m0", order{ID: "o0"})),
 			handler: handlers.SQS(x, nil, place[events.SQSMessage](s), nil)},
-		"outbox": {margin: 2 * time.Second, timeout: 2 * time.Second, event: golden(t, "outbox.json"),
-			handler: handlers.OutboxRelay(func(context.Context, string, []outbound.Message) ([]error, error) {
+		"outbox": {margin: 2 * time.Second, timeout: 2 * time.Second, event: golden(t, "../relay/testdata/outbox.json"),
+			handler: relay.Outbox(func(context.Context, string, []outbound.Message) ([]error, error) {
 				t.Error("published")
 				return nil, nil
-			}, &handlers.OutboxOptions{Margin: 2 * time.Second})},
+			}, &relay.Options{Margin: 2 * time.Second})},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
@@ -168,7 +169,7 @@ func TestMessagesDoNotStartWithinTheMargin(t *testing.T) {
 		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, m handlers.SQSMessage[order]) error {
 			time.Sleep(4 * time.Second)
 			return s.place(m.Body)
-		}, &handlers.SQSOptions{Margin: 3 * time.Second, OnFailure: failures.receive})
+		}, &handlers.SQSOptions{Margin: 3 * time.Second, OnFailure: failures.Receive})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		// They start with 10, 6 and 2 s left.
@@ -177,7 +178,7 @@ func TestMessagesDoNotStartWithinTheMargin(t *testing.T) {
 			t.Errorf("%s, %v", answer, err)
 		}
 		s.check(t, map[string]int{"o0": 1, "o1": 1})
-		for _, f := range failures.failed {
+		for _, f := range failures.Failed {
 			if !errors.Is(f, handlers.ErrNotStarted) {
 				t.Errorf("received %v", f)
 			}

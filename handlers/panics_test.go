@@ -45,7 +45,7 @@ func TestTypedNilFailsItsRecordAlone(t *testing.T) {
 func TestPanicFailsItsMessageAlone(t *testing.T) {
 	for _, concurrency := range []int{1, 8} {
 		s, failures := &shop{}, &received{}
-		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{Concurrency: concurrency, OnFailure: failures.receive})
+		handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{Concurrency: concurrency, OnFailure: failures.Receive})
 		for range 2 {
 			answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o1", Panic: true}), message("m2", order{ID: "o2"})))
 			if err != nil || !slices.Equal(reportedIDs(t, answer), []string{"m1"}) {
@@ -54,8 +54,8 @@ func TestPanicFailsItsMessageAlone(t *testing.T) {
 		}
 		s.check(t, map[string]int{"o0": 1, "o1": 2, "o2": 1})
 		var panicked *handlers.PanicError
-		if !errors.As(failures.failed[0], &panicked) || panicked.Value != "no such shelf" || !strings.Contains(string(panicked.Stack), "place") {
-			t.Errorf("received %v", failures.failed[0])
+		if !errors.As(failures.Failed[0], &panicked) || panicked.Value != "no such shelf" || !strings.Contains(string(panicked.Stack), "place") {
+			t.Errorf("received %v", failures.Failed[0])
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestGoexitEndsItsMessageAlone(t *testing.T) {
 				runtime.Goexit()
 			}
 			return s.place(order{ID: m.Body.ID})
-		}, &handlers.SQSOptions{ContinueGroups: true, OnFailure: failures.receive})
+		}, &handlers.SQSOptions{ContinueGroups: true, OnFailure: failures.Receive})
 		messages := []events.SQSMessage{message("m0", order{ID: "o0", Fail: true}), message("m1", order{ID: "o1"}), message("m2", order{ID: "o2"})}
 		for i := range messages {
 			if fifo {
@@ -110,8 +110,8 @@ func TestGoexitEndsItsMessageAlone(t *testing.T) {
 			t.Errorf("fifo %t: %s, %v", fifo, answer, err)
 		}
 		var unfinished *handlers.UnfinishedError
-		if len(failures.failed) != 1 || !errors.As(failures.failed[0], &unfinished) {
-			t.Errorf("fifo %t: received %v", fifo, failures.failed)
+		if len(failures.Failed) != 1 || !errors.As(failures.Failed[0], &unfinished) {
+			t.Errorf("fifo %t: received %v", fifo, failures.Failed)
 		}
 		exits = false
 		if answer, err := deliver(t.Context(), handler, sqsEvent(t, messages...)); err != nil || len(reportedIDs(t, answer)) > 0 {

@@ -57,7 +57,7 @@ func TestBatchReportsItsFailuresAlone(t *testing.T) {
 // A message that fails permanently runs once, and is reported at every delivery.
 func TestPermanentFailureRunsOnce(t *testing.T) {
 	s, failures := &shop{}, &received{}
-	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.receive})
+	handler := handlers.SQS(newExecutor(t, memory.New(0), nil), nil, place[events.SQSMessage](s), &handlers.SQSOptions{OnFailure: failures.Receive})
 	undecodable := message("m1", order{})
 	undecodable.Body = `{"id": 4711000815}`
 	for range 5 {
@@ -67,7 +67,7 @@ func TestPermanentFailureRunsOnce(t *testing.T) {
 		}
 	}
 	s.check(t, map[string]int{"o0": 1})
-	first, again, body := failures.failed[0], failures.failed[2], failures.failed[1]
+	first, again, body := failures.Failed[0], failures.Failed[2], failures.Failed[1]
 	if !errors.Is(first, errOutOfStock) || !errors.Is(again, idempotent.ErrReplayed) {
 		t.Errorf("received %v, then of %v", first, again)
 	}

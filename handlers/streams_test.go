@@ -36,13 +36,6 @@ func kinesisEvent(t testing.TB, partitions string, orders ...order) events.Kines
 	return event
 }
 
-func streamAnswer(id string) string {
-	if id == "" {
-		return `{"batchItemFailures":[]}`
-	}
-	return `{"batchItemFailures":[{"itemIdentifier":"` + id + `"}]}`
-}
-
 // Partition keys run at the same time, and each in its order. The record that
 // failed first in the stream is reported, not the one that failed first in
 // time.

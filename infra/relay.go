@@ -93,7 +93,7 @@ type Relay struct {
 	scope constructs.Construct
 }
 
-// NewRelay creates the function of handlers.OutboxRelay. It feeds the function with
+// NewRelay creates the function of relay.Outbox. It feeds the function with
 // the unpublished items of the outbox's stream, allows it to mark items, and sets
 // OUTBOX_TABLE to the table's name. The function has no access to records, and you
 // must grant it the permission to publish.

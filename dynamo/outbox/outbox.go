@@ -1,5 +1,5 @@
 // Package outbox reads and marks the messages that transactions publish with
-// [dynamo.Tx.Publish]. A relay is built on it, such as handlers.OutboxRelay with
+// [dynamo.Tx.Publish]. A relay is built on it, such as relay.Outbox with
 // [Outbox.Mark], and the search for messages that no relay has published.
 //
 // # Items

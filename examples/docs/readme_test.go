@@ -14,6 +14,7 @@ import (
 	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/emf"
@@ -141,7 +142,7 @@ func TestPagesNameEveryOption(t *testing.T) {
 	for _, options := range []any{
 		idempotent.Config{}, dynamo.Options{},
 		handlers.SQSOptions{}, handlers.StreamOptions[any]{}, handlers.EventOptions{}, httpapi.Options{}, emf.Options{},
-		handlers.OutboxOptions{}, outbox.Options{}, seal.Options{}, seal.DataKeyOptions{}, s3payload.Options{},
+		relay.Options{}, outbox.Options{}, seal.Options{}, seal.DataKeyOptions{}, s3payload.Options{},
 		dynamoenv.Options{},
 	} {
 		for i := range reflect.TypeOf(options).NumField() {

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/examples/outbox"
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/relay"
 )
 
 // One transaction has written two messages of one order. The relay sends them to
@@ -19,8 +19,8 @@ func Example() {
 		"orders": outbox.SQS(aws, "https://queue/orders.fifo"),
 		"audit":  outbox.EventBridge(aws, "default", "com.example.orders"),
 	})
-	relay := handlers.OutboxRelay(publish, &handlers.OutboxOptions{
-		Mark: func(ctx context.Context, keys []handlers.OutboxKey) error {
+	relay := relay.Outbox(publish, &relay.Options{
+		Mark: func(ctx context.Context, keys []relay.Key) error {
 			fmt.Println("published", keys)
 			return nil
 		},

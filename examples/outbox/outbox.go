@@ -6,7 +6,7 @@
 //		"placed": outbox.SNS(sns.NewFromConfig(cfg), topicARN),
 //		"audit":  outbox.EventBridge(eventbridge.NewFromConfig(cfg), "default", "com.example.orders"),
 //	})
-//	lambda.Start(handlers.OutboxRelay(publish, &handlers.OutboxOptions{Mark: mark}))
+//	lambda.Start(relay.Outbox(publish, &relay.Options{Mark: mark}))
 //
 // A message that its destination can never accept (no text, too many attributes)
 // fails alone and is not sent, because it would fail all messages of its call.
@@ -21,7 +21,7 @@ import (
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
-// Publish is the type of function that handlers.OutboxRelay calls.
+// Publish is the type of function that relay.Outbox calls.
 type Publish = func(ctx context.Context, destination string, batch []outbound.Message) (failed []error, err error)
 
 // ErrDestination reports that the destination of a message has no route. The message

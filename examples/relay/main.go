@@ -30,7 +30,7 @@ import (
 
 	dynamooutbox "github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/examples/outbox"
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/relay"
 )
 
 func main() {
@@ -63,13 +63,13 @@ func setUp(ctx context.Context) (handler, error) {
 	publish := outbox.Route(map[string]outbox.Publish{
 		"order-events": outbox.SQS(sqs.NewFromConfig(cfg), queue),
 	})
-	return handlers.OutboxRelay(publish, &handlers.OutboxOptions{Mark: marking(box)}), nil
+	return relay.Outbox(publish, &relay.Options{Mark: marking(box)}), nil
 }
 
 // marking marks published items, so that they expire. A missing item was marked
 // before, and an item that was rewritten since has an event of its own.
-func marking(box *dynamooutbox.Outbox) func(context.Context, []handlers.OutboxKey) error {
-	return func(ctx context.Context, keys []handlers.OutboxKey) error {
+func marking(box *dynamooutbox.Outbox) func(context.Context, []relay.Key) error {
+	return func(ctx context.Context, keys []relay.Key) error {
 		var errs []error
 		for _, key := range keys {
 			if err := box.Mark(ctx, key.Aggregate, key.ID, key.Created); !errors.Is(err, dynamooutbox.ErrNotFound) {

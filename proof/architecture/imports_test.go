@@ -39,14 +39,16 @@ var order = map[string]string{
 	"dynamo/dynamoenv":             "dynamo",
 	"postgres":                     "idempotent/driver",
 	"redis":                        "idempotent/driver",
-	"handlers":                     "idempotent idempotent/adapter idempotent/outbound",
-	"handlers/internal/outbox":     "handlers/internal/lanes idempotent/outbound internal/outboxitem",
+	"handlers":                     "idempotent idempotent/adapter",
+	"handlers/relay":               "handlers handlers/internal/lanes handlers/internal/panics idempotent/outbound",
 	"handlers/httpapi":             "handlers/internal/digest handlers/internal/lambdaerror handlers/internal/panics idempotent idempotent/adapter",
 	"handlers/durablefunc":         "handlers handlers/internal/digest idempotent idempotent/adapter",
 	"local/wire":                   "",
 	"local/kill":                   "local/lambdaruntime",
 	"proof/durable":                "",
 	"local/crashtest":              "idempotent idempotent/driver idempotent/memory local/kill local/lambdaruntime",
+
+	"handlers/relay/internal/outbox": "handlers/internal/lanes idempotent/outbound internal/outboxitem",
 }
 
 // What a user of a package must not link: clients of other services, and
@@ -66,6 +68,7 @@ var unlinked = map[string]string{
 	"handlers":             "aws-sdk-go smithy-go aws-cdk httpsfv testing... testify",
 	"handlers/durablefunc": "aws-sdk-go smithy-go aws-cdk httpsfv testing... testify",
 	"handlers/httpapi":     "aws-sdk-go smithy-go aws-cdk testing... testify",
+	"handlers/relay":       "aws-sdk-go smithy-go aws-cdk httpsfv testing... testify",
 	"local/crashtest":      "aws testify",
 }
 

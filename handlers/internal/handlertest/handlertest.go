@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -91,4 +93,28 @@ func (s Unreleasable) Change(ctx context.Context, f driver.Fence, c driver.Chang
 		return driver.Record{}, false, errors.New("no permission")
 	}
 	return s.Store.Change(ctx, f, c)
+}
+
+// Quiet ignores failures, in tests whose records fail on purpose.
+func Quiet(context.Context, *handlers.RecordError) {}
+
+// Received stores the failures that the option OnFailure receives.
+type Received struct {
+	mu     sync.Mutex
+	Failed []*handlers.RecordError
+}
+
+// Receive is an option OnFailure.
+func (r *Received) Receive(_ context.Context, e *handlers.RecordError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Failed = append(r.Failed, e)
+}
+
+// StreamAnswer returns the JSON of a response that reports an id, or none.
+func StreamAnswer(id string) string {
+	if id == "" {
+		return `{"batchItemFailures":[]}`
+	}
+	return `{"batchItemFailures":[{"itemIdentifier":"` + id + `"}]}`
 }

@@ -23,6 +23,12 @@ type Runner struct {
 	Errors    Errors
 }
 
+// Reasons why a record did not run.
+const (
+	OutOfTime    = "the time left is less than the margin, or the invocation was cancelled"
+	AfterFailure = "a record before it failed"
+)
+
 // Errors are the results of records that did not run, or did not return.
 type Errors struct {
 	OutOfTime    error // LastStart has passed, or the context is done

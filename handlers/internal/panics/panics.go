@@ -1,7 +1,10 @@
 // Package panics keeps panics of a user's function from a handler.
 package panics
 
-import "runtime/debug"
+import (
+	"errors"
+	"runtime/debug"
+)
 
 // Catch calls fn. If fn panics, Catch returns the error that panicked returns for
 // the value and the stack.
@@ -19,3 +22,14 @@ func Ignore(fn func()) {
 	defer func() { _ = recover() }()
 	fn()
 }
+
+// Readable reports whether the methods of an error return. Those of a typed nil panic.
+func Readable(err error) (ok bool) {
+	if err == nil {
+		return true
+	}
+	Ignore(func() { _, _, ok = errors.Is(err, errRead), err.Error(), true })
+	return ok
+}
+
+var errRead = errors.New("panics: read")

@@ -1,4 +1,4 @@
-package handlers
+package relay
 
 import (
 	"cmp"
@@ -9,22 +9,23 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/lambda-once/once/handlers/internal/outbox"
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/relay/internal/outbox"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
-// OutboxKey names what one transaction has written for an aggregate: the key of
+// Key names what one transaction has written for an aggregate: the key of
 // an item of the outbox, and the time at which it was written. Earlier versions of
 // package dynamo wrote over the item of a key that ran again: only Created tells the
 // two apart.
-type OutboxKey struct {
+type Key struct {
 	Aggregate, ID string
 	Created       time.Time // in UTC, to the millisecond
 }
 
-// OutboxOptions are the options of [OutboxRelay]. The zero value of every field
-// stands for its default, and a nil *OutboxOptions for all of them.
-type OutboxOptions struct {
+// Options are the options of [Outbox]. The zero value of every field
+// stands for its default, and a nil *Options for all of them.
+type Options struct {
 	// BatchSize is the largest number of messages in a call of publish. Default
 	// 10, the most that SQS, SNS and EventBridge take in one call.
 	BatchSize int
@@ -39,7 +40,7 @@ type OutboxOptions struct {
 
 	// Margin is the time left of the invocation below which publish is not
 	// called. Set it longer than the slowest call takes. A Margin that leaves no
-	// room for a call fails the invocation with a [*MarginError]. Default 1 s,
+	// room for a call fails the invocation with a [*handlers.MarginError]. Default 1 s,
 	// and at most half of the invocation's time.
 	Margin time.Duration
 
@@ -53,16 +54,16 @@ type OutboxOptions struct {
 	// OnFailure receives an [*UnmarkedError], and the item stays in the table
 	// until a search for pending items finds it. Default: nothing is marked, and
 	// nothing expires.
-	Mark func(context.Context, []OutboxKey) error
+	Mark func(context.Context, []Key) error
 
 	// OnFailure receives every record that is not done, when the batch has been
 	// handled, and every item that could not be marked. It must not panic.
 	// Default: a line on [slog.Default] with the error's text, cut to 1 KiB, and
 	// the stack of a panic.
-	OnFailure func(context.Context, *RecordError)
+	OnFailure func(context.Context, *handlers.RecordError)
 }
 
-// OutboxRelay handles the stream of an outbox: it publishes the messages that
+// Outbox handles the stream of an outbox: it publishes the messages that
 // transactions have written there. The stream must contain new images, and its
 // event source mapping must have ReportBatchItemFailures. Bound the mapping's
 // retries, or one item that cannot be published blocks its shard for a day. An
@@ -83,53 +84,52 @@ type OutboxOptions struct {
 // it are delivered again, published or not. Messages that this process has
 // published are not published again, as far as it remembers (the last 10,000).
 // For all others the receiver must recognize the ID: a FIFO queue does for 5
-// minutes, and [SQS] with the chain key does while it stores its records.
+// minutes, and handlers.SQS with the chain key does while it stores its records.
 //
 // Items that are inserted or rewritten are published. Items with the attribute
 // published are not, and removals are ignored. An item that is not in Once's
 // format fails, and stops its aggregate.
 //
-// OutboxRelay panics if publish is nil, or an option is negative.
-func OutboxRelay(publish func(ctx context.Context, destination string, batch []outbound.Message) (failed []error, err error), o *OutboxOptions) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+// Outbox panics if publish is nil, or an option is negative.
+func Outbox(publish func(ctx context.Context, destination string, batch []outbound.Message) (failed []error, err error), o *Options) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	if o == nil {
-		o = &OutboxOptions{}
+		o = &Options{}
 	}
 	switch {
 	case publish == nil:
-		panic("handlers: outbox: the publishing function is nil")
-	case o.BatchSize < 0:
-		panic(fmt.Sprintf("handlers: outbox: the option BatchSize is %d", o.BatchSize))
+		panic("relay: the publishing function is nil")
+	case min(o.BatchSize, o.Concurrency) < 0 || o.Margin < 0:
+		panic("relay: an option is negative")
 	}
-	relay := &outboxRelay{
-		batch: &batch[*outbox.Item]{
-			source: source{"outbox", []string{"aws:dynamodb"}, true},
-			policy: policy{concurrency: o.Concurrency, margin: o.Margin, onFailure: o.OnFailure, hideText: o.HideErrorText}.filled("outbox", 0),
-		},
-		publish: publish, size: cmp.Or(o.BatchSize, 10), mark: o.Mark, recent: outbox.NewRecent(10_000),
+	r := &relay{publish: publish, options: *o, recent: outbox.NewRecent(10_000)}
+	r.options.BatchSize = cmp.Or(o.BatchSize, 10)
+	r.options.Concurrency = cmp.Or(o.Concurrency, 1)
+	if o.OnFailure == nil {
+		r.options.OnFailure = func(ctx context.Context, e *handlers.RecordError) { e.Log(ctx, o.HideErrorText) }
 	}
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		ids, err := relay.handle(ctx, event.Records)
+		failed, err := r.handle(ctx, event.Records)
 		if err != nil {
 			return events.DynamoDBEventResponse{}, err
 		}
-		return events.DynamoDBEventResponse{BatchItemFailures: identifiers[events.DynamoDBBatchItemFailure](ids)}, nil
+		return events.DynamoDBEventResponse{BatchItemFailures: failed}, nil
 	}
 }
 
 // ErrUnmarked matches errors of type [*UnmarkedError].
-var ErrUnmarked = errors.New("handlers: published but not marked")
+var ErrUnmarked = errors.New("relay: published but not marked")
 
 // UnmarkedError reports that all messages of an item of the outbox are
 // published, but the item is not marked, so it never expires. Mark it, or
 // publish its messages again: their ids are the same.
 type UnmarkedError struct {
-	Key OutboxKey
+	Key Key
 	Err error
 }
 
 // Error does not contain the text of Err, which may quote the item.
 func (e *UnmarkedError) Error() string {
-	return "handlers: the item is published but not marked: it stays in the outbox and does not expire"
+	return "relay: the item is published but not marked: it stays in the outbox and does not expire"
 }
 
 // SafeText returns the whole text.
@@ -141,13 +141,13 @@ func (e *UnmarkedError) Is(target error) bool { return target == ErrUnmarked }
 // Unwrap returns the error of Mark.
 func (e *UnmarkedError) Unwrap() error { return e.Err }
 
-// PublishError reports that the publishing function of an [OutboxRelay]
+// PublishError reports that the publishing function of an [Outbox]
 // returned a list whose length is not the number of messages. None of them
 // counts as published.
 type PublishError struct{ Errors, Messages int }
 
 func (e *PublishError) Error() string {
-	return fmt.Sprintf("handlers: the publishing function returned %d errors for %d messages", e.Errors, e.Messages)
+	return fmt.Sprintf("relay: the publishing function returned %d errors for %d messages", e.Errors, e.Messages)
 }
 
 // SafeText returns the whole text.

@@ -1,4 +1,4 @@
-package handlers_test
+package relay_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
+	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
@@ -78,15 +80,15 @@ func TestOutboxMalformedItems(t *testing.T) {
 			event := outboxEvent("b:q", "a:q", "a:q", "b:q")
 			image := event.Records[1].Change.NewImage
 			damage(&event.Records[1], image, image["messages"].List()[0].Map())
-			failures, p := &received{}, mailbox{}
-			answer, err := deliver(t.Context(), handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{OnFailure: failures.receive}), marshal(t, event))
-			if err != nil || answer != streamAnswer("seq1") {
+			failures, p := &handlertest.Received{}, mailbox{}
+			answer, err := handlertest.Deliver(t.Context(), relay.Outbox(p.publish, &relay.Options{OnFailure: failures.Receive}), handlertest.Marshal(t, event))
+			if err != nil || answer != handlertest.StreamAnswer("seq1") {
 				t.Errorf("%s, %v", answer, err)
 			}
 			same(t, "out", p.out, []string{"item0-0", "item3-0"})
-			if len(failures.failed) != 2 || !errors.Is(failures.failed[0], handlers.ErrDecode) || !strings.Contains(failures.failed[0].Error(), "is missing, or not in") ||
-				strings.Contains(fmt.Sprint(failures.failed), "secret") {
-				t.Errorf("received %v", failures.failed)
+			if len(failures.Failed) != 2 || !errors.Is(failures.Failed[0], handlers.ErrDecode) || !strings.Contains(failures.Failed[0].Error(), "is missing, or not in") ||
+				strings.Contains(fmt.Sprint(failures.Failed), "secret") {
+				t.Errorf("received %v", failures.Failed)
 			}
 		})
 	}
@@ -94,15 +96,15 @@ func TestOutboxMalformedItems(t *testing.T) {
 
 func TestOutboxOtherSources(t *testing.T) {
 	var p mailbox
-	handler := handlers.OutboxRelay(p.publish, p.options())
+	handler := relay.Outbox(p.publish, p.options())
 	for _, event := range []string{`{}`, `{"Records":[]}`, `{"Records":[{"eventSource":"aws:sqs"}]}`} {
-		if answer, err := deliver(t.Context(), handler, []byte(event)); !errors.Is(err, handlers.ErrNoRecords) {
+		if answer, err := handlertest.Deliver(t.Context(), handler, []byte(event)); !errors.Is(err, handlers.ErrNoRecords) {
 			t.Errorf("%s: %s, %v", event, answer, err)
 		}
 	}
 	event := outboxEvent("a:q", "b:q")
 	event.Records[1].Change.SequenceNumber = ""
-	if answer, err := deliver(t.Context(), handler, marshal(t, event)); err == nil || !strings.Contains(err.Error(), "outbox record 1: ") {
+	if answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, event)); err == nil || !strings.Contains(err.Error(), "outbox record 1: ") {
 		t.Errorf("no sequence number: %s, %v", answer, err)
 	}
 }
@@ -110,10 +112,10 @@ func TestOutboxOtherSources(t *testing.T) {
 // FuzzOutbox sends the relay malformed events. It does not
 // panic, publishes nothing that it cannot name, and nothing twice.
 func FuzzOutbox(f *testing.F) {
-	f.Add(golden(f, "outbox.json"))
-	f.Add(golden(f, "dynamodb-stream.json"))
-	f.Add(marshal(f, outboxEvent("a:q,q", "b:r", "a:q")))
-	f.Add([]byte(strings.ReplaceAll(string(golden(f, "outbox.json")), `{"S"`, `{"N"`)))
+	f.Add(handlertest.Golden(f, "outbox.json"))
+	f.Add(handlertest.Golden(f, "../../testdata/dynamodb-stream.json"))
+	f.Add(handlertest.Marshal(f, outboxEvent("a:q,q", "b:r", "a:q")))
+	f.Add([]byte(strings.ReplaceAll(string(handlertest.Golden(f, "outbox.json")), `{"S"`, `{"N"`)))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var event events.DynamoDBEvent
 		if json.Unmarshal(text, &event) != nil {
@@ -126,7 +128,7 @@ func FuzzOutbox(f *testing.F) {
 			}
 		}
 		calls := 0
-		handler := handlers.OutboxRelay(func(_ context.Context, destination string, batch []outbound.Message) ([]error, error) {
+		handler := relay.Outbox(func(_ context.Context, destination string, batch []outbound.Message) ([]error, error) {
 			for _, m := range batch {
 				calls++
 				if m.ID == "" || m.Aggregate == "" || m.Destination != destination || destination == "" || m.Attributes[handlers.ChainAttribute] == "" {
@@ -134,7 +136,7 @@ func FuzzOutbox(f *testing.F) {
 				}
 			}
 			return nil, nil
-		}, &handlers.OutboxOptions{OnFailure: quiet})
+		}, &relay.Options{OnFailure: handlertest.Quiet})
 		answer, err := handler(t.Context(), event)
 		if calls > places {
 			t.Errorf("%d messages published of %d: %v, %v", calls, places, answer, err)

@@ -1,4 +1,4 @@
-package handlers_test
+package relay_test
 
 import (
 	"context"
@@ -12,7 +12,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
+	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
@@ -88,7 +89,7 @@ func (p *mailbox) publish(_ context.Context, destination string, batch []outboun
 	return failed, p.fail["call"]
 }
 
-func (p *mailbox) mark(_ context.Context, keys []handlers.OutboxKey) error {
+func (p *mailbox) mark(_ context.Context, keys []relay.Key) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, key := range keys {
@@ -99,6 +100,6 @@ func (p *mailbox) mark(_ context.Context, keys []handlers.OutboxKey) error {
 	return p.noMarks
 }
 
-func (p *mailbox) options() *handlers.OutboxOptions {
-	return &handlers.OutboxOptions{Mark: p.mark, OnFailure: quiet}
+func (p *mailbox) options() *relay.Options {
+	return &relay.Options{Mark: p.mark, OnFailure: handlertest.Quiet}
 }

@@ -1,4 +1,4 @@
-package handlers_test
+package relay_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
@@ -16,7 +17,7 @@ import (
 // of its aggregate wait, and the stream is delivered again from there. The folder
 // examples/outbox of the repository contains functions that publish to SQS, SNS
 // and EventBridge.
-func ExampleOutboxRelay() {
+func ExampleOutbox() {
 	send := map[string]func(outbound.Message) error{
 		"orders": func(m outbound.Message) error { fmt.Println("order", m.ID); return nil },
 		"mails":  func(outbound.Message) error { return errors.New("503") },
@@ -32,11 +33,11 @@ func ExampleOutboxRelay() {
 		}
 		return failed, nil
 	}
-	mark := func(ctx context.Context, keys []handlers.OutboxKey) error {
+	mark := func(ctx context.Context, keys []relay.Key) error {
 		fmt.Println("published", keys)
 		return nil
 	}
-	handler := handlers.OutboxRelay(publish, &handlers.OutboxOptions{Mark: mark, OnFailure: func(_ context.Context, failed *handlers.RecordError) {
+	handler := relay.Outbox(publish, &relay.Options{Mark: mark, OnFailure: func(_ context.Context, failed *handlers.RecordError) {
 		fmt.Println(failed)
 	}}) // lambda.Start(handler)
 

@@ -58,6 +58,9 @@ func NewQueue(records []Record, waiting error, size int, recent *Recent) *Queue 
 	return q
 }
 
+// Item returns the item of a record.
+func (q *Queue) Item(i int) *Item { return q.records[i].Item }
+
 // Results returns the result of each record. The result is nil for a record
 // whose messages are all published.
 func (q *Queue) Results() []error { return q.results }

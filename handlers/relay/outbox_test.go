@@ -1,4 +1,4 @@
-package handlers_test
+package relay_test
 
 import (
 	"context"
@@ -16,15 +16,17 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
+	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
 var errFull = errors.New("the queue is full")
 
-func relay(t *testing.T, p *mailbox, event events.DynamoDBEvent, want string) {
+func checkRelay(t *testing.T, p *mailbox, event events.DynamoDBEvent, want string) {
 	t.Helper()
-	answer, err := deliver(t.Context(), handlers.OutboxRelay(p.publish, p.options()), marshal(t, event))
-	if err != nil || answer != streamAnswer(want) {
+	answer, err := handlertest.Deliver(t.Context(), relay.Outbox(p.publish, p.options()), handlertest.Marshal(t, event))
+	if err != nil || answer != handlertest.StreamAnswer(want) {
 		t.Errorf("%s, %v, want %q reported", answer, err, want)
 	}
 }
@@ -43,14 +45,14 @@ func TestOutboxGoldenEvent(t *testing.T) {
 	}
 	var all []sent
 	var p mailbox
-	handler := handlers.OutboxRelay(func(_ context.Context, destination string, batch []outbound.Message) ([]error, error) {
+	handler := relay.Outbox(func(_ context.Context, destination string, batch []outbound.Message) ([]error, error) {
 		for _, m := range batch {
 			all = append(all, sent{destination, m})
 		}
 		return nil, nil
 	}, p.options())
 	for range 2 { // the second time, nothing is left
-		if answer, err := deliver(t.Context(), handler, golden(t, "outbox.json")); err != nil || answer != streamAnswer("") {
+		if answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Golden(t, "outbox.json")); err != nil || answer != handlertest.StreamAnswer("") {
 			t.Errorf("%s, %v", answer, err)
 		}
 	}
@@ -75,9 +77,9 @@ func TestOutboxOrderAndBatches(t *testing.T) {
 	var p mailbox
 	o := p.options()
 	o.BatchSize = 2
-	handler := handlers.OutboxRelay(p.publish, o)
-	answer, err := deliver(t.Context(), handler, marshal(t, outboxEvent("a:q1,q1,q2", "b:q1", "c:q1", "a:q1", "d:q2")))
-	if err != nil || answer != streamAnswer("") {
+	handler := relay.Outbox(p.publish, o)
+	answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, outboxEvent("a:q1,q1,q2", "b:q1", "c:q1", "a:q1", "d:q2")))
+	if err != nil || answer != handlertest.StreamAnswer("") {
 		t.Errorf("%s, %v", answer, err)
 	}
 	same(t, "calls", p.calls, []string{
@@ -92,26 +94,26 @@ func TestOutboxOrderAndBatches(t *testing.T) {
 func TestOutboxFailures(t *testing.T) {
 	p := mailbox{fail: map[string]error{"item1-1": errFull, "item4-0": errFull}}
 	event := outboxEvent("a:q", "b:q,q,q", "b:q", "a:q", "d:q", "d:q", "c:q")
-	relay(t, &p, event, "seq1")
+	checkRelay(t, &p, event, "seq1")
 	same(t, "out", p.out, []string{"item0-0", "item1-0", "item6-0", "item3-0"})
 	same(t, "marked", p.marked, []string{"a/item0", "c/item6", "a/item3"})
 
 	// Another process takes over, and knows of nothing: the ids are the same.
 	p.fail, p.out = nil, nil
 	event.Records = event.Records[1:]
-	relay(t, &p, event, "")
+	checkRelay(t, &p, event, "")
 	same(t, "out", p.out, []string{"item1-0", "item3-0", "item4-0", "item6-0", "item1-1", "item5-0", "item1-2", "item2-0"})
 }
 
 func TestOutboxRemembersWhatItPublished(t *testing.T) {
 	p := mailbox{fail: map[string]error{"item0-1": errFull}}
-	handler := handlers.OutboxRelay(p.publish, p.options())
+	handler := relay.Outbox(p.publish, p.options())
 	event := outboxEvent("a:q,q", "b:q")
 	for _, want := range []string{"seq0", "seq0", ""} {
 		if want == "" {
 			p.fail = nil
 		}
-		if answer, err := deliver(t.Context(), handler, marshal(t, event)); err != nil || answer != streamAnswer(want) {
+		if answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, event)); err != nil || answer != handlertest.StreamAnswer(want) {
 			t.Errorf("%s, %v", answer, err)
 		}
 	}
@@ -122,7 +124,7 @@ func TestOutboxRemembersWhatItPublished(t *testing.T) {
 		event.Records[i].EventID, event.Records[i].EventName = fmt.Sprint("later", i), "MODIFY"
 	}
 	p.out = nil
-	if answer, err := deliver(t.Context(), handler, marshal(t, event)); err != nil || answer != streamAnswer("") {
+	if answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, event)); err != nil || answer != handlertest.StreamAnswer("") {
 		t.Errorf("%s, %v", answer, err)
 	}
 	same(t, "out", p.out, []string{"item0-0", "item1-0", "item0-1"})
@@ -146,14 +148,14 @@ func TestOutboxWholeCallsFail(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			failures, p := &received{}, mailbox{}
-			handler := handlers.OutboxRelay(publish, &handlers.OutboxOptions{Mark: p.mark, OnFailure: failures.receive})
-			answer, err := deliver(t.Context(), handler, marshal(t, outboxEvent("a:q", "b:q", "a:q")))
-			if err != nil || answer != streamAnswer("seq0") || len(p.marked) != 0 {
+			failures, p := &handlertest.Received{}, mailbox{}
+			handler := relay.Outbox(publish, &relay.Options{Mark: p.mark, OnFailure: failures.Receive})
+			answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, outboxEvent("a:q", "b:q", "a:q")))
+			if err != nil || answer != handlertest.StreamAnswer("seq0") || len(p.marked) != 0 {
 				t.Errorf("%s, %v, marked %v", answer, err, p.marked)
 			}
-			if len(failures.failed) != 3 || !errors.Is(failures.failed[2], handlers.ErrNotStarted) || !strings.HasPrefix(failures.failed[1].Error(), "handlers: outbox record 1 (seq1): ") {
-				t.Errorf("received %v", failures.failed)
+			if len(failures.Failed) != 3 || !errors.Is(failures.Failed[2], handlers.ErrNotStarted) || !strings.HasPrefix(failures.Failed[1].Error(), "handlers: outbox record 1 (seq1): ") {
+				t.Errorf("received %v", failures.Failed)
 			}
 		})
 	}
@@ -162,24 +164,24 @@ func TestOutboxWholeCallsFail(t *testing.T) {
 // Nothing is published again because it could not be marked, and nothing stops
 // for it.
 func TestOutboxMarkFails(t *testing.T) {
-	for name, mark := range map[string]func(context.Context, []handlers.OutboxKey) error{
-		"error": func(context.Context, []handlers.OutboxKey) error { return errFull },
-		"panic": func(context.Context, []handlers.OutboxKey) error { panic("secret") },
-		"exit":  func(context.Context, []handlers.OutboxKey) error { runtime.Goexit(); return nil },
+	for name, mark := range map[string]func(context.Context, []relay.Key) error{
+		"error": func(context.Context, []relay.Key) error { return errFull },
+		"panic": func(context.Context, []relay.Key) error { panic("secret") },
+		"exit":  func(context.Context, []relay.Key) error { runtime.Goexit(); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p mailbox
-			failures := &received{}
-			handler := handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{Mark: mark, OnFailure: failures.receive})
-			answer, err := deliver(t.Context(), handler, marshal(t, outboxEvent("a:q", "b:q,q")))
-			if err != nil || answer != streamAnswer("") {
+			failures := &handlertest.Received{}
+			handler := relay.Outbox(p.publish, &relay.Options{Mark: mark, OnFailure: failures.Receive})
+			answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, outboxEvent("a:q", "b:q,q")))
+			if err != nil || answer != handlertest.StreamAnswer("") {
 				t.Errorf("%s, %v", answer, err)
 			}
 			same(t, "out", p.out, []string{"item0-0", "item1-0", "item1-1"})
-			var unmarked *handlers.UnmarkedError
-			if len(failures.failed) != 2 || !errors.Is(failures.failed[0], handlers.ErrUnmarked) || !errors.As(failures.failed[1], &unmarked) ||
-				unmarked.Key != (handlers.OutboxKey{Aggregate: "b", ID: "item1", Created: writtenAt(1)}) || strings.Contains(fmt.Sprint(failures.failed), "secret") {
-				t.Errorf("received %v", failures.failed)
+			var unmarked *relay.UnmarkedError
+			if len(failures.Failed) != 2 || !errors.Is(failures.Failed[0], relay.ErrUnmarked) || !errors.As(failures.Failed[1], &unmarked) ||
+				unmarked.Key != (relay.Key{Aggregate: "b", ID: "item1", Created: writtenAt(1)}) || strings.Contains(fmt.Sprint(failures.Failed), "secret") {
+				t.Errorf("received %v", failures.Failed)
 			}
 		})
 	}
@@ -195,7 +197,7 @@ func TestOutboxMarksAfterTheLastMessage(t *testing.T) {
 			t.Errorf("marked %v before all is out", p.marked)
 		}
 	}
-	relay(t, &p, outboxEvent("a:q1,q1,q1"), "")
+	checkRelay(t, &p, outboxEvent("a:q1,q1,q1"), "")
 	same(t, "marked", p.marked, []string{"a/item0"})
 }
 
@@ -208,15 +210,15 @@ func TestOutboxMarksWhatItHasRead(t *testing.T) {
 	second.EventID, second.EventName, second.Change.SequenceNumber = "e1", "MODIFY", "seq1"
 	second.Change.NewImage = maps.Clone(second.Change.NewImage)
 	second.Change.NewImage["created"] = millis(writtenAt(1))
-	var marked []handlers.OutboxKey
-	handler := handlers.OutboxRelay((&mailbox{}).publish, &handlers.OutboxOptions{Mark: func(_ context.Context, keys []handlers.OutboxKey) error {
+	var marked []relay.Key
+	handler := relay.Outbox((&mailbox{}).publish, &relay.Options{Mark: func(_ context.Context, keys []relay.Key) error {
 		marked = append(marked, keys...)
 		return nil
 	}})
-	if answer, err := deliver(t.Context(), handler, marshal(t, event)); err != nil || answer != streamAnswer("") {
+	if answer, err := handlertest.Deliver(t.Context(), handler, handlertest.Marshal(t, event)); err != nil || answer != handlertest.StreamAnswer("") {
 		t.Errorf("%s, %v", answer, err)
 	}
-	want := []handlers.OutboxKey{{Aggregate: "a", ID: "item0", Created: writtenAt(0)}, {Aggregate: "a", ID: "item0", Created: writtenAt(1)}}
+	want := []relay.Key{{Aggregate: "a", ID: "item0", Created: writtenAt(0)}, {Aggregate: "a", ID: "item0", Created: writtenAt(1)}}
 	if !slices.Equal(marked, want) {
 		t.Errorf("marked %v, want %v", marked, want)
 	}
@@ -227,9 +229,9 @@ func TestOutboxOutOfTime(t *testing.T) {
 		p := mailbox{before: func(string) { time.Sleep(2 * time.Second) }}
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		defer cancel()
-		handler := handlers.OutboxRelay(p.publish, p.options())
-		answer, err := deliver(ctx, handler, marshal(t, outboxEvent("a:q,q", "b:q", "a:q,q,q", "c:q")))
-		if err != nil || answer != streamAnswer("seq2") {
+		handler := relay.Outbox(p.publish, p.options())
+		answer, err := handlertest.Deliver(ctx, handler, handlertest.Marshal(t, outboxEvent("a:q,q", "b:q", "a:q,q,q", "c:q")))
+		if err != nil || answer != handlertest.StreamAnswer("seq2") {
 			t.Errorf("%s, %v", answer, err)
 		}
 		same(t, "out", p.out, []string{"item0-0", "item1-0", "item3-0", "item0-1", "item2-0"})
@@ -243,8 +245,8 @@ func TestOutboxConcurrency(t *testing.T) {
 		o := p.options()
 		o.Concurrency = 3
 		begun := time.Now()
-		answer, err := deliver(t.Context(), handlers.OutboxRelay(p.publish, o), marshal(t, outboxEvent("a:q1", "b:q2", "c:q3", "a:q3", "b:q1")))
-		if err != nil || answer != streamAnswer("") || time.Since(begun) != 2*time.Second || len(p.out) != 5 {
+		answer, err := handlertest.Deliver(t.Context(), relay.Outbox(p.publish, o), handlertest.Marshal(t, outboxEvent("a:q1", "b:q2", "c:q3", "a:q3", "b:q1")))
+		if err != nil || answer != handlertest.StreamAnswer("") || time.Since(begun) != 2*time.Second || len(p.out) != 5 {
 			t.Errorf("%s, %v, %v after %v", answer, err, p.out, time.Since(begun))
 		}
 	})
@@ -253,13 +255,13 @@ func TestOutboxConcurrency(t *testing.T) {
 func TestOutboxOptions(t *testing.T) {
 	var p mailbox
 	for name, construct := range map[string]func(){
-		"no function":      func() { handlers.OutboxRelay(nil, nil) },
-		"negative batches": func() { handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{BatchSize: -1}) },
-		"negative workers": func() { handlers.OutboxRelay(p.publish, &handlers.OutboxOptions{Concurrency: -1}) },
+		"no function":      func() { relay.Outbox(nil, nil) },
+		"negative batches": func() { relay.Outbox(p.publish, &relay.Options{BatchSize: -1}) },
+		"negative workers": func() { relay.Outbox(p.publish, &relay.Options{Concurrency: -1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if p := recover(); p == nil || !strings.HasPrefix(fmt.Sprint(p), "handlers: outbox: ") {
+				if p := recover(); p == nil || !strings.HasPrefix(fmt.Sprint(p), "relay: ") {
 					t.Errorf("panics with %v", p)
 				}
 			}()

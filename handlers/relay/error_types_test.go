@@ -1,0 +1,33 @@
+package relay_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/lambda-once/once/handlers/internal/handlertest"
+	"github.com/lambda-once/once/handlers/relay"
+	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/local/errortypes"
+)
+
+// ownErrors causes each error of the package, which an option receives.
+var ownErrors = map[string]func(t *testing.T) error{
+	"PublishError": func(t *testing.T) error {
+		return relayed(t, &relay.Options{}, make([]error, 99))
+	},
+	"UnmarkedError": func(t *testing.T) error {
+		return relayed(t, &relay.Options{Mark: func(context.Context, []relay.Key) error { return &handlertest.DeclinedError{} }}, nil)
+	},
+}
+
+func relayed(t *testing.T, o *relay.Options, answer []error) error {
+	var failures handlertest.Received
+	o.OnFailure = failures.Receive
+	handler := relay.Outbox(func(context.Context, string, []outbound.Message) ([]error, error) { return answer, nil }, o)
+	if _, err := handlertest.Deliver(t.Context(), handler, handlertest.Golden(t, "outbox.json")); err != nil {
+		return err
+	}
+	return failures.Failed[0]
+}
+
+func TestEveryErrorHasAnExportedType(t *testing.T) { errortypes.CheckCauses(t, ownErrors) }

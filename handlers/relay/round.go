@@ -1,0 +1,186 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/handlers/internal/panics"
+	"github.com/lambda-once/once/handlers/relay/internal/outbox"
+	"github.com/lambda-once/once/idempotent/outbound"
+)
+
+// source is the name of the source in errors and logs.
+const source = "outbox"
+
+// relay publishes the messages of an event, round by round.
+type relay struct {
+	publish func(context.Context, string, []outbound.Message) ([]error, error)
+	options Options // complete
+	recent  *outbox.Recent
+}
+
+// handle returns the record from which the stream must be delivered again, if there is
+// one. The list is never nil, which would marshal as null.
+func (r *relay) handle(ctx context.Context, stream []events.DynamoDBEventRecord) ([]events.DynamoDBBatchItemFailure, error) {
+	records, err := read(stream)
+	if err != nil {
+		return nil, err
+	}
+	runner := lanes.Runner{Concurrency: r.options.Concurrency, Errors: notRun}
+	if deadline, ok := ctx.Deadline(); ok {
+		lastStart, margin, left := lanes.LastStart(deadline, r.options.Margin)
+		if left <= margin {
+			return nil, &handlers.MarginError{Source: source, Margin: margin, Left: left}
+		}
+		runner.LastStart = lastStart
+	}
+	q := outbox.NewQueue(records, notRun.AfterFailure, r.options.BatchSize, r.recent)
+	e := event{relay: r, stream: stream, runner: runner, queue: q}
+	for e.round(ctx) {
+	}
+	return e.report(ctx, q.Results())
+}
+
+// read decodes the records of the stream that have something to publish.
+func read(stream []events.DynamoDBEventRecord) ([]outbox.Record, error) {
+	if len(stream) == 0 {
+		return nil, &handlers.NoRecordsError{Source: source, Record: -1}
+	}
+	records := make([]outbox.Record, len(stream))
+	for i, r := range stream {
+		if r.EventSource != "" && r.EventSource != "aws:dynamodb" {
+			return nil, &handlers.NoRecordsError{Source: source, Record: i}
+		}
+		if !outbox.Pending(r) {
+			continue
+		}
+		item := outbox.NewItem(r)
+		records[i] = outbox.Record{Item: item, Err: guarded(func() error {
+			if err := item.Decode(r.Change.NewImage); err != nil {
+				return &handlers.DecodeError{Type: "an item of an outbox", Err: &handlers.ShapeError{Reason: err.Error()}}
+			}
+			return nil
+		})}
+		if r.Change.SequenceNumber == "" {
+			records[i].Err = &handlers.NoIDError{}
+		}
+	}
+	return records, nil
+}
+
+// event is one event that is being handled.
+type event struct {
+	*relay
+	stream []events.DynamoDBEventRecord
+	runner lanes.Runner
+	queue  *outbox.Queue
+}
+
+// round publishes the next message of every aggregate. It reports whether there
+// was one.
+func (e *event) round(ctx context.Context) bool {
+	batches, published := e.queue.Round()
+	failed := make([][]error, len(batches)) // of each message
+	errs := e.runner.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(len(batches))}, len(batches), func(ctx context.Context, turn *lanes.Turn) error {
+		i := turn.Index()
+		return guarded(func() (err error) { failed[i], err = e.send(ctx, batches[i]); return err })
+	})
+	for i, b := range batches {
+		published = append(published, e.queue.Settle(b, func(j int) error {
+			if failed[i] != nil && failed[i][j] != nil {
+				return readable(failed[i][j])
+			}
+			return readable(errs[i])
+		})...)
+	}
+	e.markPublished(ctx, published)
+	return len(batches) > 0
+}
+
+// send calls publish. It returns the error of each message, or nil, and an
+// error for the messages without one of their own.
+func (r *relay) send(ctx context.Context, b *outbox.Batch) (failed []error, _ error) {
+	for _, m := range b.Messages {
+		if m.Attributes[handlers.ChainAttribute] == "" {
+			m.Attributes[handlers.ChainAttribute] = m.ID
+		}
+	}
+	failed, err := r.publish(ctx, b.Destination, b.Messages)
+	switch {
+	case len(failed) == len(b.Messages):
+		return failed, err
+	case err == nil && failed != nil:
+		return nil, &PublishError{Errors: len(failed), Messages: len(b.Messages)}
+	}
+	return nil, err
+}
+
+// markPublished marks items. A failure does not stop the stream: delivering an
+// item again would publish its messages again, and a table that cannot be
+// written would stop all of them.
+func (e *event) markPublished(ctx context.Context, published []int) {
+	if len(published) == 0 || e.options.Mark == nil {
+		return
+	}
+	keys := make([]Key, len(published))
+	for i, at := range published {
+		keys[i] = Key(e.queue.Item(at).Key)
+	}
+	// Mark, as every function of the user's, runs on a goroutine of its own.
+	errs := lanes.Runner{Concurrency: 1, Errors: notRun}.Run(ctx, lanes.Schedule{Lanes: lanes.Separate(1)}, 1, func(ctx context.Context, _ *lanes.Turn) error {
+		return readable(guarded(func() error { return e.options.Mark(ctx, keys) }))
+	})
+	if errs[0] == nil {
+		return
+	}
+	for i, at := range published {
+		e.options.OnFailure(ctx, e.failure(at, &UnmarkedError{Key: keys[i], Err: errs[0]}))
+	}
+}
+
+// report reports the first record that is not done, with which the stream begins
+// again. A record without an id cannot be reported, and fails the invocation.
+func (e *event) report(ctx context.Context, results []error) ([]events.DynamoDBBatchItemFailure, error) {
+	all := &handlers.BatchError{Reason: "one of them has no id to report it by"}
+	for i, err := range results {
+		if err != nil {
+			all.Failed = append(all.Failed, e.failure(i, err))
+			e.options.OnFailure(ctx, e.failure(i, err))
+		}
+	}
+	reported := []events.DynamoDBBatchItemFailure{}
+	if all.Failed == nil {
+		return reported, nil
+	}
+	for _, r := range e.stream {
+		if r.Change.SequenceNumber == "" {
+			return nil, all
+		}
+	}
+	return append(reported, events.DynamoDBBatchItemFailure{ItemIdentifier: all.Failed[0].ID}), nil
+}
+
+func (e *event) failure(i int, err error) *handlers.RecordError {
+	return &handlers.RecordError{Source: source, Index: i, ID: e.stream[i].Change.SequenceNumber, Err: err}
+}
+
+var notRun = lanes.Errors{
+	OutOfTime:    &handlers.NotStartedError{Reason: lanes.OutOfTime},
+	AfterFailure: &handlers.NotStartedError{Reason: lanes.AfterFailure},
+	Unfinished:   &handlers.UnfinishedError{},
+}
+
+func guarded(call func() error) error {
+	return panics.Catch(call, func(value any, stack []byte) error { return &handlers.PanicError{Value: value, Stack: stack} })
+}
+
+func readable(err error) error {
+	if panics.Readable(err) {
+		return err
+	}
+	return &handlers.UnreadableError{Type: fmt.Sprintf("%T", err)}
+}
