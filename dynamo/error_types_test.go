@@ -28,7 +28,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		"Store.checkChange": refused, "Store.checkCreate": refused, "Store.Commit": refused, "Tx.request": refused,
 		"checkText": refused, "transactionOf": refused,
 		"checkSchema": table, "enableTTL": table,
-		"Message.validate": transaction, "both": transaction, "marshal": transaction, "parts": transaction, "raw": transaction, "updateOf": transaction,
+		"checkMessage": transaction, "both": transaction, "marshal": transaction, "parts": transaction, "raw": transaction, "updateOf": transaction,
 		"refusal":    "it is the Err of a TransactionError",
 		"Store.step": "Store.fail makes it an Error",
 	}) {
