@@ -14,11 +14,12 @@ import (
 func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error {
 	o := options.Of(ctx)
 	c := &call{work: w, began: time.Now(), options: o, turn: o.Turn}
-	c.x, c.tally, c.outer, c.execution, c.lastStart = x, &c.sum, frameOf(ctx), x.executionOf(o), o.LastStart
+	c.x, c.tally, c.outer, c.lastStart = x, &c.sum, frameOf(ctx), o.LastStart
+	c.owner, c.execution = x.ownerIn(o.Execution)
 	c.now, c.invocation = wall(c.began), x.invocationEnd(ctx)
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.
-	var e ending
+	var e conclusion
 	defer func() {
 		for run := c.runs; run != nil; run = run.earlier {
 			run.discard()
@@ -30,7 +31,7 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	return e.err
 }
 
-func (c *call) dispatch(ctx context.Context, key Key, keyErr error) ending {
+func (c *call) dispatch(ctx context.Context, key Key, keyErr error) conclusion {
 	x := c.x
 	if keyErr == nil {
 		c.identity, keyErr = x.identify(key)
@@ -44,7 +45,7 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) ending {
 	}
 	if c.outer.nests(x.storeID, c.id) {
 		// It would wait for itself.
-		return ending{outcome: OutcomeFailed, err: &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
+		return conclusion{outcome: OutcomeFailed, err: &NestedCallError{KeyHash: c.hash, Operation: x.operation}}
 	}
 	if record, ok := x.cache.Get(c.id, c.now.Add(x.config.ClockSkew)); ok {
 		c.event.Cached = true
@@ -57,7 +58,7 @@ func (c *call) dispatch(ctx context.Context, key Key, keyErr error) ending {
 }
 
 // lead runs the call with the store.
-func (c *call) lead(ctx context.Context) (e ending) {
+func (c *call) lead(ctx context.Context) (e conclusion) {
 	if c.x.config.Optimistic {
 		e = c.optimistic(ctx)
 	}
@@ -72,11 +73,11 @@ func (c *call) lead(ctx context.Context) (e ending) {
 
 // withoutKey ends a call whose key is missing or wrong. Such calls never share
 // a record: each is refused, or runs by itself.
-func (c *call) withoutKey(ctx context.Context, err error) ending {
+func (c *call) withoutKey(ctx context.Context, err error) conclusion {
 	// A wrapped one comes from another function, and not from the key function.
 	missing, ok := err.(*MissingKeyError)
 	if !ok || missing.Part != "id" || c.x.config.OnMissingKey != RunMissingKey {
-		return ending{outcome: OutcomeFailed, err: bare(err)}
+		return conclusion{outcome: OutcomeFailed, err: bare(err)}
 	}
 	c.id = unprotectedID()
 	if e := c.options.Execution; e != nil {
@@ -86,60 +87,17 @@ func (c *call) withoutKey(ctx context.Context, err error) ending {
 	return c.bypass(ctx)
 }
 
-// bypass runs the handler without the store.
-func (c *call) bypass(ctx context.Context) ending {
-	began, returned := time.Now(), false
-	defer func() {
-		c.event.Handler += time.Since(began)
-		if !returned {
-			c.abandoned = OutcomeBypassed
-			c.tally.suppress(errPanicked)
-		}
-	}()
-	f := c.newFrame(nil)
-	with, err := f.freeze(c.openly(ctx, f, c.inTurn))
-	if c.notRun != nil {
-		returned = true
-		return ending{outcome: OutcomeNotRun, err: c.notRun}
-	}
-	if with != nil {
-		refused, e := c.commitAlone(ctx, with)
-		if refused == nil {
-			// Not the handler's error: it may have been committed all the same.
-			returned = true
-			return e
-		}
-		err = rejection(refused)
-	}
-	if err != nil {
-		if c.event.Permanent = f.classify(err).permanent; c.event.Permanent {
-			err = c.compensateOpenly(ctx, f, err)
-		}
-	}
-	returned = true
-	return ending{outcome: OutcomeBypassed, err: bare(err)}
-}
-
-// openly runs a handler or an undo function without a lease.
-func (c *call) openly(ctx context.Context, f *frame, fn func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	f.steps.open(ctx, cancel)
-	defer f.steps.close(&lease{})
-	return fn(c.enter(ctx, f))
-}
-
 // replay returns the contents of a finished record to the caller.
-func (c *call) replay(ctx context.Context, record driver.Record) ending {
+func (c *call) replay(ctx context.Context, record driver.Record) conclusion {
 	if record.Fingerprint != "" && c.fingerprint != "" && record.Fingerprint != c.fingerprint {
-		return ending{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
+		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
 	}
 	c.share(record)
 	err := c.decode(ctx, record)
 	if _, none := err.(*ResultUnavailableError); none && c.replaysItself(record) {
 		return c.runFinished(ctx)
 	}
-	return ending{outcome: OutcomeReplayed, err: err}
+	return conclusion{outcome: OutcomeReplayed, err: err}
 }
 
 // share stores a finished record for the cache and for joined calls.
@@ -176,8 +134,8 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 	return nil
 }
 
-// report observes a call. After a panic, its ending is empty.
-func (c *call) report(ctx context.Context, e ending) {
+// report observes a call. After a panic, its conclusion is empty.
+func (c *call) report(ctx context.Context, e conclusion) {
 	c.event.Total = time.Since(c.began)
 	c.sum.mu.Lock()
 	c.event.RoundTrips, c.event.Store = c.sum.roundTrips, c.sum.spent

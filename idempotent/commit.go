@@ -13,26 +13,23 @@ import (
 // success is the commit, and not the handler's return. Unlike a completion, it
 // leaves a record that is no longer ours, and recreates none. It returns a
 // rejected attachment, to be settled like an error of the handler.
-func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, ending) {
-	if l.unconfirmed {
-		return c.commitNew(ctx, l, with)
-	}
+func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, conclusion) {
 	change := c.committed(ctx, l, with)
 	l.committed = true
 	s := c.sendCommit(ctx, l, change)
 	var refused *driver.Rejected
 	switch {
 	case s.Ruling == protocol.Rejected && errors.As(s.Err, &refused):
-		return refused, ending{}
+		return refused, conclusion{}
 	case s.OK:
 		return nil, c.recorded(l, s.Met)
 	}
 	cause := s.Err
 	switch {
 	case s.Ruling != protocol.Unknown:
-	case c.isOver(ctx, cause):
+	case c.isOver(ctx):
 		// The next invocation has the same fence, and finds out.
-		return nil, ending{outcome: OutcomeSuspended, err: &StoreError{Op: "commit", Executed: true, Err: cause}}
+		return nil, conclusion{outcome: OutcomeSuspended, err: &StoreError{Op: "commit", Executed: true, Err: cause}}
 	default:
 		s = c.settleCommit(ctx, l, change, s.unacknowledged)
 	}
@@ -48,7 +45,7 @@ func rejection(r *driver.Rejected) error {
 }
 
 // commitDecided ends a commit that its own answer did not decide.
-func (c *call) commitDecided(ctx context.Context, l *lease, s sent, cause error) ending {
+func (c *call) commitDecided(ctx context.Context, l *lease, s sent, cause error) conclusion {
 	switch s.Ruling {
 	case protocol.Done:
 		return c.recorded(l, s.Met)
@@ -60,19 +57,19 @@ func (c *call) commitDecided(ctx context.Context, l *lease, s sent, cause error)
 	case protocol.NotWritten:
 		return c.nothingCommitted(cause)
 	case protocol.Yield:
-		return ending{outcome: OutcomeLeaseLost, err: c.leaseLost(l)}
+		return conclusion{outcome: OutcomeLeaseLost, err: c.leaseLost(l)}
 	default:
-		return ending{outcome: OutcomeUnknown, err: &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, s.Err)}}
+		return conclusion{outcome: OutcomeUnknown, err: &StoreError{Op: "commit", Executed: true, Err: errors.Join(cause, s.Err)}}
 	}
 }
 
 var errRecordGone = errors.New("its record is gone; check what was done before you retry")
 
-func (c *call) nothingCommitted(cause error) ending {
+func (c *call) nothingCommitted(cause error) conclusion {
 	if cause == nil {
 		cause = fmt.Errorf("%w: another attempt owned the record", driver.ErrUnavailable)
 	}
-	return ending{outcome: OutcomeReleased, err: &StoreError{Op: "commit", RolledBack: true, Err: cause}}
+	return conclusion{outcome: OutcomeReleased, err: &StoreError{Op: "commit", RolledBack: true, Err: cause}}
 }
 
 // committed returns the change that completes the record with an attachment. It

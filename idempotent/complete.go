@@ -10,7 +10,7 @@ import (
 
 // complete records the result of a handler that succeeded. The work is done, so
 // nothing is released from here on.
-func (c *call) complete(ctx context.Context, l *lease) ending {
+func (c *call) complete(ctx context.Context, l *lease) conclusion {
 	return c.completeWith(ctx, l, c.completion(ctx, l, func(withoutResult driver.Change) {
 		e := c.completeWith(ctx, l, withoutResult)
 		if c.abandoned = e.outcome; e.err != nil {
@@ -19,7 +19,7 @@ func (c *call) complete(ctx context.Context, l *lease) ending {
 	}))
 }
 
-func (c *call) completeWith(ctx context.Context, l *lease, change driver.Change) ending {
+func (c *call) completeWith(ctx context.Context, l *lease, change driver.Change) conclusion {
 	stored, err := c.finish(ctx, l, change)
 	switch {
 	case err != nil:
@@ -54,10 +54,7 @@ func (c *call) completion(ctx context.Context, l *lease, onExit func(withoutResu
 }
 
 // fail records a permanent error.
-func (c *call) fail(ctx context.Context, l *lease, cause error, undone []string) ending {
-	if l.optimistic {
-		return c.failOptimistic(ctx, l, cause)
-	}
+func (c *call) fail(ctx context.Context, l *lease, cause error, undone []string) conclusion {
 	change, err := c.failure(ctx, l, cause, undone)
 	if err != nil {
 		return c.notRecorded(l, "fail", err, bare(cause))
@@ -67,11 +64,7 @@ func (c *call) fail(ctx context.Context, l *lease, cause error, undone []string)
 	case err != nil:
 		return c.notRecorded(l, "fail", err, bare(cause))
 	case l.wrote(stored, change):
-		outcome := OutcomeFailed
-		if l.unconfirmed {
-			outcome = OutcomeBypassed
-		}
-		return ending{outcome: outcome, err: bare(cause)}
+		return conclusion{outcome: l.outcome(OutcomeFailed), err: bare(cause)}
 	default:
 		c.tally.suppress(bare(cause))
 		return c.replaySuccessor(ctx, stored)
@@ -95,23 +88,26 @@ func (c *call) failure(ctx context.Context, l *lease, cause error, undone []stri
 }
 
 // recorded ends a call whose own result is recorded.
-func (c *call) recorded(l *lease, r driver.Record) ending {
+func (c *call) recorded(l *lease, r driver.Record) conclusion {
 	c.share(r)
 	if r.Unavailable != "" {
 		c.tally.suppress(&ResultUnavailableError{KeyHash: c.hash, Reason: r.Unavailable})
 	}
-	return ending{outcome: l.ran()}
+	if l.record.Used() > 1 {
+		return conclusion{outcome: l.outcome(OutcomeTakeover)}
+	}
+	return conclusion{outcome: l.outcome(OutcomeExecuted)}
 }
 
 // replaySuccessor ends a run that lost its lease with the contents of the
 // record: every caller receives the same result.
-func (c *call) replaySuccessor(ctx context.Context, stored driver.Record) ending {
+func (c *call) replaySuccessor(ctx context.Context, stored driver.Record) conclusion {
 	c.share(stored)
-	return ending{outcome: OutcomeLeaseLost, err: c.decode(ctx, stored)}
+	return conclusion{outcome: OutcomeLeaseLost, err: c.decode(ctx, stored)}
 }
 
 // notRecorded ends a run whose record could not be finished.
-func (c *call) notRecorded(l *lease, op string, err, handler error) ending {
+func (c *call) notRecorded(l *lease, op string, err, handler error) conclusion {
 	failed := &StoreError{Op: op, Executed: true, Err: err, Handler: handler}
 	outcome := OutcomeUnknown
 	switch err.(type) {
@@ -122,16 +118,25 @@ func (c *call) notRecorded(l *lease, op string, err, handler error) ending {
 		err = nil
 	}
 	switch {
-	case l.unconfirmed:
+	case l.mode.Hold == protocol.FailedOpen:
 		c.tally.suppress(failed)
-		return ending{outcome: OutcomeBypassed, err: handler}
+		return conclusion{outcome: OutcomeBypassed, err: handler}
 	case err == nil:
-		return ending{outcome: outcome, err: failed}
+		return conclusion{outcome: outcome, err: failed}
 	}
 	if handler != nil {
 		c.tally.suppress(handler)
 	}
-	return ending{outcome: outcome, err: err}
+	return conclusion{outcome: outcome, err: err}
+}
+
+// outcomeUnknown ends a call whose transaction may or may not be committed.
+func (c *call) outcomeUnknown(cause error) conclusion {
+	return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Err: cause}}
+}
+
+func (w *writer) leaseLost(l *lease) *LeaseLostError {
+	return &LeaseLostError{KeyHash: w.hash, Attempt: l.record.Attempt}
 }
 
 // finish finishes the record, and returns it as it is stored.

@@ -36,7 +36,7 @@ func (c *call) waitUntil() time.Time {
 }
 
 // awaitOwner waits for the owner of the record, and reads the record again.
-func (c *call) awaitOwner(ctx context.Context, a *claiming) (e ending, ends bool) {
+func (c *call) awaitOwner(ctx context.Context, a *claiming) (e conclusion, ends bool) {
 	if c.longestWait() <= 0 {
 		return c.inProgress(a.met, nil), true
 	}
@@ -51,10 +51,10 @@ func (c *call) awaitOwner(ctx context.Context, a *claiming) (e ending, ends bool
 	case err == errWaitOver || ctx.Err() != nil:
 		return c.inProgress(a.met, err), true
 	case err != nil:
-		return ending{outcome: OutcomeFailed, err: &StoreError{Op: "wait", Err: err}}, true
+		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "wait", Err: err}}, true
 	}
 	a.met = again
-	return ending{}, false
+	return conclusion{}, false
 }
 
 // await waits until the record is worth another read: longer each time, with
@@ -117,7 +117,7 @@ func gaveUp(ctx context.Context) error {
 }
 
 // join shares the flight of an identical call, or leads one.
-func (c *call) join(ctx context.Context) ending {
+func (c *call) join(ctx context.Context) conclusion {
 	all := c.x.flights
 	left := time.NewTimer(time.Until(c.waitUntil()))
 	defer left.Stop()
@@ -140,15 +140,15 @@ func (c *call) join(ctx context.Context) ending {
 				return c.replay(ctx, *record)
 			}
 		case <-left.C:
-			return ending{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Err: errWaitOver}}
+			return conclusion{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Err: errWaitOver}}
 		case <-ctx.Done():
-			return ending{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Err: gaveUp(ctx)}}
+			return conclusion{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Err: gaveUp(ctx)}}
 		}
 	}
 }
 
 // leadFlight lands the flight however the call ends, also in a panic.
-func (c *call) leadFlight(ctx context.Context, f *flight.Flight) ending {
+func (c *call) leadFlight(ctx context.Context, f *flight.Flight) conclusion {
 	defer func() { c.x.flights.Land(c.id, f, c.finished) }()
 	return c.lead(ctx)
 }

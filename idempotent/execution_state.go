@@ -20,11 +20,11 @@ var (
 )
 
 // askFirst asks about the execution that made a claim that has lapsed. It returns the
-// ending of the call, and reports whether the call ends without a takeover.
-func (c *call) askFirst(ctx context.Context, met driver.Record) (_ ending, ends bool) {
+// conclusion of the call, and reports whether the call ends without a takeover.
+func (c *call) askFirst(ctx context.Context, met driver.Record) (_ conclusion, ends bool) {
 	id := protocol.NamedExecution(met.Owner)
 	if c.execution == nil || c.execution.Ask == nil || id == "" {
-		return ending{}, false
+		return conclusion{}, false
 	}
 	limited, cancel := c.askingTime(ctx)
 	defer cancel()
@@ -36,12 +36,12 @@ func (c *call) askFirst(ctx context.Context, met driver.Record) (_ ending, ends 
 	case err != nil:
 		return c.inProgress(driver.Record{}, err), true
 	case state == options.ExecutionEnded, state == options.ExecutionSucceeded && ofStep:
-		return ending{}, false
+		return conclusion{}, false
 	case state != options.ExecutionSucceeded:
 		return c.inProgress(driver.Record{}, errExecutionActive), true
-	case len(result) == 0 || !c.runsAgain(): // the result of a handler is none of a step
+	case len(result) == 0 || c.owner != protocol.Execution: // the result of a handler is none of a step
 		c.tally.suppress(errNoServiceResult)
-		return ending{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}, true
+		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}, true
 	}
 	return c.completeFor(ctx, met, result), true
 }
@@ -59,13 +59,13 @@ func (c *call) askingTime(ctx context.Context) (context.Context, context.CancelF
 // completeFor completes the record for its execution, whose completion was not
 // stored, and under its owner. The service forgets the execution before messages stop
 // to come back.
-func (c *call) completeFor(ctx context.Context, met driver.Record, result []byte) ending {
+func (c *call) completeFor(ctx context.Context, met driver.Record, result []byte) conclusion {
 	if err := c.work.decode(result); err != nil {
-		return ending{outcome: OutcomeFailed, err: &ResultUnavailableError{KeyHash: c.hash, Reason: "the result of the service does not decode", Err: err}}
+		return conclusion{outcome: OutcomeFailed, err: &ResultUnavailableError{KeyHash: c.hash, Reason: "the result of the service does not decode", Err: err}}
 	}
 	own := met
 	own.Lease = c.leaseFrom(c.now)
-	e := c.complete(ctx, &lease{record: own})
+	e := c.complete(ctx, &lease{mode: c.mode(protocol.Claimed), record: own})
 	if e.err == nil {
 		e.outcome = OutcomeReplayed
 	}

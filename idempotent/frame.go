@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // mustAllowEffects panics in an optimistic call, which may run in vain.
@@ -19,14 +20,14 @@ func (f *frame) mustAllowEffects(helper string) {
 	}
 }
 
-// newFrame returns the frame of a run; l is nil in a run without the store.
+// newFrame returns the frame of a run.
 func (c *call) newFrame(l *lease) *frame {
 	f := &frame{
-		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash},
+		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash, Attempt: l.record.Attempt, takeover: l.record.Used() > 1},
 		id:         c.id,
 		storeID:    c.x.storeID,
-		claims:     l != nil,
-		durable:    c.runsAgain(),
+		claims:     l.mode.Hold != protocol.Bypassed,
+		durable:    c.owner == protocol.Execution,
 		invocation: c.invocation,
 		outer:      c.outer,
 		chain:      chainOf(c.options),
@@ -35,14 +36,11 @@ func (c *call) newFrame(l *lease) *frame {
 	}
 	f.steps.x, f.steps.identity, f.steps.tally, f.steps.durable = c.x, c.identity, c.tally, f.durable
 	f.earlier, c.runs = c.runs, f.handlerRun
-	if l != nil {
-		f.claim.Attempt, f.claim.takeover = l.record.Attempt, l.record.Used() > 1
-		if !l.unconfirmed {
-			f.steps.claimed, f.steps.stored, f.steps.invocation = true, l.record.Steps, c.invocation
-			f.steps.known = maps.Clone(l.record.Steps)
-			f.steps.budgetLock = make(chan struct{}, 1)
-			f.steps.setOwner(l.record)
-		}
+	if l.mode.Hold == protocol.Claimed {
+		f.steps.claimed, f.steps.stored, f.steps.invocation = true, l.record.Steps, c.invocation
+		f.steps.known = maps.Clone(l.record.Steps)
+		f.steps.budgetLock = make(chan struct{}, 1)
+		f.steps.setOwner(l.record)
 	}
 	return f
 }

@@ -39,21 +39,21 @@ type heartbeat struct {
 func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	h := &heartbeat{call: c, lease: l, until: l.record.Lease, expires: l.record.Expires}
 	x := c.x
-	switch {
-	case l.unconfirmed && c.invocation.IsZero():
+	switch claimed := l.mode.Hold == protocol.Claimed; {
+	case l.mode.Hold == protocol.Bypassed, !claimed && c.invocation.IsZero():
 		h.ctx, h.cancel = context.WithCancelCause(ctx)
 		return h
-	case l.unconfirmed: // no lease is known; only the invocation's end is
+	case !claimed: // no lease is known; only the invocation's end is
 		return h.withDeadline(ctx, x.times.HandlerEnd(c.invocation, c.invocation))
-	case c.execution != nil, x.config.Lease == 0 && !c.invocation.IsZero():
+	case c.owner != protocol.OneCall, x.config.Lease == 0 && !c.invocation.IsZero():
 		return h.withDeadline(ctx, x.times.HandlerEnd(l.record.Lease, c.invocation))
 	}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	left := h.left()
 	if left <= 0 {
-		h.cancel(c.timeEnds(l)) // the timer would leave it a moment
+		h.cancel(h.timeEnds()) // the timer would leave it a moment
 	}
-	h.limitTimer = time.AfterFunc(left, func() { h.cancel(c.timeEnds(l)) })
+	h.limitTimer = time.AfterFunc(left, func() { h.cancel(h.timeEnds()) })
 	h.joined = make(chan struct{})
 	h.calls = storeCalls{x: x, tally: c.tally}
 	// The store sees whose write it is: the call may hold what the write needs.
@@ -65,10 +65,16 @@ func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 
 // withDeadline sets a deadline that the handler can see.
 func (h *heartbeat) withDeadline(ctx context.Context, end time.Time) *heartbeat {
-	limited, cancel := context.WithDeadlineCause(ctx, end, h.call.timeEnds(h.lease))
+	limited, cancel := context.WithDeadlineCause(ctx, end, h.timeEnds())
 	h.ctx, h.limit = limited, end
 	h.cancel = func(error) { cancel() }
 	return h
+}
+
+// timeEnds returns the cause of a handler's context that reaches the call's
+// limit.
+func (h *heartbeat) timeEnds() *TimedOutError {
+	return &TimedOutError{KeyHash: h.call.hash, Attempt: h.lease.record.Attempt, Err: context.DeadlineExceeded}
 }
 
 // left returns the time until the handler must end, by the local clock.
@@ -126,7 +132,7 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 	lease := x.times.LeaseFrom(wall(time.Now()), h.call.invocation)
 	if h.left() <= 0 {
 		// The timer may come late: it does not run while a sandbox is frozen.
-		h.cancel(h.call.timeEnds(h.lease))
+		h.cancel(h.timeEnds())
 	}
 	expires := x.times.ExpiresInProgress(h.expires, lease)
 	s := x.repeat(limited, write{

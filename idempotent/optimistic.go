@@ -11,27 +11,20 @@ import (
 
 // optimistic runs the handler without a claim (see Config.Optimistic). Its
 // transaction also creates the record, if there is none.
-func (c *call) optimistic(ctx context.Context) ending {
+func (c *call) optimistic(ctx context.Context) conclusion {
 	if ctx.Err() != nil {
-		return ending{outcome: OutcomeFailed, err: &StoreError{Op: "run", Err: context.Cause(ctx)}}
+		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "run", Err: context.Cause(ctx)}}
 	}
-	l := c.startLease(&lease{
-		record:      driver.Record{ID: c.id, Status: driver.InProgress, Owner: rand.Text(), Fingerprint: c.fingerprint},
-		unconfirmed: true, optimistic: true,
-	})
+	l := c.startLease(protocol.Optimistic, driver.Record{ID: c.id, Status: driver.InProgress, Owner: rand.Text(), Fingerprint: c.fingerprint})
 	if e, ends := c.endsOptimistic(ctx, l); ends {
 		return e
 	}
-	with, err := c.run(ctx, l)
-	if c.notRun != nil { // there is no claim to release, and no error of the handler
-		return ending{outcome: OutcomeNotRun, err: c.notRun}
-	}
-	return c.settle(ctx, l, with, err)
+	return c.settle(ctx, l, c.run(ctx, l))
 }
 
 // commitNew commits the attachment together with a new, completed record, in a
 // call that may have no record of its own.
-func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, ending) {
+func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) (*driver.Rejected, conclusion) {
 	change := c.completion(ctx, c.asClaimedNow(), func(driver.Change) {})
 	change.With = with
 	s := c.sendCreate(ctx, l, change)
@@ -42,7 +35,7 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 		return nil, c.recorded(l, s.Met)
 	case protocol.Landed:
 		// The claim that failed open had landed.
-		l.record, l.unconfirmed = s.Met, false
+		l.record, l.mode.Hold = s.Met, protocol.Claimed
 		c.event.Attempt = s.Met.Attempt
 		return c.commit(ctx, l, with)
 	case protocol.Another:
@@ -56,13 +49,13 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 		ok = !c.x.config.ReleasePermanent && l.frame.classify(refused.Err).permanent
 	}
 	if ok {
-		return refused, ending{}
+		return refused, conclusion{}
 	}
 	return nil, c.outcomeUnknown(s.Err)
 }
 
-// failOptimistic stores the failure of a run without a claim.
-func (c *call) failOptimistic(ctx context.Context, l *lease, cause error) ending {
+// createFailure stores the failure of a run without a claim.
+func (c *call) createFailure(ctx context.Context, l *lease, cause error) conclusion {
 	change, err := c.failure(ctx, c.asClaimedNow(), cause, nil)
 	if err == nil {
 		s := c.sendCreate(ctx, l, change)
@@ -70,37 +63,37 @@ func (c *call) failOptimistic(ctx context.Context, l *lease, cause error) ending
 		case protocol.Done:
 			c.event.Attempt = 1
 			c.share(s.Met)
-			return ending{outcome: OutcomeFailed, err: bare(cause)}
+			return conclusion{outcome: OutcomeFailed, err: bare(cause)}
 		case protocol.Landed, protocol.Another:
 			c.tally.suppress(bare(cause))
 			return c.yieldTo(ctx, l, s.Met)
 		}
 	}
-	return ending{outcome: OutcomeUnknown, err: &StoreError{Op: "fail", Executed: true, Err: err, Handler: bare(cause)}}
+	return conclusion{outcome: OutcomeUnknown, err: &StoreError{Op: "fail", Executed: true, Err: err, Handler: bare(cause)}}
 }
 
 // yieldTo ends a run that met another's record. Nothing of the run was written,
 // so an optimistic call may begin again with a claim.
-func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) ending {
+func (c *call) yieldTo(ctx context.Context, l *lease, met driver.Record) conclusion {
 	verdict := protocol.Decide(met, "", c.fingerprint, c.now.Add(-c.x.config.ClockSkew), c.x.config.MaxAttempts)
 	switch {
 	case verdict == protocol.ReplayRecord || verdict == protocol.RefuseReuse || verdict == protocol.RefuseUnknown:
 		return c.withoutRun(ctx, verdict, met)
-	case !l.optimistic || verdict == protocol.AwaitOwner && c.longestWait() <= 0:
+	case l.mode.Hold != protocol.Optimistic || verdict == protocol.AwaitOwner && c.longestWait() <= 0:
 		return c.inProgress(met, nil)
 	}
-	return ending{claimFirst: true}
+	return conclusion{claimFirst: true}
 }
 
 // commitAlone commits the attachment of a handler that runs without a record.
-func (c *call) commitAlone(ctx context.Context, with driver.Attachment) (*driver.Rejected, ending) {
+func (c *call) commitAlone(ctx context.Context, with driver.Attachment) (*driver.Rejected, conclusion) {
 	s := c.sendAlone(ctx, with)
 	var refused *driver.Rejected
 	switch {
 	case s.Ruling == protocol.Done:
-		return nil, ending{outcome: OutcomeBypassed}
+		return nil, conclusion{outcome: OutcomeBypassed}
 	case s.Ruling == protocol.Rejected && errors.As(s.Err, &refused):
-		return refused, ending{}
+		return refused, conclusion{}
 	case s.Ruling == protocol.NotWritten:
 		return nil, c.nothingCommitted(s.Err)
 	default:
@@ -111,9 +104,9 @@ func (c *call) commitAlone(ctx context.Context, with driver.Attachment) (*driver
 // endsOptimistic ends an optimistic call whose record needs no run, or needs a
 // claim, as one that met the record in its transaction. It reports false if the
 // handler is to run.
-func (c *call) endsOptimistic(ctx context.Context, l *lease) (ending, bool) {
+func (c *call) endsOptimistic(ctx context.Context, l *lease) (conclusion, bool) {
 	if !c.readsFirst() {
-		return ending{}, false
+		return conclusion{}, false
 	}
 	met, err := c.readFirst(ctx)
 	if err != nil {
@@ -121,7 +114,7 @@ func (c *call) endsOptimistic(ctx context.Context, l *lease) (ending, bool) {
 	}
 	cfg := &c.x.config
 	if protocol.Decide(met, "", c.fingerprint, c.now.Add(-cfg.ClockSkew), cfg.MaxAttempts) == protocol.ClaimAnew {
-		return ending{}, false
+		return conclusion{}, false
 	}
 	return c.yieldTo(ctx, l, met), true
 }

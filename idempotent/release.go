@@ -20,18 +20,14 @@ func (w *writer) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 		keep = driver.ReleaseRefund
 	}
 	how := keep
-	if l.record.Attempt == 1 && w.x.config.MaxAttempts == 0 && !l.unconfirmed && !l.committed && !l.stepped {
+	if l.record.Attempt == 1 && w.x.config.MaxAttempts == 0 && l.mode.Hold == protocol.Claimed && !l.committed && !l.stepped {
 		how = driver.ReleaseDelete
 	}
-	if w.execution != nil {
+	if w.owner != protocol.OneCall {
 		how = keep // a delayed copy of its claim would make the record again, for as long as the execution may run
 	}
-	rules := &protocol.Releasing
-	if l.unconfirmed {
-		rules = rules.Once()
-	}
 	s := w.x.repeat(ctx, write{
-		Policy: rules, own: l.record, unacknowledged: l.unconfirmed,
+		Policy: l.mode.Tries(&protocol.Releasing), own: l.record, unacknowledged: l.mode.Hold != protocol.Claimed,
 		send: func(ctx context.Context, ruling protocol.Ruling, _ driver.Record) protocol.Reply {
 			if ruling == protocol.KeepSteps {
 				how = keep // finished steps must not run again
@@ -53,7 +49,7 @@ func (w *writer) sendRelease(ctx context.Context, l *lease, refund bool) sent {
 //
 // A claim of a durable execution stays: it is that of earlier invocations too.
 func (w *writer) unclaim(ctx context.Context, owner string, how driver.Release) {
-	if w.execution != nil {
+	if w.owner != protocol.OneCall {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.unclaimTime(ctx))

@@ -33,27 +33,12 @@ func (s *steps) readFailure(ctx context.Context) error {
 	return nil
 }
 
-// failForGood undoes the finished steps, and stores the failure.
-func (c *call) failForGood(ctx context.Context, l *lease, cause error) ending {
-	if c.isOver(ctx, cause) {
-		return ending{outcome: OutcomeSuspended, err: bare(cause)}
-	}
-	undone, err := c.compensate(ctx, l, cause)
-	c.event.Permanent = err == nil // another attempt has to undo the rest
-	switch unacknowledged := l.frame.steps.unacknowledged(); {
-	case err == nil:
-		return c.fail(ctx, l, cause, undone)
-	case unacknowledged != nil:
-		return c.keepClaimed(unacknowledged, cause)
-	default:
-		// An error class set by an undo function does not apply to an enclosing
-		// call.
-		l.frame.outer.noteInner(err)
-		if c.isOver(ctx, err) {
-			return ending{outcome: OutcomeSuspended, err: err}
-		}
-		return c.release(ctx, l, err, false)
-	}
+// mustUndo returns the failure of an earlier attempt or of this one, and the error
+// of a step that only this run can undo; or nil.
+func (s *steps) mustUndo() (failed *protocol.SagaFailure, stopped error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed, s.stopped
 }
 
 // toUndo returns the steps to undo, in that order.
@@ -69,16 +54,17 @@ func (s *steps) toUndo() []undo {
 // for package adapter.
 func (f *frame) FinishedSagaSteps() int { return len(f.steps.toUndo()) }
 
-// compensateOpenly undoes the steps of a run without a record. No later attempt
+// undoOpenly undoes the steps of a run without a record. No later attempt
 // continues, so an error of one undo function does not stop the others.
-func (c *call) compensateOpenly(ctx context.Context, f *frame, cause error) error {
+func (c *call) undoOpenly(ctx context.Context, l *lease, cause error) error {
+	f := l.frame
 	var first error
 	undos := f.steps.toUndo()
 	f.steps.fail(&protocol.SagaFailure{})
 	for _, u := range undos {
-		err := c.openly(ctx, f, func(ctx context.Context) error { return f.undo(ctx, u.name, undos) })
+		err := c.underLease(ctx, l, func(ctx context.Context) error { return f.undo(ctx, u.name, undos) })
 		if err != nil {
-			f.outer.noteInner(err)
+			c.outer.noteInner(err)
 			failed := &CompensationError{KeyHash: c.hash, Step: u.name, Err: err, Cause: bare(cause)}
 			if first == nil {
 				first = failed
@@ -133,7 +119,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 	if s.failed != nil {
 		names = s.failed.Steps
 	}
-	if (l.committed || c.execution != nil) && !l.unconfirmed {
+	if (l.committed || c.owner != protocol.OneCall) && l.mode.Hold == protocol.Claimed {
 		if err := c.reclaim(ctx, l); err != nil {
 			return nil, &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 		}

@@ -20,7 +20,7 @@ func TestClaimIsStaleWhenTheWallClockHasPassedItsLease(t *testing.T) {
 	c.x, c.hash = x, canonical.SHA256([]byte("key"))
 	for left, stale := range map[time.Duration]bool{-time.Millisecond: true, time.Minute: false} {
 		l := &lease{record: driver.Record{Lease: wall(time.Now()).Add(time.Second + left)}}
-		c.heart = &heartbeat{ctx: context.Background(), call: c, lease: l, until: l.record.Lease}
-		check.Equal(t, errors.Is(c.stale(), ErrTimedOut), stale, left)
+		h := &heartbeat{ctx: context.Background(), call: c, lease: l, until: l.record.Lease}
+		check.Equal(t, errors.Is(h.stale(), ErrTimedOut), stale, left)
 	}
 }

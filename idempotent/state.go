@@ -26,11 +26,8 @@ type call struct {
 	// cutOff reports whether the handler, or its undo, failed after its time.
 	cutOff bool
 	// turn waits until the handler may run. It is nil without, and once the
-	// turn is taken. notRun is why the handler has not run.
-	turn   func(context.Context) error
-	notRun error
-	// heart is the heartbeat of the lease, if a handler runs under one.
-	heart *heartbeat
+	// turn is taken.
+	turn func(context.Context) error
 	// waited reports that the adapter knows of a wait for a duplicate.
 	waited bool
 	// runs is the last run of the handler. Each may have an attachment.
@@ -49,7 +46,8 @@ type writer struct {
 	outer *frame
 	// invocation is the end of the Lambda invocation, or zero.
 	invocation time.Time
-	// execution is the durable execution that owns the claim, or nil.
+	// owner is who owns the claim, and execution that owner, or nil.
+	owner     protocol.Owner
 	execution *options.Execution
 	// lastStart is the time after which the handler does not start, or zero.
 	lastStart time.Time
@@ -76,9 +74,9 @@ type tally struct {
 	suppressed []error
 }
 
-// ending is the end of a call: the outcome for its event, and the error for its
+// conclusion is how a call ends: the outcome for its event, and the error for its
 // caller.
-type ending struct {
+type conclusion struct {
 	outcome Outcome
 	err     error
 	// claimFirst reports that an optimistic run wrote nothing, and that the call
@@ -101,12 +99,10 @@ type claiming struct {
 // lease is what a call knows of its record: the record as stored, and what was
 // sent since.
 type lease struct {
+	mode   protocol.Mode
 	record driver.Record
 	frame  *frame
-	// unconfirmed: our record may or may not be stored. The claim failed open,
-	// or there was none.
-	unconfirmed bool
-	optimistic  bool // there was no claim
+	heart  *heartbeat // of the last run
 	// committed: a transaction was sent, by this lease or before it. Late copies
 	// of the claim and the transaction could revive a record deleted now.
 	committed bool
@@ -114,6 +110,17 @@ type lease struct {
 	// unclaim is how to release the record if nothing has run.
 	unclaim    driver.Release
 	unreleased error // why a release may not be recorded
+}
+
+// ran is what a run of the handler left.
+type ran struct {
+	with driver.Attachment // to commit, or nil
+	// err is the error of the handler, then of its transaction, then of undoing.
+	err              error
+	notRun, panicked bool
+	undone           protocol.Undone
+	cause            error    // that the steps are undone for
+	names            []string // of the steps that are undone
 }
 
 // write is one write to the store, repeated according to its policy.
@@ -142,7 +149,7 @@ type frame struct {
 	claim      Claim
 	id         string
 	storeID    any
-	claims     bool      // by its lease, be it unconfirmed
+	claims     bool      // a record, which may not be stored
 	durable    bool      // an execution's handler, which each of its invocations runs
 	invocation time.Time // end of the outermost call's invocation, or zero
 	outer      *frame

@@ -87,13 +87,6 @@ func (s *steps) stop(because *ResultUnavailableError) error {
 	return s.stopped
 }
 
-// stoppedBy returns the error of stop, or nil.
-func (s *steps) stoppedBy() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stopped
-}
-
 // noteUnacknowledged records the error of a write that may not have landed.
 func (s *steps) noteUnacknowledged(err error) error {
 	if errors.Is(err, driver.ErrTooLarge) { // there is not even room for a note

@@ -84,16 +84,19 @@ func TestOptimisticRetryableAtItsDeadlineIsReleased(t *testing.T) {
 	})
 }
 
-// Event.Store is the time of the store alone.
-func TestCommitWithoutARecordDoesNotCountTheHandler(t *testing.T) {
+// Event.Store is the time of the store alone, and Event.Handler that of the handler.
+func TestCommitWithoutARecordIsTheTimeOfTheStore(t *testing.T) {
 	t.Setenv("ONCE_DISABLED", "true")
 	synctest.Test(t, func(t *testing.T) {
-		_, event, err := do(t.Context(), newExecutor(t, newBank(), nil), func(ctx context.Context) (string, error) {
+		store := newBank()
+		store.before = func(*entry) error { time.Sleep(2 * time.Second); return nil }
+		_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
 			time.Sleep(3 * time.Second)
 			return books("x", nil)(ctx)
 		})
 		check.Nil(t, err)
-		check.Equal(t, event.Store, 0)
+		check.Equal(t, event.Store, 2*time.Second)
+		check.Equal(t, event.Handler, 3*time.Second)
 		check.Equal(t, event.RoundTrips, 1, "round trips")
 	})
 }

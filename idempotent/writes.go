@@ -20,7 +20,7 @@ import (
 func (w *writer) settling(ctx context.Context, l *lease) (context.Context, context.CancelFunc) {
 	end, least := l.record.Lease, max(w.x.config.Reserve, shortestAttempt)
 	switch {
-	case l.unconfirmed:
+	case l.mode.Hold == protocol.FailedOpen:
 		end = time.Time{} // the caller chose to go on without the store
 	case !w.invocation.IsZero():
 		least = shortestAttempt
@@ -86,11 +86,8 @@ func (w *writer) sendFinish(ctx context.Context, l *lease, change driver.Change)
 	if l.committed {
 		rules = &protocol.FinishingAfterCommit
 	}
-	if l.unconfirmed {
-		rules = rules.Once()
-	}
 	s := w.x.repeat(ctx, write{
-		Policy: rules, own: l.record,
+		Policy: l.mode.Tries(rules), own: l.record,
 		wrote: func(met driver.Record) bool { return l.wrote(met, change) },
 		send: func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply {
 			now := wall(time.Now())

@@ -1,12 +1,14 @@
 // Package protocol contains the rules of the protocol as pure functions: what a
-// claim does about the record that it met, and what follows from the answer to
-// a write. It reads no clock and calls no store. Package idempotent carries out
-// what it rules.
+// claim does about the record that it met, what follows from the answer to a
+// write, and what follows a run. It reads no clock and calls no store. Package
+// idempotent carries out what it rules.
 //
 //   - [Decide] rules on the record that a claim met.
-//   - A [Policy] rules on the answer to any other write. The policies are a
+//   - A [Policy] rules on the answer to a write. The policies are a
 //     table: twelve kinds of writes, and the standing of the record that each may
 //     meet. A test pins every cell.
+//   - [Mode] names the variant of a call, and [Mode.Settle] rules on what a run
+//     left. A test states what holds for every mode and every run.
 //   - [Stored], [Failure] and [SagaFailure] are the forms in which a record
 //     contains results, steps and errors; [Budget] is its compensation budget.
 //   - [Times] computes the ends of leases, handlers and retentions, and

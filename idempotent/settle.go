@@ -1,0 +1,252 @@
+package idempotent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
+)
+
+// settle does what follows a run, until a plan ends the call. What follows is
+// decided by protocol.Mode.Settle alone.
+func (c *call) settle(ctx context.Context, l *lease, r ran) conclusion {
+	for {
+		var rejected *driver.Rejected
+		var e conclusion
+		switch plan := l.mode.Settle(c.facts(ctx, l, &r)); plan {
+		case protocol.Commit:
+			rejected, e = c.commit(ctx, l, r.with)
+		case protocol.Create:
+			rejected, e = c.commitNew(ctx, l, r.with)
+		case protocol.CommitAlone:
+			rejected, e = c.commitAlone(ctx, r.with)
+		case protocol.Undo:
+			c.undo(ctx, l, &r)
+			continue
+		case protocol.UndoOpenly:
+			r.err, r.undone = c.undoOpenly(ctx, l, r.err), protocol.AllUndone
+			continue
+		default:
+			return c.end(ctx, l, plan, r)
+		}
+		if rejected == nil {
+			return e
+		}
+		r.with, r.err = nil, rejection(rejected)
+	}
+}
+
+// facts returns what the run left. It alone asks the run, its steps, the class of
+// its error, the clock and the execution.
+func (c *call) facts(ctx context.Context, l *lease, r *ran) protocol.Run {
+	left := protocol.Run{
+		NotRun: r.notRun, Panicked: r.panicked, Failed: r.err != nil, Attached: r.with != nil,
+		Undone: r.undone, KeepsNoFailures: c.x.config.ReleasePermanent,
+	}
+	switch {
+	case r.notRun:
+		return left
+	case l.mode.RunsExecution():
+		return c.executionFacts(ctx, left, r)
+	case l.mode.Hold != protocol.Bypassed:
+		left.Undoing, left.Stopped = c.mustUndo(l, r)
+	}
+	left.Failed = r.err != nil
+	if left.Failed && !left.Undoing && !left.Stopped && r.undone == protocol.NotBegun {
+		class := l.frame.classify(r.err)
+		left.Permanent, left.Retryable, c.event.Permanent = class.permanent, class.retryable, class.permanent
+	}
+	if left.Failed || left.Panicked {
+		left.Unacknowledged = l.frame.steps.unacknowledged() != nil
+		left.Leave = c.isOver(ctx)
+	}
+	return left
+}
+
+// executionFacts returns what the run of an execution's handler left: the execution
+// decides.
+func (c *call) executionFacts(ctx context.Context, left protocol.Run, r *ran) protocol.Run {
+	err := r.err
+	if r.panicked {
+		err = errPanicked
+	}
+	asked := Outcome(c.execution.Settle(err))
+	left.Failed = err != nil || asked != OutcomeExecuted
+	left.Leave = left.Failed && (asked != OutcomeReleased || c.isOver(ctx))
+	return left
+}
+
+// mustUndo reports whether the steps of a run must be undone whatever the handler
+// returned, and makes the reason the error of the run.
+func (c *call) mustUndo(l *lease, r *ran) (undoing, stopped bool) {
+	failed, because := l.frame.steps.mustUndo()
+	if failed == nil && because == nil || r.panicked || r.undone != protocol.NotBegun {
+		return failed != nil, because != nil
+	}
+	l.frame.discard()
+	r.with = nil
+	switch {
+	case failed != nil:
+		// An earlier attempt failed for good, so this one does not count.
+		r.err = replayed(failed)
+	case r.err != nil && !is(r.err, because):
+		c.tally.suppress(bare(r.err))
+		r.err = because
+	default:
+		r.err = cmp.Or(r.err, because)
+	}
+	return failed != nil, because != nil
+}
+
+// isOver reports whether another invocation of the execution may run under the
+// same fence, because this one has ended.
+func (c *call) isOver(ctx context.Context) bool {
+	return c.owner != protocol.OneCall && (ctx.Err() != nil || !c.invocation.IsZero() && !c.look().Before(c.invocation))
+}
+
+// undo undoes the finished steps of a call that failed for good.
+func (c *call) undo(ctx context.Context, l *lease, r *ran) {
+	r.cause = r.err
+	if r.panicked {
+		_, r.cause = l.frame.steps.mustUndo()
+	}
+	r.err, r.undone = r.cause, protocol.AllUndone
+	undone, err := c.compensate(ctx, l, r.cause)
+	c.event.Permanent = err == nil // else another attempt has to undo the rest
+	if r.names = undone; err != nil {
+		r.err, r.undone = err, protocol.SomeUndone
+	}
+}
+
+// end ends a call with the plan.
+func (c *call) end(ctx context.Context, l *lease, plan protocol.Plan, r ran) conclusion {
+	switch plan {
+	case protocol.Complete:
+		return c.complete(ctx, l)
+	case protocol.Fail:
+		return c.fail(ctx, l, r.err, r.names)
+	case protocol.CreateFailure:
+		return c.createFailure(ctx, l, r.err)
+	case protocol.KeepClaim:
+		cause := r.err
+		if r.undone == protocol.SomeUndone {
+			cause = r.cause
+		}
+		return keepClaimed(l.frame.steps.unacknowledged(), cause)
+	case protocol.Unclaim:
+		c.unclaim(ctx, l.record.Owner, l.unclaim)
+		return conclusion{outcome: OutcomeNotRun, err: r.err}
+	case protocol.Refund:
+		c.cutOff = false // nothing was done
+		return c.release(ctx, l, r.err, true)
+	case protocol.Nothing:
+		if r.notRun {
+			return conclusion{outcome: OutcomeNotRun, err: r.err}
+		}
+		return conclusion{outcome: OutcomeBypassed, err: bare(r.err)}
+	}
+	err := r.err
+	switch {
+	case r.undone == protocol.SomeUndone:
+		// An error class set by an undo function does not apply to an enclosing
+		// call.
+		c.outer.noteInner(err)
+	case !l.mode.RunsExecution():
+		err = c.timedOut(l, err)
+	}
+	if plan == protocol.Leave {
+		c.event.Permanent = false
+		return conclusion{outcome: OutcomeSuspended, err: bare(err)}
+	}
+	if err == nil && r.panicked && l.mode.Hold != protocol.Optimistic {
+		return conclusion{outcome: released(l, c.sendRelease(ctx, l, false))} // no caller receives more
+	}
+	return c.release(ctx, l, err, false)
+}
+
+// release releases the record after an error that permits a retry.
+func (c *call) release(ctx context.Context, l *lease, cause error, refund bool) conclusion {
+	cause = bare(cause)
+	if l.mode.Hold == protocol.Optimistic {
+		return conclusion{outcome: OutcomeReleased, err: cause} // there is no record
+	}
+	s := c.sendRelease(ctx, l, refund)
+	switch s.Ruling {
+	case protocol.TakeTheirs:
+		c.tally.suppress(cause)
+		return c.replaySuccessor(ctx, s.Met)
+	case protocol.Yield:
+		c.tally.suppress(cause)
+		return conclusion{outcome: OutcomeLeaseLost, err: c.leaseLost(l)}
+	}
+	switch {
+	case l.unreleased == nil:
+	case l.committed:
+		// Under a live lease a late copy of the transaction would be committed.
+		cause = &StoreError{Op: "release", Executed: true, Err: l.unreleased, Handler: cause}
+	case cause == nil:
+		// An execution asked for the release. Otherwise the key would be held until
+		// its timeout. The service repeats the invocation, and that one the release.
+		cause = l.unreleased
+	}
+	return conclusion{outcome: released(l, s), err: cause}
+}
+
+// released returns the outcome of a release.
+func released(l *lease, s sent) Outcome {
+	switch s.Ruling {
+	case protocol.TakeTheirs, protocol.Yield:
+		return OutcomeLeaseLost
+	case protocol.Unknown:
+		return l.outcome(OutcomeUnknown)
+	default:
+		return l.outcome(OutcomeReleased)
+	}
+}
+
+// outcome returns o, or that the call was bypassed, if its claim failed open.
+func (l *lease) outcome(o Outcome) Outcome {
+	if l.mode.Hold == protocol.FailedOpen {
+		return OutcomeBypassed
+	}
+	return o
+}
+
+// keepClaimed ends a run with a finished step that may not be recorded. It does
+// not release the record: the next attempt would repeat the step while the
+// write may still arrive.
+func keepClaimed(unacknowledged *StoreError, cause error) conclusion {
+	failed := *unacknowledged
+	if cause = bare(cause); cause != error(unacknowledged) {
+		failed.Handler = cause
+	}
+	return conclusion{outcome: OutcomeUnknown, err: &failed}
+}
+
+// timedOut returns the caller's error for a handler that was cut off. An error
+// that only reports the end of a context says nothing about the work, and often
+// has no type that a caller can match.
+func (c *call) timedOut(l *lease, err error) error {
+	if !c.cutOff || !is(err, context.DeadlineExceeded) && !is(err, context.Canceled) {
+		return err
+	}
+	err = bare(err)
+	if _, ok := err.(*TimedOutError); ok {
+		return err
+	}
+	return &TimedOutError{KeyHash: c.hash, Attempt: l.record.Attempt, Err: err}
+}
+
+var errPanicked = errors.New("idempotent: the handler panicked")
+
+// abandon settles a run during a panic. It treats runtime.Goexit, which ends a
+// failed test, in the same way.
+func (c *call) abandon(ctx context.Context, l *lease) {
+	c.tally.suppress(errPanicked)
+	e := c.settle(ctx, l, ran{panicked: true})
+	if c.abandoned = e.outcome; e.err != nil {
+		c.tally.suppress(e.err)
+	}
+}
