@@ -8,39 +8,24 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
-// answer is an HTTP response of DynamoDB.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	length int // that the header promises
-}
-
-func (a answer) write(out http.ResponseWriter) {
-	for name, values := range a.header {
-		out.Header()[name] = values
-	}
-	out.Header().Set("Content-Length", strconv.Itoa(a.length))
-	out.WriteHeader(a.status)
-	_, _ = out.Write(a.body) // a caller that was killed
-}
-
 // made returns an answer of DynamoDB with these headers, which the SDK checks.
-func made(status int, body []byte) answer {
+func made(status int, body []byte) *wire.Response {
 	h := http.Header{}
 	h.Set("Content-Type", "application/x-amz-json-1.0")
 	h.Set("X-Amzn-Requestid", fmt.Sprintf("SOAK%048d", crc32.ChecksumIEEE(body)))
 	h.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
-	return answer{status: status, header: h, body: body, length: len(body)}
+	return &wire.Response{Status: status, Header: h, Body: body}
 }
 
-func exception(status int, kind, message string) answer {
+func exception(status int, kind, message string) *wire.Response {
 	return made(status, fmt.Appendf(nil, `{"__type":%q,"message":%q}`, kind, message))
 }
 
-func internalError() answer {
+func internalError() *wire.Response {
 	return exception(http.StatusInternalServerError, "com.amazonaws.dynamodb.v20120810#InternalServerError", "Internal server error")
 }
 
@@ -51,7 +36,7 @@ const (
 
 // throttle returns one of the answers with which DynamoDB throttles a request. A
 // transaction may be cancelled instead, for reasons of single items.
-func throttle(operation string, request []byte, random *rand.Rand) answer {
+func throttle(operation string, request []byte, random *rand.Rand) *wire.Response {
 	if operation == "TransactWriteItems" && random.IntN(2) == 0 {
 		return cancelled(request, random)
 	}
@@ -74,7 +59,7 @@ type reason struct {
 
 // cancelled returns the answer to a transaction with one item that is throttled or
 // in another transaction.
-func cancelled(request []byte, random *rand.Rand) answer {
+func cancelled(request []byte, random *rand.Rand) *wire.Response {
 	var in struct{ TransactItems []json.RawMessage }
 	if err := json.Unmarshal(request, &in); err != nil || len(in.TransactItems) == 0 {
 		return internalError() // the server would say why

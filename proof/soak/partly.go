@@ -5,17 +5,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
-// sender sends a request to DynamoDB.
-type sender func(header http.Header, body []byte) (answer, error)
-
 // refusePartly refuses a part of a batch inside an HTTP 200, and sends the rest.
-func refusePartly(operation string, send sender, header http.Header, request []byte, random *rand.Rand) (answer, error) {
-	if operation == "BatchGetItem" {
-		return withholdKeys(send, header, request, random)
+func refusePartly(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
+	if r.Operation == "BatchGetItem" {
+		return withholdKeys(r, random)
 	}
-	return refuseStatements(send, header, request, random)
+	return refuseStatements(r, random)
 }
 
 // statementErrors are the codes with which DynamoDB refuses one statement of a
@@ -30,11 +29,11 @@ var statementErrors = []reason{
 
 // refuseStatements refuses some statements of a batch inside an HTTP 200, and sends
 // the rest. One that ends in an InternalServerError may have been applied.
-func refuseStatements(send sender, header http.Header, request []byte, random *rand.Rand) (answer, error) {
+func refuseStatements(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
 	var in map[string]json.RawMessage
 	var statements, sent []json.RawMessage
-	if err := json.Unmarshal(request, &in); err != nil || json.Unmarshal(in["Statements"], &statements) != nil {
-		return send(header, request) // the server says what is wrong
+	if err := json.Unmarshal(r.Body, &in); err != nil || json.Unmarshal(in["Statements"], &statements) != nil {
+		return r.Send() // the server says what is wrong
 	}
 	refusals := make([]*reason, len(statements))
 	applied := make([]bool, len(statements))
@@ -52,18 +51,17 @@ func refuseStatements(send sender, header http.Header, request []byte, random *r
 	if len(sent) > 0 {
 		var err error
 		if in["Statements"], err = json.Marshal(sent); err != nil {
-			return answer{}, err
+			return nil, err
 		}
-		rest, err := json.Marshal(in)
-		if err != nil {
-			return answer{}, err
+		if r.Body, err = json.Marshal(in); err != nil {
+			return nil, err
 		}
-		a, err := send(header, rest)
-		if err != nil || a.status != http.StatusOK {
+		a, err := r.Send()
+		if err != nil || a.Status != http.StatusOK {
 			return a, err
 		}
-		if err := json.Unmarshal(a.body, &out); err != nil || len(out.Responses) != len(sent) {
-			return answer{}, fmt.Errorf("soak: %d answers to %d statements: %v", len(out.Responses), len(sent), err)
+		if err := json.Unmarshal(a.Body, &out); err != nil || len(out.Responses) != len(sent) {
+			return nil, fmt.Errorf("soak: %d answers to %d statements: %v", len(out.Responses), len(sent), err)
 		}
 	}
 	all := make([]any, len(statements))
@@ -82,17 +80,17 @@ func refuseStatements(send sender, header http.Header, request []byte, random *r
 
 // withholdKeys leaves keys of a BatchGetItem unread, and returns them as
 // UnprocessedKeys. DynamoDB reads at least one, or refuses the whole.
-func withholdKeys(send sender, header http.Header, request []byte, random *rand.Rand) (answer, error) {
+func withholdKeys(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
 	var in map[string]json.RawMessage
 	var tables map[string]map[string]json.RawMessage
-	if err := json.Unmarshal(request, &in); err != nil || json.Unmarshal(in["RequestItems"], &tables) != nil || len(tables) != 1 {
-		return send(header, request)
+	if err := json.Unmarshal(r.Body, &in); err != nil || json.Unmarshal(in["RequestItems"], &tables) != nil || len(tables) != 1 {
+		return r.Send()
 	}
 	var err error
 	for name, table := range tables {
 		var keys []json.RawMessage
 		if err := json.Unmarshal(table["Keys"], &keys); err != nil || len(keys) < 2 {
-			return send(header, request)
+			return r.Send()
 		}
 		first := 1 + random.IntN(len(keys)-1)
 		withheld := map[string]json.RawMessage{}
@@ -100,27 +98,26 @@ func withholdKeys(send sender, header http.Header, request []byte, random *rand.
 			withheld[option] = value
 		}
 		if withheld["Keys"], err = json.Marshal(keys[first:]); err != nil {
-			return answer{}, err
+			return nil, err
 		}
 		if table["Keys"], err = json.Marshal(keys[:first]); err != nil {
-			return answer{}, err
+			return nil, err
 		}
 		if in["RequestItems"], err = json.Marshal(tables); err != nil {
-			return answer{}, err
+			return nil, err
 		}
 		tables[name] = withheld
 	}
-	rest, err := json.Marshal(in)
-	if err != nil {
-		return answer{}, err
+	if r.Body, err = json.Marshal(in); err != nil {
+		return nil, err
 	}
-	a, err := send(header, rest)
-	if err != nil || a.status != http.StatusOK {
+	a, err := r.Send()
+	if err != nil || a.Status != http.StatusOK {
 		return a, err
 	}
 	var out map[string]any
-	if err := json.Unmarshal(a.body, &out); err != nil {
-		return answer{}, fmt.Errorf("soak: %w", err)
+	if err := json.Unmarshal(a.Body, &out); err != nil {
+		return nil, fmt.Errorf("soak: %w", err)
 	}
 	out["UnprocessedKeys"] = tables
 	body, err := json.Marshal(out)

@@ -115,7 +115,7 @@ func (s *stage) hire(ctx context.Context) error {
 	for _, r := range roles {
 		w := &worker{role: r, binary: s.binary, env: slices.Concat(r.env, []string{
 			"RECORDS_TABLE=" + s.records, "EFFECTS_TABLE=" + s.effects,
-			"AWS_ENDPOINT_URL_DYNAMODB=" + s.weather.url, "DIRECT_ENDPOINT=" + s.server.Endpoint(),
+			"AWS_ENDPOINT_URL_DYNAMODB=" + s.weather.URL(), "DIRECT_ENDPOINT=" + s.server.Endpoint(),
 			"TIMEOUT=" + timeout.String(), "LEASE=" + lease.String(), "SKEW=" + skew.String(), "RESERVE=200ms",
 		})}
 		w.idle = sync.NewCond(&w.mu)

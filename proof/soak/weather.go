@@ -1,26 +1,20 @@
 package soak
 
 import (
-	"bytes"
-	"context"
-	"io"
 	"maps"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
 // weather is the network between the workers and DynamoDB: a proxy that loses,
 // delays, repeats and throttles requests.
 type weather struct {
-	url       string
-	target    string
-	server    *http.Server
-	transport *http.Transport
-	pending   sync.WaitGroup // requests that arrive after their caller has left
+	*wire.Proxy
+	pending sync.WaitGroup // requests that arrive after their caller has left
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -28,7 +22,6 @@ type weather struct {
 	gust   time.Time      // until then most requests are throttled
 	counts map[string]int // of faults
 	sent   map[string]int // requests, by operation
-	err    error
 }
 
 // A fault is what happens to one request on its way.
@@ -67,34 +60,16 @@ const (
 )
 
 func newWeather(target string, random *rand.Rand) (*weather, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	w := &weather{
-		url: "http://" + l.Addr().String(), target: target, random: random, counts: map[string]int{}, sent: map[string]int{},
-		transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
-	}
-	w.server = &http.Server{Handler: w}
-	w.pending.Go(func() {
-		if err := w.server.Serve(l); err != http.ErrServerClosed {
-			w.broken(err)
-		}
-	})
-	return w, nil
+	w := &weather{random: random, counts: map[string]int{}, sent: map[string]int{}}
+	var err error
+	w.Proxy, err = wire.HTTP(target, w.carry)
+	return w, err
 }
 
-// close waits for the requests that are still on their way.
+// close waits for the requests that are still on their way. All callers have left.
 func (w *weather) close() error {
-	err := w.server.Shutdown(context.Background())
 	w.pending.Wait()
-	w.transport.CloseIdleConnections()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		return w.err
-	}
-	return err
+	return w.Close()
 }
 
 // clear ends all faults.
@@ -109,14 +84,6 @@ func (w *weather) throttle() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gust = time.Now().Add(longestGust/3 + time.Duration(w.random.Int64N(int64(longestGust*2/3))))
-}
-
-func (w *weather) broken(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err == nil {
-		w.err = err
-	}
 }
 
 // seen returns how often each fault happened, and the requests by operation.
@@ -158,65 +125,50 @@ func (w *weather) pick(operation string) fault {
 	return pass
 }
 
-func (w *weather) ServeHTTP(out http.ResponseWriter, in *http.Request) {
-	body, err := io.ReadAll(in.Body)
-	if err != nil {
-		panic(http.ErrAbortHandler) // a process that was killed
-	}
-	_, operation, _ := strings.Cut(in.Header.Get("X-Amz-Target"), ".")
-	f, random := w.draw(operation)
+func (w *weather) carry(r *wire.Request) (*wire.Response, error) {
+	f, random := w.draw(r.Operation)
+	send := r.Send
 	switch f {
 	case unsent:
-		panic(http.ErrAbortHandler)
+		return nil, wire.ErrCut
 	case late:
-		w.later(in.Header, body, random)
-		panic(http.ErrAbortHandler)
+		w.later(r, random)
+		return nil, wire.ErrCut
 	case throttled:
-		throttle(operation, body, random).write(out)
-		return
+		return throttle(r.Operation, r.Body, random), nil
 	case failed:
-		internalError().write(out)
-		return
+		return internalError(), nil
 	case delayed:
 		pause(random)
 	case copied:
-		w.later(in.Header, body, random)
+		w.later(r, random)
+	case partly:
+		send = func() (*wire.Response, error) { return refusePartly(r, random) }
 	}
-	send := w.forward
-	if f == partly {
-		send = func(header http.Header, body []byte) (answer, error) {
-			return refuseStatements(w.forward, header, body, random)
-		}
+	a, err := send()
+	if err != nil {
+		return nil, err
 	}
-	a, err := send(in.Header, body)
-	switch {
-	case err != nil:
-		w.broken(err)
-		panic(http.ErrAbortHandler)
-	case f == lost:
-		panic(http.ErrAbortHandler)
-	case f == failedLate:
-		a = internalError()
-	case f == answerLater:
+	switch f {
+	case lost:
+		return nil, wire.ErrCut
+	case failedLate:
+		return internalError(), nil
+	case answerLater:
 		pause(random)
-	case f == torn:
-		a.length = len(a.body)
-		a.body = a.body[:len(a.body)/2]
+	case torn:
+		a.Torn = true
 	}
-	a.write(out)
-	if f == torn {
-		panic(http.ErrAbortHandler)
-	}
+	return a, nil
 }
 
-// later sends a request after some time, up to twice a lease.
-func (w *weather) later(header http.Header, body []byte, random *rand.Rand) {
-	after := time.NewTimer(time.Duration(random.Int64N(int64(longestLate))))
+// later sends a request after some time, up to twice a lease. The proxy reports a
+// server that does not respond.
+func (w *weather) later(r *wire.Request, random *rand.Rand) {
+	after, send := time.NewTimer(time.Duration(random.Int64N(int64(longestLate)))), r.Late()
 	w.pending.Go(func() {
 		<-after.C
-		if _, err := w.forward(header, body); err != nil {
-			w.broken(err)
-		}
+		_, _ = send()
 	})
 }
 
@@ -227,23 +179,4 @@ func pause(random *rand.Rand) {
 		longest *= 20
 	}
 	time.Sleep(time.Duration(random.Int64N(int64(longest))))
-}
-
-// forward does not use the caller's context, because a caller that has died does
-// not cancel its requests.
-func (w *weather) forward(header http.Header, body []byte) (a answer, err error) {
-	req, err := http.NewRequest(http.MethodPost, w.target, bytes.NewReader(body))
-	if err != nil {
-		return a, err
-	}
-	req.Header = header.Clone()
-	res, err := w.transport.RoundTrip(req)
-	if err != nil {
-		return a, err
-	}
-	defer res.Body.Close()
-	a.status, a.header = res.StatusCode, res.Header
-	a.body, err = io.ReadAll(res.Body)
-	a.length = len(a.body)
-	return a, err
 }

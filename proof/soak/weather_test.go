@@ -3,10 +3,8 @@ package soak
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/local/dynamodblocal"
+	"github.com/lambda-once/once/local/wire"
 )
 
 // bad is a table behind weather that has one fault for each request.
@@ -40,7 +39,7 @@ func newBad(t *testing.T) *bad {
 			t.Error(err)
 		}
 	})
-	return &bad{w, to(t, direct, w.url), direct, table}
+	return &bad{w, to(t, direct, w.URL()), direct, table}
 }
 
 // to returns a client without retries.
@@ -52,11 +51,18 @@ func to(t *testing.T, direct *dynamodb.Client, url string) *dynamodb.Client {
 	return dynamodb.New(options)
 }
 
-// answering returns a client of a server with this handler.
-func (b *bad) answering(t *testing.T, handle http.HandlerFunc) *dynamodb.Client {
-	server := httptest.NewServer(handle)
-	t.Cleanup(server.Close)
-	return to(t, b.direct, server.URL)
+// answering returns a client of DynamoDB with this fate for each request.
+func (b *bad) answering(t *testing.T, carry wire.Carry) *dynamodb.Client {
+	p, err := wire.HTTP(*b.direct.Options().BaseEndpoint, carry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return to(t, b.direct, p.URL())
 }
 
 // The SDK and the store take the answers for those of a busy DynamoDB.
@@ -96,7 +102,7 @@ func TestCancelledTransactionNamesEachItem(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
 	a := cancelled([]byte(`{"TransactItems":[{},{},{}]}`), random)
 	b := newBad(t)
-	client := b.answering(t, func(out http.ResponseWriter, _ *http.Request) { a.write(out) })
+	client := b.answering(t, func(*wire.Request) (*wire.Response, error) { return a, nil })
 	item := types.TransactWriteItem{Put: &types.Put{TableName: &b.table, Item: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "x"}}}}
 	_, err := client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{item}})
 	c, ok := errors.AsType[*types.TransactionCanceledException](err)
@@ -116,16 +122,8 @@ func TestCancelledTransactionNamesEachItem(t *testing.T) {
 // applied unless the error leaves that open. The others were.
 func TestRefusedStatementsAreNotApplied(t *testing.T) {
 	b := newBad(t)
-	client := b.answering(t, func(out http.ResponseWriter, in *http.Request) {
-		body, err := io.ReadAll(in.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		a, err := refuseStatements(b.forward, in.Header, body, b.random)
-		if err != nil {
-			t.Error(err)
-		}
-		a.write(out)
+	client := b.answering(t, func(r *wire.Request) (*wire.Response, error) {
+		return refuseStatements(r, b.random)
 	})
 	refused, applied := map[string]int{}, 0
 	for batch := range 30 {
@@ -173,16 +171,8 @@ func TestRefusedStatementsAreNotApplied(t *testing.T) {
 // The SDK finds the keys that were not read, in the form in which it asks for them.
 func TestWithheldKeysAreUnprocessed(t *testing.T) {
 	b := newBad(t)
-	client := b.answering(t, func(out http.ResponseWriter, in *http.Request) {
-		body, err := io.ReadAll(in.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		a, err := refusePartly("BatchGetItem", b.forward, in.Header, body, b.random)
-		if err != nil {
-			t.Error(err)
-		}
-		a.write(out)
+	client := b.answering(t, func(r *wire.Request) (*wire.Response, error) {
+		return refusePartly(r, b.random)
 	})
 	var keys []map[string]types.AttributeValue
 	for n := range 5 {
