@@ -66,9 +66,9 @@ func TestCutConnections(t *testing.T) {
 	}
 }
 
-// line contains a store behind a wire, and the same store without it.
+// line contains a store behind a network, and the same store without it.
 type line struct {
-	*wire
+	*network
 	client  *dynamodb.Client // to the same table as the stores
 	table   string
 	direct  *dynamo.Store
@@ -79,7 +79,7 @@ type line struct {
 func newLine(t *testing.T, retryer aws.Retryer, change ...func(*idempotent.Config)) *line {
 	t.Helper()
 	client, table := dynamodblocal.NewTable(t)
-	w := newWire(t)
+	w := newNetwork(t)
 	connections := &http.Transport{}
 	t.Cleanup(connections.CloseIdleConnections)
 	options := client.Options()
@@ -101,7 +101,7 @@ func newLine(t *testing.T, retryer aws.Retryer, change ...func(*idempotent.Confi
 		}
 		return s, x
 	}
-	l := &line{wire: w, client: client, table: table}
+	l := &line{network: w, client: client, table: table}
 	l.direct, l.beside = store(client)
 	_, l.through = store(dynamodb.New(options))
 	return l

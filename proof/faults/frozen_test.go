@@ -25,7 +25,7 @@ type zombie struct {
 func freeze(t *testing.T, end, otherFinish string) *zombie {
 	t.Helper()
 	s := newScene(t)
-	w := newWire(t)
+	w := newNetwork(t)
 	z := &zombie{scene: s, end: end}
 	z.old = s.deploy(lambdaruntime.Function{Name: "old"}, "LEASE=3s", "AWS_ENDPOINT_URL_DYNAMODB="+w.url)
 	// The other sends no heartbeat in between, so its record must not change at

@@ -16,7 +16,7 @@ func TestDelayedHeartbeatChangesNothing(t *testing.T) {
 		t.Run(end, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			w := newWire(t)
+			w := newNetwork(t)
 			r := s.deploy(lambdaruntime.Function{}, "LEASE=3s", "AWS_ENDPOINT_URL_DYNAMODB="+w.url)
 			c, a := s.play(r, end)
 			heartbeat := w.delayNext()
@@ -37,7 +37,7 @@ func TestDelayedHeartbeatChangesNothing(t *testing.T) {
 func TestThawedOwnerExtendsItsLease(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	w := newWire(t)
+	w := newNetwork(t)
 	r := s.deploy(lambdaruntime.Function{Name: "old"}, "LEASE=3s", "AWS_ENDPOINT_URL_DYNAMODB="+w.url)
 	other := s.deploy(lambdaruntime.Function{Name: "other"}, "LEASE=3s")
 	c, a := s.play(r, "ok")

@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -17,12 +14,12 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/local/wire"
 )
 
 // silence is a DynamoDB that accepts a connection and does not answer: from a
 // request on that at recognizes, all requests about the same record.
 type silence struct {
-	t  *testing.T
 	id string // of the record
 	at func(operation, request string) bool
 
@@ -30,30 +27,12 @@ type silence struct {
 	began bool
 }
 
-func (s *silence) ServeHTTP(out http.ResponseWriter, in *http.Request) {
-	request, err := io.ReadAll(in.Body)
-	if err != nil {
-		panic(http.ErrAbortHandler)
+func (s *silence) carry(r *wire.Request) (*wire.Response, error) {
+	if !s.swallows(r.Operation, string(r.Body)) {
+		return r.Send()
 	}
-	if s.swallows(in.Header.Get("X-Amz-Target"), string(request)) {
-		select {
-		case <-in.Context().Done():
-		case <-s.t.Context().Done():
-		}
-		panic(http.ErrAbortHandler)
-	}
-	status, header, answer, err := forward(in.Header, request)
-	if err != nil {
-		s.t.Errorf("DynamoDB Local does not respond: %v", err)
-		panic(http.ErrAbortHandler)
-	}
-	for name, values := range header {
-		out.Header()[name] = values
-	}
-	out.WriteHeader(status)
-	if _, err := out.Write(answer); err != nil {
-		panic(http.ErrAbortHandler)
-	}
+	<-r.Context.Done()
+	return nil, wire.ErrCut
 }
 
 func (s *silence) swallows(operation, request string) bool {
@@ -68,7 +47,7 @@ func (s *silence) swallows(operation, request string) bool {
 
 // The moments of a call at which DynamoDB falls silent.
 var moments = map[string]func(operation, request string) bool{
-	"claim":      func(operation, _ string) bool { return strings.HasSuffix(operation, ".PutItem") },
+	"claim":      func(operation, _ string) bool { return operation == "PutItem" },
 	"step":       func(_, request string) bool { return strings.Contains(request, "SET #steps") },
 	"completion": func(_, request string) bool { return strings.Contains(request, "COMPLETED") },
 }
@@ -117,14 +96,13 @@ func (c silentCall) invoke(t *testing.T, event []byte) (lambdaruntime.Response, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(&silence{t: t, id: id, at: moments[c.moment]})
-	t.Cleanup(server.Close)
+	url := behind(t, (&silence{id: id, at: moments[c.moment]}).carry)
 	_, records := dynamodblocal.NewTable(t)
 	said := &output{}
 	f := lambdaruntime.StartTest(t, lambdaruntime.Function{
 		Binary: silent, Name: "silent", InitTimeout: patience, Timeout: c.timeout, Log: said,
 		Env: []string{
-			"AWS_ENDPOINT_URL_DYNAMODB=" + server.URL, "AWS_REGION=" + os.Getenv("AWS_REGION"), "RECORDS_TABLE=" + records,
+			"AWS_ENDPOINT_URL_DYNAMODB=" + url, "AWS_REGION=" + os.Getenv("AWS_REGION"), "RECORDS_TABLE=" + records,
 			"TRIGGER=" + c.trigger, "RESERVE=" + c.reserve, "CUT=" + c.cut,
 			fmt.Sprint("AHEAD=", c.ahead), fmt.Sprint("UNRECORDED=", c.unrecorded),
 		},

@@ -1,14 +1,13 @@
 package faults
 
 import (
-	"bytes"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
 // fault is what happens to one request on its way.
@@ -23,8 +22,8 @@ const (
 
 func (f fault) String() string { return [...]string{"pass", "unsent", "lost", "torn"}[f] }
 
-// wire is a proxy of DynamoDB Local that injects planned faults.
-type wire struct {
+// network is between a function and DynamoDB Local, and injects planned faults.
+type network struct {
 	url string
 	t   *testing.T
 
@@ -41,34 +40,47 @@ type delayed struct {
 	status  chan int // of DynamoDB's answer
 }
 
-func newWire(t *testing.T) *wire {
-	w := &wire{t: t}
-	server := httptest.NewServer(w)
-	t.Cleanup(server.Close)
-	w.url = server.URL
-	return w
+func newNetwork(t *testing.T) *network {
+	n := &network{t: t}
+	n.url = behind(t, n.carry)
+	return n
+}
+
+// behind returns the URL of DynamoDB Local behind a proxy.
+func behind(t *testing.T, carry wire.Carry) string {
+	t.Helper()
+	p, err := wire.HTTP(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), carry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p.URL()
 }
 
 // faults plans the faults of the following requests.
-func (w *wire) faults(plan ...fault) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.seen, w.plan = 0, plan
+func (n *network) faults(plan ...fault) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.seen, n.plan = 0, plan
 }
 
 // requests returns the number of requests since the plan was made.
-func (w *wire) requests() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.seen
+func (n *network) requests() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seen
 }
 
 // delayNext delays the next request until h.release is closed.
-func (w *wire) delayNext() (h *delayed) {
+func (n *network) delayNext() (h *delayed) {
 	h = &delayed{arrived: make(chan struct{}), release: make(chan struct{}), status: make(chan int, 1)}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.delay = h
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.delay = h
 	return h
 }
 
@@ -96,71 +108,40 @@ func (h *delayed) refused(t *testing.T) {
 	}
 }
 
-func (w *wire) next() (fault, *delayed) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f, h := pass, w.delay
-	if w.seen < len(w.plan) {
-		f = w.plan[w.seen]
+func (n *network) next() (fault, *delayed) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f, h := pass, n.delay
+	if n.seen < len(n.plan) {
+		f = n.plan[n.seen]
 	}
-	w.seen, w.delay = w.seen+1, nil
+	n.seen, n.delay = n.seen+1, nil
 	return f, h
 }
 
-// ServeHTTP reads the whole request before it cuts a connection.
-func (w *wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
-	request, err := io.ReadAll(in.Body)
-	if err != nil {
-		panic(http.ErrAbortHandler) // a process that was killed
-	}
-	f, h := w.next()
+func (n *network) carry(r *wire.Request) (*wire.Response, error) {
+	f, h := n.next()
 	if h != nil {
 		close(h.arrived)
 		select {
 		case <-h.release:
-		case <-w.t.Context().Done():
-			panic(http.ErrAbortHandler)
+		case <-n.t.Context().Done():
+			return nil, wire.ErrCut
 		}
 	}
 	if f == unsent {
-		panic(http.ErrAbortHandler)
+		return nil, wire.ErrCut
 	}
-	status, header, answer, err := forward(in.Header, request)
+	res, err := r.Send()
 	if err != nil {
-		w.t.Errorf("DynamoDB Local does not respond: %v", err)
-		panic(http.ErrAbortHandler)
+		return nil, err
 	}
 	if h != nil {
-		h.status <- status
+		h.status <- res.Status
 	}
 	if f == lost {
-		panic(http.ErrAbortHandler)
+		return nil, wire.ErrCut
 	}
-	for name, values := range header {
-		out.Header()[name] = values
-	}
-	out.WriteHeader(status)
-	if f == torn {
-		answer = answer[:len(answer)/2] // of what Content-Length promises
-	}
-	if _, err := out.Write(answer); err != nil || f == torn {
-		panic(http.ErrAbortHandler)
-	}
-}
-
-// forward does not use the caller's context, because a caller that has died does
-// not cancel its requests.
-func forward(header http.Header, request []byte) (int, http.Header, []byte, error) {
-	req, err := http.NewRequest(http.MethodPost, os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), bytes.NewReader(request))
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	req.Header = header
-	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	return res.StatusCode, res.Header, answer, err
+	res.Torn = f == torn
+	return res, nil
 }
