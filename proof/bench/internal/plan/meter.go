@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/proof/bench/internal/wire"
+	"github.com/lambda-once/once/proof/bench/internal/meter"
 	"github.com/lambda-once/once/proof/bench/internal/work"
 )
 
@@ -15,7 +15,7 @@ const meteredCalls = 5
 
 // meter finds what calls consume, with results of several sizes.
 func (r *run) meter(ctx context.Context, endpoint string) (err error) {
-	m, err := wire.NewMeter(endpoint)
+	m, err := meter.New(endpoint)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (r *run) meter(ctx context.Context, endpoint string) (err error) {
 		return err
 	}
 	read := func(series string, j work.Job) error {
-		j.Endpoint, j.Table, j.Callers = m.Endpoint(), table, 1
+		j.Endpoint, j.Table, j.Callers = m.URL(), table, 1
 		_, err := r.crew.Measure(series, j)
 		u, metering := m.Read()
 		r.results.Capacity[CapacityKey{series, j.Kind, j.Bytes, j.Size}] = unitsOf(u, j.Calls)
@@ -63,7 +63,7 @@ type CapacityKey struct {
 // Units are what a call consumes.
 type Units struct{ Requests, Write, Read float64 }
 
-func unitsOf(u wire.Usage, calls int) Units {
+func unitsOf(u meter.Usage, calls int) Units {
 	n := float64(calls)
 	return Units{float64(u.Requests) / n, (u.Write + u.Refused) / n, u.Read / n}
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/lambda-once/once/local/wire"
 	"github.com/lambda-once/once/proof/bench/internal/crew"
 	"github.com/lambda-once/once/proof/bench/internal/servers"
-	"github.com/lambda-once/once/proof/bench/internal/wire"
 	"github.com/lambda-once/once/proof/bench/internal/work"
 )
 
@@ -55,7 +55,7 @@ func Run(ctx context.Context, p Plan, c *crew.Crew, all servers.All, log io.Writ
 		r.results.Servers[name] = server.Version()
 		r.endpoints[place{name, 0}] = server.Endpoint(server.Addr())
 		for _, latency := range p.Latencies[1:] {
-			d, err := wire.NewDelay(server.Addr(), latency)
+			d, err := wire.Delay(server.Addr(), latency)
 			if err != nil {
 				return nil, err
 			}

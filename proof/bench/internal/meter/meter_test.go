@@ -1,4 +1,4 @@
-package wire
+package meter
 
 import (
 	"context"
@@ -7,51 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
-	"time"
 )
-
-func TestDelayedRoundTripTakesThatMuchLonger(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if body, err := io.ReadAll(r.Body); err == nil {
-			_, _ = w.Write(body)
-		}
-	}))
-	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const by = 30 * time.Millisecond
-	d, err := NewDelay(u.Host, by)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport, proxy := &http.Transport{}, "http://"+d.Addr()
-	client := http.Client{Transport: transport}
-	for i := range 3 {
-		began, body := time.Now(), strings.Repeat("x", 100_000*i)
-		res, err := client.Post(proxy, "text/plain", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		echo, err := io.ReadAll(res.Body)
-		if took := time.Since(began); err != nil || string(echo) != body || took < by {
-			t.Errorf("%d of %d bytes after %v, %v", len(echo), len(body), took, err)
-		}
-		if err := res.Body.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := d.Close(); err != nil { // the client's connection is open
-		t.Error(err)
-	}
-	if _, err := client.Get(proxy); err == nil {
-		t.Error("a closed proxy responds")
-	}
-}
 
 func TestMeterAddsUnitsOfEveryAnswer(t *testing.T) {
 	answers := map[string]string{
@@ -73,7 +31,7 @@ func TestMeterAddsUnitsOfEveryAnswer(t *testing.T) {
 		fmt.Fprint(w, answers[operation])
 	}))
 	defer server.Close()
-	m, err := NewMeter(server.URL)
+	m, err := New(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +49,7 @@ func TestMeterAddsUnitsOfEveryAnswer(t *testing.T) {
 		"DeleteItem":            {Requests: 1, Unpriced: 1},
 		"BatchExecuteStatement": {Requests: 1, Write: 4, Refused: 1, Unpriced: 1},
 	} {
-		request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, m.Endpoint(), strings.NewReader(`{"TableName":"t"}`))
+		request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, m.URL(), strings.NewReader(`{"TableName":"t"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
