@@ -2,104 +2,103 @@ package infra
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/template"
 )
+
+const alarmType = "AWS::CloudWatch::Alarm"
 
 // watched is a function behind an API, a queue, a stream and a topic.
 func watched(t *testing.T, stack awscdk.Stack) []*IdempotentFunction {
 	t.Helper()
 	f := newFunction(t, stack, longRecords)
-	f.AddHTTPAPI("API", &HTTPAPIProps{Public: true, Routes: []string{"POST /orders"}})
-	f.AddQueue("Orders", nil)
-	f.AddStream("Clicks", awskinesis.NewStream(stack, jsii.String("Stream"), nil), nil)
-	f.AddTopic(awssns.NewTopic(stack, jsii.String("Topic"), nil))
+	for _, name := range []string{"HTTP", "SQS", "Kinesis", "SNS"} {
+		sources()[name].add(f)
+	}
 	return []*IdempotentFunction{f}
+}
+
+// wantAlarms checks that these are all alarms, by their thresholds, and that each says
+// how to react.
+func wantAlarms(t *testing.T, deployed template.Template, want map[string]float64) {
+	t.Helper()
+	got := map[string]float64{}
+	for id, alarm := range deployed.Resources(alarmType) {
+		p := alarm.Properties()
+		got[strings.TrimPrefix(id, "Alarms")] = p["Threshold"].(float64)
+		check.Equal(t, p["ComparisonOperator"], "GreaterThanOrEqualToThreshold", id)
+		check.Equal(t, p["EvaluationPeriods"], 1.0, id)
+		check.Contains(t, p["AlarmDescription"], ". ", id)
+	}
+	check.Equal(t, got, want)
+	obeys(t, deployed, template.AlarmRule)
 }
 
 func TestAlarms(t *testing.T) {
 	stack := newStack()
 	topic := awssns.NewTopic(stack, jsii.String("OnCall"), nil)
-	made := NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack), Notify: []awssns.ITopic{topic}, Operations: []string{"pay", "refund"}})
+	made := NewAlarms(stack, "Alarms", &AlarmsProps{
+		Functions: watched(t, stack), Notify: []awssns.ITopic{topic}, Operations: []string{"pay", "refund"}, Takeovers: 9,
+	})
 	deployed := synth(t, stack)
-
-	want := strings.Fields("FunctionErrors FunctionThrottles FunctionServerErrors FunctionUndelivered FunctionDeadLetters FunctionQueueAge FunctionFailures Function2Failures FunctionIteratorAge")
-	for _, operation := range []string{"pay", "refund"} {
-		for _, alarm := range strings.Fields("LeaseLost Unknown TimedOut Mismatch Takeovers LapsedLeases Refused StoreErrors StoreThrottles Conflicts") {
-			want = append(want, operation+alarm)
-		}
-	}
-	var got []string
-	for id, alarm := range deployed.Resources("AWS::CloudWatch::Alarm") {
-		got = append(got, strings.TrimPrefix(id, "Alarms"))
-		p := alarm.Properties()
-		if len(p["AlarmActions"].([]any)) != 1 || len(p["OKActions"].([]any)) != 1 {
-			t.Errorf("%s tells nobody", id)
-		}
-		if text := p["AlarmDescription"].(string); !strings.Contains(text, ". ") {
-			t.Errorf("%s does not say what to do: %s", id, text)
-		}
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if !slices.Equal(got, want) || len(made) != len(want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	for _, problem := range deployed.Problems(template.AlarmRule, template.Actions{}) {
-		t.Error(problem)
-	}
-}
-
-// The thresholds, and what they are compared with.
-func TestAlarmThresholds(t *testing.T) {
-	stack := newStack()
-	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack), Operations: []string{"pay"}, Takeovers: 9})
-	got := map[string]float64{}
-	for id, alarm := range synth(t, stack).Resources("AWS::CloudWatch::Alarm") {
-		p := alarm.Properties()
-		got[strings.TrimPrefix(id, "Alarms")] = p["Threshold"].(float64)
-		if p["ComparisonOperator"] != "GreaterThanOrEqualToThreshold" || p["EvaluationPeriods"] != 1.0 {
-			t.Errorf("%s: %v", id, p)
-		}
-	}
 	want := map[string]float64{
-		"payLeaseLost": 1, "payUnknown": 1, "payTimedOut": 1, "payMismatch": 10, "payTakeovers": 9, "payLapsedLeases": 1, "payRefused": 10, "payStoreErrors": 1, "payStoreThrottles": 1, "payConflicts": 20,
 		"FunctionErrors": 5, "FunctionThrottles": 5, "FunctionServerErrors": 1, "FunctionUndelivered": 1,
 		"FunctionDeadLetters": 1, "FunctionQueueAge": 3600, "FunctionFailures": 1, "Function2Failures": 1, "FunctionIteratorAge": 3600e3,
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("got %v", got)
+	for _, operation := range []string{"pay", "refund"} {
+		for alarm, threshold := range map[string]float64{
+			"LeaseLost": 1, "Unknown": 1, "TimedOut": 1, "Mismatch": 10, "Takeovers": 9, "LapsedLeases": 1, "Refused": 10,
+			"StoreErrors": 1, "StoreThrottles": 1, "Conflicts": 20,
+		} {
+			want[operation+alarm] = threshold
+		}
+	}
+	wantAlarms(t, deployed, want)
+	check.Equal(t, len(made), len(want))
+	for id, alarm := range deployed.Resources(alarmType) {
+		for _, actions := range []string{"AlarmActions", "OKActions"} {
+			check.Equal(t, alarm.Properties()[actions], []any{ref("OnCall")}, id, actions)
+		}
 	}
 }
 
-// A function that does not run writes no metrics: these are AWS's.
-func TestAlarmsOfAnOutage(t *testing.T) {
+// The metrics of AWS ring even if no function runs, and those of Once at the first
+// effect that may have happened twice. A scope that finds no caller refuses every
+// request, without any other sign.
+func TestAlarmsWatchMetrics(t *testing.T) {
 	stack := newStack()
-	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack)})
-	alarms := synth(t, stack).Resources("AWS::CloudWatch::Alarm")
-	for id, want := range map[string]string{
-		"FunctionErrors":       "AWS/Lambda Errors FunctionName=Function",
-		"FunctionThrottles":    "AWS/Lambda Throttles FunctionName=Function",
-		"FunctionUndelivered":  "AWS/Lambda DestinationDeliveryFailures FunctionName=Function",
-		"FunctionServerErrors": "AWS/ApiGateway 5xx ApiId=FunctionAPI",
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: watched(t, stack), Operations: []string{"pay"}, Refusals: 3})
+	alarms := synth(t, stack).Resources(alarmType)
+	for id, c := range map[string]struct {
+		metric    string
+		threshold float64
+		advice    string
+	}{
+		"FunctionErrors":       {"AWS/Lambda Errors FunctionName=map[Ref:Function]", 5, "without a line there, it does not start"},
+		"FunctionThrottles":    {"AWS/Lambda Throttles FunctionName=map[Ref:Function]", 5, "See its concurrency"},
+		"FunctionUndelivered":  {"AWS/Lambda DestinationDeliveryFailures FunctionName=map[Ref:Function]", 1, "Check the permissions"},
+		"FunctionServerErrors": {"AWS/ApiGateway 5xx ApiId=map[Ref:FunctionHTTP]", 1, "or does not exist"},
+		"payTimedOut":          {"Once Calls operation=pay outcome=timed out", 1, "the retry repeats it. Raise the timeout"},
+		"payLapsedLeases":      {"Once LapsedLeases operation=pay", 1, "may have happened twice"},
+		"payRefused":           {"Once Refused operation=pay", 3, "a scope that finds no caller refuses every request"}, // of all reasons together
 	} {
 		p := alarms["Alarms"+id].Properties()
-		d := p["Dimensions"].([]any)[0].(map[string]any)
-		got := fmt.Sprint(p["Namespace"], " ", p["MetricName"], " ", d["Name"], "=", d["Value"].(map[string]any)["Ref"])
-		if got != want || p["Statistic"] != "Sum" {
-			t.Errorf("%s: got %s of %s", id, p["Statistic"], got)
+		got := fmt.Sprint(p["Namespace"], " ", p["MetricName"])
+		for _, d := range p["Dimensions"].([]any) {
+			got += fmt.Sprint(" ", d.(map[string]any)["Name"], "=", d.(map[string]any)["Value"])
 		}
+		check.Equal(t, got, c.metric, id)
+		check.Equal(t, p["Statistic"], "Sum", id)
+		check.Equal(t, p["Threshold"], c.threshold, id)
+		check.Contains(t, p["AlarmDescription"], c.advice, id)
 	}
 }
 
@@ -108,22 +107,21 @@ func TestConflictsAreAShareOfCalls(t *testing.T) {
 	stack := newStack()
 	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}})
 	metrics := synth(t, stack).Resources()["AlarmspayConflicts"].Properties()["Metrics"].([]any)
-	if expression := metrics[0].(map[string]any)["Expression"]; expression != "IF(calls >= 20, 100 * (FILL(conflict, 0)) / calls, 0)" || len(metrics) != 3 {
-		t.Errorf("got %v", metrics)
-	}
+	check.Equal(t, len(metrics), 3)
+	check.Equal(t, metrics[0].(map[string]any)["Expression"], "IF(calls >= 20, 100 * (FILL(conflict, 0)) / calls, 0)")
 }
 
 // An alarm at an age that no message reaches never rings.
 func TestQueueAgeIsReached(t *testing.T) {
 	for name, c := range map[string]struct {
 		retention, age time.Duration
-		want           float64
+		want           any
 		words          string
 	}{
-		"default":       {4 * day, 0, 3600, ""},
-		"a short queue": {30 * time.Minute, 0, 900, ""},
-		"just in time":  {time.Hour, time.Hour - time.Second, 3599, ""},
-		"at its end":    {time.Hour, time.Hour, 0, "QueueAge: no message of S/Function/Orders/Queue reaches the age of 1h0m0s"},
+		"default":       {4 * day, 0, 3600.0, ""},
+		"a short queue": {30 * time.Minute, 0, 900.0, ""},
+		"just in time":  {time.Hour, time.Hour - time.Second, 3599.0, ""},
+		"at its end":    {time.Hour, time.Hour, nil, "QueueAge: no message of S/Function/Orders/Queue reaches the age of 1h0m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stack := newStack()
@@ -132,57 +130,44 @@ func TestQueueAgeIsReached(t *testing.T) {
 			wantRefusal(t, c.words, func() {
 				NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}, QueueAge: c.age})
 			})
-			if c.words != "" {
-				return
-			}
-			if got := synth(t, stack).Resources()["AlarmsFunctionQueueAge"].Properties()["Threshold"]; got != c.want {
-				t.Errorf("got %v", got)
+			if c.want != nil {
+				check.Equal(t, synth(t, stack).Resources()["AlarmsFunctionQueueAge"].Properties()["Threshold"], c.want)
 			}
 		})
 	}
 }
 
-// The retry of a handler that was cut off behind its effect repeats the effect.
-func TestAlarmRingsForAHandlerThatTimedOut(t *testing.T) {
+func TestRelayAlarms(t *testing.T) {
 	stack := newStack()
-	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}})
-	p := synth(t, stack).Resources()["AlarmspayTimedOut"].Properties()
-	want := []any{
-		map[string]any{"Name": "operation", "Value": "pay"}, map[string]any{"Name": "outcome", "Value": "timed out"},
-	}
-	if p["MetricName"] != "Calls" || p["Threshold"] != 1.0 || !reflect.DeepEqual(p["Dimensions"], want) {
-		t.Errorf("got %v", p)
-	}
-	if text := fmt.Sprint(p["AlarmDescription"]); !strings.Contains(text, "the retry repeats it") || !strings.Contains(text, "Raise the timeout") {
-		t.Errorf("it says %q", text)
-	}
+	NewAlarms(stack, "Alarms", &AlarmsProps{Relays: []*Relay{newRelay(t, stack, nil)}})
+	wantAlarms(t, synth(t, stack), map[string]float64{"RelayErrors": 5, "RelayThrottles": 5, "RelayFailures": 1, "RelayIteratorAge": 300e3})
 }
 
-// A process that was killed behind its effect is taken over, and the effect is
-// repeated: one takeover is enough to ring.
-func TestAlarmRingsForTheFirstTakeoverOfALapsedLease(t *testing.T) {
-	stack := newStack()
-	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}})
-	p := synth(t, stack).Resources()["AlarmspayLapsedLeases"].Properties()
-	want := []any{map[string]any{"Name": "operation", "Value": "pay"}}
-	if p["MetricName"] != "LapsedLeases" || p["Threshold"] != 1.0 || !reflect.DeepEqual(p["Dimensions"], want) {
-		t.Errorf("got %v", p)
-	}
-	if text := fmt.Sprint(p["AlarmDescription"]); !strings.Contains(text, "may have happened twice") {
-		t.Errorf("it says %q", text)
-	}
-}
-
-// A scope that finds no caller refuses every request, without any other sign.
-func TestAlarmRingsForRefusedRequests(t *testing.T) {
-	stack := newStack()
-	NewAlarms(stack, "Alarms", &AlarmsProps{Operations: []string{"pay"}, Refusals: 3})
-	p := synth(t, stack).Resources()["AlarmspayRefused"].Properties()
-	want := []any{map[string]any{"Name": "operation", "Value": "pay"}} // of all reasons together
-	if p["MetricName"] != "Refused" || p["Threshold"] != 3.0 || !reflect.DeepEqual(p["Dimensions"], want) {
-		t.Errorf("got %v", p)
-	}
-	if text := fmt.Sprint(p["AlarmDescription"]); !strings.Contains(text, "a scope that finds no caller refuses every request") {
-		t.Errorf("it says %q", text)
-	}
+// Alarms take their ids from operations, functions and relays, which CDK may not tell
+// apart. CloudWatch has its own limits.
+func TestWatchingRefuses(t *testing.T) {
+	alarms := func(p AlarmsProps) func() { return func() { NewAlarms(newStack(), "A", &p) } }
+	board := func(p DashboardProps) func() { return func() { NewDashboard(newStack(), "D", &p) } }
+	pay := []string{"pay"}
+	f, r := watched(t, newStack())[0], newRelay(t, newStack(), nil)
+	wantRefusals(t, map[string]func(){
+		"nothing to watch":              func() { NewAlarms(newStack(), "A", nil) },
+		"nothing to show":               func() { NewDashboard(newStack(), "D", nil) },
+		"ConflictPercent: 101 is not":   alarms(AlarmsProps{ConflictPercent: 101, Operations: pay}),
+		"Errors: -1 is negative":        alarms(AlarmsProps{Errors: -1, Operations: pay}),
+		"IteratorAge: -1ns is negative": alarms(AlarmsProps{IteratorAge: -1, Operations: pay}),
+		"OutboxAge: -1ns is negative":   alarms(AlarmsProps{OutboxAge: -1, Operations: pay}),
+		"QueueAge: -1ns is negative":    alarms(AlarmsProps{QueueAge: -1, Operations: pay}),
+		"Takeovers: -1 is negative":     alarms(AlarmsProps{Takeovers: -1, Operations: pay}),
+		"Notify: one is nil":            alarms(AlarmsProps{Notify: []awssns.ITopic{nil}, Operations: pay}),
+		`"a" is empty or listed twice`:  alarms(AlarmsProps{Operations: []string{"a", "a"}}),
+		`"" is empty or listed twice`:   board(DashboardProps{Operations: []string{""}}),
+		`"zahlen-für" is not ASCII`:     alarms(AlarmsProps{Operations: []string{"zahlen-für"}}),
+		"longer than the 255":           alarms(AlarmsProps{Operations: []string{strings.Repeat("a", 256)}}),
+		"is already in use in S/A":      alarms(AlarmsProps{Operations: []string{"a/b", "a--b"}}),
+		"Functions: one is nil":         board(DashboardProps{Functions: []*IdempotentFunction{nil}}),
+		`two have the id "Function"`:    alarms(AlarmsProps{Functions: []*IdempotentFunction{f, f}}),
+		"Relays: one is nil":            alarms(AlarmsProps{Relays: []*Relay{nil}}),
+		`have the id "Relay"`:           board(DashboardProps{Relays: []*Relay{r, r}}),
+	}, func(construct func()) { construct() })
 }

@@ -1,18 +1,19 @@
 package infra
 
 import (
-	"reflect"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+
+	"github.com/lambda-once/once/infra/internal/check"
 )
 
 func newDispatcher(t *testing.T, stack awscdk.Stack, change func(*IdempotentFunctionProps)) *IdempotentFunction {
 	t.Helper()
-	props := &IdempotentFunctionProps{Code: zip(t), Dispatches: newDurable(t, stack, 24*time.Hour)}
+	props := &IdempotentFunctionProps{Code: zip(t), Dispatches: newFunction(t, stack, durable(24*time.Hour))}
 	if change != nil {
 		change(props)
 	}
@@ -24,44 +25,43 @@ func TestDispatcherStartsExecutionsOfTheAliasAlone(t *testing.T) {
 	stack := newStack()
 	newDispatcher(t, stack, nil).AddQueue("Queue", nil)
 	deployed := synth(t, stack)
-	alias := map[string]any{"Ref": deployed.IDs("AWS::Lambda::Alias")[0]}
+	alias := ref(deployed.IDs("AWS::Lambda::Alias")[0])
 	for _, f := range deployed.Functions() {
 		if !strings.HasPrefix(f.ID, "Dispatcher") {
 			continue
 		}
-		if variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any); !reflect.DeepEqual(variables["DURABLE_FUNCTION"], alias) || variables["IDEMPOTENCY_TABLE"] != nil {
-			t.Errorf("its variables are %v", variables)
-		}
+		variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+		check.Equal(t, variables["DURABLE_FUNCTION"], alias)
+		check.Equal(t, variables["IDEMPOTENCY_TABLE"], nil)
+		allowed := map[string]any{}
 		for _, s := range f.Statements {
 			for _, action := range s.Actions {
-				switch {
-				case action == "lambda:InvokeFunction" && reflect.DeepEqual(s.Resources, []any{alias}):
-				case strings.HasPrefix(action, "sqs:"):
-				default:
-					t.Errorf("it may %s on %v", action, s.Resources)
+				if !strings.HasPrefix(action, "sqs:") {
+					allowed[action] = s.Resources
 				}
 			}
 		}
+		check.Equal(t, allowed, map[string]any{"lambda:InvokeFunction": []any{alias}})
 	}
-	mapping := only(t, deployed, "AWS::Lambda::EventSourceMapping").Properties()
-	if mapping["BatchSize"] != 10.0 || isAlias(mapping["FunctionName"]) {
-		t.Errorf("got %v", mapping)
-	}
-	if !isAlias(only(t, deployed, "AWS::Lambda::EventInvokeConfig").Properties()["Qualifier"]) {
-		t.Error("what fails is dropped")
-	}
+	mapping := only(t, deployed, mappingType).Properties()
+	check.Equal(t, mapping["BatchSize"], 10.0)
+	check.Equal(t, isAlias(mapping["FunctionName"]), false, mapping)
+	// The events of failed executions go to the failure queue.
+	check.Equal(t, isAlias(only(t, deployed, invocationsType).Properties()["Qualifier"]), true)
 }
 
 // A name protects as long as the service keeps the history.
 func TestNamesOutliveTheSourceOfADispatcher(t *testing.T) {
-	for words, o := range map[string]DurableOptions{
-		"": {ExecutionTimeout: time.Hour, Retention: 18 * day},
-		"the name of its execution may be forgotten after 408h0m0s; raise Durable.Retention": {ExecutionTimeout: time.Hour, Retention: 17 * day},
-		"may be forgotten after 336h0m0s": {ExecutionTimeout: time.Hour},
+	for words, retention := range map[string]time.Duration{
+		"": 18 * day,
+		"the name of its execution may be forgotten after 408h0m0s; raise Durable.Retention": 17 * day,
+		"may be forgotten after 336h0m0s": 0,
 	} {
 		stack := newStack()
-		durable := newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Durable, p.Retention = &o, 60*day })
-		f := NewIdempotentFunction(stack, "Dispatcher", &IdempotentFunctionProps{Code: zip(t), Dispatches: durable})
+		dispatched := newFunction(t, stack, func(p *IdempotentFunctionProps) {
+			p.Durable, p.Retention = &DurableOptions{ExecutionTimeout: time.Hour, Retention: retention}, 60*day
+		})
+		f := NewIdempotentFunction(stack, "Dispatcher", &IdempotentFunctionProps{Code: zip(t), Dispatches: dispatched})
 		wantRefusal(t, words, func() { f.AddQueue("Queue", nil) })
 	}
 }
@@ -69,51 +69,36 @@ func TestNamesOutliveTheSourceOfADispatcher(t *testing.T) {
 func TestDispatcherRefuses(t *testing.T) {
 	stack := newStack()
 	ordinary := NewIdempotentFunction(stack, "Ordinary", &IdempotentFunctionProps{Code: zip(t), Table: NewIdempotencyTable(stack, "Records", nil)})
-	for words, change := range map[string]func(*IdempotentFunctionProps){
+	wantRefusals(t, map[string]func(*IdempotentFunctionProps){
 		"Dispatches: the function is not durable":         func(p *IdempotentFunctionProps) { p.Dispatches = ordinary },
 		"Durable: a dispatcher is an ordinary function":   func(p *IdempotentFunctionProps) { p.Durable = &DurableOptions{ExecutionTimeout: time.Hour} },
 		"Table, Execute: a dispatcher has no records":     func(p *IdempotentFunctionProps) { p.Table = ordinary.props.Table },
 		"Retention: 744h0m0s is longer than the 720h0m0s": func(p *IdempotentFunctionProps) { p.Retention = 31 * day },
 		"DURABLE_FUNCTION is set by this construct":       func(p *IdempotentFunctionProps) { p.Environment = map[string]string{"DURABLE_FUNCTION": "x"} },
-	} {
-		wantRefusal(t, words, func() { newDispatcher(t, newStack(), change) })
-	}
-	role := newRole(stack)
+	}, func(change func(*IdempotentFunctionProps)) { newDispatcher(t, newStack(), change) })
+	role, executes := newRole(stack), newFunction(t, stack, durable(time.Hour))
 	wantRefusal(t, "is not durable", func() { ordinary.GrantStartExecution(role) })
 	wantRefusal(t, "is not durable", func() { ordinary.GrantReadExecutions(role) })
-	durable := newDurable(t, stack, time.Hour)
-	wantRefusal(t, "grantee: it is required", func() { durable.GrantStartExecution(nil) })
-	wantRefusal(t, "grantee: it is required", func() { durable.GrantReadExecutions(nil) })
-}
-
-// A failed event is sent again from the dead-letter queue.
-func TestGrantComparesTheRecordsOfExecutions(t *testing.T) {
-	stack := newStack()
-	durable := newFunction(t, stack, func(p *IdempotentFunctionProps) { p.Durable = &DurableOptions{ExecutionTimeout: time.Hour} })
-	wantRefusal(t, "an event may come 343h0m0s late", func() { durable.GrantStartExecution(newRole(stack)) })
+	wantRefusal(t, "grantee: it is required", func() { executes.GrantStartExecution(nil) })
+	wantRefusal(t, "grantee: it is required", func() { executes.GrantReadExecutions(nil) })
+	// A failed event is sent again from the dead-letter queue.
+	forgets := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Durable = &DurableOptions{ExecutionTimeout: time.Hour} })
+	wantRefusal(t, "an event may come 343h0m0s late", func() { forgets.GrantStartExecution(newRole(awscdk.Stack_Of(forgets.scope))) })
 }
 
 func TestGrantReadExecutions(t *testing.T) {
 	stack := newStack()
-	durable := newDurable(t, stack, time.Hour)
-	var role awsiam.IGrantable = newRole(stack)
-	durable.GrantReadExecutions(role)
-	function := map[string]any{"Fn::GetAtt": []any{"Function", "Arn"}}
-	want := map[string]any{
-		"lambda:ListDurableExecutionsByFunction": function,
-		"lambda:GetDurableExecution":             map[string]any{"Fn::Join": []any{"", []any{function, ":*/durable-execution/*"}}},
-	}
+	newFunction(t, stack, durable(time.Hour)).GrantReadExecutions(newRole(stack))
 	got := map[string]any{}
 	for id, policy := range synth(t, stack).Resources("AWS::IAM::Policy") {
-		if !strings.HasPrefix(id, "Role") {
-			continue
-		}
-		for _, s := range policy.Properties()["PolicyDocument"].(map[string]any)["Statement"].([]any) {
-			statement := s.(map[string]any)
-			got[statement["Action"].(string)] = statement["Resource"]
+		if strings.HasPrefix(id, "Role") {
+			for _, s := range inPolicy(policy) {
+				got[fmt.Sprint(s["Action"])] = s["Resource"]
+			}
 		}
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v", got)
-	}
+	check.Equal(t, got, map[string]any{
+		"lambda:ListDurableExecutionsByFunction": arn("Function"),
+		"lambda:GetDurableExecution":             ownExecutions(),
+	})
 }

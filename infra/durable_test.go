@@ -1,91 +1,174 @@
 package infra
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
-	"github.com/aws/jsii-runtime-go"
-
-	"github.com/lambda-once/once/infra/internal/template"
+	"github.com/lambda-once/once/infra/internal/check"
 )
 
-// everyQueue makes each queue that this package makes, and a topic for alarms.
-func everyQueue(t *testing.T, ephemeral bool) template.Template {
-	t.Helper()
+// The function's role may make checkpoints, which CDK sees to. The page shows the
+// same for SAM.
+func TestDurableFunctionHasItsConfigAndMayMakeCheckpoints(t *testing.T) {
 	stack := newStack()
-	f := newFunction(t, stack, func(p *IdempotentFunctionProps) {
-		longRecords(p)
-		p.Table = NewIdempotencyTable(stack, "Records", &IdempotencyTableProps{Ephemeral: ephemeral})
+	newFunction(t, stack, func(p *IdempotentFunctionProps) {
+		p.Durable = &DurableOptions{ExecutionTimeout: 24 * time.Hour, Retention: 28 * day}
 	})
-	f.AddQueue("Orders", nil)
-	f.AddQueue("Shipments", &QueueProps{FIFO: true})
-	f.AddStream("Clicks", awskinesis.NewStream(stack, jsii.String("Stream"), nil), nil)
-	sources()["EventBridge"](f)
-	relay := newRelay(t, stack, func(p *RelayProps) { p.Outbox = NewOutbox(stack, "Messages", &OutboxProps{Ephemeral: ephemeral}) })
-	NewAlarms(stack, "Alarms", &AlarmsProps{
-		Functions: []*IdempotentFunction{f}, Notify: []awssns.ITopic{NewAlarmTopic(stack, "OnCall", &AlarmTopicProps{TopicName: "on-call"})}, Relays: []*Relay{relay},
+	deployed := synth(t, stack)
+	config := only(t, deployed, "AWS::Lambda::Function").Properties()["DurableConfig"]
+	check.Equal(t, fmt.Sprint(config), "map[ExecutionTimeout:86400 RetentionPeriodInDays:28]")
+	const policy = "service-role/AWSLambdaBasicDurableExecutionRolePolicy"
+	check.Contains(t, deployed.Resources("AWS::IAM::Role"), policy)
+	page, err := os.ReadFile("../docs/durable.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"  ExecutionTimeout: 86400 ", "  RetentionPeriodInDays: 28\n", "AutoPublishAlias: live ", "  - arn:aws:iam::aws:policy/" + policy + "\n"} {
+		if !strings.Contains(string(page), line) {
+			t.Errorf("docs/durable.md has no %q", line)
+		}
+	}
+}
+
+func TestDurableFunctionRefuses(t *testing.T) {
+	wantRefusals(t, map[string]DurableOptions{
+		"":                       {ExecutionTimeout: 366 * day, Retention: 90 * day},
+		"ExecutionTimeout: 0s":   {},
+		"ExecutionTimeout: 1.5s": {ExecutionTimeout: 1500 * time.Millisecond},
+		"ExecutionTimeout: 8808": {ExecutionTimeout: 367 * day},
+		"Retention: 36h0m0s":     {ExecutionTimeout: time.Hour, Retention: 36 * time.Hour},
+		"Retention: 2184h0m0s":   {ExecutionTimeout: time.Hour, Retention: 91 * day},
+		"Retention: -24h0m0s":    {ExecutionTimeout: time.Hour, Retention: -day},
+	}, func(o DurableOptions) {
+		newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Durable = &o })
 	})
-	return synth(t, stack)
 }
 
-func TestQueuesAndTopicsRefuseRequestsWithoutTLS(t *testing.T) {
-	deployed := everyQueue(t, false)
-	if n := len(deployed.Resources("AWS::SQS::Queue")); n != 7 {
-		t.Errorf("%d queues", n)
-	}
-	if name := only(t, deployed, "AWS::SNS::Topic").Properties()["TopicName"]; name != "on-call" {
-		t.Errorf("the topic has the name %v", name)
-	}
-	for _, problem := range deployed.Problems(template.TLS, template.Actions{}) {
-		t.Error(problem)
-	}
-}
-
-// A queue with what failed for good stays when its stack goes, and when its
-// construct is renamed, which for CloudFormation is to delete it.
-func TestDeadLettersOutliveTheirStackAndARename(t *testing.T) {
-	deployed := everyQueue(t, false)
-	for _, problem := range deployed.Problems(template.Kept, template.Actions{}) {
-		t.Error(problem)
-	}
-	retained := 0
-	for id, queue := range deployed.Resources("AWS::SQS::Queue") {
-		last := strings.HasSuffix(id, "DeadLetters") || strings.HasSuffix(id, "Failures")
-		if last != (queue["DeletionPolicy"] == "Retain") {
-			t.Errorf("%s: its fate is %v", id, queue["DeletionPolicy"])
-		}
-		if last {
-			retained++
-		}
-	}
-	if retained != 5 {
-		t.Errorf("%d queues are retained", retained)
+// A source that stops waiting delivers again, while the execution still runs.
+func TestExecutionThatASourceCannotWaitForIsRefused(t *testing.T) {
+	for name, source := range sources() {
+		t.Run(name, func(t *testing.T) {
+			longest, words := source.longest, "waits for the whole execution"
+			if longest == 0 {
+				longest, words = 365*day, ""
+			}
+			wantRefusal(t, "", func() { source.add(newFunction(t, newStack(), durable(longest))) })
+			wantRefusal(t, words, func() { source.add(newFunction(t, newStack(), durable(longest+time.Second))) })
+		})
 	}
 }
 
-func TestDeadLettersOfAnEphemeralStageGoWithIt(t *testing.T) {
-	for id, r := range everyQueue(t, true).Resources("AWS::SQS::Queue", "AWS::SQS::QueuePolicy") {
-		if r["DeletionPolicy"] == "Retain" {
-			t.Errorf("%s stays", id)
-		}
+// Lambda refuses to invoke a durable function without a version or an alias.
+func TestSourcesInvokeTheAliasOfADurableFunction(t *testing.T) {
+	for name, source := range sources() {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			source.add(newFunction(t, stack, durable(30*time.Second)))
+			deployed := synth(t, stack)
+			for kind, property := range map[string]string{
+				mappingType:                      "FunctionName",
+				invocationsType:                  "Qualifier",
+				"AWS::Lambda::Permission":        "FunctionName",
+				"AWS::ApiGatewayV2::Integration": "IntegrationUri",
+				"AWS::SNS::Subscription":         "Endpoint",
+				"AWS::Events::Rule":              "Targets",
+			} {
+				for id, r := range deployed.Resources(kind) {
+					own := strings.Contains(id, "BucketNotificationsHandler") // CDK's own function
+					if got := r.Properties()[property]; !isAlias(got) && !own {
+						t.Errorf("%s: %s is %v", id, property, got)
+					}
+				}
+			}
+		})
 	}
 }
 
-// A topic with a policy takes from CloudWatch what it says, and CDK's EnforceSSL
-// alone makes one that allows nothing.
-func TestAlarmTopicTakesAlarms(t *testing.T) {
+// isAlias reports whether a value is the alias's ARN, or is made of it. The alias then
+// exists before the resource that has the value.
+func isAlias(v any) bool { return strings.Contains(fmt.Sprint(v), "map[Ref:FunctionAlias]") }
+
+// Suspended executions continue with the version that they began with.
+func TestVersionsOfADurableFunctionAreRetained(t *testing.T) {
+	for ephemeral, policy := range map[bool]string{false: "Retain", true: "Delete"} {
+		stack := newStack()
+		newFunction(t, stack, func(p *IdempotentFunctionProps) {
+			p.Durable = &DurableOptions{ExecutionTimeout: time.Hour}
+			p.Table = NewIdempotencyTable(stack, "Records", &IdempotencyTableProps{Ephemeral: ephemeral})
+		})
+		deployed := synth(t, stack)
+		check.Equal(t, only(t, deployed, "AWS::Lambda::Version")["DeletionPolicy"], policy, "ephemeral", ephemeral)
+		alias := only(t, deployed, "AWS::Lambda::Alias").Properties()
+		check.Equal(t, alias["Name"], "live")
+		check.Contains(t, alias["FunctionVersion"], "Version")
+	}
+}
+
+func TestOrdinaryFunctionHasNoAlias(t *testing.T) {
 	stack := newStack()
-	silent := awssns.NewTopic(stack, jsii.String("Silent"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true)})
-	NewAlarms(stack, "Alarms", &AlarmsProps{Notify: []awssns.ITopic{silent}, Operations: []string{"pay"}})
-	if len(synth(t, stack).Problems(template.TLS, template.Actions{})) == 0 {
-		t.Error("nobody notices a topic that takes no alarms")
+	check.Equal(t, newFunction(t, stack, nil).Alias == nil, true)
+	check.Equal(t, len(synth(t, stack).IDs("AWS::Lambda::Alias", "AWS::Lambda::Version")), 0)
+}
+
+// The ARN of an execution contains its version, never an alias. A function that
+// depends on the policy with its own ARN could not be deployed.
+func TestDurableFunctionMayReadItsOwnExecutions(t *testing.T) {
+	stack := newStack()
+	newFunction(t, stack, durable(time.Hour))
+	deployed := synth(t, stack)
+	check.Equal(t, len(deployed.Functions()), 1)
+	allowed := map[string][]any{}
+	for _, f := range deployed.Functions() {
+		for _, s := range f.Statements {
+			allowed[strings.Join(s.Actions, " ")] = s.Resources
+		}
+		if needs := fmt.Sprint(deployed.Resources()[f.ID]["DependsOn"]); strings.Contains(needs, "Executions") {
+			t.Errorf("the function waits for the policy with its own ARN: %s", needs)
+		}
 	}
-	stack = newStack()
-	NewAlarms(stack, "Alarms", &AlarmsProps{Notify: []awssns.ITopic{NewAlarmTopic(stack, "OnCall", nil)}, Operations: []string{"pay"}})
-	for _, problem := range synth(t, stack).Problems(template.TLS, template.Actions{}) {
-		t.Error(problem)
+	check.Equal(t, allowed["lambda:GetDurableExecution"], []any{ownExecutions()})
+}
+
+// ownExecutions is the pattern of the function's executions.
+func ownExecutions() map[string]any {
+	return map[string]any{"Fn::Join": []any{"", []any{arn("Function"), ":*/durable-execution/*"}}}
+}
+
+// A message that becomes visible while its execution runs is delivered in vain.
+func TestMessageStaysInvisibleForSixExecutions(t *testing.T) {
+	stack := newStack()
+	newFunction(t, stack, durable(15*time.Minute)).AddQueue("Orders", nil)
+	deployed := synth(t, stack)
+	check.Equal(t, deployed.Resources()["FunctionOrdersQueue"].Properties()["VisibilityTimeout"], 5400.0)
+	check.Equal(t, only(t, deployed, mappingType).Properties()["BatchSize"], 1.0, "a batch is one execution")
+}
+
+// Lambda offers no destinations for durable functions: without a dead-letter queue
+// an event whose execution failed is dropped.
+func TestFailedEventsOfADurableFunctionAreDeadLetters(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, durable(time.Hour))
+	sources()["SNS"].add(f)
+	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: []*IdempotentFunction{f}})
+	NewDashboard(stack, "Dashboard", &DashboardProps{Functions: []*IdempotentFunction{f}})
+	deployed := synth(t, stack)
+	queue := arn("FunctionAsyncFailures")
+	check.Equal(t, only(t, deployed, "AWS::Lambda::Function").Properties()["DeadLetterConfig"], map[string]any{"TargetArn": queue})
+	invocations := only(t, deployed, invocationsType).Properties()
+	check.Equal(t, invocations["DestinationConfig"], nil)
+	check.Equal(t, invocations["MaximumEventAgeInSeconds"], 21600.0)
+	check.Equal(t, deployed.Resources()["FunctionAsyncFailures"]["DeletionPolicy"], "Retain")
+	var onQueue []string
+	for _, s := range deployed.Functions()[0].Statements {
+		if fmt.Sprint(s.Resources) == fmt.Sprint([]any{queue}) {
+			onQueue = append(onQueue, s.Actions...)
+		}
 	}
-	wantRefusal(t, `id: "OnCall" is already in use in S`, func() { NewAlarmTopic(stack, "OnCall", nil) })
+	check.Contains(t, onQueue, "sqs:SendMessage", "its dead-letter queue")
+	watched := fmt.Sprint(deployed.Resources(alarmType, "AWS::CloudWatch::Dashboard"))
+	check.Equal(t, strings.Count(watched, "DeadLetterErrors"), 2)
+	check.Equal(t, strings.Count(watched, "DestinationDeliveryFailures"), 0)
 }

@@ -1,10 +1,11 @@
 package infra
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lambda-once/once/infra/internal/check"
 )
 
 func TestFunction(t *testing.T) {
@@ -17,23 +18,18 @@ func TestFunction(t *testing.T) {
 	p := only(t, deployed, "AWS::Lambda::Function").Properties()
 	delete(p, "Code")
 	delete(p, "Role")
-	want := map[string]any{
+	check.Equal(t, p, map[string]any{
 		"Architectures": []any{"arm64"},
 		"Environment": map[string]any{"Variables": map[string]any{
-			"AWS_LAMBDA_LOG_LEVEL": "WARN", "IDEMPOTENCY_TABLE": map[string]any{"Ref": "Table"}, "ORDERS_TABLE": "orders",
+			"AWS_LAMBDA_LOG_LEVEL": "WARN", "IDEMPOTENCY_TABLE": ref("Table"), "ORDERS_TABLE": "orders",
 		}},
 		"Handler":       "bootstrap",
-		"LoggingConfig": map[string]any{"LogGroup": map[string]any{"Ref": "FunctionLogs"}},
+		"LoggingConfig": map[string]any{"LogGroup": ref("FunctionLogs")},
 		"MemorySize":    256.0,
 		"Runtime":       "provided.al2023",
 		"Timeout":       10.0,
-	}
-	if !reflect.DeepEqual(p, want) {
-		t.Errorf("got %v", p)
-	}
-	if logs := only(t, deployed, "AWS::Logs::LogGroup").Properties(); logs["RetentionInDays"] != 30.0 {
-		t.Errorf("logs are retained for %v days", logs["RetentionInDays"])
-	}
+	})
+	check.Equal(t, only(t, deployed, "AWS::Logs::LogGroup").Properties()["RetentionInDays"], 30.0)
 	for id, r := range deployed.Resources() {
 		if strings.HasPrefix(r["Type"].(string), "Custom::") {
 			t.Errorf("%s: a function sets something at deployment", id)
@@ -42,7 +38,7 @@ func TestFunction(t *testing.T) {
 }
 
 func TestFunctionRefuses(t *testing.T) {
-	for words, change := range map[string]func(*IdempotentFunctionProps){
+	wantRefusals(t, map[string]func(*IdempotentFunctionProps){
 		"Code: it is required":               func(p *IdempotentFunctionProps) { p.Code = "" },
 		"Code: build the function first":     func(p *IdempotentFunctionProps) { p.Code = "absent.zip" },
 		"Table: it is required":              func(p *IdempotentFunctionProps) { p.Table = nil },
@@ -58,9 +54,5 @@ func TestFunctionRefuses(t *testing.T) {
 			p.Execute = &ExecuteOptions{Operations: []string{"pay"}}
 			p.Table = NewIdempotencyTable(p.Table.Table.Stack(), "Composite", &IdempotencyTableProps{SortKey: "sk"})
 		},
-	} {
-		t.Run(words, func(t *testing.T) {
-			wantRefusal(t, words, func() { newFunction(t, newStack(), change) })
-		})
-	}
+	}, func(change func(*IdempotentFunctionProps)) { newFunction(t, newStack(), change) })
 }

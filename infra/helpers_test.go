@@ -1,16 +1,19 @@
 package infra
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/fake"
 	"github.com/lambda-once/once/infra/internal/template"
 )
@@ -47,34 +50,50 @@ func only(t *testing.T, from template.Template, kind string) template.Resource {
 	return from.Resources()[ids[0]]
 }
 
+// obeys checks that a deployment keeps the rules.
+func obeys(t *testing.T, deployed template.Template, rules ...template.Rule) {
+	t.Helper()
+	for _, rule := range rules {
+		for _, problem := range deployed.Problems(rule, template.Actions{}) {
+			t.Errorf("%s: %s", rule, problem)
+		}
+	}
+}
+
 // refusal returns the value with which a constructor panics, or nil.
 func refusal(t *testing.T, construct func()) (refused *PropsError) {
 	t.Helper()
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *PropsError:
-			refused = r
-		default:
-			t.Fatalf("panic with %T: %v", r, r)
+		if r := recover(); r != nil {
+			var ours bool
+			if refused, ours = r.(*PropsError); !ours {
+				t.Fatalf("panic with %T: %v", r, r)
+			}
 		}
 	}()
 	construct()
 	return nil
 }
 
-// wantRefusal checks that one problem, with these words, is what is wrong; ""
-// that nothing is.
+// wantRefusal checks that a constructor refuses its props for one problem, which has
+// these words. With "", it must accept them.
 func wantRefusal(t *testing.T, words string, construct func()) {
 	t.Helper()
-	refused := refusal(t, construct)
-	switch {
+	switch refused := refusal(t, construct); {
 	case words == "" && refused != nil:
 		t.Errorf("refused: %v", refused)
 	case words != "" && refused == nil:
 		t.Errorf("not refused; want %q", words)
 	case words != "" && (len(refused.Problems) != 1 || !strings.Contains(refused.Problems[0], words)):
 		t.Errorf("got %v, want one problem with %q", refused, words)
+	}
+}
+
+// wantRefusals calls wantRefusal for each case, by its words.
+func wantRefusals[C any](t *testing.T, cases map[string]C, construct func(C)) {
+	t.Helper()
+	for words, c := range cases {
+		t.Run(words, func(t *testing.T) { wantRefusal(t, words, func() { construct(c) }) })
 	}
 }
 
@@ -96,18 +115,53 @@ func newFunction(t *testing.T, stack awscdk.Stack, change func(*IdempotentFuncti
 	return NewIdempotentFunction(stack, "Function", props)
 }
 
+// durable returns a change of props to a durable function whose records outlive every
+// source.
+func durable(timeout time.Duration) func(*IdempotentFunctionProps) {
+	return func(p *IdempotentFunctionProps) {
+		p.Durable, p.Retention, p.Operations = &DurableOptions{ExecutionTimeout: timeout, Retention: 30 * day}, 400*day, []string{"pay"}
+	}
+}
+
+func newRelay(t *testing.T, stack awscdk.Stack, change func(*RelayProps)) *Relay {
+	t.Helper()
+	props := &RelayProps{Code: zip(t), Outbox: NewOutbox(stack, "Outbox", nil)}
+	if change != nil {
+		change(props)
+	}
+	return NewRelay(stack, "Relay", props)
+}
+
+func newRole(stack awscdk.Stack) awsiam.Role {
+	return awsiam.NewRole(stack, jsii.String("Role"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
+}
+
+const (
+	keyHere  = "arn:aws:kms:eu-west-1:111122223333:key/a"
+	keyThere = "arn:aws:kms:eu-central-1:111122223333:key/b"
+)
+
+// customerKey returns a key in the Region of the stack.
+func customerKey(stack awscdk.Stack) awskms.IKey {
+	return awskms.Key_FromKeyArn(stack, jsii.String("Key"), jsii.String(keyHere))
+}
+
+// arn refers to an attribute of a resource, and ref to its name.
+func arn(id string) map[string]any { return map[string]any{"Fn::GetAtt": []any{id, "Arn"}} }
+
+func ref(id string) map[string]any { return map[string]any{"Ref": id} }
+
 // A refusal names the construct, and everything that is wrong with it.
 func TestPropsError(t *testing.T) {
-	var err error = refusal(t, func() {
+	refused := refusal(t, func() {
 		NewIdempotentFunction(newStack(), "Orders", &IdempotentFunctionProps{Code: "nowhere.zip", MemorySize: 64})
 	})
-	var refused *PropsError
-	if !errors.As(err, &refused) || refused.Construct != "S/Orders" || len(refused.Problems) != 3 {
-		t.Fatalf("got %v", err)
+	if refused == nil {
+		t.Fatal("it is not refused")
 	}
-	for _, words := range []string{"S/Orders: Code: build the function first", "; Table: it is required", "; MemorySize: 64"} {
-		if !strings.Contains(err.Error(), words) {
-			t.Errorf("%q is not in %q", words, err)
-		}
+	check.Equal(t, refused.Construct, "S/Orders")
+	check.Equal(t, len(refused.Problems), 3)
+	for _, words := range []string{"infra: S/Orders: Code: build the function first", "; Table: it is required", "; MemorySize: 64"} {
+		check.Contains(t, refused, words)
 	}
 }

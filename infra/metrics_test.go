@@ -11,12 +11,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
 // emitted are the metrics that the observer writes: a name with the names of
-// one set of dimensions. A program of the module above tells, so that those who
-// import this one need not have that.
+// one set of dimensions. A program of the root module prints them, so that this
+// module does not require that one.
 var emitted = sync.OnceValues(func() (map[string]bool, error) {
 	folder, err := os.MkdirTemp("", "once-emf")
 	if err != nil {
@@ -68,8 +69,8 @@ func described(namespace, name string, dimensions []string) string {
 	return namespace + " " + name + " by " + strings.Join(slices.Sorted(slices.Values(dimensions)), ", ")
 }
 
-// What nobody writes is an alarm that never rings. What nobody looks at need
-// not be written.
+// An alarm on a metric that is not written never rings. A metric that is not shown
+// need not be written.
 func TestMetricsAreThoseOfTheObserver(t *testing.T) {
 	stack := newStack()
 	f := watched(t, stack)
@@ -81,7 +82,7 @@ func TestMetricsAreThoseOfTheObserver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alarms, board := inAlarms(deployed), inDashboard(t, only(t, deployed, "AWS::CloudWatch::Dashboard"))
+	alarms, board := inAlarms(deployed), inDashboard(t, deployed)
 	for name, used := range map[string]map[string]bool{"alarms": alarms, "dashboard": board} {
 		if len(used) == 0 {
 			t.Errorf("%s: no metric of ours", name)
@@ -99,34 +100,18 @@ func TestMetricsAreThoseOfTheObserver(t *testing.T) {
 	}
 }
 
-// An outcome that the core has and the dashboard does not is a line that is
-// missing where people look.
-func TestOutcomesAreThoseOfTheCore(t *testing.T) {
-	code, err := os.ReadFile("../idempotent/observer.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []string
-	for _, m := range regexp.MustCompile(`(?m)^\tOutcome\w+\s+Outcome = "(.*)"$`).FindAllSubmatch(code, -1) {
-		want = append(want, string(m[1]))
-	}
-	if got := outcomes(); len(want) == 0 || !slices.Equal(got, want) {
-		t.Errorf("got %q, the core has %q", got, want)
-	}
-}
-
-// So is a reason.
-func TestReasonsAreThoseOfTheCore(t *testing.T) {
-	code, err := os.ReadFile("../idempotent/refusal.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []string
-	for _, m := range regexp.MustCompile(`(?m)^\tRefusal\w+\s+Refusal = "(.*)"$`).FindAllSubmatch(code, -1) {
-		want = append(want, string(m[1]))
-	}
-	if got := reasons(); len(want) == 0 || !slices.Equal(got, want) {
-		t.Errorf("got %q, the core has %q", got, want)
+// The dashboard has a line for each outcome and each reason of the core.
+func TestDimensionsAreThoseOfTheCore(t *testing.T) {
+	for file, got := range map[string][]string{"observer.go": outcomes(), "refusal.go": reasons()} {
+		code, err := os.ReadFile("../idempotent/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, m := range regexp.MustCompile(`(?m)^\t(Outcome|Refusal)\w+\s+(Outcome|Refusal) = "(.*)"$`).FindAllSubmatch(code, -1) {
+			want = append(want, string(m[3]))
+		}
+		check.Equal(t, got, want, file)
 	}
 }
 
@@ -153,7 +138,7 @@ func inAlarms(deployed template.Template) map[string]bool {
 			}
 		}
 	}
-	for _, alarm := range deployed.Resources("AWS::CloudWatch::Alarm") {
+	for _, alarm := range deployed.Resources(alarmType) {
 		walk(alarm.Properties())
 	}
 	return used
@@ -161,10 +146,10 @@ func inAlarms(deployed template.Template) map[string]bool {
 
 // inDashboard returns those on a dashboard. There a metric is a list: namespace,
 // name, the names and values of dimensions in turn, and options.
-func inDashboard(t *testing.T, board template.Resource) map[string]bool {
+func inDashboard(t *testing.T, deployed template.Template) map[string]bool {
 	t.Helper()
 	used := map[string]bool{}
-	for _, w := range widgets(t, board) {
+	for _, w := range widgets(t, deployed) {
 		for _, metric := range w.Properties.Metrics {
 			if metric[0] != Namespace {
 				continue

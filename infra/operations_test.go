@@ -1,11 +1,12 @@
 package infra
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+
+	"github.com/lambda-once/once/infra/internal/check"
 )
 
 // having is a function that states its operations.
@@ -17,7 +18,7 @@ func having(t *testing.T, stack awscdk.Stack, id string, operations ...string) *
 }
 
 // An alarm on a name that is misspelt never rings.
-func TestAlarmOnAnOperationThatNobodyHasIsRefused(t *testing.T) {
+func TestUnknownOperationIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		operations []string
 		functions  func(awscdk.Stack) []*IdempotentFunction
@@ -50,44 +51,31 @@ func TestAlarmOnAnOperationThatNobodyHasIsRefused(t *testing.T) {
 	}
 }
 
-// What functions state need not be repeated.
+// The operations of functions need not be repeated.
 func TestAlarmsAndDashboardWatchTheOperationsOfFunctions(t *testing.T) {
 	stack := newStack()
 	functions := []*IdempotentFunction{having(t, stack, "Payments", "pay", "refund"), having(t, stack, "More", "refund")}
 	NewAlarms(stack, "Alarms", &AlarmsProps{Functions: functions})
 	NewDashboard(stack, "Dashboard", &DashboardProps{Functions: functions})
 	deployed := synth(t, stack)
-	var watched []string
-	for id := range deployed.Resources("AWS::CloudWatch::Alarm") {
+	var names []string
+	for _, id := range deployed.IDs(alarmType) {
 		if name, found := strings.CutSuffix(strings.TrimPrefix(id, "Alarms"), "LeaseLost"); found {
-			watched = append(watched, name)
+			names = append(names, name)
 		}
 	}
-	slices.Sort(watched)
-	if !slices.Equal(watched, []string{"pay", "refund"}) {
-		t.Errorf("alarms are on %v", watched)
-	}
-	shown := 0
-	for _, w := range widgets(t, only(t, deployed, "AWS::CloudWatch::Dashboard")) {
-		if w.Properties.Title == "Calls by outcome" {
-			shown++
-		}
-	}
-	if shown != 2 {
-		t.Errorf("the dashboard shows %d operations", shown)
-	}
+	check.Equal(t, names, []string{"pay", "refund"})
+	check.Equal(t, titles(t, deployed)["Calls by outcome"], 2)
 }
 
 func TestFunctionRefusesOperationsThatCannotWork(t *testing.T) {
-	for words, operations := range map[string][]string{
+	wantRefusals(t, map[string][]string{
 		`Execute does not allow "refund"`: {"pay", "refund"},
 		`"pay" is empty or listed twice`:  {"pay", "pay"},
 		`"päy" is not ASCII`:              {"pay", "päy"},
-	} {
-		wantRefusal(t, words, func() {
-			newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
-				p.Execute, p.Operations = &ExecuteOptions{Operations: []string{"pay", "päy"}}, operations
-			})
+	}, func(operations []string) {
+		newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
+			p.Execute, p.Operations = &ExecuteOptions{Operations: []string{"pay", "päy"}}, operations
 		})
-	}
+	})
 }

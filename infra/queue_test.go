@@ -1,12 +1,11 @@
 package infra
 
 import (
-	"reflect"
 	"testing"
 	"time"
-)
 
-const mappingType = "AWS::Lambda::EventSourceMapping"
+	"github.com/lambda-once/once/infra/internal/check"
+)
 
 // longRecords suits every queue.
 func longRecords(p *IdempotentFunctionProps) { p.Retention = 28 * day }
@@ -17,41 +16,28 @@ func TestQueue(t *testing.T) {
 		BatchSize: 100, BatchingWindow: 20 * time.Second, MaxConcurrency: 5, MaxReceives: 8, Retention: 7 * day,
 	})
 	deployed := synth(t, stack)
-	mapping := only(t, deployed, mappingType).Properties()
-	want := map[string]any{
+	check.Equal(t, only(t, deployed, mappingType).Properties(), map[string]any{
 		"BatchSize":                      100.0,
-		"EventSourceArn":                 map[string]any{"Fn::GetAtt": []any{"FunctionOrdersQueue", "Arn"}},
-		"FunctionName":                   map[string]any{"Ref": "Function"},
+		"EventSourceArn":                 arn("FunctionOrdersQueue"),
+		"FunctionName":                   ref("Function"),
 		"FunctionResponseTypes":          []any{"ReportBatchItemFailures"},
 		"MaximumBatchingWindowInSeconds": 20.0,
 		"ScalingConfig":                  map[string]any{"MaximumConcurrency": 5.0},
-	}
-	if !reflect.DeepEqual(mapping, want) {
-		t.Errorf("the mapping is %v", mapping)
-	}
+	})
 	queues := deployed.Resources("AWS::SQS::Queue")
-	want = map[string]any{
+	check.Equal(t, queues["FunctionOrdersQueue"].Properties(), map[string]any{
 		"MessageRetentionPeriod": 7 * 86400.0,
-		"RedrivePolicy": map[string]any{
-			"deadLetterTargetArn": map[string]any{"Fn::GetAtt": []any{"FunctionOrdersDeadLetters", "Arn"}}, "maxReceiveCount": 8.0,
-		},
-		"VisibilityTimeout": 6*10 + 20.0,
-	}
-	if got := queues["FunctionOrdersQueue"].Properties(); !reflect.DeepEqual(got, want) {
-		t.Errorf("the queue is %v", got)
-	}
-	if got := queues["FunctionOrdersDeadLetters"].Properties(); !reflect.DeepEqual(got, map[string]any{"MessageRetentionPeriod": 14 * 86400.0}) {
-		t.Errorf("the dead-letter queue is %v", got)
-	}
+		"RedrivePolicy":          map[string]any{"deadLetterTargetArn": arn("FunctionOrdersDeadLetters"), "maxReceiveCount": 8.0},
+		"VisibilityTimeout":      6*10 + 20.0,
+	})
+	check.Equal(t, queues["FunctionOrdersDeadLetters"].Properties(), map[string]any{"MessageRetentionPeriod": 14 * 86400.0})
 }
 
 func TestFIFOQueue(t *testing.T) {
 	stack := newStack()
 	newFunction(t, stack, longRecords).AddQueue("Orders", &QueueProps{FIFO: true})
 	for id, queue := range synth(t, stack).Resources("AWS::SQS::Queue") {
-		if queue.Properties()["FifoQueue"] != true {
-			t.Errorf("%s is not FIFO", id)
-		}
+		check.Equal(t, queue.Properties()["FifoQueue"], true, id)
 	}
 }
 
@@ -81,7 +67,7 @@ func TestQueueOutlivesNoRecord(t *testing.T) {
 }
 
 func TestQueueRefuses(t *testing.T) {
-	for words, props := range map[string]QueueProps{
+	wantRefusals(t, map[string]QueueProps{
 		"BatchSize: 10001 is not 1 to 10000":         {BatchSize: 10001, BatchingWindow: time.Second},
 		"BatchSize: -1 is not":                       {BatchSize: -1},
 		"BatchSize: 11 is not 1 to 10":               {BatchSize: 11, FIFO: true},
@@ -93,10 +79,5 @@ func TestQueueRefuses(t *testing.T) {
 		"MaxConcurrency: 1 is not":                   {MaxConcurrency: 1},
 		"MaxReceives: 1 is not":                      {MaxReceives: 1},
 		"Retention: 30s is not whole":                {Retention: 30 * time.Second},
-	} {
-		t.Run(words, func(t *testing.T) {
-			f := newFunction(t, newStack(), longRecords)
-			wantRefusal(t, words, func() { f.AddQueue("Orders", &props) })
-		})
-	}
+	}, func(props QueueProps) { newFunction(t, newStack(), longRecords).AddQueue("Orders", &props) })
 }

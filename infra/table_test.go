@@ -1,23 +1,26 @@
 package infra
 
 import (
-	"reflect"
 	"testing"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
-	"github.com/aws/jsii-runtime-go"
+	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/template"
 )
 
-const globalTable = "AWS::DynamoDB::GlobalTable"
+const tableType = "AWS::DynamoDB::GlobalTable"
 
-func TestTableIsKept(t *testing.T) {
-	stack := newStack()
-	NewIdempotencyTable(stack, "Table", nil)
-	table := only(t, synth(t, stack), globalTable)
-	want := map[string]any{
-		"AttributeDefinitions":    []any{map[string]any{"AttributeName": "id", "AttributeType": "S"}},
+// wantTable returns the properties of a table with a partition key, and perhaps a sort
+// key, in one Region.
+func wantTable(keys ...string) map[string]any {
+	var attributes, schema []any
+	for i, key := range keys {
+		attributes = append(attributes, map[string]any{"AttributeName": key, "AttributeType": "S"})
+		schema = append(schema, map[string]any{"AttributeName": key, "KeyType": []string{"HASH", "RANGE"}[i]})
+	}
+	return map[string]any{
+		"AttributeDefinitions":    attributes,
 		"BillingMode":             "PAY_PER_REQUEST",
-		"KeySchema":               []any{map[string]any{"AttributeName": "id", "KeyType": "HASH"}},
+		"KeySchema":               schema,
 		"TimeToLiveSpecification": map[string]any{"AttributeName": "expiration", "Enabled": true},
 		"Replicas": []any{map[string]any{
 			"DeletionProtectionEnabled":        true,
@@ -25,61 +28,59 @@ func TestTableIsKept(t *testing.T) {
 			"Region":                           "eu-west-1",
 		}},
 	}
-	if got := table.Properties(); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v", got)
+}
+
+// wantFate checks whether a table outlives its stack, or goes with it.
+func wantFate(t *testing.T, table template.Resource, policy string) {
+	t.Helper()
+	check.Equal(t, table["DeletionPolicy"], policy)
+	check.Equal(t, table["UpdateReplacePolicy"], policy)
+	for _, replica := range table.Properties()["Replicas"].([]any) {
+		check.Equal(t, replica.(map[string]any)["DeletionProtectionEnabled"], policy == "Retain")
 	}
-	if table["DeletionPolicy"] != "Retain" || table["UpdateReplacePolicy"] != "Retain" {
-		t.Errorf("it goes with its stack: %v", table)
-	}
+}
+
+func TestTableIsKept(t *testing.T) {
+	stack := newStack()
+	NewIdempotencyTable(stack, "Table", nil)
+	table := only(t, synth(t, stack), tableType)
+	check.Equal(t, table.Properties(), wantTable("id"))
+	wantFate(t, table, "Retain")
 }
 
 func TestTableIsEphemeral(t *testing.T) {
 	stack := newStack()
-	table := NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{Ephemeral: true})
-	NewIdempotentFunction(stack, "Function", &IdempotentFunctionProps{Code: zip(t), Table: table})
+	newFunction(t, stack, func(p *IdempotentFunctionProps) {
+		p.Table = NewIdempotencyTable(stack, "Stage", &IdempotencyTableProps{Ephemeral: true})
+	})
 	deployed := synth(t, stack)
-	r := only(t, deployed, globalTable)
-	replica := r.Properties()["Replicas"].([]any)[0].(map[string]any)
-	if replica["DeletionProtectionEnabled"] != false || r["DeletionPolicy"] != "Delete" {
-		t.Errorf("got %v", r)
-	}
-	if logs := only(t, deployed, "AWS::Logs::LogGroup"); logs["DeletionPolicy"] != "Delete" {
-		t.Errorf("got %v", logs)
-	}
+	wantFate(t, deployed.Resources()["Stage"], "Delete")
+	check.Equal(t, only(t, deployed, "AWS::Logs::LogGroup")["DeletionPolicy"], "Delete")
 }
 
 func TestTableNames(t *testing.T) {
 	stack := newStack()
 	NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{Expiration: "ttl", ID: "pk", SortKey: "sk", TableName: "records"})
-	p := only(t, synth(t, stack), globalTable).Properties()
-	keys := []any{map[string]any{"AttributeName": "pk", "KeyType": "HASH"}, map[string]any{"AttributeName": "sk", "KeyType": "RANGE"}}
-	ttl := map[string]any{"AttributeName": "ttl", "Enabled": true}
-	if !reflect.DeepEqual(p["KeySchema"], keys) || !reflect.DeepEqual(p["TimeToLiveSpecification"], ttl) || p["TableName"] != "records" {
-		t.Errorf("got %v", p)
-	}
+	want := wantTable("pk", "sk")
+	want["TableName"] = "records"
+	want["TimeToLiveSpecification"] = map[string]any{"AttributeName": "ttl", "Enabled": true}
+	check.Equal(t, only(t, synth(t, stack), tableType).Properties(), want)
 }
 
 func TestTableWithKeyOfCustomer(t *testing.T) {
 	stack := newStack()
-	key := awskms.Key_FromKeyArn(stack, jsii.String("Key"), jsii.String("arn:aws:kms:eu-west-1:111122223333:key/a"))
 	NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{
-		Key: key, Replicas: []Replica{{Region: "eu-central-1", KeyARN: "arn:aws:kms:eu-central-1:111122223333:key/b"}}, Writers: WritersInOneRegion,
+		Key: customerKey(stack), Replicas: []Replica{{Region: "eu-central-1", KeyARN: keyThere}}, Writers: WritersInOneRegion,
 	})
-	got := map[string]any{}
-	for _, r := range only(t, synth(t, stack), globalTable).Properties()["Replicas"].([]any) {
-		r := r.(map[string]any)
-		got[r["Region"].(string)] = r["SSESpecification"].(map[string]any)["KMSMasterKeyId"]
-		if r["DeletionProtectionEnabled"] != true || r["PointInTimeRecoverySpecification"] == nil {
-			t.Errorf("a replica is not protected: %v", r)
-		}
+	table := only(t, synth(t, stack), tableType)
+	wantFate(t, table, "Retain")
+	got := map[any]any{}
+	for _, replica := range table.Properties()["Replicas"].([]any) {
+		r := replica.(map[string]any)
+		got[r["Region"]] = r["SSESpecification"].(map[string]any)["KMSMasterKeyId"]
+		check.Equal(t, r["PointInTimeRecoverySpecification"], map[string]any{"PointInTimeRecoveryEnabled": true}, r["Region"])
 	}
-	want := map[string]any{
-		"eu-west-1":    "arn:aws:kms:eu-west-1:111122223333:key/a",
-		"eu-central-1": "arn:aws:kms:eu-central-1:111122223333:key/b",
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v", got)
-	}
+	check.Equal(t, got, map[any]any{"eu-west-1": keyHere, "eu-central-1": keyThere})
 }
 
 func TestStrongTable(t *testing.T) {
@@ -87,8 +88,8 @@ func TestStrongTable(t *testing.T) {
 	NewIdempotencyTable(stack, "Table", &IdempotencyTableProps{
 		Strong: true, SweptElsewhere: true, Replicas: []Replica{{Region: "eu-central-1"}}, Witness: "eu-west-2",
 	})
-	p := only(t, synth(t, stack), globalTable).Properties()
-	if p["MultiRegionConsistency"] != "STRONG" || p["TimeToLiveSpecification"] != nil || len(p["GlobalTableWitnesses"].([]any)) != 1 {
-		t.Errorf("got %v", p)
-	}
+	p := only(t, synth(t, stack), tableType).Properties()
+	check.Equal(t, p["MultiRegionConsistency"], "STRONG")
+	check.Equal(t, p["TimeToLiveSpecification"], nil)
+	check.Equal(t, len(p["GlobalTableWitnesses"].([]any)), 1)
 }

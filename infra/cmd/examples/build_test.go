@@ -4,20 +4,18 @@ import (
 	"debug/elf"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/infra/internal/check"
 )
 
 // SAM calls make build-<logical id> for each function whose build method is
-// makefile, and uploads what is then in ARTIFACTS_DIR.
+// makefile, and uploads the contents of ARTIFACTS_DIR.
 func TestSAMBuilds(t *testing.T) {
 	built := 0
 	for id, r := range sam(t).Resources("AWS::Serverless::Function") {
 		t.Run(id, func(t *testing.T) {
-			metadata, _ := r["Metadata"].(map[string]any)
-			if metadata["BuildMethod"] != "makefile" {
-				t.Fatalf("the build method is %v", metadata["BuildMethod"])
-			}
+			check.Equal(t, r["Metadata"], map[string]any{"BuildMethod": "makefile"})
 			artifacts := t.TempDir()
 			build := exec.CommandContext(t.Context(), "make", "build-"+id)
 			build.Dir = filepath.Join("../../..", r.Properties()["CodeUri"].(string))
@@ -30,18 +28,15 @@ func TestSAMBuilds(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer program.Close()
-			if program.Machine != elf.EM_AARCH64 || program.Type != elf.ET_EXEC {
-				t.Errorf("bootstrap is a %v for %v", program.Type, program.Machine)
-			}
-			if libraries, err := program.ImportedLibraries(); err != nil || len(libraries) != 0 {
-				t.Errorf("bootstrap needs %v, %v", libraries, err)
-			}
+			check.Equal(t, program.Machine, elf.EM_AARCH64)
+			check.Equal(t, program.Type, elf.ET_EXEC)
+			libraries, err := program.ImportedLibraries()
+			check.Equal(t, err, nil)
+			check.Equal(t, len(libraries), 0, libraries)
 		})
 		built++
 	}
-	if built < 5 {
-		t.Errorf("%d functions", built)
-	}
+	check.Equal(t, built, 6)
 }
 
 // Without the folder that SAM names, a build would be written to the root of
@@ -54,9 +49,8 @@ func TestSAMBuildRefusesWithoutArtifactsDir(t *testing.T) {
 			build.Dir = "../../.."
 			build.Env = append(build.Environ(), "ARTIFACTS_DIR="+folder)
 			out, err := build.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "ARTIFACTS_DIR must be an absolute path") {
-				t.Errorf("%s with ARTIFACTS_DIR=%q: %v\n%s", id, folder, err, out)
-			}
+			check.Equal(t, err == nil, false, id, folder)
+			check.Contains(t, string(out), "ARTIFACTS_DIR must be an absolute path", id, folder)
 		}
 	}
 }

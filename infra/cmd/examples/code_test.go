@@ -2,17 +2,17 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/infra/internal/check"
 )
 
-// What the deployment says of a function is what its code does: a condition
-// with another operation's name refuses every call, a table's name that is
-// missing stops the process, and a stated retention must be the one in the code.
+// The deployment of a function agrees with its code: a condition with the name of a
+// different operation refuses every call, and a table's name that is missing stops
+// the process.
 func TestDeploymentAgreesWithTheCode(t *testing.T) {
 	for _, f := range cdk(t).Functions() {
 		example := strings.ToLower(strings.TrimSuffix(f.ID, "Function"))
@@ -36,21 +36,15 @@ func TestDeploymentAgreesWithTheCode(t *testing.T) {
 					allowed = append(allowed, fmt.Sprint(prefix))
 				}
 			}
-			relay := f.Table() == ""
-			if relay != (len(operations) == 0) || !slices.Equal(allowed, operations) {
-				t.Errorf("the code has the operations %v, the grant %v", operations, allowed)
-			}
-
-			groups := regexp.MustCompile(`dynamo\.Options\{[^}]*\bGroup:`).MatchString(code)
-			if f.Groups() != groups {
-				t.Errorf("the code groups writes: %t; the grant allows it: %t", groups, f.Groups())
-			}
+			check.Equal(t, allowed, operations)
+			check.Equal(t, len(operations) == 0, f.Table() == "", "a relay has no operation")
+			check.Equal(t, f.Groups(), regexp.MustCompile(`dynamo\.Options\{[^}]*\bGroup:`).MatchString(code), "group commit")
 
 			for _, m := range regexp.MustCompile(`os\.Getenv\("([A-Z_]+_(?:TABLE|QUEUE|URL))"\)`).FindAllStringSubmatch(code, -1) {
-				// A function that finds it keeps its records in PostgreSQL, and not in
-				// the table that is deployed here.
-				if m[1] != "DATABASE_URL" && !strings.Contains(variables, m[1]+":") {
-					t.Errorf("%s is not set", m[1])
+				// With DATABASE_URL, the records are in PostgreSQL and not in the table
+				// that is deployed here.
+				if m[1] != "DATABASE_URL" {
+					check.Contains(t, variables, m[1]+":")
 				}
 			}
 		})
@@ -60,9 +54,7 @@ func TestDeploymentAgreesWithTheCode(t *testing.T) {
 func TestOrdersRetentionIsStated(t *testing.T) {
 	retention := regexp.MustCompile(`Retention:\s+(28 \* 24 \* time\.Hour)`)
 	for _, file := range []string{"main.go", "../../../examples/orders/main.go"} {
-		if !retention.MatchString(read(t, file)) {
-			t.Errorf("%s does not keep records for as long as the other", file)
-		}
+		check.Equal(t, retention.MatchString(read(t, file)), true, file)
 	}
 }
 
@@ -74,14 +66,9 @@ func source(t *testing.T, folder string) string {
 	}
 	code := ""
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
+		if !strings.HasSuffix(file, "_test.go") {
+			code += read(t, file)
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		code += string(text)
 	}
 	return code
 }

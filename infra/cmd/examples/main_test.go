@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -25,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// synthesized is the template of the app, without hashes. What is in the zips
-// does not show in it.
+// synthesized is the template of the app, without hashes. It does not depend on the
+// contents of the zips.
 var synthesized = sync.OnceValues(func() (template.Template, error) {
 	build, err := os.MkdirTemp("", "once-build")
 	if err != nil {
@@ -34,10 +35,8 @@ var synthesized = sync.OnceValues(func() (template.Template, error) {
 	}
 	defer os.RemoveAll(build)
 	for _, name := range []string{"payments", "orders", "transfer", "shared", "checkout", "relay"} {
-		if err := os.MkdirAll(filepath.Join(build, name), 0o755); err != nil {
-			return nil, err
-		}
-		if err := fake.WriteFunction(filepath.Join(build, name, "bootstrap.zip")); err != nil {
+		folder := filepath.Join(build, name)
+		if err := errors.Join(os.MkdirAll(folder, 0o755), fake.WriteFunction(filepath.Join(folder, "bootstrap.zip"))); err != nil {
 			return nil, err
 		}
 	}
@@ -87,6 +86,12 @@ func page(t *testing.T) template.Template {
 		t.Fatal(err)
 	}
 	return written
+}
+
+// templates returns the templates of Once by their names.
+func templates(t *testing.T) map[string]template.Template {
+	t.Helper()
+	return map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "page": page(t)}
 }
 
 func read(t *testing.T, file string) string {

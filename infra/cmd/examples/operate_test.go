@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whoever is paged looks for the alarm's name.
+// A person who is paged looks for the alarm's name.
 func TestPageExplainsEveryAlarm(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, "../../../docs/operate.md"), "\n## When an alarm rings\n")
 	section, _, _ = strings.Cut(section, "\n## ")

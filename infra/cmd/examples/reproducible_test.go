@@ -10,29 +10,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/infra/internal/check"
 )
 
-// CDK and CloudFormation replace a function whose zip has another hash. Each
-// build here is in a folder of its own, the second one in a commit, at a later
-// time, in another time zone and with another umask.
+// CDK and CloudFormation replace a function when the hash of its zip changes. Each
+// build here is in a folder of its own, the second one in a commit, at a later time,
+// and with a time zone and a umask of its own.
 func TestBuildsAreReproducible(t *testing.T) {
 	first := builds(t, "umask 022", "TZ=UTC")
 	second := builds(t, "umask 077 && "+commit, "TZ=Pacific/Kiritimati", "GOFLAGS=-buildvcs=true")
 	for name := range union(first, second) {
-		if !bytes.Equal(first[name], second[name]) {
-			t.Errorf("%s differs between two builds", name)
-		}
+		check.Equal(t, bytes.Equal(first[name], second[name]), true, name)
 		z, err := zip.NewReader(bytes.NewReader(first[name]), int64(len(first[name])))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(z.File) != 1 || z.File[0].Name != "bootstrap" || z.File[0].Mode() != 0o755 {
-			t.Errorf("%s contains %v", name, z.File)
-		}
+		check.Equal(t, len(z.File), 1, name)
+		check.Equal(t, z.File[0].Name, "bootstrap", name)
+		check.Equal(t, z.File[0].Mode(), fs.FileMode(0o755), name)
 	}
-	if len(first) < 5 {
-		t.Errorf("built %d functions", len(first))
-	}
+	check.Equal(t, len(first) >= 6, true, len(first), "functions")
 }
 
 const commit = "git init -q && git add Makefile && git -c user.name=t -c user.email=t@example.com commit -q -m t"
@@ -65,7 +63,7 @@ func builds(t *testing.T, before string, environment ...string) map[string][]byt
 	return built
 }
 
-// copySources copies what the functions are made of.
+// copySources copies the sources of the functions.
 func copySources(to, root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

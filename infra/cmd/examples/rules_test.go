@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
@@ -22,22 +23,20 @@ func storeActions(t *testing.T) template.Actions {
 	return actions
 }
 
-// The store calls DynamoDB through Client, and with group commit through
-// GroupClient, too. TableClient is for tests and tools, and outbox.Client for those
-// who publish from another table. Another interface needs a grant, or a reason to
-// have none.
+// The store calls DynamoDB through Client, and with group commit also through
+// GroupClient. Tests and tools use TableClient, and publishers from a table of their
+// own outbox.Client. A further interface needs a grant, or a reason to have none.
 func TestStoreHasNoOtherClient(t *testing.T) {
 	for folder, want := range map[string][]string{storeFolder: {"Client", "GroupClient", "TableClient"}, storeFolder + "/outbox": {"Client"}} {
 		got, err := template.Interfaces(folder)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s calls DynamoDB through %v, %v; want %v", folder, got, err, want)
-		}
+		check.Equal(t, err, nil)
+		check.Equal(t, got, want, folder)
 	}
 }
 
 func TestDeployment(t *testing.T) {
 	actions := storeActions(t)
-	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "page": page(t)} {
+	for name, deployed := range templates(t) {
 		for _, rule := range template.Rules() {
 			t.Run(name+"/"+string(rule), func(t *testing.T) {
 				for _, problem := range deployed.Problems(rule, actions) {
@@ -48,23 +47,19 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// Each rule is broken by taking away what it is about, in every template: what
-// TestDeployment finds is there is not there by luck.
+// Each rule is broken in every template by removing its subject, so that
+// TestDeployment cannot pass for lack of one.
 func TestDeploymentBreaks(t *testing.T) {
 	actions := storeActions(t)
-	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "page": page(t)} {
+	for name, deployed := range templates(t) {
 		for _, m := range mutations(actions) {
 			if name == "page" && (m.rule == template.AlarmRule || m.rule == template.Relayed || m.rule == template.Logged || m.name == deaf || m.name == open) {
 				continue // it shows neither alarms nor an outbox nor an API
 			}
 			t.Run(name+"/"+m.name, func(t *testing.T) {
 				broken := deployed.Clone()
-				if n := m.apply(broken); n == 0 {
-					t.Fatal("nothing was taken away")
-				}
-				if len(broken.Problems(m.rule, actions)) == 0 {
-					t.Errorf("nobody notices; this rule should: %s", m.rule)
-				}
+				check.Equal(t, m.apply(broken) > 0, true, "something is removed")
+				check.Equal(t, len(broken.Problems(m.rule, actions)) > 0, true, m.rule, "notices it")
 			})
 		}
 	}
@@ -212,14 +207,9 @@ func asList(v any) []any {
 
 // The tables of the sample outlive its stack, those with business data included.
 func TestPageRetainsEveryTable(t *testing.T) {
-	for id, resource := range page(t).Resources() {
-		if resource["Type"] != "AWS::DynamoDB::GlobalTable" {
-			continue
-		}
+	for id, resource := range page(t).Resources("AWS::DynamoDB::GlobalTable") {
 		for _, policy := range []string{"DeletionPolicy", "UpdateReplacePolicy"} {
-			if resource[policy] != "Retain" {
-				t.Errorf("%s: %s is %v", id, policy, resource[policy])
-			}
+			check.Equal(t, resource[policy], "Retain", id, policy)
 		}
 	}
 }

@@ -5,16 +5,16 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/lambda-once/once/infra/internal/check"
 	"github.com/lambda-once/once/infra/internal/template"
 )
 
 // template.yaml deploys what the CDK app deploys: every resource of these types
 // is in both, with the same properties and the same fate when its stack goes.
-// What both name by themselves has the same id but for CDK's hash; alarms and
-// mappings, which CDK names, are distinguished by their contents.
+// Named resources have the same id but for CDK's hash; alarms and mappings, which CDK
+// names, are distinguished by their contents.
 func TestSAMHasTheResourcesOfCDK(t *testing.T) {
 	named := func(id string, _ template.Resource) string { return id }
 	for kind, name := range map[string]func(string, template.Resource) string{
@@ -35,9 +35,7 @@ func TestSAMHasTheResourcesOfCDK(t *testing.T) {
 				t.Fatal("the app has none")
 			}
 			for name := range union(want, got) {
-				if !reflect.DeepEqual(got[name], want[name]) {
-					t.Errorf("%s: SAM has\n%s, CDK\n%s", name, indented(t, got[name]), indented(t, want[name]))
-				}
+				same(t, got[name], want[name], name)
 			}
 		})
 	}
@@ -55,13 +53,8 @@ func TestSAMHasTheFunctionsOfCDK(t *testing.T) {
 			}
 			return p
 		}
-		c, s := properties(want[id]), properties(got[id])
-		if !reflect.DeepEqual(s, c) {
-			t.Errorf("%s: SAM has\n%s, CDK\n%s", id, indented(t, s), indented(t, c))
-		}
-		if s, c := allowed(got[id]), allowed(want[id]); !slices.Equal(s, c) {
-			t.Errorf("%s may, by SAM:\n%s\nby CDK:\n%s", id, strings.Join(s, "\n"), strings.Join(c, "\n"))
-		}
+		same(t, properties(got[id]), properties(want[id]), id)
+		same(t, allowed(got[id]), allowed(want[id]), id)
 	}
 }
 
@@ -82,13 +75,10 @@ func TestSAMHasTheRoutesAndOutputsOfCDK(t *testing.T) {
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if len(want) == 0 || !slices.Equal(got, want) {
-		t.Errorf("SAM has %v, CDK %v", got, want)
-	}
+	check.Equal(t, len(want), 2)
+	check.Equal(t, got, want)
 	outputs := func(t template.Template) []string { return slices.Sorted(maps.Keys(t["Outputs"].(map[string]any))) }
-	if got, want := outputs(sam(t)), outputs(cdk(t)); !slices.Equal(got, want) {
-		t.Errorf("outputs: SAM has %v, CDK %v", got, want)
-	}
+	check.Equal(t, outputs(sam(t)), outputs(cdk(t)))
 }
 
 // SAM writes the settings of the stage into the API.
@@ -103,22 +93,30 @@ func TestSAMHasTheStageOfCDK(t *testing.T) {
 		return found
 	}
 	want, got := settings(cdk(t), "AWS::ApiGatewayV2::Stage"), settings(sam(t), "AWS::Serverless::HttpApi")
-	if want["AccessLogSettings"] == nil || want["DefaultRouteSettings"] == nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("SAM has\n%s, CDK\n%s", indented(t, got), indented(t, want))
+	for _, name := range []string{"AccessLogSettings", "DefaultRouteSettings"} {
+		check.Equal(t, want[name] == nil, false, name)
+		same(t, got[name], want[name], name)
+	}
+}
+
+// same compares a part of the template of SAM with that of CDK.
+func same(t *testing.T, sam, cdk any, about string) {
+	t.Helper()
+	if !reflect.DeepEqual(sam, cdk) {
+		t.Errorf("%s: SAM has\n%s, CDK\n%s", about, indented(t, sam), indented(t, cdk))
 	}
 }
 
 func byName(from template.Template, kind string, name func(string, template.Resource) string) map[string]any {
 	found := map[string]any{}
 	for id, r := range from.Resources(kind) {
-		policies := map[string]any{}
-		for _, policy := range []string{"DeletionPolicy", "UpdateReplacePolicy"} {
-			policies[policy] = r[policy]
-			if r[policy] == nil {
-				policies[policy] = "Delete" // which CloudFormation does
+		fates := map[string]any{"DeletionPolicy": "Delete", "UpdateReplacePolicy": "Delete"} // the defaults of CloudFormation
+		for policy := range fates {
+			if r[policy] != nil {
+				fates[policy] = r[policy]
 			}
 		}
-		found[name(id, r)] = []any{r.Properties(), policies}
+		found[name(id, r)] = []any{r.Properties(), fates}
 	}
 	return found
 }
@@ -147,10 +145,7 @@ func allowed(f template.Function) []string {
 
 func union[V any](a, b map[string]V) map[string]bool {
 	names := map[string]bool{}
-	for name := range a {
-		names[name] = true
-	}
-	for name := range b {
+	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b)) {
 		names[name] = true
 	}
 	return names

@@ -18,7 +18,7 @@ import (
 // Every property of CloudFormation's own resources is in their schemas, which
 // the CDK brings along.
 func TestSchema(t *testing.T) {
-	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "page": page(t)} {
+	for name, deployed := range templates(t) {
 		t.Run(name, func(t *testing.T) {
 			for _, violation := range validate(t, deployed) {
 				t.Error(violation)
@@ -29,7 +29,7 @@ func TestSchema(t *testing.T) {
 
 // A property that no schema has is found in every resource that has one.
 func TestSchemaFindsUnknownProperties(t *testing.T) {
-	for name, deployed := range map[string]template.Template{"CDK": cdk(t), "SAM": sam(t), "page": page(t)} {
+	for name, deployed := range templates(t) {
 		t.Run(name, func(t *testing.T) {
 			kinds := map[string]string{} // one resource of each type
 			for _, id := range deployed.IDs() {
@@ -45,7 +45,7 @@ func TestSchemaFindsUnknownProperties(t *testing.T) {
 					continue // TestSAMProperties
 				}
 				if !slices.ContainsFunc(report, func(v string) bool { return strings.HasPrefix(v, id+": ") && strings.Contains(v, "Misspelt") }) {
-					t.Errorf("%s: nobody notices the property of %s in %q", kind, id, report)
+					t.Errorf("%s: the property of %s is not in the report %q", kind, id, report)
 				}
 			}
 		})
@@ -54,7 +54,7 @@ func TestSchemaFindsUnknownProperties(t *testing.T) {
 
 func serverless(kind string) bool { return strings.HasPrefix(kind, "AWS::Serverless::") }
 
-// validate returns what the CDK finds wrong with a template.
+// validate returns the violations that the CDK finds in a template.
 func validate(t *testing.T, deployed template.Template) (violations []string) {
 	t.Helper()
 	out := t.TempDir()
@@ -187,7 +187,7 @@ func unknown(deployed template.Template) []string {
 	return found
 }
 
-// misspell adds a property to the first place of a kind, and says whether there
+// misspell adds a property to the first place of a kind, and reports whether there
 // is one.
 func misspell(deployed template.Template, kind string) bool {
 	if globals, ok := deployed[kind].(map[string]any); ok {

@@ -1,0 +1,64 @@
+package infra
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+// everyQueue makes each queue that this package makes, and a topic for alarms.
+func everyQueue(t *testing.T, ephemeral bool) template.Template {
+	t.Helper()
+	stack := newStack()
+	f := newFunction(t, stack, func(p *IdempotentFunctionProps) {
+		longRecords(p)
+		p.Table = NewIdempotencyTable(stack, "Records", &IdempotencyTableProps{Ephemeral: ephemeral})
+	})
+	for _, name := range []string{"SQS", "Kinesis", "EventBridge"} {
+		sources()[name].add(f)
+	}
+	f.AddQueue("Shipments", &QueueProps{FIFO: true})
+	relay := newRelay(t, stack, func(p *RelayProps) { p.Outbox = NewOutbox(stack, "Messages", &OutboxProps{Ephemeral: ephemeral}) })
+	NewAlarms(stack, "Alarms", &AlarmsProps{
+		Functions: []*IdempotentFunction{f}, Notify: []awssns.ITopic{NewAlarmTopic(stack, "OnCall", &AlarmTopicProps{TopicName: "on-call"})}, Relays: []*Relay{relay},
+	})
+	return synth(t, stack)
+}
+
+// CloudFormation deletes a queue whose construct is renamed. The queues of failed
+// messages are retained then, and when their stack is deleted.
+func TestDeadLettersOutliveTheirStackAndARename(t *testing.T) {
+	deployed := everyQueue(t, false)
+	obeys(t, deployed, template.Kept, template.TLS)
+	check.Equal(t, only(t, deployed, "AWS::SNS::Topic").Properties()["TopicName"], "on-call")
+	fates := map[any]int{}
+	for id, queue := range deployed.Resources("AWS::SQS::Queue") {
+		last := strings.HasSuffix(id, "DeadLetters") || strings.HasSuffix(id, "Failures")
+		check.Equal(t, queue["DeletionPolicy"] == "Retain", last, id)
+		fates[last]++
+	}
+	check.Equal(t, fates, map[any]int{true: 5, false: 2})
+}
+
+func TestDeadLettersOfAnEphemeralStageAreDeleted(t *testing.T) {
+	for id, r := range everyQueue(t, true).Resources("AWS::SQS::Queue", "AWS::SQS::QueuePolicy") {
+		check.Equal(t, r["DeletionPolicy"] == "Retain", false, id)
+	}
+}
+
+// The policy that CDK makes for EnforceSSL allows no alarm to publish.
+func TestAlarmTopicTakesAlarms(t *testing.T) {
+	stack := newStack()
+	silent := awssns.NewTopic(stack, jsii.String("Silent"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true)})
+	NewAlarms(stack, "Alarms", &AlarmsProps{Notify: []awssns.ITopic{silent}, Operations: []string{"pay"}})
+	check.Equal(t, len(synth(t, stack).Problems(template.TLS, template.Actions{})) > 0, true, "the rule notices a silent topic")
+	stack = newStack()
+	NewAlarms(stack, "Alarms", &AlarmsProps{Notify: []awssns.ITopic{NewAlarmTopic(stack, "OnCall", nil)}, Operations: []string{"pay"}})
+	obeys(t, synth(t, stack), template.TLS)
+	wantRefusal(t, `id: "OnCall" is already in use in S`, func() { NewAlarmTopic(stack, "OnCall", nil) })
+}

@@ -1,0 +1,209 @@
+package infra
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/lambda-once/once/infra/internal/check"
+	"github.com/lambda-once/once/infra/internal/template"
+)
+
+const (
+	mappingType     = "AWS::Lambda::EventSourceMapping"
+	invocationsType = "AWS::Lambda::EventInvokeConfig"
+)
+
+// A source is a kind of event source.
+type source struct {
+	longest time.Duration // the time for which it waits for an execution; 0 if it does not
+	age     time.Duration // of an event that Lambda gives up; 0 of synchronous sources
+	add     func(*IdempotentFunction) awssqs.Queue
+}
+
+func sources() map[string]source {
+	return map[string]source{
+		"SQS": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.Queue { return f.AddQueue("SQS", nil).DeadLetters }},
+		"Kinesis": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.Queue {
+			return f.AddStream("Clicks", newStream(f), nil)
+		}},
+		"DynamoDB": {15 * time.Minute, 0, func(f *IdempotentFunction) awssqs.Queue {
+			return f.AddTableStream("Clicks", awsdynamodb.NewTableV2(f.scope, jsii.String("Table"), &awsdynamodb.TablePropsV2{
+				DynamoStream: awsdynamodb.StreamViewType_NEW_IMAGE, PartitionKey: stringKey("id"),
+			}), nil)
+		}},
+		"HTTP": {30 * time.Second, 0, func(f *IdempotentFunction) awssqs.Queue {
+			f.AddHTTPAPI("HTTP", &HTTPAPIProps{Public: true, Routes: []string{"POST /payments"}})
+			return nil
+		}},
+		"SNS": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.Queue { return f.AddTopic(newTopic(f)) }},
+		"EventBridge": {0, 12 * time.Hour, func(f *IdempotentFunction) awssqs.Queue {
+			return f.AddRule(awsevents.NewRule(f.scope, jsii.String("Rule"), &awsevents.RuleProps{
+				EventPattern: &awsevents.EventPattern{Source: jsii.Strings("shop")},
+			}))
+		}},
+		"S3": {0, 6 * time.Hour, func(f *IdempotentFunction) awssqs.Queue {
+			return f.AddBucket(awss3.NewBucket(f.scope, jsii.String("Bucket"), nil))
+		}},
+	}
+}
+
+func newStream(f *IdempotentFunction) awskinesis.Stream {
+	return awskinesis.NewStream(f.scope, jsii.String("Stream"), nil)
+}
+
+func newTopic(f *IdempotentFunction) awssns.Topic {
+	return awssns.NewTopic(f.scope, jsii.String("Topic"), nil)
+}
+
+// breakSources deletes each property, which its rule must notice.
+func breakSources(t *testing.T, deployed template.Template, kind string, properties map[string]template.Rule) {
+	t.Helper()
+	for property, rule := range properties {
+		obeys(t, deployed, rule)
+		broken := deployed.Clone()
+		delete(only(t, broken, kind).Properties(), property)
+		if len(broken.Problems(rule, template.Actions{})) == 0 {
+			t.Errorf("a template without %s keeps the rule %q", property, rule)
+		}
+	}
+}
+
+// An event that fails for good is not dropped, whatever its source.
+func TestAsynchronousSources(t *testing.T) {
+	for name, source := range sources() {
+		if source.age == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			source.add(newFunction(t, stack, longRecords))
+			deployed := synth(t, stack)
+			check.Equal(t, only(t, deployed, invocationsType).Properties(), map[string]any{
+				"DestinationConfig":        map[string]any{"OnFailure": map[string]any{"Destination": arn("FunctionAsyncFailures")}},
+				"FunctionName":             ref("Function"),
+				"MaximumEventAgeInSeconds": 6 * 3600.0,
+				"MaximumRetryAttempts":     2.0,
+				"Qualifier":                "$LATEST",
+			})
+			breakSources(t, deployed, invocationsType, map[string]template.Rule{"DestinationConfig": template.DLQ})
+		})
+	}
+}
+
+// A function has one configuration of asynchronous invocation.
+func TestAsynchronousSourcesShareAQueue(t *testing.T) {
+	stack := newStack()
+	f := newFunction(t, stack, func(p *IdempotentFunctionProps) { p.FailureRetention, p.Retention = day, 2*day })
+	for _, source := range sources() {
+		if source.age > 0 {
+			check.Equal(t, *source.add(f).Node().Path(), "S/Function/AsyncFailures")
+		}
+	}
+	deployed := synth(t, stack)
+	only(t, deployed, invocationsType)
+	check.Equal(t, only(t, deployed, "AWS::SQS::Queue").Properties()["MessageRetentionPeriod"], 86400.0)
+}
+
+// An event can be sent again until the failure queue deletes it.
+func TestRecordsOutliveAsynchronousEvents(t *testing.T) {
+	for name, source := range sources() {
+		if source.age == 0 {
+			continue
+		}
+		for _, c := range []struct {
+			failures, records time.Duration
+			words             string
+		}{
+			{0, 14*day + source.age, ""},
+			{0, 14*day + source.age - time.Second, "an event may come " + (14*day + source.age).String() + " late"},
+			{day, day + source.age, ""},
+			{day + time.Second, day + source.age, "or lower FailureRetention"},
+		} {
+			t.Run(name+"/"+c.words, func(t *testing.T) {
+				f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.FailureRetention, p.Retention = c.failures, c.records })
+				wantRefusal(t, c.words, func() { source.add(f) })
+			})
+		}
+	}
+	// The second source of a function has the queue of the first, and its own age.
+	f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Retention = 14*day + 6*time.Hour })
+	sources()["SNS"].add(f)
+	wantRefusal(t, "an event may come 348h0m0s late", func() { sources()["EventBridge"].add(f) })
+	// The event of an execution enters the queue as late as ExecutionTimeout.
+	const late = 14*day + 6*time.Hour + 24*time.Hour
+	for words, retention := range map[string]time.Duration{"": late, "an event may come 366h0m0s late": late - time.Second} {
+		f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) {
+			p.Durable, p.Retention = &DurableOptions{ExecutionTimeout: 24 * time.Hour}, retention
+		})
+		wantRefusal(t, words, func() { f.AddTopic(newTopic(f)) })
+	}
+}
+
+// By default Lambda retries a batch until its records expire, and blocks the shard.
+func TestStreams(t *testing.T) {
+	for _, name := range []string{"Kinesis", "DynamoDB"} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack()
+			sources()[name].add(newFunction(t, stack, longRecords))
+			deployed := synth(t, stack)
+			got := only(t, deployed, mappingType).Properties()
+			delete(got, "EventSourceArn")
+			check.Equal(t, got, map[string]any{
+				"BatchSize":                      100.0,
+				"BisectBatchOnFunctionError":     true,
+				"DestinationConfig":              map[string]any{"OnFailure": map[string]any{"Destination": arn("FunctionClicksFailures")}},
+				"FunctionName":                   ref("Function"),
+				"FunctionResponseTypes":          []any{"ReportBatchItemFailures"},
+				"MaximumBatchingWindowInSeconds": 0.0,
+				"MaximumRecordAgeInSeconds":      86400.0,
+				"MaximumRetryAttempts":           10.0,
+				"ParallelizationFactor":          1.0,
+				"StartingPosition":               "TRIM_HORIZON",
+			})
+			breakSources(t, deployed, mappingType, map[string]template.Rule{
+				"FunctionResponseTypes": template.Report, "DestinationConfig": template.DLQ, "BisectBatchOnFunctionError": template.DLQ,
+				"MaximumRecordAgeInSeconds": template.DLQ, "MaximumRetryAttempts": template.DLQ,
+			})
+		})
+	}
+}
+
+func TestStreamsRefuse(t *testing.T) {
+	wantRefusals(t, map[string]StreamProps{
+		"BatchSize: 10001 is not":         {BatchSize: 10001},
+		"BatchingWindow: 6m0s is not":     {BatchingWindow: 6 * time.Minute},
+		"MaxAge: 30s is not":              {MaxAge: 30 * time.Second},
+		"Parallelization: 11 is not":      {Parallelization: 11},
+		"Retries: -1 is not":              {Retries: -1},
+		"a record may come 360h0m1s late": {MaxAge: day + time.Second},
+		"24h0m1s until it is given up":    {MaxAge: day + time.Second},
+	}, func(props StreamProps) {
+		f := newFunction(t, newStack(), func(p *IdempotentFunctionProps) { p.Retention = 15 * day })
+		f.AddStream("Clicks", newStream(f), &props)
+	})
+	f := newFunction(t, newStack(), longRecords)
+	wantRefusal(t, "BatchSize: 1001 is not 1 to 1000", func() { f.AddTableStream("Clicks", nil, &StreamProps{BatchSize: 1001}) })
+}
+
+// A source that is nil or repeated would panic in the words of jsii or CDK.
+func TestSourcesThatCannotFeedAreRefused(t *testing.T) {
+	f := newFunction(t, newStack(), longRecords)
+	topic, stream := newTopic(f), newStream(f)
+	wantRefusal(t, "", func() { f.AddTopic(topic) })
+	wantRefusal(t, "topic: S/Function/Topic already feeds this function", func() { f.AddTopic(topic) })
+	wantRefusal(t, "", func() { f.AddStream("First", stream, nil) })
+	wantRefusal(t, "stream: S/Function/Stream already feeds this function", func() { f.AddStream("Second", stream, nil) })
+	wantRefusal(t, "topic: it is required", func() { f.AddTopic(nil) })
+	wantRefusal(t, "rule: it is required", func() { f.AddRule(nil) })
+	wantRefusal(t, "bucket: it is required", func() { f.AddBucket(nil) })
+	wantRefusal(t, "stream: it is required", func() { f.AddStream("None", nil, nil) })
+	wantRefusal(t, "table: it is required", func() { f.AddTableStream("None", nil, nil) })
+}
