@@ -14,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // discard accepts every write: what remains is the store's own work.
@@ -29,9 +30,7 @@ func (discard) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*d
 
 func BenchmarkCreate(b *testing.B) {
 	s, err := New(discard{}, "records", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.Must(b, err)
 	r := claim("op#0123456789abcdef")
 	b.ReportAllocs()
 	for b.Loop() {
@@ -43,9 +42,7 @@ func BenchmarkCreate(b *testing.B) {
 
 func BenchmarkComplete(b *testing.B) {
 	s, err := New(discard{}, "records", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.Must(b, err)
 	c := driver.Change{Status: driver.Completed, Data: []byte(`{"id":1}`), Expires: now}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -70,9 +67,7 @@ func BenchmarkTen(b *testing.B) {
 				}
 				return answering(http.StatusOK, "{}")(r)
 			}), "records", &Options{Group: flights})
-			if err != nil {
-				b.Fatal(err)
-			}
+			check.Must(b, err)
 			ten := func(write func(ctx context.Context, i int) (driver.Record, bool, error)) {
 				siblings := new(countdown)
 				siblings.left.Store(10)
@@ -80,9 +75,9 @@ func BenchmarkTen(b *testing.B) {
 				var wg sync.WaitGroup
 				for i := range 10 {
 					wg.Go(func() {
-						if _, ok, err := write(ctx, i); !ok || err != nil {
-							b.Error(ok, err)
-						}
+						_, ok, err := write(ctx, i)
+						check.True(b, ok)
+						check.Nil(b, err)
 					})
 				}
 				wg.Wait()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -24,28 +25,22 @@ func TestCallCost(t *testing.T) {
 			m := &metered{Client: client}
 			// Compressed, even noise has fewer bytes: its letters have six bits each.
 			store, err := dynamo.New(m, table, &dynamo.Options{CompressAbove: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			x, err := idempotent.New(operation, store, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			key := idempotent.Key{Scope: "ada", ID: "p-1", Payload: result}
 			if _, err := idempotent.Do(t.Context(), x, key, func(context.Context) (string, error) { return noisy(result), nil }); err != nil {
 				t.Fatal(err)
 			}
-			if calls, units := m.spent(); calls != 2 || units != want {
-				t.Errorf("%d calls and %v units, want 2 and %v", calls, units, want)
-			}
+			calls, units := m.spent()
+			check.Equal(t, calls, 2)
+			check.Equal(t, units, want)
 			all, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
 			if err != nil || len(all.Items) != 1 {
 				t.Fatal(len(all.Items), err)
 			}
 			const quotes = 2
-			if rest := recordBytes(all.Items[0]) - len(operation) - result - quotes; rest != 215 {
-				t.Errorf("the record has %d bytes beside its operation and result, want 215", rest)
-			}
+			check.Equal(t, recordBytes(all.Items[0])-len(operation)-result-quotes, 215)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
@@ -61,9 +62,8 @@ func TestRefusedBeforeSending(t *testing.T) {
 			if err == nil || len(client.sent) > 0 {
 				t.Fatalf("%v; sent %q", err, client.sent)
 			}
-			if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\xff") {
-				t.Errorf("the text holds a key: %v", err)
-			}
+			check.Lacks(t, err.Error(), "secret", "the text holds a key")
+			check.Lacks(t, err.Error(), "\xff")
 		})
 	}
 }
@@ -72,9 +72,7 @@ func TestIDsUpToTheLimitOfTheKeyAreAccepted(t *testing.T) {
 	s := localStore(t)
 	id := strings.Repeat("ü", 1024)
 	create(t, s, claim(id))
-	if get(t, s, id).ID != id {
-		t.Error("the id changed")
-	}
+	check.Equal(t, get(t, s, id).ID, id, "the id changed")
 }
 
 func TestNewRefuses(t *testing.T) {
@@ -91,20 +89,15 @@ func TestNewRefuses(t *testing.T) {
 		"negative shards":         {Attributes: Attributes{SortKey: "sk"}, Shards: -1},
 		"long partition":          {Attributes: Attributes{SortKey: "sk"}, Partition: strings.Repeat("a", 2040)},
 	} {
-		if _, err := New(client, "records", &o); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		_, err := New(client, "records", &o)
+		check.Failed(t, err, "no error", name)
 	}
-	if _, err := New(nil, "records", nil); err == nil {
-		t.Error("nil client: no error")
-	}
-	if _, err := New(client, "", nil); err == nil {
-		t.Error("no table: no error")
-	}
+	_, err := New(nil, "records", nil)
+	check.Failed(t, err, "nil client: no error")
+	_, err = New(client, "", nil)
+	check.Failed(t, err, "no table: no error")
 	o := Options{Attributes: Attributes{SortKey: "sk"}}
 	before := o
 	newStore(t, client, "records", &o)
-	if o != before {
-		t.Error("New changed the caller's options")
-	}
+	check.Equal(t, o, before, "New changed the caller's options")
 }

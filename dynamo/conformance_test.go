@@ -8,6 +8,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/storetest"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Data: Native keeps values and not their spelling, so it is tested by itself.
@@ -28,9 +29,7 @@ func TestConformance(t *testing.T) {
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
 				client := newClient(t)
 				table := tableName(t)
-				if err := CreateTable(t.Context(), client, table, o); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, CreateTable(t.Context(), client, table, o))
 				s := newStore(t, client, table, o)
 				return storetest.Harness{Store: s, Plant: s.plant, Attach: s.attach, Schedules: schedules}
 			})
@@ -44,9 +43,7 @@ func TestConformanceWithGroupCommit(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		o := &Options{Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "idempotency#f", Shards: 3}
 		client, table := newClient(t), tableName(t)
-		if err := CreateTable(t.Context(), client, table, o); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, CreateTable(t.Context(), client, table, o))
 		s := loneStore(t, client, table, o)
 		s.shareAll(4)
 		return storetest.Harness{Store: s, Plant: s.plant, Attach: s.attach, Schedules: 20}
@@ -70,9 +67,7 @@ func (s *Store) plant(t *testing.T, r driver.Record) {
 	t.Helper()
 	if r.Status == driver.Absent {
 		_, err := s.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &s.table, Key: s.format.Key(r.ID)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return
 	}
 	item := s.format.Item(r)

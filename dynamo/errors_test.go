@@ -19,6 +19,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -91,24 +92,13 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 				if ok || !errors.As(err, &e) || e.Op != op || e.Table != "records" || errors.Unwrap(err) != e.Err {
 					t.Fatalf("%s: ok %v, %#v", op, ok, err)
 				}
-				if errors.Is(err, driver.ErrUnavailable) != c.unavailable {
-					t.Errorf("%s: unavailable is not %v: %v", op, c.unavailable, err)
-				}
-				if errors.Is(err, driver.ErrThrottled) != (c.advice == "throttled" || name == "429") {
-					t.Errorf("%s: throttled? %v", op, err)
-				}
-				if errors.Is(err, driver.ErrDenied) != (name == "access") {
-					t.Errorf("%s: denied? %v", op, err)
-				}
-				if !strings.Contains(e.Advice, c.advice) {
-					t.Errorf("%s: advice %q", op, e.Advice)
-				}
-				if errors.Is(err, context.Canceled) != (name == "cancelled") {
-					t.Errorf("%s: cancelled? %v", op, err)
-				}
-				if strings.Contains(err.Error(), r.ID) || strings.Contains(err.Error(), owner) {
-					t.Errorf("%s: the text holds a key: %v", op, err)
-				}
+				check.Equal(t, errors.Is(err, driver.ErrUnavailable), c.unavailable, "unavailable is not", op)
+				check.Equal(t, errors.Is(err, driver.ErrThrottled), c.advice == "throttled" || name == "429", op)
+				check.Equal(t, errors.Is(err, driver.ErrDenied), name == "access", op)
+				check.Contains(t, e.Advice, c.advice, op)
+				check.Equal(t, errors.Is(err, context.Canceled), name == "cancelled", op)
+				check.Lacks(t, err.Error(), r.ID, "the text holds a key", op)
+				check.Lacks(t, err.Error(), owner, op)
 			}
 		})
 	}
@@ -122,9 +112,9 @@ func changeOnly(t *testing.T, s *Store, c driver.Change) (bool, error) {
 func TestEveryThrottleCodeIsThrottling(t *testing.T) {
 	for code := range retry.DefaultThrottleErrorCodes {
 		s := newStore(t, wireClient(refusing(400, code, "slow")), "records", nil)
-		if _, err := s.Get(t.Context(), "id"); !errors.Is(err, driver.ErrUnavailable) || !errors.Is(err, driver.ErrThrottled) {
-			t.Errorf("%s: %v", code, err)
-		}
+		_, err := s.Get(t.Context(), "id")
+		check.Is(t, err, driver.ErrUnavailable, code)
+		check.Is(t, err, driver.ErrThrottled, code)
 	}
 }
 
@@ -138,10 +128,9 @@ func TestMissingCredentialsAndRegionAreNotUnavailability(t *testing.T) {
 	for advice, change := range map[string]func(*dynamodb.Options){"credentials": none, "AWS_REGION": nowhere} {
 		s := newStore(t, wireClient(answering(200, "{}"), change), "records", nil)
 		_, err := s.Get(t.Context(), "id")
-		var e *Error
-		if !errors.As(err, &e) || !strings.Contains(e.Advice, advice) || errors.Is(err, driver.ErrUnavailable) {
-			t.Errorf("%s: %v", advice, err)
-		}
+		e := check.As[*Error](t, err)
+		check.Contains(t, e.Advice, advice)
+		check.False(t, errors.Is(err, driver.ErrUnavailable))
 	}
 }
 
@@ -159,9 +148,8 @@ func TestOutageRemainsOneWithoutRetryQuota(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n <= 300 || n >= 900 {
-		t.Errorf("%d requests: the quota was not met", n)
-	}
+	check.True(t, n > 300, n, "requests: the quota was not met")
+	check.True(t, n < 900, n)
 }
 
 // So does the throttling.
@@ -202,9 +190,9 @@ func TestConflictsAreLostRaces(t *testing.T) {
 				t.Errorf("%s, %s: %+v, %v, %v; sent %q", name, call, r, ok, err, client.sent)
 			}
 			s, _ = fakeStore(t, nil, result{err: conflict}, result{err: &types.InternalServerError{}})
-			if _, ok, err := do(s); ok || !errors.Is(err, driver.ErrUnavailable) {
-				t.Errorf("%s, %s, then no answer: %v, %v", name, call, ok, err)
-			}
+			_, ok, err = do(s)
+			check.False(t, ok, name, call)
+			check.Is(t, err, driver.ErrUnavailable, name, call)
 		}
 	}
 }
@@ -216,15 +204,12 @@ func TestTransactionConflictDoesNotReplayAnExpiredRecord(t *testing.T) {
 		"id": text("op#1"), "status": text("COMPLETED"), "owner": text("x"), "attempt": number(1),
 		"expiration": seconds(time.Now().Add(-48 * time.Hour)), "data": text(`"of the day before yesterday"`),
 	}
-	s, client := fakeStore(t, nil, result{err: &types.TransactionConflictException{}}, result{item: old})
+	s, _ := fakeStore(t, nil, result{err: &types.TransactionConflictException{}}, result{item: old})
 	x, err := idempotent.New("op", s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	got, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(context.Context) (string, error) { return "today's", nil })
-	if err != nil || got != "today's" {
-		t.Errorf("got %q, %v; sent %d", got, err, len(client.sent))
-	}
+	check.Nil(t, err)
+	check.Equal(t, got, "today's")
 }
 
 func TestCreateReturnsAnErrorForAnItemThatIsNoRecord(t *testing.T) {
@@ -240,7 +225,8 @@ func TestCreateReadsTheRecordThatARefusalOmits(t *testing.T) {
 	stored := map[string]types.AttributeValue{"id": text("op#1"), "status": text("COMPLETED")}
 	s, client := fakeStore(t, nil, result{err: &types.ConditionalCheckFailedException{}}, result{item: stored})
 	r, ok, err := s.Create(t.Context(), claim("op#1"), now, nil)
-	if ok || err != nil || r.Status != driver.Completed || len(client.sent) != 2 {
-		t.Errorf("%+v, %v, %v", r, ok, err)
-	}
+	check.False(t, ok)
+	check.Nil(t, err)
+	check.Equal(t, r.Status, driver.Completed)
+	check.Equal(t, len(client.sent), 2)
 }

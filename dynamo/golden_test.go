@@ -14,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite testdata/*.golden")
@@ -60,9 +61,7 @@ func TestGoldenRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, client := fakeStore(t, c.options)
-			if err := c.call(s); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, c.call(s))
 			if len(client.sent) != 1 {
 				t.Fatalf("%d requests, want 1", len(client.sent))
 			}
@@ -105,9 +104,7 @@ func TestGoldenTransactions(t *testing.T) {
 			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "stock", Type: "sold"})
 			frozen(t, tx)
 			tx.created, tx.token = time.UnixMilli(1_700_000_000_000), "token"
-			if err := call(s, tx); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, call(s, tx))
 			if len(client.sent) != 1 {
 				t.Fatalf("%d requests, want 1", len(client.sent))
 			}
@@ -128,15 +125,9 @@ func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")
 	if *updateGolden {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("sent\n%s\nwant\n%s", got, want)
-	}
+	check.Must(t, err)
+	check.Equal(t, got, string(want))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // groupFaults are what can happen to a shared request.
@@ -67,9 +68,7 @@ func TestFaultsOfASharedRequestChangeNoResult(t *testing.T) {
 		t.Run(again, func(t *testing.T) {
 			s, wire := intercepted(t, option)
 			x, err := idempotent.New("op", s, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			for name, f := range groupFaults {
 				for _, write := range []string{"claim", "completion", "release"} {
 					t.Run(name+"/"+write, func(t *testing.T) { runsOnce(t, s, x, wire, firstTime(f), write) })
@@ -99,9 +98,9 @@ func TestWriteOfACallerThatLeftIsNotSentAgain(t *testing.T) {
 		all[i].record, all[i].ok, all[i].err = s.Create(ctx, claim(id(i)), now, nil)
 	})
 	for i, m := range all {
-		if r := get(t, s, id(i)); m.ok != (i != 1) || (r.Status == driver.InProgress) != (i != 1) {
-			t.Errorf("%d: %+v, stored %+v", i, m, r)
-		}
+		r := get(t, s, id(i))
+		check.Equal(t, m.ok, i != 1)
+		check.Equal(t, r.Status == driver.InProgress, i != 1)
 	}
 }
 
@@ -147,32 +146,26 @@ func runsOnce(t *testing.T, s *Store, x *idempotent.Executor, wire *interceptor,
 				return i, nil
 			})
 			if write == "release" {
-				if err == nil {
-					t.Errorf("call %d succeeded", i)
-				}
+				check.Failed(t, err, i)
 				return
 			}
-			if got != i || err != nil {
-				t.Errorf("call %d: %d, %v", i, got, err)
-			}
+			check.Equal(t, got, i)
+			check.Nil(t, err)
 		})
 	}
 	wg.Wait()
 	wire.on(opBatch, nil)
-	if sent := wire.sent(); strings.Count(sent, opBatch) < 2 {
-		t.Errorf("the writes did not share requests: %s", sent)
-	}
+	sent := wire.sent()
+	check.True(t, strings.Count(sent, opBatch) >= 2, strings.Count(sent, opBatch), "the writes did not share requests")
 	for i := range n {
 		got, err := idempotent.Do(t.Context(), x, key(i), func(context.Context) (int, error) { runs[i].Add(1); return i, nil })
 		want := int64(1)
 		if write == "release" {
 			want = 2
 		}
-		if got != i || err != nil || runs[i].Load() != want {
-			t.Errorf("repetition %d: %d, %v after %d runs, want %d", i, got, err, runs[i].Load(), want)
-		}
-		if r := get(t, s, key(i).Record); r.Status != driver.Completed {
-			t.Errorf("record %d: %s", i, r.Status)
-		}
+		check.Equal(t, got, i)
+		check.Nil(t, err)
+		check.Equal(t, runs[i].Load(), want)
+		check.Equal(t, get(t, s, key(i).Record).Status, driver.Completed, i)
 	}
 }

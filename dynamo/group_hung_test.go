@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A hung request reaches DynamoDB before its callers send their calls again, or
@@ -41,9 +42,7 @@ func hangs(t *testing.T, name, write, lands string) bool {
 		Slots: 1, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: time.Minute, Patience: 100 * time.Millisecond, Hold: 100 * time.Millisecond,
 	})
 	x, err := idempotent.New("op", s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	begun, returned, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	hung := firstTime(func(body []byte, pass func([]byte) []byte) ([]byte, error) {
 		close(begun)
@@ -108,12 +107,12 @@ func hangs(t *testing.T, name, write, lands string) bool {
 	}
 	for i := range n {
 		got, err := idempotent.Do(t.Context(), x, key(i), func(context.Context) (int, error) { runs[i].Add(1); return i, nil })
-		if got != i || err != nil || runs[i].Load() != want {
-			t.Errorf("repetition %d: %d, %v after %d runs, want %d", i, got, err, runs[i].Load(), want)
-		}
-		if r := get(t, s, key(i).Record); r.Status != driver.Completed || r.Attempt != 1 {
-			t.Errorf("record %d: %s, attempt %d", i, r.Status, r.Attempt)
-		}
+		check.Equal(t, got, i)
+		check.Nil(t, err)
+		check.Equal(t, runs[i].Load(), want)
+		r := get(t, s, key(i).Record)
+		check.Equal(t, r.Status, driver.Completed, i)
+		check.Equal(t, r.Attempt, 1, i)
 	}
 	return true
 }

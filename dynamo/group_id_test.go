@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The item of another record says nothing about this one: its owner must not be
@@ -28,11 +30,10 @@ func TestRefusalWithTheItemOfAnotherRecordGoesAlone(t *testing.T) {
 	})
 	wire.sent()
 	for i, m := range s.createTogether(t, 3, rival) {
-		if m.ok || m.err != nil || m.record.ID != id(i) || m.record.Owner != owner {
-			t.Errorf("%d: %+v", i, m)
-		}
+		check.False(t, m.ok)
+		check.Nil(t, m.err)
+		check.Equal(t, m.record.ID, id(i))
+		check.Equal(t, m.record.Owner, owner)
 	}
-	if sent := wire.sent(); sent != opBatch+" PutItem PutItem PutItem" {
-		t.Errorf("sent %s", sent)
-	}
+	check.Equal(t, wire.sent(), opBatch+" PutItem PutItem PutItem")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // met is what a write of those that share a request returned.
@@ -44,33 +45,26 @@ func (s *Store) changeTogether(t *testing.T, n int, c driver.Change) []met {
 func TestNewWritesShareOneRequestAndDuplicatesTwo(t *testing.T) {
 	s, wire := intercepted(t)
 	for i, m := range s.createTogether(t, 10, owner) {
-		if !m.ok || m.err != nil || m.record.ID != id(i) {
-			t.Errorf("%d: %+v", i, m)
-		}
+		check.True(t, m.ok)
+		check.Nil(t, m.err)
+		check.Equal(t, m.record.ID, id(i))
 	}
-	if sent := wire.sent(); sent != opBatch {
-		t.Errorf("new: %s", sent)
-	}
+	check.Equal(t, wire.sent(), opBatch)
 	for i, m := range s.createTogether(t, 10, rival) {
-		if m.ok || m.err != nil || m.record.ID != id(i) || m.record.Owner != owner || m.record.Attempt != 1 {
-			t.Errorf("duplicate %d: %+v", i, m)
-		}
+		check.False(t, m.ok)
+		check.Nil(t, m.err)
+		check.Equal(t, m.record.ID, id(i))
+		check.Equal(t, m.record.Owner, owner)
+		check.Equal(t, m.record.Attempt, 1)
 	}
-	if sent := wire.sent(); sent != opBatch+" "+opRead {
-		t.Errorf("duplicates: %s", sent)
-	}
+	check.Equal(t, wire.sent(), opBatch+" "+opRead)
 	for i, m := range s.createTogether(t, 11, rival) {
-		if m.ok != (i == 10) || m.err != nil {
-			t.Errorf("mixed %d: %+v", i, m)
-		}
+		check.Equal(t, m.ok, i == 10)
+		check.Nil(t, m.err)
 	}
-	if sent := wire.sent(); sent != opBatch+" "+opRead {
-		t.Errorf("mixed: %s", sent)
-	}
+	check.Equal(t, wire.sent(), opBatch+" "+opRead)
 	create(t, s, claim("alone"))
-	if sent := wire.sent(); sent != "PutItem" {
-		t.Errorf("alone: %s", sent)
-	}
+	check.Equal(t, wire.sent(), "PutItem")
 }
 
 // A single refusal costs no more requests alone, and brings the record that
@@ -80,13 +74,11 @@ func TestSingleRefusalGoesAlone(t *testing.T) {
 	create(t, s, claim(id(1)))
 	wire.sent()
 	for i, m := range s.createTogether(t, 3, rival) {
-		if m.ok != (i != 1) || m.err != nil || m.record.ID != id(i) {
-			t.Errorf("%d: %+v", i, m)
-		}
+		check.Equal(t, m.ok, i != 1)
+		check.Nil(t, m.err)
+		check.Equal(t, m.record.ID, id(i))
 	}
-	if sent := wire.sent(); sent != opBatch+" PutItem" {
-		t.Errorf("sent %s", sent)
-	}
+	check.Equal(t, wire.sent(), opBatch+" PutItem")
 }
 
 // The requests of a frozen process arrive when its records have other owners.
@@ -110,12 +102,15 @@ func TestThawedSharedRequestChangesNoSuccessor(t *testing.T) {
 				return pass(body), nil
 			})
 			for i, m := range s.changeTogether(t, 3, c) {
-				if m.ok || m.err != nil || m.record.Owner != rival || m.record.Attempt != 2 {
-					t.Errorf("%d: %+v", i, m)
-				}
-				if now := get(t, s, id(i)); now.Owner != rival || !now.Lease.Equal(stored[i].Lease) || now.Status != driver.InProgress || len(now.Steps) > 0 {
-					t.Errorf("%d is %+v, was %+v", i, now, stored[i])
-				}
+				check.False(t, m.ok, i)
+				check.Nil(t, m.err, i)
+				check.Equal(t, m.record.Owner, rival, i)
+				check.Equal(t, m.record.Attempt, 2, i)
+				now := get(t, s, id(i))
+				check.Equal(t, now.Owner, rival)
+				check.Time(t, now.Lease, stored[i].Lease)
+				check.Equal(t, now.Status, driver.InProgress)
+				check.True(t, len(now.Steps) <= 0, len(now.Steps))
 			}
 		})
 	}
@@ -148,9 +143,10 @@ func TestRecordThatIsGoneWhenItIsReadIsCreated(t *testing.T) {
 				if i == 1 {
 					want = rival
 				}
-				if m.ok != (i == 1) || m.err != nil || m.record.Owner != want || get(t, s, id(i)).Owner != want {
-					t.Errorf("%d: %+v", i, m)
-				}
+				check.Equal(t, m.ok, i == 1)
+				check.Nil(t, m.err)
+				check.Equal(t, m.record.Owner, want)
+				check.Equal(t, get(t, s, id(i)).Owner, want)
 			}
 		})
 	}
@@ -205,13 +201,13 @@ func TestRefusedWritesWithoutTheirRecordsGoAlone(t *testing.T) {
 			wire.on(opRead, c.read)
 			wire.sent()
 			for i, m := range s.createTogether(t, 4, rival) {
-				if m.ok || m.err != nil || m.record.ID != id(i) || m.record.Owner != owner {
-					t.Errorf("%d: %+v", i, m)
-				}
+				check.False(t, m.ok)
+				check.Nil(t, m.err)
+				check.Equal(t, m.record.ID, id(i))
+				check.Equal(t, m.record.Owner, owner)
 			}
-			if sent, want := wire.sent(), opBatch+" "+opRead+strings.Repeat(" PutItem", c.alone); sent != want {
-				t.Errorf("sent %s, want %s", sent, want)
-			}
+			sent, want := wire.sent(), opBatch+" "+opRead+strings.Repeat(" PutItem", c.alone)
+			check.Equal(t, sent, want)
 		})
 	}
 }
@@ -228,8 +224,11 @@ func TestLateStatementChangesNoFinishedRecord(t *testing.T) {
 		return pass(body), nil
 	})
 	for i, m := range s.changeTogether(t, 3, driver.Change{Release: driver.ReleaseKeep}) {
-		if r := get(t, s, id(i)); m.ok || m.err != nil || m.record.Status != driver.Completed || r.Status != driver.Completed || r.Owner != owner {
-			t.Errorf("%d: %+v, %+v", i, m, r)
-		}
+		r := get(t, s, id(i))
+		check.False(t, m.ok, i)
+		check.Nil(t, m.err, i)
+		check.Equal(t, m.record.Status, driver.Completed, i)
+		check.Equal(t, r.Status, driver.Completed, i)
+		check.Equal(t, r.Owner, owner, i)
 	}
 }

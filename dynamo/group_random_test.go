@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/lambda-once/once/dynamo/internal/group"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
@@ -40,9 +40,7 @@ func TestSharedWriteDoesWhatItsOwnRequestDoes(t *testing.T) {
 			for round := range 20 {
 				ok += compareStores(t, r, round, alone, shared)
 			}
-			if ok < 60 {
-				t.Errorf("only %d writes succeeded", ok)
-			}
+			check.True(t, ok >= 60, ok)
 		})
 	}
 }
@@ -51,9 +49,7 @@ func TestSharedWriteDoesWhatItsOwnRequestDoes(t *testing.T) {
 func inOwnTable(t *testing.T, o *Options) *Store {
 	t.Helper()
 	client, table := newClient(t), tableName(t)
-	if err := CreateTable(t.Context(), client, table, o); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, CreateTable(t.Context(), client, table, o))
 	return loneStore(t, client, table, o)
 }
 
@@ -95,12 +91,11 @@ func compareStores(t *testing.T, r *rand.Rand, round int, alone, shared *Store) 
 		if want.ok {
 			ok++
 		}
-		if !reflect.DeepEqual(got[i].record, want.record) || got[i].ok != want.ok || texts(shared, got[i].err) != texts(alone, want.err) {
-			t.Errorf("%s:\nshared %+v\nalone  %+v", say[i], got[i], want)
-		}
-		if g, w := rawItem(t, shared, key(i)), rawItem(t, alone, key(i)); !reflect.DeepEqual(g, w) {
-			t.Errorf("%s:\nshared leaves %v\nalone leaves  %v", say[i], attribute.PlainItem(g), attribute.PlainItem(w))
-		}
+		check.Deep(t, got[i].record, want.record)
+		check.Equal(t, got[i].ok, want.ok)
+		check.Equal(t, texts(shared, got[i].err), texts(alone, want.err))
+		g, w := rawItem(t, shared, key(i)), rawItem(t, alone, key(i))
+		check.Deep(t, g, w)
 	}
 	return ok
 }

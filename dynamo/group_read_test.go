@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func (s *Store) getTogether(t *testing.T, n int) []met {
@@ -26,13 +27,10 @@ func TestReadsShareOneRequest(t *testing.T) {
 		if i == 9 {
 			want = "" // there is none
 		}
-		if m.record.ID != want || m.err != nil {
-			t.Errorf("%d: %+v", i, m)
-		}
+		check.Equal(t, m.record.ID, want, i)
+		check.Nil(t, m.err, i)
 	}
-	if sent := wire.sent(); sent != "BatchGetItem" {
-		t.Errorf("sent %s", sent)
-	}
+	check.Equal(t, wire.sent(), "BatchGetItem")
 }
 
 // A key that DynamoDB leaves unprocessed says nothing about its record.
@@ -51,13 +49,11 @@ func TestKeysThatAreLeftUnprocessedAreReadAlone(t *testing.T) {
 		return json.Marshal(map[string]any{"Responses": map[string]any{}, "UnprocessedKeys": unprocessed})
 	})
 	for i, m := range s.getTogether(t, 3) {
-		if m.record.ID != id(i) || m.record.Status != driver.InProgress || m.err != nil {
-			t.Errorf("%d: %+v", i, m)
-		}
+		check.Equal(t, m.record.ID, id(i))
+		check.Equal(t, m.record.Status, driver.InProgress)
+		check.Nil(t, m.err)
 	}
-	if sent := wire.sent(); sent != "BatchGetItem GetItem GetItem GetItem" {
-		t.Errorf("sent %s", sent)
-	}
+	check.Equal(t, wire.sent(), "BatchGetItem GetItem GetItem GetItem")
 }
 
 func TestSharedReadThatFailsIsReadAlone(t *testing.T) {
@@ -66,11 +62,8 @@ func TestSharedReadThatFailsIsReadAlone(t *testing.T) {
 	wire.sent()
 	wire.on(opRead, func([]byte, func([]byte) []byte) ([]byte, error) { return nil, errCut })
 	for i, m := range s.getTogether(t, 2) {
-		if m.record.ID != id(i) || m.err != nil {
-			t.Errorf("%d: %+v", i, m)
-		}
+		check.Equal(t, m.record.ID, id(i))
+		check.Nil(t, m.err)
 	}
-	if sent := wire.sent(); sent != "BatchGetItem GetItem GetItem" {
-		t.Errorf("sent %s", sent)
-	}
+	check.Equal(t, wire.sent(), "BatchGetItem GetItem GetItem")
 }

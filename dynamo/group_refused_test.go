@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // DynamoDB's manual promises the item of a failed condition. Without it, the
@@ -45,13 +46,11 @@ func TestItemOfARefusalIsItsRecord(t *testing.T) {
 		if i == 2 {
 			want = owner // that one had expired: it went alone
 		}
-		if m.ok || m.err != nil || m.record.Owner != want {
-			t.Errorf("%d: %+v", i, m)
-		}
+		check.False(t, m.ok, i)
+		check.Nil(t, m.err, i)
+		check.Equal(t, m.record.Owner, want, i)
 	}
-	if sent := wire.sent(); sent != opBatch+" PutItem" {
-		t.Errorf("sent %s", sent)
-	}
+	check.Equal(t, wire.sent(), opBatch+" PutItem")
 }
 
 // A function whose role lacks a permission works on, and says so once.
@@ -83,19 +82,16 @@ func TestDenialTurnsGroupCommitOff(t *testing.T) {
 			s, wire := intercepted(t)
 			wire.on(c.op, c.f)
 			for i, m := range append(s.createTogether(t, 6, owner), s.createTogether(t, 6, rival)...) {
-				if m.ok != (i < 6) || m.err != nil || m.record.Owner != owner {
-					t.Errorf("%d: %+v", i, m)
-				}
+				check.Equal(t, m.ok, i < 6)
+				check.Nil(t, m.err)
+				check.Equal(t, m.record.Owner, owner)
 			}
 			wire.sent()
 			for i, m := range s.changeTogether(t, 6, driver.Change{Status: driver.Completed, Data: []byte("1")}) {
-				if !m.ok || m.err != nil {
-					t.Errorf("%d: %+v", i, m)
-				}
+				check.True(t, m.ok, i)
+				check.Nil(t, m.err, i)
 			}
-			if sent := wire.sent(); sent != strings.TrimSpace(strings.Repeat("UpdateItem ", 6)) {
-				t.Errorf("sent %s", sent)
-			}
+			check.Equal(t, wire.sent(), strings.TrimSpace(strings.Repeat("UpdateItem ", 6)))
 			var line map[string]any
 			if err := json.Unmarshal(log.Bytes(), &line); err != nil || line["permission"] != c.permission || line["table"] != s.table || line["level"] != "WARN" {
 				t.Errorf("%v; logged %s", err, &log)
@@ -118,20 +114,16 @@ func TestDeniedCredentialsLeaveGroupCommitOn(t *testing.T) {
 	})
 	denied.Store(true)
 	for i, m := range s.createTogether(t, 3, owner) {
-		if m.ok || m.err == nil {
-			t.Errorf("%d: %+v", i, m)
-		}
+		check.False(t, m.ok, i)
+		check.Failed(t, m.err, i)
 	}
 	denied.Store(false)
 	wire.sent()
 	for i, m := range s.createTogether(t, 3, owner) {
-		if !m.ok || m.err != nil {
-			t.Errorf("%d: %+v", i, m)
-		}
+		check.True(t, m.ok, i)
+		check.Nil(t, m.err, i)
 	}
-	if sent := wire.sent(); sent != opBatch {
-		t.Errorf("sent %s", sent)
-	}
+	check.Equal(t, wire.sent(), opBatch)
 }
 
 // DynamoDB calls it a success to delete what is not there. DynamoDB Local
@@ -154,11 +146,9 @@ func TestDeletionOfNoRecordIsNoSuccess(t *testing.T) {
 	create(t, s, claim(id(2)))
 	wire.sent()
 	for i, m := range s.changeTogether(t, 4, driver.Change{Release: driver.ReleaseDelete}) {
-		if m.ok != (i%2 == 0) || m.err != nil || m.record.Status != driver.Absent {
-			t.Errorf("%d: %+v", i, m)
-		}
+		check.Equal(t, m.ok, i%2 == 0)
+		check.Nil(t, m.err)
+		check.Equal(t, m.record.Status, driver.Absent)
 	}
-	if sent := wire.sent(); sent != opBatch {
-		t.Errorf("sent %s", sent)
-	}
+	check.Equal(t, wire.sent(), opBatch)
 }

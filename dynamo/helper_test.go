@@ -13,6 +13,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Short names for values of items.
@@ -23,9 +24,7 @@ func newTable(t *testing.T) (*dynamodb.Client, string) {
 	t.Helper()
 	client := newClient(t)
 	table := tableName(t)
-	if err := CreateTable(t.Context(), client, table, nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, CreateTable(t.Context(), client, table, nil))
 	return client, table
 }
 
@@ -68,9 +67,7 @@ func newStore(t *testing.T, client Client, table string, o *Options) *Store {
 func loneStore(t *testing.T, client Client, table string, o *Options) *Store {
 	t.Helper()
 	s, err := New(client, table, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return s
 }
 
@@ -118,9 +115,7 @@ func change(t *testing.T, s *Store, f driver.Fence, c driver.Change, want bool) 
 func get(t *testing.T, s *Store, id string) driver.Record {
 	t.Helper()
 	r, err := s.Get(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return r
 }
 
@@ -128,17 +123,13 @@ func get(t *testing.T, s *Store, id string) driver.Record {
 func putItem(t *testing.T, s *Store, item map[string]types.AttributeValue) {
 	t.Helper()
 	_, err := s.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.table, Item: item})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 }
 
 // rawItem reads an item with all attributes.
 func rawItem(t *testing.T, s *Store, id string) map[string]types.AttributeValue {
 	t.Helper()
 	out, err := s.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &s.table, Key: s.format.Key(id), ConsistentRead: aws.Bool(true)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return out.Item
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestCreateReturnsTheRecordItMeets(t *testing.T) {
@@ -21,12 +22,13 @@ func TestCreateReturnsTheRecordItMeets(t *testing.T) {
 	if err != nil || ok {
 		t.Fatalf("the duplicate: ok %v, %v", ok, err)
 	}
-	if !reflect.DeepEqual(met, written) || !reflect.DeepEqual(met, get(t, s, "op#1")) {
-		t.Errorf("met %+v\nwritten %+v", met, written)
-	}
-	if met.Owner != owner || met.Attempt != 1 || met.Fingerprint != "f" || !met.Lease.Equal(r.Lease) || met.Expires.Unix() != r.Expires.Unix() {
-		t.Errorf("met %+v", met)
-	}
+	check.Deep(t, met, written)
+	check.Deep(t, met, get(t, s, "op#1"))
+	check.Equal(t, met.Owner, owner)
+	check.Equal(t, met.Attempt, 1)
+	check.Equal(t, met.Fingerprint, "f")
+	check.Time(t, met.Lease, r.Lease)
+	check.Equal(t, met.Expires.Unix(), r.Expires.Unix())
 	m, ok := rawItem(t, s, "op#1")["steps"].(*types.AttributeValueMemberM)
 	if !ok || len(m.Value) != 0 {
 		t.Error("the claim has no empty map of steps")
@@ -99,18 +101,17 @@ func TestTakeOverNeedsTheRecordAsRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			met, stored := change(t, s, wrong, c, false)
-			if !reflect.DeepEqual(met, stored) || stored.Owner != owner {
-				t.Errorf("met %+v, stored %+v", met, stored)
-			}
+			check.Deep(t, met, stored)
+			check.Equal(t, stored.Owner, owner)
 		})
 	}
 	got, stored := change(t, s, f, c, true)
-	if !reflect.DeepEqual(got, stored) {
-		t.Errorf("answered %+v\nstored %+v", got, stored)
-	}
-	if got.Owner != rival || got.Attempt != 2 || got.Fingerprint != "f" || string(got.Steps["a"]) != "1" || !got.Lease.Equal(c.Lease) {
-		t.Errorf("taken over: %+v", got)
-	}
+	check.Deep(t, got, stored)
+	check.Equal(t, got.Owner, rival)
+	check.Equal(t, got.Attempt, 2)
+	check.Equal(t, got.Fingerprint, "f")
+	check.Equal(t, string(got.Steps["a"]), "1")
+	check.Time(t, got.Lease, c.Lease)
 	change(t, s, f, c, false) // once only
 }
 
@@ -122,12 +123,11 @@ func TestTakeOverKeepsAttributesOfOtherPrograms(t *testing.T) {
 	met := get(t, s, "f#1")
 	f := driver.Fence{ID: met.ID, Owner: met.Owner, Attempt: met.Attempt, Lease: met.Lease}
 	got, _ := change(t, s, f, driver.Change{Owner: rival, Lease: now.Add(time.Hour), Fingerprint: "g"}, true)
-	if got.Attempt != 2 || got.Fingerprint != "g" || got.Owner != rival {
-		t.Errorf("taken over: %+v", got)
-	}
-	if _, ok := rawItem(t, s, "f#1")["mine"]; !ok {
-		t.Error("another program's attribute is gone")
-	}
+	check.Equal(t, got.Attempt, 2)
+	check.Equal(t, got.Fingerprint, "g")
+	check.Equal(t, got.Owner, rival)
+	_, ok := rawItem(t, s, "f#1")["mine"]
+	check.True(t, ok, "another program's attribute is gone")
 }
 
 func TestExtendOnlyMovesForward(t *testing.T) {
@@ -135,14 +135,12 @@ func TestExtendOnlyMovesForward(t *testing.T) {
 	create(t, s, claim("op#1"))
 	later := now.Add(2 * time.Minute)
 	got, stored := change(t, s, fence("op#1"), driver.Change{Lease: later, Expires: now.Add(3 * time.Hour)}, true)
-	if !got.Lease.Equal(later) || !stored.Lease.Equal(later) || !stored.Expires.Equal(got.Expires) {
-		t.Errorf("answered %+v, stored %+v", got, stored)
-	}
+	check.Time(t, got.Lease, later)
+	check.Time(t, stored.Lease, later)
+	check.Time(t, stored.Expires, got.Expires)
 	_, stored = change(t, s, fence("op#1"), driver.Change{Lease: later}, false)
 	_, stored = change(t, s, fence("op#1"), driver.Change{Lease: now}, false)
-	if !stored.Lease.Equal(later) {
-		t.Error("a delayed heartbeat shortened the lease")
-	}
+	check.Time(t, stored.Lease, later, "a delayed heartbeat shortened the lease")
 }
 
 func TestOnlyTheOwnerFinishes(t *testing.T) {
@@ -154,17 +152,16 @@ func TestOnlyTheOwnerFinishes(t *testing.T) {
 			c := driver.Change{Status: status, Data: []byte(`{"n":9007199254740993}`), Expires: now.Add(24 * time.Hour)}
 			change(t, s, driver.Fence{ID: "op#1", Owner: rival}, c, false)
 			got, stored := change(t, s, driver.Fence{ID: "op#1", Owner: owner}, c, true)
-			if got.Status != status || string(got.Data) != string(c.Data) || string(stored.Data) != string(c.Data) || stored.Status != status {
-				t.Errorf("answered %+v, stored %+v", got, stored)
-			}
+			check.Equal(t, got.Status, status)
+			check.Equal(t, string(got.Data), string(c.Data))
+			check.Equal(t, string(stored.Data), string(c.Data))
+			check.Equal(t, stored.Status, status)
 			item := rawItem(t, s, "op#1")
-			if item["steps"] != nil || item["in_progress_expiration"] != nil || item["owner"] == nil {
-				t.Errorf("stored %v", item)
-			}
+			check.True(t, item["steps"] == nil)
+			check.True(t, item["in_progress_expiration"] == nil)
+			check.True(t, item["owner"] != nil)
 			met, _ := change(t, s, driver.Fence{ID: "op#1", Owner: owner}, c, false) // not twice
-			if !reflect.DeepEqual(met, stored) {
-				t.Errorf("met %+v", met)
-			}
+			check.Deep(t, met, stored)
 		})
 	}
 }
@@ -180,9 +177,11 @@ func TestAdoptionNeedsAReleasedRecord(t *testing.T) {
 	change(t, s, f, c, false)
 	f.Attempt = 1
 	got, stored := change(t, s, f, c, true)
-	if stored.Owner != rival || stored.Status != driver.Completed || stored.Attempt != 1 || got.Owner != rival || got.Attempt != 1 {
-		t.Errorf("answered %+v, stored %+v", got, stored)
-	}
+	check.Equal(t, stored.Owner, rival)
+	check.Equal(t, stored.Status, driver.Completed)
+	check.Equal(t, stored.Attempt, 1)
+	check.Equal(t, got.Owner, rival)
+	check.Equal(t, got.Attempt, 1)
 }
 
 func TestReleaseDeletesOrKeeps(t *testing.T) {
@@ -191,22 +190,19 @@ func TestReleaseDeletesOrKeeps(t *testing.T) {
 		create(t, s, claim("op#1"))
 		change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Release: driver.ReleaseDelete}, false)
 		got, stored := change(t, s, fence("op#1"), driver.Change{Release: driver.ReleaseDelete}, true)
-		if got.Status != driver.Absent || stored.Status != driver.Absent {
-			t.Errorf("answered %+v, stored %+v", got, stored)
-		}
+		check.Equal(t, got.Status, driver.Absent)
+		check.Equal(t, stored.Status, driver.Absent)
 		met, _ := change(t, s, fence("op#1"), driver.Change{Release: driver.ReleaseDelete}, false)
-		if met.Status != driver.Absent {
-			t.Errorf("met %+v", met)
-		}
+		check.Equal(t, met.Status, driver.Absent)
 	})
 	t.Run("delete refused by steps", func(t *testing.T) {
 		s := localStore(t)
 		create(t, s, claim("op#1"))
 		change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"a": nil}}, true)
 		met, stored := change(t, s, fence("op#1"), driver.Change{Release: driver.ReleaseDelete}, false)
-		if met.Owner != owner || len(met.Steps) != 1 || stored.Status != driver.InProgress {
-			t.Errorf("met %+v, stored %+v", met, stored)
-		}
+		check.Equal(t, met.Owner, owner)
+		check.Equal(t, len(met.Steps), 1)
+		check.Equal(t, stored.Status, driver.InProgress)
 	})
 	t.Run("delete without a map of steps", func(t *testing.T) {
 		s := localStore(t)
@@ -218,12 +214,12 @@ func TestReleaseDeletesOrKeeps(t *testing.T) {
 			s := localStore(t)
 			create(t, s, claim("op#1"))
 			got, stored := change(t, s, fence("op#1"), driver.Change{Release: release}, true)
-			if !stored.Lease.Equal(driver.LeaseEnded) || stored.Owner != "" || stored.Attempt != 1 || stored.Refunds != int64(release-driver.ReleaseKeep) {
-				t.Errorf("stored %+v", stored)
-			}
-			if got.Owner != "" || !got.Lease.Equal(driver.LeaseEnded) {
-				t.Errorf("answered %+v", got)
-			}
+			check.Time(t, stored.Lease, driver.LeaseEnded)
+			check.Equal(t, stored.Owner, "")
+			check.Equal(t, stored.Attempt, 1)
+			check.Equal(t, stored.Refunds, int64(release-driver.ReleaseKeep))
+			check.Equal(t, got.Owner, "")
+			check.Time(t, got.Lease, driver.LeaseEnded)
 			change(t, s, fence("op#1"), driver.Change{Release: release}, false)
 			change(t, s, fence("op#1"), driver.Change{Lease: now.Add(time.Hour)}, false)
 		})
@@ -237,13 +233,9 @@ func TestStepsAreAddedOneByOne(t *testing.T) {
 	change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Steps: steps}, false)
 	change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"first": []byte("0")}}, true)
 	got, stored := change(t, s, fence("op#1"), driver.Change{Steps: steps}, true)
-	if !reflect.DeepEqual(got.Steps, steps) {
-		t.Errorf("answered %v", got.Steps)
-	}
+	check.Deep(t, got.Steps, steps)
 	want := map[string][]byte{"first": []byte("0"), "a": []byte("1"), "b.c#d": {0xff, 0}, "e": nil, "f": {}, " ü": []byte("text")}
-	if !reflect.DeepEqual(stored.Steps, want) {
-		t.Errorf("stored %v", stored.Steps)
-	}
+	check.Deep(t, stored.Steps, want)
 }
 
 func TestStepMakesAMissingMap(t *testing.T) {
@@ -252,11 +244,7 @@ func TestStepMakesAMissingMap(t *testing.T) {
 	one := driver.Change{Steps: map[string][]byte{"a": []byte("1")}}
 	change(t, s, driver.Fence{ID: "op#1", Owner: rival}, one, false)
 	_, stored := change(t, s, driver.Fence{ID: "op#1", Owner: owner}, one, true)
-	if string(stored.Steps["a"]) != "1" {
-		t.Errorf("stored %v", stored.Steps)
-	}
+	check.Equal(t, string(stored.Steps["a"]), "1")
 	met, _ := change(t, s, driver.Fence{ID: "absent", Owner: owner}, one, false)
-	if met.Status != driver.Absent {
-		t.Errorf("met %+v", met)
-	}
+	check.Equal(t, met.Status, driver.Absent)
 }

@@ -3,12 +3,12 @@ package dynamo
 import (
 	"errors"
 	"regexp"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // An attempt may send several requests, of which one is committed: with a smaller
@@ -18,9 +18,7 @@ func TestMessagesOfAnAttemptHaveTheSameIDs(t *testing.T) {
 	ids := func(send func(*Store) error) []string {
 		t.Helper()
 		s, client := fakeStore(t, &Options{Outbox: "outbox"})
-		if err := errors.Join(send(s), send(s)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, errors.Join(send(s), send(s)))
 		if len(client.sent) != 2 || client.sent[0] != client.sent[1] {
 			t.Fatalf("sent %q", client.sent)
 		}
@@ -45,19 +43,13 @@ func TestMessagesOfAnAttemptHaveTheSameIDs(t *testing.T) {
 	}
 	tx := publishing() // of the attempt
 	first := finish(tx, fence("op#1"), func(*driver.Change) {})
-	if got := finish(tx, fence("op#1"), func(c *driver.Change) { c.Data, c.Unavailable = nil, "too large" }); !slices.Equal(got, first) {
-		t.Errorf("with another result: %q, want %q", got, first)
-	}
+	check.Slice(t, finish(tx, fence("op#1"), func(c *driver.Change) { c.Data, c.Unavailable = nil, "too large" }), first, "with another result")
 	adopted := driver.Fence{ID: "op#1", Attempt: 7, Lease: driver.LeaseEnded}
-	if got := finish(tx, adopted, func(c *driver.Change) { c.Owner = owner }); !slices.Equal(got, first) {
-		t.Errorf("when it adopts the record: %q, want %q", got, first)
-	}
+	check.Slice(t, finish(tx, adopted, func(c *driver.Change) { c.Owner = owner }), first, "when it adopts the record")
 	r := claim("op#1")
 	r.Status = driver.Completed
 	created := ids(func(s *Store) error { _, _, err := s.Create(t.Context(), r, now, tx); return err })
-	if !slices.Equal(created, first) {
-		t.Errorf("when it creates the record: %q, want %q", created, first)
-	}
+	check.Slice(t, created, first, "when it creates the record")
 
 	others := map[string][]string{
 		"another attempt": finish(publishing(), driver.Fence{ID: "op#1", Owner: rival}, func(c *driver.Change) { c.Expires = c.Expires.Add(time.Hour) }),
@@ -75,9 +67,8 @@ func TestMessagesOfAnAttemptHaveTheSameIDs(t *testing.T) {
 	}
 	for name, all := range others {
 		for _, id := range all {
-			if of, ok := seen[id]; ok {
-				t.Errorf("%s and %s publish with the id %s", name, of, id)
-			}
+			_, ok := seen[id]
+			check.False(t, ok, name, id)
 			seen[id] = name
 		}
 	}

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestNativeStoresWhatDynamoDBRepresentsExactly(t *testing.T) {
@@ -53,9 +53,8 @@ func TestNativeStoresWhatDynamoDBRepresentsExactly(t *testing.T) {
 			create(t, s, claim(name))
 			_, stored := change(t, s, fence(name), driver.Change{Status: driver.Completed, Data: []byte(c.json)}, true)
 			item := rawItem(t, s, name)
-			if kind := attribute.TypeName(item["data"]); kind != c.kind {
-				t.Errorf("stored as %s, want %s", kind, c.kind)
-			}
+			kind := attribute.TypeName(item["data"])
+			check.Equal(t, kind, c.kind)
 			want := c.read
 			if c.kind == "B" {
 				want = c.json
@@ -63,9 +62,7 @@ func TestNativeStoresWhatDynamoDBRepresentsExactly(t *testing.T) {
 			if want != "" && string(stored.Data) != want {
 				t.Errorf("read %s, want %s", stored.Data, want)
 			}
-			if stored.Data == nil {
-				t.Error("read nothing")
-			}
+			check.True(t, stored.Data != nil, "read nothing")
 		})
 	}
 }
@@ -96,9 +93,7 @@ func TestNativeCompletionRecognizesItsOwnRecord(t *testing.T) {
 	run := func(key string, fn func(context.Context) (any, error)) (any, *idempotent.Event, error) {
 		s := newStore(t, &lossy{Client: client}, table, &Options{Data: Native})
 		x, err := idempotent.New("op", s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		ctx, event := adapter.WithEvent(t.Context())
 		got, err := idempotent.Do(ctx, x, idempotent.Key{ID: key}, fn)
 		return got, event, err
@@ -106,14 +101,12 @@ func TestNativeCompletionRecognizesItsOwnRecord(t *testing.T) {
 	type payment struct{ Z, A string }
 	want := payment{Z: "<1>", A: "2"}
 	got, event, err := run("done", func(context.Context) (any, error) { return want, nil })
-	if err != nil || event.Outcome != idempotent.OutcomeExecuted || !reflect.DeepEqual(got, want) {
-		t.Errorf("a success: %+v, %v, outcome %q", got, err, event.Outcome)
-	}
+	check.Nil(t, err)
+	check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
+	check.Deep(t, got, want)
 	_, event, err = run("declined", func(context.Context) (any, error) {
 		return nil, idempotent.Permanent(&declinedError{"51"})
 	})
-	var declined *declinedError
-	if !errors.As(err, &declined) || event.Outcome != idempotent.OutcomeFailed {
-		t.Errorf("the first call's own permanent error became %T %v, outcome %q", err, err, event.Outcome)
-	}
+	check.As[*declinedError](t, err)
+	check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
 }

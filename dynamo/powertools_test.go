@@ -15,6 +15,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // What docs/powertools.md says of a table that functions with Powertools for TypeScript
@@ -23,9 +24,7 @@ import (
 func mixed(t *testing.T, s *Store, config *idempotent.Config) *idempotent.Executor {
 	t.Helper()
 	x, err := idempotent.New("op", s, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return x
 }
 
@@ -45,27 +44,22 @@ func TestPowertoolsAndOnceRespectEachOther(t *testing.T) {
 	p := newPowertools(t, s)
 	x := mixed(t, s, nil)
 	if got, err := call(t, x, func(context.Context) (string, error) {
-		if p.claims(shared, time.Now()) {
-			t.Error("Powertools claims a live lease")
-		}
+		check.False(t, p.claims(shared, time.Now()), "Powertools claims a live lease")
 		return "once's", nil
 	}); got != "once's" || err != nil {
 		t.Fatal(got, err)
 	}
-	if p.claims(shared, time.Now()) {
-		t.Error("Powertools claims a finished record")
-	}
+	check.False(t, p.claims(shared, time.Now()), "Powertools claims a finished record")
 	p.fails(shared)
 	if !p.claims(shared, time.Now()) {
 		t.Fatal("Powertools does not claim what is not there")
 	}
-	if _, err := call(t, x, mustReplay); !errors.Is(err, idempotent.ErrInProgress) {
-		t.Errorf("of a live lease of Powertools: %v", err)
-	}
+	_, err := call(t, x, mustReplay)
+	check.Is(t, err, idempotent.ErrInProgress, "of a live lease of Powertools")
 	p.completes(shared, `{"S":"powertools'"}`)
-	if got, err := call(t, x, mustReplay); got != "powertools'" || err != nil {
-		t.Errorf("of Powertools' result: %q, %v", got, err)
-	}
+	got, err := call(t, x, mustReplay)
+	check.Equal(t, got, "powertools'")
+	check.Nil(t, err)
 }
 
 // Its takeover replaces the item. Our attempt is fenced, but what it knew is
@@ -79,25 +73,23 @@ func TestPowertoolsTakeoverForgetsSteps(t *testing.T) {
 			_, err := idempotent.Step(ctx, "charge", func(context.Context) (int, error) { charges++; return charges, nil })
 			if frozen {
 				lease := get(t, s, shared).Lease
-				if p.claims(shared, lease) || !p.claims(shared, lease.Add(time.Millisecond)) {
-					t.Error("Powertools does not take over a millisecond after the lease")
-				}
+				check.False(t, p.claims(shared, lease), "Powertools does not take over a millisecond after the lease")
+				check.True(t, p.claims(shared, lease.Add(time.Millisecond)))
 			}
 			return "done", err
 		}
 	}
 	x := mixed(t, s, nil)
-	if _, err := call(t, x, work(true)); !errors.Is(err, idempotent.ErrLeaseLost) {
-		t.Errorf("the frozen attempt: %v", err)
-	}
+	_, err := call(t, x, work(true))
+	check.Is(t, err, idempotent.ErrLeaseLost, "the frozen attempt")
 	item := rawItem(t, s, shared)
 	if len(item) != 4 || item["owner"] != nil || item["steps"] != nil || item["attempt"] != nil {
 		t.Errorf("Powertools leaves %v", item)
 	}
 	p.fails(shared)
-	if _, err := call(t, x, work(false)); err != nil || charges != 2 {
-		t.Errorf("charged %d times, want 2: docs/powertools.md says that steps are forgotten; %v", charges, err)
-	}
+	_, err = call(t, x, work(false))
+	check.Nil(t, err)
+	check.Equal(t, charges, 2)
 }
 
 // A transaction is fenced, too: of an attempt that Powertools replaced, nothing
@@ -108,14 +100,11 @@ func TestPowertoolsTakeoverFencesTransactions(t *testing.T) {
 	c := s.counter(t)
 	_, err := call(t, mixed(t, s, nil), func(ctx context.Context) (string, error) {
 		Transaction(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
-		if !p.claims(shared, get(t, s, shared).Lease.Add(time.Millisecond)) {
-			t.Error("Powertools does not take over")
-		}
+		check.True(t, p.claims(shared, get(t, s, shared).Lease.Add(time.Millisecond)), "Powertools does not take over")
 		return "done", nil
 	})
-	if err == nil || c.value() != 0 {
-		t.Errorf("counted %d, %v", c.value(), err)
-	}
+	check.Failed(t, err)
+	check.Equal(t, c.value(), 0)
 }
 
 // MaxAttempts says that nothing runs again before a person has looked.
@@ -130,9 +119,7 @@ func TestPowertoolsForgetsMaxAttempts(t *testing.T) {
 	if _, err := call(t, x, mustReplay); !errors.Is(err, idempotent.ErrOutcomeUnknown) {
 		t.Fatal(err)
 	}
-	if !p.claims(shared, time.Now()) {
-		t.Error("Powertools does not run it again")
-	}
+	check.True(t, p.claims(shared, time.Now()), "Powertools does not run it again")
 }
 
 // A late end of Powertools has no condition: its completion replaces the
@@ -159,18 +146,16 @@ func TestPowertoolsLateEndsOverwrite(t *testing.T) {
 			kept := get(t, s, shared).Expires
 			if late == "completion" {
 				p.completes(shared, `{"S":"late"}`)
-				if got, err := call(t, x, mustReplay); got != "late" || err != nil {
-					t.Errorf("%q, %v", got, err)
-				}
-				if now := get(t, s, shared).Expires; !now.Before(kept.Add(-12 * time.Hour)) {
-					t.Errorf("kept until %v, was %v", now, kept)
-				}
+				got, err := call(t, x, mustReplay)
+				check.Equal(t, got, "late")
+				check.Nil(t, err)
+				check.True(t, get(t, s, shared).Expires.Before(kept.Add(-12*time.Hour)))
 				return
 			}
 			p.fails(shared)
-			if _, err := call(t, x, work); err != nil || c.value() != 2 {
-				t.Errorf("counted %d, want 2; %v", c.value(), err)
-			}
+			_, err := call(t, x, work)
+			check.Nil(t, err)
+			check.Equal(t, c.value(), 2)
 		})
 	}
 }
@@ -181,14 +166,13 @@ func TestCacheDisagreesWithPowertools(t *testing.T) {
 	s := newStore(t, newClient(t), localStore(t).table, &Options{Data: Native})
 	p := newPowertools(t, s)
 	caches, asks := mixed(t, s, &idempotent.Config{CacheEntries: 10}), mixed(t, s, nil)
-	if _, err := call(t, caches, func(context.Context) (string, error) { return "once's", nil }); err != nil {
-		t.Fatal(err)
-	}
+	_, err := call(t, caches, func(context.Context) (string, error) { return "once's", nil })
+	check.Must(t, err)
 	p.completes(shared, `{"S":"late"}`)
 	for want, x := range map[string]*idempotent.Executor{"once's": caches, "late": asks} {
-		if got, err := call(t, x, mustReplay); got != want || err != nil {
-			t.Errorf("%q, want %q; %v", got, want, err)
-		}
+		got, err := call(t, x, mustReplay)
+		check.Equal(t, got, want)
+		check.Nil(t, err)
 	}
 }
 
@@ -203,9 +187,8 @@ func TestOnlyNativeSharesStringsWithTypeScript(t *testing.T) {
 		s := newStore(t, newClient(t), table, &Options{Data: format, CompressAbove: -1})
 		p, x := newPowertools(t, s), mixed(t, s, nil)
 		p.fails(shared)
-		if _, err := call(t, x, func(context.Context) (any, error) { return "hello", nil }); err != nil {
-			t.Fatal(err)
-		}
+		_, err := call(t, x, func(context.Context) (any, error) { return "hello", nil })
+		check.Must(t, err)
 		if got, ok := rawItem(t, s, shared)["data"].(*types.AttributeValueMemberS); !ok || got.Value != c.stored {
 			t.Errorf("format %d: TypeScript gets %v, want %s", format, got, c.stored)
 		}
@@ -216,9 +199,7 @@ func TestOnlyNativeSharesStringsWithTypeScript(t *testing.T) {
 			if errors.Is(err, idempotent.ErrResultUnavailable) {
 				said = "unavailable"
 			}
-			if said != want {
-				t.Errorf("format %d, of TypeScript's %s: %s, want %s", format, data, said, want)
-			}
+			check.Equal(t, said, want, format, data)
 		}
 	}
 }
@@ -239,12 +220,10 @@ func TestBinaryResultsOfASharedTable(t *testing.T) {
 		"does not fit":          {&Options{Data: Native}, large, true},
 	} {
 		s := newStore(t, newClient(t), localStore(t).table, c.options)
-		if _, err := call(t, mixed(t, s, nil), func(context.Context) (any, error) { return c.result, nil }); err != nil {
-			t.Fatal(err)
-		}
-		if _, binary := rawItem(t, s, shared)["data"].(*types.AttributeValueMemberB); binary != c.binary {
-			t.Errorf("%s: binary is %v", name, binary)
-		}
+		_, err := call(t, mixed(t, s, nil), func(context.Context) (any, error) { return c.result, nil })
+		check.Must(t, err)
+		_, binary := rawItem(t, s, shared)["data"].(*types.AttributeValueMemberB)
+		check.Equal(t, binary, c.binary, name)
 	}
 }
 
@@ -261,18 +240,11 @@ func TestTransactionLosesItsLeaseToPowertools(t *testing.T) {
 	p := newPowertools(t, s)
 	_, err := call(t, mixed(t, s, nil), func(ctx context.Context) (string, error) {
 		Transaction(ctx).Put(s.table, map[string]any{"id": "business"})
-		if !p.claims(shared, get(t, s, shared).Lease.Add(time.Millisecond)) {
-			t.Error("Powertools does not take over")
-		}
+		check.True(t, p.claims(shared, get(t, s, shared).Lease.Add(time.Millisecond)), "Powertools does not take over")
 		return "done", nil
 	})
-	var lost *idempotent.LeaseLostError
-	if !errors.As(err, &lost) {
-		t.Errorf("%v", err)
-	}
-	if item := rawItem(t, s, "business"); item != nil {
-		t.Errorf("it was written: %v", item)
-	}
+	check.As[*idempotent.LeaseLostError](t, err)
+	check.True(t, rawItem(t, s, "business") == nil, "it was written")
 }
 
 // The remaining time of a TypeScript function may be a fraction, and its lease is
@@ -287,12 +259,10 @@ func TestLeaseOfPowertoolsMayBeAFraction(t *testing.T) {
 			"id": attribute.Text(shared), "status": attribute.Text("INPROGRESS"), "expiration": attribute.Seconds(time.Now().Add(time.Hour)),
 			"in_progress_expiration": &types.AttributeValueMemberN{Value: lapsed},
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := call(t, x, func(context.Context) (string, error) { return fraction, nil }); got != fraction || err != nil {
-			t.Errorf("%s: %q, %v", lapsed, got, err)
-		}
+		check.Must(t, err)
+		got, err := call(t, x, func(context.Context) (string, error) { return fraction, nil })
+		check.Equal(t, got, fraction)
+		check.Nil(t, err)
 		p.fails(shared)
 	}
 	// It stays in a record that Powertools has completed.
@@ -301,11 +271,9 @@ func TestLeaseOfPowertoolsMayBeAFraction(t *testing.T) {
 		TableName: &s.table, Key: s.format.Key(shared), UpdateExpression: aws.String("SET in_progress_expiration = :l"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":l": &types.AttributeValueMemberN{Value: "1795000000000.5"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	p.completes(shared, `{"S":"powertools'"}`)
-	if got, err := call(t, x, mustReplay); got != "powertools'" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
+	got, err := call(t, x, mustReplay)
+	check.Equal(t, got, "powertools'")
+	check.Nil(t, err)
 }

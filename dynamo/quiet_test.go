@@ -13,6 +13,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -34,9 +35,7 @@ func TestDuplicateSaysNothing(t *testing.T) {
 	if err != nil || !bytes.Contains(stdout.Bytes(), []byte("--- PASS: TestDuplicateSaysNothing")) {
 		t.Fatalf("%v\n%s%s", err, &stdout, &stderr)
 	}
-	if stderr.Len() > 0 {
-		t.Errorf("said:\n%s", &stderr)
-	}
+	check.True(t, stderr.Len() <= 0, stderr.Len())
 }
 
 func duplicates(t *testing.T, table string) {
@@ -45,28 +44,22 @@ func duplicates(t *testing.T, table string) {
 	// The logger of every client that is made from config.LoadDefaultConfig.
 	options.Logger = logging.NewStandardLogger(os.Stderr)
 	store, err := dynamo.New(dynamodb.New(options), table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	x, err := idempotent.New("op", store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	do := func() (string, error) {
 		return idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (string, error) {
 			// Another caller, not a nested one.
 			_, err := idempotent.Do(context.Background(), x, idempotent.Key{ID: "k"}, func(context.Context) (string, error) {
 				return "", errors.New("ran twice")
 			})
-			if !errors.Is(err, idempotent.ErrInProgress) {
-				t.Errorf("while it runs: %v", err)
-			}
+			check.Is(t, err, idempotent.ErrInProgress, "while it runs")
 			return "result", nil
 		})
 	}
 	for range 3 {
-		if got, err := do(); err != nil || got != "result" {
-			t.Errorf("%q, %v", got, err)
-		}
+		got, err := do()
+		check.Nil(t, err)
+		check.Equal(t, got, "result")
 	}
 }

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func validation(message string) result {
@@ -30,9 +30,10 @@ func TestCreateRefusedForItsSize(t *testing.T) {
 	}
 	s, client = fakeStore(t, nil, refusedForSize, refusedForSize)
 	_, ok, err = s.Create(t.Context(), driver.Record{ID: "op#1", Status: driver.Completed, Data: []byte("1")}, now, nil)
-	if ok || err == nil || errors.Is(err, driver.ErrUnavailable) || len(client.sent) != 2 {
-		t.Errorf("%v, %v; sent %q", ok, err, client.sent)
-	}
+	check.False(t, ok)
+	check.Failed(t, err)
+	check.False(t, errors.Is(err, driver.ErrUnavailable))
+	check.Equal(t, len(client.sent), 2)
 }
 
 // Two steps of one owner finish at once, on a record without a map: the one
@@ -45,19 +46,19 @@ func TestStepsMakeTheMapTogether(t *testing.T) {
 	if !ok || err != nil || len(client.sent) != 3 {
 		t.Fatalf("%v, %v; sent %q", ok, err, client.sent)
 	}
-	if !strings.Contains(client.sent[1], "attribute_not_exists(#steps)") || client.sent[2] != client.sent[0] {
-		t.Errorf("sent %q", client.sent)
-	}
+	check.Contains(t, client.sent[1], "attribute_not_exists(#steps)")
+	check.Equal(t, client.sent[2], client.sent[0])
 
 	s, client = fakeStore(t, nil, refusedForPath, refused, refused)
 	met, ok, err := s.Change(t.Context(), fence("op#1"), c)
-	if ok || err != nil || met.Status != driver.Absent || len(client.sent) != 3 {
-		t.Errorf("the fence lost meanwhile: %+v, %v, %v", met, ok, err)
-	}
+	check.False(t, ok, "the fence lost meanwhile")
+	check.Nil(t, err)
+	check.Equal(t, met.Status, driver.Absent)
+	check.Equal(t, len(client.sent), 3)
 	s, _ = fakeStore(t, nil, refusedForPath, refused, refusedForPath)
-	if _, ok, err := s.Change(t.Context(), fence("op#1"), c); ok || err == nil {
-		t.Errorf("no map in the end: %v, %v", ok, err)
-	}
+	_, ok, err = s.Change(t.Context(), fence("op#1"), c)
+	check.False(t, ok, "no map in the end")
+	check.Failed(t, err)
 }
 
 func TestFinishedRecordsHaveNeitherLeaseNorSteps(t *testing.T) {
@@ -66,7 +67,9 @@ func TestFinishedRecordsHaveNeitherLeaseNorSteps(t *testing.T) {
 	r.Status, r.Data = driver.Completed, []byte("1")
 	got, ok, err := s.Create(t.Context(), r, time.Time{}, nil)
 	stored := get(t, s, "op#1")
-	if !ok || err != nil || !reflect.DeepEqual(got, stored) || !stored.Lease.IsZero() || stored.Steps != nil {
-		t.Errorf("answered %+v, %v, %v\nstored %+v", got, ok, err, stored)
-	}
+	check.True(t, ok)
+	check.Nil(t, err)
+	check.Deep(t, got, stored)
+	check.True(t, stored.Lease.IsZero())
+	check.True(t, stored.Steps == nil)
 }

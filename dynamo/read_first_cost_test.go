@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -88,15 +89,11 @@ func TestReadFirstCost(t *testing.T) {
 			r := &reading{metered: metered{Client: client}}
 			// Uncompressed, so that the size is that of the result.
 			store, err := dynamo.New(r, table, &dynamo.Options{CompressAbove: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			call := func(id string, config *idempotent.Config) consumed {
 				t.Helper()
 				x, err := idempotent.New("create-payment", store, config)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				value, err := idempotent.Do(t.Context(), x, idempotent.Key{Scope: "ada", ID: id}, func(context.Context) (string, error) { return noisy(result), nil })
 				if err != nil || len(value) != result {
 					t.Fatal(len(value), err)
@@ -113,9 +110,7 @@ func TestReadFirstCost(t *testing.T) {
 				{"first call that reads first", call("b", readFirst), want.firstRead},
 				{"duplicate that reads first", call("b", readFirst), want.duplicate},
 			} {
-				if c.got != c.want {
-					t.Errorf("%s takes %+v, want %+v", c.name, c.got, c.want)
-				}
+				check.Equal(t, c.got, c.want, c.name)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func noise(n int) []byte {
@@ -46,9 +47,9 @@ func TestResultsKeepTheirBytes(t *testing.T) {
 			t.Run(format+" "+name, func(t *testing.T) {
 				completed(t, s, format+name, data)
 				got := get(t, s, format+name)
-				if !bytes.Equal(got.Data, data) || (got.Data == nil) != (data == nil) || got.Unavailable != "" {
-					t.Errorf("read %.100q (nil: %v), wrote %.100q", got.Data, got.Data == nil, data)
-				}
+				check.Equal(t, string(got.Data), string(data))
+				check.Equal(t, got.Data == nil, data == nil)
+				check.Equal(t, got.Unavailable, "")
 			})
 		}
 	}
@@ -59,13 +60,9 @@ func completed(t *testing.T, s *Store, id string, data []byte) driver.Record {
 	t.Helper()
 	create(t, s, claim(id))
 	r, _ := change(t, s, fence(id), driver.Change{Status: driver.Completed, Data: data}, true)
-	if !bytes.Equal(r.Data, data) {
-		t.Errorf("answered %.100q", r.Data)
-	}
+	check.Equal(t, string(r.Data), string(data))
 	create(t, s, driver.Record{ID: id + "'", Status: driver.Completed, Data: data})
-	if again := get(t, s, id+"'"); !bytes.Equal(again.Data, get(t, s, id).Data) {
-		t.Error("Create and Change store different results")
-	}
+	check.Equal(t, string(get(t, s, id+"'").Data), string(get(t, s, id).Data), "Create and Change store different results")
 	return r
 }
 
@@ -132,7 +129,7 @@ func TestStepTooLargeIsRefused(t *testing.T) {
 	s := newStore(t, client, table, &Options{CompressAbove: -1})
 	create(t, s, claim("op#1"))
 	_, ok, err := s.Change(t.Context(), fence("op#1"), driver.Change{Steps: map[string][]byte{"a": noise(500_000)}})
-	if err == nil || ok || !strings.Contains(err.Error(), "400 KB") {
-		t.Errorf("ok %v, %v", ok, err)
-	}
+	check.Failed(t, err)
+	check.False(t, ok)
+	check.Says(t, err, "400 KB")
 }

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // oldRetryer hides the methods that a Retryer need not have.
@@ -73,12 +73,10 @@ func TestThrottledCallWithoutTimeForAnotherTryIsThrottled(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), c.time)
 					defer cancel()
 					err := call(ctx, s)
-					if !errors.Is(err, driver.ErrThrottled) || !strings.Contains(err.Error(), "throttled") || strings.Contains(err.Error(), "no answer") {
-						t.Errorf("%s: %v", op, err)
-					}
-					if tries != c.tries {
-						t.Errorf("%s: %d tries, want %d", op, tries, c.tries)
-					}
+					check.Is(t, err, driver.ErrThrottled, op)
+					check.Says(t, err, "throttled", op)
+					check.Lacks(t, err.Error(), "no answer", op)
+					check.Equal(t, tries, c.tries, op)
 				})
 			}
 		})
@@ -97,9 +95,7 @@ func TestThrottledCompletionIsThrottled(t *testing.T) {
 		}, time.Second, false), "records", nil)
 		events := make(chan idempotent.Event, 1)
 		x, err := idempotent.New("op", s, &idempotent.Config{Observer: observe(events)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
@@ -107,12 +103,11 @@ func TestThrottledCompletionIsThrottled(t *testing.T) {
 			return "", nil
 		})
 		e := <-events
-		if e.Outcome != idempotent.OutcomeUnknown || !e.ErrorIs(idempotent.ErrStore) || !e.ErrorIs(driver.ErrThrottled) {
-			t.Errorf("%+v", e)
-		}
-		if strings.Contains(err.Error(), "no answer") || !strings.Contains(err.Error(), "raise the table's capacity") {
-			t.Error(err)
-		}
+		check.Equal(t, e.Outcome, idempotent.OutcomeUnknown)
+		check.True(t, e.ErrorIs(idempotent.ErrStore))
+		check.True(t, e.ErrorIs(driver.ErrThrottled))
+		check.Lacks(t, err.Error(), "no answer")
+		check.Says(t, err, "raise the table's capacity")
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -35,14 +36,10 @@ func TestRoundTrips(t *testing.T) {
 	options := client.Options()
 	options.HTTPClient = &http.Client{Transport: wire}
 	store, err := dynamo.New(dynamodb.New(options), table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	executor := func(c *idempotent.Config) *idempotent.Executor {
 		x, err := idempotent.New("op", store, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return x
 	}
 	plain, cached := executor(nil), executor(&idempotent.Config{CacheEntries: 10})
@@ -99,9 +96,9 @@ func TestRoundTrips(t *testing.T) {
 		{"takeover that reads first", reads, "lapsed, too", nil, 3, 1, nil},
 	} {
 		requests, runs, err := run(c.x, c.id, c.end)
-		if requests != c.requests || runs != c.runs || !errors.Is(err, c.err) {
-			t.Errorf("%s: %d requests, %d runs, %v; want %d, %d, %v", c.name, requests, runs, err, c.requests, c.runs, c.err)
-		}
+		check.Equal(t, requests, c.requests, c.name)
+		check.Equal(t, runs, c.runs, c.name)
+		check.Is(t, err, c.err, c.name)
 	}
 
 	// A finished step is one write and no read, whether the claim is the first
@@ -115,8 +112,8 @@ func TestRoundTrips(t *testing.T) {
 			return idempotent.Step(ctx, "two", func(context.Context) (string, error) { return "", nil })
 		})
 		// Claim, step, release; then claim, takeover, step and completion.
-		if requests := wire.sent.Load() - before; requests != want || errors.Is(err, errBusy) != (attempt == 0) {
-			t.Errorf("attempt %d with steps: %d requests, %v; want %d", attempt+1, requests, err, want)
-		}
+		requests := wire.sent.Load() - before
+		check.Equal(t, requests, want)
+		check.Equal(t, errors.Is(err, errBusy), attempt == 0)
 	}
 }

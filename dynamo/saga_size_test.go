@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A saga whose step fills an item is undone exactly once: the notes of undoing
@@ -20,15 +21,11 @@ func TestSagaNearTheLimitOfAnItemIsUndoneOnce(t *testing.T) {
 		want := strings.Repeat("receipt 1; ", size/11+1)[:size]
 		for range 4 {
 			x, err := idempotent.New("op", store, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
 				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { return want, nil },
 					func(_ context.Context, result string) error {
-						if result != want {
-							t.Errorf("%d bytes: undone with %d bytes %.20q…, want %.20q…", size, len(result), result, want)
-						}
+						check.Equal(t, result, want, size)
 						if refuse {
 							refuse = false
 							return errors.New("not now")
@@ -38,18 +35,13 @@ func TestSagaNearTheLimitOfAnItemIsUndoneOnce(t *testing.T) {
 					})
 				return 0, errors.Join(err, soldOut)
 			})
-			if err == nil {
-				t.Errorf("%d bytes: it succeeds", size)
-			}
+			check.Failed(t, err, "bytes: it succeeds", size)
 		}
 		x, err := idempotent.New("op", store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) { return 0, nil })
-		if undone != 1 || !errors.Is(err, idempotent.ErrReplayed) {
-			t.Errorf("%d bytes: undone %d times: %v", size, undone, err)
-		}
+		check.Equal(t, undone, 1, size)
+		check.Is(t, err, idempotent.ErrReplayed, size)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -76,13 +77,9 @@ func TestStepCost(t *testing.T) {
 	client, table := dynamodblocal.NewTable(t)
 	m := &metered{Client: client}
 	store, err := dynamo.New(m, table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	x, err := idempotent.New("op", store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, c := range []struct {
 		bytes        int
 		tenth, even  int // units of the tenth step; steps from which items of their own cost less
@@ -104,9 +101,7 @@ func TestStepCost(t *testing.T) {
 						return "", err
 					}
 					calls, units := m.spent()
-					if calls != 1 {
-						t.Errorf("step %d takes %d calls", i, calls)
-					}
+					check.Equal(t, calls, 1)
 					total += units
 					if i == 10 && units != float64(c.tenth) {
 						t.Errorf("the tenth step takes %v units, not %d", units, c.tenth)
@@ -117,12 +112,9 @@ func TestStepCost(t *testing.T) {
 				}
 				return "", nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if even != c.even || total != float64(c.all) {
-				t.Errorf("%d steps take %v units, and items of their own cost less from step %d; want %d and %d", c.longest, total, even, c.all, c.even)
-			}
+			check.Must(t, err)
+			check.Equal(t, even, c.even)
+			check.Equal(t, total, float64(c.all))
 		})
 	}
 }

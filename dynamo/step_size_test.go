@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A step whose result does not fit is refused as too large, whether it alone
@@ -29,21 +30,16 @@ func TestStepIsRefusedAsTooLarge(t *testing.T) {
 		}
 		return err
 	}
-	if err := add("first", 250<<10); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, add("first", 250<<10))
 	for _, size := range []int{250 << 10, 500 << 10, 20 << 20} {
-		if err := add("another", size); !errors.Is(err, driver.ErrTooLarge) || errors.Is(err, driver.ErrUnavailable) {
-			t.Errorf("%d KB: %v", size>>10, err)
-		}
+		err := add("another", size)
+		check.Is(t, err, driver.ErrTooLarge)
+		check.False(t, errors.Is(err, driver.ErrUnavailable))
 	}
 	stored, err := store.Get(t.Context(), "large")
-	if err != nil || len(stored.Steps) != 1 {
-		t.Errorf("%d steps are stored, %v", len(stored.Steps), err)
-	}
-	if err := add("another", 100); err != nil {
-		t.Errorf("a small one: %v", err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, len(stored.Steps), 1)
+	check.Nil(t, add("another", 100), "a small one")
 }
 
 // drawer is a PayloadStore for one thing.
@@ -59,9 +55,7 @@ func (d *drawer) Get(context.Context, string) ([]byte, error) { return bytes.Clo
 // kept elsewhere, where there is an elsewhere.
 func TestStepThatDoesNotFitBesideAnotherIsRefused(t *testing.T) {
 	x, err := idempotent.New("op", localStore(t), &idempotent.Config{Payloads: &drawer{}, PayloadAbove: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	again := errors.New("again")
 	for attempt := range 2 {
 		ran := 0
@@ -70,14 +64,12 @@ func TestStepThatDoesNotFitBesideAnotherIsRefused(t *testing.T) {
 				noise := make([]byte, 220<<10)
 				rand.NewChaCha8([32]byte{byte(i)}).Read(noise)
 				got, err := idempotent.Step(ctx, name, func(context.Context) ([]byte, error) { ran++; return noise, nil })
-				if err != nil || !bytes.Equal(got, noise) {
-					t.Errorf("attempt %d: %s: %d bytes, %v", attempt, name, len(got), err)
-				}
+				check.Nil(t, err, attempt, name)
+				check.Equal(t, string(got), string(noise), attempt, name)
 			}
 			return 0, again
 		})
-		if err != again || ran != 2-2*attempt {
-			t.Errorf("attempt %d: %v; %d steps ran", attempt, err, ran)
-		}
+		check.Equal(t, err, again)
+		check.Equal(t, ran, 2-2*attempt)
 	}
 }

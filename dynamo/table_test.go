@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,31 +12,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestCreateTable(t *testing.T) {
 	client, table := newTable(t)
-	if err := CreateTable(t.Context(), client, table, nil); err != nil {
-		t.Errorf("a second time: %v", err)
-	}
+	check.Nil(t, CreateTable(t.Context(), client, table, nil), "a second time")
 	out, err := client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
-	if err != nil || aws.ToString(out.TimeToLiveDescription.AttributeName) != "expiration" {
-		t.Errorf("TTL: %+v, %v", out, err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, aws.ToString(out.TimeToLiveDescription.AttributeName), "expiration")
 	for name, o := range map[string]Attributes{
 		"other name": {ID: "pk"}, "sort key": {SortKey: "sk"}, "other TTL": {Expiration: "ttl"},
 	} {
-		if err := CreateTable(t.Context(), client, table, &Options{Attributes: o}); err == nil {
-			t.Errorf("%s: an existing table that does not fit is no error", name)
-		}
+		check.Failed(t, CreateTable(t.Context(), client, table, &Options{Attributes: o}), "an existing table that does not fit is no error", name)
 	}
-	if err := CreateTable(t.Context(), client, "t", &Options{Shards: 2}); err == nil {
-		t.Error("options are not validated")
-	}
-	var e *Error
-	if err := CreateTable(t.Context(), client, "?", nil); !errors.As(err, &e) || e.Op != "CreateTable" {
-		t.Errorf("an impossible name: %v", err)
-	}
+	check.Failed(t, CreateTable(t.Context(), client, "t", &Options{Shards: 2}), "options are not validated")
+	err = CreateTable(t.Context(), client, "?", nil)
+	e := check.As[*Error](t, err)
+	check.Equal(t, e.Op, "CreateTable")
 }
 
 // The advice on a table with other keys, from DynamoDB's real refusals.
@@ -50,18 +42,14 @@ func TestTableWithOtherKeysIsExplained(t *testing.T) {
 			t.Errorf("%s, Get: %v", name, err)
 		}
 		_, _, err := s.Change(t.Context(), fence("id"), driver.Change{Release: driver.ReleaseDelete})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s, Change: %v", name, err)
-		}
+		check.Says(t, err, want, name)
 	}
 	s := newStore(t, client, table, &Options{Attributes: Attributes{ID: "pk"}})
-	if _, _, err := s.Create(t.Context(), claim("id"), time.Time{}, nil); err == nil || !strings.Contains(err.Error(), "expect the partition key") {
-		t.Errorf("Create: %v", err)
-	}
+	_, _, err := s.Create(t.Context(), claim("id"), time.Time{}, nil)
+	check.Says(t, err, "expect the partition key")
 	s = newStore(t, client, "missing", nil)
-	if _, err := s.Get(t.Context(), "id"); err == nil || !strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("a missing table: %v", err)
-	}
+	_, err = s.Get(t.Context(), "id")
+	check.Says(t, err, "does not exist")
 }
 
 func TestCompositeKeysAndRenamedAttributesWork(t *testing.T) {
@@ -81,9 +69,7 @@ func TestCompositeKeysAndRenamedAttributesWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			table := "t-" + rand.Text()
-			if err := CreateTable(t.Context(), client, table, &c.o); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, CreateTable(t.Context(), client, table, &c.o))
 			s := newStore(t, client, table, &c.o)
 			shards := map[string]bool{}
 			for i := range 40 {
@@ -95,19 +81,17 @@ func TestCompositeKeysAndRenamedAttributesWork(t *testing.T) {
 					t.Fatalf("partition %q", partition)
 				}
 			}
-			if len(shards) != max(c.o.Shards, 1) {
-				t.Errorf("%d partitions", len(shards))
-			}
+			check.Equal(t, len(shards), max(c.o.Shards, 1))
 			change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
 			_, stored := change(t, s, fence("op#1"), driver.Change{Owner: rival, Lease: now, Expires: now.Add(time.Hour)}, true)
-			if stored.ID != "op#1" || stored.Attempt != 2 || len(stored.Steps) != 1 {
-				t.Errorf("%+v", stored)
-			}
+			check.Equal(t, stored.ID, "op#1")
+			check.Equal(t, stored.Attempt, 2)
+			check.Equal(t, len(stored.Steps), 1)
 			change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Release: driver.ReleaseRefund}, true)
 			_, stored = change(t, s, driver.Fence{ID: "op#1", Attempt: 2, Lease: driver.LeaseEnded}, driver.Change{Owner: rival, Status: driver.Completed, Data: []byte("1")}, true)
-			if stored.Refunds != 1 || string(stored.Data) != "1" || stored.Fingerprint != "f" {
-				t.Errorf("%+v", stored)
-			}
+			check.Equal(t, stored.Refunds, 1)
+			check.Equal(t, string(stored.Data), "1")
+			check.Equal(t, stored.Fingerprint, "f")
 		})
 	}
 }

@@ -80,7 +80,7 @@ func (t *Tx) Delete(table string, key any, conditions ...Condition) {
 // Check requires a condition of an item that the transaction does not write. For
 // an item that it writes, pass the condition to the write.
 func (t *Tx) Check(table string, key any, condition Condition) {
-	a, err := check(table, key, condition)
+	a, err := conditionCheck(table, key, condition)
 	t.add("Check", a, err)
 }
 

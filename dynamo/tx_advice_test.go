@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -12,6 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // DynamoDB does not say which table is missing, so the error lists all of
@@ -19,9 +19,7 @@ import (
 func TestTransactionOnAMissingTableListsItsTables(t *testing.T) {
 	s := localStore(t)
 	x, err := idempotent.New("op", s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {
 		tx := Transaction(ctx)
 		tx.Put("no-such-accounts", account{ID: "a"})
@@ -36,16 +34,10 @@ func TestTransactionOnAMissingTableListsItsTables(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	for _, want := range append(tables, "does not exist", "create it", "nothing was committed") {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in: %v", want, err)
-		}
+		check.Says(t, err, want)
 	}
-	if strings.Contains(err.Error(), "retry") {
-		t.Errorf("asks for a retry: %v", err)
-	}
-	if get(t, s, "op#1").Status == driver.Completed {
-		t.Error("the record is completed")
-	}
+	check.Lacks(t, err.Error(), "retry", "asks for a retry")
+	check.Differ(t, get(t, s, "op#1").Status, driver.Completed, "the record is completed")
 }
 
 // A transaction that DynamoDB is too busy for asks for a retry, as before.
@@ -56,7 +48,6 @@ func TestBusyTransactionAsksForARetry(t *testing.T) {
 	tx.Publish(outbound.Message{Aggregate: "a", Destination: "d"})
 	_, _, err := busy.Change(t.Context(), fence("op#1"), completion(frozen(t, tx)))
 	rolledBack := &idempotent.StoreError{Op: "commit", RolledBack: true, Err: err}
-	if !strings.Contains(rolledBack.Error(), `tables ["accounts" "outbox" "records"]`) || !strings.Contains(rolledBack.Error(), "; retry") {
-		t.Errorf("%v", rolledBack)
-	}
+	check.Says(t, rolledBack, `tables ["accounts" "outbox" "records"]`)
+	check.Says(t, rolledBack, "; retry")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // ONCE_DISABLED takes the records away, and none of the handler's effects: its
@@ -19,21 +20,16 @@ func TestDisabledCommitsTransactionsWithoutARecord(t *testing.T) {
 			s := localStore(t)
 			c := s.counter(t)
 			x, err := idempotent.New("op", s, config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			for want := 1; want <= 2; want++ {
 				_, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {
 					Transaction(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
 					return "done", nil
 				})
-				if err != nil || c.value() != want {
-					t.Errorf("counted %d, want %d; %v", c.value(), want, err)
-				}
+				check.Nil(t, err)
+				check.Equal(t, c.value(), want)
 			}
-			if r := get(t, s, "op#1"); r.Status != driver.Absent {
-				t.Errorf("a record was written: %+v", r)
-			}
+			check.Equal(t, get(t, s, "op#1").Status, driver.Absent, "a record was written")
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // counter is an item with a number, as a handler's effect.
@@ -83,8 +84,6 @@ func rawDelete(t *testing.T) types.TransactWriteItem {
 func mustMarshal(t *testing.T, v any) map[string]types.AttributeValue {
 	t.Helper()
 	m, err := marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return m
 }

@@ -68,7 +68,7 @@ func deletion(table string, key any, conditions []Condition) (addition, error) {
 	}}}, nil
 }
 
-func check(table string, key any, condition Condition) (addition, error) {
+func conditionCheck(table string, key any, condition Condition) (addition, error) {
 	all, failed, err := parts(table, key, []Condition{condition}, expression.NewBuilder())
 	if err != nil {
 		return addition{}, err

@@ -15,6 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // unmarshallable is an item that the attributevalue package refuses.
@@ -109,18 +110,15 @@ func TestMistakesAreFoundBeforeTheRequest(t *testing.T) {
 			c.add(tx)
 			empty, err := tx.Freeze()
 			if c.code == "" {
-				if empty || err != nil {
-					t.Errorf("empty %v, %v", empty, err)
-				}
+				check.False(t, empty)
+				check.Nil(t, err)
 				return
 			}
 			var mistake *TransactionError
 			if !errors.As(err, &mistake) || !errors.Is(err, ErrTransaction) || mistake.Code != c.code || mistake.Index != c.index {
 				t.Fatalf("%v", err)
 			}
-			if !strings.Contains(err.Error(), c.text) {
-				t.Errorf("%q does not say %q", err, c.text)
-			}
+			check.Says(t, err, c.text, "does not say")
 		})
 	}
 }
@@ -153,13 +151,11 @@ func TestStoreRefusesTransactionsThatDoNotFit(t *testing.T) {
 			change := completion(tx)
 			change.Data = bytes.Repeat([]byte{0xff}, 390<<10)
 			_, ok, err := s.Change(t.Context(), fence("op#1"), change)
-			var refused *driver.Rejected
-			if ok || !errors.As(err, &refused) || !errors.Is(refused.Err, ErrTransaction) || !strings.Contains(err.Error(), c.text) {
-				t.Errorf("%v, %v", ok, err)
-			}
-			if len(client.sent) > 0 {
-				t.Errorf("sent %q", client.sent)
-			}
+			check.False(t, ok)
+			refused := check.As[*driver.Rejected](t, err)
+			check.Is(t, refused.Err, ErrTransaction)
+			check.Says(t, err, c.text)
+			check.True(t, len(client.sent) <= 0, len(client.sent))
 		})
 	}
 }
@@ -168,16 +164,13 @@ func TestStoreRefusesTransactionsThatDoNotFit(t *testing.T) {
 func TestMistakeFailsTheCall(t *testing.T) {
 	s := localStore(t)
 	x, err := idempotent.New("op", s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {
 		Transaction(ctx).Put("", account{ID: "a"})
 		return "done", nil
 	})
-	if !errors.Is(err, ErrTransaction) || get(t, s, "op#1").Status != driver.Absent {
-		t.Errorf("%v; %+v", err, get(t, s, "op#1"))
-	}
+	check.Is(t, err, ErrTransaction)
+	check.Equal(t, get(t, s, "op#1").Status, driver.Absent)
 }
 
 // Advice on what DynamoDB refuses as a whole names the cause in the
@@ -199,10 +192,9 @@ func TestTransactionErrorsSayWhatToDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t, wireClient(refusing(400, c.code, c.message)), "records", nil)
 			err := s.Commit(t.Context(), "op#1", twoAccounts(t))
-			var failed *Error
-			if !errors.As(err, &failed) || !strings.Contains(failed.Advice, c.advice) || errors.Is(err, driver.ErrUnavailable) {
-				t.Errorf("%v", err)
-			}
+			failed := check.As[*Error](t, err)
+			check.Contains(t, failed.Advice, c.advice)
+			check.False(t, errors.Is(err, driver.ErrUnavailable))
 		})
 	}
 }
@@ -214,8 +206,6 @@ func TestTwoPutsOfOneItemAreRefused(t *testing.T) {
 	tx.Put(s.table, account{ID: "a"})
 	tx.Put(s.table, account{ID: "a", Balance: 1})
 	err := s.Commit(t.Context(), "op#1", frozen(t, tx))
-	var failed *Error
-	if !errors.As(err, &failed) || !strings.Contains(failed.Advice, "one write of the two") {
-		t.Errorf("%v", err)
-	}
+	failed := check.As[*Error](t, err)
+	check.Contains(t, failed.Advice, "one write of the two")
 }

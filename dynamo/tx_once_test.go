@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // heldUp holds the first transaction up, and refuses the second.
@@ -37,19 +37,15 @@ func TestRefusalLeavesADelayedCopyOpen(t *testing.T) {
 			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
 		})})
 	s, err := New(client, "records", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	x, err := idempotent.New("op", s, &idempotent.Config{Optimistic: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ctx, event := adapter.WithEvent(t.Context())
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
 		Transaction(ctx).Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()))
 		return "done", nil
 	})
-	if !errors.Is(err, idempotent.ErrOutcomeUnknown) || event.RoundTrips != 2 || wire.sent != 2 {
-		t.Errorf("%v; %d requests in %d round trips", err, wire.sent, event.RoundTrips)
-	}
+	check.Is(t, err, idempotent.ErrOutcomeUnknown)
+	check.Equal(t, event.RoundTrips, 2)
+	check.Equal(t, wire.sent, 2)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // reason is one of a cancellation, as DynamoDB words it.
@@ -94,17 +95,12 @@ func TestCancellationsBecomeErrorsWithTheirReason(t *testing.T) {
 				return
 			}
 			var rejected *driver.Rejected
-			if errors.As(err, &rejected) != c.rejected {
-				t.Errorf("rejected is not %v: %v", c.rejected, err)
-			}
-			if errors.Is(err, driver.ErrUnavailable) != c.busy || errors.Is(err, driver.ErrThrottled) != c.throttled {
-				t.Errorf("unavailable is not %v, or throttled not %v: %v", c.busy, c.throttled, err)
-			}
+			check.Equal(t, errors.As(err, &rejected), c.rejected, "rejected is not")
+			check.Equal(t, errors.Is(err, driver.ErrUnavailable), c.busy)
+			check.Equal(t, errors.Is(err, driver.ErrThrottled), c.throttled)
 			// Most responses say that this request has written nothing.
 			notWritten := !c.rejected && !c.open
-			if errors.Is(err, driver.ErrNotWritten) != notWritten {
-				t.Errorf("not written is not %v: %v", notWritten, err)
-			}
+			check.Equal(t, errors.Is(err, driver.ErrNotWritten), notWritten, "not written is not")
 			var transaction *TransactionError
 			if errors.As(err, &transaction) != (c.code != "") || errors.Is(err, ErrTransaction) != (c.code != "") {
 				t.Fatalf("%v", err)
@@ -116,9 +112,8 @@ func TestCancellationsBecomeErrorsWithTheirReason(t *testing.T) {
 			if !c.rejected && (!errors.As(err, &own) || own.Op != "TransactWriteItems") {
 				t.Errorf("no *Error: %v", err)
 			}
-			if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), owner) {
-				t.Errorf("the text holds a key: %v", err)
-			}
+			check.Lacks(t, err.Error(), "secret", "the text holds a key")
+			check.Lacks(t, err.Error(), owner)
 		})
 	}
 }
@@ -142,10 +137,8 @@ func TestOnlyAFailedConditionChoosesItsElse(t *testing.T) {
 				Else(func(*TransactionError) error { return errors.New("the Else") }))
 			tx.Publish(outbound.Message{Aggregate: "a", Destination: "d"})
 			_, _, err := s.Change(t.Context(), fence("op#1"), completion(frozen(t, tx)))
-			var e *TransactionError
-			if !errors.As(err, &e) || e.Index != c.index {
-				t.Errorf("%v", err)
-			}
+			e := check.As[*TransactionError](t, err)
+			check.Equal(t, e.Index, c.index)
 		})
 	}
 }
@@ -168,9 +161,10 @@ func TestTransactionReadsTheRecordThatARefusalOmits(t *testing.T) {
 	} {
 		s, client := fakeStore(t, nil, result{err: bare}, result{item: stored})
 		met, ok, err := call(s)
-		if ok || err != nil || met.Owner != rival || len(client.sent) != 2 {
-			t.Errorf("%s: %+v, %v, %v; %d requests", name, met, ok, err, len(client.sent))
-		}
+		check.False(t, ok, name)
+		check.Nil(t, err, name)
+		check.Equal(t, met.Owner, rival, name)
+		check.Equal(t, len(client.sent), 2, name)
 	}
 }
 
@@ -180,9 +174,10 @@ func TestTransactionReportsAMissingRecord(t *testing.T) {
 	s := localStore(t)
 	c := s.counter(t)
 	met, ok, err := s.Change(t.Context(), fence("op#1"), completion(adding(t, c)))
-	if ok || err != nil || met.Status != driver.Absent || c.value() != 0 {
-		t.Errorf("%+v, %v, %v; counted %d", met, ok, err, c.value())
-	}
+	check.False(t, ok)
+	check.Nil(t, err)
+	check.Equal(t, met.Status, driver.Absent)
+	check.Equal(t, c.value(), 0)
 }
 
 // A refusal of the result for its size is not one of the work: it is committed
@@ -220,9 +215,9 @@ func TestTransactionCommitsWithoutAResultTooLarge(t *testing.T) {
 		c := completion(adding(t, counted))
 		c.Data = []byte(`"` + strings.Repeat("a", 200<<10) + `"`)
 		_, stored := change(t, s, fence("op#1"), c, true)
-		if stored.Unavailable == "" || stored.Status != driver.Completed || counted.value() != 1 {
-			t.Errorf("%+v; counted %d", stored.Unavailable, counted.value())
-		}
+		check.Differ(t, stored.Unavailable, "")
+		check.Equal(t, stored.Status, driver.Completed)
+		check.Equal(t, counted.value(), 1)
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // What is sent again for the same arguments is the same request with the same
@@ -74,32 +75,25 @@ func TestResentTransactionIsTheSame(t *testing.T) {
 	frozen(t, tx)
 	for range 3 {
 		for _, call := range calls {
-			if err := call(s, tx); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, call(s, tx))
 		}
 	}
 	seen := map[string]bool{}
 	for i, token := range client.tokens {
 		first := i % len(calls)
-		if i == first && seen[token] || token != client.tokens[first] || client.sent[i] != client.sent[first] {
+		check.Equal(t, token, client.tokens[first])
+		check.Equal(t, client.sent[i], client.sent[first])
+		if i == first && seen[token] {
 			t.Errorf("request %d has the token %s; the first of its call had %s\n%s", i, token, client.tokens[first], client.sent[i])
 		}
 		seen[token] = true
-		if len(token) < 20 || len(token) > 36 {
-			t.Errorf("the token %q has %d characters", token, len(token))
-		}
+		check.True(t, len(token) >= 20, len(token))
+		check.True(t, len(token) <= 36, len(token))
 	}
-	if len(seen) != len(calls) {
-		t.Errorf("%d tokens for %d calls", len(seen), len(calls))
-	}
+	check.Equal(t, len(seen), len(calls))
 	// The rest of a second is nothing that a record holds.
-	if err := create(func(r *driver.Record) { r.Expires = r.Expires.Add(time.Nanosecond) }, now.Add(time.Microsecond))(s, tx); err != nil {
-		t.Fatal(err)
-	}
-	if last := client.tokens[len(client.tokens)-1]; !seen[last] {
-		t.Error("the same numbers made another request")
-	}
+	check.Must(t, create(func(r *driver.Record) { r.Expires = r.Expires.Add(time.Nanosecond) }, now.Add(time.Microsecond))(s, tx))
+	check.True(t, seen[client.tokens[len(client.tokens)-1]], "the same numbers made another request")
 }
 
 // Resending relies on this: a request with a committed token succeeds without a
@@ -117,13 +111,12 @@ func TestDynamoDBExecutesATokenOnce(t *testing.T) {
 		})
 		return err
 	}
-	if err := errors.Join(send("a", 1), send("a", 1), send("b", 1)); err != nil || c.value() != 2 {
-		t.Errorf("%v; counted %d", err, c.value())
-	}
-	var mismatch *types.IdempotentParameterMismatchException
-	if err := send("a", 2); !errors.As(err, &mismatch) || c.value() != 2 {
-		t.Errorf("%v; counted %d", err, c.value())
-	}
+	err := errors.Join(send("a", 1), send("a", 1), send("b", 1))
+	check.Nil(t, err)
+	check.Equal(t, c.value(), 2)
+	err = send("a", 2)
+	check.As[*types.IdempotentParameterMismatchException](t, err)
+	check.Equal(t, c.value(), 2)
 }
 
 // forgetful loses the responses to the first transactions.

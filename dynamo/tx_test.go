@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A first call costs a claim and a transaction, or the transaction alone.
@@ -31,9 +32,7 @@ func TestTransactionRoundTrips(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x, err := idempotent.New("op", s, &c.config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			counted := s.counter(t)
 			key := idempotent.Key{ID: t.Name()}
 			if name == "bypassed" {
@@ -48,17 +47,13 @@ func TestTransactionRoundTrips(t *testing.T) {
 				if err != nil || got != "done" {
 					t.Fatalf("%q, %v", got, err)
 				}
-				if calls := strings.Join(wire.calls, " "); calls != want {
-					t.Errorf("call %d: %s, want %s", i, calls, want)
-				}
+				check.Equal(t, strings.Join(wire.calls, " "), want, i)
 			}
 			times := 1
 			if name == "bypassed" {
 				times = 3
 			}
-			if got := counted.value(); got != times {
-				t.Errorf("counted %d, want %d", got, times)
-			}
+			check.Equal(t, counted.value(), times)
 		})
 	}
 }
@@ -67,9 +62,7 @@ func TestTransactionRoundTrips(t *testing.T) {
 func TestCallFailsAsItsTransactionDoes(t *testing.T) {
 	s := localStore(t)
 	x, err := idempotent.New("op", s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	errFunds := errors.New("insufficient funds")
 	rich, runs := false, 0
 	transfer := func() (string, error) {
@@ -86,18 +79,16 @@ func TestCallFailsAsItsTransactionDoes(t *testing.T) {
 		})
 	}
 	putItem(t, s, mustMarshal(t, map[string]any{"id": "owner", "balance": 6}))
-	if got, err := transfer(); got != "" || err != errFunds {
-		t.Errorf("%q, %v", got, err)
-	}
+	got, err := transfer()
+	check.Equal(t, got, "")
+	check.Equal(t, err, errFunds)
 	rich = true
 	for range 2 {
-		if got, err := transfer(); got != "transferred" || err != nil {
-			t.Errorf("%q, %v", got, err)
-		}
+		got, err := transfer()
+		check.Equal(t, got, "transferred")
+		check.Nil(t, err)
 	}
-	if runs != 2 {
-		t.Errorf("%d runs, want 2", runs)
-	}
+	check.Equal(t, runs, 2)
 }
 
 func TestTransactionPanicsOutsideOfACall(t *testing.T) {
@@ -133,9 +124,9 @@ func TestUseAfterTheHandlerPanics(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if text, _ := recover().(string); !strings.Contains(text, "Tx."+name) || !strings.Contains(text, "returned") {
-					t.Errorf("%s: %q", name, text)
-				}
+				text, _ := recover().(string)
+				check.Contains(t, text, "Tx."+name)
+				check.Contains(t, text, "returned")
 			}()
 			use()
 		}()
@@ -171,9 +162,7 @@ func TestTxIsSafeForConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 	for _, c := range counters {
-		if got := c.value(); got != 1 {
-			t.Errorf("counted %d", got)
-		}
+		check.Equal(t, c.value(), 1)
 	}
 }
 
@@ -183,13 +172,13 @@ func TestTransactionIsCommittedFrozen(t *testing.T) {
 	tx := new(Tx)
 	tx.Put("accounts", account{ID: "a"})
 	_, ok, err := s.Change(t.Context(), fence("op#1"), completion(tx))
-	if ok || err == nil || len(client.sent) > 0 {
-		t.Errorf("%v, %v; sent %q", ok, err, client.sent)
-	}
+	check.False(t, ok)
+	check.Failed(t, err)
+	check.True(t, len(client.sent) <= 0, len(client.sent))
 	c := completion(nil)
-	if _, ok, err := s.Change(t.Context(), fence("op#1"), c); ok || err == nil {
-		t.Errorf("a nil *Tx: %v, %v", ok, err)
-	}
+	_, ok, err = s.Change(t.Context(), fence("op#1"), c)
+	check.False(t, ok)
+	check.Failed(t, err)
 }
 
 // The record's form is no concern of the transaction.
@@ -204,9 +193,7 @@ func TestTransactionsWorkInEveryLayout(t *testing.T) {
 		} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				client, table := newClient(t), tableName(t)
-				if err := CreateTable(t.Context(), client, table, o); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, CreateTable(t.Context(), client, table, o))
 				s := newStore(t, client, table, o)
 				create(t, s, claim("op#1"))
 				change(t, s, fence("op#1"), driver.Change{Steps: map[string][]byte{"a": []byte("1")}}, true)
@@ -214,17 +201,18 @@ func TestTransactionsWorkInEveryLayout(t *testing.T) {
 				c := completion(adding(t, counted))
 				c.Data = []byte(data)
 				_, stored := change(t, s, fence("op#1"), c, true)
-				if string(stored.Data) != data || len(stored.Steps) > 0 || !stored.Lease.IsZero() || counted.value() != 1 {
-					t.Errorf("%+v; counted %d", stored, counted.value())
-				}
+				check.Equal(t, string(stored.Data), data)
+				check.True(t, len(stored.Steps) <= 0, len(stored.Steps))
+				check.True(t, stored.Lease.IsZero())
+				check.Equal(t, counted.value(), 1)
 				r := claim("op#2")
 				r.Status, r.Data = driver.Completed, []byte(data)
 				if _, ok, err := s.Create(t.Context(), r, now, adding(t, counted)); !ok || err != nil {
 					t.Fatal(ok, err)
 				}
-				if stored := get(t, s, "op#2"); string(stored.Data) != data || counted.value() != 2 {
-					t.Errorf("%+v; counted %d", stored, counted.value())
-				}
+				stored = get(t, s, "op#2")
+				check.Equal(t, string(stored.Data), data)
+				check.Equal(t, counted.value(), 2)
 			})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // DynamoDB forgets a token after 10 minutes, and would then commit a
@@ -20,28 +21,21 @@ func TestTransactionWithoutRecordIsNotSentAgainLate(t *testing.T) {
 		s := newStore(t, client, "records", nil)
 		alone, fenced := twoAccounts(t), twoAccounts(t)
 		send := func() {
-			if err := s.Commit(t.Context(), "op#1", alone); err == nil {
-				t.Error("no error")
-			}
-			if _, _, err := s.Change(t.Context(), fence("op#1"), completion(fenced)); err == nil {
-				t.Error("no error")
-			}
+			check.Failed(t, s.Commit(t.Context(), "op#1", alone), "no error")
+			_, _, err := s.Change(t.Context(), fence("op#1"), completion(fenced))
+			check.Failed(t, err, "no error")
 		}
 		send()
 		time.Sleep(8 * time.Minute)
 		send()
-		if sent != 4 {
-			t.Errorf("%d requests within the token's time", sent)
-		}
+		check.Equal(t, sent, 4, "requests within the token's time")
 		time.Sleep(2 * time.Minute)
 		send()
-		if sent != 5 {
-			t.Errorf("%d requests, not that of the record alone", sent)
-		}
+		check.Equal(t, sent, 5, "requests, not that of the record alone")
 		err := s.Commit(t.Context(), "op#1", alone)
 		var rejected *driver.Rejected
-		if errors.As(err, &rejected) || errors.Is(err, driver.ErrUnavailable) || errors.Is(err, driver.ErrNotWritten) {
-			t.Errorf("it is known, or worth another try: %v", err)
-		}
+		check.False(t, errors.As(err, &rejected), "it is known, or worth another try")
+		check.False(t, errors.Is(err, driver.ErrUnavailable))
+		check.False(t, errors.Is(err, driver.ErrNotWritten))
 	})
 }

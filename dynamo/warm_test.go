@@ -18,6 +18,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -54,25 +55,16 @@ func TestWarmOpensTheConnectionOfTheFirstCall(t *testing.T) {
 	for try := 1; ; try++ {
 		f := newFresh(t, client)
 		store, err := dynamo.New(f, table, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Warm(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
+		check.Must(t, store.Warm(t.Context()))
 		if c, k := f.connections.Load(), f.credentials.Load(); c != 1 || k != 1 {
 			t.Errorf("after Warm: %d connections opened, and credentials got %d times", c, k)
 		}
 		x, err := idempotent.New("op", store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: fmt.Sprint(try)}, func(context.Context) (string, error) { return "done", nil }); err != nil {
-			t.Fatal(err)
-		}
-		if k := f.credentials.Load(); k != 1 {
-			t.Errorf("after the first call: credentials got %d times", k)
-		}
+		check.Must(t, err)
+		_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: fmt.Sprint(try)}, func(context.Context) (string, error) { return "done", nil })
+		check.Must(t, err)
+		check.Equal(t, f.credentials.Load(), 1)
 		c := f.connections.Load()
 		if c == 1 {
 			return
@@ -87,18 +79,13 @@ func TestWarmReadsHalfAUnitAndWritesNothing(t *testing.T) {
 	client, table := dynamodblocal.NewTable(t)
 	r := &reading{metered: metered{Client: client}}
 	store, err := dynamo.New(r, table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Warm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := r.consumed(), (consumed{reads: 1, readUnits: 0.5}); got != want {
-		t.Errorf("it takes %+v, want %+v", got, want)
-	}
-	if all, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table}); err != nil || len(all.Items) != 0 {
-		t.Errorf("there are %v, %v", all.Items, err)
-	}
+	check.Must(t, err)
+	check.Must(t, store.Warm(t.Context()))
+	got, want := r.consumed(), (consumed{reads: 1, readUnits: 0.5})
+	check.Equal(t, got, want, "it takes")
+	all, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
+	check.Nil(t, err)
+	check.Equal(t, len(all.Items), 0)
 }
 
 // refusing is a client whose reads fail.
@@ -135,9 +122,7 @@ func TestWarmReports(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, err := dynamo.New(test.client, test.table, test.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			if test.ctx == nil {
 				test.ctx = t.Context()
 			}
@@ -158,31 +143,20 @@ func TestWarmFindsDynamoDBUnreachable(t *testing.T) {
 	options := client.Options()
 	options.BaseEndpoint, options.Retryer = aws.String("http://127.0.0.1:1"), aws.NopRetryer{}
 	store, err := dynamo.New(dynamodb.New(options), table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Warm(t.Context()); !errors.Is(err, driver.ErrUnavailable) {
-		t.Error(err)
-	}
+	check.Must(t, err)
+	check.Is(t, store.Warm(t.Context()), driver.ErrUnavailable)
 }
 
 func TestWarmReadsATableWithCompositeKeys(t *testing.T) {
 	client, table := dynamodblocal.NewTable(t)
 	composite := &dynamo.Options{Attributes: dynamo.Attributes{ID: "pk", SortKey: "sk"}, Partition: "p", Shards: 3}
 	name := table + "-composite"
-	if err := dynamo.CreateTable(t.Context(), client, name, composite); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, dynamo.CreateTable(t.Context(), client, name, composite))
 	t.Cleanup(func() {
-		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
-			t.Error(err)
-		}
+		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
+		check.Nil(t, err)
 	})
 	store, err := dynamo.New(client, name, composite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Warm(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.Must(t, err)
+	check.Nil(t, store.Warm(t.Context()))
 }

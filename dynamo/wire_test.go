@@ -17,6 +17,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // recorder passes requests on and keeps the names of the calls.
@@ -52,9 +53,9 @@ func TestEveryOperationIsOneRequest(t *testing.T) {
 	}{
 		{"first", func() { create(t, s, claim("op#1")) }, "PutItem"},
 		{"duplicate", func() {
-			if _, ok, err := s.Create(t.Context(), claim("op#1"), now, nil); ok || err != nil {
-				t.Error(ok, err)
-			}
+			_, ok, err := s.Create(t.Context(), claim("op#1"), now, nil)
+			check.False(t, ok)
+			check.Nil(t, err)
 		}, "PutItem"},
 		{"step", func() { change(t, s, fence("op#1"), steps, true) }, "UpdateItem GetItem"}, // change reads
 		{"zombie", func() {
@@ -68,9 +69,7 @@ func TestEveryOperationIsOneRequest(t *testing.T) {
 	} {
 		wire.calls = nil
 		c.call()
-		if got := strings.Join(wire.calls, " "); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		check.Equal(t, strings.Join(wire.calls, " "), c.want, c.name)
 	}
 }
 
@@ -99,17 +98,13 @@ func TestSharedWritesAreOneRequestEach(t *testing.T) {
 		if c.name == "extend" {
 			wire.calls = nil
 			create(t, s, claim("op#1"))
-			if got := strings.Join(wire.calls, " "); got != shared {
-				t.Errorf("create: %s", got)
-			}
+			check.Equal(t, strings.Join(wire.calls, " "), shared)
 		}
 		wire.calls = nil
 		if _, ok, err := s.Change(t.Context(), c.fence, c.change); !ok || err != nil {
 			t.Fatalf("%s: ok %v, %v", c.name, ok, err)
 		}
-		if got := strings.Join(wire.calls, " "); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		check.Equal(t, strings.Join(wire.calls, " "), c.want, c.name)
 	}
 	create(t, s, claim("op#2"))
 	create(t, s, claim("op#3"))
@@ -120,9 +115,8 @@ func TestSharedWritesAreOneRequestEach(t *testing.T) {
 	create(t, s, claim("op#4"))
 	change(t, s, fence("op#4"), driver.Change{Release: driver.ReleaseDelete}, true)
 	// change reads.
-	if got, want := strings.Join(wire.calls, " "), shared+" BatchGetItem UpdateItem BatchGetItem "+shared+" "+shared+" BatchGetItem"; got != want {
-		t.Errorf("complete, complete with a large result, create, delete: %s", got)
-	}
+	got, want := strings.Join(wire.calls, " "), shared+" BatchGetItem UpdateItem BatchGetItem "+shared+" "+shared+" BatchGetItem"
+	check.Equal(t, got, want, "complete, complete with a large result, create, delete")
 }
 
 func TestClaimIsSentWithAnEmptyMapOfSteps(t *testing.T) {
@@ -136,9 +130,7 @@ func TestClaimIsSentWithAnEmptyMapOfSteps(t *testing.T) {
 		`"ReturnValuesOnConditionCheckFailure":"ALL_OLD"`, `"in_progress_expiration":{"N":"4000000000123"}`, `"expiration":{"N":"4000000060"}`,
 		`"steps":{"M":{}}`, `"id":{"S":"op#1"}`, `"attempt":{"N":"1"}`, `"ConditionExpression":"attribute_not_exists(#id)"`,
 	} {
-		if !strings.Contains(wire.body, part) {
-			t.Errorf("%s is not in %s", part, wire.body)
-		}
+		check.Contains(t, wire.body, part)
 	}
 }
 
@@ -155,9 +147,7 @@ func TestDuplicatesAreNotLogged(t *testing.T) {
 	}
 	change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Lease: now}, false)
 	change(t, s, driver.Fence{ID: "op#1", Owner: rival}, driver.Change{Release: driver.ReleaseDelete}, false)
-	if logged.Len()+std.Len() > 0 {
-		t.Errorf("logged %s%s", &logged, &std)
-	}
+	check.True(t, logged.Len()+std.Len() <= 0, logged.Len()+std.Len())
 }
 
 func TestOneOfManyWins(t *testing.T) {
@@ -168,9 +158,7 @@ func TestOneOfManyWins(t *testing.T) {
 	for range n {
 		wg.Go(func() {
 			_, ok, err := s.Create(t.Context(), claim("op#1"), now, nil)
-			if err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, err)
 			won <- ok
 		})
 	}
@@ -182,9 +170,7 @@ func TestOneOfManyWins(t *testing.T) {
 			wins++
 		}
 	}
-	if wins != 1 {
-		t.Errorf("%d claims succeeded", wins)
-	}
+	check.Equal(t, wins, 1, "claims succeeded")
 }
 
 var _ Client = (*dynamodb.Client)(nil)

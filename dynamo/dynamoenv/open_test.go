@@ -2,7 +2,6 @@ package dynamoenv_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/lambda-once/once/dynamo/dynamoenv"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 
@@ -24,27 +24,21 @@ func TestOpenMakesAStoreFromTheEnvironment(t *testing.T) {
 	t.Setenv("AWS_REGION", client.Options().Region)
 	t.Setenv("IDEMPOTENCY_TABLE", table)
 	store, err := dynamoenv.Open(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	x, err := idempotent.New("op", store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	runs := 0
 	for range 2 {
 		got, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(context.Context) (int, error) {
 			runs++
 			return runs, nil
 		})
-		if err != nil || got != 1 {
-			t.Errorf("%d, %v", got, err)
-		}
+		check.Nil(t, err)
+		check.Equal(t, got, 1)
 	}
 	item, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
-	if err != nil || len(item.Items) != 1 {
-		t.Errorf("the table of the environment holds %d records, %v", len(item.Items), err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, len(item.Items), 1)
 }
 
 // A function with tables of its own has one client for both.
@@ -53,15 +47,11 @@ func TestOpenUsesTheClientAndOptionsGiven(t *testing.T) {
 	given := &counting{}
 	options := &dynamoenv.Options{Client: given, Store: &dynamo.Options{Attributes: dynamo.Attributes{ID: "pk"}}}
 	store, err := dynamoenv.Open(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.Get(t.Context(), "op#1"); err != nil {
-		t.Fatal(err)
-	}
-	if given.table != "records" || given.key != "pk" {
-		t.Errorf("asked for the key %q of table %q", given.key, given.table)
-	}
+	check.Must(t, err)
+	_, err = store.Get(t.Context(), "op#1")
+	check.Must(t, err)
+	check.Equal(t, given.table, "records")
+	check.Equal(t, given.key, "pk")
 }
 
 // The outbox is that of the environment, unless the options name another.
@@ -77,23 +67,16 @@ func TestOpenFindsTheOutbox(t *testing.T) {
 			given := &counting{}
 			options := &dynamo.Options{Outbox: c.option}
 			store, err := dynamoenv.Open(t.Context(), &dynamoenv.Options{Client: given, Store: options})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if options.Outbox != c.option {
-				t.Errorf("the options given were changed: %+v", options)
-			}
+			check.Must(t, err)
+			check.Equal(t, options.Outbox, c.option, "the options given were changed")
 			x, err := idempotent.New("op", store, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
 				dynamo.Transaction(ctx).Publish(outbound.Message{Aggregate: "a", Destination: "d"})
 				return 0, nil
 			})
-			if given.outbox != c.want || (err == nil) != (c.want != "") {
-				t.Errorf("published to %q, %v", given.outbox, err)
-			}
+			check.Equal(t, given.outbox, c.want)
+			check.Equal(t, err == nil, c.want != "")
 		})
 	}
 }
@@ -110,9 +93,10 @@ func TestOpenNamesWhatIsNotSet(t *testing.T) {
 		t.Setenv("IDEMPOTENCY_TABLE", table)
 		store, err := dynamoenv.Open(t.Context(), nil)
 		var missing *dynamoenv.NotSetError
-		if store != nil || !errors.As(err, &missing) || missing.Variable != want || !errors.Is(err, dynamoenv.ErrNotSet) {
-			t.Errorf("%s: %v", want, err)
-		}
+		check.True(t, store == nil)
+		missing = check.As[*dynamoenv.NotSetError](t, err)
+		check.Equal(t, missing.Variable, want)
+		check.Is(t, err, dynamoenv.ErrNotSet)
 	}
 }
 

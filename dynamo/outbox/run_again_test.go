@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The relay has not published the message of the first run yet.
@@ -29,26 +30,19 @@ func TestKeyThatRunsAgainPublishesAnotherMessage(t *testing.T) {
 			t.Setenv("ONCE_DISABLED", c.disabled)
 			client, records, table, o := newOutbox(t)
 			s, err := dynamo.New(client, records, &dynamo.Options{Outbox: table})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			x, err := idempotent.New("order", s, &c.config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			for run := range 2 {
 				_, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "order#1"}, func(ctx context.Context) (string, error) {
 					dynamo.Transaction(ctx).Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Body: []byte(strconv.Itoa(run))})
 					return "placed", nil
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				// As after its retention.
-				if _, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &records,
-					Key: map[string]types.AttributeValue{"id": attribute.Text("order#1")}}); err != nil {
-					t.Fatal(err)
-				}
+				_, err = client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &records,
+					Key: map[string]types.AttributeValue{"id": attribute.Text("order#1")}})
+				check.Must(t, err)
 			}
 			ids := map[string]string{} // by body
 			for _, item := range pending(t, o, time.Now().Add(time.Hour)) {
@@ -56,9 +50,10 @@ func TestKeyThatRunsAgainPublishesAnotherMessage(t *testing.T) {
 					ids[string(m.Body)] = m.ID
 				}
 			}
-			if ids["0"] == "" || ids["1"] == "" || ids["0"] == ids["1"] || len(ids) != 2 {
-				t.Errorf("the ids of the messages, by run: %q", ids)
-			}
+			check.Differ(t, ids["0"], "", "the ids of the messages, by run")
+			check.Differ(t, ids["1"], "")
+			check.Differ(t, ids["0"], ids["1"])
+			check.Equal(t, len(ids), 2)
 		})
 	}
 }

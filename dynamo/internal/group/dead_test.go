@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Nothing is answered: every caller leaves in its own time, is sent at most once
@@ -22,7 +24,6 @@ func TestDeadNetworkKeepsNoCallerAndNoRequest(t *testing.T) {
 			defer under.Add(-1)
 			<-ctx.Done()
 		}
-		began := time.Now()
 		for i := range callers {
 			s.wg.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), limit+time.Duration(i)*time.Millisecond)
@@ -38,18 +39,15 @@ func TestDeadNetworkKeepsNoCallerAndNoRequest(t *testing.T) {
 				if err != nil && err != context.DeadlineExceeded {
 					t.Error(err)
 				}
-				if sent > 1 {
-					t.Errorf("caller %d was sent alone %d times", i, sent)
-				}
-				if left, _ := ctx.Deadline(); time.Now().After(left) {
-					t.Errorf("caller %d stayed for %s", i, time.Since(began))
-				}
+				check.True(t, sent <= 1, sent, i)
+				left, _ := ctx.Deadline()
+				check.False(t, time.Now().After(left), i)
 			})
 		}
 		s.idle()
 		synctest.Wait()
-		if under.Load() != 0 || calls.Load() > callers || most.Load() > callers/10 {
-			t.Errorf("%d requests are left; %d shared ones at once, with %d calls", under.Load(), most.Load(), calls.Load())
-		}
+		check.Equal(t, under.Load(), 0)
+		check.True(t, calls.Load() <= callers, calls.Load())
+		check.True(t, most.Load() <= callers/10, most.Load())
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // held is a server whose requests hold a caller for a second.
@@ -44,12 +46,13 @@ func TestHungRequestHoldsItsCallersForASecond(t *testing.T) {
 		time.Sleep(time.Hour)
 		s.sent("alone first", "a b", "alone a") // only once
 		s.idle()
-		if a := calls[0]; a.answer != "alone" || a.err != nil || a.after != time.Hour+time.Second {
-			t.Errorf("the late answer counts: %+v", a)
-		}
-		if b := calls[1]; b.answer != "in time" || b.after != 0 {
-			t.Errorf("%+v", b)
-		}
+		a := calls[0]
+		check.Equal(t, a.answer, "alone", "the late answer counts")
+		check.Nil(t, a.err)
+		check.Equal(t, a.after, time.Hour+time.Second)
+		b := calls[1]
+		check.Equal(t, b.answer, "in time")
+		check.Equal(t, b.after, 0)
 	})
 }
 
@@ -73,9 +76,7 @@ func TestHungRequestEndsWithItsLastCaller(t *testing.T) {
 		s.end(1)
 		s.idle()
 		for i, r := range results {
-			if want := (result{true, "alone", nil, time.Second}); *r != want {
-				t.Errorf("%d: %+v, want %+v", i, *r, want)
-			}
+			check.Equal(t, *r, (result{true, "alone", nil, time.Second}), i)
 		}
 	})
 }
@@ -93,14 +94,10 @@ func TestHungRequestHoldsACallerForHalfOfItsTime(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		s.sent("alone first", "a b", "alone a")
 		s.end(2)
-		if want := (result{true, "alone", nil, 300 * time.Millisecond}); *a != want {
-			t.Errorf("%+v, want %+v", *a, want)
-		}
+		check.Equal(t, *a, (result{true, "alone", nil, 300 * time.Millisecond}))
 		s.end(1) // it went on for the other
 		s.idle()
-		if want := (result{true, "shared", nil, 300 * time.Millisecond}); *b != want {
-			t.Errorf("%+v, want %+v", *b, want)
-		}
+		check.Equal(t, *b, (result{true, "shared", nil, 300 * time.Millisecond}))
 	})
 }
 
@@ -117,9 +114,8 @@ func TestCallThatWaitsForASlotIsNotHeld(t *testing.T) {
 		s.sent("alone first", "a b")
 		s.end(1)
 		s.idle()
-		if a.answer != "shared" || b.answer != "shared" {
-			t.Errorf("%+v, %+v", a, b)
-		}
+		check.Equal(t, a.answer, "shared")
+		check.Equal(t, b.answer, "shared")
 	})
 }
 
@@ -133,8 +129,6 @@ func TestCallThatIsAloneIsNotSentAgain(t *testing.T) {
 		s.sent("alone a")
 		s.end(0)
 		s.idle()
-		if a.answer != "alone" {
-			t.Errorf("%+v", a)
-		}
+		check.Equal(t, a.answer, "alone")
 	})
 }

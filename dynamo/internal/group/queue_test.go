@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestCallThatFindsAFreeSlotIsSentAtOnceAndAlone(t *testing.T) {
@@ -19,9 +21,9 @@ func TestCallThatFindsAFreeSlotIsSentAtOnceAndAlone(t *testing.T) {
 		s.end(0)
 		s.end(1)
 		s.idle()
-		if a.answer != "alone" || b.answer != "alone" || a.after != 0 {
-			t.Errorf("%+v, %+v", a, b)
-		}
+		check.Equal(t, a.answer, "alone")
+		check.Equal(t, b.answer, "alone")
+		check.Equal(t, a.after, 0)
 	})
 }
 
@@ -41,9 +43,9 @@ func TestCallsThatWaitShareTheNextRequest(t *testing.T) {
 		s.sent("alone a", "b c", "alone d")
 		s.end(2)
 		s.idle()
-		if b.answer != "of b" || c.answer != "of c" || d.answer != "alone" {
-			t.Errorf("%+v, %+v, %+v", b, c, d)
-		}
+		check.Equal(t, b.answer, "of b")
+		check.Equal(t, c.answer, "of c")
+		check.Equal(t, d.answer, "alone")
 	})
 }
 
@@ -95,9 +97,7 @@ func TestCallerThatLeavesTheQueueIsNeverSent(t *testing.T) {
 		s.sent("alone first", "alone b")
 		s.end(1)
 		s.idle()
-		if b.answer != "alone" {
-			t.Errorf("%+v", b)
-		}
+		check.Equal(t, b.answer, "alone")
 	})
 }
 
@@ -119,9 +119,7 @@ func TestCallWhoseTimeIsUpIsNotSent(t *testing.T) {
 		gone := s.do(ctx, "b", 0)
 		s.idle()
 		s.sent("alone first")
-		if gone.err != context.Canceled {
-			t.Errorf("%+v", gone)
-		}
+		check.Equal(t, gone.err, context.Canceled)
 	})
 }
 
@@ -144,9 +142,9 @@ func TestRequestOutlivesItsFirstCallerAndNotItsLast(t *testing.T) {
 		time.Sleep(time.Minute)
 		leaveLast()
 		synctest.Wait()
-		if b.err != context.Canceled || b.after != time.Minute || ctx.Err() == nil {
-			t.Errorf("the last left: %+v; the request: %v", b, ctx.Err())
-		}
+		check.Equal(t, b.err, context.Canceled)
+		check.Equal(t, b.after, time.Minute)
+		check.Failed(t, ctx.Err())
 		s.end(1)
 		s.idle()
 	})
@@ -162,9 +160,7 @@ func TestCallerThatLeavesInsteadOfSendingFreesItsSlot(t *testing.T) {
 			t.Fatal("not to be sent alone")
 		}
 		s.do(t.Context(), "b", 0)
-		if !s.queue.leave(c) {
-			t.Error("it has an answer")
-		}
+		check.True(t, s.queue.leave(c), "it has an answer")
 		s.sent("alone b")
 		s.end(0)
 		s.idle()
@@ -193,9 +189,12 @@ func TestRequestWithoutAnAnswerIsAnErrorOfEachOfItsCalls(t *testing.T) {
 					c.end(calls)
 				})
 				s.idle()
-				if answered.answer != "before" || answered.err != nil || a.err == nil || !c.want(a.err) || b.err == nil || !c.want(b.err) {
-					t.Errorf("%+v, %+v, %+v", answered, a, b)
-				}
+				check.Equal(t, answered.answer, "before")
+				check.Nil(t, answered.err)
+				check.Failed(t, a.err)
+				check.True(t, c.want(a.err))
+				check.Failed(t, b.err)
+				check.True(t, c.want(b.err))
 			})
 		})
 	}

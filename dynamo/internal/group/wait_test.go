@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestSiblingsWaitForEachOther(t *testing.T) {
@@ -21,9 +23,9 @@ func TestSiblingsWaitForEachOther(t *testing.T) {
 		s.sent("a b c")
 		s.end(0)
 		s.idle()
-		if a.after != time.Millisecond || b.answer != "shared" || c.after != 0 {
-			t.Errorf("%+v, %+v, %+v", a, b, c)
-		}
+		check.Equal(t, a.after, time.Millisecond)
+		check.Equal(t, b.answer, "shared")
+		check.Equal(t, c.after, 0)
 	})
 }
 
@@ -55,9 +57,8 @@ func TestSiblingThatLeavesDoesNotStopTheOthers(t *testing.T) {
 		s.sent("alone b")
 		s.end(0)
 		s.idle()
-		if a.err != context.Canceled || b.after != 2*time.Millisecond {
-			t.Errorf("%+v, %+v", a, b)
-		}
+		check.Equal(t, a.err, context.Canceled)
+		check.Equal(t, b.after, 2*time.Millisecond)
 	})
 }
 
@@ -83,9 +84,7 @@ func TestCallWithoutSiblingsDoesNotWaitForThoseOfOthers(t *testing.T) {
 		s.sent("a lone")
 		s.end(0)
 		s.idle()
-		if lone.after != 0 {
-			t.Errorf("%+v", lone)
-		}
+		check.Equal(t, lone.after, 0)
 	})
 }
 
@@ -148,9 +147,7 @@ func TestHungRequestStallsTheOthersOnce(t *testing.T) {
 		time.Sleep(time.Hour)
 		s.end(1)
 		s.idle()
-		if time.Since(began) < time.Hour {
-			t.Error("the request did not hang")
-		}
+		check.True(t, time.Since(began) >= time.Hour, time.Since(began), "the request did not hang")
 	})
 }
 
@@ -164,9 +161,8 @@ func TestHungCallThatIsAloneStallsTheOthersOnce(t *testing.T) {
 		s.end(1)
 		b := s.do(t.Context(), "b", 0)
 		s.end(2)
-		if a.after != 50*time.Millisecond || b.after != 0 {
-			t.Errorf("%+v, %+v", a, b)
-		}
+		check.Equal(t, a.after, 50*time.Millisecond)
+		check.Equal(t, b.after, 0)
 		s.end(0)
 		s.idle()
 	})
@@ -185,9 +181,8 @@ func TestCallsAreSentOnceAndAnswered(t *testing.T) {
 				keys[c.Work.Key()] = true
 				sent.Add(1)
 			}
-			if len(keys) != len(calls) || len(calls) > 5 {
-				t.Errorf("%d calls, %d keys", len(calls), len(keys))
-			}
+			check.Equal(t, len(keys), len(calls))
+			check.True(t, len(calls) <= 5, len(calls))
 			select {
 			case <-ctx.Done():
 			case <-time.After(20 * time.Microsecond):
@@ -226,8 +221,10 @@ func TestCallsAreSentOnceAndAnswered(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if answered.Load()+left.Load() != callers*calls || answered.Load() < callers*calls/2 || left.Load() == 0 ||
-		sent.Load() < answered.Load() || sent.Load() > callers*calls || most.Load() > slots {
-		t.Errorf("%d answered, %d left, %d sent, %d requests at once", answered.Load(), left.Load(), sent.Load(), most.Load())
-	}
+	check.Equal(t, answered.Load()+left.Load(), callers*calls)
+	check.True(t, answered.Load() >= callers*calls/2, answered.Load())
+	check.Differ(t, left.Load(), 0)
+	check.True(t, sent.Load() >= answered.Load(), sent.Load())
+	check.True(t, sent.Load() <= callers*calls, sent.Load())
+	check.True(t, most.Load() <= slots, most.Load())
 }
