@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // slow is a payload that takes time to encode, so that the claim of its record
@@ -57,15 +58,12 @@ func TestCrossingBatchesDoNotWaitForEachOther(t *testing.T) {
 					both.Go(func() {
 						ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 						defer cancel()
-						if err := handler(ctx, event); err != nil {
-							t.Errorf("batch %d: %v", i, err)
-						}
+						check.Nil(t, handler(ctx, event), i)
 					})
 				}
 				both.Wait()
-				if took := time.Since(begun); took > 4*time.Second {
-					t.Errorf("it took %v", took)
-				}
+				took := time.Since(begun)
+				check.True(t, took <= 4*time.Second, took)
 				s.check(t, map[string]int{"a": 1, "b": 1})
 			})
 		})
@@ -83,9 +81,7 @@ func TestRecordDoesNotWaitForAClaimOfItsOwnBatch(t *testing.T) {
 		s := &shop{}
 		byID := idempotent.Key{ID: "a", Payload: slow{time.Millisecond}}
 		record, err := byID.RecordID("create-payment")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		handler := handlers.SNS(newExecutor(t, memory.New(0), nil), func(m handlers.SNSMessage[order]) (idempotent.Key, error) {
 			if m.Body.ID == "a" {
 				return byID, nil
@@ -97,15 +93,10 @@ func TestRecordDoesNotWaitForAClaimOfItsOwnBatch(t *testing.T) {
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := handler(ctx, events.SNSEvent{Records: []events.SNSEventRecord{snsRecord("a"), snsRecord("again")}}); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(begun); took > time.Second {
-			t.Errorf("it took %v", took)
-		}
-		if runs := s.placed(); len(runs) != 1 {
-			t.Errorf("runs %v", runs)
-		}
+		check.Nil(t, handler(ctx, events.SNSEvent{Records: []events.SNSEventRecord{snsRecord("a"), snsRecord("again")}}))
+		took := time.Since(begun)
+		check.True(t, took <= time.Second, took)
+		check.Equal(t, len(s.placed()), 1)
 	})
 }
 
@@ -135,12 +126,9 @@ func TestFunctionMayWaitForALaterRecordOfItsBatch(t *testing.T) {
 		for _, id := range []string{"a", "b", "c", "d"} {
 			event.Records = append(event.Records, snsRecord(id))
 		}
-		if err := handler(t.Context(), event); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(begun); took > 3*time.Second {
-			t.Errorf("it took %v", took)
-		}
+		check.Nil(t, handler(t.Context(), event))
+		took := time.Since(begun)
+		check.True(t, took <= 3*time.Second, took)
 		s.check(t, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // hung is a store that never answers calls for one record.
@@ -51,23 +52,17 @@ func TestHungClaimAheadDoesNotDelayTheReport(t *testing.T) {
 			messages[i].EventSourceARN += ".fifo"
 		}
 		key, err := orderID(handlers.SQSMessage[order]{Body: order{ID: "o02"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		id, err := key.RecordID("create-payment")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		d := &distant{Store: hung{memory.New(0), id}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		begun := time.Now()
 		answer, err := deliver(ctx, d.queue(t, nil, handlers.SQSOptions{}), sqsEvent(t, messages...))
-		if err != nil || len(reportedIDs(t, answer)) != 3 {
-			t.Errorf("%s, %v", answer, err)
-		}
-		if took := time.Since(begun); took > time.Second {
-			t.Errorf("it took %v", took)
-		}
+		check.Nil(t, err)
+		check.Equal(t, len(reportedIDs(t, answer)), 3)
+		took := time.Since(begun)
+		check.True(t, took <= time.Second, took)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // restored is a store that is unavailable until a time.
@@ -47,8 +48,8 @@ func TestOutageBeforeTheTurnRunsNothingUnprotected(t *testing.T) {
 		if answer, err := deliver(t.Context(), handler, sqsEvent(t, messages...)); err != nil || len(reportedIDs(t, answer)) != 0 {
 			t.Fatalf("%s, %v", answer, err)
 		}
-		if bypassed, executed := seen.count(idempotent.OutcomeBypassed), seen.count(idempotent.OutcomeExecuted); bypassed != 1 || executed != 4 {
-			t.Errorf("%d ran unprotected, %d protected", bypassed, executed)
-		}
+		bypassed, executed := seen.count(idempotent.OutcomeBypassed), seen.count(idempotent.OutcomeExecuted)
+		check.Equal(t, bypassed, 1)
+		check.Equal(t, executed, 4)
 	})
 }

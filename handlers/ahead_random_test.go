@@ -18,6 +18,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // rough is a store whose calls take time and fail now and then, before or after
@@ -191,12 +192,8 @@ func randomBatches(t *testing.T, random *rand.Rand, seed uint64) {
 	calm := newExecutor(t, store, &config)
 	deliverBatch(9, calm, true, all, handlers.SQSOptions{OnFailure: quiet})
 	batches.Wait()
-	if len(w.wrong) > 0 {
-		t.Errorf("seed %d, %+v: %s", seed, config, strings.Join(w.wrong, "; "))
-	}
+	check.True(t, len(w.wrong) <= 0, len(w.wrong))
 	for id, n := range w.done {
-		if n != 1 {
-			t.Errorf("seed %d: %s was done %d times", seed, id, n)
-		}
+		check.Equal(t, n, 1, id)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // posted collects what handlers send: the chain keys, in order.
@@ -37,9 +37,7 @@ func (w *posted) send(ctx context.Context, name string) string {
 func operation(t *testing.T, store driver.Store, name string) *idempotent.Executor {
 	t.Helper()
 	x, err := idempotent.New(name, store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return x
 }
 
@@ -82,9 +80,8 @@ func TestChainOfFunctions(t *testing.T) {
 	for i, key := range toQueue.keys { // two copies, and one of them again
 		m := withAttribute(message(fmt.Sprintf("m%d", i), order{ID: "o0"}), key)
 		for range 2 {
-			if _, err := deliver(t.Context(), reserve, sqsEvent(t, m)); err != nil {
-				t.Fatal(err)
-			}
+			_, err := deliver(t.Context(), reserve, sqsEvent(t, m))
+			check.Must(t, err)
 		}
 	}
 	for i, key := range toTopic.keys {
@@ -106,13 +103,12 @@ func TestChainOfFunctions(t *testing.T) {
 		{toAPI.keys, root + ":reserve:reserve#reserved:notify#mail"},
 	} {
 		// Each function ran twice, the second time after a failure.
-		if len(root) != 32 || !slices.Equal(test.got, []string{test.want, test.want}) {
-			t.Errorf("hop %d: keys %q, want twice %q", hop, test.got, test.want)
-		}
+		check.Equal(t, len(root), 32, hop)
+		check.Slice(t, test.got, []string{test.want, test.want}, hop)
 	}
-	if effects["order"] != 1 || effects["reserve"] != 1 || effects["notify"] != 1 {
-		t.Errorf("effects %v", effects)
-	}
+	check.Equal(t, effects["order"], 1)
+	check.Equal(t, effects["reserve"], 1)
+	check.Equal(t, effects["notify"], 1)
 }
 
 // Two functions that get one message and send on never send with one key.
@@ -125,13 +121,10 @@ func TestChainFansOut(t *testing.T) {
 			sent.send(ctx, "done")
 			return nil
 		}, nil)
-		if _, err := deliver(t.Context(), handler, event); err != nil {
-			t.Fatal(err)
-		}
+		_, err := deliver(t.Context(), handler, event)
+		check.Must(t, err)
 	}
-	if want := []string{"root:placed:bill#done", "root:placed:ship#done"}; !slices.Equal(sent.keys, want) {
-		t.Errorf("keys %q, want %q", sent.keys, want)
-	}
+	check.Slice(t, sent.keys, []string{"root:placed:bill#done", "root:placed:ship#done"})
 }
 
 // A function that takes over from one that hangs sends with its keys.

@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func snsEvent(t testing.TB, orders ...order) []byte {
@@ -33,9 +33,9 @@ func TestOneFailedRecordFailsTheEvent(t *testing.T) {
 		event := snsEvent(t, order{ID: "o0"}, order{ID: "o1", Fail: true}, order{ID: "o2"}, order{ID: "o3", Never: true})
 		for range 3 {
 			_, err := deliver(t.Context(), handler, event)
-			if err == nil || !strings.Contains(err.Error(), "sns record 1 (n1)") || !strings.Contains(err.Error(), "sns record 3 (n3)") || strings.Contains(err.Error(), "record 0") {
-				t.Errorf("%v", err)
-			}
+			check.Says(t, err, "sns record 1 (n1)")
+			check.Says(t, err, "sns record 3 (n3)")
+			check.Lacks(t, err.Error(), "record 0")
 		}
 		s.check(t, map[string]int{"o0": 1, "o1": 3, "o2": 1, "o3": 1})
 	}
@@ -50,10 +50,9 @@ func TestEventBridgeErrorTypes(t *testing.T) {
 		t.Errorf("first: %T", err)
 	}
 	_, err := deliver(t.Context(), handler, golden(t, "eventbridge.json"))
-	var replayed messages.InvokeResponse_Error
-	if !errors.As(err, &replayed) || replayed.Type != "noStockError" || replayed.Message != "no stock" {
-		t.Errorf("then: %#v", err)
-	}
+	replayed := check.As[messages.InvokeResponse_Error](t, err)
+	check.Equal(t, replayed.Type, "noStockError")
+	check.Equal(t, replayed.Message, "no stock")
 }
 
 type noStockError struct{}
@@ -78,16 +77,14 @@ func TestEventsWithoutRecordsFail(t *testing.T) {
 		"activemq": handlers.ActiveMQ(x, nil, place[events.ActiveMQMessage](s), nil),
 	} {
 		for _, event := range []string{`{}`, `null`, `{"Records":null}`, `{"messages":[],"rmqMessagesByQueue":{"orders::/":[]}}`, `{"detail-type":"Order Placed"}`} {
-			if answer, err := deliver(t.Context(), handler, []byte(event)); !errors.Is(err, handlers.ErrNoRecords) {
-				t.Errorf("%s: %s: %s, %v", name, event, answer, err)
-			}
+			_, err := deliver(t.Context(), handler, []byte(event))
+			check.Is(t, err, handlers.ErrNoRecords, name, event)
 		}
 	}
 	bridge := handlers.EventBridge(x, nil, place[events.EventBridgeEvent](s), &handlers.EventOptions{OnFailure: quiet})
 	for _, event := range []string{`{}`, `null`, `{"detail":{"id":"o"}}`, `{"id":"e","detail":null}`} {
-		if _, err := deliver(t.Context(), bridge, []byte(event)); err == nil {
-			t.Errorf("eventbridge: %s is no error", event)
-		}
+		_, err := deliver(t.Context(), bridge, []byte(event))
+		check.Failed(t, err, event)
 	}
 	s.check(t, nil)
 }
@@ -108,9 +105,9 @@ func TestInvalidOptionsPanic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if p := recover(); p == nil || !strings.HasPrefix(fmt.Sprint(p), "handlers: ") {
-					t.Errorf("panics with %v", p)
-				}
+				p := recover()
+				check.True(t, p != nil)
+				check.True(t, strings.HasPrefix(fmt.Sprint(p), "handlers: "))
 			}()
 			construct()
 		})
@@ -120,7 +117,6 @@ func TestInvalidOptionsPanic(t *testing.T) {
 // A Kinesis event has fields that a DynamoDB stream's has.
 func TestEventOfAnotherSourceFails(t *testing.T) {
 	handler := handlers.DynamoDBStream(newExecutor(t, memory.New(0), nil), nil, func(context.Context, events.DynamoDBEventRecord) error { t.Error("ran"); return nil }, nil)
-	if answer, err := deliver(t.Context(), handler, golden(t, "kinesis.json")); !errors.Is(err, handlers.ErrNoRecords) {
-		t.Errorf("%s, %v", answer, err)
-	}
+	_, err := deliver(t.Context(), handler, golden(t, "kinesis.json"))
+	check.Is(t, err, handlers.ErrNoRecords)
 }

@@ -3,7 +3,6 @@ package handlers_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -11,6 +10,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // TestGoldenEvents delivers the event of every source twice. The responses are
@@ -195,18 +195,15 @@ func TestGoldenEvents(t *testing.T) {
 			for range 2 {
 				answer, err := deliver(t.Context(), handler, golden(t, test.event))
 				if test.fails != "" {
-					if err == nil || !strings.Contains(err.Error(), test.fails) {
-						t.Errorf("the invocation ends with %v, which does not name %s", err, test.fails)
-					}
+					check.Says(t, err, test.fails)
 					continue
 				}
 				want := "null"
 				if test.answer != "" {
 					want = string(golden(t, test.answer))
 				}
-				if err != nil || answer != want {
-					t.Errorf("%s, %v\nwant %s", answer, err, want)
-				}
+				check.Nil(t, err)
+				check.Equal(t, answer, want)
 			}
 			s.check(t, test.runs)
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 type withdrawal struct{ ID string }
@@ -26,24 +27,22 @@ func TestInvokeReplaysResultsAndErrors(t *testing.T) {
 		return "paid", nil
 	}))
 	for range 2 {
-		if out, err := handler.Invoke(t.Context(), []byte(`{"ID":"1"}`)); err != nil || string(out) != `"paid"` {
-			t.Errorf("got %s, %v", out, err)
-		}
+		out, err := handler.Invoke(t.Context(), []byte(`{"ID":"1"}`))
+		check.Nil(t, err)
+		check.Equal(t, string(out), `"paid"`)
 	}
 	_, first := handler.Invoke(t.Context(), []byte(`{"ID":"declined"}`))
-	if _, ok := first.(*handlertest.DeclinedError); !ok {
-		t.Errorf("got a %T", first)
-	}
+	_, ok := first.(*handlertest.DeclinedError)
+	check.True(t, ok)
 	_, again := handler.Invoke(t.Context(), []byte(`{"ID":"declined"}`))
-	if e, ok := again.(messages.InvokeResponse_Error); !ok || e.Type != "DeclinedError" || e.Message != first.Error() || e.ShouldExit {
-		t.Errorf("got a %T: %v", again, again)
-	}
-	if _, err := handler.Invoke(t.Context(), []byte(`{}`)); !errors.Is(err, idempotent.ErrMissingKey) {
-		t.Errorf("got %v", err)
-	}
-	if runs != 2 {
-		t.Errorf("%d runs", runs)
-	}
+	e, ok := again.(messages.InvokeResponse_Error)
+	check.True(t, ok)
+	check.Equal(t, e.Type, "DeclinedError")
+	check.Equal(t, e.Message, first.Error())
+	check.False(t, e.ShouldExit)
+	_, err := handler.Invoke(t.Context(), []byte(`{}`))
+	check.Is(t, err, idempotent.ErrMissingKey)
+	check.Equal(t, runs, 2)
 }
 
 // Step Functions go by the name that Lambda reports, the first time and again.
@@ -72,9 +71,9 @@ func TestInvokeKeepsErrorTypes(t *testing.T) {
 		})
 		for _, which := range []string{"first", "again"} {
 			_, err := handler(t.Context(), "k")
-			if e, ok := errors.AsType[messages.InvokeResponse_Error](err); !ok || e.Type != test.want {
-				t.Errorf("%s, %s: %#v", name, which, err)
-			}
+			e, ok := errors.AsType[messages.InvokeResponse_Error](err)
+			check.True(t, ok, name, which)
+			check.Equal(t, e.Type, test.want, name, which)
 		}
 	}
 }

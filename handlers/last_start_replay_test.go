@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // slowStore takes its time for claims and reads.
@@ -52,9 +53,7 @@ func TestFinishedMessageIsReplayedShortlyBeforeTheLastStart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, runs := &slowStore{Store: memory.New(0)}, map[string]int{}
 				x, err := idempotent.New("op", store, &idempotent.Config{OnStoreError: policy, Retention: 28 * 24 * time.Hour})
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				handle := handlers.SQS(x, nil, func(_ context.Context, m handlers.SQSMessage[string]) error {
 					if runs[m.Body]++; m.Body == "slow" {
 						time.Sleep(7700 * time.Millisecond) // of 8.5 s until the last start
@@ -70,20 +69,14 @@ func TestFinishedMessageIsReplayedShortlyBeforeTheLastStart(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 					defer cancel()
 					response, err := handle(ctx, event)
-					if err != nil {
-						t.Fatal(err)
-					}
+					check.Must(t, err)
 					return response
 				}
 				deliver("finished")
 				store.takes = 250 * time.Millisecond
 				response := deliver("slow", "finished")
-				if len(response.BatchItemFailures) > 0 {
-					t.Errorf("reported: %v", response.BatchItemFailures)
-				}
-				if runs["finished"] != 1 {
-					t.Errorf("the finished message ran %d times", runs["finished"])
-				}
+				check.True(t, len(response.BatchItemFailures) <= 0, len(response.BatchItemFailures))
+				check.Equal(t, runs["finished"], 1)
 			})
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // What Poison and Visibility send continues the chain that the record came with.
@@ -33,9 +34,8 @@ func TestCallsOfAnOptionBelongToTheRecord(t *testing.T) {
 			OnFailure:  quiet,
 			Visibility: func(ctx context.Context, _ events.SQSMessage, _ time.Duration) error { return note(ctx, "Visibility") },
 		})
-		if _, err := deliver(t.Context(), queue, sqsEvent(t, withAttribute(message("m0", order{ID: "o1"}), "root:a"))); err != nil {
-			t.Error(err)
-		}
+		_, err := deliver(t.Context(), queue, sqsEvent(t, withAttribute(message("m0", order{ID: "o1"}), "root:a")))
+		check.Nil(t, err)
 		topic := handlers.Kafka(newExecutor(t, store, nil), nil, func(context.Context, handlers.KafkaRecord[order]) error {
 			return idempotent.Permanent(errors.New("declined"))
 		}, &handlers.KafkaOptions{
@@ -44,13 +44,10 @@ func TestCallsOfAnOptionBelongToTheRecord(t *testing.T) {
 		})
 		r := kafkaRecord(0, 1, `{"id":"o2"}`)
 		r.Headers = []map[string]events.JSONNumberBytes{{handlers.ChainAttribute: []byte("root:b")}}
-		if _, err := deliver(t.Context(), topic, marshal(t, kafkaEvent(map[string][]events.KafkaRecord{"orders-0": {r}}))); err != nil {
-			t.Error(err)
-		}
+		_, err = deliver(t.Context(), topic, marshal(t, kafkaEvent(map[string][]events.KafkaRecord{"orders-0": {r}})))
+		check.Nil(t, err)
 		for option, chain := range map[string]string{"Visibility": "root:a:", "Poison": "root:b:"} {
-			if !strings.HasPrefix(sent[option], chain) {
-				t.Errorf("%s sent with %q, want %s…", option, sent[option], chain)
-			}
+			check.True(t, strings.HasPrefix(sent[option], chain))
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // unextended is a store that no heartbeat reaches.
@@ -35,15 +36,14 @@ func TestPoisonTakesARecordWhoseSuccessorFailed(t *testing.T) {
 			handler := handlers.Kinesis(newExecutor(t, unextended{store}, config), func(handlers.KinesisRecord[order]) (idempotent.Key, error) { return key, nil }, func(context.Context, handlers.KinesisRecord[order]) error {
 				time.Sleep(time.Minute) // its lease lapses, and a successor takes over
 				_, err := idempotent.Do(context.Background(), newExecutor(t, store, config), key, func(context.Context) (struct{}, error) { return struct{}{}, successor })
-				if err == nil {
-					t.Error("the successor did not fail")
-				}
+				check.Failed(t, err, "the successor did not fail")
 				return errors.New("late")
 			}, &handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error { taken = err; return nil }})
 			answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
-			if err != nil || (answer == streamAnswer("")) != want || errors.Is(taken, idempotent.ErrReplayed) != want || (taken != nil) != want {
-				t.Errorf("the successor failed with %v: taken %v, %s, %v", successor, taken, answer, err)
-			}
+			check.Nil(t, err, successor)
+			check.Equal(t, answer == streamAnswer(""), want, successor)
+			check.Equal(t, errors.Is(taken, idempotent.ErrReplayed), want, successor)
+			check.Equal(t, taken != nil, want, successor)
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,14 +15,14 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A record that is done is acknowledged, whatever its body is.
 func TestDoneRecordIsAcknowledged(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
-	if _, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "o0"}, func(context.Context) (string, error) { return "receipt", nil }); err != nil {
-		t.Fatal(err)
-	}
+	_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "o0"}, func(context.Context) (string, error) { return "receipt", nil })
+	check.Must(t, err)
 	handler := handlers.Kinesis(x, func(r handlers.KinesisRecord[order]) (idempotent.Key, error) {
 		return idempotent.Key{ID: r.Body.ID}, nil
 	},
@@ -32,9 +31,9 @@ func TestDoneRecordIsAcknowledged(t *testing.T) {
 			t.Errorf("taken over: %v", err)
 			return nil
 		}})
-	if answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"}))); err != nil || answer != streamAnswer("") {
-		t.Errorf("%s, %v", answer, err)
-	}
+	answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
+	check.Nil(t, err)
+	check.Equal(t, answer, streamAnswer(""))
 }
 
 // Errors of a handler's own calls, of its key function and of the store may not
@@ -84,9 +83,9 @@ func TestPoisonReceivesOnlyWhatNeverSucceeds(t *testing.T) {
 				handler := handlers.Kinesis(newExecutor(t, store, test.config), test.key, func(ctx context.Context, _ handlers.KinesisRecord[order]) error { return test.run(ctx) },
 					&handlers.KinesisOptions{OnFailure: quiet, Poison: func(context.Context, events.KinesisEventRecord, error) error { taken = true; return nil }})
 				answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
-				if err != nil || taken != test.want || (answer == streamAnswer("")) != test.want {
-					t.Errorf("taken over: %v, %s, %v", taken, answer, err)
-				}
+				check.Nil(t, err)
+				check.Equal(t, taken, test.want)
+				check.Equal(t, answer == streamAnswer(""), test.want)
 			})
 		})
 	}
@@ -100,14 +99,11 @@ func TestPoisonReceivesTheRecordUnchanged(t *testing.T) {
 		clear(r.Body)
 		return idempotent.Permanent(errOutOfStock)
 	}, &handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, r events.KinesisEventRecord, _ error) error {
-		if string(r.Kinesis.Data) != `{"id":"o0"}` {
-			t.Errorf("got %q", r.Kinesis.Data)
-		}
+		check.Equal(t, string(r.Kinesis.Data), `{"id":"o0"}`)
 		return nil
 	}})
-	if _, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"}))); err != nil {
-		t.Error(err)
-	}
+	_, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
+	check.Nil(t, err)
 }
 
 // A saga that failed is delivered again until it is undone: Poison would leave its
@@ -124,20 +120,15 @@ func TestPoisonDoesNotReceiveAnUnfinishedSaga(t *testing.T) {
 			})
 		return errors.Join(err, idempotent.Permanent(errors.New("sold out")))
 	}, &handlers.KinesisOptions{OnFailure: quiet, Poison: func(_ context.Context, _ events.KinesisEventRecord, err error) error {
-		if errors.Is(err, idempotent.ErrCompensation) {
-			t.Errorf("put aside: %v", err)
-		}
+		check.False(t, errors.Is(err, idempotent.ErrCompensation), "put aside")
 		return nil
 	}})
-	for delivery, want := range []int{1, 0} {
+	for _, want := range []int{1, 0} {
 		answer, err := handler(t.Context(), kinesisEvent(t, "a", order{ID: "o0"}))
-		if err != nil || len(answer.BatchItemFailures) != want {
-			t.Errorf("delivery %d: %+v, %v", delivery+1, answer, err)
-		}
+		check.Nil(t, err)
+		check.Equal(t, len(answer.BatchItemFailures), want)
 	}
-	if refunds != 2 {
-		t.Errorf("refunded %d times", refunds)
-	}
+	check.Equal(t, refunds, 2)
 }
 
 // Poison receives what can never succeed, and nothing else.
@@ -157,20 +148,16 @@ func TestPoisonReceivesAndAcknowledgesRecords(t *testing.T) {
 
 	refuse = errors.New("the other queue is not there")
 	answer, err := deliver(t.Context(), handler, marshal(t, event))
-	if err != nil || answer != streamAnswer("seq0") {
-		t.Errorf("a hook that fails: %s, %v", answer, err)
-	}
+	check.Nil(t, err, "a hook that fails")
+	check.Equal(t, answer, streamAnswer("seq0"))
 	refuse, taken = nil, nil
 	for range 2 {
 		answer, err = deliver(t.Context(), handler, marshal(t, event))
-		if err != nil || answer != streamAnswer("seq3") {
-			t.Errorf("%s, %v", answer, err)
-		}
+		check.Nil(t, err)
+		check.Equal(t, answer, streamAnswer("seq3"))
 	}
 	want := []string{"seq0 *idempotent.ReplayedError", "seq1 *handlers.DecodeError"}
-	if !slices.Equal(taken, append(want, want...)) {
-		t.Errorf("taken over: %v", taken)
-	}
+	check.Slice(t, taken, append(want, want...), "taken over")
 	s.check(t, map[string]int{"o0": 1, "o2": 1, "o3": 2})
 }
 
@@ -180,9 +167,8 @@ func TestPanicOfPoisonFailsTheRecord(t *testing.T) {
 		Poison: func(context.Context, events.KinesisEventRecord, error) error { panic("hook") },
 	})
 	answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "ab", order{ID: "o0"}, order{ID: "o1", Never: true})))
-	if err != nil || answer != streamAnswer("seq1") {
-		t.Errorf("%s, %v", answer, err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, answer, streamAnswer("seq1"))
 }
 
 // A failure of the store, or a running duplicate, does not make a record poison.
@@ -203,9 +189,8 @@ func TestPoisonDoesNotReceiveTransientFailures(t *testing.T) {
 				},
 			})
 			answer, err := deliver(t.Context(), handler, marshal(t, kinesisEvent(t, "a", order{ID: "o0"})))
-			if err != nil || answer != streamAnswer("seq0") {
-				t.Errorf("%s, %v", answer, err)
-			}
+			check.Nil(t, err)
+			check.Equal(t, answer, streamAnswer("seq0"))
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A queue keeps a message for days, and the default retention is one day.
@@ -34,9 +35,9 @@ func TestQueueHandlerSaysOnceThatItsRecordsExpireEarly(t *testing.T) {
 					}
 				}
 			})
-			if long := retention > 24*time.Hour; long != (len(lines) == 0) || len(lines) > 1 {
-				t.Errorf("%s, %v: logged %v", name, retention, lines)
-			}
+			long := retention > 24*time.Hour
+			check.Equal(t, long, len(lines) == 0, name, retention)
+			check.True(t, len(lines) <= 1, len(lines), name, retention)
 			for _, line := range lines {
 				text, _ := line["msg"].(string)
 				if line["level"] != "WARN" || line["source"] != name || line["operation"] != "create-payment" || !strings.Contains(text, "Config.Retention") {

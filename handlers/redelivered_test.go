@@ -2,13 +2,13 @@ package handlers_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // listed is a store that lists its calls.
@@ -61,9 +61,10 @@ func TestMessageThatWasDeliveredBeforeIsReadFirst(t *testing.T) {
 			}
 			store.calls, failing = nil, delivery.failing
 			answer, err := deliver(t.Context(), handler, sqsEvent(t, m))
-			if failed := len(reportedIDs(t, answer)) > 0; err != nil || failed != failing || !slices.Equal(store.calls, delivery.want) {
-				t.Errorf("Ahead %d, %+v: %q, %s, %v", ahead, delivery, store.calls, answer, err)
-			}
+			failed := len(reportedIDs(t, answer)) > 0
+			check.Nil(t, err, ahead)
+			check.Equal(t, failed, failing, ahead)
+			check.Slice(t, store.calls, delivery.want, ahead)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -10,6 +9,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Tags of one version of an object can change several times, and their events
@@ -21,14 +21,10 @@ func TestS3EventsWithoutSequencerDiffer(t *testing.T) {
 		return []byte(`{"Records":[{"eventSource":"aws:s3","eventTime":"2026-08-01T00:00:00.000Z","eventName":"ObjectTagging:Put","responseElements":{` + request + `},"s3":{"bucket":{"name":"b"},"object":{"key":"k","eTag":"e","versionId":"v1"}}}]}`)
 	}
 	for _, request := range []string{"R1", "R2", "R1", "R2"} {
-		if _, err := deliver(t.Context(), handler, tagged(`"x-amz-request-id":"`+request+`"`)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := deliver(t.Context(), handler, tagged(`"x-amz-request-id":"`+request+`"`))
+		check.Must(t, err)
 	}
-	if n != 2 {
-		t.Errorf("two events, %d runs", n)
-	}
-	if _, err := deliver(t.Context(), handler, tagged("")); !errors.Is(err, idempotent.ErrMissingKey) {
-		t.Errorf("one that is the same as another: %v", err)
-	}
+	check.Equal(t, n, 2)
+	_, err := deliver(t.Context(), handler, tagged(""))
+	check.Is(t, err, idempotent.ErrMissingKey, "one that is the same as another")
 }

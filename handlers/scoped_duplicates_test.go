@@ -9,6 +9,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Two tenants may use the same ids. One does not wait for the other's message.
@@ -22,11 +23,8 @@ func TestEqualIDsOfTwoScopesDoNotWaitForEachOther(t *testing.T) {
 		}, &handlers.SQSOptions{Concurrency: 2, OnFailure: quiet})
 		begun := time.Now()
 		answer, err := deliver(t.Context(), handler, sqsEvent(t, message("m0", order{ID: "o0"}), message("m1", order{ID: "o0"})))
-		if err != nil || len(reportedIDs(t, answer)) != 0 {
-			t.Errorf("%s, %v", answer, err)
-		}
-		if took := time.Since(begun); took != time.Second {
-			t.Errorf("the two took %v", took)
-		}
+		check.Nil(t, err)
+		check.Equal(t, len(reportedIDs(t, answer)), 0)
+		check.Equal(t, time.Since(begun), time.Second)
 	})
 }

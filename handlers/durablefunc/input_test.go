@@ -1,7 +1,6 @@
 package durablefunc_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // durableService is a service with the pages of one execution, by their markers.
@@ -44,14 +44,10 @@ func onLaterPage(t *testing.T) []byte {
 func durableState(t *testing.T, request []byte, change func(state map[string]any)) []byte {
 	t.Helper()
 	var r map[string]any
-	if err := json.Unmarshal(request, &r); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal(request, &r))
 	change(r["InitialExecutionState"].(map[string]any))
 	request, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return request
 }
 
@@ -68,17 +64,13 @@ func TestDurableFetchesAnEventFromALaterPage(t *testing.T) {
 	} {
 		store, request := memory.New(0), onLaterPage(t)
 		handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, func(_ context.Context, got []byte) ([]byte, error) {
-			if !bytes.Equal(got, request) {
-				t.Errorf("%s: the function received %s", name, got)
-			}
+			check.Equal(t, string(got), string(request), "the function received", name)
 			return []byte(succeededResponse), nil
 		}, &durablefunc.Options{Service: durableService{pages: pages}})
-		if got, err := handler(t.Context(), request); err != nil || string(got) != succeededResponse {
-			t.Errorf("%s: %s, %v", name, got, err)
-		}
-		if r := durableRecord(t, store); r.Status != driver.Completed {
-			t.Errorf("%s: it left %+v", name, r)
-		}
+		got, err := handler(t.Context(), request)
+		check.Nil(t, err, name)
+		check.Equal(t, string(got), succeededResponse, name)
+		check.Equal(t, durableRecord(t, store).Status, driver.Completed, name)
 	}
 }
 
@@ -95,9 +87,8 @@ func TestDurableReturnsTheErrorOfAPage(t *testing.T) {
 		"of another": {durableService{pages: map[string]durablefunc.State{"page-2": {Operations: []durablefunc.Operation{{Type: "STEP"}}}}}, durablefunc.ErrRequest},
 	} {
 		handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(succeededResponse), &durablefunc.Options{Service: test.service})
-		if got, err := handler(t.Context(), onLaterPage(t)); !errors.Is(err, test.want) {
-			t.Errorf("%s: %s, %v", name, got, err)
-		}
+		_, err := handler(t.Context(), onLaterPage(t))
+		check.Is(t, err, test.want, name)
 	}
 }
 
@@ -105,9 +96,8 @@ func TestDurableReturnsTheErrorOfAPage(t *testing.T) {
 func TestDurableWithoutAServiceEndsAnExecutionWhoseEventIsOnALaterPage(t *testing.T) {
 	handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, saleID, answers(succeededResponse), nil)
 	got, err := handler(t.Context(), onLaterPage(t))
-	if err != nil || !strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"NoEventError",`) {
-		t.Errorf("%s, %v", got, err)
-	}
+	check.Nil(t, err)
+	check.True(t, strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"NoEventError",`))
 }
 
 func TestDurableFindsAnExecutionThatIsNotTheFirstOperation(t *testing.T) {
@@ -117,9 +107,10 @@ func TestDurableFindsAnExecutionThatIsNotTheFirstOperation(t *testing.T) {
 		state["Operations"] = append(all[1:], all[0])
 	})
 	handler := durablefunc.Wrap(newExecutor(t, store, nil), time.Hour, saleID, answers(succeededResponse), nil)
-	if got, err := handler(t.Context(), request); err != nil || string(got) != succeededResponse || durableRecord(t, store).Status != driver.Completed {
-		t.Errorf("%s, %v", got, err)
-	}
+	got, err := handler(t.Context(), request)
+	check.Nil(t, err)
+	check.Equal(t, string(got), succeededResponse)
+	check.Equal(t, durableRecord(t, store).Status, driver.Completed)
 }
 
 // An execution can be started without a payload. Its event is the zero event.
@@ -135,28 +126,22 @@ func TestDurableWithoutAPayloadHasTheZeroEvent(t *testing.T) {
 			state["Operations"].([]any)[0].(map[string]any)["ExecutionDetails"] = details
 		})
 		key := func(s sale) (idempotent.Key, error) {
-			if s != (sale{}) {
-				t.Errorf("%s: the event is %+v", name, s)
-			}
+			check.Equal(t, s, sale{}, name)
 			return idempotent.Key{ID: "o-1"}, nil
 		}
 		handler := durablefunc.Wrap(newExecutor(t, memory.New(0), nil), time.Hour, key, answers(succeededResponse), nil)
-		if got, err := handler(t.Context(), request); err != nil || string(got) != succeededResponse {
-			t.Errorf("%s: %s, %v", name, got, err)
-		}
+		got, err := handler(t.Context(), request)
+		check.Nil(t, err, name)
+		check.Equal(t, string(got), succeededResponse, name)
 	}
 }
 
 // An invocation before this one has run, and may have claimed a key.
 func TestEventOnALaterPageOfAResumedExecutionFailsTheInvocation(t *testing.T) {
 	x, err := idempotent.New("op", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	handle := durablefunc.Wrap(x, time.Hour, func(map[string]string) (idempotent.Key, error) { return idempotent.Key{ID: "a"}, nil },
 		func(context.Context, []byte) ([]byte, error) { return []byte(`{"Status":"PENDING"}`), nil }, nil)
-	response, err := handle.Invoke(t.Context(), []byte(`{"DurableExecutionArn":"a","CheckpointToken":"t","InitialExecutionState":{"NextMarker":"m","Operations":[{"Type":"STEP"}]}}`))
-	if !errors.Is(err, durablefunc.ErrNoEvent) {
-		t.Errorf("%s, %v", response, err)
-	}
+	_, err = handle.Invoke(t.Context(), []byte(`{"DurableExecutionArn":"a","CheckpointToken":"t","InitialExecutionState":{"NextMarker":"m","Operations":[{"Type":"STEP"}]}}`))
+	check.Is(t, err, durablefunc.ErrNoEvent)
 }

@@ -2,7 +2,6 @@ package durablefunc_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // keyedBy returns a durable function whose key function returns the error that err
@@ -33,23 +33,20 @@ func TestDurableRepeatsAnErrorOfTheKeyFunction(t *testing.T) {
 	for _, name := range []string{"durable-request.json", "durable-request-resumed.json"} {
 		store := memory.New(0)
 		var fails error
-		if _, err := keyedBy(t, store, &fails, pendingResponse)(t.Context(), begun(t, "durable-request.json")); err != nil {
-			t.Fatal(err)
-		}
+		_, err := keyedBy(t, store, &fails, pendingResponse)(t.Context(), begun(t, "durable-request.json"))
+		check.Must(t, err)
 		before := durableRecord(t, store)
 		for _, fails = range []error{&handlertest.DeclinedError{Code: "timeout"}, context.DeadlineExceeded, idempotent.ErrReplayed, idempotent.ErrOutcomeUnknown} {
-			got, err := keyedBy(t, store, &fails, succeededResponse)(t.Context(), begun(t, name))
-			if !errors.Is(err, fails) {
-				t.Errorf("%s, %v: %s, %v", name, fails, got, err)
-			}
-			if r := durableRecord(t, store); r.Owner != before.Owner || r.Status != driver.InProgress {
-				t.Errorf("%s, %v: it left %+v", name, fails, r)
-			}
+			_, err := keyedBy(t, store, &fails, succeededResponse)(t.Context(), begun(t, name))
+			check.Is(t, err, fails, name)
+			r := durableRecord(t, store)
+			check.Equal(t, r.Owner, before.Owner, name)
+			check.Equal(t, r.Status, driver.InProgress, name)
 		}
 		fails = nil
-		if got, err := keyedBy(t, store, &fails, succeededResponse)(t.Context(), begun(t, name)); err != nil || string(got) != succeededResponse {
-			t.Errorf("%s: %s, %v", name, got, err)
-		}
+		got, err := keyedBy(t, store, &fails, succeededResponse)(t.Context(), begun(t, name))
+		check.Nil(t, err, name)
+		check.Equal(t, string(got), succeededResponse, name)
 	}
 }
 
@@ -64,13 +61,11 @@ func TestDurableWithoutAKeyEndsOnlyAnExecutionThatHasNotRun(t *testing.T) {
 	} {
 		handler := keyedBy(t, memory.New(0), &fails, succeededResponse)
 		got, err := handler(t.Context(), begun(t, "durable-request.json"))
-		if err != nil || !strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"`+want+`",`) {
-			t.Errorf("%s: %s, %v", want, got, err)
-		}
+		check.Nil(t, err)
+		check.True(t, strings.HasPrefix(string(got), `{"Status":"FAILED","Error":{"ErrorType":"`+want+`",`))
 		for _, name := range []string{"durable-request-resumed.json", "durable-request-paged.json"} {
-			if got, err := handler(t.Context(), begun(t, name)); !errors.Is(err, fails) {
-				t.Errorf("%s of %s: %s, %v", want, name, got, err)
-			}
+			_, err := handler(t.Context(), begun(t, name))
+			check.Is(t, err, fails, want, name)
 		}
 	}
 }

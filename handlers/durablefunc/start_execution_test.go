@@ -18,6 +18,7 @@ import (
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // startService stands for the service: it starts one execution under a name.
@@ -116,13 +117,10 @@ func wantReported(t *testing.T, client durablefunc.ExecutionStarter, why error, 
 	for _, f := range response.BatchItemFailures {
 		ids = append(ids, f.ItemIdentifier)
 	}
-	if err != nil || !slices.Equal(ids, reported) {
-		t.Errorf("reported %v, %v; want %v", ids, err, reported)
-	}
+	check.Nil(t, err)
+	check.Slice(t, ids, reported)
 	for _, err := range failed {
-		if !errors.Is(err, why) {
-			t.Errorf("failed with %v, want %v", err, why)
-		}
+		check.Is(t, err, why)
 	}
 }
 
@@ -132,13 +130,11 @@ func TestRedeliveryStartsNoSecondExecution(t *testing.T) {
 	s := &startService{}
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", body, "1")})
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", body, "2"), sqsMessage("m2", body, "1")})
-	if started := s.started(); !slices.Equal(started, []string{body}) {
-		t.Errorf("started %q", started)
-	}
+	check.Slice(t, s.started(), []string{body})
 	name, err := durablefunc.ExecutionName("pay", idempotent.Key{ID: "o-1"})
-	if err != nil || len(name) != 64 || s.inputs[name] == "" {
-		t.Errorf("%q, %v is none of %v", name, err, s.inputs)
-	}
+	check.Nil(t, err)
+	check.Equal(t, len(name), 64)
+	check.Differ(t, s.inputs[name], "")
 }
 
 // The answer of the first start was lost, or the client was throttled.
@@ -147,9 +143,9 @@ func TestFailedStartIsRepeatedUnderItsName(t *testing.T) {
 	messages := []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "1"), sqsMessage("m2", `{"id":"o-2"}`, "1")}
 	wantReported(t, s, errNetwork, messages, "m1")
 	wantReported(t, s, nil, messages[:1])
-	if started := s.started(); len(started) != 2 || s.starts != 3 {
-		t.Errorf("started %q in %d requests", started, s.starts)
-	}
+	started := s.started()
+	check.Equal(t, len(started), 2)
+	check.Equal(t, s.starts, 3)
 }
 
 var errNetwork = errors.New("connection reset")
@@ -177,18 +173,15 @@ func TestReusedNameIsNoDuplicate(t *testing.T) {
 			var failed *durablefunc.ExecutionExistsError
 			h := sqsOrders(client, &handlers.SQSOptions{OnFailure: func(_ context.Context, e *handlers.RecordError) { errors.As(e, &failed) }})
 			response, err := h(t.Context(), events.SQSEvent{Records: []events.SQSMessage{other}})
-			if err != nil || len(response.BatchItemFailures) == 0 != c.started {
-				t.Errorf("got %v, %v", response, err)
-			}
+			check.Nil(t, err)
+			check.Equal(t, len(response.BatchItemFailures) == 0, c.started)
 			if c.started {
 				return
 			}
 			if failed == nil || failed.KeyReused != c.reused || !errors.Is(failed, c.cause) || !errors.Is(failed, durablefunc.ErrExecutionExists) {
 				t.Errorf("failed with %+v", failed)
 			}
-			if started := reader.started(); len(started) != 1 {
-				t.Errorf("started %q", started)
-			}
+			check.Equal(t, len(reader.started()), 1)
 		})
 	}
 }
@@ -217,9 +210,9 @@ func TestWhatCanNeverStartIsPoison(t *testing.T) {
 			_, err := h(t.Context(), events.KinesisEvent{Records: []events.KinesisEventRecord{{
 				EventID: "shard:1", EventSource: "aws:kinesis", EventSourceArn: "arn:stream", Kinesis: events.KinesisRecord{SequenceNumber: "1", Data: []byte(c.body)},
 			}}})
-			if err != nil || !errors.Is(poison, c.why) || (c.why == nil) != (poison == nil) {
-				t.Errorf("poison is %v, %v; want %v", poison, err, c.why)
-			}
+			check.Nil(t, err)
+			check.Is(t, poison, c.why)
+			check.Equal(t, c.why == nil, poison == nil)
 		})
 	}
 }
@@ -230,13 +223,11 @@ func TestInputIsLimitedAsAnAsynchronousPayload(t *testing.T) {
 	largest := `{"id":"o-1","pad":"` + strings.Repeat("x", 1<<20-overhead) + `"}`
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", largest, "1")})
 	wantReported(t, s, durablefunc.ErrExecutionInput, []events.SQSMessage{sqsMessage("m2", strings.Replace(largest, "o-1", "o-22", 1), "1")}, "m2")
-	if started := s.started(); len(started) != 1 || s.starts != 1 {
-		t.Errorf("%d started in %d requests", len(started), s.starts)
-	}
+	started := s.started()
+	check.Equal(t, len(started), 1)
+	check.Equal(t, s.starts, 1)
 	err := error(&durablefunc.ExecutionInputError{Size: 1<<20 + 1})
-	if want := "1048577 bytes, more than the 1048576"; !strings.Contains(err.Error(), want) {
-		t.Errorf("%q lacks %q", err, want)
-	}
+	check.Says(t, err, "1048577 bytes, more than the 1048576")
 }
 
 // Each source sends the innermost body, and keeps its own key.
@@ -257,9 +248,8 @@ func TestEverySourceStartsExecutions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &startService{}
 			for range 2 {
-				if answer, err := handlertest.Deliver(t.Context(), c.handler(s), golden(t, "../../testdata/"+name)); err != nil {
-					t.Fatal(answer, err)
-				}
+				_, err := handlertest.Deliver(t.Context(), c.handler(s), golden(t, "../../testdata/"+name))
+				check.Must(t, err)
 			}
 			started := s.started()
 			if len(started) == 0 || s.starts < 2*len(started) {
@@ -269,9 +259,7 @@ func TestEverySourceStartsExecutions(t *testing.T) {
 				if c.want == "" {
 					c.want = `{"id"`
 				}
-				if !strings.HasPrefix(strings.Join(strings.Fields(input), ""), c.want) {
-					t.Errorf("the input is %s", input)
-				}
+				check.True(t, strings.HasPrefix(strings.Join(strings.Fields(input), ""), c.want))
 			}
 		})
 	}
@@ -291,9 +279,7 @@ func dispatchS3(s *startService) func(context.Context, handlers.S3Event) error {
 // With an executor of its own, a dispatcher's record outlives the history.
 func TestRecordOutlivesTheNameOfItsExecution(t *testing.T) {
 	x, err := idempotent.New("pay", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	s := &startService{}
 	h := handlers.SQS(x, orderOf, durablefunc.StartExecution[handlers.SQSMessage[order]](s, nil), nil)
 	for range 2 {
@@ -303,9 +289,7 @@ func TestRecordOutlivesTheNameOfItsExecution(t *testing.T) {
 		}
 		s.inputs = nil // the service has forgotten it
 	}
-	if s.starts != 1 {
-		t.Errorf("started %d times", s.starts)
-	}
+	check.Equal(t, s.starts, 1)
 }
 
 func TestNameIsTheSameWithoutTheStore(t *testing.T) {
@@ -313,9 +297,9 @@ func TestNameIsTheSameWithoutTheStore(t *testing.T) {
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "1")})
 	t.Setenv("ONCE_DISABLED", "true")
 	wantReported(t, s, nil, []events.SQSMessage{sqsMessage("m1", `{"id":"o-1"}`, "2")})
-	if started := s.started(); len(started) != 1 || s.starts != 2 {
-		t.Errorf("started %q in %d requests", started, s.starts)
-	}
+	started := s.started()
+	check.Equal(t, len(started), 1)
+	check.Equal(t, s.starts, 2)
 }
 
 // Without a key, each delivery would start an execution of its own.
@@ -323,9 +307,9 @@ func TestStartNeedsACallWithAKey(t *testing.T) {
 	s := &startService{}
 	start := durablefunc.StartExecution[handlers.SQSMessage[order]](s, nil)
 	for name, ctx := range map[string]context.Context{"none": t.Context(), "unprotected": idempotent.Unprotected(t.Context())} {
-		if err := start(ctx, handlers.SQSMessage[order]{}); !errors.Is(err, idempotent.ErrMissingKey) || s.starts > 0 {
-			t.Errorf("%s: got %v, %d starts", name, err, s.starts)
-		}
+		err := start(ctx, handlers.SQSMessage[order]{})
+		check.Is(t, err, idempotent.ErrMissingKey, name)
+		check.True(t, s.starts <= 0, s.starts, name)
 	}
 }
 
@@ -334,25 +318,20 @@ func TestStartNeedsACallWithAKey(t *testing.T) {
 func TestExecutionNameIsTheSameInEveryVersion(t *testing.T) {
 	const want = "b79057bcb5854350ca6da71d03c6adf48426afc44a9739dcb2d083608c77f808"
 	name, err := durablefunc.ExecutionName("pay", idempotent.Key{ID: "o-1"})
-	if err != nil || name != want {
-		t.Errorf("%q, %v", name, err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, name, want)
 	x, err := idempotent.New("pay", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	key := idempotent.Key{Record: "pay#theirs"}
 	s := &startService{}
 	start := durablefunc.StartExecution(s, func([]byte) ([]byte, error) { return []byte(`{}`), nil })
-	if _, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (bool, error) { return true, start(ctx, nil) }); err != nil {
-		t.Fatal(err)
-	}
-	if name, err := durablefunc.ExecutionName("pay", key); err != nil || s.inputs[name] == "" {
-		t.Errorf("%q, %v is none of %v", name, err, s.inputs)
-	}
-	if _, err := durablefunc.ExecutionName("pay", idempotent.Key{}); !errors.Is(err, idempotent.ErrMissingKey) {
-		t.Error(err)
-	}
+	_, err = idempotent.Do(t.Context(), x, key, func(ctx context.Context) (bool, error) { return true, start(ctx, nil) })
+	check.Must(t, err)
+	name, err = durablefunc.ExecutionName("pay", key)
+	check.Nil(t, err)
+	check.Differ(t, s.inputs[name], "")
+	_, err = durablefunc.ExecutionName("pay", idempotent.Key{})
+	check.Is(t, err, idempotent.ErrMissingKey)
 }
 
 func TestStartExecutionPanics(t *testing.T) {
@@ -365,9 +344,9 @@ func TestStartExecutionPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if p := recover(); p == nil || !bytes.Contains(fmt.Append(nil, p), []byte(name)) {
-					t.Errorf("panic with %v", p)
-				}
+				p := recover()
+				check.True(t, p != nil)
+				check.True(t, bytes.Contains(fmt.Append(nil, p), []byte(name)))
 			}()
 			construct()
 		})
@@ -381,7 +360,5 @@ func TestDispatcherDoesNotWarnOfRecords(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(old)
 	dispatch(&startService{}, handlers.SQS[order])
-	if log.Len() > 0 {
-		t.Error(log.String())
-	}
+	check.True(t, log.Len() <= 0, log.Len())
 }

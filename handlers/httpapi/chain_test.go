@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Any client can send the header, so it means nothing until an API says that
@@ -32,25 +33,17 @@ func TestHTTPContinuesChains(t *testing.T) {
 				return c
 			}
 			for range 2 {
-				if r := s.get(withChain(chain)); r.status != 201 {
-					t.Errorf("answers %d", r.status)
-				}
+				check.Equal(t, s.get(withChain(chain)).status, 201)
 			}
-			if continued := strings.HasPrefix(sent[0], chain+":"); continued != continues {
-				t.Errorf("continues %v: the next key is %q", continues, sent[0])
-			}
+			check.Equal(t, strings.HasPrefix(sent[0], chain+":"), continues)
 			other := withChain(chain)
 			other.user = "eve" // whose key is another, whatever the chain
-			if r := s.get(other); r.status != 201 {
-				t.Errorf("answers %d", r.status)
-			}
+			check.Equal(t, s.get(other).status, 201)
 			s.ran(2)
 			for _, values := range [][]string{{""}, {"a b"}, {"a,b"}, {strings.Repeat("a", 1025)}} {
 				r := s.get(withChain(values...))
 				if !continues {
-					if r.status != 201 {
-						t.Errorf("%.20q: answers %d", values, r.status)
-					}
+					check.Equal(t, r.status, 201, values)
 				} else if _, detail := isProblem(t, r, 400); !strings.Contains(detail, httpapi.ChainHeader) {
 					t.Errorf("%.20q: answers %s", values, r.body)
 				}
@@ -76,11 +69,9 @@ func TestSetChainHeaders(t *testing.T) {
 			got = append(got, h)
 		}
 		key := got[0].Get(httpapi.ChainHeader)
-		if got[0].Get("Idempotency-Key") != `"`+key+`"` || got[1].Get(httpapi.ChainHeader) != key || len(key) > 255 {
-			t.Errorf("%s: %v", name, got)
-		}
-		if strings.HasSuffix(key, ":"+name) != readable {
-			t.Errorf("%s: %q", name, key)
-		}
+		check.Equal(t, got[0].Get("Idempotency-Key"), `"`+key+`"`, name)
+		check.Equal(t, got[1].Get(httpapi.ChainHeader), key, name)
+		check.True(t, len(key) <= 255, len(key), name)
+		check.Equal(t, strings.HasSuffix(key, ":"+name), readable)
 	}
 }

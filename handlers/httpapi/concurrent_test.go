@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Lambda runs several invocations in one process. Eight at a time, each key
@@ -23,9 +24,8 @@ func TestHTTPConcurrentInvocations(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				var ran sync.Map
 				s := newSite(t, d, newExecutor(t, memory.New(0), config), nil, func(_ context.Context, _ int, body string) (httpReply, error) {
-					if _, twice := ran.LoadOrStore(body, true); twice {
-						t.Errorf("%s ran twice", body)
-					}
+					_, twice := ran.LoadOrStore(body, true)
+					check.False(t, twice, "ran twice")
 					return httpReply{201, http.Header{"Location": {"/" + body}, "Set-Cookie": {"a=1"}}, body}, nil
 				})
 				calls := make(chan int)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The client gets the status that the handler chose, and not a bare 500.
@@ -22,11 +22,10 @@ func TestStatusOfAHandlerThatWasCutOffIsReturned(t *testing.T) {
 		<-ctx.Done()
 		return &httpapi.StatusError{Status: 503, Detail: "The bank does not answer.", Err: ctx.Err()}
 	}
-	check := func(t *testing.T, status int, body string) {
+	refused := func(t *testing.T, status int, body string) {
 		t.Helper()
-		if status != 503 || !strings.Contains(body, "The bank does not answer.") {
-			t.Errorf("%d %s", status, body)
-		}
+		check.Equal(t, status, 503)
+		check.Contains(t, body, "The bank does not answer.")
 	}
 	t.Run("of an event", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -39,10 +38,8 @@ func TestStatusOfAHandlerThatWasCutOffIsReturned(t *testing.T) {
 			event.Headers = map[string]string{"idempotency-key": "k"}
 			event.RequestContext.HTTP.Method = http.MethodPost
 			r, err := h(ctx, event)
-			if err != nil {
-				t.Error(err)
-			}
-			check(t, r.StatusCode, r.Body)
+			check.Nil(t, err)
+			refused(t, r.StatusCode, r.Body)
 		})
 	})
 	t.Run("of net/http", func(t *testing.T) {
@@ -56,7 +53,7 @@ func TestStatusOfAHandlerThatWasCutOffIsReturned(t *testing.T) {
 			httpapi.Middleware(x, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				httpapi.Fail(w, r, slow(r.Context()))
 			})).ServeHTTP(w, r)
-			check(t, w.Code, w.Body.String())
+			refused(t, w.Code, w.Body.String())
 		})
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func deployV2(_ testing.TB, x *idempotent.Executor, scope httpapi.Scope, work httpWork, o *httpapi.Options) httpEndpoint {
@@ -81,9 +82,7 @@ func deployREST(t testing.TB, x *idempotent.Executor, scope httpapi.Scope, work 
 		body, encoded := c.eventBody()
 		multi, last := c.multiHeaders()
 		query, err := url.ParseQuery(c.query)
-		if err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, err)
 		request := map[string]any{"httpMethod": c.method, "path": c.path, "resourcePath": "/{proxy+}"}
 		if c.user != "" {
 			request["authorizer"] = map[string]any{"claims": map[string]any{"sub": c.user}}
@@ -154,9 +153,7 @@ func deployMiddleware(t testing.TB, x *idempotent.Executor, scope httpapi.Scope,
 	protect := httpapi.Middleware(x, scope, o)
 	server := httptest.NewServer(protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, err)
 		reply, err := work(r.Context(), string(body))
 		if err != nil {
 			_, _ = io.WriteString(w, "what was begun")

@@ -17,6 +17,7 @@ import (
 	"github.com/lambda-once/once/handlers/internal/lambdaerror"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/errortypes"
 )
 
@@ -74,8 +75,6 @@ func TestSafeTextQuotesNoHandler(t *testing.T) {
 		"httpapi: 402 Payment Required": &httpapi.StatusError{Status: 402, Type: "secret", Title: "secret", Detail: "secret", Err: errors.New("secret")},
 		"*lambdaerror.NamedError":       lambdaerror.Named(messages.InvokeResponse_Error{Type: "secret", Message: "secret"}),
 	} {
-		if got := idempotent.SafeText(err); got != want {
-			t.Errorf("%T: got %q, want %q", err, got, want)
-		}
+		check.Equal(t, idempotent.SafeText(err), want, err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func created(_ context.Context, run int, _ string) (httpReply, error) {
@@ -34,28 +35,23 @@ func TestDuplicateOfARunningRequestConflicts(t *testing.T) {
 		first := make(chan httpReply, 1)
 		go func() {
 			r, err := s.send(context.Background(), k)
-			if err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, err)
 			first <- r
 		}()
 		<-running
 		duplicate := s.get(k)
-		if title, _ := isProblem(t, duplicate, 409); title != "Conflict" {
-			t.Errorf("the title is %q", title)
-		}
+		title, _ := isProblem(t, duplicate, 409)
+		check.Equal(t, title, "Conflict")
 		// The lease is a minute: the hint is not.
-		if after := duplicate.headers.Get("Retry-After"); after != "2" {
-			t.Errorf("Retry-After: %q", after)
-		}
+		check.Equal(t, duplicate.headers.Get("Retry-After"), "2")
 		isProblem(t, s.get(k.with(body("{}"))), 422)
 		close(finish)
-		if r := <-first; r.status != 201 || r.headers.Get("Idempotent-Replayed") != "" {
-			t.Errorf("the first got %+v", r)
-		}
-		if r := s.get(k); r.status != 201 || r.headers.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("a repetition got %+v", r)
-		}
+		r := <-first
+		check.Equal(t, r.status, 201)
+		check.Equal(t, r.headers.Get("Idempotent-Replayed"), "")
+		r = s.get(k)
+		check.Equal(t, r.status, 201)
+		check.Equal(t, r.headers.Get("Idempotent-Replayed"), "true")
 		s.ran(1)
 	})
 }
@@ -109,9 +105,10 @@ func TestHTTPLeaseLost(t *testing.T) {
 		}
 		for _, status = range []int{201, 503} {
 			r := s.get(keyed("l" + fmt.Sprint(status)))
-			if r.status != 202 || r.body != "theirs" || r.headers.Get("Location") != "/theirs" || r.headers.Get("Idempotent-Replayed") != "true" {
-				t.Errorf("%d: got %+v", status, r)
-			}
+			check.Equal(t, r.status, 202)
+			check.Equal(t, r.body, "theirs")
+			check.Equal(t, r.headers.Get("Location"), "/theirs")
+			check.Equal(t, r.headers.Get("Idempotent-Replayed"), "true")
 		}
 	})
 }
@@ -142,9 +139,10 @@ func TestHTTPHandlerErrors(t *testing.T) {
 			t.Errorf("got a %T", err)
 		}
 		_, err := s.send(t.Context(), k)
-		if e, ok := err.(messages.InvokeResponse_Error); !ok || e.Type != "DeclinedError" || e.Message != "declined 51" {
-			t.Errorf("a repetition got %T %v", err, err)
-		}
+		e, ok := err.(messages.InvokeResponse_Error)
+		check.True(t, ok)
+		check.Equal(t, e.Type, "DeclinedError")
+		check.Equal(t, e.Message, "declined 51")
 		s.ran(3)
 	}
 	for _, d := range httpDrivers {
@@ -178,9 +176,8 @@ func TestHTTPFailureThatIsNotAvailable(t *testing.T) {
 			store.plant(t, func(r *driver.Record) {
 				r.Status, r.Lease, r.Data, r.Unavailable = status, time.Time{}, nil, "it could not be sealed"
 			})
-			if _, detail := isProblem(t, s.get(k), 500); strings.Contains(detail, "carried out") != carriedOut {
-				t.Errorf("%s: %q", status, detail)
-			}
+			_, detail := isProblem(t, s.get(k), 500)
+			check.Equal(t, strings.Contains(detail, "carried out"), carriedOut, status)
 			s.ran(1)
 		})
 	}
@@ -198,9 +195,9 @@ func TestHTTPPanic(t *testing.T) {
 		if err == nil || d.lambda && !errors.Is(err, errPanicked) {
 			t.Errorf("got %v", err)
 		}
-		if r := s.get(k); r.status != 201 || r.body != "run 2" {
-			t.Errorf("the retry got %+v", r)
-		}
+		r := s.get(k)
+		check.Equal(t, r.status, 201)
+		check.Equal(t, r.body, "run 2")
 	})
 }
 
@@ -213,9 +210,10 @@ func TestHTTPFailOpen(t *testing.T) {
 			change: func(driver.Fence, driver.Change) error { return down }}
 		s := newSite(t, d, newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen}), nil, created)
 		for run := 1; run <= 2; run++ {
-			if r := s.get(k); r.status != 201 || r.body != fmt.Sprint("run ", run) || r.headers.Get("Idempotent-Replayed") != "" {
-				t.Errorf("got %+v", r)
-			}
+			r := s.get(k)
+			check.Equal(t, r.status, 201)
+			check.Equal(t, r.body, fmt.Sprint("run ", run))
+			check.Equal(t, r.headers.Get("Idempotent-Replayed"), "")
 		}
 	})
 }
@@ -226,9 +224,10 @@ func TestHTTPDisabled(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, created)
 		for run := 1; run <= 2; run++ {
-			if r := s.get(k); r.status != 201 || r.body != fmt.Sprint("run ", run) || r.headers.Get("Idempotent-Replayed") != "" {
-				t.Errorf("got %+v", r)
-			}
+			r := s.get(k)
+			check.Equal(t, r.status, 201)
+			check.Equal(t, r.body, fmt.Sprint("run ", run))
+			check.Equal(t, r.headers.Get("Idempotent-Replayed"), "")
 		}
 	})
 }
@@ -242,9 +241,9 @@ func TestHTTPReleaseFails(t *testing.T) {
 		s := newSite(t, d, newExecutor(t, store, nil), nil, func(context.Context, int, string) (httpReply, error) {
 			return httpReply{status: 502, body: "mine"}, nil
 		})
-		if r := s.get(k); r.status != 502 || r.body != "mine" {
-			t.Errorf("got %+v", r)
-		}
+		r := s.get(k)
+		check.Equal(t, r.status, 502)
+		check.Equal(t, r.body, "mine")
 		isProblem(t, s.get(k), 409)
 		s.ran(1)
 	})
@@ -263,9 +262,7 @@ func TestHTTPObserved(t *testing.T) {
 		if len(seen) != 2 || !strings.HasPrefix(seen[0], "failed: idempotent: invalid key") || !strings.HasPrefix(seen[1], "released: httpapi: a response with the status 503") {
 			t.Errorf("observed %q", seen)
 		}
-		if leaks(strings.Join(seen, " "), "secret", "amount") {
-			t.Errorf("the key or the payload is in %q", seen)
-		}
+		check.False(t, leaks(strings.Join(seen, " "), "secret", "amount"))
 	})
 }
 
@@ -277,8 +274,7 @@ func TestTypedNilErrorOfAnHTTPHandlerIsReturned(t *testing.T) {
 		}, nil)
 		request := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
 		request.RequestContext.HTTP.Method = "POST"
-		if _, err := handler(t.Context(), request); err != e {
-			t.Errorf("%s: %T", name, err)
-		}
+		_, err := handler(t.Context(), request)
+		check.Equal(t, err, e, name)
 	}
 }

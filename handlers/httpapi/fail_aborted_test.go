@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func postKeyed(h http.Handler) *httptest.ResponseRecorder {
@@ -42,13 +43,11 @@ func TestTooLargeResponseDoesNotRunAgainAfterFail(t *testing.T) {
 				}
 			}))
 			for range 2 {
-				if w := postKeyed(h); w.Code != 500 || !strings.Contains(w.Body.String(), "was carried out") {
-					t.Errorf("%d %s", w.Code, w.Body)
-				}
+				w := postKeyed(h)
+				check.Equal(t, w.Code, 500)
+				check.Contains(t, w.Body.String(), "was carried out")
 			}
-			if runs != 1 {
-				t.Errorf("it ran %d times", runs)
-			}
+			check.Equal(t, runs, 1)
 		})
 	}
 }
@@ -67,9 +66,9 @@ func TestFailCountsIfTheHandlerAborts(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}))
 	for range 2 {
-		if w := postKeyed(site); w.Code != 402 || w.Body.String() != declinedProblem {
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
+		w := postKeyed(site)
+		check.Equal(t, w.Code, 402)
+		check.Equal(t, w.Body.String(), declinedProblem)
 	}
 	h.check(t, 1, 1)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func silent() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -72,13 +73,15 @@ func isProblem(t testing.TB, r httpReply, status int) (title, detail string) {
 		Type, Title, Detail string
 		Status              int
 	}
-	if err := json.Unmarshal([]byte(r.body), &p); err != nil || r.status != status || p.Status != status ||
-		r.headers.Get("Content-Type") != "application/problem+json" || p.Type == "" || p.Title == "" || p.Detail == "" {
-		t.Errorf("got %d %v %s, want a problem with %d", r.status, r.headers, r.body, status)
-	}
-	if r.headers.Get("Idempotent-Replayed") != "" {
-		t.Errorf("a problem has the header of a replay: %v", r.headers)
-	}
+	err := json.Unmarshal([]byte(r.body), &p)
+	check.Nil(t, err)
+	check.Equal(t, r.status, status)
+	check.Equal(t, p.Status, status)
+	check.Equal(t, r.headers.Get("Content-Type"), "application/problem+json")
+	check.Differ(t, p.Type, "")
+	check.Differ(t, p.Title, "")
+	check.Differ(t, p.Detail, "")
+	check.Equal(t, r.headers.Get("Idempotent-Replayed"), "", "a problem has the header of a replay")
 	return p.Title, p.Detail
 }
 
@@ -121,9 +124,7 @@ func (h *hooked) plant(t testing.TB, change func(r *driver.Record)) {
 	h.mu.Unlock()
 	r.Owner = "another"
 	change(&r)
-	if err := h.Put(r); err != nil {
-		t.Error(err)
-	}
+	check.Nil(t, h.Put(r))
 }
 
 func leaks(text string, secrets ...string) bool {

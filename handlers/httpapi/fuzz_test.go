@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Whatever stands in the header is a key or refused, and is the same one in
@@ -38,13 +39,12 @@ func FuzzHTTPKey(f *testing.F) {
 			t.Fatalf("%q: neither taken nor refused", text)
 		}
 		key := keys[0]
-		if key == "" || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
-			t.Errorf("%q gives the key %q", text, key)
-		}
+		check.Differ(t, key, "")
+		check.True(t, len(key) <= 255, len(key))
+		check.False(t, strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }))
 		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
-		if send(quoted) != 201 || keys[1] != key {
-			t.Errorf("%q gives the key %q, and %q another", text, key, quoted)
-		}
+		check.Equal(t, send(quoted), 201)
+		check.Equal(t, keys[1], key)
 		if bare := strings.Trim(text, " \t"); !strings.HasPrefix(bare, `"`) && bare != key {
 			t.Errorf("%q gives the key %q", text, key)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // goldenEvents are events as AWS documents them, each with the scope that it
@@ -47,9 +48,7 @@ func TestHTTPGolden(t *testing.T) {
 	for _, g := range goldenEvents {
 		t.Run(g.name, func(t *testing.T) {
 			event, err := os.ReadFile(filepath.Join("testdata", g.name+".json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			other := bytes.Replace(event, []byte("1299"), []byte("1300"), 1)
 			if bytes.Equal(other, event) { // it is base64
 				other = bytes.Replace(event, []byte("eyJhbW91bnQiOjEyOTks"), []byte("eyJhbW91bnQiOjEzMDAs"), 1)
@@ -60,26 +59,18 @@ func TestHTTPGolden(t *testing.T) {
 			var got bytes.Buffer
 			for _, e := range [][]byte{event, event, other, keyless} {
 				answer, err := handler.Invoke(t.Context(), e)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				got.Write(answer)
 				got.WriteByte('\n')
 			}
 			got.WriteString(store.last.ID + " " + store.last.Fingerprint + "\n")
 			file := filepath.Join("testdata", g.name+".golden")
 			if *updateHTTPGolden {
-				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got.Bytes(), want) {
-				t.Errorf("got\n%s\nwant\n%s", got.Bytes(), want)
-			}
+			check.Must(t, err)
+			check.Equal(t, string(got.Bytes()), string(want))
 		})
 	}
 }
@@ -88,18 +79,14 @@ func TestHTTPGolden(t *testing.T) {
 func TestHTTPGoldenFingerprintsAgree(t *testing.T) {
 	fingerprint := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		fields := strings.Fields(string(text))
 		return fields[len(fields)-1]
 	}
-	if a, b := fingerprint("apigateway-v2-jwt"), fingerprint("apigateway-v2-iam"); a != b {
-		t.Errorf("base64 makes another request: %s and %s", a, b)
-	}
-	if a, b := fingerprint("function-url-iam"), fingerprint("function-url-none"); a != b {
-		t.Errorf("the caller is in the fingerprint: %s and %s", a, b)
-	}
+	a, b := fingerprint("apigateway-v2-jwt"), fingerprint("apigateway-v2-iam")
+	check.Equal(t, a, b)
+	a, b = fingerprint("function-url-iam"), fingerprint("function-url-none")
+	check.Equal(t, a, b)
 }
 
 var paidHeaders = http.Header{"Content-Type": {"application/json"}, "Location": {"/payments/1"}, "X-Request-Id": {"r-1"}}
@@ -160,22 +147,15 @@ func TestHTTPEventOfAnotherKind(t *testing.T) {
 	// APIs and load balancers but for their identities.
 	for file, kinds := range map[string][]string{"apigateway-v2-jwt": {"APIGateway", "ALB"}, "alb-headers": {"APIGatewayV2", "FunctionURL"}} {
 		event, err := os.ReadFile(filepath.Join("testdata", file+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		for _, config := range []*idempotent.Config{nil, {OnMissingKey: idempotent.RunMissingKey}} {
 			for _, kind := range kinds {
 				out, err := eachKind(t, config)[kind].Invoke(t.Context(), event)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				r, err := parseWire(out)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, detail := isProblem(t, r, 400); !strings.Contains(detail, "method") {
-					t.Errorf("%s at %s: %s", file, kind, detail)
-				}
+				check.Must(t, err)
+				_, detail := isProblem(t, r, 400)
+				check.Contains(t, detail, "method", file, kind)
 			}
 		}
 	}
@@ -219,9 +199,7 @@ func TestHTTPMalformedEvents(t *testing.T) {
 					continue
 				}
 				r, err := parseWire(out)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, err)
 				if c.want == 400 {
 					isProblem(t, r, 400)
 				} else if r.status != c.want || r.headers.Get("Idempotent-Replayed") != again {

@@ -3,12 +3,11 @@ package httpapi_test
 import (
 	"context"
 	"net/http"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // aFullAnswer has fields of every kind.
@@ -33,23 +32,20 @@ func TestHTTPStoredHeaders(t *testing.T) {
 			s := newSite(t, d, newExecutor(t, memory.New(0), nil), c.options, aFullAnswer)
 			one, two := s.get(k), s.get(k)
 			s.ran(1)
-			if two.status != one.status || two.body != one.body || one.body != "\xff\x00 binary \uFFFD" {
-				t.Errorf("%s: got %d %q, first %d %q", name, two.status, two.body, one.status, one.body)
-			}
+			check.Equal(t, two.status, one.status, name)
+			check.Equal(t, two.body, one.body, name)
+			check.Equal(t, one.body, "\xff\x00 binary \uFFFD", name)
 			for _, field := range append(c.kept, c.dropped...) {
 				if one.headers.Get(field) == "" && !(d.name == "Middleware" && field == "Keep-Alive") {
 					t.Errorf("%s: the first answer has no %s", name, field)
 				}
 			}
 			for _, field := range c.kept {
-				if !slices.Equal(two.headers[field], one.headers[field]) {
-					t.Errorf("%s: replayed %s is %q, first %q", name, field, two.headers[field], one.headers[field])
-				}
+				check.Slice(t, two.headers[field], one.headers[field], name)
 			}
 			for _, field := range c.dropped {
-				if got, has := two.headers[field]; has {
-					t.Errorf("%s: replayed %s: %q", name, field, got)
-				}
+				_, has := two.headers[field]
+				check.False(t, has, name, field)
 			}
 		}
 	})
@@ -60,13 +56,13 @@ func TestHTTPReplayHeader(t *testing.T) {
 		o := &httpapi.Options{ReplayHeader: "x-replayed", Documentation: "https://docs.example/keys"}
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), o, aFullAnswer)
 		s.get(k)
-		if two := s.get(k); two.headers.Get("X-Replayed") != "true" || two.headers.Get("Idempotent-Replayed") != "" {
-			t.Errorf("got %v", two.headers)
-		}
+		two := s.get(k)
+		check.Equal(t, two.headers.Get("X-Replayed"), "true")
+		check.Equal(t, two.headers.Get("Idempotent-Replayed"), "")
 		r := s.get(keyed())
-		if title, _ := isProblem(t, r, 400); title != "Idempotency-Key is missing" || !strings.Contains(r.body, `"type":"https://docs.example/keys"`) {
-			t.Errorf("got %s", r.body)
-		}
+		title, _ := isProblem(t, r, 400)
+		check.Equal(t, title, "Idempotency-Key is missing")
+		check.Contains(t, r.body, `"type":"https://docs.example/keys"`)
 	})
 }
 
@@ -77,11 +73,11 @@ func TestALBModesShareResponses(t *testing.T) {
 	o := &httpapi.Options{StoreHeaders: []string{"Set-Cookie"}}
 	single, multi := newSite(t, httpDrivers[2], x, o, aFullAnswer), newSite(t, httpDrivers[3], x, o, aFullAnswer)
 	single.get(k)
-	if r := multi.get(k); r.headers.Get("Location") != "/payments/1" || r.headers.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("got %v", r.headers)
-	}
+	r := multi.get(k)
+	check.Equal(t, r.headers.Get("Location"), "/payments/1")
+	check.Equal(t, r.headers.Get("Idempotent-Replayed"), "true")
 	multi.get(keyed("l"))
-	if r := single.get(keyed("l")); r.headers.Get("Location") != "/payments/1" || r.headers.Get("Set-Cookie") != "seen=2" {
-		t.Errorf("got %v", r.headers)
-	}
+	r = single.get(keyed("l"))
+	check.Equal(t, r.headers.Get("Location"), "/payments/1")
+	check.Equal(t, r.headers.Get("Set-Cookie"), "seen=2")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // bodyID is the option for a webhook that has the id of its event in its body.
@@ -92,9 +93,8 @@ func TestProblemNamesAKeyOfTheBody(t *testing.T) {
 		s.get(webhook(evt1))
 		for text, status := range map[string]int{`{}`: 400, `{"id":"` + key255 + `k"}`: 400, `{"id":"evt_1"}`: 422} {
 			title, detail := isProblem(t, s.get(webhook(text)), status)
-			if leaks(title+detail, "Idempotency-Key", "header") || !leaks(title, "dempotency key") {
-				t.Errorf("%s: %s: %s", text, title, detail)
-			}
+			check.False(t, leaks(title+detail, "Idempotency-Key", "header"), text)
+			check.True(t, leaks(title, "dempotency key"), text)
 		}
 	})
 }
@@ -123,9 +123,7 @@ func TestKeyFunctionFails(t *testing.T) {
 			r, err := s.send(t.Context(), k)
 			switch {
 			case c.want != nil && d.lambda:
-				if !errors.Is(err, c.want) {
-					t.Errorf("%s: got %+v, %v", name, r, err)
-				}
+				check.Is(t, err, c.want, name)
 			case c.want != nil:
 				if isProblem(t, r, 500); leaks(r.body, "broken") {
 					t.Errorf("%s: got %+v", name, r)
@@ -153,13 +151,9 @@ func TestMiddlewareWithAKeyOfTheBodyPassesTheBodyOn(t *testing.T) {
 	for _, method := range []string{"POST", "PUT"} {
 		for body, want := range map[string]int{"no key": 200, strings.Repeat("x", 21): 413} {
 			r, err := http.NewRequestWithContext(context.Background(), method, protected.URL, strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			answer, err := protected.Client().Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			text, err := io.ReadAll(answer.Body)
 			if err = errors.Join(err, answer.Body.Close()); err != nil || answer.StatusCode != want || want == 200 && string(text) != body {
 				t.Errorf("%s: got %d %s, %v", method, answer.StatusCode, text, err)
@@ -170,9 +164,7 @@ func TestMiddlewareWithAKeyOfTheBodyPassesTheBodyOn(t *testing.T) {
 
 func TestHeaderKeyNeedsAFieldName(t *testing.T) {
 	defer func() {
-		if recover() == nil {
-			t.Error("it does not panic")
-		}
+		check.True(t, recover() != nil, "it does not panic")
 	}()
 	httpapi.HeaderKey("a field")
 }

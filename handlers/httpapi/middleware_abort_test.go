@@ -19,6 +19,7 @@ import (
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // What the handler did is done, however it reacts when its response does not
@@ -28,9 +29,7 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 100<<10)) }))
 	defer upstream.Close()
 	target, err := url.Parse(upstream.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.ErrorLog = silent()
 	for name, handler := range map[string]http.HandlerFunc{
@@ -45,12 +44,9 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 			for range 3 {
 				fmt.Fprint(w, "data\n")
 			}
-			if _, ok := w.(http.Flusher); ok {
-				t.Error("it can be flushed")
-			}
-			if err := http.NewResponseController(w).Flush(); !errors.Is(err, http.ErrNotSupported) {
-				t.Errorf("Flush: %v", err)
-			}
+			_, ok := w.(http.Flusher)
+			check.False(t, ok, "it can be flushed")
+			check.Is(t, http.NewResponseController(w).Flush(), http.ErrNotSupported)
 			fmt.Fprint(w, "x") // would fit again
 		},
 		"by a proxy": proxy.ServeHTTP,
@@ -63,20 +59,13 @@ func TestMiddlewareReplacesATooLargeResponse(t *testing.T) {
 			})
 			for _, mark := range []string{"", "true"} {
 				r, text, err := post(t, protected, "k", "")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if r.Header.Get("Idempotent-Replayed") != mark {
-					t.Errorf("Idempotent-Replayed: %q, want %q", r.Header.Get("Idempotent-Replayed"), mark)
-				}
+				check.Must(t, err)
+				check.Equal(t, r.Header.Get("Idempotent-Replayed"), mark)
 				r.Header.Del("Idempotent-Replayed")
-				if _, detail := isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500); !strings.Contains(detail, "too large") {
-					t.Errorf("the detail is %q", detail)
-				}
+				_, detail := isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500)
+				check.Contains(t, detail, "too large")
 			}
-			if runs != 1 {
-				t.Errorf("%d runs", runs)
-			}
+			check.Equal(t, runs, 1)
 		})
 	}
 }
@@ -98,12 +87,12 @@ func TestMiddlewarePanics(t *testing.T) {
 				}
 				w.WriteHeader(201)
 			})
-			if r, _, err := post(t, protected, "k", ""); err == nil {
-				t.Errorf("the connection is not cut: %v", r)
-			}
-			if r, _, err := post(t, protected, "k", ""); err != nil || r.StatusCode != 201 || runs != 2 {
-				t.Errorf("the retry got %v, %v after %d runs", r, err, runs)
-			}
+			_, _, err := post(t, protected, "k", "")
+			check.Failed(t, err, "the connection is not cut")
+			r, _, err := post(t, protected, "k", "")
+			check.Nil(t, err)
+			check.Equal(t, r.StatusCode, 201)
+			check.Equal(t, runs, 2)
 		})
 	}
 }
@@ -114,17 +103,14 @@ func TestMiddlewareClientGoneWhileSending(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: handlertest.Observer(func(e idempotent.Event) { outcomes <- e })})
 	protected, _ := serveHTTP(t, x, nil, func(http.ResponseWriter, *http.Request) { t.Error("the handler runs") })
 	conn, err := net.Dial("tcp", protected.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\nContent-Length: 100\r\n\r\nhalf of ")
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, conn.Close())
 	// It would run although its context ends soon.
-	if e := <-outcomes; e.Outcome != idempotent.OutcomeFailed || e.RoundTrips != 0 || !errors.Is(e.Err, idempotent.ErrInvalidPayload) {
-		t.Errorf("observed %+v", e)
-	}
+	e := <-outcomes
+	check.Equal(t, e.Outcome, idempotent.OutcomeFailed)
+	check.Equal(t, e.RoundTrips, 0)
+	check.Is(t, e.Err, idempotent.ErrInvalidPayload)
 }
 
 // One that goes away later is the one that repeats the request: what it began
@@ -134,9 +120,7 @@ func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Observer: handlertest.Observer(func(e idempotent.Event) { outcomes <- e })})
 	inner := httpapi.Middleware(x, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-gone
-		if err := r.Context().Err(); err != nil {
-			t.Errorf("its context has ended: %v", err)
-		}
+		check.Nil(t, r.Context().Err(), "its context has ended")
 		w.WriteHeader(201)
 		fmt.Fprint(w, "done all the same")
 	}))
@@ -146,31 +130,26 @@ func TestMiddlewareClientGoneWhileWaiting(t *testing.T) {
 	}))
 	defer server.Close()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	fmt.Fprint(conn, "POST /a%2Fb?q=1 HTTP/1.1\r\nHost: x\r\nIdempotency-Key: k\r\nContent-Length: 4\r\n\r\nbody")
 	client := <-started
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, conn.Close())
 	<-client.Done()
 	close(gone)
-	if e := <-outcomes; e.Outcome != idempotent.OutcomeExecuted {
-		t.Errorf("observed %+v", e)
-	}
+	check.Equal(t, (<-outcomes).Outcome, idempotent.OutcomeExecuted)
 	r, text, err := post(t, server, "k", "body")
-	if err != nil || r.StatusCode != 201 || text != "done all the same" || r.Header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("the repetition got %v %q, %v", r, text, err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, r.StatusCode, 201)
+	check.Equal(t, text, "done all the same")
+	check.Equal(t, r.Header.Get("Idempotent-Replayed"), "true")
 }
 
 // A deadline that is not the client's applies.
 func TestMiddlewareDeadlineHolds(t *testing.T) {
 	protected := httpapi.Middleware(newExecutor(t, memory.New(0), nil), httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > time.Minute {
-			t.Errorf("its deadline is %v, %v", deadline, ok)
-		}
+		deadline, ok := r.Context().Deadline()
+		check.True(t, ok)
+		check.True(t, time.Until(deadline) <= time.Minute, time.Until(deadline))
 	}))
 	r := httptest.NewRequest("POST", "/", nil)
 	r.Header.Set("Idempotency-Key", "k")
@@ -190,14 +169,10 @@ func onceBehind(t *testing.T, o *httpapi.Options, want int, handler http.Handler
 	})
 	for range 2 {
 		r, _, err := post(t, protected, "k", "")
-		if err != nil {
-			t.Errorf("the connection is cut: %v", err)
-		}
+		check.Nil(t, err, "the connection is cut")
 		second = r
 	}
-	if runs != want {
-		t.Errorf("%d runs, want %d", runs, want)
-	}
+	check.Equal(t, runs, want)
 	return second
 }
 
@@ -213,9 +188,7 @@ func TestRefusalThatIsTooLargeIsNotStored(t *testing.T) {
 		}
 		w.WriteHeader(201)
 	})
-	if second.StatusCode != 201 {
-		t.Errorf("the retry gets %d", second.StatusCode)
-	}
+	check.Equal(t, second.StatusCode, 201)
 }
 
 // A handler may panic with the error of Write. Its work is done.
@@ -233,21 +206,15 @@ func TestProxiedResponseThatIsCutOffRunsOnce(t *testing.T) {
 		w.Header().Set("Content-Length", "100")
 		w.WriteHeader(201)
 		fmt.Fprint(w, "part")
-		if err := http.NewResponseController(w).Flush(); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, http.NewResponseController(w).Flush())
 		panic(http.ErrAbortHandler)
 	}))
 	defer upstream.Close()
 	target, err := url.Parse(upstream.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.ErrorLog = silent()
-	if second := onceBehind(t, nil, 1, proxy.ServeHTTP); second.StatusCode != 500 {
-		t.Errorf("the repetition gets %d", second.StatusCode)
-	}
+	check.Equal(t, onceBehind(t, nil, 1, proxy.ServeHTTP).StatusCode, 500)
 }
 
 // The option is called when the work is done.

@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A form that was read before is missing in the body that is compared.
@@ -22,9 +23,7 @@ func TestFormThatWasReadEarlierPanics(t *testing.T) {
 	r.Header.Set("Idempotency-Key", "k")
 	_ = r.PostFormValue("amount")
 	defer func() {
-		if p := recover(); !strings.Contains(fmt.Sprint(p), "has read the body") {
-			t.Errorf("panics with %v", p)
-		}
+		check.Contains(t, fmt.Sprint(recover()), "has read the body")
 	}()
 	protected.ServeHTTP(httptest.NewRecorder(), r)
 }
@@ -40,9 +39,9 @@ func TestOuterHeadersAreNotReplayed(t *testing.T) {
 		w := httptest.NewRecorder()
 		w.Header().Set("Access-Control-Allow-Origin", origin)
 		protected.ServeHTTP(w, r)
-		if got := w.Header(); got.Get("Access-Control-Allow-Origin") != origin || got.Get("Location") != "/1" {
-			t.Errorf("%s gets %v", origin, got)
-		}
+		got := w.Header()
+		check.Equal(t, got.Get("Access-Control-Allow-Origin"), origin)
+		check.Equal(t, got.Get("Location"), "/1")
 	}
 }
 
@@ -51,24 +50,20 @@ func TestUnkeyedRequestsHaveNoLimits(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	protected, _ := serveHTTP(t, x, &httpapi.Options{MaxResponseBytes: 10, MaxRequestBytes: 10}, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || idempotent.DownstreamKey(r.Context(), "charge") == "" {
-			t.Error(err)
-		}
+		check.Nil(t, err)
+		check.Differ(t, idempotent.DownstreamKey(r.Context(), "charge"), "")
 		w.WriteHeader(201)
-		if err := http.NewResponseController(w).Flush(); err != nil {
-			t.Errorf("it cannot stream: %v", err)
-		}
+		check.Nil(t, http.NewResponseController(w).Flush(), "it cannot stream")
 		fmt.Fprint(w, string(body))
 	})
 	long := strings.Repeat("x", 100)
 	r, err := protected.Client().Post(protected.URL, "text/plain", strings.NewReader(long))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer r.Body.Close()
-	if text, err := io.ReadAll(r.Body); err != nil || r.StatusCode != 201 || string(text) != long {
-		t.Errorf("%d %q, %v", r.StatusCode, text, err)
-	}
+	text, err := io.ReadAll(r.Body)
+	check.Nil(t, err)
+	check.Equal(t, r.StatusCode, 201)
+	check.Equal(t, string(text), long)
 }
 
 func TestMiddlewareLimitsRequests(t *testing.T) {
@@ -80,14 +75,12 @@ func TestMiddlewareLimitsRequests(t *testing.T) {
 	protected, _ := serveHTTP(t, x, &httpapi.Options{MaxRequestBytes: 10}, func(w http.ResponseWriter, r *http.Request) { runs++ })
 	for body, want := range map[string]int{"0123456789": 200, "0123456789x": 413, strings.Repeat("x", 1000): 413} {
 		got, text, err := post(t, protected, fmt.Sprint("k", len(body)), body)
-		if err != nil || got.StatusCode != want {
-			t.Errorf("%d bytes: got %v, %v", len(body), got, err)
-		}
+		check.Nil(t, err)
+		check.Equal(t, got.StatusCode, want)
 		if err == nil && want == 413 {
 			isProblem(t, httpReply{got.StatusCode, got.Header, text}, 413)
 		}
 	}
-	if runs != 1 || observed != 2 {
-		t.Errorf("%d runs, %d calls to the store; want those of the first", runs, observed)
-	}
+	check.Equal(t, runs, 1)
+	check.Equal(t, observed, 2)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // serveHTTP serves one handler of net/http, protected and not.
@@ -33,9 +34,7 @@ func serveHTTP(t *testing.T, x *idempotent.Executor, o *httpapi.Options, handler
 func post(t *testing.T, server *httptest.Server, key, body string) (*http.Response, string, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/a%2Fb?q=1", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	r.Header.Set("Idempotency-Key", key)
 	answer, err := server.Client().Do(r)
 	if err != nil {
@@ -87,21 +86,16 @@ func TestMiddlewareRespondsAsNetHTTP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			protected, plain := serveHTTP(t, newExecutor(t, memory.New(0), nil), nil, handler)
 			want, wantBody, err := post(t, plain, "k", "body")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			for _, mark := range []string{"", "true"} {
 				got, gotBody, err := post(t, protected, "k", "body")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got.StatusCode != want.StatusCode || gotBody != wantBody || got.ContentLength != want.ContentLength ||
-					got.Header.Get("Content-Type") != want.Header.Get("Content-Type") || got.Header.Get("Location") != want.Header.Get("Location") {
-					t.Errorf("got %d %v %q, want %d %v %q", got.StatusCode, got.Header, gotBody, want.StatusCode, want.Header, wantBody)
-				}
-				if got.Header.Get("Idempotent-Replayed") != mark {
-					t.Errorf("Idempotent-Replayed: %q, want %q", got.Header.Get("Idempotent-Replayed"), mark)
-				}
+				check.Must(t, err)
+				check.Equal(t, got.StatusCode, want.StatusCode)
+				check.Equal(t, gotBody, wantBody)
+				check.Equal(t, got.ContentLength, want.ContentLength)
+				check.Equal(t, got.Header.Get("Content-Type"), want.Header.Get("Content-Type"))
+				check.Equal(t, got.Header.Get("Location"), want.Header.Get("Location"))
+				check.Equal(t, got.Header.Get("Idempotent-Replayed"), mark)
 			}
 		})
 	}
@@ -127,22 +121,15 @@ func TestMiddlewareWorksWithinOthers(t *testing.T) {
 		{"/", "k", ""}, {"/", "k", "yes"}, {"/", "", "yes"}, {"/large", "l", "yes"}, {"/large", "l", "yes"},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+c.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		id := fmt.Sprint("r-", i)
 		r.Header.Set("X-Request-Id", id)
 		r.Header.Set("Idempotency-Key", c.key)
 		answer, err := server.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := answer.Body.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if answer.Header.Get("X-Request-Id") != id || answer.Header.Get("X-Taken") != c.taken {
-			t.Errorf("%d: got %v", i, answer.Header)
-		}
+		check.Must(t, err)
+		check.Must(t, answer.Body.Close())
+		check.Equal(t, answer.Header.Get("X-Request-Id"), id, i)
+		check.Equal(t, answer.Header.Get("X-Taken"), c.taken, i)
 	}
 }
 
@@ -152,41 +139,32 @@ func TestMiddlewarePassesUnprotectedRequests(t *testing.T) {
 	protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), nil, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Method", r.Method)
 		fmt.Fprintln(w, "first")
-		if err := http.NewResponseController(w).Flush(); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, http.NewResponseController(w).Flush())
 		<-goOn
 		fmt.Fprintln(w, "second")
 	})
 	r, err := http.NewRequestWithContext(t.Context(), "GET", protected.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	answer, err := protected.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer answer.Body.Close()
 	lines := bufio.NewReader(answer.Body)
-	if line, err := lines.ReadString('\n'); err != nil || line != "first\n" {
-		t.Errorf("got %q, %v", line, err)
-	}
+	line, err := lines.ReadString('\n')
+	check.Nil(t, err)
+	check.Equal(t, line, "first\n")
 	close(goOn)
-	if line, err := lines.ReadString('\n'); err != nil || line != "second\n" {
-		t.Errorf("got %q, %v", line, err)
-	}
+	line, err = lines.ReadString('\n')
+	check.Nil(t, err)
+	check.Equal(t, line, "second\n")
 	for _, method := range []string{"HEAD", "OPTIONS"} {
 		r, err := http.NewRequestWithContext(t.Context(), method, protected.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		answer, err := protected.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := answer.Body.Close(); err != nil || answer.StatusCode != 200 || answer.Header.Get("X-Method") != method {
-			t.Errorf("%s: got %v", method, answer)
-		}
+		check.Must(t, err)
+		err = answer.Body.Close()
+		check.Nil(t, err)
+		check.Equal(t, answer.StatusCode, 200)
+		check.Equal(t, answer.Header.Get("X-Method"), method)
 	}
 }
 
@@ -204,7 +182,6 @@ func TestMiddlewareWorksWithoutServer(t *testing.T) {
 	r := &http.Request{Method: "POST", URL: &url.URL{Path: "/"}, Header: http.Header{"Idempotency-Key": {"k"}}}
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r.WithContext(context.WithValue(t.Context(), userKey{}, "ada")))
-	if w.Code != 200 || w.Body.String() != "0 <nil>" {
-		t.Errorf("got %d %s", w.Code, w.Body)
-	}
+	check.Equal(t, w.Code, 200)
+	check.Equal(t, w.Body.String(), "0 <nil>")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // ledger is a store whose transactions are one write, and the errors of its
@@ -70,9 +71,7 @@ func TestRefusedTransactionOfARequestWithoutAKeyIsTheWholeResponse(t *testing.T)
 		"flushed": func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "created")
 			w.(http.Flusher).Flush()
-			if err := http.NewResponseController(w).Flush(); !errors.Is(err, http.ErrNotSupported) {
-				t.Errorf("Flush: %v", err)
-			}
+			check.Is(t, http.NewResponseController(w).Flush(), http.ErrNotSupported)
 		},
 		"copied":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, strings.NewReader("created")) },
 		"nothing": func(http.ResponseWriter, *http.Request) {},
@@ -85,9 +84,7 @@ func TestRefusedTransactionOfARequestWithoutAKeyIsTheWholeResponse(t *testing.T)
 			if err == nil {
 				conn.Close()
 			}
-			if !errors.Is(err, http.ErrNotSupported) {
-				t.Errorf("Hijack: %v", err)
-			}
+			check.Is(t, err, http.ErrNotSupported)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,16 +96,12 @@ func TestRefusedTransactionOfARequestWithoutAKeyIsTheWholeResponse(t *testing.T)
 			})))
 			defer server.Close()
 			r, text, err := postBare(server)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500)
-			if strings.Contains(text, "created") || r.Header.Get("Location") != "" || r.Header.Get("X-Early") != "" {
-				t.Errorf("the client receives %v %q of the handler", r.Header, text)
-			}
-			if l.commits != 1 {
-				t.Errorf("%d commits", l.commits)
-			}
+			check.Lacks(t, text, "created")
+			check.Equal(t, r.Header.Get("Location"), "")
+			check.Equal(t, r.Header.Get("X-Early"), "")
+			check.Equal(t, l.commits, 1)
 		})
 	}
 }
@@ -117,9 +110,8 @@ func TestResponseToARequestWithoutAKeyFollowsTheCommit(t *testing.T) {
 	w := httptest.NewRecorder()
 	w.Header().Set("X-Request-Id", "1")
 	l, protect := unkeyed(t, func() error {
-		if w.Flushed || w.Body.Len() > 0 {
-			t.Error("the response came first")
-		}
+		check.False(t, w.Flushed, "the response came first")
+		check.True(t, w.Body.Len() <= 0, w.Body.Len())
 		return nil
 	}, nil)
 	protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -133,10 +125,12 @@ func TestResponseToARequestWithoutAKeyFollowsTheCommit(t *testing.T) {
 		w.(http.Flusher).Flush()
 	})).ServeHTTP(w, httptest.NewRequest("POST", "/", nil))
 	got := w.Result()
-	if l.commits != 1 || got.StatusCode != 201 || w.Body.String() != "created" ||
-		got.Header.Get("Location") != "/1" || got.Header.Get("X-Request-Id") != "1" || got.Header.Get("X-Late") != "" {
-		t.Errorf("%d commits, then %d %v %q", l.commits, got.StatusCode, got.Header, w.Body)
-	}
+	check.Equal(t, l.commits, 1)
+	check.Equal(t, got.StatusCode, 201)
+	check.Equal(t, w.Body.String(), "created")
+	check.Equal(t, got.Header.Get("Location"), "/1")
+	check.Equal(t, got.Header.Get("X-Request-Id"), "1")
+	check.Equal(t, got.Header.Get("X-Late"), "")
 }
 
 // As with a key: an error of the handler commits nothing, whichever way it is
@@ -160,9 +154,11 @@ func TestRequestWithoutAKeyThatFailsCommitsNothing(t *testing.T) {
 				c.handler(w, r)
 			})))
 			defer server.Close()
-			if r, text, err := postBare(server); err != nil || r.StatusCode != c.status || text != c.body || l.commits != 0 {
-				t.Errorf("%v, %q, %v, %d commits", r, text, err, l.commits)
-			}
+			r, text, err := postBare(server)
+			check.Nil(t, err)
+			check.Equal(t, r.StatusCode, c.status)
+			check.Equal(t, text, c.body)
+			check.Equal(t, l.commits, 0)
 		})
 	}
 	t.Run("a panic", func(t *testing.T) {
@@ -175,9 +171,9 @@ func TestRequestWithoutAKeyThatFailsCommitsNothing(t *testing.T) {
 		server.Config.ErrorLog = silent()
 		server.Start()
 		defer server.Close()
-		if _, _, err := postBare(server); err == nil || l.commits != 0 {
-			t.Errorf("%v, %d commits", err, l.commits)
-		}
+		_, _, err := postBare(server)
+		check.Failed(t, err)
+		check.Equal(t, l.commits, 0)
 	})
 }
 
@@ -189,16 +185,13 @@ func TestResponseTooLargeToHoldReportsThatTheWorkIsDone(t *testing.T) {
 		open(r)
 		w.Header().Set("Location", "/1")
 		_, err := io.Copy(w, strings.NewReader(strings.Repeat("x", 11)))
-		if _, tooLarge := errors.AsType[*httpapi.ResponseTooLargeError](err); !tooLarge {
-			t.Errorf("Copy: %v", err)
-		}
+		_, tooLarge := errors.AsType[*httpapi.ResponseTooLargeError](err)
+		check.True(t, tooLarge)
 	})).ServeHTTP(w, httptest.NewRequest("POST", "/", nil))
-	if _, detail := isProblem(t, httpReply{w.Code, w.Header(), w.Body.String()}, 500); !strings.Contains(detail, "too large") || w.Header().Get("Location") != "" {
-		t.Errorf("%v, the detail is %q", w.Header(), detail)
-	}
-	if l.commits != 1 {
-		t.Errorf("%d commits", l.commits)
-	}
+	_, detail := isProblem(t, httpReply{w.Code, w.Header(), w.Body.String()}, 500)
+	check.Contains(t, detail, "too large")
+	check.Equal(t, w.Header().Get("Location"), "")
+	check.Equal(t, l.commits, 1)
 }
 
 func TestTransactionPanicsAfterTheResponseHasBegun(t *testing.T) {
@@ -232,9 +225,9 @@ func TestTransactionPanicsAfterTheResponseHasBegun(t *testing.T) {
 			panicked := <-ended
 			server.Close()
 			text, _ := panicked.(string)
-			if late := name != ""; strings.Contains(text, "a transaction after the response") != late || (l.commits == 1) == late {
-				t.Errorf("panic %v, %d commits", panicked, l.commits)
-			}
+			late := name != ""
+			check.Equal(t, strings.Contains(text, "a transaction after the response"), late)
+			check.Differ(t, (l.commits == 1), late)
 		})
 	}
 }
@@ -246,9 +239,8 @@ func TestResponseThatHasBegunIsCutOffByAnError(t *testing.T) {
 		fmt.Fprint(w, "created")
 		_, _ = idempotent.Step(r.Context(), "a", func(context.Context) (int, error) { return 0, nil }) // refused
 	})
-	if r, text, err := postBare(protected); err == nil {
-		t.Errorf("got %v %q", r, text)
-	}
+	_, _, err := postBare(protected)
+	check.Failed(t, err)
 }
 
 // Handlers look for these, and stream with them.
@@ -271,18 +263,15 @@ func TestRequestWithoutAKeyHasWhatItsServerOffers(t *testing.T) {
 		}))
 		server.EnableHTTP2 = two
 		server.StartTLS()
-		if _, _, err := postBare(server); err != nil || got != want {
-			t.Errorf("HTTP/2 %v: %s, want %s; %v", two, got, want, err)
-		}
+		_, _, err := postBare(server)
+		check.Nil(t, err, two)
+		check.Equal(t, got, want, two)
 		server.Close()
 	}
 	inner := protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if _, ok := w.(http.Flusher); ok {
-			t.Error("a client that cannot be flushed is")
-		}
-		if err := http.NewResponseController(w).EnableFullDuplex(); !errors.Is(err, http.ErrNotSupported) {
-			t.Errorf("EnableFullDuplex: %v", err)
-		}
+		_, ok := w.(http.Flusher)
+		check.False(t, ok)
+		check.Is(t, http.NewResponseController(w).EnableFullDuplex(), http.ErrNotSupported)
 	}))
 	inner.ServeHTTP(struct{ http.ResponseWriter }{httptest.NewRecorder()}, httptest.NewRequest("POST", "/", nil))
 }
@@ -301,19 +290,15 @@ func TestRequestWithoutAKeyCanBeUpgraded(t *testing.T) {
 	})))
 	defer server.Close()
 	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	r.Header.Set("Connection", "upgrade")
 	r.Header.Set("Upgrade", "echo")
 	answer, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer answer.Body.Close()
-	if line, err := bufio.NewReader(answer.Body).ReadString('\n'); answer.StatusCode != 101 || line != "hello\n" {
-		t.Errorf("%d %q, %v", answer.StatusCode, line, err)
-	}
+	line, _ := bufio.NewReader(answer.Body).ReadString('\n')
+	check.Equal(t, answer.StatusCode, 101)
+	check.Equal(t, line, "hello\n")
 }
 
 // One of the two wins: the response is streamed, or it waits for the commit.

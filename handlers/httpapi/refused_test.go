@@ -18,6 +18,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/keypath"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 const secretKey = "secret-4111"
@@ -61,12 +62,8 @@ func TestRefusedRequestsAreLoggedOnceForEachReason(t *testing.T) {
 				t.Errorf("logged %v", line)
 			}
 		}
-		if !maps.Equal(got, want) {
-			t.Errorf("logged %v, want %v", got, want)
-		}
-		if text := string(handlertest.Marshal(t, lines)); leaks(text, secretKey) {
-			t.Errorf("the lines quote the requests: %s", text)
-		}
+		check.True(t, maps.Equal(got, want))
+		check.False(t, leaks(string(handlertest.Marshal(t, lines)), secretKey), "the lines quote the requests")
 	})
 }
 
@@ -76,18 +73,14 @@ func TestRefusedRequestsAreCountedByReason(t *testing.T) {
 		var counted idempotent.Event
 		s := newSite(t, d, newExecutor(t, memory.New(0), &idempotent.Config{Observer: handlertest.Observer(func(e idempotent.Event) { counted = e })}), nil, created)
 		s.get(keyed(secretKey))
-		if counted.Refusal() != "" {
-			t.Errorf("the first request is refused: %+v", counted)
-		}
+		check.Equal(t, counted.Refusal(), "", "the first request is refused")
 		for name, call := range refusedRequests(d) {
 			s.get(call)
 			got := string(counted.Refusal())
 			if counted.Outcome == idempotent.OutcomeMismatch {
 				got += string(counted.Outcome)
 			}
-			if want := name[:strings.LastIndex(name, " ")]; got != want {
-				t.Errorf("counted %q, want %q", got, want)
-			}
+			check.Equal(t, got, name[:strings.LastIndex(name, " ")])
 		}
 	})
 }
@@ -104,9 +97,9 @@ func TestRefusedRequestsAreLoggedAtMostOnceAMinute(t *testing.T) {
 			return func() {
 				e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": secretKey}}
 				e.RequestContext.HTTP.Method = "POST"
-				if r, err := handler(t.Context(), e); err != nil || r.StatusCode != 403 {
-					t.Errorf("%d, %v", r.StatusCode, err)
-				}
+				r, err := handler(t.Context(), e)
+				check.Nil(t, err)
+				check.Equal(t, r.StatusCode, 403)
 			}
 		}
 		one, two := protect(), protect()
@@ -128,9 +121,7 @@ func TestRefusedRequestsAreLoggedAtMostOnceAMinute(t *testing.T) {
 		}) {
 			unlogged = append(unlogged, line["unlogged"])
 		}
-		if want := "[0 100 1 0]"; fmt.Sprint(unlogged) != want {
-			t.Errorf("the lines leave out %v requests, want %s", unlogged, want)
-		}
+		check.Equal(t, fmt.Sprint(unlogged), "[0 100 1 0]")
 	})
 }
 
@@ -158,9 +149,7 @@ func TestRefusalsOfOthersAreLogged(t *testing.T) {
 		if len(lines) != 2 || lines[0]["reason"] != "rejected" || lines[0]["status"] != 418. || lines[1]["reason"] != "conflict" || lines[1]["status"] != 409. {
 			t.Errorf("logged %v", lines)
 		}
-		if text := string(handlertest.Marshal(t, lines)); leaks(text, secretKey) {
-			t.Errorf("the lines quote the requests: %s", text)
-		}
+		check.False(t, leaks(string(handlertest.Marshal(t, lines)), secretKey), "the lines quote the requests")
 	})
 }
 
@@ -176,16 +165,12 @@ func TestProblemSaysWhereAKeyWasLookedFor(t *testing.T) {
 			s := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: keypath.Path[httpapi.Request](expr)}, created)
 			_, detail := isProblem(t, s.get(webhook("id="+secretKey)), 400)
 			for _, part := range words {
-				if !strings.Contains(detail, part) {
-					t.Errorf("%s: no %q in %q", expr, part, detail)
-				}
+				check.Contains(t, detail, part, expr)
 			}
-			if strings.Contains(detail, "not JSON") != (len(words) == 2) || leaks(detail, secretKey) {
-				t.Errorf("%s: %q", expr, detail)
-			}
-			if _, detail := isProblem(t, s.get(webhook(`{"other":1}`)), 400); strings.Contains(detail, "not JSON") {
-				t.Errorf("%s: JSON is not JSON: %q", expr, detail)
-			}
+			check.Equal(t, strings.Contains(detail, "not JSON"), len(words) == 2, expr)
+			check.False(t, leaks(detail, secretKey), expr)
+			_, detail = isProblem(t, s.get(webhook(`{"other":1}`)), 400)
+			check.Lacks(t, detail, "not JSON", "JSON is not JSON", expr)
 		})
 	}
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
@@ -195,8 +180,7 @@ func TestProblemSaysWhereAKeyWasLookedFor(t *testing.T) {
 		}
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), &httpapi.Options{Key: httpapi.HeaderKey("x-body-id")}, created)
 		_, detail := isProblem(t, s.get(webhook("id=1")), 400)
-		if !strings.Contains(detail, "from the header X-Body-Id of the request") || strings.Contains(detail, "not JSON") {
-			t.Errorf("%q", detail)
-		}
+		check.Contains(t, detail, "from the header X-Body-Id of the request")
+		check.Lacks(t, detail, "not JSON")
 	})
 }

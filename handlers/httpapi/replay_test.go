@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A repetition receives the stored fields as the first client did, to the byte,
@@ -45,12 +46,10 @@ func TestReplayHasTheHeadersOfTheFirstResponse(t *testing.T) {
 			}
 			for _, mark := range []string{"", "true"} {
 				got, gotBody, err := post(t, protected, "k", "")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !slices.Equal(got.Header[c.field], c.want) || gotBody != body || got.Header.Get("Idempotent-Replayed") != mark {
-					t.Errorf("got %q %s, want %q", got.Header, gotBody, c.want)
-				}
+				check.Must(t, err)
+				check.Slice(t, got.Header[c.field], c.want)
+				check.Equal(t, gotBody, body)
+				check.Equal(t, got.Header.Get("Idempotent-Replayed"), mark)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // transactional is a store that takes transactions, of which no test here
@@ -28,12 +29,10 @@ func crashed(t testing.TB) transactional {
 	store.create = func(r driver.Record) error {
 		once.Do(func() {
 			now := time.Now()
-			if err := store.Put(driver.Record{
+			check.Nil(t, store.Put(driver.Record{
 				ID: r.ID, Status: driver.InProgress, Owner: "crashed", Attempt: 1, Fingerprint: r.Fingerprint,
 				Lease: now.Add(-time.Hour).Truncate(time.Millisecond), Expires: now.Add(time.Hour).Truncate(time.Second),
-			}); err != nil {
-				t.Error(err)
-			}
+			}))
 		})
 		return nil
 	}
@@ -53,9 +52,11 @@ func TestSecondRunInACallRespondsAlone(t *testing.T) {
 		})
 		for _, mark := range []string{"", "true"} {
 			r := s.get(k)
-			if r.status != 202 || r.body != `{"run":2}` || r.headers.Get("Location") != "/runs/2" || r.headers.Get("Link") != "" || r.headers.Get("Idempotent-Replayed") != mark {
-				t.Errorf("got %+v", r)
-			}
+			check.Equal(t, r.status, 202)
+			check.Equal(t, r.body, `{"run":2}`)
+			check.Equal(t, r.headers.Get("Location"), "/runs/2")
+			check.Equal(t, r.headers.Get("Link"), "")
+			check.Equal(t, r.headers.Get("Idempotent-Replayed"), mark)
 		}
 		s.ran(3) // a repetition runs in vain, as it has no claim either
 	})
@@ -72,9 +73,8 @@ func TestSecondRunInACallGetsTheRequestAnew(t *testing.T) {
 		r.Header.Set("X-Seen", "yes")
 		r.URL.RawQuery = "seen"
 	})
-	if _, _, err := post(t, protected, "k", "body"); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := post(t, protected, "k", "body")
+	check.Must(t, err)
 	if len(bodies) != 2 || bodies[0] != bodies[1] {
 		t.Errorf("the runs got %q", bodies)
 	}

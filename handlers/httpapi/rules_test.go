@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // httpStep is one request of a rule, and what it gets.
@@ -157,13 +158,10 @@ func (rule httpRule) check(t *testing.T, d httpDriver) {
 	given := map[string][]string{} // to each user: what a replay may repeat
 	for i, step := range rule.steps {
 		r := s.get(step.call)
-		if r.status != step.status {
-			t.Errorf("step %d: got %d %s, want %d", i, r.status, r.body, step.status)
-		}
+		check.Equal(t, r.status, step.status, i)
 		s.ran(step.runs)
-		if replay := r.headers.Get("Idempotent-Replayed"); (replay == "true") != step.replay {
-			t.Errorf("step %d: Idempotent-Replayed: %q", i, replay)
-		}
+		replay := r.headers.Get("Idempotent-Replayed")
+		check.Equal(t, replay == "true", step.replay, i)
 		switch user := step.call.user; {
 		case step.call.method == http.MethodHead:
 		case !strings.HasPrefix(r.body, "run "):
@@ -175,9 +173,7 @@ func (rule httpRule) check(t *testing.T, d httpDriver) {
 		case !step.replay:
 			given[user] = append(given[user], r.body)
 		}
-		if leaks(r.body, "amount", key255, "8e03978e") {
-			t.Errorf("step %d: the answer quotes the request: %s", i, r.body)
-		}
+		check.False(t, leaks(r.body, "amount", key255, "8e03978e"), i)
 	}
 }
 
@@ -188,23 +184,21 @@ func TestHTTPStatuses(t *testing.T) {
 	forEachHTTP(t, func(t *testing.T, d httpDriver) {
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, func(_ context.Context, _ int, body string) (httpReply, error) {
 			status, err := strconv.Atoi(body)
-			if err != nil {
-				t.Error(err)
-			}
+			check.Nil(t, err)
 			return httpReply{status, http.Header{"X-Native": {"yes"}}, ""}, nil
 		})
 		for status, keep := range kept {
 			call := keyed(strconv.Itoa(status)).with(body(strconv.Itoa(status)))
 			before := s.runs.Load()
 			one, two := s.get(call), s.get(call)
-			if one.status != status || two.status != status {
-				t.Errorf("got %d and %d, want %d", one.status, two.status, status)
-			}
+			check.Equal(t, one.status, status)
+			check.Equal(t, two.status, status)
 			// A status that is not stored is the handler's own response each time.
 			native := two.headers.Get("X-Native") == "yes"
-			if replayed := two.headers.Get("Idempotent-Replayed") == "true"; replayed != keep || native == keep || s.runs.Load()-before == 1 != keep {
-				t.Errorf("%d: replayed %v after %d runs, want %v", status, replayed, s.runs.Load()-before, keep)
-			}
+			replayed := two.headers.Get("Idempotent-Replayed") == "true"
+			check.Equal(t, replayed, keep, status)
+			check.Differ(t, native, keep, status)
+			check.Equal(t, s.runs.Load()-before == 1, keep, status)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // callV2 sends a POST with the key k to a handler that responds with who.
@@ -26,9 +27,7 @@ func callV2(t *testing.T, x *idempotent.Executor, scope httpapi.Scope, claims ma
 		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: claims}}
 	}
 	answer, err := handler(t.Context(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return answer
 }
 
@@ -51,7 +50,9 @@ func TestIAMUserRefusesUsersOfAnIdentityPool(t *testing.T) {
 			e := events.APIGatewayProxyRequest{HTTPMethod: "POST", Headers: map[string]string{"Idempotency-Key": "1"}}
 			e.RequestContext.Identity.UserArn, e.RequestContext.Identity.CognitoIdentityID = arn, user
 			answer, err := handler(t.Context(), e)
-			if err != nil || answer.StatusCode != test.want || test.want == 201 && answer.Body != user {
+			check.Nil(t, err, name)
+			check.Equal(t, answer.StatusCode, test.want, name)
+			if test.want == 201 && answer.Body != user {
 				t.Errorf("%s: %s gets %+v, %v", name, user, answer, err)
 			}
 		}
@@ -62,25 +63,17 @@ func TestIAMUserRefusesUsersOfAnIdentityPool(t *testing.T) {
 func TestJWTWithoutTheClaimIsRefused(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	scope := httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.NoIdentity())
-	if answer := callV2(t, x, scope, map[string]string{"client_id": "acme"}, "acme"); answer.StatusCode != 403 {
-		t.Errorf("acme gets %+v", answer)
-	}
-	if answer := callV2(t, x, scope, nil, "nobody"); answer.Body != "nobody" {
-		t.Errorf("without a JWT: %+v", answer)
-	}
+	check.Equal(t, callV2(t, x, scope, map[string]string{"client_id": "acme"}, "acme").StatusCode, 403)
+	check.Equal(t, callV2(t, x, scope, nil, "nobody").Body, "nobody", "without a JWT")
 }
 
 // A subject is unique to its issuer.
 func TestJWTSubjectIncludesTheIssuer(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	for _, issuer := range []string{"a", "b"} {
-		if answer := callV2(t, x, httpapi.JWTSubject(), map[string]string{"iss": issuer, "sub": "1"}, issuer); answer.Body != issuer {
-			t.Errorf("%s gets %+v", issuer, answer)
-		}
+		check.Equal(t, callV2(t, x, httpapi.JWTSubject(), map[string]string{"iss": issuer, "sub": "1"}, issuer).Body, issuer)
 	}
-	if answer := callV2(t, x, httpapi.JWTSubject(), map[string]string{"sub": "1"}, "c"); answer.StatusCode != 403 {
-		t.Errorf("without issuer: %+v", answer)
-	}
+	check.Equal(t, callV2(t, x, httpapi.JWTSubject(), map[string]string{"sub": "1"}, "c").StatusCode, 403, "without issuer")
 }
 
 // Two functions may return the same text for two callers.
@@ -96,14 +89,10 @@ func TestScopeFunctionsNeverCollide(t *testing.T) {
 		r.Header.Set(name, "ada")
 		w := httptest.NewRecorder()
 		protected.ServeHTTP(w, r)
-		if w.Header().Get("Idempotent-Replayed") != "" {
-			t.Errorf("%s ada gets the answer %q", name, w.Body)
-		}
+		check.Equal(t, w.Header().Get("Idempotent-Replayed"), "", "ada gets the answer", name)
 	}
 	defer func() {
-		if recover() == nil {
-			t.Error("two functions in FirstOf are taken")
-		}
+		check.True(t, recover() != nil, "two functions in FirstOf are taken")
 	}()
 	httpapi.FirstOf(tenant, tenant)
 }
@@ -118,9 +107,8 @@ func TestScopeFuncErrorIsReturned(t *testing.T) {
 	}, nil)
 	e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
 	e.RequestContext.HTTP.Method = "POST"
-	if answer, err := handler(t.Context(), e); err != error(reused) {
-		t.Errorf("%+v, %v", answer, err)
-	}
+	_, err := handler(t.Context(), e)
+	check.Equal(t, err, error(reused))
 }
 
 // An HTTP API lists the cookies beside the headers.
@@ -135,7 +123,8 @@ func TestScopeFuncSeesCookies(t *testing.T) {
 	}, nil)
 	e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}, Cookies: []string{"session=a", "b=c"}}
 	e.RequestContext.HTTP.Method = "POST"
-	if answer, err := handler(t.Context(), e); err != nil || answer.StatusCode != 200 || seen != "session=a; b=c" {
-		t.Errorf("%+v, %v, saw %q", answer, err, seen)
-	}
+	answer, err := handler(t.Context(), e)
+	check.Nil(t, err)
+	check.Equal(t, answer.StatusCode, 200)
+	check.Equal(t, seen, "session=a; b=c")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // scopeCase is one scope at one adapter: requests of one caller share their
@@ -77,14 +78,10 @@ func TestHTTPScopes(t *testing.T) {
 				identity string
 				want     int
 			}{{c.ada, 201}, {c.eve, 201}, {c.ada, 200}, {c.eve, 200}} {
-				if got := c.send(t, x, c.scope, t.Context(), step.identity); got != step.want {
-					t.Errorf("step %d, %s: got %d, want %d", i, step.identity, got, step.want)
-				}
+				check.Equal(t, c.send(t, x, c.scope, t.Context(), step.identity), step.want, i, step.identity)
 			}
 			for _, identity := range c.refused {
-				if got := c.send(t, x, c.scope, t.Context(), identity); got != 403 {
-					t.Errorf("%.40s: got %d, want 403", identity, got)
-				}
+				check.Equal(t, c.send(t, x, c.scope, t.Context(), identity), 403, identity)
 			}
 		})
 	}
@@ -99,9 +96,7 @@ func TestHTTPTenant(t *testing.T) {
 		ctx  context.Context
 		want int
 	}{{of("ada"), 201}, {of("eve"), 201}, {of("ada"), 200}, {of("eve"), 200}, {of(""), 403}, {t.Context(), 403}} {
-		if got := toALB(t, x, httpapi.Tenant(), step.ctx, ""); got != step.want {
-			t.Errorf("step %d: got %d, want %d", i, got, step.want)
-		}
+		check.Equal(t, toALB(t, x, httpapi.Tenant(), step.ctx, ""), step.want, i)
 	}
 }
 
@@ -110,12 +105,8 @@ func TestHTTPNoIdentity(t *testing.T) {
 		"ALB": toALB, "Middleware": toMiddleware,
 	} {
 		x := newExecutor(t, memory.New(0), nil)
-		if got := send(t, x, httpapi.NoIdentity(), t.Context(), "ada"); got != 201 {
-			t.Errorf("%s: got %d", name, got)
-		}
-		if got := send(t, x, httpapi.NoIdentity(), t.Context(), "eve"); got != 200 {
-			t.Errorf("%s: got %d for another caller", name, got)
-		}
+		check.Equal(t, send(t, x, httpapi.NoIdentity(), t.Context(), "ada"), 201, name)
+		check.Equal(t, send(t, x, httpapi.NoIdentity(), t.Context(), "eve"), 200, name)
 	}
 }
 
@@ -183,9 +174,9 @@ func TestHTTPMistakesPanic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if text, ok := recover().(string); !ok || !strings.HasPrefix(text, "httpapi: ") {
-					t.Errorf("panicked with %q", text)
-				}
+				text, ok := recover().(string)
+				check.True(t, ok)
+				check.True(t, strings.HasPrefix(text, "httpapi: "))
 			}()
 			mistake()
 			t.Error("it is taken")
@@ -206,13 +197,9 @@ func outcome(status int, replayed string) int {
 func raw(t *testing.T, ctx context.Context, handler lambda.Handler, event string) int {
 	t.Helper()
 	out, err := handler.Invoke(ctx, []byte(event))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	r, err := parseWire(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return outcome(r.status, r.headers.Get("Idempotent-Replayed"))
 }
 

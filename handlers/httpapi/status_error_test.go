@@ -17,6 +17,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // hotel counts what a saga does.
@@ -49,9 +50,8 @@ func (h *hotel) check(t testing.TB, held, undone int) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.held != held || h.undone != undone {
-		t.Errorf("held %d undone %d, want %d and %d", h.held, h.undone, held, undone)
-	}
+	check.Equal(t, h.held, held)
+	check.Equal(t, h.undone, undone)
 }
 
 func declined() *httpapi.StatusError {
@@ -86,18 +86,18 @@ func TestStatusErrorUndoesTheSagaAndIsReplayed(t *testing.T) {
 			if isProblem(t, first, 402); first.body != declinedProblem || again.body != first.body || again.status != 402 {
 				t.Errorf("%s: got %s and %d %s", name, first.body, again.status, again.body)
 			}
-			if again.headers.Get("Idempotent-Replayed") != "true" || again.headers.Get("Content-Type") != "application/problem+json" {
-				t.Errorf("%s: a repetition got %v", name, again.headers)
-			}
+			check.Equal(t, again.headers.Get("Idempotent-Replayed"), "true", name)
+			check.Equal(t, again.headers.Get("Content-Type"), "application/problem+json", name)
 			s.ran(1)
 			h.check(t, 1, 1)
 			r, err := store.Get(t.Context(), store.last.ID)
-			if err != nil || r.Status != driver.Failed || leaks(string(r.Data), "secret") {
-				t.Errorf("%s: stored %+v %s, %v", name, r, r.Data, err)
-			}
-			if e := observed[0]; e.ErrorType() != "*httpapi.StatusError" || !e.Permanent || !leaks(e.Err.Error(), "secret: 51") {
-				t.Errorf("%s: observed %+v", name, e)
-			}
+			check.Nil(t, err, name)
+			check.Equal(t, r.Status, driver.Failed, name)
+			check.False(t, leaks(string(r.Data), "secret"), name)
+			e := observed[0]
+			check.Equal(t, e.ErrorType(), "*httpapi.StatusError", name)
+			check.True(t, e.Permanent, name)
+			check.True(t, leaks(e.Err.Error(), "secret: 51"), name)
 		})
 	}
 }
@@ -119,9 +119,9 @@ func TestStatusErrorThatIsNotStoredReleasesTheKey(t *testing.T) {
 					want = 500
 				}
 				r := s.get(k)
-				if _, detail := isProblem(t, r, want); detail != "Not now." || r.headers.Get("Retry-After") != "2" {
-					t.Errorf("%d: got %+v", status, r)
-				}
+				_, detail := isProblem(t, r, want)
+				check.Equal(t, detail, "Not now.", status)
+				check.Equal(t, r.headers.Get("Retry-After"), "2", status)
 				r = s.get(k)
 				if ended := counts && attempts == 1; (r.status == 201) == ended || ended && s.runs.Load() != 1 {
 					t.Errorf("%d with MaxAttempts %d: a repetition got %+v after %d runs", status, attempts, r, s.runs.Load())
@@ -143,9 +143,8 @@ func TestPermanentStatusErrorIsStored(t *testing.T) {
 		if isProblem(t, first, 503); first.body != again.body || again.status != 503 || again.headers.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("got %+v and %+v", first, again)
 		}
-		if first.headers.Get("Retry-After") != "1" || again.headers.Get("Retry-After") != "" {
-			t.Errorf("Retry-After: %v and %v", first.headers, again.headers)
-		}
+		check.Equal(t, first.headers.Get("Retry-After"), "1")
+		check.Equal(t, again.headers.Get("Retry-After"), "")
 		s.ran(1)
 	})
 }
@@ -182,9 +181,8 @@ func TestUnfinishedUndoingOfAnotherCallIsTheHandlersError(t *testing.T) {
 		})
 		r, err := s.send(t.Context(), k)
 		if d.lambda {
-			if _, own := err.(*idempotent.CompensationError); !own {
-				t.Errorf("got %+v, %v", r, err)
-			}
+			_, own := err.(*idempotent.CompensationError)
+			check.True(t, own)
 		} else if isProblem(t, r, 500); leaks(r.body, "secret") {
 			t.Errorf("got %+v", r)
 		}
@@ -205,9 +203,10 @@ func TestStatusErrorOfACallWithinIsTheResponse(t *testing.T) {
 			return httpReply{}, err
 		})
 		for _, mark := range []string{"", "true"} {
-			if r := s.get(k); r.status != 402 || r.body != declinedProblem || r.headers.Get("Idempotent-Replayed") != mark {
-				t.Errorf("got %+v", r)
-			}
+			r := s.get(k)
+			check.Equal(t, r.status, 402)
+			check.Equal(t, r.body, declinedProblem)
+			check.Equal(t, r.headers.Get("Idempotent-Replayed"), mark)
 		}
 		s.ran(1)
 	})
@@ -243,9 +242,8 @@ func TestStatusErrorOfAScope(t *testing.T) {
 		d.scope = func() httpapi.Scope { return scope }
 		s := newSite(t, d, newExecutor(t, memory.New(0), nil), nil, created)
 		r := s.get(k)
-		if _, detail := isProblem(t, r, 401); detail != "Sign in." {
-			t.Errorf("got %+v", r)
-		}
+		_, detail := isProblem(t, r, 401)
+		check.Equal(t, detail, "Sign in.")
 		s.ran(0)
 	})
 }
@@ -290,13 +288,11 @@ func TestStatusErrorWhoseMessageWasShortened(t *testing.T) {
 		})
 		s.get(k)
 		data, err := (&idempotent.ReplayedError{Type: "StatusError", Message: declinedProblem[:40], Code: "http-402"}).Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		store.plant(t, func(r *driver.Record) { r.Status, r.Lease, r.Data = driver.Failed, time.Time{}, data })
-		if r := s.get(k); r.status != 402 || r.body != `{"type":"about:blank","title":"Payment Required","status":402}` {
-			t.Errorf("got %+v", r)
-		}
+		r := s.get(k)
+		check.Equal(t, r.status, 402)
+		check.Equal(t, r.body, `{"type":"about:blank","title":"Payment Required","status":402}`)
 	})
 }
 
@@ -336,9 +332,8 @@ func TestStoredErrorThatLeavesSagaStepsIsLoggedOnce(t *testing.T) {
 
 func TestFailWithoutAnErrorPanics(t *testing.T) {
 	protected, _ := serveHTTP(t, newExecutor(t, memory.New(0), nil), nil, func(w http.ResponseWriter, r *http.Request) { httpapi.Fail(w, r, nil) })
-	if r, _, err := post(t, protected, "k", ""); err == nil {
-		t.Errorf("the connection is not cut: %v", r)
-	}
+	_, _, err := post(t, protected, "k", "")
+	check.Failed(t, err, "the connection is not cut")
 }
 
 // Of several errors the first counts, and others quote nothing.
@@ -353,17 +348,13 @@ func TestFailWithOtherErrors(t *testing.T) {
 	})
 	for range 2 {
 		r, text, err := post(t, protected, "k", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500); leaks(text, "secret") {
 			t.Errorf("got %s", text)
 		}
 	}
 	r, text, err := post(t, plain, "k", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if isProblem(t, httpReply{r.StatusCode, r.Header, text}, 500); runs != 3 {
 		t.Errorf("%d runs", runs)
 	}
@@ -375,16 +366,13 @@ func TestHandlerThatReturnsAnUnstoredErrorHasFailed(t *testing.T) {
 	w := postKeyed(httpapi.Middleware(x, httpapi.NoIdentity(), nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, &httpapi.UnstoredError{Status: 500})
 	})))
-	if w.Code != 500 {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	check.Equal(t, w.Code, 500)
 	h := httpapi.FunctionURL(x, httpapi.NoIdentity(), func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 		return events.LambdaFunctionURLResponse{}, &httpapi.UnstoredError{Status: 500}
 	}, nil)
 	var event events.LambdaFunctionURLRequest
 	event.Headers = map[string]string{"idempotency-key": "k"}
 	event.RequestContext.HTTP.Method = http.MethodPost
-	if r, err := h(t.Context(), event); err == nil {
-		t.Errorf("%+v", r)
-	}
+	_, err := h(t.Context(), event)
+	check.Failed(t, err)
 }

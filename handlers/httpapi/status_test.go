@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A forgotten status is reported at once, and not only when a client repeats the
@@ -26,12 +27,10 @@ func TestForgottenStatusIsReportedAtTheFirstCall(t *testing.T) {
 				lines := logged(t, func() {
 					first, again := s.get(k), s.get(k)
 					_, detail := isProblem(t, first, 500)
-					if !leaks(detail, fmt.Sprintf("StatusCode %d,", status)) {
-						t.Errorf("%d: the first gets %+v", status, first)
-					}
-					if again.status != 500 || again.body != first.body || again.headers.Get("Idempotent-Replayed") != "true" {
-						t.Errorf("%d: a repetition gets %+v, the first %+v", status, again, first)
-					}
+					check.True(t, leaks(detail, fmt.Sprintf("StatusCode %d,", status)))
+					check.Equal(t, again.status, 500)
+					check.Equal(t, again.body, first.body)
+					check.Equal(t, again.headers.Get("Idempotent-Replayed"), "true")
 				})
 				if len(lines) != 1 || lines[0]["level"] != "ERROR" || lines[0]["status"] != float64(status) || lines[0]["operation"] != "create-payment" {
 					t.Errorf("%d: logged %v", status, lines)
@@ -56,12 +55,9 @@ func TestMissingStatusAndLowerCaseMethodRunOnce(t *testing.T) {
 		for range 2 {
 			e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k"}}
 			e.RequestContext.HTTP.Method = test.method
-			if _, err := handler(t.Context(), e); err != nil {
-				t.Error(err)
-			}
+			_, err := handler(t.Context(), e)
+			check.Nil(t, err)
 		}
-		if runs != 1 {
-			t.Errorf("%+v: %d runs", test, runs)
-		}
+		check.Equal(t, runs, 1, test)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/internal/check"
 )
 
 var (
@@ -185,12 +186,9 @@ func TestTurnsBeginInTheOrderOfTheEvent(t *testing.T) {
 			started = append(started, turn.Index())
 			return nil
 		})
-		if !slices.IsSorted(started) || len(started) != 10 {
-			t.Errorf("started %v", started)
-		}
-		if took := time.Since(begun); took != 20*time.Millisecond {
-			t.Errorf("took %v", took)
-		}
+		check.True(t, slices.IsSorted(started))
+		check.Equal(t, len(started), 10)
+		check.Equal(t, time.Since(begun), 20*time.Millisecond)
 	})
 }
 
@@ -219,9 +217,8 @@ func TestTimeIsCheckedAgainWhenTheTurnComes(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				return nil
 			})
-			if !slices.Equal(results, []error{nil, errLate, errLate, errLate}) || refusedAfter.Load() != int64(time.Second) {
-				t.Errorf("%s: %v, refused after %v", name, results, time.Duration(refusedAfter.Load()))
-			}
+			check.Slice(t, results, []error{nil, errLate, errLate, errLate}, name)
+			check.Equal(t, refusedAfter.Load(), int64(time.Second), name)
 		})
 	}
 }
@@ -237,9 +234,9 @@ func TestLaterRecordsEndTogetherAfterAFailure(t *testing.T) {
 			}
 			return errOwn
 		})
-		if results[0] != errOwn || results[10] != errHalted || time.Since(begun) != time.Second {
-			t.Errorf("%v after %v", results, time.Since(begun))
-		}
+		check.Equal(t, results[0], errOwn)
+		check.Equal(t, results[10], errHalted)
+		check.Equal(t, time.Since(begun), time.Second)
 	})
 }
 
@@ -252,9 +249,7 @@ func TestRecordThatEndsItsGoroutineIsUnfinished(t *testing.T) {
 				}
 				return turn.Take(ctx)
 			})
-		if !slices.Equal(results, []error{nil, errNoEnd, nil}) {
-			t.Errorf("ahead %d: %v", ahead, results)
-		}
+		check.Slice(t, results, []error{nil, errNoEnd, nil}, ahead)
 	}
 }
 
@@ -270,14 +265,10 @@ func TestTurnCanBeTakenAgain(t *testing.T) {
 				}
 				limited, cancel := context.WithTimeoutCause(ctx, time.Millisecond, leaseLost)
 				defer cancel()
-				if err := turn.Take(limited); err != leaseLost {
-					t.Errorf("the first wait ended with %v", err)
-				}
+				check.Equal(t, turn.Take(limited), leaseLost)
 				return turn.Take(ctx)
 			})
-		if !slices.Equal(results, []error{nil, nil}) {
-			t.Errorf("%v", results)
-		}
+		check.Slice(t, results, []error{nil, nil})
 	})
 }
 
@@ -307,9 +298,8 @@ func TestSiblingsAreCountedUntilTheyArrive(t *testing.T) {
 				time.Sleep(10 * time.Millisecond)
 				return nil
 			})
-			if claims != test.claims || completions != test.completions {
-				t.Errorf("unrecorded %d: %d times the last claim, %d times the last completion", test.unrecorded, claims, completions)
-			}
+			check.Equal(t, claims, test.claims, test.unrecorded)
+			check.Equal(t, completions, test.completions, test.unrecorded)
 		})
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"context"
 	"runtime"
 	"runtime/pprof"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // eachWay runs n records one after another, in one lane, in lanes of their own,
@@ -40,9 +40,7 @@ func eachWay(t *testing.T, n int, one func(t *testing.T, ctx context.Context, tu
 // labels returns what the profiler knows of the goroutine that calls it.
 func labels(t *testing.T) string {
 	var profile bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
-		t.Error(err)
-	}
+	check.Nil(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
 	for stack := range strings.SplitSeq(profile.String(), "\n\n") {
 		if strings.Contains(stack, "lanes_test.labels") {
 			_, found, _ := strings.Cut(stack, "# labels: ")
@@ -56,15 +54,11 @@ func labels(t *testing.T) string {
 
 func TestRecordHasTheLabelsOfItsEvent(t *testing.T) {
 	eachWay(t, 3, func(t *testing.T, ctx context.Context, _ *lanes.Turn) error {
-		if got := labels(t); got != `{"of":"the event"}` {
-			t.Errorf("it begins with the labels %s", got)
-		}
+		check.Equal(t, labels(t), `{"of":"the event"}`, "it begins with the labels")
 		pprof.SetGoroutineLabels(pprof.WithLabels(ctx, pprof.Labels("of", "a record")))
 		return nil
 	}, func(t *testing.T, results []error) {
-		if !slices.Equal(results, make([]error, 3)) {
-			t.Error(results)
-		}
+		check.Slice(t, results, make([]error, 3))
 	})
 }
 
@@ -76,8 +70,6 @@ func TestRecordThatEndsItsGoroutineEndsAlone(t *testing.T) {
 		}
 		return nil
 	}, func(t *testing.T, results []error) {
-		if !slices.Equal(results, []error{nil, errNoEnd, errNoEnd, errNoEnd, nil}) {
-			t.Error(results)
-		}
+		check.Slice(t, results, []error{nil, errNoEnd, errNoEnd, errNoEnd, nil})
 	})
 }

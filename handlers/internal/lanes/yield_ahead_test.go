@@ -3,12 +3,12 @@ package lanes_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/internal/check"
 )
 
 var errYielded = errors.New("yielded")
@@ -46,15 +46,11 @@ func TestNoRecordBeginsAheadWhileAnotherYields(t *testing.T) {
 			}
 			return nil
 		})
-		if !slices.Equal(results, make([]error, 4)) {
-			t.Error(results)
-		}
-		if at, ok := began[3]; ok {
-			t.Errorf("a record began ahead after %v, while another yielded", at)
-		}
-		if _, ok := began[2]; !ok {
-			t.Error("no record began ahead before that")
-		}
+		check.Slice(t, results, make([]error, 4))
+		_, ok := began[3]
+		check.False(t, ok)
+		_, ok = began[2]
+		check.True(t, ok, "no record began ahead before that")
 	})
 }
 
@@ -69,14 +65,10 @@ func TestYieldBeforeTheTurnDoesNothing(t *testing.T) {
 				time.Sleep(time.Second)
 				turn.Yield()
 			case 2:
-				if err := turn.TakeClaimed(ctx); err != nil {
-					t.Errorf("the record that claimed: %v", err)
-				}
+				check.Nil(t, turn.TakeClaimed(ctx), "the record that claimed")
 			}
 			return turn.Take(ctx)
 		})
-		if !slices.Equal(results, make([]error, 3)) {
-			t.Error(results)
-		}
+		check.Slice(t, results, make([]error, 3))
 	})
 }

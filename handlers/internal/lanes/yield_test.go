@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // While a record yields no claim is kept before its turn, be it old or on its
@@ -44,9 +45,7 @@ func TestNoClaimIsKeptWhileARecordYields(t *testing.T) {
 				}
 				if err := turn.TakeClaimed(ctx); err == yielded {
 					add(&gaveBack, i)
-					if since := time.Since(begun); since != time.Duration(i)*time.Second {
-						t.Errorf("%d gave its claim back after %v", i, since)
-					}
+					check.Equal(t, time.Since(begun), time.Duration(i)*time.Second)
 				} else if err != nil {
 					return err
 				}
@@ -58,12 +57,10 @@ func TestNoClaimIsKeptWhileARecordYields(t *testing.T) {
 			time.Sleep(time.Second)
 			return nil
 		})
-		if !slices.Equal(results, make([]error, 6)) || !slices.Equal(ran, []int{0, 1, 2, 3, 4, 5}) {
-			t.Errorf("%v, ran %v", results, ran)
-		}
+		check.Slice(t, results, make([]error, 6))
+		check.Slice(t, ran, []int{0, 1, 2, 3, 4, 5})
 		slices.Sort(ahead)
-		if !slices.Equal(gaveBack, []int{1, 2}) || !slices.Equal(ahead, []int{1, 2, 3, 4, 5}) {
-			t.Errorf("%v gave their claims back of %v", gaveBack, ahead)
-		}
+		check.Slice(t, gaveBack, []int{1, 2})
+		check.Slice(t, ahead, []int{1, 2, 3, 4, 5})
 	})
 }
