@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +14,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/emf"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 const secret = "4111-1111"
@@ -44,9 +44,7 @@ func (d *down) Change(ctx context.Context, f driver.Fence, c driver.Change) (dri
 func observer(t testing.TB, options *emf.Options) *emf.Observer {
 	t.Helper()
 	o, err := emf.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return o
 }
 
@@ -56,13 +54,9 @@ func observed(t *testing.T, store driver.Store, config idempotent.Config, fn fun
 	var out bytes.Buffer
 	config.Observer = observer(t, &emf.Options{Writer: &out})
 	x, err := idempotent.New("create-payment", store, &config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	_, _ = idempotent.Do(t.Context(), x, theKey, fn)
-	if strings.Contains(out.String(), secret) {
-		t.Errorf("the line has what is in the request: %s", out.String())
-	}
+	check.Lacks(t, out.String(), secret, "the line has what is in the request")
 	return document(t, out.Bytes())
 }
 
@@ -106,17 +100,13 @@ func TestWhatALineSays(t *testing.T) {
 				want[member] = value
 			}
 			for member, value := range want {
-				if got[member] != value {
-					t.Errorf("%s is %v, want %v", member, got[member], value)
-				}
+				check.Equal(t, got[member], value)
 			}
-			if hash, _ := got["key_hash"].(string); len(hash) != 64 {
-				t.Errorf("key_hash %v", got["key_hash"])
-			}
+			hash, _ := got["key_hash"].(string)
+			check.Equal(t, len(hash), 64)
 			at := int64(got["_aws"].(map[string]any)["Timestamp"].(float64))
-			if at < before || at > time.Now().UnixMilli() {
-				t.Errorf("the timestamp is %d", at)
-			}
+			check.True(t, at >= before, at)
+			check.True(t, at <= time.Now().UnixMilli(), at)
 		})
 	}
 }
@@ -127,9 +117,7 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		x, err := idempotent.New("create-payment", memory.New(0), &idempotent.Config{Observer: observer(t, &emf.Options{Writer: &out})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		_, _ = idempotent.Do(invocation, x, theKey, func(ctx context.Context) (string, error) {
@@ -138,9 +126,7 @@ func TestHandlerThatIsCutOffIsCounted(t *testing.T) {
 		})
 		got := document(t, out.Bytes())
 		for member, want := range map[string]any{"outcome": "timed out", "error": "*idempotent.TimedOutError", "Calls": 1., "StoreErrors": 0.} {
-			if got[member] != want {
-				t.Errorf("%s is %v, want %v", member, got[member], want)
-			}
+			check.Equal(t, got[member], want)
 		}
 	})
 }
@@ -151,12 +137,8 @@ func TestTakeoverOfALapsedLeaseIsCountedApart(t *testing.T) {
 	for lapsed, lease := range map[bool]time.Time{true: time.Now().Add(-time.Hour), false: driver.LeaseEnded} {
 		store := memory.New(0)
 		id, err := theKey.RecordID("create-payment")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Put(driver.Record{ID: id, Status: driver.InProgress, Attempt: 1, Lease: lease, Expires: time.Now().Add(time.Hour)}); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
+		check.Must(t, store.Put(driver.Record{ID: id, Status: driver.InProgress, Attempt: 1, Lease: lease, Expires: time.Now().Add(time.Hour)}))
 		got := observed(t, store, idempotent.Config{}, returns)
 		if want := map[bool]float64{true: 1}[lapsed]; got["LapsedLeases"] != want || got["outcome"] != "takeover" {
 			t.Errorf("lapsed %v: %v of %v", lapsed, got["LapsedLeases"], got["outcome"])
@@ -187,9 +169,7 @@ func TestRefusedCallsAreCountedByReason(t *testing.T) {
 		if text, _ := got["reason"].(string); got["Refused"] != want || text != reason {
 			t.Errorf("%q: %s", reason, out.Bytes())
 		}
-		if n := len(got["_aws"].(map[string]any)["CloudWatchMetrics"].([]any)); n != declared {
-			t.Errorf("%q: %d directives", reason, n)
-		}
+		check.Equal(t, len(got["_aws"].(map[string]any)["CloudWatchMetrics"].([]any)), declared, reason)
 	}
 }
 
@@ -217,9 +197,7 @@ func TestMetricsAreThoseOfALine(t *testing.T) {
 		{"RoundTrips", "Count", []string{"operation"}},
 		{"Refused", "Count", []string{"operation", "reason"}},
 	}
-	if got := emf.Metrics(); !reflect.DeepEqual(got, want) {
-		t.Errorf("Metrics: %v", got)
-	}
+	check.Deep(t, emf.Metrics(), want)
 	var declared []emf.Metric
 	var out bytes.Buffer
 	observer(t, &emf.Options{Writer: &out}).Observe(t.Context(), refused(&idempotent.MissingKeyError{Part: "id"}))
@@ -240,9 +218,7 @@ func TestMetricsAreThoseOfALine(t *testing.T) {
 			}
 		}
 	}
-	if !reflect.DeepEqual(declared, want) {
-		t.Errorf("declared: %v", declared)
-	}
+	check.Deep(t, declared, want)
 }
 
 func TestNamespace(t *testing.T) {
@@ -253,8 +229,7 @@ func TestNamespace(t *testing.T) {
 		t.Errorf("%s", out.String())
 	}
 	for _, bad := range []string{"é", "a\nb", "AWS/Lambda", strings.Repeat("n", 256)} {
-		if _, err := emf.New(&emf.Options{Namespace: bad}); err == nil || !strings.Contains(err.Error(), "Namespace") {
-			t.Errorf("%q: %v", bad, err)
-		}
+		_, err := emf.New(&emf.Options{Namespace: bad})
+		check.Says(t, err, "Namespace", bad)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // document is a line as CloudWatch reads it: one JSON object, and nothing
@@ -17,9 +19,7 @@ import (
 func document(t testing.TB, line []byte) map[string]any {
 	t.Helper()
 	var doc map[string]any
-	if err := json.Unmarshal(line, &doc); err != nil {
-		t.Fatalf("%v: %q", err, line)
-	}
+	check.Must(t, json.Unmarshal(line, &doc))
 	for _, fault := range slices.Concat(faults(schema(t), doc, "line"), dangling(doc)) {
 		t.Errorf("%s in %s", fault, line)
 	}
@@ -29,13 +29,9 @@ func document(t testing.TB, line []byte) map[string]any {
 func schema(t testing.TB) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile("testdata/emf.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var s map[string]any
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal(text, &s))
 	return s
 }
 
@@ -148,9 +144,7 @@ func TestSchemaRefuses(t *testing.T) {
 	} {
 		text := bytes.Replace([]byte(good), []byte(bad[0]), []byte(bad[1]), 1)
 		var doc map[string]any
-		if err := json.Unmarshal(text, &doc); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, json.Unmarshal(text, &doc))
 		if len(faults(schema(t), doc, "")) == 0 && len(dangling(doc)) == 0 {
 			t.Errorf("taken: %s", text)
 		}

@@ -18,23 +18,20 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Eight invocations in one process, each with calls of two Executors that share
 // standard output.
 func TestConcurrentInvocations(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer r.Close()
 	const invocations, calls = 8, 50
 	var tasks sync.WaitGroup
 	for _, operation := range []string{"create-payment", "place-order"} {
 		x, err := idempotent.New(operation, memory.New(0), &idempotent.Config{Observer: observer(t, &emf.Options{Writer: w})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		for i := range invocations {
 			tasks.Go(func() {
 				for n := range calls {
@@ -55,9 +52,10 @@ func TestConcurrentInvocations(t *testing.T) {
 		doc := document(t, lines.Bytes())
 		sum[doc["operation"]] += doc["Calls"].(float64)
 	}
-	if err := lines.Err(); err != nil || sum["create-payment"] != invocations*calls || sum["place-order"] != invocations*calls {
-		t.Errorf("%v, %v", sum, err)
-	}
+	err = lines.Err()
+	check.Nil(t, err)
+	check.Equal(t, sum["create-payment"], invocations*calls)
+	check.Equal(t, sum["place-order"], invocations*calls)
 }
 
 // writes keeps each write apart. It is not safe for concurrent use, and says
@@ -90,9 +88,8 @@ func TestALineIsOneWrite(t *testing.T) {
 		})
 	}
 	tasks.Wait()
-	if len(w.all) != 800 || w.overlap.Load() {
-		t.Errorf("%d writes, two at once: %v", len(w.all), w.overlap.Load())
-	}
+	check.Equal(t, len(w.all), 800, "writes, two at once")
+	check.False(t, w.overlap.Load())
 	for _, one := range w.all {
 		if document(t, one); bytes.IndexByte(one, '\n') != len(one)-1 {
 			t.Errorf("no line: %q", one)
@@ -108,9 +105,7 @@ func TestLongestLine(t *testing.T) {
 	var w writes
 	o := observer(t, &emf.Options{Namespace: strings.Repeat("n", 255), Writer: &w})
 	x, err := idempotent.New(strings.Repeat(`"`, 255), memory.New(0), &idempotent.Config{Observer: o})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	type t1 = long[long[long[long[long[long[long[long[int]]]]]]]]
 	type t2 = long[long[long[long[long[long[long[long[t1]]]]]]]]
 	type t3 = long[long[long[long[long[long[long[long[t2]]]]]]]]
@@ -118,19 +113,20 @@ func TestLongestLine(t *testing.T) {
 	_, _ = idempotent.Do(t.Context(), x, theKey, func(context.Context) (int, error) {
 		return 0, errors.Join(t1{}, t2{}, t3{}, t4{})
 	})
-	if n := len(w.all[0]); n > 4096 || n < 2500 {
-		t.Errorf("%d bytes: %s", n, w.all[0])
-	}
+	n := len(w.all[0])
+	check.True(t, n <= 4096, n)
+	check.True(t, n >= 2500, n)
 	document(t, w.all[0])
 	keyless, err := idempotent.New(strings.Repeat(`"`, 255), memory.New(0), &idempotent.Config{Observer: o})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	fails := func(int) (idempotent.Key, error) {
 		return idempotent.Key{}, errors.Join(&idempotent.MissingKeyError{Part: "scope"}, t1{}, t2{}, t3{}, t4{})
 	}
 	_, _ = idempotent.Wrap(keyless, fails, func(context.Context, int) (int, error) { return 0, nil })(t.Context(), 0)
-	if n := len(w.all[1]); n > 4096 || n < 2800 || document(t, w.all[1])["reason"] != "unknown caller" {
+	n = len(w.all[1])
+	check.True(t, n <= 4096, n)
+	check.True(t, n >= 2800, n)
+	if document(t, w.all[1])["reason"] != "unknown caller" {
 		t.Errorf("%d bytes: %s", n, w.all[1])
 	}
 }
@@ -159,7 +155,6 @@ func TestWriteErrors(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	observer(t, &emf.Options{Writer: fails{}}).Observe(t.Context(), e)
-	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "the pipe is broken") {
-		t.Errorf("logged %q", log.String())
-	}
+	check.Contains(t, log.String(), "level=ERROR")
+	check.Contains(t, log.String(), "the pipe is broken")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/kmsseal"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/check"
 )
 
 const ours, theirs = "arn:aws:kms:eu-central-1:111122223333:key/ours", "arn:aws:kms:eu-central-1:444455556666:key/theirs"
@@ -22,9 +23,7 @@ const ours, theirs = "arn:aws:kms:eu-central-1:111122223333:key/ours", "arn:aws:
 func sealer(t *testing.T, s *server, keyID string, o *seal.DataKeyOptions) idempotent.Sealer {
 	t.Helper()
 	keys, err := seal.DataKeys(kmsseal.New(s.client()), keyID, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return seal.New(keys, nil)
 }
 
@@ -33,9 +32,7 @@ var here = idempotent.Place{Record: "pay#1", Slot: "result"}
 func sealed(t *testing.T, s idempotent.Sealer) []byte {
 	t.Helper()
 	b, err := s.Seal(t.Context(), here, []byte("secret"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return b
 }
 
@@ -49,37 +46,27 @@ func TestWireFormat(t *testing.T) {
 		t.Fatalf("%d calls", len(s.calls))
 	}
 	var decrypt request
-	if err := json.Unmarshal(s.calls[1].Body, &decrypt); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(b, decrypt.CiphertextBlob) || len(decrypt.CiphertextBlob) == 0 {
-		t.Error("what was unwrapped is not what stands in the sealed value")
-	}
+	check.Must(t, json.Unmarshal(s.calls[1].Body, &decrypt))
+	check.True(t, bytes.Contains(b, decrypt.CiphertextBlob), "what was unwrapped is not what stands in the sealed value")
+	check.Differ(t, len(decrypt.CiphertextBlob), 0)
 	blob := base64.StdEncoding.EncodeToString(decrypt.CiphertextBlob)
 	for i, want := range []string{
 		`{"EncryptionContext":{"purpose":"once:results"},"KeyId":"` + ours + `","KeySpec":"AES_256"}`,
 		`{"CiphertextBlob":"` + blob + `","EncryptionAlgorithm":"SYMMETRIC_DEFAULT","EncryptionContext":{"purpose":"once:results"},"KeyId":"` + ours + `"}`,
 	} {
-		if got := sorted(t, s.calls[i].Body); got != want {
-			t.Errorf("%s: sent\n%s\nwant\n%s", s.calls[i].Target, got, want)
-		}
+		check.Equal(t, sorted(t, s.calls[i].Body), want)
 	}
-	if s.calls[0].Target != "TrentService.GenerateDataKey" || s.calls[1].Target != "TrentService.Decrypt" {
-		t.Errorf("called %s and %s", s.calls[0].Target, s.calls[1].Target)
-	}
+	check.Equal(t, s.calls[0].Target, "TrentService.GenerateDataKey")
+	check.Equal(t, s.calls[1].Target, "TrentService.Decrypt")
 }
 
 // sorted is a JSON object with its members in order.
 func sorted(t *testing.T, body []byte) string {
 	t.Helper()
 	var v any
-	if err := json.Unmarshal(body, &v); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, json.Unmarshal(body, &v))
 	out, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return string(out)
 }
 
@@ -90,22 +77,19 @@ func TestForeignKeyIsRefused(t *testing.T) {
 	b := sealed(t, sealer(t, s, theirs, nil))
 	calls := len(s.calls)
 	_, err := sealer(t, s, ours, nil).Open(t.Context(), here, b)
-	if !errors.Is(err, seal.ErrUnknownKey) || len(s.calls) != calls {
-		t.Errorf("got %v after %d calls", err, len(s.calls)-calls)
-	}
+	check.Is(t, err, seal.ErrUnknownKey)
+	check.Equal(t, len(s.calls), calls)
 	wrapped := forged(t, s)
 	_, err = kmsseal.New(s.client()).Decrypt(t.Context(), ours, wrapped)
-	if wrong, ok := errors.AsType[*types.IncorrectKeyException](err); !ok || wrong == nil {
-		t.Errorf("got %v", err)
-	}
+	wrong, ok := errors.AsType[*types.IncorrectKeyException](err)
+	check.True(t, ok)
+	check.True(t, wrong != nil)
 }
 
 func forged(t *testing.T, s *server) []byte {
 	t.Helper()
 	_, wrapped, err := kmsseal.New(s.client()).GenerateDataKey(t.Context(), theirs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return wrapped
 }
 
@@ -118,9 +102,9 @@ func TestKeyOfAnotherPurpose(t *testing.T) {
 	}
 	wrapped := out.(map[string]any)["CiphertextBlob"].([]byte)
 	plain, err := kmsseal.New(s.client()).Decrypt(t.Context(), ours, wrapped)
-	if _, ok := errors.AsType[*types.InvalidCiphertextException](err); !ok || plain != nil {
-		t.Errorf("got %x, %v", plain, err)
-	}
+	_, ok := errors.AsType[*types.InvalidCiphertextException](err)
+	check.True(t, ok)
+	check.True(t, plain == nil)
 }
 
 // A whole call: the result is sealed with a key of KMS, replayed elsewhere, and
@@ -129,9 +113,7 @@ func TestThroughAnExecutor(t *testing.T) {
 	s, store := newServer(t, ours), memory.New(0)
 	pay := func(handler func(context.Context) (string, error)) (string, error) {
 		x, err := idempotent.New("pay", store, &idempotent.Config{Sealer: sealer(t, s, ours, nil)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		return idempotent.Do(t.Context(), x, idempotent.Key{ID: "1"}, handler)
 	}
 	mustNotRun := func(context.Context) (string, error) {
@@ -147,26 +129,24 @@ func TestThroughAnExecutor(t *testing.T) {
 	s.disabled[ours] = true
 	_, err := pay(mustNotRun)
 	var failed *kmsseal.Error
-	if !errors.Is(err, idempotent.ErrResultUnavailable) || !errors.As(err, &failed) || failed.Op != "Decrypt" || failed.KeyID != ours {
-		t.Errorf("with the key disabled: %v", err)
-	}
+	check.Is(t, err, idempotent.ErrResultUnavailable, "with the key disabled")
+	failed = check.As[*kmsseal.Error](t, err)
+	check.Equal(t, failed.Op, "Decrypt")
+	check.Equal(t, failed.KeyID, ours)
 	if failed != nil && (!strings.Contains(failed.Error(), "Decrypt") || strings.Contains(failed.Error(), "secret")) {
 		t.Errorf("its text: %v", failed)
 	}
 	s.disabled[ours] = false
-	if value, err := pay(mustNotRun); value != "secret" || err != nil {
-		t.Errorf("with the key enabled again: %q, %v", value, err)
-	}
+	value, err := pay(mustNotRun)
+	check.Equal(t, value, "secret", "with the key enabled again")
+	check.Nil(t, err)
 }
 
 func TestGenerateThatFails(t *testing.T) {
 	s := newServer(t)
 	_, err := sealer(t, s, ours, nil).Seal(t.Context(), here, nil)
-	var failed *kmsseal.Error
-	if !errors.As(err, &failed) || failed.Op != "GenerateDataKey" {
-		t.Errorf("got %v", err)
-	}
-	if _, ok := errors.AsType[*types.NotFoundException](err); !ok {
-		t.Errorf("got %v", err)
-	}
+	failed := check.As[*kmsseal.Error](t, err)
+	check.Equal(t, failed.Op, "GenerateDataKey")
+	_, ok := errors.AsType[*types.NotFoundException](err)
+	check.True(t, ok)
 }

@@ -18,6 +18,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // server speaks KMS's JSON protocol, and really wraps keys: what it has wrapped
@@ -48,9 +50,7 @@ func newServer(t *testing.T, arns ...string) *server {
 	s := &server{keys: map[string]cipher.AEAD{}, disabled: map[string]bool{}}
 	for _, arn := range arns {
 		block, err := aes.NewCipher(random(t, 32))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		if s.keys[arn], err = cipher.NewGCMWithRandomNonce(block); err != nil {
 			t.Fatal(err)
 		}
@@ -63,9 +63,8 @@ func newServer(t *testing.T, arns ...string) *server {
 func random(t *testing.T, n int) []byte {
 	t.Helper()
 	b := make([]byte, n)
-	if _, err := rand.Read(b); err != nil {
-		t.Fatal(err)
-	}
+	_, err := rand.Read(b)
+	check.Must(t, err)
 	return b
 }
 

@@ -3,7 +3,6 @@ package memory_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/storetest"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestMemory(t *testing.T) {
@@ -23,9 +23,7 @@ func TestMemory(t *testing.T) {
 		return storetest.Harness{
 			Store: m,
 			Plant: func(t *testing.T, r driver.Record) {
-				if err := m.Put(r); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, m.Put(r))
 			},
 			Depth:     depth,
 			Schedules: schedules,
@@ -52,34 +50,27 @@ func create(t *testing.T, m *memory.Store, r driver.Record, over time.Time) erro
 func status(t *testing.T, m *memory.Store, id string) driver.Status {
 	t.Helper()
 	r, err := m.Get(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return r.Status
 }
 
 func TestMemoryFull(t *testing.T) {
 	m := memory.New(3)
 	for i, id := range []string{"a", "b", "c"} {
-		if err := create(t, m, held(id, noon.Add(time.Duration(i)*time.Hour)), noon); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, create(t, m, held(id, noon.Add(time.Duration(i)*time.Hour)), noon))
 	}
 	err := create(t, m, held("d", noon.Add(time.Hour)), noon)
 	var full *memory.FullError
 	if !errors.As(err, &full) || full.Limit != 3 || !errors.Is(err, driver.ErrUnavailable) {
 		t.Fatalf("error %v; want a *FullError for 3 records that wraps ErrUnavailable", err)
 	}
-	if !strings.Contains(err.Error(), "3") {
-		t.Errorf("%q does not tell the limit", err)
-	}
+	check.Says(t, err, "3", "does not tell the limit")
 	// A duplicate needs no room.
-	if _, ok, err := m.Create(t.Context(), held("a", noon), noon, nil); ok || err != nil {
-		t.Errorf("duplicate in a full store: ok %v, error %v", ok, err)
-	}
-	if err := m.Put(held("d", noon)); !errors.As(err, &full) {
-		t.Errorf("Put into a full store: %v", err)
-	}
+	_, ok, err := m.Create(t.Context(), held("a", noon), noon, nil)
+	check.False(t, ok)
+	check.Nil(t, err)
+	err = m.Put(held("d", noon))
+	full = check.As[*memory.FullError](t, err, "Put into a full store")
 }
 
 func TestMemoryDropsOnlyWhatIsOver(t *testing.T) {
@@ -91,22 +82,16 @@ func TestMemoryDropsOnlyWhatIsOver(t *testing.T) {
 		held("live", noon.Add(time.Hour)),
 		held("over", noon.Add(-time.Second)),
 	} {
-		if err := m.Put(r); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, m.Put(r))
 	}
 	if err := create(t, m, held("early", noon.Add(time.Hour)), noon); err == nil {
 		t.Fatal("a record was dropped at the very millisecond of its lease")
 	}
-	if err := create(t, m, held("new", noon.Add(time.Hour)), noon.Add(time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, create(t, m, held("new", noon.Add(time.Hour)), noon.Add(time.Millisecond)))
 	for id, want := range map[string]driver.Status{
 		"beating": driver.InProgress, "live": driver.InProgress, "new": driver.InProgress, "over": driver.Absent,
 	} {
-		if got := status(t, m, id); got != want {
-			t.Errorf("%s is %q; want %q", id, got, want)
-		}
+		check.Equal(t, status(t, m, id), want, id)
 	}
 }
 
@@ -114,9 +99,7 @@ func TestMemoryDropsOnlyWhatIsOver(t *testing.T) {
 func TestMemoryFollowsChangesOfTheEnd(t *testing.T) {
 	m := memory.New(2)
 	for _, id := range []string{"extended", "finished"} {
-		if err := create(t, m, held(id, noon.Add(time.Hour)), noon); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, create(t, m, held(id, noon.Add(time.Hour)), noon))
 	}
 	for id, c := range map[string]driver.Change{
 		"extended": {Lease: noon.Add(4 * time.Hour), Expires: noon.Add(5 * time.Hour)},
@@ -127,15 +110,9 @@ func TestMemoryFollowsChangesOfTheEnd(t *testing.T) {
 		}
 	}
 	over := noon.Add(time.Minute + time.Second)
-	if err := create(t, m, held("new", noon.Add(9*time.Hour)), over); err != nil {
-		t.Fatal(err)
-	}
-	if got := status(t, m, "finished"); got != driver.Absent {
-		t.Errorf("the finished record is %q", got)
-	}
-	if err := create(t, m, held("more", noon.Add(9*time.Hour)), noon.Add(4*time.Hour)); err == nil {
-		t.Error("the extended record was dropped")
-	}
+	check.Must(t, create(t, m, held("new", noon.Add(9*time.Hour)), over))
+	check.Equal(t, status(t, m, "finished"), driver.Absent)
+	check.Failed(t, create(t, m, held("more", noon.Add(9*time.Hour)), noon.Add(4*time.Hour)), "the extended record was dropped")
 }
 
 func TestMemoryStaysBounded(t *testing.T) {
@@ -164,9 +141,8 @@ func TestMemoryStaysBounded(t *testing.T) {
 			}
 		}
 	}
-	if stored == 0 || stored > limit {
-		t.Errorf("%d records; the limit is %d", stored, limit)
-	}
+	check.Differ(t, stored, 0)
+	check.True(t, stored <= limit, stored)
 }
 
 // The benchmark of the core is measured against this store.
@@ -175,16 +151,13 @@ func TestMemoryDuplicateAllocatesNothing(t *testing.T) {
 	done := held("a", noon.Add(time.Hour))
 	done.Status, done.Data = driver.Completed, []byte(`{"id":1}`)
 	for _, r := range []driver.Record{done, held("b", noon.Add(time.Hour))} {
-		if err := create(t, m, r, noon); err != nil {
-			t.Fatal(err)
-		}
-		if n := testing.AllocsPerRun(100, func() {
+		check.Must(t, create(t, m, r, noon))
+		n := testing.AllocsPerRun(100, func() {
 			if _, ok, err := m.Create(t.Context(), r, noon, nil); ok || err != nil {
 				t.Fatal(ok, err)
 			}
-		}); n > 0 {
-			t.Errorf("%s: %v allocations", r.Status, n)
-		}
+		})
+		check.True(t, n <= 0, n, r.Status)
 	}
 }
 
@@ -192,9 +165,7 @@ func BenchmarkMemoryDuplicate(b *testing.B) {
 	m := memory.New(0)
 	r := held("a", noon.Add(time.Hour))
 	r.Status, r.Data = driver.Completed, []byte(`{"id":1}`)
-	if err := m.Put(r); err != nil {
-		b.Fatal(err)
-	}
+	check.Must(b, m.Put(r))
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, ok, err := m.Create(b.Context(), r, noon, nil); ok || err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/check"
 )
 
 var errOutage = errors.New("KMS is down")
@@ -29,9 +30,8 @@ func TestOneDataKeyServesManyResults(t *testing.T) {
 			}
 		}
 	}
-	if k.generations != 1 || k.unwraps != 1 {
-		t.Errorf("%d keys made and %d unwrapped", k.generations, k.unwraps)
-	}
+	check.Equal(t, k.generations, 1)
+	check.Equal(t, k.unwraps, 1)
 }
 
 func TestDataKeysRotate(t *testing.T) {
@@ -41,24 +41,18 @@ func TestDataKeysRotate(t *testing.T) {
 		first := sealed(t, byAge, "first")
 		time.Sleep(time.Minute - 1)
 		sealed(t, byAge, "the same")
-		if k.generations != 1 {
-			t.Errorf("%d keys within a minute", k.generations)
-		}
+		check.Equal(t, k.generations, 1, "keys within a minute")
 		time.Sleep(time.Nanosecond)
 		sealed(t, byAge, "second")
-		if k.generations != 2 {
-			t.Errorf("%d keys after a minute", k.generations)
-		}
-		if _, err := byAge.Open(t.Context(), here, first); err != nil || k.unwraps != 1 {
-			t.Errorf("the first after %d requests: %v", k.unwraps, err)
-		}
+		check.Equal(t, k.generations, 2, "keys after a minute")
+		_, err := byAge.Open(t.Context(), here, first)
+		check.Nil(t, err)
+		check.Equal(t, k.unwraps, 1)
 		byUses := dataKeys(t, k, "arn", &seal.DataKeyOptions{MaxUses: 3})
 		for range 7 {
 			sealed(t, byUses, "x")
 		}
-		if k.generations != 2+3 {
-			t.Errorf("%d keys for 7 values with 3 uses each", k.generations-2)
-		}
+		check.Equal(t, k.generations, 2+3, "keys for 7 values with 3 uses each")
 	})
 }
 
@@ -69,15 +63,12 @@ func TestUnwrappedKeysAge(t *testing.T) {
 		b := sealed(t, dataKeys(t, k, "arn", nil), "secret")
 		reader := dataKeys(t, k, "arn", nil)
 		for range 3 {
-			if _, err := reader.Open(t.Context(), here, b); err != nil {
-				t.Fatal(err)
-			}
+			_, err := reader.Open(t.Context(), here, b)
+			check.Must(t, err)
 			time.Sleep(25 * time.Minute)
 		}
 		k.decrypt = down
-		if err := refused(t, reader, here, b); !errors.Is(err, errOutage) {
-			t.Error(err)
-		}
+		check.Is(t, refused(t, reader, here, b), errOutage)
 	})
 }
 
@@ -89,30 +80,26 @@ func TestUnwrappedKeysAreBounded(t *testing.T) {
 		values[i] = sealed(t, dataKeys(t, k, "arn", nil), "x")
 	}
 	for _, i := range []int{0, 1, 0, 2, 0, 1} { // the fourth drops the second
-		if _, err := reader.Open(t.Context(), here, values[i]); err != nil {
-			t.Fatal(err)
-		}
+		_, err := reader.Open(t.Context(), here, values[i])
+		check.Must(t, err)
 	}
-	if k.unwraps != 4 {
-		t.Errorf("%d keys unwrapped, want 4", k.unwraps)
-	}
+	check.Equal(t, k.unwraps, 4, "keys unwrapped")
 }
 
 func TestFormerKeys(t *testing.T) {
 	k := &kms{}
 	old := sealed(t, dataKeys(t, k, "old", nil), "secret")
 	moved := dataKeys(t, k, "new", &seal.DataKeyOptions{Former: []string{"old"}})
-	if data, err := moved.Open(t.Context(), here, old); err != nil || string(data) != "secret" {
-		t.Errorf("opened %q, %v", data, err)
-	}
-	if id, _ := seal.KeyID(sealed(t, moved, "x")); id != "new" {
-		t.Errorf("sealed with %q", id)
-	}
+	data, err := moved.Open(t.Context(), here, old)
+	check.Nil(t, err)
+	check.Equal(t, string(data), "secret")
+	id, _ := seal.KeyID(sealed(t, moved, "x"))
+	check.Equal(t, id, "new")
 	// An attacker's own key, of a KMS that would unwrap for anybody.
 	before := k.unwraps
-	if err := refused(t, dataKeys(t, k, "new", nil), here, old); !errors.Is(err, seal.ErrUnknownKey) || k.unwraps != before {
-		t.Errorf("%v, after %d requests", err, k.unwraps-before)
-	}
+	err = refused(t, dataKeys(t, k, "new", nil), here, old)
+	check.Is(t, err, seal.ErrUnknownKey)
+	check.Equal(t, k.unwraps, before)
 }
 
 func TestConcurrentCallersShareARequest(t *testing.T) {
@@ -126,9 +113,7 @@ func TestConcurrentCallersShareARequest(t *testing.T) {
 		for i := range 50 {
 			all.Go(func() {
 				value, err := writer.Seal(t.Context(), here, []byte("secret"))
-				if err != nil {
-					t.Error(err)
-				}
+				check.Nil(t, err)
 				if i == 0 {
 					b = value
 				}
@@ -141,17 +126,15 @@ func TestConcurrentCallersShareARequest(t *testing.T) {
 		reader := dataKeys(t, k, "arn", nil)
 		for range 50 {
 			all.Go(func() {
-				if _, err := reader.Open(t.Context(), here, b); err != nil {
-					t.Error(err)
-				}
+				_, err := reader.Open(t.Context(), here, b)
+				check.Nil(t, err)
 			})
 		}
 		synctest.Wait()
 		answer <- struct{}{}
 		all.Wait()
-		if k.generations != 1 || k.unwraps != 1 {
-			t.Errorf("%d keys made and %d unwrapped", k.generations, k.unwraps)
-		}
+		check.Equal(t, k.generations, 1)
+		check.Equal(t, k.unwraps, 1)
 	})
 }
 
@@ -184,13 +167,15 @@ func TestCancelledCallerLeavesTheOthers(t *testing.T) {
 		go ask(t.Context(), "second")
 		synctest.Wait()
 		leave()
-		if r := <-results; r.name != "first" || !errors.Is(r.err, context.Canceled) || cancelled != 0 {
-			t.Errorf("%+v, %d requests cancelled", r, cancelled)
-		}
+		r := <-results
+		check.Equal(t, r.name, "first")
+		check.Is(t, r.err, context.Canceled)
+		check.Equal(t, cancelled, 0)
 		answer <- struct{}{}
-		if r := <-results; r.name != "second" || r.err != nil || k.generations != 1 {
-			t.Errorf("%+v after %d requests", r, k.generations)
-		}
+		r = <-results
+		check.Equal(t, r.name, "second")
+		check.Nil(t, r.err)
+		check.Equal(t, k.generations, 1)
 
 		// Nobody waits for another key any more.
 		s = dataKeys(t, k, "arn", nil)
@@ -198,14 +183,14 @@ func TestCancelledCallerLeavesTheOthers(t *testing.T) {
 		defer leave()
 		ask(last, "last")
 		synctest.Wait()
-		if r := <-results; !errors.Is(r.err, context.DeadlineExceeded) || cancelled != 1 {
-			t.Errorf("%+v, %d requests cancelled", r, cancelled)
-		}
+		r = <-results
+		check.Is(t, r.err, context.DeadlineExceeded)
+		check.Equal(t, cancelled, 1)
 		go ask(t.Context(), "anew")
 		answer <- struct{}{}
-		if r := <-results; r.err != nil || k.generations != 3 {
-			t.Errorf("%+v after %d requests", r, k.generations)
-		}
+		r = <-results
+		check.Nil(t, r.err)
+		check.Equal(t, k.generations, 3)
 	})
 }
 
@@ -215,9 +200,8 @@ func TestHungRequestEnds(t *testing.T) {
 		k := &kms{generate: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
 		began := time.Now()
 		_, err := dataKeys(t, k, "arn", nil).Seal(t.Context(), here, nil)
-		if err == nil || time.Since(began) > 10*time.Second {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
+		check.Failed(t, err)
+		check.True(t, time.Since(began) <= 10*time.Second, time.Since(began))
 	})
 }
 
@@ -230,16 +214,16 @@ func TestFailuresAreNotRemembered(t *testing.T) {
 		k := &kms{generate: fail, decrypt: fail}
 		s, reader := dataKeys(t, k, "arn", nil), dataKeys(t, k, "arn", nil)
 		_, err := s.Seal(t.Context(), here, nil)
-		if _, ok := errors.AsType[*seal.KeyError](err); !ok || strings.Contains(err.Error(), "pay#1") {
-			t.Errorf("%s: sealed, %v", name, err)
-		}
+		_, ok := errors.AsType[*seal.KeyError](err)
+		check.True(t, ok, name)
+		check.Lacks(t, err.Error(), "pay#1", name)
 		k.generate = nil
 		b := sealed(t, s, "secret")
 		refused(t, reader, here, b)
 		k.decrypt = nil
-		if data, err := reader.Open(t.Context(), here, b); err != nil || string(data) != "secret" {
-			t.Errorf("%s: opened %q, %v", name, data, err)
-		}
+		data, err := reader.Open(t.Context(), here, b)
+		check.Nil(t, err, name)
+		check.Equal(t, string(data), "secret", name)
 	}
 }
 
@@ -256,15 +240,12 @@ func TestCrookedKMS(t *testing.T) {
 		"no key": {nil, []byte("w")}, "short key": {secret(1)[:16], []byte("w")},
 		"not wrapped": {secret(1), nil}, "long wrapped key": {secret(1), make([]byte, 9<<10)},
 	} {
-		if b, err := dataKeys(t, k, "arn", nil).Seal(t.Context(), here, nil); err == nil {
-			t.Errorf("%s: sealed as %x", name, b)
-		}
+		_, err := dataKeys(t, k, "arn", nil).Seal(t.Context(), here, nil)
+		check.Failed(t, err, name)
 	}
 	b := sealed(t, dataKeys(t, crooked{secret(1), []byte("w")}, "arn", nil), "secret")
 	refused(t, dataKeys(t, crooked{plain: secret(1)[:16]}, "arn", nil), here, b)
-	if err := refused(t, dataKeys(t, crooked{plain: secret(2)}, "arn", nil), here, b); !errors.Is(err, seal.ErrAltered) {
-		t.Error(err)
-	}
+	check.Is(t, refused(t, dataKeys(t, crooked{plain: secret(2)}, "arn", nil), here, b), seal.ErrAltered)
 }
 
 func TestDataKeysRefusesMistakes(t *testing.T) {
@@ -283,8 +264,7 @@ func TestDataKeysRefusesMistakes(t *testing.T) {
 		"too many uses":   {&kms{}, "arn", seal.DataKeyOptions{MaxUses: 1<<30 + 1}},
 		"CacheKeys":       {&kms{}, "arn", seal.DataKeyOptions{CacheKeys: -1}},
 	} {
-		if _, err := seal.DataKeys(c.kms, c.id, &c.o); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		_, err := seal.DataKeys(c.kms, c.id, &c.o)
+		check.Failed(t, err, name)
 	}
 }

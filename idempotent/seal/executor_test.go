@@ -3,7 +3,6 @@ package seal_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // spy records writes, and lets tests plant records.
@@ -36,9 +36,7 @@ func newSpy() *spy { return &spy{Store: memory.New(0)} }
 func pay(t *testing.T, store driver.Store, s idempotent.Sealer, id string, run func() (string, error)) (string, idempotent.Event, error) {
 	t.Helper()
 	x, err := idempotent.New("pay", store, &idempotent.Config{Sealer: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ctx, event := adapter.WithEvent(t.Context())
 	value, err := idempotent.Do(ctx, x, idempotent.Key{ID: id}, func(context.Context) (string, error) { return run() })
 	return value, *event, err
@@ -58,15 +56,14 @@ func mustNotRun(t *testing.T) func() (string, error) {
 
 func TestExecutorSeals(t *testing.T) {
 	store, k := newSpy(), &kms{}
-	if _, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", returns("secret")); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", returns("secret"))
+	check.Must(t, err)
 	if id, ok := seal.KeyID(store.last.Data); !ok || id != "arn" || bytes.Contains(store.last.Data, []byte("secret")) {
 		t.Errorf("stored %q", store.last.Data)
 	}
-	if value, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", mustNotRun(t)); value != "secret" || err != nil {
-		t.Errorf("another process got %q, %v", value, err)
-	}
+	value, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", mustNotRun(t))
+	check.Equal(t, value, "secret")
+	check.Nil(t, err)
 }
 
 // A result under another record's id is nobody's result.
@@ -74,20 +71,17 @@ func TestExecutorRefusesAMovedResult(t *testing.T) {
 	store, k := newSpy(), &kms{}
 	var records []driver.Record
 	for _, id := range []string{"cheap", "dear"} {
-		if _, _, err := pay(t, store, dataKeys(t, k, "arn", nil), id, returns(id)); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := pay(t, store, dataKeys(t, k, "arn", nil), id, returns(id))
+		check.Must(t, err)
 		records = append(records, store.last)
 	}
 	forged := records[1]
 	forged.Data = records[0].Data
-	if err := store.Put(forged); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, store.Put(forged))
 	value, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "dear", mustNotRun(t))
-	if value != "" || !errors.Is(err, idempotent.ErrResultUnavailable) || !errors.Is(err, seal.ErrAltered) {
-		t.Errorf("got %q, %v", value, err)
-	}
+	check.Equal(t, value, "")
+	check.Is(t, err, idempotent.ErrResultUnavailable)
+	check.Is(t, err, seal.ErrAltered)
 }
 
 // An outage while the result is sealed costs the result, and never a second run.
@@ -96,16 +90,17 @@ func TestOutageAtSeal(t *testing.T) {
 		store, k := newSpy(), &kms{generate: down}
 		s := dataKeys(t, k, "arn", nil)
 		value, event, err := pay(t, store, s, "1", returns("secret"))
-		if value != "secret" || err != nil || event.Outcome != idempotent.OutcomeExecuted || !errors.Is(event.Err, errOutage) {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
-		if store.last.Status != driver.Completed || store.last.Unavailable == "" || store.last.Data != nil || k.generations < 3 {
-			t.Errorf("stored %+v after %d requests", store.last, k.generations)
-		}
+		check.Equal(t, value, "secret")
+		check.Nil(t, err)
+		check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
+		check.Is(t, event.Err, errOutage)
+		check.Equal(t, store.last.Status, driver.Completed)
+		check.Differ(t, store.last.Unavailable, "")
+		check.True(t, store.last.Data == nil)
+		check.True(t, k.generations >= 3, k.generations)
 		k.generate = nil
-		if _, _, err := pay(t, store, s, "1", mustNotRun(t)); !errors.Is(err, idempotent.ErrResultUnavailable) {
-			t.Errorf("replayed %v", err)
-		}
+		_, _, err = pay(t, store, s, "1", mustNotRun(t))
+		check.Is(t, err, idempotent.ErrResultUnavailable)
 	})
 }
 
@@ -119,30 +114,29 @@ func TestHiccupAtSeal(t *testing.T) {
 			}
 			return nil
 		}}
-		if _, event, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", returns("secret")); err != nil || event.Err != nil {
-			t.Errorf("got %v, %v", err, event.Err)
-		}
-		if value, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", mustNotRun(t)); value != "secret" || err != nil {
-			t.Errorf("replayed %q, %v", value, err)
-		}
+		_, event, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", returns("secret"))
+		check.Nil(t, err)
+		check.Nil(t, event.Err)
+		value, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", mustNotRun(t))
+		check.Equal(t, value, "secret")
+		check.Nil(t, err)
 	})
 }
 
 // An outage while a result is opened costs nothing but that call.
 func TestOutageAtOpen(t *testing.T) {
 	store, k := newSpy(), &kms{}
-	if _, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", returns("secret")); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := pay(t, store, dataKeys(t, k, "arn", nil), "1", returns("secret"))
+	check.Must(t, err)
 	k.decrypt = down
 	s := dataKeys(t, k, "arn", nil)
-	if _, _, err := pay(t, store, s, "1", mustNotRun(t)); !errors.Is(err, idempotent.ErrResultUnavailable) || !errors.Is(err, errOutage) {
-		t.Errorf("got %v", err)
-	}
+	_, _, err = pay(t, store, s, "1", mustNotRun(t))
+	check.Is(t, err, idempotent.ErrResultUnavailable)
+	check.Is(t, err, errOutage)
 	k.decrypt = nil
-	if value, _, err := pay(t, store, s, "1", mustNotRun(t)); value != "secret" || err != nil {
-		t.Errorf("after the outage: %q, %v", value, err)
-	}
+	value, _, err := pay(t, store, s, "1", mustNotRun(t))
+	check.Equal(t, value, "secret")
+	check.Nil(t, err)
 }
 
 // Records from before the Sealer are accepted only with AcceptPlain.
@@ -152,13 +146,11 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, err := seal.Static("a", map[string][]byte{"a": secret(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := pay(t, store, seal.New(keys, nil), "1", mustNotRun(t)); !errors.Is(err, seal.ErrPlain) || !errors.Is(err, idempotent.ErrResultUnavailable) {
-		t.Errorf("strict: %v", err)
-	}
-	if value, _, err := pay(t, store, seal.New(keys, &seal.Options{AcceptPlain: true}), "1", mustNotRun(t)); value != "plain" || err != nil {
-		t.Errorf("lenient: %q, %v", value, err)
-	}
+	check.Must(t, err)
+	_, _, err = pay(t, store, seal.New(keys, nil), "1", mustNotRun(t))
+	check.Is(t, err, seal.ErrPlain)
+	check.Is(t, err, idempotent.ErrResultUnavailable)
+	value, _, err := pay(t, store, seal.New(keys, &seal.Options{AcceptPlain: true}), "1", mustNotRun(t))
+	check.Equal(t, value, "plain")
+	check.Nil(t, err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func secret(b byte) []byte { return bytes.Repeat([]byte{b}, seal.SecretBytes) }
@@ -17,9 +18,7 @@ func secret(b byte) []byte { return bytes.Repeat([]byte{b}, seal.SecretBytes) }
 func static(t testing.TB, current string, keys map[string][]byte) idempotent.Sealer {
 	t.Helper()
 	k, err := seal.Static(current, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return seal.New(k, nil)
 }
 
@@ -28,9 +27,7 @@ var here = idempotent.Place{Record: "pay#1", Slot: "result"}
 func sealed(t testing.TB, s idempotent.Sealer, data string) []byte {
 	t.Helper()
 	b, err := s.Seal(t.Context(), here, []byte(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return b
 }
 
@@ -38,9 +35,9 @@ func sealed(t testing.TB, s idempotent.Sealer, data string) []byte {
 func refused(t testing.TB, s idempotent.Sealer, p idempotent.Place, b []byte) error {
 	t.Helper()
 	data, err := s.Open(t.Context(), p, b)
-	if _, ok := errors.AsType[*seal.OpenError](err); !ok || data != nil {
-		t.Errorf("opened as %q, %v", data, err)
-	}
+	_, ok := errors.AsType[*seal.OpenError](err)
+	check.True(t, ok)
+	check.True(t, data == nil)
 	return err
 }
 
@@ -99,8 +96,6 @@ func (k *kms) Decrypt(ctx context.Context, keyID string, wrapped []byte) ([]byte
 func dataKeys(t testing.TB, k seal.KMS, keyID string, o *seal.DataKeyOptions) idempotent.Sealer {
 	t.Helper()
 	keys, err := seal.DataKeys(k, keyID, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return seal.New(keys, nil)
 }

@@ -3,12 +3,12 @@ package seal_test
 import (
 	"bytes"
 	"encoding/hex"
-	"errors"
 	"slices"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/seal"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestSealAndOpen(t *testing.T) {
@@ -20,9 +20,9 @@ func TestSealAndOpen(t *testing.T) {
 			if !bytes.HasPrefix(b, []byte(idempotent.SealedPrefix)) || len(data) > 1 && bytes.Contains(b, []byte(data)) {
 				t.Errorf("%s: sealed as %.60q", name, b)
 			}
-			if got, err := s.Open(t.Context(), here, b); err != nil || string(got) != data {
-				t.Errorf("%s: opened %.60q, %v", name, got, err)
-			}
+			got, err := s.Open(t.Context(), here, b)
+			check.Nil(t, err, name)
+			check.Equal(t, string(got), data, name)
 		}
 	}
 }
@@ -30,20 +30,18 @@ func TestSealAndOpen(t *testing.T) {
 // The vector was made with another implementation of AES-GCM, Node's.
 func TestKnownAnswer(t *testing.T) {
 	b, err := hex.DecodeString("ff7365616c65643a0104323032360000a0a1a2a3a4a5a6a7a8a9aaab9d3a154967f120cf4f54a5ae52070a8e7d62efa926629ef7207241a5")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	key := make([]byte, seal.SecretBytes)
 	for i := range key {
 		key[i] = byte(i)
 	}
 	s := static(t, "2026", map[string][]byte{"2026": key})
-	if data, err := s.Open(t.Context(), here, b); err != nil || string(data) != `{"id":"p-1"}` {
-		t.Errorf("opened %q, %v", data, err)
-	}
-	if again := sealed(t, s, `{"id":"p-1"}`); len(again) != len(b) || !bytes.Equal(again[:16], b[:16]) {
-		t.Errorf("sealed %x", again)
-	}
+	data, err := s.Open(t.Context(), here, b)
+	check.Nil(t, err)
+	check.Equal(t, string(data), `{"id":"p-1"}`)
+	again := sealed(t, s, `{"id":"p-1"}`)
+	check.Equal(t, len(again), len(b))
+	check.Equal(t, string(again[:16]), string(b[:16]))
 }
 
 // Each record's slots are places of their own, however their names meet.
@@ -54,9 +52,7 @@ func TestMovedResultsAreRefused(t *testing.T) {
 		{}, {Record: "pay#2", Slot: "result"}, {Record: "pay#1", Slot: "failure"}, {Record: "pay#1", Slot: "step:result"},
 		{Record: "pay#1result"}, {Record: "pay#1r", Slot: "esult"}, {Record: "result", Slot: "pay#1"},
 	} {
-		if err := refused(t, s, p, b); !errors.Is(err, seal.ErrAltered) {
-			t.Errorf("%+v: %v", p, err)
-		}
+		check.Is(t, refused(t, s, p, b), seal.ErrAltered, p)
 	}
 }
 
@@ -83,23 +79,20 @@ func TestEveryBitCounts(t *testing.T) {
 
 func TestPlainIsRefused(t *testing.T) {
 	keys, err := seal.Static("a", map[string][]byte{"a": secret(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	strict, lenient := seal.New(keys, nil), seal.New(keys, &seal.Options{AcceptPlain: true})
 	for _, plain := range [][]byte{nil, {}, []byte(`"planted"`), []byte("sealed:")} {
-		if err := refused(t, strict, here, plain); !errors.Is(err, seal.ErrPlain) {
-			t.Errorf("%q: %v", plain, err)
-		}
-		if data, err := lenient.Open(t.Context(), here, plain); err != nil || !bytes.Equal(data, plain) || (data == nil) != (plain == nil) {
-			t.Errorf("%q: opened %q, %v", plain, data, err)
-		}
+		check.Is(t, refused(t, strict, here, plain), seal.ErrPlain, plain)
+		data, err := lenient.Open(t.Context(), here, plain)
+		check.Nil(t, err)
+		check.Equal(t, string(data), string(plain))
+		check.Equal(t, data == nil, plain == nil)
 	}
 	// What is sealed is opened all the same, and what is forged refused.
 	b := sealed(t, lenient, "secret")
-	if data, err := lenient.Open(t.Context(), here, b); err != nil || string(data) != "secret" {
-		t.Errorf("opened %q, %v", data, err)
-	}
+	data, err := lenient.Open(t.Context(), here, b)
+	check.Nil(t, err)
+	check.Equal(t, string(data), "secret")
 	b[len(b)-1] ^= 1
 	refused(t, lenient, here, b)
 	refused(t, lenient, here, []byte(idempotent.SealedPrefix))
@@ -109,9 +102,7 @@ func TestUnknownVersion(t *testing.T) {
 	s := static(t, "a", map[string][]byte{"a": secret(1)})
 	b := sealed(t, s, "secret")
 	b[len(idempotent.SealedPrefix)]++
-	if err := refused(t, s, here, b); !errors.Is(err, seal.ErrVersion) {
-		t.Error(err)
-	}
+	check.Is(t, refused(t, s, here, b), seal.ErrVersion)
 }
 
 func TestRotation(t *testing.T) {
@@ -122,24 +113,20 @@ func TestRotation(t *testing.T) {
 	second := sealed(t, after, "second")
 	for _, s := range []idempotent.Sealer{between, after} {
 		for b, want := range map[*[]byte]string{&first: "first", &second: "second"} {
-			if data, err := s.Open(t.Context(), here, *b); err != nil || string(data) != want {
-				t.Errorf("opened %q, %v", data, err)
-			}
+			data, err := s.Open(t.Context(), here, *b)
+			check.Nil(t, err)
+			check.Equal(t, string(data), want)
 		}
 	}
 	for b, want := range map[*[]byte]string{&first: "2025", &second: "2026"} {
-		if id, ok := seal.KeyID(*b); !ok || id != want {
-			t.Errorf("key %q", id)
-		}
+		id, ok := seal.KeyID(*b)
+		check.True(t, ok)
+		check.Equal(t, id, want)
 	}
 	gone := static(t, "2026", map[string][]byte{"2026": secret(2)})
-	if err := refused(t, gone, here, first); !errors.Is(err, seal.ErrUnknownKey) {
-		t.Error(err)
-	}
+	check.Is(t, refused(t, gone, here, first), seal.ErrUnknownKey)
 	reused := static(t, "2025", map[string][]byte{"2025": secret(3)})
-	if err := refused(t, reused, here, first); !errors.Is(err, seal.ErrAltered) {
-		t.Error(err)
-	}
+	check.Is(t, refused(t, reused, here, first), seal.ErrAltered)
 }
 
 func TestNoncesDoNotRepeat(t *testing.T) {
@@ -168,9 +155,8 @@ func TestStaticRefusesMistakes(t *testing.T) {
 		"long id":     {"a", map[string][]byte{"a": secret(1), string(make([]byte, 256)): secret(2)}},
 		"AES-128 key": {"a", map[string][]byte{"a": secret(1), "b": secret(2)[:16]}},
 	} {
-		if _, err := seal.Static(c.current, c.keys); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		_, err := seal.Static(c.current, c.keys)
+		check.Failed(t, err, name)
 	}
 }
 
@@ -179,15 +165,13 @@ func TestStaticCopiesItsKeys(t *testing.T) {
 	s := static(t, "a", map[string][]byte{"a": key})
 	b := sealed(t, s, "secret")
 	clear(key)
-	if _, err := s.Open(t.Context(), here, b); err != nil {
-		t.Error(err)
-	}
+	_, err := s.Open(t.Context(), here, b)
+	check.Nil(t, err)
 }
 
 func TestKeyIDOfOthers(t *testing.T) {
 	for _, b := range [][]byte{nil, []byte("plain"), []byte(idempotent.SealedPrefix), []byte(idempotent.SealedPrefix + "\x01\xffa")} {
-		if id, ok := seal.KeyID(b); ok {
-			t.Errorf("%q names the key %q", b, id)
-		}
+		_, ok := seal.KeyID(b)
+		check.False(t, ok, "names the key", b)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/storetest"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // breakEnv names the breakage of the store that TestStore runs with.
@@ -34,9 +35,7 @@ func TestStore(t *testing.T) {
 		h := storetest.Harness{
 			Store: m,
 			Plant: func(t *testing.T, r driver.Record) {
-				if err := m.Put(r); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, m.Put(r))
 			},
 			Depth: 3,
 		}
@@ -50,9 +49,7 @@ func TestStore(t *testing.T) {
 
 func TestBroken(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for _, b := range breakages {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -64,9 +61,7 @@ func TestBroken(t *testing.T) {
 				t.Fatalf("%v; want a failed test\n%s", err, tail(string(out)))
 			}
 			for _, name := range b.fails {
-				if !strings.Contains(string(out), "--- FAIL: TestStore/"+name+" (") {
-					t.Errorf("%s did not fail\n%s", name, tail(string(out)))
-				}
+				check.Contains(t, string(out), "--- FAIL: TestStore/"+name+" (", "did not fail")
 			}
 		})
 	}

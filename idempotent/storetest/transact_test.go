@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/storetest"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The flaws of a ledger, and the tests that must notice them.
@@ -54,9 +54,7 @@ func TestTransactional(t *testing.T) {
 		h := storetest.Harness{
 			Store: l,
 			Plant: func(t *testing.T, r driver.Record) {
-				if err := l.Put(r); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, l.Put(r))
 			},
 			Attach: func(_ *testing.T, refused bool) (driver.Attachment, func() int) {
 				e := &entry{refused: refused}
@@ -76,9 +74,7 @@ func TestTransactional(t *testing.T) {
 
 func TestBrokenTransactions(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	for flaw, fails := range flaws {
 		t.Run(flaw, func(t *testing.T) {
 			t.Parallel()
@@ -89,9 +85,7 @@ func TestBrokenTransactions(t *testing.T) {
 			if !errors.As(err, &exit) || exit.ExitCode() != 1 {
 				t.Fatalf("%v; want a failed test\n%s", err, tail(string(out)))
 			}
-			if !strings.Contains(string(out), "--- FAIL: TestTransactional/"+fails+" (") {
-				t.Errorf("%s did not fail\n%s", fails, tail(string(out)))
-			}
+			check.Contains(t, string(out), "--- FAIL: TestTransactional/"+fails+" (", "did not fail")
 		})
 	}
 }

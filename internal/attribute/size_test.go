@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The sizes are those of DynamoDB's manual. Of a number it says: about a byte
@@ -24,8 +26,6 @@ func TestItemSizeCountsNamesAndValues(t *testing.T) {
 		"map":                   {&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"ab": number("12")}}, 3 + 1 + 2 + 2},
 		"numbers":               {&types.AttributeValueMemberNS{Value: []string{"12", "34"}}, 4},
 	} {
-		if got := ItemSize(map[string]types.AttributeValue{"name": c.value}) - len("name"); got != c.want {
-			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
-		}
+		check.Equal(t, ItemSize(map[string]types.AttributeValue{"name": c.value})-len("name"), c.want, name)
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func canonical(t *testing.T, raw string) string {
 	t.Helper()
 	text, err := Append(nil, []byte(raw))
-	if err != nil {
-		t.Fatalf("canonical(%.80q): %v", raw, err)
-	}
+	check.Must(t, err)
 	return string(text)
 }
 
@@ -45,13 +45,10 @@ func TestCanonical(t *testing.T) {
 		"keys by UTF-16":      {`{"\uffff":1,"\ue000":2,"\ud800\udc00":3,"\ud7ff":4,"\udbff\udfff":5}`, `{"` + "\ud7ff" + `":4,"` + "\U00010000" + `":3,"` + "\U0010ffff" + `":5,"` + "\ue000" + `":2,"` + "\uffff" + `":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := canonical(t, test.raw); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			check.Equal(t, canonical(t, test.raw), test.want)
 			got, err := Append([]byte("before"), []byte(test.raw))
-			if err != nil || string(got) != "before"+test.want {
-				t.Errorf("appended: %s, %v", got, err)
-			}
+			check.Nil(t, err)
+			check.Equal(t, string(got), "before"+test.want)
 		})
 	}
 }
@@ -108,9 +105,7 @@ func TestCanonicalRefuses(t *testing.T) {
 			if !errors.As(err, &invalid) || len(text) > 0 {
 				t.Fatalf("got %q, %v", text, err)
 			}
-			if invalid.Offset != test.offset {
-				t.Errorf("%v: want byte %d", err, test.offset)
-			}
+			check.Equal(t, invalid.Offset, test.offset, "want byte")
 		})
 	}
 }
@@ -118,18 +113,14 @@ func TestCanonicalRefuses(t *testing.T) {
 func TestCanonicalNesting(t *testing.T) {
 	for _, pair := range []string{"[]", `{}`} {
 		raw := strings.Repeat("[", maxNesting-1) + pair + strings.Repeat("]", maxNesting-1)
-		if got := canonical(t, raw); got != raw {
-			t.Errorf("changed: %.40s", got)
-		}
+		check.Equal(t, canonical(t, raw), raw)
 		raw = "[" + raw + "]"
-		if _, err := Append(nil, []byte(raw)); err == nil || json.Valid([]byte(raw)) {
-			t.Errorf("accepted %d levels: %v", maxNesting+1, err)
-		}
+		_, err := Append(nil, []byte(raw))
+		check.Failed(t, err)
+		check.False(t, json.Valid([]byte(raw)))
 	}
 	wide := "[" + strings.Repeat("[],", maxNesting) + "[]]"
-	if got := canonical(t, wide); got != wide {
-		t.Errorf("changed: %.40s", got)
-	}
+	check.Equal(t, canonical(t, wide), wide)
 }
 
 // Sorting each object in place as it ends would copy the large value once per
@@ -142,9 +133,7 @@ func TestCanonicalCostOfNestedUnsortedObjects(t *testing.T) {
 	want := strings.Repeat(`{"a":`, depth) + large + strings.Repeat(`,"b":1}`, depth)
 	timed := func(raw string) time.Duration {
 		start := time.Now()
-		if canonical(t, raw) != want {
-			t.Error("wrong order")
-		}
+		check.Equal(t, canonical(t, raw), want, "wrong order")
 		return time.Since(start)
 	}
 	for try := 1; ; try++ {
@@ -167,12 +156,8 @@ func TestCanonicalManyKeys(t *testing.T) {
 	}
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	sorted, err := json.Marshal(want) // sorts ASCII keys as RFC 8785 does
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := canonical(t, "{"+strings.Join(members, ",")+"}"); got != string(sorted) {
-		t.Error("wrong order")
-	}
+	check.Must(t, err)
+	check.Equal(t, canonical(t, "{"+strings.Join(members, ",")+"}"), string(sorted), "wrong order")
 }
 
 func TestErrorDoesNotQuoteThePayload(t *testing.T) {
@@ -197,9 +182,8 @@ func TestCanonicalAllocations(t *testing.T) {
 	dst := make([]byte, 0, 1024)
 	raw := []byte(`{"id":"p1","customer":"c1","amount":12.50,"currency":"EUR","lines":["a\u0062",{"z":1,"a":2}]}`)
 	got := testing.AllocsPerRun(200, func() {
-		if _, err := Append(dst, raw); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Append(dst, raw)
+		check.Must(t, err)
 	})
 	if got > 2 { // 0, but for a pool that the collector or the race detector empties
 		t.Errorf("%v allocations", got)

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 var fuzzSeeds = []string{
@@ -57,13 +59,9 @@ func judgePair(t *testing.T, a, b []byte) {
 		return
 	}
 	fa, err := Append(nil, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	fb, err := Append(nil, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if equal := reflect.DeepEqual(va, vb); equal != bytes.Equal(fa, fb) {
 		t.Fatalf("%q and %q: one text: %v, one value: %v", a, b, bytes.Equal(fa, fb), equal)
 	}
@@ -84,9 +82,7 @@ func FuzzCanonicalIdempotent(f *testing.F) {
 			t.Fatalf("%q, then %q, %v", once, twice, err)
 		}
 		before, err := oracle(raw)
-		if err != nil {
-			t.Fatalf("%q: %v", raw, err)
-		}
+		check.Must(t, err)
 		after, err := oracle(once)
 		if err != nil || !reflect.DeepEqual(before, after) {
 			t.Fatalf("%q became %q, %v", raw, once, err)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestCanonicalNumbers(t *testing.T) {
@@ -41,22 +43,17 @@ func TestCanonicalNumbers(t *testing.T) {
 		"10e-1000000000000000001":        "1e-1000000000000000000",
 		"1e0000000000000000000000000001": "10",
 	} {
-		if got := canonical(t, raw); got != want {
-			t.Errorf("%s: got %s, want %s", raw, got, want)
-		}
+		check.Equal(t, canonical(t, raw), want, raw)
 	}
 }
 
 func TestNumberTextIsBounded(t *testing.T) {
 	for _, e := range []string{"999999999", "-999999999", "999999999999999999"} {
-		if got := canonical(t, "1e"+e); len(got) > 40 {
-			t.Errorf("%d bytes", len(got))
-		}
+		got := canonical(t, "1e"+e)
+		check.True(t, len(got) <= 40, len(got))
 	}
 	long := canonical(t, strings.Repeat("9", 1<<20)+"."+strings.Repeat("9", 1<<20)+"e1")
-	if len(long) > 2<<20+20 {
-		t.Errorf("%d bytes", len(long))
-	}
+	check.True(t, len(long) <= 2<<20+20, len(long))
 }
 
 // Where the shortest decimal of a float64 is all there is, the text is that of
@@ -69,14 +66,10 @@ func TestNumbersAsECMAScript(t *testing.T) {
 			continue
 		}
 		want, err := json.Marshal(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		for _, format := range []byte("eEg") {
 			raw := strconv.FormatFloat(f, format, -1, 64)
-			if got := canonical(t, raw); got != string(want) {
-				t.Errorf("%s: got %s, want %s", raw, got, want)
-			}
+			check.Equal(t, canonical(t, raw), string(want))
 		}
 	}
 }

@@ -1,12 +1,11 @@
 package outboxitem
 
 import (
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/outbound"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
@@ -17,9 +16,9 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 			{ID: "i-1", Aggregate: "a", Destination: "e", Body: []byte("b")},
 		}},
 	} {
-		if got, err := Decode(item.Encode()); err != nil || !reflect.DeepEqual(got, item) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
+		got, err := Decode(item.Encode())
+		check.Nil(t, err, name)
+		check.Deep(t, got, item, name)
 	}
 }
 
@@ -39,7 +38,10 @@ func TestDecodeNamesTheAttributeThatIsWrong(t *testing.T) {
 	} {
 		encoded := item.Encode()
 		damage(encoded, encoded["messages"].([]any)[0].(map[string]any))
-		if got, err := Decode(encoded); err != Wrong(path) || strings.Contains(err.Error(), "secret") || !reflect.DeepEqual(got, Item{}) {
+		got, err := Decode(encoded)
+		check.Lacks(t, err.Error(), "secret")
+		check.Deep(t, got, Item{})
+		if err != Wrong(path) {
 			t.Errorf("%s: %+v, %v", path, got, err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestTextIsStoredAsItIs(t *testing.T) {
@@ -33,29 +33,27 @@ func TestTextIsStoredAsItIs(t *testing.T) {
 		string(noise):              "S", // would not become smaller
 		"r" + string([]byte{0xc0}): "B",
 	} {
-		if got := attribute.TypeName(c.encode([]byte(text))); got != want {
-			t.Errorf("%.20q is stored as %s, want %s", text, got, want)
-		}
+		check.Equal(t, attribute.TypeName(c.encode([]byte(text))), want, text)
 	}
 }
 
 func TestTagsCannotCollide(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		c := newCodec(native, 1)
-		if got, err := c.decode(Unavailable("why\xff")); err != nil || !reflect.DeepEqual(got, content{unavailable: "why\xff"}) {
-			t.Errorf("a marker: %q, %v", got, err)
-		}
-		if got, err := c.decode(Unavailable("")); err != nil || got.unavailable == "" {
-			t.Errorf("a marker without reason: %q, %v", got, err)
-		}
-		if got, err := c.decode(Elsewhere("once/1\xff")); err != nil || !reflect.DeepEqual(got, content{payload: "once/1\xff"}) {
-			t.Errorf("a reference: %q, %v", got, err)
-		}
+		got, err := c.decode(Unavailable("why\xff"))
+		check.Nil(t, err)
+		check.Deep(t, got, content{unavailable: "why\xff"})
+		got, err = c.decode(Unavailable(""))
+		check.Nil(t, err, "a marker without reason")
+		check.Differ(t, got.unavailable, "")
+		got, err = c.decode(Elsewhere("once/1\xff"))
+		check.Nil(t, err)
+		check.Deep(t, got, content{payload: "once/1\xff"})
 		for _, v := range []types.AttributeValue{Unavailable("why"), Elsewhere("once/1")} {
 			forged := v.(*types.AttributeValueMemberB).Value
-			if got, err := c.decode(c.encode(forged)); err != nil || !reflect.DeepEqual(got, content{data: forged}) {
-				t.Errorf("a user's result like a tagged one: %q, %v", got, err)
-			}
+			got, err := c.decode(c.encode(forged))
+			check.Nil(t, err, "a user's result like a tagged one")
+			check.Deep(t, got, content{data: forged})
 		}
 	}
 }
@@ -65,27 +63,23 @@ func TestTagsCannotCollide(t *testing.T) {
 func TestStepsHaveOnlyTagsOfData(t *testing.T) {
 	c := newCodec(false, 1)
 	for name, v := range map[string]types.AttributeValue{"marker": Unavailable("why"), "reference": Elsewhere("once/1")} {
-		if data, err := c.decodeStep(v); err == nil {
-			t.Errorf("a %s is read as %q", name, data)
-		}
+		_, err := c.decodeStep(v)
+		check.Failed(t, err, name)
 	}
 }
 
 func TestBrokenBinaryResultsAreErrors(t *testing.T) {
 	c := newCodec(false, 1)
 	for name, b := range map[string][]byte{"empty": {}, "empty reference": []byte("p"), "unknown tag": []byte("xabc"), "not gzip": []byte("gabc"), "cut gzip": append([]byte("g"), gzipped(t, []byte("abc"))[:20]...)} {
-		if got, err := c.decode(&types.AttributeValueMemberB{Value: b}); err == nil {
-			t.Errorf("%s: read as %q", name, got)
-		}
+		_, err := c.decode(&types.AttributeValueMemberB{Value: b})
+		check.Failed(t, err, name)
 	}
 }
 
 // A few KB decode to megabytes, whatever size they claim.
 func TestDecompressionIsBounded(t *testing.T) {
 	c := newCodec(false, 1)
-	if c.limit != maxDataBytes {
-		t.Errorf("the limit is %d bytes", c.limit)
-	}
+	check.Equal(t, c.limit, maxDataBytes)
 	c.limit = 10_000
 	for name, test := range map[string]struct {
 		bytes   []byte
@@ -97,15 +91,12 @@ func TestDecompressionIsBounded(t *testing.T) {
 		"two parts":          {append(gzipped(t, []byte("a")), gzipped(t, []byte("b"))...), 0},
 	} {
 		got, err := c.decode(tagged(TagGzip, test.bytes))
-		if len(got.data) != test.readsAs || (err == nil) != (test.readsAs > 0) {
-			t.Errorf("%s: %d bytes read from %d, %v", name, len(got.data), len(test.bytes), err)
-		}
+		check.Equal(t, len(got.data), test.readsAs, name)
+		check.Equal(t, err == nil, test.readsAs > 0, name)
 	}
 	// What could not be read again is not compressed.
 	for size, want := range map[int]string{c.limit: "B", c.limit + 1: "S"} {
-		if got := attribute.TypeName(c.encode(bytes.Repeat([]byte("a"), size))); got != want {
-			t.Errorf("%d bytes are stored as %s, want %s", size, got, want)
-		}
+		check.Equal(t, attribute.TypeName(c.encode(bytes.Repeat([]byte("a"), size))), want, size)
 	}
 }
 
@@ -114,15 +105,10 @@ func gzipped(t *testing.T, data []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	_, err = w.Write(data)
+	check.Must(t, err)
+	check.Must(t, w.Close())
 	return out.Bytes()
 }
 
@@ -141,9 +127,7 @@ func TestSizeHintIsBounded(t *testing.T) {
 		"too many":        {claiming(make([]byte, 10), math.MaxUint32), 10 * 1032},
 		"hardly anything": {[]byte("abc"), 0},
 	} {
-		if got := sizeHint(test.bytes); got != test.want {
-			t.Errorf("%s: %d, want %d", name, got, test.want)
-		}
+		check.Equal(t, sizeHint(test.bytes), test.want, name)
 	}
 }
 
@@ -176,9 +160,10 @@ func TestCompressionIsSafeForConcurrentUse(t *testing.T) {
 			for n := range 50 {
 				data := bytes.Repeat([]byte{byte('a' + i), byte('a' + n%26)}, 100+n*i)
 				v := c.encode(data)
-				if got, err := c.decode(v); attribute.TypeName(v) != "B" || err != nil || !bytes.Equal(got.data, data) {
-					t.Errorf("%.10q is read as %.10q, %v", data, got.data, err)
-				}
+				got, err := c.decode(v)
+				check.Equal(t, attribute.TypeName(v), "B")
+				check.Nil(t, err)
+				check.Equal(t, string(got.data), string(data))
 			}
 		})
 	}

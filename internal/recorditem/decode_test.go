@@ -1,8 +1,6 @@
 package recorditem
 
 import (
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -10,14 +8,13 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func newFormat(t testing.TB, o Options) *Format {
 	t.Helper()
 	f, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return f
 }
 
@@ -87,14 +84,11 @@ func TestRecordAcceptsOnlySoundItems(t *testing.T) {
 				if err == nil {
 					t.Fatalf("decoded %+v", got)
 				}
-				if strings.Contains(err.Error(), "op#1") {
-					t.Errorf("the text holds a key: %v", err)
-				}
+				check.Lacks(t, err.Error(), "op#1", "the text holds a key")
 				return
 			}
-			if err != nil || !reflect.DeepEqual(got, *c.want) {
-				t.Errorf("decoded %+v, %v\nwant %+v", got, err, *c.want)
-			}
+			check.Nil(t, err)
+			check.Deep(t, got, *c.want)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // seeder builds attribute values from bytes: two of type and length for each.
@@ -116,9 +117,7 @@ func checkDecoded(t *testing.T, f *Format, stored item, r driver.Record) {
 	if (stored["owner"] == nil) != (r.Owner == "") || (stored["attempt"] == nil) != (r.Attempt == 0) || (stored["in_progress_expiration"] == nil) != r.Lease.IsZero() {
 		t.Fatalf("a fence cannot tell what is absent: %+v", r)
 	}
-	if err := CheckTimes(r.Lease, r.Expires); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, CheckTimes(r.Lease, r.Expires))
 	switch stored["data"].(type) {
 	case nil, *types.AttributeValueMemberB:
 	case *types.AttributeValueMemberS:
@@ -172,8 +171,6 @@ func jsonValue(t *testing.T, data []byte) (v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber() // tokens must agree
-	if err := d.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, d.Decode(&v))
 	return v
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Both formats read what the other library writes, each with its own meaning
@@ -34,16 +35,15 @@ func TestNativeResultsBecomeJSON(t *testing.T) {
 	} {
 		for native, want := range map[bool]string{false: c.text, true: c.native} {
 			got, err := newCodec(native, -1).decode(c.v)
-			if string(got.data) != want || got.unavailable != "" || (err == nil) != (want != "") {
-				t.Errorf("%s, native %v: %q, %v; want %s", name, native, got, err, want)
-			}
+			check.Equal(t, string(got.data), want, name, native)
+			check.Equal(t, got.unavailable, "", name, native)
+			check.Equal(t, err == nil, want != "", name, native)
 		}
 	}
 	var deep types.AttributeValue = n("1")
 	for range 200 {
 		deep = &types.AttributeValueMemberL{Value: []types.AttributeValue{deep}}
 	}
-	if _, err := newCodec(false, -1).decode(deep); err == nil {
-		t.Error("200 levels were read")
-	}
+	_, err := newCodec(false, -1).decode(deep)
+	check.Failed(t, err, "200 levels were read")
 }

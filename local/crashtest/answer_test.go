@@ -3,6 +3,7 @@ package crashtest
 import (
 	"testing"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -28,17 +29,13 @@ func TestTriggerRetriesWhatIsNotHandled(t *testing.T) {
 		`{"batchItemFailures": []}`: true,
 		`{"batchItemFailures": [{"itemIdentifier": "m-1"}]}`: false,
 	} {
-		if final(answer(text)) != want {
-			t.Errorf("%s: final is %v", text, !want)
-		}
+		check.Equal(t, final(answer(text)), want)
 	}
 	for kind, want := range map[string]bool{
 		"SoldOutError": false, "InProgressError": false, "StoreError": false,
 		"ReplayedError": true, "OutcomeUnknownError": true, "KeyReusedError": true, // as in a Trial
 	} {
-		if final(failure(kind, "")) != want {
-			t.Errorf("%s: final is %v", kind, !want)
-		}
+		check.Equal(t, final(failure(kind, "")), want)
 	}
 }
 
@@ -56,8 +53,6 @@ func TestDuplicateReceivesTheSameAnswer(t *testing.T) {
 		{failure("SoldOutError", ""), failure("ClosedError", ""), false},
 		{failure("SoldOutError", ""), answer(`"a"`), false},
 	} {
-		if err := same(c.first, c.later); (err == nil) != c.same {
-			t.Errorf("%s and %s: %v", c.first.Payload, c.later.Payload, err)
-		}
+		check.Equal(t, same(c.first, c.later) == nil, c.same, c.first.Payload, c.later.Payload)
 	}
 }

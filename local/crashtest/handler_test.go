@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/crashtest"
 )
 
@@ -77,16 +77,10 @@ func broken(r crashtest.Report) (all []string) {
 
 func isBrokenAt(t *testing.T, r crashtest.Report, want ...string) {
 	t.Helper()
-	if got := broken(r); !slices.Equal(got, want) {
-		t.Errorf("broken at %q, want %q\n%v", got, want, r)
-	}
-	if err := r.Err(); (err != nil) != (len(want) > 0) {
-		t.Errorf("%v", err)
-	}
+	check.Slice(t, broken(r), want)
+	check.Equal(t, r.Err() != nil, len(want) > 0)
 	for _, result := range r.Results {
-		if result.Err != nil {
-			t.Errorf("%v %s: %v", result.Crash, result.Call, result.Err)
-		}
+		check.Nil(t, result.Err, result.Crash, result.Call)
 	}
 }
 
@@ -96,21 +90,18 @@ func TestHandlerChargesTwiceWithoutAKey(t *testing.T) {
 		return nil
 	}))
 	isBrokenAt(t, r, "frozen before charge", "killed before complete", "frozen before complete")
-	if all, n := r.Points(); all != 10 || n != 3 {
-		t.Errorf("%d points, %d broken", all, n)
-	}
-	var e *crashtest.BrokenError
-	if !errors.As(r.Err(), &e) || !errors.Is(e, errCharged) || len(e.Results) != 3 {
-		t.Errorf("%v", r.Err())
-	}
+	all, n := r.Points()
+	check.Equal(t, all, 10)
+	check.Equal(t, n, 3)
+	e := check.As[*crashtest.BrokenError](t, r.Err())
+	check.Is(t, e, errCharged)
+	check.Equal(t, len(e.Results), 3)
 	text := strings.Join(strings.Fields(r.String()), " ")
 	for _, want := range []string{
 		t.Name() + " call crash retries answer invariant all never 0 ok holds 1 claim killed before 1 ok holds",
 		"2 charge frozen before 6 ok BROKEN: charged 2 times", "10 points, broken at 3, in",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%v", want, r)
-		}
+		check.Contains(t, text, want)
 	}
 }
 
@@ -165,9 +156,7 @@ func TestNeverRunTwiceHolds(t *testing.T) {
 			asked++
 		}
 	}
-	if asked != 6 {
-		t.Errorf("%d times a person is asked:\n%v", asked, r)
-	}
+	check.Equal(t, asked, 6, "times a person is asked")
 }
 
 // selling is a trial of a saga that fails for good. Its refunds may have keys.
@@ -211,9 +200,8 @@ func TestSagaIsUndoneOnceWithAKey(t *testing.T) {
 		return trial
 	})
 	isBrokenAt(t, r)
-	if all, _ := r.Points(); all < 500 {
-		t.Errorf("%d points", all)
-	}
+	all, _ := r.Points()
+	check.True(t, all >= 500, all)
 }
 
 func TestKillsOnlyFreezesNothing(t *testing.T) {
@@ -227,9 +215,8 @@ func TestKillsOnlyFreezesNothing(t *testing.T) {
 		return one
 	})
 	isBrokenAt(t, r, "killed before complete")
-	if all, _ := r.Points(); all != 5 {
-		t.Errorf("%d points\n%v", all, r)
-	}
+	all, _ := r.Points()
+	check.Equal(t, all, 5)
 }
 
 // A third attempt is one that only two crashes lead to.
@@ -251,13 +238,11 @@ func TestRetryCrashesToo(t *testing.T) {
 	})
 	isBrokenAt(t, r, "killed before complete", "killed before complete", "killed after take over", "killed before charge", "killed before complete")
 	want := "; killed before 3 complete, then killed after 10 take over: charged 2 times; "
-	if err := r.Err(); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v does not contain %s", err, want)
-	}
+	err := r.Err()
+	check.Says(t, err, want)
 	text := r.String()
-	if !strings.Contains(text, "10 take over, after killed before 3 complete  killed after ") || strings.Count(text, "\n") > 20 {
-		t.Errorf("the table is\n%s", text)
-	}
+	check.Contains(t, text, "10 take over, after killed before 3 complete  killed after ")
+	check.True(t, strings.Count(text, "\n") <= 20, strings.Count(text, "\n"))
 }
 
 // A killed process neither runs its deferred functions nor lets its other goroutines
@@ -298,9 +283,8 @@ func TestRenewalOfALeaseIsNoPoint(t *testing.T) {
 		return nil
 	}))
 	isBrokenAt(t, r)
-	if all, _ := r.Points(); all != 10 {
-		t.Errorf("%d points\n%v", all, r)
-	}
+	all, _ := r.Points()
+	check.Equal(t, all, 10)
 }
 
 func TestPanicEndsTheProcess(t *testing.T) {
@@ -318,17 +302,15 @@ func TestPanicEndsTheProcess(t *testing.T) {
 		return trial
 	})
 	isBrokenAt(t, r)
-	if r.Results[0].Retries != 1 {
-		t.Errorf("%v", r)
-	}
+	check.Equal(t, r.Results[0].Retries, 1)
 }
 
 func TestHandlerThatNeverAnswersIsAnError(t *testing.T) {
 	errDown := errors.New("the bank is down")
 	r := crashtest.PlayHandler(t, paying(idempotent.Config{}, func(context.Context, *cards) error { return errDown }))
-	if err := r.Err(); !errors.Is(err, errDown) || !strings.Contains(err.Error(), "undisturbed: no final answer in 1h0m0s") {
-		t.Errorf("%v", err)
-	}
+	err := r.Err()
+	check.Is(t, err, errDown)
+	check.Says(t, err, "undisturbed: no final answer in 1h0m0s")
 }
 
 // The crashed process goes on only when its trial is over.
@@ -347,7 +329,6 @@ func TestRetryThatNeverAnswersIsAnError(t *testing.T) {
 			failed++
 		}
 	}
-	if failed != 6 || !errors.Is(r.Err(), errTaken) {
-		t.Errorf("%d of\n%v", failed, r)
-	}
+	check.Equal(t, failed, 6)
+	check.Is(t, r.Err(), errTaken)
 }

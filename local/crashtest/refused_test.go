@@ -2,13 +2,12 @@ package crashtest_test
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/crashtest"
 )
 
@@ -23,10 +22,9 @@ func TestHandlerBesideItsStoreHasNoPoints(t *testing.T) {
 		one.Deliver = func(ctx context.Context, _ driver.Store) error { return deliver(ctx, own) }
 		return one
 	})
-	var refused *crashtest.SetupError
-	if err := r.Err(); !errors.As(err, &refused) || !strings.Contains(err.Error(), "no point") {
-		t.Errorf("%v", err)
-	}
+	err := r.Err()
+	check.As[*crashtest.SetupError](t, err)
+	check.Says(t, err, "no point")
 }
 
 // Without a crash, a duplicate is enough.
@@ -59,19 +57,17 @@ func TestDuplicateWithAnotherAnswerIsReported(t *testing.T) {
 			Check: func() error { return nil },
 		}
 	})
-	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "first answered ok, and a duplicate idempotent: ") {
-		t.Errorf("%v", err)
-	}
+	err := r.Err()
+	check.Says(t, err, "first answered ok, and a duplicate idempotent: ")
 }
 
 func TestTrialWithoutACheckIsRefused(t *testing.T) {
 	r := crashtest.PlayHandler(t, func() crashtest.Trial {
 		return crashtest.Trial{Deliver: func(context.Context, driver.Store) error { return nil }}
 	})
-	var refused *crashtest.SetupError
-	if err := r.Err(); !errors.As(err, &refused) || !strings.Contains(err.Error(), "required") {
-		t.Errorf("%v", err)
-	}
+	err := r.Err()
+	check.As[*crashtest.SetupError](t, err)
+	check.Says(t, err, "required")
 }
 
 func TestEffectElsewhereDoesNothing(t *testing.T) {

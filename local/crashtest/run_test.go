@@ -8,11 +8,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/crashtest"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -97,40 +97,33 @@ func TestPlayFindsTheEffectOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	l, url := newLedger(t)
 	report, err := crashtest.Play(t.Context(), function(url, "naive"), sale, l.charged(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if len(report.Results) != 1+2*len(points) {
 		t.Fatalf("%v", report)
 	}
 	for i, r := range report.Results[1:] {
 		want := crashtest.Result{Number: 1 + i/2, Call: points[i/2], Crash: crashtest.KilledBefore + crashtest.Crash(i%2), Retries: r.Retries, Answer: "ok", Broken: r.Broken}
-		if r != want {
-			t.Errorf("%+v, want %+v", r, want)
-		}
+		check.Equal(t, r, want)
 		// Between the charge and the answer.
 		broken := i >= 3 && i <= 6
 		if (r.Broken != nil) != broken || broken && !errors.Is(r.Broken, errCharges) {
 			t.Errorf("%v %s: %v", r.Crash, r.Call, r.Broken)
 		}
 	}
-	var e *crashtest.BrokenError
-	if err := report.Err(); !errors.As(err, &e) || !errors.Is(err, errCharges) || e.Points != 10 || len(e.Results) != 4 {
-		t.Errorf("%v", err)
-	}
+	err = report.Err()
+	e := check.As[*crashtest.BrokenError](t, err)
+	check.Is(t, err, errCharges)
+	check.Equal(t, e.Points, 10)
+	check.Equal(t, len(e.Results), 4)
 	const want = "crashtest: the invariant is broken at 4 of 10 points; killed after 2 provider POST /charges/…: 3 charges; " +
 		"killed before 3 provider POST /receipts/…: 3 charges; killed after 3 provider POST /receipts/…: 3 charges; …"
-	if report.Err().Error() != want {
-		t.Errorf("got  %v\nwant %s", report.Err(), want)
-	}
+	check.Equal(t, report.Err().Error(), want)
 	text := strings.Join(strings.Fields(report.String()), " ")
 	for _, want := range []string{
 		"call crash retries answer invariant all never 0 ok holds", "2 provider POST /charges/… killed before 1 ok holds",
 		"2 provider POST /charges/… killed after 1 ok BROKEN: 3 charges", "10 points, broken at 4, in ",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%v", want, report)
-		}
+		check.Contains(t, text, want)
 	}
 }
 
@@ -173,9 +166,9 @@ func TestPlayStopsAtABrokenUndisturbedRun(t *testing.T) {
 	t.Parallel()
 	l, url := newLedger(t)
 	report, err := crashtest.Play(t.Context(), function(url, "naive"), sale, l.charged(1))
-	if err != nil || len(report.Results) != 1 || !strings.Contains(fmt.Sprint(report.Err()), "broken without a crash: 2 charges") {
-		t.Errorf("%v, %v, %v", report, report.Err(), err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, len(report.Results), 1)
+	check.Contains(t, fmt.Sprint(report.Err()), "broken without a crash: 2 charges")
 }
 
 func TestFinalErrorIsAnAnswer(t *testing.T) {
@@ -186,9 +179,9 @@ func TestFinalErrorIsAnAnswer(t *testing.T) {
 		return r.FunctionError == nil || r.FunctionError.Type == "ClosedError"
 	}
 	report, err := crashtest.Play(t.Context(), f, sale, l.charged(2))
-	if err != nil || report.Results[0].Answer != "ClosedError" || report.Results[0].Broken != nil {
-		t.Errorf("%v, %v", report, err)
-	}
+	check.Nil(t, err)
+	check.Equal(t, report.Results[0].Answer, "ClosedError")
+	check.Nil(t, report.Results[0].Broken)
 }
 
 // Calls that nobody counts would hide the moments around them.
@@ -196,9 +189,7 @@ func TestCallPastTheServersIsAnError(t *testing.T) {
 	t.Parallel()
 	l, url := newLedger(t)
 	_, err := crashtest.Play(t.Context(), function(url, "strays"), sale, l.charged(2))
-	if err == nil || !strings.Contains(err.Error(), "elsewhere.invalid: not a server of the wire") {
-		t.Errorf("%v", err)
-	}
+	check.Says(t, err, "elsewhere.invalid: not a server of the wire")
 }
 
 func TestServerThatIsNeverCalledIsAnError(t *testing.T) {
@@ -217,14 +208,12 @@ func TestAnswersVaryOnlyIfPermitted(t *testing.T) {
 	l, url := newLedger(t)
 	f := function(url, "varies")
 	report, err := crashtest.Play(t.Context(), f, sale, l.charged(1))
-	if err != nil || !strings.Contains(fmt.Sprint(report.Err()), "broken without a crash: first answered ") {
-		t.Errorf("%v, %v", report.Err(), err)
-	}
+	check.Nil(t, err)
+	check.Contains(t, fmt.Sprint(report.Err()), "broken without a crash: first answered ")
 	f.AnswersVary = true
 	report, err = crashtest.Play(t.Context(), f, sale, l.charged(1))
-	if err != nil || report.Err() != nil {
-		t.Errorf("%v, %v", report.Err(), err)
-	}
+	check.Nil(t, err)
+	check.Nil(t, report.Err())
 }
 
 func TestErrorOfAnEventIsNoBrokenInvariant(t *testing.T) {
@@ -232,9 +221,7 @@ func TestErrorOfAnEventIsNoBrokenInvariant(t *testing.T) {
 	l, url := newLedger(t)
 	errTable := errors.New("no such table")
 	_, err := crashtest.Play(t.Context(), function(url, "naive"), func(context.Context, string) ([]byte, error) { return nil, errTable }, l.charged(2))
-	if !errors.Is(err, errTable) {
-		t.Errorf("%v", err)
-	}
+	check.Is(t, err, errTable)
 }
 
 func TestFunctionThatCannotBePlayedIsRefused(t *testing.T) {
@@ -248,18 +235,15 @@ func TestFunctionThatCannotBePlayedIsRefused(t *testing.T) {
 		"Function.Env sets QUEUE to a": {Servers: one, Env: []string{"QUEUE=http://localhost:9324/1/q"}},
 	} {
 		_, err := crashtest.Play(t.Context(), f, sale, nil)
-		var refused *crashtest.SetupError
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		check.As[*crashtest.SetupError](t, err)
+		check.Says(t, err, want)
 	}
 }
 
 func TestReportWithoutPointsIsAnError(t *testing.T) {
 	for _, r := range []crashtest.Report{{}, {Results: []crashtest.Result{{Answer: "ok"}}}} {
-		if err := r.Err(); err == nil || !strings.Contains(err.Error(), "no point") {
-			t.Errorf("%v: %v", r, err)
-		}
+		err := r.Err()
+		check.Says(t, err, "no point", r)
 	}
 }
 
@@ -269,9 +253,7 @@ func TestCrashesHaveNames(t *testing.T) {
 		names = append(names, c.String())
 	}
 	want := []string{"never", "killed before", "killed after", "frozen before", "frozen after", "Crash(5)"}
-	if !slices.Equal(names, want) {
-		t.Errorf("%q", names)
-	}
+	check.Slice(t, names, want)
 }
 
 func TestReplayedFailureIsAnAnswer(t *testing.T) {
@@ -279,21 +261,17 @@ func TestReplayedFailureIsAnAnswer(t *testing.T) {
 	_, url := newLedger(t)
 	f := function(url, "replays")
 	_, err := crashtest.Play(t.Context(), f, sale, func(context.Context, string) error { return nil })
-	if want := "the function made no call to provider"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want it to be played: %s", err, want)
-	}
+	want := "the function made no call to provider"
+	check.Says(t, err, want, "want it to be played")
 }
 
 func TestPathsAreComparedByTheirShape(t *testing.T) {
 	t.Parallel()
 	_, url := newLedger(t)
 	report, err := crashtest.Play(t.Context(), function(url, "numbers"), sale, func(context.Context, string) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := report.Results[3].Call, "provider POST /v1/tills/…/charges/…"; got != want {
-		t.Errorf("the second call is %s, want %s", got, want)
-	}
+	check.Must(t, err)
+	got, want := report.Results[3].Call, "provider POST /v1/tills/…/charges/…"
+	check.Equal(t, got, want)
 }
 
 func TestCallsThatVaryAreShown(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/storetest"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A process that does not crash has a store like any other.
@@ -15,9 +16,7 @@ func TestStore(t *testing.T) {
 		return storetest.Harness{
 			Store: &store{&process{bubble: b}},
 			Plant: func(t *testing.T, r driver.Record) {
-				if err := b.records.Put(r); err != nil {
-					t.Fatal(err)
-				}
+				check.Must(t, b.records.Put(r))
 			},
 			Depth: 3, Schedules: 500,
 		}

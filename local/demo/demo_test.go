@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestDemo(t *testing.T) {
@@ -11,20 +13,12 @@ func TestDemo(t *testing.T) {
 		t.Skip("TestDemoInMemory tells the same story without processes")
 	}
 	var out bytes.Buffer
-	if err := Run(t.Context(), &out, "../.."); err != nil {
-		t.Errorf("%v\n%s", err, out.String())
-	}
-	if !strings.HasSuffix(out.String(), "\ncharges: 1\n") {
-		t.Errorf("it does not end with its count of charges:\n%s", out.String())
-	}
+	check.Nil(t, Run(t.Context(), &out, "../.."))
+	check.True(t, strings.HasSuffix(out.String(), "\ncharges: 1\n"), "it does not end with its count of charges")
 }
 
 func TestDemoInMemory(t *testing.T) {
 	var out bytes.Buffer
-	if err := inMemory(t.Context(), newTimeline(&out)); err != nil {
-		t.Errorf("%v\n%s", err, out.String())
-	}
-	if !strings.HasSuffix(out.String(), "\ncharges: 1\n") {
-		t.Errorf("it does not end with its count of charges:\n%s", out.String())
-	}
+	check.Nil(t, inMemory(t.Context(), newTimeline(&out)))
+	check.True(t, strings.HasSuffix(out.String(), "\ncharges: 1\n"), "it does not end with its count of charges")
 }

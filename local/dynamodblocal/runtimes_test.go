@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestParseJavaVersion(t *testing.T) {
@@ -16,22 +18,19 @@ func TestParseJavaVersion(t *testing.T) {
 		"openjdk version \"25\" 2025-09-16":                       25,
 		"openjdk version \"21-ea\" 2023-09-19":                    21,
 	} {
-		if got, err := parseJavaVersion(out); err != nil || got != want {
-			t.Errorf("%q: got %d, %v, want %d", out, got, err, want)
-		}
+		got, err := parseJavaVersion(out)
+		check.Nil(t, err, out)
+		check.Equal(t, got, want, out)
 	}
-	if _, err := parseJavaVersion("The operation couldn't be completed."); err == nil {
-		t.Error("found a version where there is none")
-	}
+	_, err := parseJavaVersion("The operation couldn't be completed.")
+	check.Failed(t, err, "found a version where there is none")
 }
 
 // script puts a program of that name on an otherwise empty PATH.
 func script(t *testing.T, name, text string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 	t.Setenv("PATH", dir)
 	t.Setenv("JAVA_HOME", "")
 	t.Setenv(endpointVar, "")
@@ -64,17 +63,11 @@ func TestDocker(t *testing.T) {
 		t.Skip("starts a server of its own")
 	}
 	java, err := findJava(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	c, err := (&Options{}).withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	program, err := install(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	calls := filepath.Join(t.TempDir(), "calls")
 	t.Setenv("CALLS", calls)
 	script(t, "docker", `echo "$@" >>"$CALLS"
@@ -83,20 +76,13 @@ if [ "$1" = run ]; then
 	exec `+java+` -jar `+program+`/DynamoDBLocal.jar -inMemory -sharedDb -port ${port%:8000}
 fi`)
 	server, err := Start(t.Context(), &Options{CacheDir: t.TempDir(), Log: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, server.Stop())
 	got, err := os.ReadFile(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	lines := strings.Split(strings.TrimSpace(string(got)), "\n")
 	for i, want := range []string{"version", "pull --quiet " + dockerImage, "run --rm --name once-dynamodb-", "rm --force once-dynamodb-"} {
-		if i >= len(lines) || !strings.HasPrefix(lines[i], want) {
-			t.Errorf("docker was called as\n%s\nwant %q", got, want)
-		}
+		check.True(t, i < len(lines), i)
+		check.True(t, strings.HasPrefix(lines[i], want))
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestMain(m *testing.M) {
@@ -38,29 +40,20 @@ func parent() {
 func TestNewTable(t *testing.T) {
 	client, table := NewTable(t)
 	_, other := NewTable(t)
-	if table == other || !strings.HasPrefix(table, "TestNewTable-") {
-		t.Errorf("tables %q and %q", table, other)
-	}
+	check.Differ(t, table, other)
+	check.True(t, strings.HasPrefix(table, "TestNewTable-"))
 	key := map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "a"}}
 	if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: key}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{table: true, other: false} {
 		got, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: key, ConsistentRead: aws.Bool(true)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if found := got.Item != nil; found != want {
-			t.Errorf("%s: the item is there: %v, want %v", name, found, want)
-		}
+		check.Must(t, err)
+		check.Equal(t, got.Item != nil, want, "the item is there", name)
 	}
 	ttl, err := client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := aws.ToString(ttl.TimeToLiveDescription.AttributeName); got != "expiration" {
-		t.Errorf("time to live is on %q", got)
-	}
+	check.Must(t, err)
+	check.Equal(t, aws.ToString(ttl.TimeToLiveDescription.AttributeName), "expiration", "time to live is on")
 }
 
 func TestNewTableWithoutAServer(t *testing.T) {
@@ -72,29 +65,18 @@ func TestNewTableWithoutAServer(t *testing.T) {
 	t.Run("inner", func(t *testing.T) {
 		client, table := NewTable(t)
 		endpoint = *client.Options().BaseEndpoint
-		if _, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
+		check.Must(t, err)
 	})
-	if listens(endpoint) {
-		t.Errorf("%s outlived its test", endpoint)
-	}
+	check.False(t, listens(endpoint), "outlived its test")
 }
 
 func TestStartFindsARunningServer(t *testing.T) {
 	s, err := Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := os.Getenv(endpointVar); s.Endpoint() != want {
-		t.Errorf("endpoint %s, want %s", s.Endpoint(), want)
-	}
-	if err := s.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if !listens(s.Endpoint()) {
-		t.Error("Stop stopped a server that it had not started")
-	}
+	check.Must(t, err)
+	check.Equal(t, s.Endpoint(), os.Getenv(endpointVar))
+	check.Must(t, s.Stop())
+	check.True(t, listens(s.Endpoint()), "Stop stopped a server that it had not started")
 }
 
 func TestStartWhereNobodyAnswers(t *testing.T) {
@@ -105,49 +87,30 @@ func TestStartWhereNobodyAnswers(t *testing.T) {
 	t.Setenv(endpointVar, dead)
 	var log bytes.Buffer
 	s, err := Start(t.Context(), &Options{Log: &log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Endpoint() == dead || !strings.Contains(log.String(), "does not answer") {
-		t.Errorf("endpoint %s, log %q", s.Endpoint(), &log)
-	}
-	if got := s.Env()[0]; got != endpointVar+"="+s.Endpoint() {
-		t.Errorf("environment %q", got)
-	}
-	if err := s.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if listens(s.Endpoint()) {
-		t.Error("it runs after Stop")
-	}
+	check.Must(t, err)
+	check.Differ(t, s.Endpoint(), dead)
+	check.Contains(t, log.String(), "does not answer")
+	check.Equal(t, s.Env()[0], endpointVar+"="+s.Endpoint())
+	check.Must(t, s.Stop())
+	check.False(t, listens(s.Endpoint()), "it runs after Stop")
 }
 
 func TestNoOrphanAfterSIGKILL(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), "DYNAMODBLOCAL_PARENT=1", endpointVar+"=")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, cmd.Start())
 	endpoint, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	endpoint = strings.TrimSpace(endpoint)
 	if !listens(endpoint) {
 		t.Fatalf("%s does not listen", endpoint)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("a killed process exited with 0")
 	}

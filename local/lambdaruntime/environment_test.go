@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -29,9 +30,7 @@ func TestFrozenBetweenInvocations(t *testing.T) {
 		_, first := invoke(t, r, "tick")
 		ticks(waited)
 		_, second := invoke(t, r, "tick")
-		if second.Before == 0 {
-			t.Error("it never ticked")
-		}
+		check.Differ(t, second.Before, 0, "it never ticked")
 		n := int(second.Before - first.After)
 		if n <= waited/2 {
 			return
@@ -49,9 +48,7 @@ func TestFreezeInTheMiddle(t *testing.T) {
 	e := r.Environment(0)
 	call := goInvoke(t, e.Invoke, event("call", addr))
 	conn := accept()
-	if err := e.Freeze(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, e.Freeze())
 	let(t, conn)
 	ticks(6000)
 	select {
@@ -59,20 +56,12 @@ func TestFreezeInTheMiddle(t *testing.T) {
 		t.Fatalf("a frozen function answered: %+v, %v", call.res, call.err)
 	default:
 	}
-	if err := e.Thaw(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, e.Thaw())
 	res, err := call.wait(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := decode(t, res); !got.Late {
-		t.Error("the function believes that it is in time")
-	}
+	check.Must(t, err)
+	check.True(t, decode(t, res).Late, "the function believes that it is in time")
 	for name, f := range map[string]func() error{"Freeze": e.Freeze, "Thaw": e.Thaw} {
-		if err := f(); !errors.Is(err, lambdaruntime.ErrIdle) {
-			t.Errorf("%s of an idle environment: %v", name, err)
-		}
+		check.Is(t, f(), lambdaruntime.ErrIdle, "of an idle environment", name)
 	}
 }
 
@@ -82,18 +71,11 @@ func TestThawedIsKilledInTheEnd(t *testing.T) {
 	e := r.Environment(0)
 	call := goInvoke(t, e.Invoke, event("hang", addr))
 	conn := accept()
-	if err := e.Freeze(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, e.Freeze())
 	ticks(6000)
-	if err := e.Thaw(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, e.Thaw())
 	_, err := call.wait(t)
-	var timeout *lambdaruntime.TimeoutError
-	if !errors.As(err, &timeout) {
-		t.Fatalf("got %v", err)
-	}
+	check.As[*lambdaruntime.TimeoutError](t, err)
 	dead(t, conn)
 }
 
@@ -101,20 +83,14 @@ func TestKill(t *testing.T) {
 	r := start(t, lambdaruntime.Function{})
 	addr, accept := listen(t)
 	e := r.Environment(0)
-	if err := e.Kill(); err != nil {
-		t.Fatalf("nothing to kill: %v", err)
-	}
+	check.Must(t, e.Kill())
 	for _, frozen := range []bool{false, true} {
 		call := goInvoke(t, e.Invoke, event("hang", addr))
 		conn := accept()
 		if frozen {
-			if err := e.Freeze(); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, e.Freeze())
 		}
-		if err := e.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, e.Kill())
 		dead(t, conn)
 		_, err := call.wait(t)
 		var crash *lambdaruntime.CrashedError
@@ -122,9 +98,8 @@ func TestKill(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	if res, _ := invoke(t, r, "echo"); !res.Cold {
-		t.Error("a killed process answers")
-	}
+	res, _ := invoke(t, r, "echo")
+	check.True(t, res.Cold, "a killed process answers")
 	if err := e.Kill(); err != nil { // idle, and therefore stopped
 		t.Fatal(err)
 	}
@@ -144,9 +119,7 @@ func TestEnvironmentsRunAtOnceAndOthersWait(t *testing.T) {
 	for range 4 { // none has been let go: so they are all there at once
 		inside = append(inside, accept())
 	}
-	if n := r.ColdStarts(); n != 4 {
-		t.Errorf("%d cold starts", n)
-	}
+	check.Equal(t, r.ColdStarts(), 4, "cold starts")
 	for _, conn := range inside {
 		let(t, conn)
 	}
@@ -156,14 +129,11 @@ func TestEnvironmentsRunAtOnceAndOthersWait(t *testing.T) {
 	requests := map[string]bool{}
 	for _, c := range calls {
 		res, err := c.wait(t)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		requests[res.RequestID] = true
 	}
-	if len(requests) != 6 || r.ColdStarts() != 4 {
-		t.Errorf("%d requests, %d cold starts", len(requests), r.ColdStarts())
-	}
+	check.Equal(t, len(requests), 6)
+	check.Equal(t, r.ColdStarts(), 4)
 }
 
 func TestCallerGoesAway(t *testing.T) {
@@ -178,9 +148,9 @@ func TestCallerGoesAway(t *testing.T) {
 	}
 	waiting := goInvoke(t, r.Invoke, event("echo", ""))
 	let(t, conn) // the function is there still, and only now makes room
-	if res, err := waiting.wait(t); err != nil || res.Cold {
-		t.Errorf("got %+v, %v", res, err)
-	}
+	res, err := waiting.wait(t)
+	check.Nil(t, err)
+	check.False(t, res.Cold)
 }
 
 func TestClose(t *testing.T) {
@@ -189,12 +159,9 @@ func TestClose(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		r, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: os.Getenv(handlerVar), Timeout: time.Minute, Environments: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.Invoke(t.Context(), event("hold", addr)); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
+		_, err = r.Invoke(t.Context(), event("hold", addr))
+		check.Must(t, err)
 		idle := accept()
 		call := goInvoke(t, r.Environment(1).Invoke, event("hang", addr))
 		busy := accept()
@@ -202,17 +169,13 @@ func TestClose(t *testing.T) {
 			cancel()
 			dead(t, idle)
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, r.Close())
 		dead(t, idle)
 		dead(t, busy)
-		if _, err := call.wait(t); !errors.Is(err, lambdaruntime.ErrClosed) {
-			t.Errorf("got %v", err)
-		}
-		if _, err := r.Invoke(t.Context(), event("echo", "")); !errors.Is(err, lambdaruntime.ErrClosed) {
-			t.Errorf("got %v", err)
-		}
+		_, err = call.wait(t)
+		check.Is(t, err, lambdaruntime.ErrClosed)
+		_, err = r.Invoke(t.Context(), event("echo", ""))
+		check.Is(t, err, lambdaruntime.ErrClosed)
 	}
 }
 
@@ -220,32 +183,28 @@ func TestClose(t *testing.T) {
 func TestLogStreamIsTheProcess(t *testing.T) {
 	r := start(t, lambdaruntime.Function{Environments: 2})
 	addr, accept := listen(t)
-	if name := r.Environment(0).LogStream(); name != "" {
-		t.Errorf("%q before the first start", name)
-	}
+	check.Equal(t, r.Environment(0).LogStream(), "", "before the first start")
 	seen := map[string]bool{}
 	for i := range r.Environments() {
 		e := r.Environment(i)
 		for range 2 {
 			_, got := invoke(t, e, "echo")
 			name := e.LogStream()
-			if name == "" || seen[name] || !slices.Contains(got.Env, "AWS_LAMBDA_LOG_STREAM_NAME="+name) {
+			check.Differ(t, name, "")
+			check.True(t, slices.Contains(got.Env, "AWS_LAMBDA_LOG_STREAM_NAME="+name))
+			if seen[name] {
 				t.Errorf("log stream %q, after %v, in %q", name, seen, got.Env)
 			}
 			seen[name] = true
-			if _, again := invoke(t, e, "echo"); !slices.Contains(again.Env, "AWS_LAMBDA_LOG_STREAM_NAME="+name) {
-				t.Errorf("%q is not in %q", name, again.Env)
-			}
+			_, again := invoke(t, e, "echo")
+			check.True(t, slices.Contains(again.Env, "AWS_LAMBDA_LOG_STREAM_NAME="+name))
 			call := goInvoke(t, e.Invoke, event("hang", addr))
 			accept()
-			if err := e.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, e.Kill())
 			_, err := call.wait(t)
-			var crash *lambdaruntime.CrashedError
-			if !errors.As(err, &crash) || crash.LogStream != name || e.LogStream() != name {
-				t.Errorf("%q died with %v", name, err)
-			}
+			crash := check.As[*lambdaruntime.CrashedError](t, err)
+			check.Equal(t, crash.LogStream, name)
+			check.Equal(t, e.LogStream(), name)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -82,9 +83,7 @@ type invoker interface {
 func invoke(t *testing.T, r invoker, do string) (lambdaruntime.Response, answer) {
 	t.Helper()
 	res, err := r.Invoke(t.Context(), event(do, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return res, decode(t, res)
 }
 
@@ -94,9 +93,7 @@ func decode(t *testing.T, res lambdaruntime.Response) answer {
 		t.Fatal(res.FunctionError)
 	}
 	var a answer
-	if err := json.Unmarshal(res.Payload, &a); err != nil {
-		t.Fatalf("%v in %s", err, res.Payload)
-	}
+	check.Must(t, json.Unmarshal(res.Payload, &a))
 	return a
 }
 
@@ -130,20 +127,14 @@ func (l *later) wait(t *testing.T) (lambdaruntime.Response, error) {
 func listen(t *testing.T) (addr string, accept func() net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, l.Close())
 	})
 	return l.Addr().String(), func() net.Conn {
 		t.Helper()
 		conn, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		t.Cleanup(func() { conn.Close() })
 		return conn
 	}
@@ -152,17 +143,14 @@ func listen(t *testing.T) (addr string, accept func() net.Conn) {
 // let answers a function that waits in "call".
 func let(t *testing.T, conn net.Conn) {
 	t.Helper()
-	if _, err := io.WriteString(conn, "!"); err != nil {
-		t.Error(err)
-	}
+	_, err := io.WriteString(conn, "!")
+	check.Nil(t, err)
 }
 
 // dead waits until the kernel has closed the connection of a dead process.
 func dead(t *testing.T, conn net.Conn) {
 	t.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, conn.SetReadDeadline(time.Now().Add(2*time.Minute)))
 	if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Errorf("the process is alive: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -30,26 +31,18 @@ func parent() {
 func TestNoOrphanAfterSIGKILL(t *testing.T) {
 	addr, accept := listen(t)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), "LAMBDARUNTIME_PARENT="+addr)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, cmd.Start())
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "idle\n" {
 		t.Fatalf("the parent said %q, %v", line, err)
 	}
 	idle, busy := accept(), accept()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("a killed process ended well")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -15,30 +16,25 @@ func TestEcho(t *testing.T) {
 	t.Setenv("ONCE_SECRET_OF_THE_PARENT", "1")
 	r := start(t, lambdaruntime.Function{Name: "payments", MemoryMB: 512, Env: []string{"TABLE=once"}})
 	res, got := invoke(t, r, "echo")
-	if got.RequestID == "" || got.RequestID != res.RequestID {
-		t.Errorf("request id %q in the function, %q outside", got.RequestID, res.RequestID)
-	}
-	if got.Function != "payments" || got.MemoryMB != 512 || got.ARN != "arn:aws:lambda:us-east-1:123456789012:function:payments" {
-		t.Errorf("function %q with %d MB, %q", got.Function, got.MemoryMB, got.ARN)
-	}
-	if left := got.Deadline - got.Now; left <= 0 || left > time.Minute.Milliseconds() {
-		t.Errorf("%d ms were left", left)
-	}
-	if !slices.Contains(got.Env, "TABLE=once") {
-		t.Errorf("its own environment is missing in %q", got.Env)
-	}
+	check.Differ(t, got.RequestID, "")
+	check.Equal(t, got.RequestID, res.RequestID)
+	check.Equal(t, got.Function, "payments")
+	check.Equal(t, got.MemoryMB, 512)
+	check.Equal(t, got.ARN, "arn:aws:lambda:us-east-1:123456789012:function:payments")
+	left := got.Deadline - got.Now
+	check.True(t, left > 0, left)
+	check.True(t, left <= time.Minute.Milliseconds(), left)
+	check.True(t, slices.Contains(got.Env, "TABLE=once"))
 	for _, e := range got.Env {
-		if strings.HasPrefix(e, "HOME=") || strings.HasPrefix(e, "ONCE_") {
-			t.Errorf("the function sees %s", e)
-		}
+		check.False(t, strings.HasPrefix(e, "HOME="))
+		check.False(t, strings.HasPrefix(e, "ONCE_"))
 	}
-	if !res.Cold || res.ContentType != "application/json" {
-		t.Errorf("cold: %v, content type %q", res.Cold, res.ContentType)
-	}
+	check.True(t, res.Cold)
+	check.Equal(t, res.ContentType, "application/json")
 	again, _ := invoke(t, r, "echo")
-	if again.Cold || again.RequestID == res.RequestID || r.ColdStarts() != 1 {
-		t.Errorf("cold: %v, request id %q, %d cold starts", again.Cold, again.RequestID, r.ColdStarts())
-	}
+	check.False(t, again.Cold)
+	check.Differ(t, again.RequestID, res.RequestID)
+	check.Equal(t, r.ColdStarts(), 1)
 }
 
 func TestFunctionErrors(t *testing.T) {
@@ -55,9 +51,7 @@ func TestFunctionErrors(t *testing.T) {
 		t.Run(test.do, func(t *testing.T) {
 			r := start(t, lambdaruntime.Function{})
 			res, err := r.Invoke(t.Context(), event(test.do, ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			failure := res.FunctionError
 			if failure == nil || failure.Type != test.kind || !strings.Contains(failure.Message, test.message) {
 				t.Fatalf("got %+v", failure)
@@ -65,9 +59,8 @@ func TestFunctionErrors(t *testing.T) {
 			if test.do == "panic" && len(failure.StackTrace) == 0 {
 				t.Error("a panic without a stack trace")
 			}
-			if next, _ := invoke(t, r, "echo"); next.Cold != test.dies {
-				t.Errorf("the next start is cold: %v, want %v", next.Cold, test.dies)
-			}
+			next, _ := invoke(t, r, "echo")
+			check.Equal(t, next.Cold, test.dies, "the next start is cold")
 		})
 	}
 }
@@ -80,9 +73,7 @@ func TestCrash(t *testing.T) {
 	if !errors.As(err, &crash) || crash.Status != "exit status 4" || crash.Output != "last words" || crash.RequestID == "" {
 		t.Fatalf("got %#v", err)
 	}
-	if got := log.String(); got != "f/0 last words\n" {
-		t.Errorf("logged %q", got)
-	}
+	check.Equal(t, log.String(), "f/0 last words\n")
 	if next, _ := invoke(t, r, "echo"); !next.Cold || r.ColdStarts() != 2 {
 		t.Errorf("cold: %v, %d cold starts", next.Cold, r.ColdStarts())
 	}
@@ -97,17 +88,13 @@ func TestTimeout(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	dead(t, accept())
-	if n := r.ColdStarts(); n != 1 {
-		t.Errorf("%d cold starts", n)
-	}
+	check.Equal(t, r.ColdStarts(), 1, "cold starts")
 	// The machine may be too busy, but a process must have begun.
 	_, err = r.Invoke(t.Context(), event("echo", ""))
 	if err != nil && !errors.As(err, &timeout) {
 		t.Fatal(err)
 	}
-	if n := r.ColdStarts(); n != 2 {
-		t.Errorf("%d cold starts after the kill", n)
-	}
+	check.Equal(t, r.ColdStarts(), 2, "cold starts after the kill")
 }
 
 func TestInitErrors(t *testing.T) {
@@ -132,22 +119,17 @@ func TestInitErrors(t *testing.T) {
 func TestRefusesWhatLambdaRefuses(t *testing.T) {
 	r := start(t, lambdaruntime.Function{})
 	for _, payload := range []string{"", "{", `"` + strings.Repeat("x", 6<<20) + `"`} {
-		if _, err := r.Invoke(t.Context(), []byte(payload)); err == nil {
-			t.Errorf("took %.20q", payload)
-		}
+		_, err := r.Invoke(t.Context(), []byte(payload))
+		check.Failed(t, err, payload)
 	}
-	if n := r.ColdStarts(); n != 0 {
-		t.Errorf("%d processes for nothing", n)
-	}
+	check.Equal(t, r.ColdStarts(), 0, "processes for nothing")
 	for _, f := range []lambdaruntime.Function{{}, {Binary: "testdata"}, {Binary: os.Getenv(handlerVar), Environments: -1}} {
-		if _, err := lambdaruntime.Start(t.Context(), f); err == nil {
-			t.Errorf("started %+v", f)
-		}
+		_, err := lambdaruntime.Start(t.Context(), f)
+		check.Failed(t, err, f)
 	}
 }
 
 func TestBuildFails(t *testing.T) {
-	if _, err := lambdaruntime.Build(t.Context(), ".", "./testdata/nothing"); err == nil {
-		t.Error("built nothing")
-	}
+	_, err := lambdaruntime.Build(t.Context(), ".", "./testdata/nothing")
+	check.Failed(t, err, "built nothing")
 }

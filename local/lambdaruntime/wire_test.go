@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -48,14 +49,10 @@ func newWired(t *testing.T) wired {
 	server := httptest.NewServer(w.things)
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {
-		if err := w.Wire.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, w.Wire.Close())
 	})
 	url, err := w.To("things", server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	w.Runtime = start(t, lambdaruntime.Function{Wire: w.Wire}) // closed before the wire
 	w.event = event("get", url)
 	return w
@@ -78,20 +75,15 @@ func TestWireCountsEveryCall(t *testing.T) {
 			t.Fatal(err, res.FunctionError)
 		}
 	}
-	if got, want := names(w.Calls()), append(calls, calls[1:]...); !slices.Equal(got, want) {
-		t.Errorf("calls: %q\nwant:  %q", got, want)
-	}
+	got, want := names(w.Calls()), append(calls, calls[1:]...)
+	check.Slice(t, got, want)
 	for i, c := range w.Calls() {
-		if c.Number != i+1 {
-			t.Errorf("call %d has the number %d", i+1, c.Number)
-		}
+		check.Equal(t, c.Number, i+1)
 	}
-	if got, want := w.all(), []string{"/one", "/two", "/three", "/one", "/two", "/three"}; !slices.Equal(got, want) {
-		t.Errorf("the server was asked for %q, want %q", got, want)
-	}
-	if call, ok := w.Struck(); ok {
-		t.Errorf("killed at %+v, as nobody asked", call)
-	}
+	got, want = w.all(), []string{"/one", "/two", "/three", "/one", "/two", "/three"}
+	check.Slice(t, got, want)
+	_, ok := w.Struck()
+	check.False(t, ok)
 }
 
 func TestWireNamesCallsAsSDKsDo(t *testing.T) {
@@ -100,18 +92,12 @@ func TestWireNamesCallsAsSDKsDo(t *testing.T) {
 	server := httptest.NewServer(new(things))
 	defer server.Close()
 	url, err := wire.To("dynamodb", server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	req.Header.Set("X-Amz-Target", "DynamoDB_20120810.TransactWriteItems")
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	res.Body.Close()
 	if got := wire.Calls(); len(got) != 1 || got[0] != (lambdaruntime.Call{Number: 1, Server: "dynamodb", Operation: "TransactWriteItems"}) {
 		t.Errorf("got %+v", got)
@@ -134,21 +120,20 @@ func TestWireKills(t *testing.T) {
 					}
 					_, err = w.Invoke(t.Context(), w.event)
 				}
-				if call, ok := w.Struck(); !ok || call.Number != i+1 || call.Server+" "+call.Operation != name {
-					t.Errorf("killed at %+v", call)
-				}
+				call, ok := w.Struck()
+				check.True(t, ok)
+				check.Equal(t, call.Number, i+1)
+				check.Equal(t, call.Server+" "+call.Operation, name)
 				answered := i == 4 && point == lambdaruntime.After || i == 5 && point == lambdaruntime.Before
 				var crash *lambdaruntime.CrashedError
 				var never *lambdaruntime.InitError
 				switch {
 				case answered:
-					if err != nil || string(res.Payload) != "null" {
-						t.Errorf("answered %s, %v", res.Payload, err)
-					}
+					check.Nil(t, err)
+					check.Equal(t, string(res.Payload), "null")
 				case i == 0 && point == lambdaruntime.Before:
-					if !errors.As(err, &never) || never.Status != "signal: killed" {
-						t.Errorf("got %v", err)
-					}
+					never = check.As[*lambdaruntime.InitError](t, err)
+					check.Equal(t, never.Status, "signal: killed")
 				case !errors.As(err, &crash) || crash.Status != "signal: killed":
 					t.Errorf("got %v", err)
 				}
@@ -157,14 +142,12 @@ func TestWireKills(t *testing.T) {
 					want++
 				}
 				asked := []string{"/one", "/two", "/three"}[:want]
-				if got := w.all(); !slices.Equal(got, asked) {
-					t.Errorf("the server was asked for %q, want %q", got, asked)
-				}
+				check.Slice(t, w.all(), asked)
 				// Once: the next process is left alone.
 				again, err := w.Invoke(t.Context(), w.event)
-				if err != nil || again.FunctionError != nil || !again.Cold {
-					t.Errorf("afterwards: %+v, %v", again, err)
-				}
+				check.Nil(t, err)
+				check.True(t, again.FunctionError == nil)
+				check.True(t, again.Cold)
 			})
 		}
 	}
@@ -174,24 +157,16 @@ func TestWireReportsAServerThatIsGone(t *testing.T) {
 	wire := lambdaruntime.NewWire()
 	server := httptest.NewServer(new(things))
 	url, err := wire.To("things", server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	server.Close()
 	res, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	res.Body.Close()
-	if res.StatusCode != http.StatusBadGateway {
-		t.Errorf("the caller gets %s", res.Status)
-	}
-	if err := wire.Close(); err == nil || !strings.Contains(err.Error(), "things") {
-		t.Errorf("Close said %v", err)
-	}
-	if _, err := http.Get(url); err == nil {
-		t.Error("a closed wire answers")
-	}
+	check.Equal(t, res.StatusCode, http.StatusBadGateway)
+	err = wire.Close()
+	check.Says(t, err, "things")
+	_, err = http.Get(url)
+	check.Failed(t, err, "a closed wire answers")
 }
 
 // A call to another server would not be counted, so it is refused.
@@ -200,15 +175,11 @@ func TestWireReportsCallsElsewhere(t *testing.T) {
 		wire := lambdaruntime.NewWire()
 		r := start(t, lambdaruntime.Function{Wire: wire})
 		res, err := r.Invoke(t.Context(), event("get", url))
-		if err != nil || res.FunctionError == nil {
-			t.Errorf("%s: answered %s, %v", url, res.Payload, err)
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := wire.Close(); err == nil || !strings.Contains(err.Error(), "bank.example") {
-			t.Errorf("%s: Close said %v", url, err)
-		}
+		check.Nil(t, err, url)
+		check.True(t, res.FunctionError != nil, url)
+		check.Nil(t, r.Close())
+		err = wire.Close()
+		check.Says(t, err, "bank.example", url)
 	}
 }
 
@@ -216,12 +187,10 @@ func TestWireRefuses(t *testing.T) {
 	wire := lambdaruntime.NewWire()
 	defer wire.Close()
 	for _, url := range []string{"", "localhost:8000", "http://"} {
-		if _, err := wire.To("things", url); err == nil {
-			t.Errorf("leads to %q", url)
-		}
+		_, err := wire.To("things", url)
+		check.Failed(t, err, url)
 	}
 	f := lambdaruntime.Function{Binary: os.Getenv(handlerVar), Environments: 2, Wire: wire}
-	if _, err := lambdaruntime.Start(t.Context(), f); err == nil {
-		t.Error("two environments on one wire")
-	}
+	_, err := lambdaruntime.Start(t.Context(), f)
+	check.Failed(t, err, "two environments on one wire")
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/providers"
 )
 
@@ -39,14 +39,12 @@ func TestProviders(t *testing.T) {
 		{"/elsewhere", "h", `{}`, "404"},
 		{"/charges", "i", `no JSON`, "400the body is no JSON"},
 	} {
-		if got := send(c.path, c.key, c.body); got != c.want {
-			t.Errorf("%s with the key %q: got %s, want %s", c.path, c.key, got, c.want)
-		}
+		check.Equal(t, send(c.path, c.key, c.body), c.want, c.path, c.key)
 	}
 	want := []providers.Effect{
 		{Path: "/reservations", Key: "a", ID: "reservations-1"}, {Path: "/charges", Key: "d", ID: "charges-2"}, {Path: "/refunds", Key: "e", ID: "charges-2"},
 	}
-	if got := p.Effects(); !slices.Equal(got, want) || p.Requests("/reservations") != 3 {
-		t.Errorf("got %v, after %d requests", got, p.Requests("/reservations"))
-	}
+	got := p.Effects()
+	check.Slice(t, got, want)
+	check.Equal(t, p.Requests("/reservations"), 3)
 }

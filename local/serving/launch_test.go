@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/supervise"
 )
 
@@ -17,9 +18,7 @@ import (
 func launch(t *testing.T, answers func(ctx context.Context, addr string) error) Launch {
 	t.Helper()
 	l, err := Launch{Package: "xlocal", CacheDir: t.TempDir(), Log: t.Output(), Answers: answers}.WithDefaults("x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return l
 }
 
@@ -34,13 +33,9 @@ const lasting = `echo $$ >"$1.part" && mv "$1.part" "$1" && exec sleep 600`
 func alive(t *testing.T, file string) bool {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
@@ -63,12 +58,9 @@ func TestStartKillsAServerThatDoesNotAnswer(t *testing.T) {
 		return silent
 	})
 	_, _, err := l.Start(ctx, func(string) supervise.Command { return shell(lasting, file) })
-	if !errors.Is(err, silent) || !strings.Contains(err.Error(), "it did not respond") {
-		t.Errorf("got %v", err)
-	}
-	if alive(t, file) {
-		t.Error("the server is alive")
-	}
+	check.Is(t, err, silent)
+	check.Says(t, err, "it did not respond")
+	check.False(t, alive(t, file), "the server is alive")
 }
 
 func TestStartTakesAnotherPortAfterAProgramThatExitsForIt(t *testing.T) {
@@ -85,12 +77,8 @@ func TestStartTakesAnotherPortAfterAProgramThatExitsForIt(t *testing.T) {
 		}
 		return shell("exec sleep 600")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Kill(); err != nil {
-		t.Error(err)
-	}
+	check.Must(t, err)
+	check.Nil(t, p.Kill())
 }
 
 func TestStartTakesAnotherPortIfTheFirstIsTaken(t *testing.T) {
@@ -110,13 +98,9 @@ func TestStartTakesAnotherPortIfTheFirstIsTaken(t *testing.T) {
 		}
 		return shell("exec sleep 600")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if len(ports) != 2 || addr != "127.0.0.1:"+ports[1] || alive(t, filepath.Join(dir, "first")) {
 		t.Errorf("address %s after the ports %v; the first lives: %v", addr, ports, alive(t, filepath.Join(dir, "first")))
 	}
-	if err := p.Kill(); err != nil {
-		t.Error(err)
-	}
+	check.Nil(t, p.Kill())
 }

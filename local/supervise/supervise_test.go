@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/supervise"
 )
 
@@ -66,28 +67,18 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 	for _, stopped := range []string{"", "1"} {
 		t.Run("stopped="+stopped, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			defer listener.Close()
 			fifo := t.TempDir() + "/fifo"
-			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, syscall.Mkfifo(fifo, 0o600))
 			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			cmd := exec.Command(self)
 			cmd.Env = []string{"SUPERVISE_PARENT=" + listener.Addr().String(), "SUPERVISE_FILE=" + fifo, "SUPERVISE_STOP=" + stopped}
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
+			check.Must(t, cmd.Start())
 			if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
 				t.Fatal(err)
 			}
@@ -98,9 +89,7 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 				}
 				defer conn.Close()
 			}
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, cmd.Process.Kill())
 			if err := cmd.Wait(); err == nil {
 				t.Fatal("a killed parent exited with 0")
 			}
@@ -112,9 +101,7 @@ func TestNoOrphanAfterSIGKILL(t *testing.T) {
 			if conn == nil {
 				return
 			}
-			if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
 			if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
 				t.Fatalf("the child is alive: %v", err)
 			}
@@ -128,18 +115,10 @@ func TestOutputAndState(t *testing.T) {
 		Path: "/bin/sh", Args: []string{"-c", `echo "$A" "$HOME"; echo err >&2; exit 7`},
 		Env: []string{"A=a b"}, Output: &out,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := p.State().ExitCode(); got != 7 {
-		t.Errorf("exit code %d", got)
-	}
-	if got := out.String(); got != "a b \nerr\n" {
-		t.Errorf("output %q", got)
-	}
-	if err := p.Kill(); err != nil {
-		t.Errorf("killing what is gone: %v", err)
-	}
+	check.Must(t, err)
+	check.Equal(t, p.State().ExitCode(), 7, "exit code")
+	check.Equal(t, out.String(), "a b \nerr\n")
+	check.Nil(t, p.Kill(), "killing what is gone")
 }
 
 func TestKillTakesStoppedGrandchildren(t *testing.T) {
@@ -148,21 +127,13 @@ func TestKillTakesStoppedGrandchildren(t *testing.T) {
 		Path: "/bin/sh", Args: []string{"-c", `sleep 600 & echo on; wait`},
 		Env: []string{"PATH=/usr/bin:/bin"}, Output: signalWriter(func() { close(started) }),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	<-started
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, p.Stop())
 	// Kill returns only when nobody has the output pipe open, the
 	// grandchild included.
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if status := p.State().Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-		t.Errorf("killed by %v", status.Signal())
-	}
+	check.Must(t, p.Kill())
+	check.Equal(t, p.State().Sys().(syscall.WaitStatus).Signal(), syscall.SIGKILL)
 }
 
 func TestMissingProgram(t *testing.T) {

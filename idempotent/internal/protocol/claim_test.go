@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestDecide(t *testing.T) {
@@ -51,9 +52,7 @@ func TestDecide(t *testing.T) {
 		{"running without a lease, and over", driver.Record{Status: driver.InProgress, Expires: ago(time.Hour)}, once, ClaimAnew},
 		{"running under a lease, and past its retention", driver.Record{Status: driver.InProgress, Owner: other, Lease: now, Expires: ago(time.Hour)}, always, AwaitOwner},
 	} {
-		if got := Decide(test.met, me, "f", now.Add(-time.Second), test.max); got != test.want {
-			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
-		}
+		check.Equal(t, Decide(test.met, me, "f", now.Add(-time.Second), test.max), test.want, test.name)
 	}
 }
 
@@ -66,9 +65,7 @@ func TestDecideComparesFingerprintsThatBothSidesHave(t *testing.T) {
 		{"", "", ReplayRecord}, {"f", "", ReplayRecord}, {"", "f", ReplayRecord}, {"f", "f", ReplayRecord}, {"f", "g", RefuseReuse},
 	} {
 		met := driver.Record{Status: driver.Completed, Fingerprint: test.stored}
-		if got := Decide(met, "me", test.ours, now, 0); got != test.want {
-			t.Errorf("stored %q, ours %q: got %d, want %d", test.stored, test.ours, got, test.want)
-		}
+		check.Equal(t, Decide(met, "me", test.ours, now, 0), test.want, test.stored, test.ours)
 	}
 }
 
@@ -77,7 +74,5 @@ func TestDecideComparesFingerprintsThatBothSidesHave(t *testing.T) {
 func TestDecideNobodyIsNotUs(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	met := driver.Record{Status: driver.InProgress, Lease: now.Add(time.Minute)}
-	if got := Decide(met, "", "", now, 0); got != AwaitOwner {
-		t.Errorf("got %d, want %d", got, AwaitOwner)
-	}
+	check.Equal(t, Decide(met, "", "", now, 0), AwaitOwner)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // Different pairs of scope and ID never have the same pre-image.
@@ -14,12 +16,8 @@ func FuzzPreimage(f *testing.F) {
 	f.Add("\x00\x00\x00\x00\x00\x00\x00\x01a", "", "", "\x00\x00\x00\x00\x00\x00\x00\x01a")
 	f.Fuzz(func(t *testing.T, scope1, id1, scope2, id2 string) {
 		one, two := appendPreimage(nil, scope1, id1), appendPreimage(nil, scope2, id2)
-		if bytes.Equal(one, two) != (scope1 == scope2 && id1 == id2) {
-			t.Errorf("(%q, %q) gives %x, (%q, %q) gives %x", scope1, id1, one, scope2, id2, two)
-		}
-		if !strings.HasPrefix(string(appendPreimage([]byte("x"), scope1, id1)), "x"+string(one)) {
-			t.Error("it does not append")
-		}
+		check.Equal(t, bytes.Equal(one, two), scope1 == scope2 && id1 == id2)
+		check.True(t, strings.HasPrefix(string(appendPreimage([]byte("x"), scope1, id1)), "x"+string(one)), "it does not append")
 	})
 }
 
@@ -31,8 +29,6 @@ func TestExecutionOwnerIsTheSameInEveryVersion(t *testing.T) {
 		"execution-a8a90d8c94c7a723662d167e797a4e65": {"pay#1", "arn:a", "charge"},
 		"execution-3c5a5987c354aac12371a3a2c9f4ed04": {"pay#2", "arn:a"},
 	} {
-		if got := ExecutionOwner(of[0], of[1:], 1); got != want {
-			t.Errorf("%q: got %s", of, got)
-		}
+		check.Equal(t, ExecutionOwner(of[0], of[1:], 1), want, of)
 	}
 }

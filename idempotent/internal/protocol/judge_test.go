@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestFinishingOfAMetRecord(t *testing.T) {
@@ -37,9 +38,7 @@ func TestFinishingOfAMetRecord(t *testing.T) {
 		{"ours, whatever its age", driver.Record{Status: driver.InProgress, Owner: me, Lease: lease.Add(-2 * time.Hour), Expires: lease.Add(-time.Hour)}, Again},
 	} {
 		ours := driver.Record{Owner: me, Fingerprint: "f", Steps: stepsOf("a", "=1", ":failure", "=1")}
-		if got := Finishing.Judge(Reply{Met: test.met}, ours, Progress{Cutoff: lease}, false); got != test.want {
-			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
-		}
+		check.Equal(t, Finishing.Judge(Reply{Met: test.met}, ours, Progress{Cutoff: lease}, false), test.want, test.name)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/check"
 )
 
 // metRecords are records of each standing to the attempt that owns ownRecord,
@@ -68,9 +69,7 @@ func pinMetRecords(t *testing.T) {
 			if got := stand(r, ownRecord, time.UnixMilli(1e12)); got != Standing(s) {
 				t.Fatalf("the test is wrong: standing %d is %d", s, got)
 			}
-			if got := row.policy.Judge(Reply{Met: r}, ownRecord, Progress{Tries: 1, Cutoff: time.UnixMilli(1e12)}, false); got != row.on[s] {
-				t.Errorf("%s, standing %d: ruling %d, want %d", row.name, s, got, row.on[s])
-			}
+			check.Equal(t, row.policy.Judge(Reply{Met: r}, ownRecord, Progress{Tries: 1, Cutoff: time.UnixMilli(1e12)}, false), row.on[s], row.name)
 			// A ruling that sends again has nothing left to send with.
 			want := row.on[s]
 			if want.SendsAgain() && row.policy != &CommittingAlone {
@@ -80,9 +79,7 @@ func pinMetRecords(t *testing.T) {
 				t.Errorf("%s, standing %d, out of time: ruling %d, want %d", row.name, s, got, want)
 			}
 		}
-		if got := row.policy.Judge(Reply{OK: true, Err: errAnswerLost}, ownRecord, Progress{Tries: 1}, false); got != Done {
-			t.Errorf("%s, stored: ruling %d", row.name, got)
-		}
+		check.Equal(t, row.policy.Judge(Reply{OK: true, Err: errAnswerLost}, ownRecord, Progress{Tries: 1}, false), Done, "stored: ruling", row.name)
 	}
 }
 
@@ -98,9 +95,7 @@ func pinOwnRecords(t *testing.T) {
 			t.Errorf("%s: ruling %d, want %d", row.name, got, want)
 		}
 	}
-	if got := Extending.Judge(Reply{Met: metRecords[Ours]}, ownRecord, Progress{Tries: 1}, true); got != Done {
-		t.Errorf("extending, as long as the lease that was met: ruling %d", got)
-	}
+	check.Equal(t, Extending.Judge(Reply{Met: metRecords[Ours]}, ownRecord, Progress{Tries: 1}, true), Done, "extending, as long as the lease that was met: ruling")
 }
 
 // What has the same attempt, or an earlier one, is no successor's.
@@ -141,9 +136,7 @@ func pinAttempts(t *testing.T) {
 		{"a release, with steps", &Releasing, driver.Record{Status: driver.InProgress, Owner: "me", Steps: stepsOf("a", "=1")}, false, KeepSteps},
 		{"a completion, with steps", &Finishing, driver.Record{Status: driver.InProgress, Owner: "me", Steps: stepsOf("a", "=1")}, false, Again},
 	} {
-		if got := test.policy.Judge(Reply{Met: test.met}, ownRecord, Progress{Tries: 1, Unacknowledged: test.lost}, false); got != test.want {
-			t.Errorf("%s: ruling %d, want %d", test.name, got, test.want)
-		}
+		check.Equal(t, test.policy.Judge(Reply{Met: test.met}, ownRecord, Progress{Tries: 1, Unacknowledged: test.lost}, false), test.want, test.name)
 	}
 }
 
@@ -162,12 +155,8 @@ func pinErrors(t *testing.T) {
 				if c.tries > 0 && tries >= c.tries {
 					want = Unknown
 				}
-				if got := judge(c.err, Progress{Tries: tries}); got != want {
-					t.Errorf("%s, %s, try %d: ruling %d, want %d", row.name, name, tries, got, want)
-				}
-				if got := judge(c.err, Progress{Tries: tries, TimeUp: true}); got != Unknown {
-					t.Errorf("%s, %s, out of time: ruling %d", row.name, name, got)
-				}
+				check.Equal(t, judge(c.err, Progress{Tries: tries}), want, row.name, name, tries)
+				check.Equal(t, judge(c.err, Progress{Tries: tries, TimeUp: true}), Unknown, row.name, name)
 			}
 		}
 		for _, c := range []struct {
@@ -178,17 +167,13 @@ func pinErrors(t *testing.T) {
 			{nothing, false, row.out}, {nothing, true, row.outAfterLost},
 			{condition, false, row.condition}, {condition, true, row.conditionAfterLost},
 		} {
-			if got := judge(c.err, Progress{Tries: 9, TimeUp: true, Unacknowledged: c.lost}); got != c.want {
-				t.Errorf("%s: %v (lost: %v): ruling %d, want %d", row.name, c.err, c.lost, got, c.want)
-			}
+			check.Equal(t, judge(c.err, Progress{Tries: 9, TimeUp: true, Unacknowledged: c.lost}), c.want, row.name, c.err, c.lost)
 		}
 		want := Unknown
 		if row.policy == &Stepping {
 			want = TooLarge
 		}
-		if got := judge(fmt.Errorf("full: %w", driver.ErrTooLarge), Progress{Tries: 9, TimeUp: true}); got != want {
-			t.Errorf("%s, too large: ruling %d, want %d", row.name, got, want)
-		}
+		check.Equal(t, judge(fmt.Errorf("full: %w", driver.ErrTooLarge), Progress{Tries: 9, TimeUp: true}), want, "too large: ruling", row.name)
 	}
 	for _, limited := range []struct {
 		name   string
@@ -204,15 +189,11 @@ func pinErrors(t *testing.T) {
 			elapsed, pause time.Duration
 			want           Ruling
 		}{{30 * time.Second, 0, Again}, {28 * time.Second, 2 * time.Second, Again}, {29 * time.Second, 2 * time.Second, Unknown}, {31 * time.Second, 0, Unknown}} {
-			if got := limited.policy.Judge(Reply{Err: limited.err}, ownRecord, Progress{Tries: 9, Elapsed: at.elapsed, Denied: at.elapsed, Pause: at.pause}, false); got != at.want {
-				t.Errorf("%s for %v, with a pause of %v: ruling %d, want %d", limited.name, at.elapsed, at.pause, got, at.want)
-			}
+			check.Equal(t, limited.policy.Judge(Reply{Err: limited.err}, ownRecord, Progress{Tries: 9, Elapsed: at.elapsed, Denied: at.elapsed, Pause: at.pause}, false), at.want, limited.name, at.elapsed, at.pause)
 		}
 	}
 	for _, err := range []error{refusal, outage} {
-		if got := Finishing.Judge(Reply{Err: err}, ownRecord, Progress{Tries: 9, Elapsed: time.Hour}, false); got != Again {
-			t.Errorf("a completion after an hour of %v: ruling %d", err, got)
-		}
+		check.Equal(t, Finishing.Judge(Reply{Err: err}, ownRecord, Progress{Tries: 9, Elapsed: time.Hour}, false), Again, err)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The test binary stands for the command: it does no more than main.
@@ -22,9 +24,7 @@ func TestMain(m *testing.M) {
 func this(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), "DYNAMODBLOCAL_COMMAND=1", "AWS_ENDPOINT_URL_DYNAMODB=")
 	cmd.Stderr = os.Stderr
@@ -43,13 +43,11 @@ func TestRunsACommand(t *testing.T) {
 	cmd := this(t, "--", "sh", "-c", `echo "$AWS_ENDPOINT_URL_DYNAMODB"; exit 7`)
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 7 {
-		t.Errorf("exited with %v, want 7", err)
-	}
+	_ = cmd.Run()
+	check.Equal(t, cmd.ProcessState.ExitCode(), 7)
 	endpoint := strings.TrimSpace(out.String())
-	if !strings.HasPrefix(endpoint, "http://127.0.0.1:") || listens(endpoint) {
-		t.Errorf("endpoint %q, and it listens: %v", endpoint, listens(endpoint))
-	}
+	check.True(t, strings.HasPrefix(endpoint, "http://127.0.0.1:"))
+	check.False(t, listens(endpoint))
 }
 
 func TestPassesSignalsOn(t *testing.T) {
@@ -71,27 +69,14 @@ func TestRunsUntilInterrupted(t *testing.T) {
 func interrupt(t *testing.T, cmd *exec.Cmd, s os.Signal, want int) {
 	t.Helper()
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
+	check.Must(t, cmd.Start())
 	endpoint, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	endpoint = strings.TrimSpace(endpoint)
-	if !listens(endpoint) {
-		t.Errorf("%q does not listen", endpoint)
-	}
-	if err := cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != want {
-		t.Errorf("exited with %v, want %d", err, want)
-	}
-	if listens(endpoint) {
-		t.Errorf("%s listens on", endpoint)
-	}
+	check.True(t, listens(endpoint), "does not listen")
+	check.Must(t, cmd.Process.Signal(s))
+	_ = cmd.Wait()
+	check.Equal(t, cmd.ProcessState.ExitCode(), want)
+	check.False(t, listens(endpoint), "listens on")
 }

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // The test binary stands for the command: it does no more than main.
@@ -20,22 +22,18 @@ func TestMain(m *testing.M) {
 
 func TestRunsACommand(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	cmd := exec.Command(self, "--", "sh", "-c", `echo "$POSTGRESLOCAL_URL"; exit 7`)
 	cmd.Env = append(os.Environ(), "POSTGRESLOCAL_COMMAND=1", "POSTGRESLOCAL_URL=")
 	cmd.Stderr = os.Stderr
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 7 {
-		t.Errorf("exited with %v, want 7", err)
-	}
+	_ = cmd.Run()
+	check.Equal(t, cmd.ProcessState.ExitCode(), 7)
 	u, err := url.Parse(strings.TrimSpace(out.String()))
 	if err != nil || !strings.HasPrefix(u.Host, "127.0.0.1:") {
 		t.Fatalf("URL %q, %v", &out, err)
 	}
-	if conn, err := net.Dial("tcp", u.Host); err == nil {
-		t.Errorf("%s listens on: %v", u.Host, conn.Close())
-	}
+	_, err = net.Dial("tcp", u.Host)
+	check.Failed(t, err, "listens on")
 }
