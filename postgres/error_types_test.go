@@ -30,6 +30,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		"refusal":          "it is the Err of a TransactionError",
 
 		"instant.ScanTimestamptz": "Store.fail makes it an Error",
+		"Store.Settle":            "Store.refused makes it an Error",
 		"Store.Sweep":             "Store.fail makes it an Error",
 	}) {
 		t.Error(fault)

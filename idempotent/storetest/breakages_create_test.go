@@ -7,7 +7,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-var breakages = slices.Concat(createBreakages, takeOverBreakages, ownBreakages, answerBreakages)
+var breakages = slices.Concat(createBreakages, takeOverBreakages, ownBreakages, answerBreakages, operateBreakages)
 
 var createBreakages = []breakage{
 	{

@@ -37,6 +37,11 @@ type breakage struct {
 	name   string
 	create func(b *broken, c creation) result
 	change func(b *broken, c alteration) result
+	// shown returns the entry that a settlement compares with in place of the one shown.
+	shown func(shown, now driver.Entry) driver.Entry
+	// filter changes the filter of a scan, and hurry the cutoff of a sweep.
+	filter func(f *driver.Filter)
+	hurry  time.Duration
 	// racy makes create run without the lock, so that a write is not atomic.
 	racy bool
 	// depth is the depth of the search if the default one does not notice.

@@ -1,0 +1,75 @@
+package storetest_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+func (b *broken) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
+	if b.shown != nil {
+		now, err := b.Inspect(ctx, e.ID)
+		if err != nil {
+			return driver.Entry{}, false, err
+		}
+		e = b.shown(e, now)
+	}
+	return b.Store.Settle(ctx, e, c)
+}
+
+func (b *broken) Scan(ctx context.Context, f driver.Filter, after string) (driver.Page, error) {
+	if b.filter != nil {
+		b.filter(&f)
+	}
+	return b.Store.Scan(ctx, f, after)
+}
+
+func (b *broken) Sweep(ctx context.Context, cutoff time.Time, limit int, after string) (int, driver.Progress, error) {
+	return b.Store.Sweep(ctx, cutoff.Add(b.hurry), limit, after)
+}
+
+var operateBreakages = []breakage{
+	{
+		name: "a settlement compares nothing",
+		shown: func(shown, now driver.Entry) driver.Entry {
+			return now
+		},
+		fails: []string{"Operate/settle_changed/keep_after_a_heartbeat", "Operate/settle_changed/delete_after_a_step"},
+	},
+	{
+		name: "a settlement compares the owner alone, as an owner's own writes do",
+		shown: func(shown, now driver.Entry) driver.Entry {
+			if now.Owner == shown.Owner {
+				return now
+			}
+			return shown
+		},
+		fails: []string{"Operate/settle_changed/refund_after_a_heartbeat", "Operate/settle_changed/complete_after_a_step"},
+	},
+	{
+		name: "a settlement compares no refunds",
+		shown: func(shown, now driver.Entry) driver.Entry {
+			same := shown.Record
+			same.Refunds = now.Refunds
+			shown.Stored = same
+			return shown
+		},
+		fails: []string{"Operate/settle_changed/keep_after_a_refund"},
+	},
+	{
+		name:   "a scan ignores the status",
+		filter: func(f *driver.Filter) { f.Status = driver.Absent },
+		fails:  []string{"Operate/scan/by_status"},
+	},
+	{
+		name:   "a scan ignores the cutoff",
+		filter: func(f *driver.Filter) { f.Expired = time.Time{} },
+		fails:  []string{"Operate/scan/expired"},
+	},
+	{
+		name:  "a sweep deletes what is not expired",
+		hurry: 2 * time.Hour,
+		fails: []string{"Sweep"},
+	},
+}
