@@ -110,13 +110,9 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 		fmt.Fprintln(to.err, "once: interrupted; waiting for the deletions under way")
 		close(told)
 	})
-	if o.dryRun {
-		err = s.count(ctx, t, limit, p)
-	} else {
-		err = s.sweep(ctx, t, limit, p)
-	}
-	if o.kind() == ofPostgres {
-		s.After = "" // it finds expired records by an index
+	err = s.pages(ctx, t, limit, p)
+	if o.kind() == ofPostgres || o.dryRun {
+		s.After = "" // PostgreSQL finds expired records by an index
 	}
 	if !stop() {
 		<-told
@@ -136,40 +132,30 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 	return err
 }
 
-// sweep deletes records. With an error it sets what was done, too.
-func (s *swept) sweep(ctx context.Context, t *store, limit int, p *progress) error {
-	sweeper := t.Operable.(driver.Sweeper)
-	for s.Records < limit {
-		n, done, err := sweeper.Sweep(ctx, s.Before, limit-s.Records, s.After)
+// pages sweeps page by page. With an error it sets what was done, too.
+func (s *swept) pages(ctx context.Context, t *store, limit int, p *progress) error {
+	for s.Records < limit && !s.Complete {
+		n, done, err := s.page(ctx, t, limit-s.Records)
 		s.Records, s.After = s.Records+n, done.Next
 		if err != nil {
 			return t.failed(err)
 		}
 		p.swept = s.Records
 		p.page(done)
-		if s.Complete = s.After == ""; s.Complete {
-			break
-		}
+		s.Complete = s.After == ""
+	}
+	if s.Records > limit { // of a dry run, which counts whole pages
+		s.Records, s.Complete = limit, false
 	}
 	return nil
 }
 
-// count counts the records that a sweep would delete, page by page.
-func (s *swept) count(ctx context.Context, t *store, limit int, p *progress) error {
-	for s.Records < limit {
-		page, err := t.Scan(ctx, driver.Filter{Expired: s.Before, Brief: true}, s.After)
-		s.Records, s.After = s.Records+len(page.Entries), page.Next
-		if err != nil {
-			return t.failed(err)
-		}
-		p.swept = s.Records
-		p.page(page.Progress)
-		if s.Complete = s.After == "" && s.Records <= limit; s.After == "" {
-			break
-		}
+func (s *swept) page(ctx context.Context, t *store, limit int) (int, driver.Progress, error) {
+	if !s.DryRun {
+		return t.Operable.(driver.Sweeper).Sweep(ctx, s.Before, limit, s.After)
 	}
-	s.Records, s.After = min(s.Records, limit), ""
-	return nil
+	page, err := t.Scan(ctx, driver.Filter{Expired: s.Before, Brief: true}, s.After)
+	return len(page.Entries), page.Progress, err
 }
 
 func (o *sweepFlags) bound() string {
