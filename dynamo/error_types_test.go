@@ -96,10 +96,23 @@ func TestMistakesInOptionsHaveAnExportedType(t *testing.T) {
 			return err
 		},
 	} {
-		if err := refuse(); err == nil || !isOptionsError(err) {
+		if err := refuse(); err == nil || !isConfigError(err) {
 			t.Errorf("%s: %T: %v", name, err, err)
 		}
 	}
 }
 
-func isOptionsError(err error) bool { _, ok := err.(*OptionsError); return ok }
+func isConfigError(err error) bool { _, ok := err.(*driver.ConfigError); return ok }
+
+// All mistakes are reported at once.
+func TestNewReportsAllMistakes(t *testing.T) {
+	_, err := New(nil, "", &Options{Data: 9, Group: -1, Shards: -1, Attributes: Attributes{SortKey: "id"}})
+	if _, ok := err.(*driver.ConfigError); !ok {
+		t.Fatalf("%T: %v", err, err)
+	}
+	for _, want := range []string{"client", "table", "Data", "Group", "Shards", "twice"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -52,22 +51,10 @@ type answer struct {
 	err   error
 }
 
-func newGrouping(s *Store, flights int) (*grouping, error) {
-	if flights == 0 {
-		return nil, nil
-	}
-	client, ok := s.client.(GroupClient)
-	if !ok {
-		return nil, &OptionsError{Reason: "Options.Group needs a client with the methods of GroupClient"}
-	}
-	for _, name := range s.format.Attr.Names() {
-		if !isPlain(name) {
-			return nil, &OptionsError{Reason: fmt.Sprintf("Options.Group cannot be used with the attribute name %.40q: PartiQL has no words for it", name)}
-		}
-	}
+func newGrouping(s *Store, client GroupClient, flights int) *grouping {
 	return groupingWith(s, client, group.Limits{
 		Slots: flights, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: longestLinger, Patience: requestPatience, Hold: longestHold,
-	}), nil
+	})
 }
 
 func groupingWith(s *Store, client GroupClient, limits group.Limits) *grouping {

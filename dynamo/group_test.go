@@ -31,8 +31,8 @@ func TestGroupOptionsAreChecked(t *testing.T) {
 		"a quote in a name":     {client, Options{Group: 1, Attributes: Attributes{Owner: `"o"`}}, "PartiQL"},
 		"a name like a value":   {client, Options{Group: 1, Attributes: Attributes{SortKey: ":sk"}}, "PartiQL"},
 	} {
-		var e *OptionsError
-		if _, err := New(c.client, "records", &c.options); !errors.As(err, &e) || !strings.Contains(e.Reason, c.want) {
+		var e *driver.ConfigError
+		if _, err := New(c.client, "records", &c.options); !errors.As(err, &e) || !strings.Contains(e.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

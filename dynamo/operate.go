@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ func (s *Store) scan(ctx context.Context, f driver.Filter, after string) (items 
 	page.Next = after
 	scanner, ok := s.client.(dynamodb.ScanAPIClient)
 	if !ok {
-		return nil, page, &OptionsError{Reason: fmt.Sprintf("the client, a %T, has no method Scan", s.client)}
+		return nil, page, &driver.ConfigError{Err: fmt.Errorf("dynamo: the client, a %T, has no method Scan", s.client)}
 	}
 	in := s.scanInput(f)
 	if in.ExclusiveStartKey, err = s.decodePosition(after); err != nil {
@@ -180,7 +181,7 @@ func (s *Store) decodePosition(position string) (map[string]types.AttributeValue
 	for n, value := range values {
 		b, err := base64.RawURLEncoding.DecodeString(value)
 		if err != nil || len(values) != len(names) {
-			return nil, &OptionsError{Reason: "the position was not returned by Scan or Sweep of a store with these options"}
+			return nil, &driver.ConfigError{Err: errors.New("dynamo: the position was not returned by Scan or Sweep of a store with these options")}
 		}
 		key[names[n]] = attribute.Text(string(b))
 	}

@@ -1,8 +1,7 @@
 package dynamo
 
 import (
-	"fmt"
-
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/recorditem"
 )
 
@@ -121,32 +120,22 @@ const (
 	Native
 )
 
-// format returns the format of the items with these options.
-func (o *Options) format() (*recorditem.Format, error) {
+// format returns the format of the items with these options, or a
+// [*driver.ConfigError] with their mistakes and those of other arguments.
+func (o *Options) format(mistakes driver.Mistakes) (*recorditem.Format, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	if o.Data > Native {
-		return nil, &OptionsError{Reason: fmt.Sprintf("Options.Data is %d; it must be Text or Native", o.Data)}
-	}
-	if o.Group < 0 {
-		return nil, &OptionsError{Reason: fmt.Sprintf("Options.Group is %d; it must not be negative", o.Group)}
-	}
+	mistakes.If(o.Data > Native, "dynamo: Options.Data is %d; it must be Text or Native", o.Data)
+	mistakes.If(o.Group < 0, "dynamo: Options.Group is %d; it must not be negative", o.Group)
 	f, err := recorditem.New(recorditem.Options{
 		Attributes: recorditem.Attributes(o.Attributes), CompressAbove: o.CompressAbove, Native: o.Data == Native,
 		Partition: o.Partition, Shards: o.Shards,
 	})
-	if err != nil {
-		return nil, &OptionsError{Reason: err.Error()}
+	mistakes.If(err != nil, "%w", err)
+	for _, name := range recorditem.Attributes(o.Attributes).Names() {
+		mistakes.If(o.Group > 0 && name != "" && !isPlain(name),
+			"dynamo: Options.Group cannot be used with the attribute name %.40q: PartiQL has no words for it", name)
 	}
-	return f, nil
+	return f, mistakes.Err()
 }
-
-// An OptionsError reports a mistake in the arguments of [New], [CreateTable] or
-// package dynamo/outbox. Nothing was sent.
-type OptionsError struct{ Reason string }
-
-func (e *OptionsError) Error() string { return "dynamo: " + e.Reason }
-
-// SafeText returns the whole text.
-func (e *OptionsError) SafeText() string { return e.Error() }

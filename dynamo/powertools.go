@@ -1,8 +1,6 @@
 package dynamo
 
 import (
-	"fmt"
-
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -14,24 +12,23 @@ import (
 // Only Once reads a result that Native cannot hold or that does not fit into the
 // item: see [Native].
 //
-// Shared returns an [*OptionsError] for options of s that Powertools does not
+// Shared returns a [*driver.ConfigError] for options of s that Powertools does not
 // have: a CompressAbove, more than one of the Shards, Data Native without
 // native, and a SortKey without a Partition. The default Partition is made of
 // the name of this function, and those of the other function have its name.
 func (s *Store) Shared(native bool) (driver.Store, error) {
 	o := s.options
-	refuse := func(format string, args ...any) (driver.Store, error) {
-		return nil, &OptionsError{Reason: fmt.Sprintf("a table shared with Powertools: Options."+format, args...)}
+	var mistakes driver.Mistakes
+	refuse := func(wrong bool, format string, args ...any) {
+		mistakes.If(wrong, "dynamo: a table shared with Powertools: Options."+format, args...)
 	}
-	switch {
-	case o.CompressAbove > 0:
-		return refuse("CompressAbove is %d, but Powertools does not decompress; leave it 0", o.CompressAbove)
-	case o.Data == Native && !native:
-		return refuse("Data is Native, but only Powertools for TypeScript reads native results; leave it Text")
-	case o.Shards > 1:
-		return refuse("Shards is %d, but Powertools has one partition key; leave it 0", o.Shards)
-	case o.Attributes.SortKey != "" && o.Partition == "":
-		return refuse("Partition is empty; set it to the partition key of the other function, by default idempotency# and its name")
+	refuse(o.CompressAbove > 0, "CompressAbove is %d, but Powertools does not decompress; leave it 0", o.CompressAbove)
+	refuse(o.Data == Native && !native, "Data is Native, but only Powertools for TypeScript reads native results; leave it Text")
+	refuse(o.Shards > 1, "Shards is %d, but Powertools has one partition key; leave it 0", o.Shards)
+	refuse(o.Attributes.SortKey != "" && o.Partition == "",
+		"Partition is empty; set it to the partition key of the other function, by default idempotency# and its name")
+	if err := mistakes.Err(); err != nil {
+		return nil, err
 	}
 	o.Data, o.CompressAbove = Text, -1
 	if native {

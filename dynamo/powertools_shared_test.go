@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 func besidePowertools(t *testing.T, s *Store, native bool) *Store {
@@ -66,8 +67,8 @@ func TestSharedStoreRefusesWhatPowertoolsDoesNotHave(t *testing.T) {
 	} {
 		s := newStore(t, newClient(t), "records", &c.options)
 		_, err := s.Shared(c.native)
-		var refused *OptionsError
-		if !errors.As(err, &refused) || !strings.Contains(refused.Reason, want) {
+		var refused *driver.ConfigError
+		if !errors.As(err, &refused) || !strings.Contains(refused.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

@@ -36,24 +36,23 @@ var _ driver.Transactional = (*Store)(nil)
 
 // New returns a store in a table, which is given by its name or ARN. New sends
 // nothing: the first call shows whether the table fits the options. It returns
-// an [*OptionsError] for arguments that are not valid.
+// a [*driver.ConfigError] for arguments that are not valid.
 func New(client Client, table string, options *Options) (*Store, error) {
-	if client == nil {
-		return nil, &OptionsError{Reason: "the client is nil"}
-	}
-	if table == "" {
-		return nil, &OptionsError{Reason: "the name of the table is empty"}
-	}
-	f, err := options.format()
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{client: client, table: table, format: f}
+	s := &Store{client: client, table: table}
 	if options != nil {
 		s.options = *options
 	}
-	if s.group, err = newGrouping(s, s.options.Group); err != nil {
+	var mistakes driver.Mistakes
+	mistakes.If(client == nil, "dynamo: the client is nil")
+	mistakes.If(table == "", "dynamo: the name of the table is empty")
+	groupClient, groups := client.(GroupClient)
+	mistakes.If(s.options.Group > 0 && !groups, "dynamo: Options.Group needs a client with the methods of GroupClient")
+	var err error
+	if s.format, err = s.options.format(mistakes); err != nil {
 		return nil, err
+	}
+	if s.options.Group > 0 {
+		s.group = newGrouping(s, groupClient, s.options.Group)
 	}
 	return s, nil
 }

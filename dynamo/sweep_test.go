@@ -165,12 +165,12 @@ func TestSweepRefusesWhatItCannotUse(t *testing.T) {
 	s, _ := sweptStore(t, nil)
 	composite, _ := sweptStore(t, sweptOptions["composite"])
 	for _, position := range []string{"?", "YQ.YQ.YQ", composite.encodePosition(composite.format.Key("id"))} {
-		if _, next, err := s.Sweep(t.Context(), now, 10, position); !isOptionsError(err) || next.Next != position {
+		if _, next, err := s.Sweep(t.Context(), now, 10, position); !isConfigError(err) || next.Next != position {
 			t.Errorf("position %q: next %q, %v", position, next.Next, err)
 		}
 	}
 	s.client = struct{ Client }{s.client}
-	if _, _, err := s.Sweep(t.Context(), now, 10, ""); !isOptionsError(err) {
+	if _, _, err := s.Sweep(t.Context(), now, 10, ""); !isConfigError(err) {
 		t.Errorf("a client without Scan: %v", err)
 	}
 }

@@ -2,10 +2,9 @@ package idempotent
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
@@ -29,11 +28,9 @@ func (x adapted) Seals() bool { return x.config.Sealer != nil }
 const longestExecution = 366 * 24 * time.Hour
 
 func (x adapted) CheckExecutions(timeout time.Duration) error {
-	var errs []error
+	var mistakes driver.Mistakes
 	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			errs = append(errs, fmt.Errorf("idempotent: a durable function with "+format, args...))
-		}
+		mistakes.If(wrong, "idempotent: a durable function with "+format, args...)
 	}
 	_, isJSON := x.config.Codec.(JSON)
 	refuse(timeout < time.Second || timeout > longestExecution,
@@ -43,8 +40,5 @@ func (x adapted) CheckExecutions(timeout time.Duration) error {
 	refuse(x.config.OnStoreError == FailOpen, "OnStoreError FailOpen: without a claim, a duplicate runs during the first suspension")
 	refuse(x.config.Optimistic, "Config.Optimistic: without a claim, every duplicate runs")
 	refuse(x.config.Wait != 0, "Config.Wait: a suspension outlasts the invocation that would wait; the service retries in its place")
-	if len(errs) == 0 {
-		return nil
-	}
-	return &ConfigError{Err: errors.Join(errs...)}
+	return mistakes.Err()
 }

@@ -1,11 +1,10 @@
 package idempotent
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -208,12 +207,9 @@ func orElse[T comparable](field *T, value T) {
 	}
 }
 
-func (c *Config) validate() error {
-	var errs []error
+func (c *Config) validate(mistakes *driver.Mistakes) {
 	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			errs = append(errs, fmt.Errorf("idempotent: Config."+format, args...))
-		}
+		mistakes.If(wrong, "idempotent: Config."+format, args...)
 	}
 	refuse(c.CacheBytes < 0, "CacheBytes is %d, below 0", c.CacheBytes)
 	refuse(c.CacheEntries < 0, "CacheEntries is %d, below 0", c.CacheEntries)
@@ -243,5 +239,4 @@ func (c *Config) validate() error {
 		"Lease is %v, less than twice the Reserve of %v: no heartbeat would come before the handler is stopped", lease, c.Reserve)
 	refuse(c.OnStoreError == FailOpen && c.MaxAttempts > 0,
 		"OnStoreError is FailOpen and MaxAttempts is %d: a run that is not recorded cannot be counted", c.MaxAttempts)
-	return errors.Join(errs...)
 }

@@ -164,17 +164,15 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	const (
 		call    = "part of a call, whose errors pass mustBeNamed in these tests"
-		asNew   = "New wraps it in a ConfigError"
 		asPanic = "Path panics with it"
 		asText  = "embeddedError makes it an InvalidPayloadError"
 	)
 	for dir, explained := range map[string]map[string]string{
 		".": {
 			"call.*": call, "within": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
-			"New": asNew, "Config.validate": asNew, "checkStore": asNew, "adapted.CheckExecutions": "it wraps it in a ConfigError", "disabledByEnvironment": asNew,
 			"Permanent": "the call takes the class off", "Retryable": "the call takes the class off",
 		},
-		"driver": nil,
+		"driver": {"Mistakes.If": "Mistakes.Err wraps it in a ConfigError"},
 		"memory": nil,
 		"keypath": {
 			"compilePath": asPanic, "checkExpression": asPanic, "checkCall": asPanic, "checkArgument": asPanic, "syntaxError": asPanic,

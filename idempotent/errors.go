@@ -28,17 +28,6 @@ var (
 	ErrTimedOut          = errors.New("idempotent: timed out")
 )
 
-// A ConfigError reports every mistake in the arguments of [New], one a line.
-type ConfigError struct{ Err error }
-
-func (e *ConfigError) Error() string { return e.Err.Error() }
-
-// SafeText returns the whole text.
-func (e *ConfigError) SafeText() string { return e.Error() }
-
-// Unwrap returns Err.
-func (e *ConfigError) Unwrap() error { return e.Err }
-
 // An InProgressError reports that another call with the same key is running.
 // Retry later: the retry receives the result, or takes over when the lease ends.
 type InProgressError struct {

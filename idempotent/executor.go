@@ -1,8 +1,8 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -40,7 +40,7 @@ type Executor struct {
 }
 
 // New returns the Executor of an operation. A nil config stands for all
-// defaults. New reports every mistake in its arguments as a [*ConfigError].
+// defaults. New reports every mistake in its arguments as a [*driver.ConfigError].
 //
 // The operation is the stable name of the protected work, such as
 // "create-payment". It is the first part of every record's id, and part of
@@ -56,9 +56,18 @@ type Executor struct {
 // the store is a [driver.Volatile] one.
 func New(operation string, store driver.Store, config *Config) (*Executor, error) {
 	full := config.withDefaults()
-	disabled, err := disabledByEnvironment()
-	if err := errors.Join(checkOperation(operation), checkStore(store, full.Optimistic), full.validate(), err); err != nil {
-		return nil, &ConfigError{Err: err}
+	var mistakes driver.Mistakes
+	err := checkOperation(operation)
+	mistakes.If(err != nil, "%w", err)
+	mistakes.If(store == nil, "idempotent: the store is nil")
+	transactional, _ := store.(driver.Transactional)
+	mistakes.If(store != nil && full.Optimistic && transactional == nil, "idempotent: Config.Optimistic needs a store with transactions, and a %T has none", store)
+	full.validate(&mistakes)
+	environment := os.Getenv("ONCE_DISABLED")
+	disabled, err := strconv.ParseBool(cmp.Or(environment, "false"))
+	mistakes.If(err != nil, "idempotent: ONCE_DISABLED is %q, which is neither true nor false", environment)
+	if err := mistakes.Err(); err != nil {
+		return nil, err
 	}
 	x := &Executor{
 		operation: operation,
@@ -68,14 +77,14 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 			Lease: full.Lease, ClockSkew: full.ClockSkew, Reserve: full.Reserve, Retention: full.Retention,
 			AwaitPerson: full.MaxAttempts > 0,
 		},
-		disabled: disabled,
-		onLambda: os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
-		spread:   func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
+		transactional: transactional,
+		disabled:      disabled,
+		onLambda:      os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
+		spread:        func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
 	}
 	if x.onLambda {
 		x.warnAtStart()
 	}
-	x.transactional, _ = store.(driver.Transactional)
 	x.storeID = x
 	if reflect.ValueOf(store).Comparable() {
 		x.storeID = store
@@ -121,26 +130,4 @@ func checkOperation(operation string) error {
 		return &InvalidKeyError{"operation", fmt.Sprintf("%q contains a '#', which separates it from the key in a record's id", operation)}
 	}
 	return nil
-}
-
-func checkStore(store driver.Store, optimistic bool) error {
-	if store == nil {
-		return errors.New("idempotent: the store is nil")
-	}
-	if _, ok := store.(driver.Transactional); optimistic && !ok {
-		return fmt.Errorf("idempotent: Config.Optimistic needs a store with transactions, and a %T has none", store)
-	}
-	return nil
-}
-
-func disabledByEnvironment() (bool, error) {
-	value := os.Getenv("ONCE_DISABLED")
-	if value == "" {
-		return false, nil
-	}
-	disabled, err := strconv.ParseBool(value)
-	if err != nil {
-		return false, fmt.Errorf("idempotent: ONCE_DISABLED is %q, which is neither true nor false", value)
-	}
-	return disabled, nil
 }

@@ -21,7 +21,7 @@ func TestSharedRefusesWhatAnotherLibraryCannotKeep(t *testing.T) {
 	_, err := idempotent.New("op", memory.New(0), &idempotent.Config{
 		Shared: true, Codec: indented{}, MaxAttempts: 3, Payloads: newShelf(), Sealer: &backwards{},
 	})
-	check.As[*idempotent.ConfigError](t, err)
+	check.As[*driver.ConfigError](t, err)
 	for _, want := range []string{"Codec with Shared: ", "MaxAttempts is 3 with Shared: ", "Payloads with Shared: ", "Sealer with Shared: "} {
 		check.Says(t, err, want)
 	}

@@ -1,12 +1,14 @@
 package postgres
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Options are the options of [New]. The zero value of every field is its default.
@@ -81,54 +83,33 @@ const (
 	maxTableName = maxName - len(indexSuffix)
 )
 
-// An OptionsError reports a mistake in the arguments of [New], [SQL] or
-// [CreateTable]. Nothing was sent.
-type OptionsError struct{ Reason string }
-
-func (e *OptionsError) Error() string { return "postgres: " + e.Reason }
-
-// SafeText returns the whole text.
-func (e *OptionsError) SafeText() string { return e.Error() }
-
-// layout returns the table with these options.
-func (o *Options) layout(table string) (*layout, error) {
+// layout returns the table with these options, or a [*driver.ConfigError] with their
+// mistakes and those of other arguments.
+func (o *Options) layout(table string, mistakes driver.Mistakes) (*layout, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	if o.MaxSize < 0 {
-		return nil, &OptionsError{Reason: fmt.Sprintf("Options.MaxSize is %d; it must not be negative", o.MaxSize)}
-	}
-	if o.DSQL && o.MaxSize > defaultMaxSize {
-		return nil, &OptionsError{Reason: fmt.Sprintf("Options.MaxSize is %d with Options.DSQL; a column of Aurora DSQL has at most %d bytes", o.MaxSize, defaultMaxSize)}
-	}
-	if o.DSQL && o.TransactionTimeout != 0 {
-		return nil, &OptionsError{Reason: "Options.TransactionTimeout is set with Options.DSQL, which has a limit of its own"}
-	}
-	if err := checkName("the table", table, maxTableName); err != nil {
-		return nil, err
-	}
+	mistakes.If(o.MaxSize < 0, "postgres: Options.MaxSize is %d; it must not be negative", o.MaxSize)
+	mistakes.If(o.DSQL && o.MaxSize > defaultMaxSize,
+		"postgres: Options.MaxSize is %d with Options.DSQL; a column of Aurora DSQL has at most %d bytes", o.MaxSize, defaultMaxSize)
+	mistakes.If(o.DSQL && o.TransactionTimeout != 0,
+		"postgres: Options.TransactionTimeout is set with Options.DSQL, which has a limit of its own")
+	checkName(&mistakes, "the table", table, maxTableName)
 	quoted := func(names ...string) string { return pgx.Identifier(names).Sanitize() }
 	l := &layout{
 		table: quoted(table), index: quoted(table + indexSuffix), written: quoted(table + writtenSuffix),
-		dsql: o.DSQL, maxSize: o.MaxSize, timeout: o.TransactionTimeout,
-	}
-	if l.maxSize == 0 {
-		l.maxSize = defaultMaxSize
+		dsql: o.DSQL, maxSize: cmp.Or(o.MaxSize, defaultMaxSize), timeout: o.TransactionTimeout,
 	}
 	if o.Schema != "" {
-		if err := checkName("Options.Schema", o.Schema, maxName); err != nil {
-			return nil, err
-		}
+		checkName(&mistakes, "Options.Schema", o.Schema, maxName)
 		l.table = quoted(o.Schema, table)
 	}
-	if err := l.name(o.Columns); err != nil {
-		return nil, err
-	}
-	return l, nil
+	l.name(o.Columns, &mistakes)
+	return l, mistakes.Err()
 }
 
 // name sets the quoted names of all columns.
-func (l *layout) name(c Columns) error {
+func (l *layout) name(c Columns, mistakes *driver.Mistakes) {
 	used := make(map[string]string)
 	for _, column := range []struct {
 		quoted                 *string
@@ -147,30 +128,17 @@ func (l *layout) name(c Columns) error {
 		{&l.steps, "Steps", c.Steps, "steps"},
 		{&l.unavailable, "Unavailable", c.Unavailable, "unavailable"},
 	} {
-		name := column.chosen
-		if name == "" {
-			name = column.usually
-		}
-		if err := checkName("Options.Columns."+column.field, name, maxName); err != nil {
-			return err
-		}
-		if other, ok := used[name]; ok {
-			return &OptionsError{Reason: fmt.Sprintf("Options.Columns.%s and %s have the same name %q", other, column.field, name)}
-		}
+		name := cmp.Or(column.chosen, column.usually)
+		checkName(mistakes, "Options.Columns."+column.field, name, maxName)
+		first, taken := used[name]
+		mistakes.If(taken, "postgres: Options.Columns.%s and %s have the same name %q", first, column.field, name)
 		used[name] = column.field
 		*column.quoted = pgx.Identifier{name}.Sanitize()
 	}
-	return nil
 }
 
-func checkName(what, name string, longest int) error {
-	switch {
-	case name == "":
-		return &OptionsError{Reason: fmt.Sprintf("the name of %s is empty", what)}
-	case len(name) > longest:
-		return &OptionsError{Reason: fmt.Sprintf("the name of %s has %d bytes; at most %d are allowed", what, len(name), longest)}
-	case strings.ContainsRune(name, 0) || !utf8.ValidString(name):
-		return &OptionsError{Reason: fmt.Sprintf("the name of %s contains a NUL character, or is not UTF-8", what)}
-	}
-	return nil
+func checkName(mistakes *driver.Mistakes, of, name string, longest int) {
+	mistakes.If(name == "", "postgres: the name of %s is empty", of)
+	mistakes.If(len(name) > longest, "postgres: the name of %s has %d bytes; at most %d are allowed", of, len(name), longest)
+	mistakes.If(strings.ContainsRune(name, 0) || !utf8.ValidString(name), "postgres: the name of %s contains a NUL character, or is not UTF-8", of)
 }

@@ -125,7 +125,7 @@ func TestRoundTrips(t *testing.T) {
 // Statements with other arguments have the same text, so that a connection
 // prepares each kind of write once.
 func TestTextsOfStatementsDoNotDependOnTheirArguments(t *testing.T) {
-	l, err := (*Options)(nil).layout(table)
+	l, err := (*Options)(nil).layout(table, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

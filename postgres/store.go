@@ -31,13 +31,13 @@ type Store struct {
 var _ driver.Store = (*Store)(nil)
 
 // New returns a store in a table. New sends nothing: the first call shows whether
-// the table fits the options. It returns an [*OptionsError] for arguments that
+// the table fits the options. It returns a [*driver.ConfigError] for arguments that
 // are not valid.
 func New(db DB, table string, options *Options) (*Store, error) {
-	if pool, ok := db.(*pgxpool.Pool); db == nil || ok && pool == nil {
-		return nil, &OptionsError{Reason: "the pool is nil"}
-	}
-	l, err := options.layout(table)
+	var mistakes driver.Mistakes
+	pool, ok := db.(*pgxpool.Pool)
+	mistakes.If(db == nil || ok && pool == nil, "postgres: the pool is nil")
+	l, err := options.layout(table, mistakes)
 	if err != nil {
 		return nil, err
 	}

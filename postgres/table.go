@@ -65,7 +65,7 @@ func (l *layout) columns() []column {
 // for the files of a migration tool. They do nothing where the table and its
 // index exist. Aurora DSQL needs each of them in a transaction of its own.
 func SQL(table string, options *Options) ([]string, error) {
-	l, err := options.layout(table)
+	l, err := options.layout(table, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (l *layout) sql() []string {
 // CreateTable is for tests and tools. In production the table belongs in the
 // migrations of the database.
 func CreateTable(ctx context.Context, db DB, table string, options *Options) error {
-	l, err := options.layout(table)
+	l, err := options.layout(table, nil)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func CreateTable(ctx context.Context, db DB, table string, options *Options) err
 // CheckTable returns an [*Error] if a table that exists does not suit a store with these
 // options: see [CreateTable]. It writes nothing.
 func CheckTable(ctx context.Context, db DB, table string, options *Options) error {
-	l, err := options.layout(table)
+	l, err := options.layout(table, nil)
 	if err != nil {
 		return err
 	}

@@ -153,7 +153,7 @@ func TestOptionsThatAreNotValidAreRefused(t *testing.T) {
 		"a timeout with DSQL":   {table, &Options{DSQL: true, TransactionTimeout: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var want *OptionsError
+			var want *driver.ConfigError
 			if _, err := New(&pgxpool.Pool{}, c.table, c.options); !errors.As(err, &want) {
 				t.Errorf("New: %v", err)
 			}
@@ -167,5 +167,18 @@ func TestOptionsThatAreNotValidAreRefused(t *testing.T) {
 	}
 	if _, err := New(nil, table, nil); err == nil {
 		t.Error("New accepts no pool")
+	}
+}
+
+// All mistakes are reported at once.
+func TestNewReportsAllMistakes(t *testing.T) {
+	_, err := New(nil, "", &Options{MaxSize: -1, Schema: "\xff", Columns: Columns{Data: "id"}})
+	if _, ok := err.(*driver.ConfigError); !ok {
+		t.Fatalf("%T: %v", err, err)
+	}
+	for _, want := range []string{"pool", "the table", "MaxSize", "Schema", "same name"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
 	}
 }

@@ -84,9 +84,22 @@ func TestClientsThatWouldLoseClaimsAreRefused(t *testing.T) {
 		"negative replicas":        {client, &Options{Replicas: -1}, "negative"},
 	} {
 		s, err := New(c.client, c.options)
-		var invalid *OptionsError
-		if s != nil || !errors.As(err, &invalid) || !strings.Contains(invalid.Reason, c.reason) {
+		var invalid *driver.ConfigError
+		if s != nil || !errors.As(err, &invalid) || !strings.Contains(invalid.Error(), c.reason) {
 			t.Errorf("%s: %v, %v", name, s, err)
+		}
+	}
+}
+
+// All mistakes are reported at once.
+func TestNewReportsAllMistakes(t *testing.T) {
+	_, err := New(nil, &Options{Replicas: -1, WaitTimeout: time.Microsecond})
+	if _, ok := err.(*driver.ConfigError); !ok {
+		t.Fatalf("%T: %v", err, err)
+	}
+	for _, want := range []string{"client", "Replicas", "WaitTimeout"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -85,7 +86,7 @@ func (s *Store) nodes(ctx context.Context) (all []node, err error) {
 		slices.SortFunc(all, func(a, b node) int { return strings.Compare(a.Options().Addr, b.Options().Addr) })
 		return all, err
 	}
-	return nil, &OptionsError{fmt.Sprintf("Scan needs a *redis.Client or a *redis.ClusterClient, and the client is a %T", s.client)}
+	return nil, &driver.ConfigError{Err: fmt.Errorf("redis: Scan needs a *redis.Client or a *redis.ClusterClient, and the client is a %T", s.client)}
 }
 
 // Scan returns a page of records, for an operator: see [driver.Operable]. It sends SCAN to
@@ -101,7 +102,7 @@ func (s *Store) Scan(ctx context.Context, f driver.Filter, after string) (driver
 	var cursor uint64
 	if after != "" {
 		if _, err := fmt.Sscanf(after, "%d.%d", &at, &cursor); err != nil || at >= len(nodes) {
-			return page, &OptionsError{"the position was not returned by Scan of this store"}
+			return page, &driver.ConfigError{Err: errors.New("redis: the position was not returned by Scan of this store")}
 		}
 	}
 	count := int64(maxPage)

@@ -2,10 +2,11 @@ package redis
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Options are the options of [New]. The zero value of every field is its default.
@@ -40,14 +41,6 @@ const (
 	defaultWaitTimeout = 500 * time.Millisecond
 )
 
-// An OptionsError reports a mistake in the arguments of [New]. Nothing was sent.
-type OptionsError struct{ Reason string }
-
-func (e *OptionsError) Error() string { return "redis: " + e.Reason }
-
-// SafeText returns the whole text.
-func (e *OptionsError) SafeText() string { return e.Error() }
-
 // resolve returns the options with their defaults.
 func (o *Options) resolve(client Client) (Options, error) {
 	var c Options
@@ -56,18 +49,17 @@ func (o *Options) resolve(client Client) (Options, error) {
 	}
 	c.Prefix = cmp.Or(c.Prefix, defaultPrefix)
 	c.WaitTimeout = cmp.Or(c.WaitTimeout, defaultWaitTimeout)
-	if c.Replicas < 0 {
-		return c, &OptionsError{fmt.Sprintf("Options.Replicas is %d; it must not be negative", c.Replicas)}
-	}
+	var mistakes driver.Mistakes
+	mistakes.If(client == nil, "redis: the client is nil")
+	mistakes.If(c.Replicas < 0, "redis: Options.Replicas is %d; it must not be negative", c.Replicas)
 	// WAIT takes 0 as "forever".
-	if c.WaitTimeout < time.Millisecond {
-		return c, &OptionsError{fmt.Sprintf("Options.WaitTimeout is %v; it must be a millisecond at least", c.WaitTimeout)}
-	}
-	return c, c.check(client)
+	mistakes.If(c.WaitTimeout < time.Millisecond, "redis: Options.WaitTimeout is %v; it must be a millisecond at least", c.WaitTimeout)
+	c.check(client, &mistakes)
+	return c, mistakes.Err()
 }
 
 // check refuses clients with which the store would not keep its promises.
-func (o Options) check(client Client) error {
+func (o Options) check(client Client, mistakes *driver.Mistakes) {
 	var read time.Duration
 	switch c := client.(type) {
 	case *redis.Client:
@@ -75,17 +67,13 @@ func (o Options) check(client Client) error {
 	case *redis.ClusterClient:
 		read = c.Options().ReadTimeout
 	case *redis.Ring:
-		return &OptionsError{"a *redis.Ring moves the keys of a server that does not respond to the others, " +
-			"where a live claim is not found; use a *redis.Client or a *redis.ClusterClient"}
+		mistakes.If(true, "redis: a *redis.Ring moves the keys of a server that does not respond to the others, "+
+			"where a live claim is not found; use a *redis.Client or a *redis.ClusterClient")
 	case redis.Pipeliner:
-		return &OptionsError{"a redis.Pipeliner does not send what it is called for; use a *redis.Client or a *redis.ClusterClient"}
+		mistakes.If(true, "redis: a redis.Pipeliner does not send what it is called for; use a *redis.Client or a *redis.ClusterClient")
 	default:
-		if o.Replicas > 0 {
-			return &OptionsError{fmt.Sprintf("Options.Replicas needs a *redis.Client or a *redis.ClusterClient, and the client is a %T", client)}
-		}
+		mistakes.If(client != nil && o.Replicas > 0, "redis: Options.Replicas needs a *redis.Client or a *redis.ClusterClient, and the client is a %T", client)
 	}
-	if o.Replicas > 0 && read > 0 && read <= o.WaitTimeout {
-		return &OptionsError{fmt.Sprintf("Options.WaitTimeout, %v, must be shorter than the client's ReadTimeout, %v", o.WaitTimeout, read)}
-	}
-	return nil
+	mistakes.If(o.Replicas > 0 && read > 0 && read <= o.WaitTimeout,
+		"redis: Options.WaitTimeout, %v, must be shorter than the client's ReadTimeout, %v", o.WaitTimeout, read)
 }

@@ -30,14 +30,11 @@ type Store struct {
 var _ driver.Store = (*Store)(nil)
 
 // New returns a store on a server, a cluster, or a primary behind Sentinel. New sends
-// nothing. It returns an [*OptionsError] for arguments that are not valid.
+// nothing. It returns an [*driver.ConfigError] for arguments that are not valid.
 //
 // The store refuses claims on a server with a maxmemory-policy other than noeviction:
 // see [EvictionError].
 func New(client Client, options *Options) (*Store, error) {
-	if client == nil {
-		return nil, &OptionsError{"the client is nil"}
-	}
 	o, err := options.resolve(client)
 	if err != nil {
 		return nil, err

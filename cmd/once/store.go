@@ -9,9 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/redis"
 )
 
 // storeFlags name the store of the records.
@@ -158,9 +156,8 @@ func (s *store) scan(ctx context.Context, f driver.Filter, p *progress, each fun
 // failed returns the error of a call. What the store refuses before it sends anything is
 // the user's mistake.
 func (s *store) failed(err error) error {
-	var dynamoDBs *dynamo.OptionsError
-	var rediss *redis.OptionsError
-	if isInvalid(err) || errors.As(err, &dynamoDBs) || errors.As(err, &rediss) {
+	var mistakes *driver.ConfigError
+	if isInvalid(err) || errors.As(err, &mistakes) {
 		return &ending{codeUsage, err}
 	}
 	return err

@@ -22,9 +22,9 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -62,23 +62,21 @@ type Options struct {
 }
 
 // New returns the outbox in a table, which is given by its name or ARN. New
-// sends nothing. It returns a [*dynamo.OptionsError] for arguments that are not
+// sends nothing. It returns a [*driver.ConfigError] for arguments that are not
 // valid.
 func New(client Client, table string, options *Options) (*Outbox, error) {
 	o := Options{}
 	if options != nil {
 		o = *options
 	}
-	switch {
-	case client == nil:
-		return nil, &dynamo.OptionsError{Reason: "the client of the outbox is nil"}
-	case table == "":
-		return nil, &dynamo.OptionsError{Reason: "the name of the outbox is empty"}
-	case o.Retention < 0:
-		return nil, &dynamo.OptionsError{Reason: fmt.Sprintf("outbox.Options.Retention is %v; it must not be negative", o.Retention)}
-	case o.Retention == 0:
-		o.Retention = 24 * time.Hour
+	var mistakes driver.Mistakes
+	mistakes.If(client == nil, "outbox: the client is nil")
+	mistakes.If(table == "", "outbox: the name of the table is empty")
+	mistakes.If(o.Retention < 0, "outbox: Options.Retention is %v; it must not be negative", o.Retention)
+	if err := mistakes.Err(); err != nil {
+		return nil, err
 	}
+	o.Retention = cmp.Or(o.Retention, 24*time.Hour)
 	return &Outbox{client: client, table: table, retention: o.Retention}, nil
 }
 

@@ -261,7 +261,7 @@ func TestMistakesInOptionsHaveAnExportedType(t *testing.T) {
 		},
 	} {
 		o, err := make()
-		if _, ok := err.(*dynamo.OptionsError); !ok || o != nil {
+		if _, ok := err.(*driver.ConfigError); !ok || o != nil {
 			t.Errorf("%s: %+v, %T: %v", name, o, err, err)
 		}
 	}

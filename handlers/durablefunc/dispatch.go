@@ -30,7 +30,7 @@ import (
 // Executions run at the same time. The order of a FIFO queue or a stream is that of
 // the starts.
 //
-// Dispatch panics with an [*idempotent.ConfigError] if the operation is invalid.
+// Dispatch panics with an [*driver.ConfigError] if the operation is invalid.
 func Dispatch[D, O, H any](
 	operation string,
 	source func(*idempotent.Executor, func(D) (idempotent.Key, error), func(context.Context, D) error, O) H,

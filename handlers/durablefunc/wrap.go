@@ -66,7 +66,7 @@ func (h Handler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
 // the end of its invocation changes nothing. Its own effects go through, as
 // without this package: the service refuses only its checkpoints.
 //
-// Wrap panics with an [*idempotent.ConfigError] if the timeout is not 1 s to
+// Wrap panics with an [*driver.ConfigError] if the timeout is not 1 s to
 // 366 days, or if the executor has a Config.Codec, Lease, Optimistic, Wait, or
 // FailOpen, which do not fit (see [adapter.CheckExecutions]). It
 // panics if another argument, except the options, is nil.

@@ -274,7 +274,7 @@ func TestDurablePanicsWithAConfigError(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				config, ok := recover().(*idempotent.ConfigError)
+				config, ok := recover().(*driver.ConfigError)
 				if !ok || !strings.Contains(config.Error(), test.want) || strings.Contains(config.Error(), "\n") {
 					t.Errorf("%s: %v", name, config)
 				}

@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
-// CheckExecutions returns a [*idempotent.ConfigError] if the timeout is not one that a
+// CheckExecutions returns a [*driver.ConfigError] if the timeout is not one that a
 // durable execution can have, or if a setting of x does not fit its calls. Adapters
 // call it when the function starts. See [Durable].
 func CheckExecutions(x *idempotent.Executor, timeout time.Duration) error {

@@ -1,9 +1,6 @@
 package powertools
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -27,21 +24,20 @@ type Table interface {
 // the key, because Powertools has no failed records. And what an unfenced
 // takeover would lose is refused, with its reason: Config.MaxAttempts, Payloads,
 // Sealer and a Codec other than JSON by NewExecutor, in an
-// [*idempotent.ConfigError], and Step and SagaStep by the call, before they run.
+// [*driver.ConfigError], and Step and SagaStep by the call, before they run.
 //
 // The Retention should be the expires_after_seconds of the other functions. The
 // operation names the calls for observers; it is no part of shared records.
 func NewExecutor(operation string, table Table, d Dialect, config *idempotent.Config) (*idempotent.Executor, error) {
-	refuse := func(err error) (*idempotent.Executor, error) { return nil, &idempotent.ConfigError{Err: err} }
-	switch {
-	case table == nil:
-		return refuse(errors.New("powertools: the table is nil"))
-	case !d.valid():
-		return refuse(fmt.Errorf("powertools: %v is no dialect", d))
+	var mistakes driver.Mistakes
+	mistakes.If(table == nil, "powertools: the table is nil")
+	mistakes.If(!d.valid(), "powertools: %v is no dialect", d)
+	if err := mistakes.Err(); err != nil {
+		return nil, err
 	}
 	store, err := table.Shared(d == TypeScript)
 	if err != nil {
-		return refuse(err)
+		return nil, &driver.ConfigError{Err: err}
 	}
 	var shared idempotent.Config
 	if config != nil {

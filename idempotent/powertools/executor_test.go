@@ -54,7 +54,7 @@ func TestExecutorRefusesWhatCannotBeShared(t *testing.T) {
 		"Lease is":           {"pay", newTable(), powertools.Python, idempotent.Config{Lease: 1}},
 	} {
 		_, err := powertools.NewExecutor(c.operation, c.table, c.dialect, &c.config)
-		var refused *idempotent.ConfigError
+		var refused *driver.ConfigError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}

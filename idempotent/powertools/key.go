@@ -3,7 +3,6 @@ package powertools
 import (
 	"bytes"
 	"crypto/md5"
-	"errors"
 	"fmt"
 	"hash"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Options are the settings of Powertools that a key depends on, beside the
@@ -70,8 +70,7 @@ type Keyer struct {
 	options          Options
 }
 
-// New returns a Keyer with the settings of [Key], or an error that says which
-// one is invalid.
+// New returns a Keyer with the settings of [Key], or a [*driver.ConfigError].
 func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
 	k := &Keyer{dialect: d, prefix: prefix}
 	if opts != nil {
@@ -80,31 +79,28 @@ func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
 	if k.options.Hash == nil {
 		k.options.Hash = md5.New
 	}
-	switch {
-	case !d.valid():
-		return nil, fmt.Errorf("powertools: %v is no dialect", d)
-	case k.options.HashMissing && d != TypeScript && d != DotNet:
-		return nil, fmt.Errorf("powertools: Options.HashMissing is for TypeScript and .NET: %v runs the function unprotected, as idempotent.RunMissingKey does", d)
-	case d == DotNet && !isMD5(k.options.Hash()):
-		return nil, errors.New("powertools: Options.Hash is not MD5: Powertools uses no other hash on .NET 8 and later, whatever its options say")
-	case prefix == "":
-		return nil, errors.New("powertools: the prefix is empty: use the part of the other function's ids before #")
-	case !utf8.ValidString(prefix):
-		return nil, errors.New("powertools: the prefix is not UTF-8")
-	case d == TypeScript && strings.TrimFunc(prefix, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }) != prefix:
-		return nil, errors.New("powertools: the prefix begins or ends with white space, which TypeScript removes")
-	}
+	var mistakes driver.Mistakes
+	mistakes.If(!d.valid(), "powertools: %v is no dialect", d)
+	mistakes.If(k.options.HashMissing && d != TypeScript && d != DotNet,
+		"powertools: Options.HashMissing is for TypeScript and .NET: %v runs the function unprotected, as idempotent.RunMissingKey does", d)
+	mistakes.If(d == DotNet && !isMD5(k.options.Hash()),
+		"powertools: Options.Hash is not MD5: Powertools uses no other hash on .NET 8 and later, whatever its options say")
+	mistakes.If(prefix == "", "powertools: the prefix is empty: use the part of the other function's ids before #")
+	mistakes.If(!utf8.ValidString(prefix), "powertools: the prefix is not UTF-8")
+	trimmed := strings.TrimFunc(prefix, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
+	mistakes.If(d == TypeScript && trimmed != prefix, "powertools: the prefix begins or ends with white space, which TypeScript removes")
 	var err error
-	if path != "" {
-		if k.path, err = compile(d, path, true); err != nil {
-			return nil, fmt.Errorf("powertools: path %q: %w", path, err)
-		}
+	if path != "" && d.valid() {
+		k.path, err = compile(d, path, true)
+		mistakes.If(err != nil, "powertools: path %q: %w", path, err)
 	}
-	if v := k.options.Validation; v != "" {
+	if v := k.options.Validation; v != "" && d.valid() {
 		// Python does not know its own functions here.
-		if k.validation, err = compile(d, v, d != Python); err != nil {
-			return nil, fmt.Errorf("powertools: Options.Validation %q: %w", v, err)
-		}
+		k.validation, err = compile(d, v, d != Python)
+		mistakes.If(err != nil, "powertools: Options.Validation %q: %w", v, err)
+	}
+	if err := mistakes.Err(); err != nil {
+		return nil, err
 	}
 	return k, nil
 }

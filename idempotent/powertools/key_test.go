@@ -3,8 +3,10 @@ package powertools_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/powertools"
 )
 
@@ -45,6 +47,19 @@ func TestKeysAreThoseOfPowertools(t *testing.T) {
 			if err != nil || got.Record != "charge#"+want {
 				t.Errorf("%v, %s: %q, %v, want %s", d, test.event, got.Record, err, want)
 			}
+		}
+	}
+}
+
+// All mistakes are reported at once.
+func TestNewReportsAllMistakes(t *testing.T) {
+	_, err := powertools.New(powertools.Python, "", "[", &powertools.Options{HashMissing: true, Validation: "["})
+	if _, ok := err.(*driver.ConfigError); !ok {
+		t.Fatalf("%T: %v", err, err)
+	}
+	for _, want := range []string{"prefix", "path", "HashMissing", "Validation"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Client is the part of an s3.Client that this package uses.
@@ -60,15 +60,14 @@ func New(client Client, bucket string, o *Options) (*Store, error) {
 	if o != nil && o.MaxBytes != 0 {
 		s.maxBytes = o.MaxBytes
 	}
-	switch {
-	case client == nil:
-		return nil, errors.New("s3payload: client is nil")
-	case bucket == "":
-		return nil, errors.New("s3payload: bucket is empty")
-	case len(s.prefix) > maxPrefix || !utf8.ValidString(s.prefix) || strings.HasPrefix(s.prefix, "/"):
-		return nil, fmt.Errorf("s3payload: Options.Prefix has %d bytes, want at most %d bytes of UTF-8 that do not begin with a slash", len(s.prefix), maxPrefix)
-	case s.maxBytes < 0 || s.maxBytes > mostBytes:
-		return nil, fmt.Errorf("s3payload: Options.MaxBytes is %d, want 0 to 5 GiB", s.maxBytes)
+	var mistakes driver.Mistakes
+	mistakes.If(client == nil, "s3payload: the client is nil")
+	mistakes.If(bucket == "", "s3payload: the name of the bucket is empty")
+	mistakes.If(len(s.prefix) > maxPrefix || !utf8.ValidString(s.prefix) || strings.HasPrefix(s.prefix, "/"),
+		"s3payload: Options.Prefix has %d bytes, want at most %d bytes of UTF-8 that do not begin with a slash", len(s.prefix), maxPrefix)
+	mistakes.If(s.maxBytes < 0 || s.maxBytes > mostBytes, "s3payload: Options.MaxBytes is %d, want 0 to 5 GiB", s.maxBytes)
+	if err := mistakes.Err(); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

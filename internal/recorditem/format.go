@@ -33,7 +33,7 @@ type Format struct {
 	codec        *codec
 }
 
-// New returns the format with these options. Its error is about an option.
+// New returns the format with these options, or a [*driver.ConfigError].
 func New(o Options) (*Format, error) {
 	if err := o.resolve(); err != nil {
 		return nil, err

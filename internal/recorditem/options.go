@@ -2,10 +2,10 @@ package recorditem
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"os"
 	"unicode/utf8"
+
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Options are the options of package dynamo that the format depends on. They
@@ -28,21 +28,30 @@ const (
 	maxNameSize          = 255 // DynamoDB's limit for the names of keys
 )
 
-// resolve validates the options and fills the defaults in. Its errors name the
-// options as package dynamo does.
+// resolve fills the defaults in, and collects the mistakes. It names the options as
+// package dynamo does.
 func (o *Options) resolve() error {
-	if err := o.Attributes.resolve(); err != nil {
-		return err
-	}
+	var mistakes driver.Mistakes
+	o.Attributes.resolve(&mistakes)
+	mistakes.If(o.Native && o.CompressAbove > 0,
+		"dynamo: Options.CompressAbove with Native: the other readers of native results cannot decompress; leave it 0")
 	switch {
-	case !o.Native && o.CompressAbove == 0:
-		o.CompressAbove = defaultCompressAbove
-	case o.Native && o.CompressAbove > 0:
-		return errors.New("Options.CompressAbove with Native: the other readers of native results cannot decompress; leave it 0")
 	case o.Native:
 		o.CompressAbove = -1
+	case o.CompressAbove == 0:
+		o.CompressAbove = defaultCompressAbove
 	}
-	return o.resolvePartition()
+	if o.Attributes.SortKey == "" {
+		mistakes.If(o.Partition != "" || o.Shards != 0,
+			"dynamo: Options.Partition and Shards are for composite keys; set Options.Attributes.SortKey as well")
+		return mistakes.Err()
+	}
+	o.Partition = cmp.Or(o.Partition, "idempotency#"+os.Getenv("AWS_LAMBDA_FUNCTION_NAME"))
+	mistakes.If(o.Shards < 0, "dynamo: Options.Shards is %d; it must not be negative", o.Shards)
+	// 20 bytes are the longest "#" and number.
+	mistakes.If(!utf8.ValidString(o.Partition) || len(o.Partition) > MaxPartitionKeySize-20,
+		"dynamo: Options.Partition must be UTF-8 text of at most %d bytes", MaxPartitionKeySize-20)
+	return mistakes.Err()
 }
 
 // field is the name of an attribute, its default, and its placeholder in
@@ -80,46 +89,19 @@ func (a Attributes) Names() []string {
 }
 
 // resolve fills the defaults in. The sort key has none.
-func (a *Attributes) resolve() error {
+func (a *Attributes) resolve(mistakes *driver.Mistakes) {
 	seen := map[string]bool{}
-	check := func(name string) error {
-		switch {
-		case seen[name]:
-			return fmt.Errorf("Options.Attributes uses the name %q twice", name)
-		case len(name) > maxNameSize || !utf8.ValidString(name):
-			return fmt.Errorf("Options.Attributes: %.40q is not UTF-8 text of at most %d bytes", name, maxNameSize)
-		}
+	check := func(name string) {
+		mistakes.If(seen[name], "dynamo: Options.Attributes uses the name %.40q twice", name)
+		mistakes.If(len(name) > maxNameSize || !utf8.ValidString(name),
+			"dynamo: Options.Attributes: %.40q is not UTF-8 text of at most %d bytes", name, maxNameSize)
 		seen[name] = true
-		return nil
 	}
 	for _, f := range a.fields() {
 		*f.name = cmp.Or(*f.name, f.otherwise)
-		if err := check(*f.name); err != nil {
-			return err
-		}
+		check(*f.name)
 	}
-	if a.SortKey == "" {
-		return nil
+	if a.SortKey != "" {
+		check(a.SortKey)
 	}
-	return check(a.SortKey)
-}
-
-func (o *Options) resolvePartition() error {
-	if o.Attributes.SortKey == "" {
-		if o.Partition != "" || o.Shards != 0 {
-			return errors.New("Options.Partition and Shards are for composite keys; set Options.Attributes.SortKey as well")
-		}
-		return nil
-	}
-	if o.Partition == "" {
-		o.Partition = "idempotency#" + os.Getenv("AWS_LAMBDA_FUNCTION_NAME")
-	}
-	if o.Shards < 0 {
-		return fmt.Errorf("Options.Shards is %d; it must not be negative", o.Shards)
-	}
-	// 20 bytes are the longest "#" and number.
-	if !utf8.ValidString(o.Partition) || len(o.Partition) > MaxPartitionKeySize-20 {
-		return fmt.Errorf("Options.Partition must be UTF-8 text of at most %d bytes", MaxPartitionKeySize-20)
-	}
-	return nil
 }

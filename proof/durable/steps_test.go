@@ -271,7 +271,7 @@ func TestDurableFunctionIsNotOptimistic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var refused *idempotent.ConfigError
+	var refused *driver.ConfigError
 	if err := adapter.CheckExecutions(x, time.Hour); !errors.As(err, &refused) {
 		t.Errorf("got %v", err)
 	}

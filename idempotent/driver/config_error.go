@@ -1,0 +1,36 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A ConfigError reports the mistakes in the arguments of a constructor, all of them,
+// one a line. Nothing was sent. Every package of this module returns it.
+type ConfigError struct{ Err error }
+
+func (e *ConfigError) Error() string { return e.Err.Error() }
+
+// SafeText returns the whole text.
+func (e *ConfigError) SafeText() string { return e.Error() }
+
+// Unwrap returns Err.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// Mistakes collects the mistakes in the arguments of a constructor.
+type Mistakes []error
+
+// If adds a mistake if it is one. The text names its package and its argument.
+func (m *Mistakes) If(wrong bool, format string, args ...any) {
+	if wrong {
+		*m = append(*m, fmt.Errorf(format, args...))
+	}
+}
+
+// Err returns a [*ConfigError] with the mistakes, or nil if there are none.
+func (m Mistakes) Err() error {
+	if len(m) == 0 {
+		return nil
+	}
+	return &ConfigError{Err: errors.Join(m...)}
+}
