@@ -3,6 +3,7 @@ package soak
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,23 +12,25 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/recorditem"
 	"github.com/lambda-once/once/proof/soak/internal/job"
 )
 
 // collect reads both tables.
 func collect(ctx context.Context, client *dynamodb.Client, records, effects string) (ev evidence, err error) {
-	format, err := recorditem.New(recorditem.Options{})
+	store, err := dynamo.New(client, records, nil)
 	if err != nil {
 		return ev, err
 	}
-	err = scan(ctx, client, records, func(item map[string]types.AttributeValue) error {
-		ev.records = append(ev.records, readRecord(format, item))
-		return nil
-	})
-	if err != nil {
-		return ev, err
+	var page driver.Page
+	for more := true; more; more = page.Next != "" {
+		if page, err = store.Scan(ctx, driver.Filter{}, page.Next); err != nil {
+			return ev, fmt.Errorf("soak: scan of %s: %w", records, err)
+		}
+		for _, e := range page.Entries {
+			ev.records = append(ev.records, readRecord(e))
+		}
 	}
 	ev.accounts = map[string]int{}
 	err = scan(ctx, client, effects, func(item map[string]types.AttributeValue) error {
@@ -53,18 +56,16 @@ func collect(ctx context.Context, client *dynamodb.Client, records, effects stri
 }
 
 // readRecord looks at the item itself for what no reader of records expects.
-func readRecord(format *recorditem.Format, item map[string]types.AttributeValue) (s stored) {
-	_, s.steps = item[format.Attr.Steps]
-	_, s.lease = item[format.Attr.Lease]
-	r, err := format.Record(item)
-	if err != nil {
-		if id, ok := item[format.Attr.ID].(*types.AttributeValueMemberS); ok {
-			s.id = id.Value
-		}
-		s.err = err
+func readRecord(e driver.Entry) (s stored) {
+	item := e.Stored.(map[string]types.AttributeValue)
+	_, s.steps = item["steps"]
+	_, s.lease = item["in_progress_expiration"]
+	r := e.Record
+	s.id, s.status = r.ID, r.Status
+	if len(e.Problems) > 0 {
+		s.err = errors.New(strings.Join(e.Problems, "; "))
 		return s
 	}
-	s.id, s.status = r.ID, r.Status
 	switch {
 	case r.Status == driver.Failed:
 		s.decline = strings.Contains(string(r.Data), `"DeclinedError"`)
