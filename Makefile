@@ -41,32 +41,64 @@ once:
 once-large:
 	@$(WITH_DYNAMODB) env ONCE_RECORDS=100000 go -C cmd/once test -count=1 -run '^TestLargeTable$$' -v .
 
-# Tests every module.
+# Tests every module: two steps at a time, as most wait for servers and processes. The
+# output of each stays together where make can do that. check has vetted the packages.
 test: check
-	@echo "== the explored schedules, which take minutes with a race detector"
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(TESTS)
+
+# The longest steps first.
+TESTS   = test-proof test-infra test-root test-examples test-postgres test-sqslocal test-grouped test-once test-bench test-explore test-redis
+GO_TEST = test -race -vet=off
+
+.PHONY: $(TESTS)
+
+# The race detector would take minutes.
+test-explore:
+	@echo "== the explored schedules"
 	@go test -count=1 -run '^TestExploreSchedules$$' ./idempotent
+
+test-root:
 	@echo "== the library, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go test -race ./...
-	@echo "== the store once more, with every write in a shared request"
-	@$(WITH_DYNAMODB) env ONCE_TEST_GROUP=1 go test -race ./dynamo
+	@$(WITH_DYNAMODB) go $(GO_TEST) ./...
+
+test-grouped:
+	@echo "== the DynamoDB store once more, with every write in a shared request"
+	@$(WITH_DYNAMODB) env ONCE_TEST_GROUP=1 go $(GO_TEST) ./dynamo
+
+test-postgres:
 	@echo "== the store in PostgreSQL"
-	@go -C postgres test -race ./...
+	@go -C postgres $(GO_TEST) ./...
+
+test-redis:
 	@echo "== the store on Redis, against a real server, a replica and a cluster"
-	@env REDISLOCAL_REAL=1 go -C redis test -race ./...
-	@echo "== the examples, compiled, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go -C examples test -race ./...
-	@echo "== the pages once more: they are outside of the module, so the cache does not see their changes"
-	@$(WITH_DYNAMODB) go -C examples test -count=1 ./docs
+	@env REDISLOCAL_REAL=1 go -C redis $(GO_TEST) ./...
+
+# The pages are outside of the module, so the cache does not see their changes.
+test-examples:
+	@echo "== the examples, compiled, and the pages, against DynamoDB Local"
+	@$(WITH_DYNAMODB) go -C examples $(GO_TEST) $$(go -C examples list ./... | grep -v '/docs$$')
+	@$(WITH_DYNAMODB) go -C examples $(GO_TEST) -count=1 ./docs
+
+test-sqslocal:
 	@echo "== the queue, and what survives kills behind it: a minute"
-	@$(WITH_DYNAMODB) go -C local/sqslocal test -race ./...
+	@$(WITH_DYNAMODB) go -C local/sqslocal $(GO_TEST) ./...
+
+test-once:
 	@echo "== the operator's command, against DynamoDB Local"
-	@$(WITH_DYNAMODB) go -C cmd/once test -race ./...
+	@$(WITH_DYNAMODB) go -C cmd/once $(GO_TEST) ./...
+
+# The proof reads the tree outside of its module, so the cache does not see its changes.
+test-proof:
 	@echo "== the proof: faults, crash matrix, soak, and 300 concurrent histories of all stores, each linearizable"
-	@$(WITH_DYNAMODB) go -C proof test -race -timeout 30m $$(go -C proof list ./... | grep -v /bench)
+	@$(WITH_DYNAMODB) go -C proof $(GO_TEST) -count=1 -timeout 30m $$(go -C proof list ./... | grep -v /bench)
+
+test-bench:
 	@echo "== the bench, in its short form (needs Node 22 or later)"
-	@go -C proof test -count=1 ./bench/...
+	@go -C proof test -vet=off -count=1 ./bench/...
+
+test-infra:
 	@echo "== the deployment, synthesized (needs Node 22 or later)"
-	@go -C infra test -count=1 ./...
+	@go -C infra test -vet=off -count=1 ./...
 
 # For the daily loop: the root module alone, with the deep explorations cut short.
 test-short:
