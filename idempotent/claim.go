@@ -189,7 +189,7 @@ func (c *call) claimFailed(ctx context.Context, op, owner string, undo driver.Re
 	return nil, conclusion{outcome: OutcomeFailed, err: &StoreError{Op: op, Err: err}}
 }
 
-func (c *call) noTime(ctx context.Context, err error) conclusion {
+func (w *writer) noTime(ctx context.Context, err error) conclusion {
 	err = errors.Join(errNoTime, err)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -211,10 +211,10 @@ func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Re
 	}
 }
 
-func (c *call) inProgress(met driver.Record, err error) conclusion {
+func (w *writer) inProgress(met driver.Record, err error) conclusion {
 	until := met.Lease
 	if met.Status != driver.InProgress || until.Equal(driver.LeaseEnded) {
 		until = time.Time{}
 	}
-	return conclusion{outcome: OutcomeConflict, err: &InProgressError{KeyHash: c.hash, Until: until, Err: err}}
+	return conclusion{outcome: OutcomeConflict, err: &InProgressError{KeyHash: w.hash, Until: until, Err: err}}
 }

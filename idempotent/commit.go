@@ -55,7 +55,7 @@ func (c *call) commitDecided(ctx context.Context, l *lease, s sent, cause error)
 		// It may have been committed, and the record removed since.
 		return c.outcomeUnknown(errors.Join(errRecordGone, cause))
 	case protocol.NotWritten:
-		return c.nothingCommitted(cause)
+		return nothingCommitted(cause)
 	case protocol.Yield:
 		return conclusion{outcome: OutcomeLeaseLost, err: c.leaseLost(l)}
 	default:
@@ -65,7 +65,7 @@ func (c *call) commitDecided(ctx context.Context, l *lease, s sent, cause error)
 
 var errRecordGone = errors.New("its record is gone; check what was done before you retry")
 
-func (c *call) nothingCommitted(cause error) conclusion {
+func nothingCommitted(cause error) conclusion {
 	if cause == nil {
 		cause = fmt.Errorf("%w: another attempt owned the record", driver.ErrUnavailable)
 	}

@@ -11,24 +11,12 @@ import (
 // complete records the result of a handler that succeeded. The work is done, so
 // nothing is released from here on.
 func (c *call) complete(ctx context.Context, l *lease) conclusion {
-	return c.completeWith(ctx, l, c.completion(ctx, l, func(withoutResult driver.Change) {
-		e := c.completeWith(ctx, l, withoutResult)
+	return c.finish(ctx, l, "complete", nil, c.completion(ctx, l, func(withoutResult driver.Change) {
+		e := c.finish(ctx, l, "complete", nil, withoutResult)
 		if c.abandoned = e.outcome; e.err != nil {
 			c.tally.suppress(e.err)
 		}
 	}))
-}
-
-func (c *call) completeWith(ctx context.Context, l *lease, change driver.Change) conclusion {
-	stored, err := c.finish(ctx, l, change)
-	switch {
-	case err != nil:
-		return c.notRecorded(l, "complete", err, nil)
-	case l.wrote(stored, change):
-		return c.recorded(l, stored)
-	default:
-		return c.replaySuccessor(ctx, stored)
-	}
 }
 
 // completion returns the change that completes the record. If encoding the
@@ -59,16 +47,7 @@ func (c *call) fail(ctx context.Context, l *lease, cause error, undone []string)
 	if err != nil {
 		return c.notRecorded(l, "fail", err, bare(cause))
 	}
-	stored, err := c.finish(ctx, l, change)
-	switch {
-	case err != nil:
-		return c.notRecorded(l, "fail", err, bare(cause))
-	case l.wrote(stored, change):
-		return conclusion{outcome: l.outcome(OutcomeFailed), err: bare(cause)}
-	default:
-		c.tally.suppress(bare(cause))
-		return c.replaySuccessor(ctx, stored)
-	}
+	return c.finish(ctx, l, "fail", bare(cause), change)
 }
 
 // failure returns the change that stores a permanent error.
@@ -131,25 +110,35 @@ func (c *call) notRecorded(l *lease, op string, err, handler error) conclusion {
 }
 
 // outcomeUnknown ends a call whose transaction may or may not be committed.
-func (c *call) outcomeUnknown(cause error) conclusion {
-	return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Err: cause}}
+func (w *writer) outcomeUnknown(cause error) conclusion {
+	return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: w.hash, Err: cause}}
 }
 
 func (w *writer) leaseLost(l *lease) *LeaseLostError {
 	return &LeaseLostError{KeyHash: w.hash, Attempt: l.record.Attempt}
 }
 
-// finish finishes the record, and returns it as it is stored.
-func (c *call) finish(ctx context.Context, l *lease, change driver.Change) (driver.Record, error) {
-	switch s := c.sendFinish(ctx, l, change); s.Ruling {
+// finish completes or fails the record, and ends the call. handler is the error
+// that a failure stores.
+func (c *call) finish(ctx context.Context, l *lease, op string, handler error, change driver.Change) conclusion {
+	s := c.sendFinish(ctx, l, change)
+	err := s.Err
+	switch s.Ruling {
 	case protocol.Done, protocol.TakeTheirs:
-		c.share(s.Met)
-		return s.Met, nil
+		switch {
+		case l.wrote(s.Met, change) && handler == nil:
+			return c.recorded(l, s.Met)
+		case l.wrote(s.Met, change):
+			c.share(s.Met)
+			return conclusion{outcome: l.outcome(OutcomeFailed), err: handler}
+		case handler != nil:
+			c.tally.suppress(handler)
+		}
+		return c.replaySuccessor(ctx, s.Met)
 	case protocol.Yield:
-		return driver.Record{}, c.leaseLost(l)
+		err = c.leaseLost(l)
 	case protocol.Vanished:
-		return driver.Record{}, c.outcomeUnknown(errRecordGone).err
-	default:
-		return driver.Record{}, s.Err
+		err = c.outcomeUnknown(errRecordGone).err
 	}
+	return c.notRecorded(l, op, err, handler)
 }

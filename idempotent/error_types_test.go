@@ -169,7 +169,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	)
 	for dir, explained := range map[string]map[string]string{
 		".": {
-			"call.*": call, "within": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
+			"call.*": call, "writer.*": call, "nothingCommitted": call, "within": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
 			"Permanent": "the call takes the class off", "Retryable": "the call takes the class off",
 		},
 		"driver": {"Mistakes.If": "Mistakes.Err wraps it in a ConfigError"},

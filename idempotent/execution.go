@@ -56,14 +56,6 @@ func (c *call) returnSteps(ctx context.Context, l *lease) conclusion {
 
 // replaysItself reports whether the finished record is that of the execution
 // whose handler is called again: its service did not receive the result.
-func (c *call) replaysItself(record driver.Record) bool {
-	return c.owner == protocol.Execution && record.Status == driver.Completed && record.Owner == c.ownerIn(record, "")
-}
-
-// runFinished runs the handler of a finished execution, whose operations return
-// what they have recorded.
-func (c *call) runFinished(ctx context.Context) conclusion {
-	e := c.bypass(ctx)
-	e.outcome = OutcomeReplayed
-	return e
+func (w *writer) replaysItself(record driver.Record) bool {
+	return w.owner == protocol.Execution && record.Status == driver.Completed && record.Owner == w.ownerIn(record, "")
 }

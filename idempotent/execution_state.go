@@ -48,9 +48,9 @@ func (c *call) askFirst(ctx context.Context, met driver.Record) (_ conclusion, e
 
 // askingTime returns a context that leaves at least half of the time until the
 // Reserve to the takeover.
-func (c *call) askingTime(ctx context.Context) (context.Context, context.CancelFunc) {
+func (w *writer) askingTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := longestAttempt
-	if deadline, ok := c.x.handlerDeadline(ctx, c.invocation); ok {
+	if deadline, ok := w.x.handlerDeadline(ctx, w.invocation); ok {
 		limit = min(limit, time.Until(deadline)/2)
 	}
 	return context.WithTimeout(ctx, limit)

@@ -40,14 +40,14 @@ func (c *call) newFrame(l *lease) *frame {
 		f.steps.claimed, f.steps.stored, f.steps.invocation = true, l.record.Steps, c.invocation
 		f.steps.known = maps.Clone(l.record.Steps)
 		f.steps.budgetLock = make(chan struct{}, 1)
-		f.steps.setOwner(l.record)
+		f.steps.owner, f.steps.attempt = l.record.Owner, l.record.Attempt
 	}
 	return f
 }
 
 // enter returns the context of a handler. What an adapter says about this call
 // does not hold for the calls within.
-func (c *call) enter(ctx context.Context, f *frame) context.Context {
+func enter(ctx context.Context, f *frame) context.Context {
 	return options.Without(options.WithCall(ctx, f))
 }
 

@@ -41,7 +41,7 @@ func (c *call) commitNew(ctx context.Context, l *lease, with driver.Attachment) 
 	case protocol.Another:
 		return nil, c.yieldTo(ctx, l, s.Met)
 	case protocol.NotWritten:
-		return nil, c.nothingCommitted(s.Err)
+		return nil, nothingCommitted(s.Err)
 	}
 	refused, ok := errors.AsType[*driver.Rejected](s.Err)
 	if ok && s.Ruling == protocol.Unknown {
@@ -95,7 +95,7 @@ func (c *call) commitAlone(ctx context.Context, with driver.Attachment) (*driver
 	case s.Ruling == protocol.Rejected && errors.As(s.Err, &refused):
 		return refused, conclusion{}
 	case s.Ruling == protocol.NotWritten:
-		return nil, c.nothingCommitted(s.Err)
+		return nil, nothingCommitted(s.Err)
 	default:
 		return nil, c.outcomeUnknown(s.Err)
 	}

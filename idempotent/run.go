@@ -106,7 +106,19 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 		}
 	}()
 	l.frame.steps.open(h.ctx, h.cancel)
-	err = fn(c.enter(h.ctx, l.frame))
+	err = fn(enter(h.ctx, l.frame))
 	returned = true
 	return err
+}
+
+var errPanicked = errors.New("idempotent: the handler panicked")
+
+// abandon settles a run during a panic. It treats runtime.Goexit, which ends a
+// failed test, in the same way.
+func (c *call) abandon(ctx context.Context, l *lease) {
+	c.tally.suppress(errPanicked)
+	e := c.settle(ctx, l, ran{panicked: true})
+	if c.abandoned = e.outcome; e.err != nil {
+		c.tally.suppress(e.err)
+	}
 }

@@ -3,7 +3,6 @@ package idempotent
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
@@ -102,8 +101,8 @@ func (c *call) mustUndo(l *lease, r *ran) (undoing, stopped bool) {
 
 // isOver reports whether another invocation of the execution may run under the
 // same fence, because this one has ended.
-func (c *call) isOver(ctx context.Context) bool {
-	return c.owner != protocol.OneCall && (ctx.Err() != nil || !c.invocation.IsZero() && !c.look().Before(c.invocation))
+func (w *writer) isOver(ctx context.Context) bool {
+	return w.owner != protocol.OneCall && (ctx.Err() != nil || !w.invocation.IsZero() && !w.look().Before(w.invocation))
 }
 
 // undo undoes the finished steps of a call that failed for good.
@@ -237,16 +236,4 @@ func (c *call) timedOut(l *lease, err error) error {
 		return err
 	}
 	return &TimedOutError{KeyHash: c.hash, Attempt: l.record.Attempt, Err: err}
-}
-
-var errPanicked = errors.New("idempotent: the handler panicked")
-
-// abandon settles a run during a panic. It treats runtime.Goexit, which ends a
-// failed test, in the same way.
-func (c *call) abandon(ctx context.Context, l *lease) {
-	c.tally.suppress(errPanicked)
-	e := c.settle(ctx, l, ran{panicked: true})
-	if c.abandoned = e.outcome; e.err != nil {
-		c.tally.suppress(e.err)
-	}
 }

@@ -37,8 +37,8 @@ type call struct {
 	sum       tally
 }
 
-// writer makes the reads and writes of one record for a call. It knows neither
-// handlers nor results.
+// writer makes the reads and writes of one record for a call. It knows no handler,
+// and settles nothing.
 type writer struct {
 	identity
 	storeCalls

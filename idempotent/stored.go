@@ -198,15 +198,15 @@ func (c *call) finishedWith(ctx context.Context, l *lease, status driver.Status,
 }
 
 // storedData returns the decoded contents of a finished record.
-func (c *call) storedData(ctx context.Context, record driver.Record) ([]byte, error) {
+func (w *writer) storedData(ctx context.Context, record driver.Record) ([]byte, error) {
 	e := protocol.Stored{Data: record.Data, Payload: record.Payload, Unavailable: record.Unavailable}
-	return c.x.decodeStored(ctx, c.place(record.Status), e)
+	return w.x.decodeStored(ctx, w.place(record.Status), e)
 }
 
 // place has a slot for errors of its own, so that none is taken for a result.
-func (c *call) place(status driver.Status) Place {
+func (w *writer) place(status driver.Status) Place {
 	if status == driver.Failed {
-		return Place{Record: c.id, Slot: failureSlot}
+		return Place{Record: w.id, Slot: failureSlot}
 	}
-	return Place{Record: c.id, Slot: resultSlot}
+	return Place{Record: w.id, Slot: resultSlot}
 }

@@ -122,7 +122,7 @@ func (s *storeCalls) commit(ctx context.Context, id string, with driver.Attachme
 }
 
 func (s *storeCalls) count(began time.Time) {
-	s.look()
+	s.now = wall(time.Now())
 	s.tally.mu.Lock()
 	defer s.tally.mu.Unlock()
 	s.tally.roundTrips++
