@@ -8,13 +8,14 @@ import (
 	"github.com/lambda-once/once/handlers/internal/lanes"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // batch runs the records of events of one source. D is what the user's
 // handler takes: a [Delivery], or the source's own record.
 type batch[D any] struct {
 	source source
-	x      *idempotent.Executor // nil: the records run without one
+	x      *idempotent.Executor
 	policy policy
 	// key is the user's. If it is nil, records have the source's own keys.
 	key func(D) (idempotent.Key, error)
@@ -35,6 +36,8 @@ type source struct {
 	eventSources []string
 	// reports says whether records that failed are reported by their id.
 	reports bool
+	// keyless says whether records have no key of their own.
+	keyless bool
 }
 
 // record is one record of an event that is being handled.
@@ -65,9 +68,15 @@ type record[D any] struct {
 }
 
 func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, p policy) *batch[D] {
-	if x == nil || fn == nil {
-		panic("handlers: " + s.name + ": the executor or the handler is nil")
+	var mistakes driver.Mistakes
+	mistakes.If(x == nil, "handlers: %s: the executor is nil", s.name)
+	mistakes.If(fn == nil, "handlers: %s: the handler is nil", s.name)
+	mistakes.If(s.keyless && key == nil, "handlers: %s: the key function is nil, and messages have no key of their own", s.name)
+	p.check(s.name, &mistakes)
+	if err := mistakes.Err(); err != nil {
+		panic(err)
 	}
+	p = p.filled()
 	if !adapter.ClaimsAhead(x) {
 		p.ahead = 0
 	}
@@ -144,12 +153,8 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 // handlerDeadline returns the time by which the handlers of an invocation must
 // return, or the zero time.
 func (b *batch[D]) handlerDeadline(ctx context.Context) time.Time {
-	deadline, ok := ctx.Deadline()
-	if b.x != nil {
-		deadline, ok = adapter.HandlerDeadline(ctx, b.x)
+	if deadline, ok := adapter.HandlerDeadline(ctx, b.x); ok {
+		return deadline
 	}
-	if !ok {
-		return time.Time{}
-	}
-	return deadline
+	return time.Time{}
 }

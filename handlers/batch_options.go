@@ -64,7 +64,7 @@ func newEventBatch[D any](s source, x *idempotent.Executor, key func(D) (idempot
 	return newBatch(s, x, key, fn, policy{
 		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: o.Wait,
 		onFailure: o.OnFailure, hideText: o.HideErrorText,
-	}.filled(s.name, wholeInvocation))
+	})
 }
 
 // handleAll succeeds if all records do. One that fails stops no other, so that
@@ -149,7 +149,7 @@ func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (ide
 	b := newBatch(s, x, key, fn, policy{
 		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: o.Wait,
 		onFailure: o.OnFailure, hideText: o.HideErrorText,
-	}.filled(s.name, wholeInvocation))
+	})
 	if poison := o.Poison; poison != nil {
 		b.poison = func(ctx context.Context, d D, err error) error { return poison(ctx, of(d), err) }
 	}

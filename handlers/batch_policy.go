@@ -3,20 +3,19 @@ package handlers
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/lambda-once/once/handlers/internal/lanes"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// policy is what the options of all batches have in common, with the defaults
-// filled in.
+// policy is what the options of all batches have in common.
 type policy struct {
 	concurrency int
-	unrecorded  int           // 0: concurrency
-	ahead       int           // 0: the default; negative: none
-	margin      time.Duration // 0: the default
-	wait        time.Duration
+	unrecorded  int                                 // 0: concurrency
+	ahead       int                                 // 0: the default; negative: none
+	margin      time.Duration                       // 0: the default
+	wait        time.Duration                       // 0: wholeInvocation
 	onFailure   func(context.Context, *RecordError) // nil: a line of the log
 	hideText    bool                                // of handlers' own errors, in that line
 }
@@ -29,21 +28,22 @@ const (
 	wholeInvocation = time.Hour
 )
 
-// filled returns p with its defaults. It panics if an option is negative.
-func (p policy) filled(source string, defaultWait time.Duration) policy {
+func (p policy) check(source string, mistakes *driver.Mistakes) {
 	refuse := func(wrong bool, field string, value any) {
-		if wrong {
-			panic(fmt.Sprintf("handlers: %s: the option %s is %v", source, field, value))
-		}
+		mistakes.If(wrong, "handlers: %s: the option %s is %v; it must not be negative", source, field, value)
 	}
 	refuse(p.concurrency < 0, "Concurrency", p.concurrency)
 	refuse(p.unrecorded < 0, "Unrecorded", p.unrecorded)
 	refuse(p.margin < 0, "Margin", p.margin)
 	refuse(p.wait < 0, "Wait", p.wait)
+}
+
+// filled returns p with its defaults.
+func (p policy) filled() policy {
 	p.concurrency = max(p.concurrency, 1)
 	p.unrecorded = cmp.Or(p.unrecorded, p.concurrency)
 	p.ahead = max(cmp.Or(p.ahead, defaultAhead), 0)
-	p.wait = cmp.Or(p.wait, defaultWait)
+	p.wait = cmp.Or(p.wait, wholeInvocation)
 	return p
 }
 

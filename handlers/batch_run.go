@@ -175,11 +175,9 @@ func (v *invocation[D]) batchError(results []error, reason string) error {
 
 func (v *invocation[D]) recordError(i int, err error) *RecordError {
 	failed := &RecordError{Source: v.source.name, Index: i, ID: v.records[i].id, Err: err}
-	switch r := &v.records[i]; {
-	case r.event != nil:
-		failed.Event = *r.event
-	case v.x != nil:
-		failed.Event.Operation = v.x.Operation()
+	failed.Event.Operation = v.x.Operation()
+	if event := v.records[i].event; event != nil {
+		failed.Event = *event
 	}
 	return failed
 }

@@ -17,7 +17,7 @@ type DynamoDBStreamOptions = StreamOptions[events.DynamoDBEventRecord]
 // replicas of a global table have streams of their own: one change is an event
 // in each Region, and each has its own id.
 func DynamoDBStream(x *idempotent.Executor, key func(events.DynamoDBEventRecord) (idempotent.Key, error), fn func(context.Context, events.DynamoDBEventRecord) error, o *DynamoDBStreamOptions) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	b := newStreamBatch(source{"dynamodb stream", []string{"aws:dynamodb"}, true}, x, key, fn, o, func(r events.DynamoDBEventRecord) events.DynamoDBEventRecord { return r })
+	b := newStreamBatch(source{name: "dynamodb stream", eventSources: []string{"aws:dynamodb"}, reports: true}, x, key, fn, o, func(r events.DynamoDBEventRecord) events.DynamoDBEventRecord { return r })
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 		ids, err := b.handleStream(ctx, len(event.Records), func(i int) record[events.DynamoDBEventRecord] {
 			e := event.Records[i]

@@ -3,13 +3,13 @@ package handlers_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/lambda-once/once/handlers"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -89,29 +89,18 @@ func TestEventsWithoutRecordsFail(t *testing.T) {
 	s.check(t, nil)
 }
 
-func TestInvalidOptionsPanic(t *testing.T) {
+func TestMistakesAreReportedTogether(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
-	for name, construct := range map[string]func(){
-		"no executor":      func() { handlers.SQS(nil, nil, place[events.SQSMessage](&shop{}), nil) },
-		"no handler":       func() { handlers.SQS[order](x, nil, nil, nil) },
-		"no key":           func() { handlers.RabbitMQ(x, nil, place[events.RabbitMQMessage](&shop{}), nil) },
-		"negative workers": func() { handlers.SQS(x, nil, place[events.SQSMessage](&shop{}), &handlers.SQSOptions{Concurrency: -1}) },
-		"negative margin": func() {
-			handlers.SNS(x, nil, place[events.SNSEventRecord](&shop{}), &handlers.EventOptions{Margin: -1})
-		},
-		"negative wait": func() {
-			handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{Wait: -1})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				p := recover()
-				check.True(t, p != nil)
-				check.True(t, strings.HasPrefix(fmt.Sprint(p), "handlers: "))
-			}()
-			construct()
-		})
-	}
+	handlertest.CheckMistakes(t, func() {
+		handlers.SQS[order](nil, nil, nil, &handlers.SQSOptions{Concurrency: -1, Unrecorded: -1, Margin: -1, Wait: -1})
+	}, "the executor is nil", "the handler is nil", "Concurrency is -1", "Unrecorded is -1", "Margin is -1ns", "Wait is -1ns")
+	handlertest.CheckMistakes(t, func() {
+		handlers.RabbitMQ(x, nil, place[events.RabbitMQMessage](&shop{}), &handlers.EventOptions{Margin: -1})
+	}, "the key function is nil", "Margin is -1ns")
+	handlertest.CheckMistakes(t, func() {
+		handlers.Kafka(x, nil, place[events.KafkaRecord](&shop{}), &handlers.KafkaOptions{Wait: -1})
+	}, "Wait is -1ns")
+	handlertest.CheckMistakes(t, func() { handlers.Invoke[order, order](nil, nil, nil) }, "the executor is nil", "the key function is nil", "the handler is nil")
 }
 
 // A Kinesis event has fields that a DynamoDB stream's has.

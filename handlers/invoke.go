@@ -5,6 +5,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/lambdaerror"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Invoke protects a function that Step Functions or an SDK invokes directly. It
@@ -14,8 +15,12 @@ import (
 // becomes a messages.InvokeResponse_Error, and a messages.InvokeResponse_Error
 // that the function returns keeps the type it names.
 func Invoke[Req, Resp any](x *idempotent.Executor, key func(Req) (idempotent.Key, error), fn func(context.Context, Req) (Resp, error)) func(context.Context, Req) (Resp, error) {
-	if fn == nil {
-		panic("handlers: Invoke: the handler is nil")
+	var mistakes driver.Mistakes
+	mistakes.If(x == nil, "handlers: Invoke: the executor is nil")
+	mistakes.If(key == nil, "handlers: Invoke: the key function is nil")
+	mistakes.If(fn == nil, "handlers: Invoke: the handler is nil")
+	if err := mistakes.Err(); err != nil {
+		panic(err)
 	}
 	wrapped := idempotent.Wrap(x, key, func(ctx context.Context, request Req) (Resp, error) {
 		response, err := fn(ctx, request)

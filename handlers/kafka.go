@@ -56,7 +56,7 @@ type KafkaOptions = StreamOptions[events.KafkaRecord]
 // Records of a partition run in order, and the first that fails stops its
 // partition. Partitions run at the same time, within Concurrency.
 func Kafka[T any](x *idempotent.Executor, key func(KafkaRecord[T]) (idempotent.Key, error), fn func(context.Context, KafkaRecord[T]) error, o *KafkaOptions) func(context.Context, events.KafkaEvent) (KafkaEventResponse, error) {
-	b := newStreamBatch(source{"kafka", []string{"aws:kafka", "SelfManagedKafka"}, true}, x, key, fn, o, func(r KafkaRecord[T]) events.KafkaRecord { return r.Source })
+	b := newStreamBatch(source{name: "kafka", eventSources: []string{"aws:kafka", "SelfManagedKafka"}, reports: true}, x, key, fn, o, func(r KafkaRecord[T]) events.KafkaRecord { return r.Source })
 	return func(ctx context.Context, event events.KafkaEvent) (KafkaEventResponse, error) {
 		places, cluster := kafkaPlaces(event), kafkaCluster(event)
 		v, err := b.begin(ctx, len(places), func(i int) record[KafkaRecord[T]] {

@@ -27,7 +27,7 @@ type KinesisOptions = StreamOptions[events.KinesisEventRecord]
 // Lambda delivers again. Records after it with other partition keys that are
 // already done do not run again.
 func Kinesis[T any](x *idempotent.Executor, key func(KinesisRecord[T]) (idempotent.Key, error), fn func(context.Context, KinesisRecord[T]) error, o *KinesisOptions) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
-	b := newStreamBatch(source{"kinesis", []string{"aws:kinesis"}, true}, x, key, fn, o, func(r KinesisRecord[T]) events.KinesisEventRecord { return r.Source })
+	b := newStreamBatch(source{name: "kinesis", eventSources: []string{"aws:kinesis"}, reports: true}, x, key, fn, o, func(r KinesisRecord[T]) events.KinesisEventRecord { return r.Source })
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
 		ids, err := b.handleStream(ctx, len(event.Records), func(i int) record[KinesisRecord[T]] {
 			e := event.Records[i]

@@ -23,10 +23,7 @@ type RabbitMQMessage[T any] = Delivery[events.RabbitMQMessage, T]
 // RabbitMQ takes no report of single messages: if one fails, Lambda delivers
 // all of them again, and those that are done do not run again.
 func RabbitMQ[T any](x *idempotent.Executor, key func(RabbitMQMessage[T]) (idempotent.Key, error), fn func(context.Context, RabbitMQMessage[T]) error, o *EventOptions) func(context.Context, events.RabbitMQEvent) error {
-	if key == nil {
-		panic("handlers: rabbitmq: the key function is nil, and messages have no key of their own")
-	}
-	b := newEventBatch(source{name: "rabbitmq", eventSources: []string{"aws:rmq"}}, x, key, fn, o)
+	b := newEventBatch(source{name: "rabbitmq", eventSources: []string{"aws:rmq"}, keyless: true}, x, key, fn, o)
 	warnOfRetention("rabbitmq", x)
 	return func(ctx context.Context, event events.RabbitMQEvent) error {
 		var messages []events.RabbitMQMessage

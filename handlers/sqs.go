@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -116,10 +117,10 @@ func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key,
 	if o == nil {
 		o = &SQSOptions{}
 	}
-	b := newBatch(source{"sqs", []string{"aws:sqs"}, true}, x, key, fn, policy{
-		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: o.Wait,
+	b := newBatch(source{name: "sqs", eventSources: []string{"aws:sqs"}, reports: true}, x, key, fn, policy{
+		concurrency: o.Concurrency, unrecorded: o.Unrecorded, ahead: o.Ahead, margin: o.Margin, wait: cmp.Or(o.Wait, 5*time.Second),
 		onFailure: o.OnFailure, hideText: o.HideErrorText,
-	}.filled("sqs", 5*time.Second))
+	})
 	warnOfRetention("sqs", x)
 	if o.Visibility != nil {
 		b.onConflict = func(ctx context.Context, m SQSMessage[T], running *idempotent.InProgressError) error {

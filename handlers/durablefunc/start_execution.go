@@ -10,6 +10,7 @@ import (
 
 	"github.com/lambda-once/once/handlers/internal/digest"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // An ExecutionStarter starts executions of one durable function, by means of
@@ -68,15 +69,17 @@ const maxExecutionInput = 1 << 20
 // retry of these two succeeds, so they are [idempotent.Permanent]. All other
 // errors are those of the client, and the next delivery tries again.
 //
-// StartExecution panics if the client is nil, or if D needs an input.
+// StartExecution panics with a [*driver.ConfigError] if the client is nil, or if D
+// needs an input.
 func StartExecution[D any](client ExecutionStarter, input func(D) ([]byte, error)) ExecutionStart[D] {
-	if client == nil {
-		panic("durablefunc: StartExecution: the client is nil")
+	_, ok := any(*new(D)).(hasBody)
+	var mistakes driver.Mistakes
+	mistakes.If(client == nil, "durablefunc: StartExecution: the client is nil")
+	mistakes.If(input == nil && !ok, "durablefunc: StartExecution: the record has no body of its own, so the function for the input must not be nil")
+	if err := mistakes.Err(); err != nil {
+		panic(err)
 	}
 	if input == nil {
-		if _, ok := any(*new(D)).(hasBody); !ok {
-			panic("durablefunc: StartExecution: the record has no body of its own, so the function for the input must not be nil")
-		}
 		input = func(d D) ([]byte, error) { return any(d).(hasBody).BodyJSON() }
 	}
 	return func(ctx context.Context, d D) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Handler is a durable function at the wire: it takes the request of one
@@ -66,15 +67,21 @@ func (h Handler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
 // the end of its invocation changes nothing. Its own effects go through, as
 // without this package: the service refuses only its checkpoints.
 //
-// Wrap panics with an [*driver.ConfigError] if the timeout is not 1 s to
-// 366 days, or if the executor has a Config.Codec, Lease, Optimistic, Wait, or
-// FailOpen, which do not fit (see [adapter.CheckExecutions]). It
-// panics if another argument, except the options, is nil.
+// Wrap panics with a [*driver.ConfigError] that lists all mistakes: an argument other
+// than the options is nil, the timeout is not 1 s to 366 days, or the executor has a
+// Config.Codec, Lease, Optimistic, Wait, or FailOpen, which do not fit (see
+// [adapter.CheckExecutions]).
 func Wrap[Event any](x *idempotent.Executor, executionTimeout time.Duration, key func(Event) (idempotent.Key, error), next func(context.Context, []byte) ([]byte, error), o *Options) Handler {
-	if next == nil || key == nil || x == nil {
-		panic("durablefunc: Wrap: the executor, the key function or the handler is nil")
+	var mistakes driver.Mistakes
+	mistakes.If(x == nil, "durablefunc: Wrap: the executor is nil")
+	mistakes.If(key == nil, "durablefunc: Wrap: the key function is nil")
+	mistakes.If(next == nil, "durablefunc: Wrap: the handler is nil")
+	if x != nil {
+		if err := adapter.CheckExecutions(x, executionTimeout); err != nil {
+			mistakes = append(mistakes, err)
+		}
 	}
-	if err := adapter.CheckExecutions(x, executionTimeout); err != nil {
+	if err := mistakes.Err(); err != nil {
 		panic(err)
 	}
 	if o == nil {

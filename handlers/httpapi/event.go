@@ -9,6 +9,7 @@ import (
 	"github.com/lambda-once/once/handlers/httpapi/internal/problem"
 	"github.com/lambda-once/once/handlers/internal/lambdaerror"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // eventAdapter converts one kind of event.
@@ -22,10 +23,9 @@ type eventAdapter[Req, Resp any] struct {
 }
 
 func (t eventAdapter[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn func(context.Context, Req) (Resp, error), o *Options) func(context.Context, Req) (Resp, error) {
-	if fn == nil {
-		panic("httpapi: " + t.name + ": the handler is nil")
-	}
-	g := newGuard(t.name, t.source, x, scope, o)
+	var mistakes driver.Mistakes
+	mistakes.If(fn == nil, "httpapi: %s: the handler is nil", t.name)
+	g := newGuard(t.name, t.source, x, scope, o, mistakes)
 	return func(ctx context.Context, event Req) (Resp, error) {
 		// An event without a method is of another kind, and would pass
 		// unprotected.

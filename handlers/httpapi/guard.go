@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/handlers/internal/panics"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // guard is the one implementation of the rules. The adapters convert
@@ -38,11 +39,18 @@ type exchange struct {
 	status *StatusError
 }
 
-func newGuard(adapter string, source source, x *idempotent.Executor, scope Scope, o *Options) *guard {
-	if x == nil {
-		panic("httpapi: " + adapter + ": the Executor is nil")
+func panicOn(mistakes driver.Mistakes) {
+	if err := mistakes.Err(); err != nil {
+		panic(err)
 	}
-	scope.requireFor(adapter, source)
+}
+
+// newGuard panics with the mistakes, and those that it finds.
+func newGuard(adapter string, source source, x *idempotent.Executor, scope Scope, o *Options, mistakes driver.Mistakes) *guard {
+	mistakes.If(x == nil, "httpapi: %s: the executor is nil", adapter)
+	scope.check(adapter, source, &mistakes)
+	o.check(&mistakes)
+	panicOn(mistakes)
 	g := &guard{options: o.complete(), scope: scope}
 	if o == nil || o.Methods == nil {
 		g.optional = optionalMethods

@@ -55,7 +55,7 @@ import (
 // http.TimeoutHandler around the middleware: inside, its 503 would release the
 // key while the work continues.
 func Middleware(x *idempotent.Executor, scope Scope, o *Options) func(http.Handler) http.Handler {
-	g := newGuard("Middleware", sourceMiddleware, x, scope, o)
+	g := newGuard("Middleware", sourceMiddleware, x, scope, o, nil)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			needs := g.protects(r.Method)

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/lambda-once/once/handlers/httpapi/internal/problem"
 	"github.com/lambda-once/once/handlers/internal/panics"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Options are the options of the HTTP httpapi. The zero value of every
@@ -20,8 +20,8 @@ import (
 // options of the Executor: Config.Retention and Config.OnMissingKey. Functions
 // are called by many requests at once.
 //
-// A mistake in the options panics when the handler is made, as
-// regexp.MustCompile does: no request could make them valid.
+// If options are wrong, the functions of this package panic with a
+// [*driver.ConfigError] that lists all mistakes.
 type Options struct {
 	// ContinueChains continues the chain of keys that the header Once-Key of a
 	// request names, see [SetChainHeaders]. Enable it only for an API that no
@@ -132,7 +132,6 @@ func (o *Options) complete() Options {
 	if o != nil {
 		full = *o
 	}
-	full.check()
 	full.Documentation = cmp.Or(full.Documentation, problem.NoType)
 	full.Header = http.CanonicalHeaderKey(cmp.Or(full.Header, "Idempotency-Key"))
 	full.MaxKeyBytes = cmp.Or(full.MaxKeyBytes, 255)
@@ -154,36 +153,30 @@ func (o *Options) complete() Options {
 	return full
 }
 
-func (o *Options) check() {
-	if _, err := url.Parse(o.Documentation); err != nil {
-		badOption("Documentation", "is not a URL")
+func (o *Options) check(mistakes *driver.Mistakes) {
+	if o == nil {
+		return
 	}
-	for _, name := range append([]string{cmp.Or(o.Header, "x"), cmp.Or(o.ReplayHeader, "x")}, o.StoreHeaders...) {
-		if !httpkey.IsFieldName(name) {
-			badOption("Header, ReplayHeader or StoreHeaders", fmt.Sprintf("has %q, which is not a field name", name))
-		}
+	_, err := url.Parse(o.Documentation)
+	mistakes.If(err != nil, "httpapi: Options.Documentation is not a URL")
+	fieldName := func(option, name string) {
+		mistakes.If(!httpkey.IsFieldName(name), "httpapi: Options.%s has %q, which is not a field name", option, name)
 	}
-	if o.MaxKeyBytes < 0 || o.MaxKeyBytes > httpkey.Longest {
-		badOption("MaxKeyBytes", fmt.Sprintf("is not between 0 and %d", httpkey.Longest))
+	fieldName("Header", cmp.Or(o.Header, "x"))
+	fieldName("ReplayHeader", cmp.Or(o.ReplayHeader, "x"))
+	for _, name := range o.StoreHeaders {
+		fieldName("StoreHeaders", name)
 	}
-	if o.MaxRequestBytes < 0 || o.MaxResponseBytes < 0 {
-		badOption("MaxRequestBytes or MaxResponseBytes", "is negative")
-	}
-	if o.Methods != nil && len(o.Methods) == 0 {
-		badOption("Methods", "is empty: nothing would be protected")
-	}
+	mistakes.If(o.MaxKeyBytes < 0 || o.MaxKeyBytes > httpkey.Longest, "httpapi: Options.MaxKeyBytes is %d; it must be from 0 to %d", o.MaxKeyBytes, httpkey.Longest)
+	mistakes.If(o.MaxRequestBytes < 0, "httpapi: Options.MaxRequestBytes is %d; it must not be negative", o.MaxRequestBytes)
+	mistakes.If(o.MaxResponseBytes < 0, "httpapi: Options.MaxResponseBytes is %d; it must not be negative", o.MaxResponseBytes)
+	mistakes.If(o.Methods != nil && len(o.Methods) == 0, "httpapi: Options.Methods is empty: nothing would be protected")
 	for _, method := range o.Methods {
 		// Methods are case-sensitive: "post" would protect nothing.
-		if !httpkey.IsFieldName(method) || method != strings.ToUpper(method) {
-			badOption("Methods", fmt.Sprintf("has %q, which is not a method in capitals", method))
-		}
-		if slices.Contains(safeMethods, method) {
-			badOption("Methods", "has the safe method "+method)
-		}
+		mistakes.If(!httpkey.IsFieldName(method) || method != strings.ToUpper(method), "httpapi: Options.Methods has %q, which is not a method in capitals", method)
+		mistakes.If(slices.Contains(safeMethods, method), "httpapi: Options.Methods has the safe method %s", method)
 	}
 }
-
-func badOption(name, what string) { panic("httpapi: Options." + name + " " + what) }
 
 // keyHeader returns the name of the key's header, or "" if the key is elsewhere.
 func (o *Options) keyHeader() string {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/lambda-once/once/handlers/httpapi/internal/httpmsg"
 	"github.com/lambda-once/once/handlers/httpapi/internal/problem"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Request is the request that [Options].Key receives. The function must
@@ -75,9 +75,9 @@ type Caller struct {
 // headers. Name a header in the form of an Idempotency-Key in Options.Header
 // instead.
 func HeaderKey(name string) func(Request) (idempotent.Key, error) {
-	if !httpkey.IsFieldName(name) {
-		panic(fmt.Sprintf("httpapi: HeaderKey: %q is not a field name", name))
-	}
+	var mistakes driver.Mistakes
+	mistakes.If(!httpkey.IsFieldName(name), "httpapi: HeaderKey: %q is not a field name", name)
+	panicOn(mistakes)
 	name = http.CanonicalHeaderKey(name)
 	return func(r Request) (idempotent.Key, error) {
 		values := r.Headers[name]

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Scope identifies the owner of a key: two callers that send the same key never
@@ -27,8 +28,9 @@ import (
 //
 // The functions of a scope are called by many requests at once.
 //
-// An adapter panics when it is made with the zero Scope, or with a scope that
-// none of its requests can have, as a JWT claim at a load balancer.
+// An adapter panics with a [*driver.ConfigError] when it is made with the zero Scope,
+// or with a scope that none of its requests can have, as a JWT claim at a load
+// balancer.
 type Scope struct {
 	name    string // of its constructor
 	sources source
@@ -79,7 +81,7 @@ func JWTSubject() Scope { return AllOf(JWTClaim("iss"), JWTClaim("sub")) }
 
 // AllOf combines several scopes. A request must have each of them.
 func AllOf(scopes ...Scope) Scope {
-	all := Scope{name: "AllOf", sources: sourcesOf("AllOf", scopes)}
+	all := Scope{name: "AllOf", sources: sourcesOf("AllOf", scopes, nil)}
 	all.find = func(ctx context.Context, r *incoming) (string, bool, error) {
 		var parts []string
 		for _, s := range scopes {
@@ -159,19 +161,16 @@ func RequestScope(find func(*http.Request) (string, error)) Scope {
 // FirstOf identifies a caller by the first of several scopes that a request has.
 // It refuses an invalid value, and does not try the next scope.
 func FirstOf(scopes ...Scope) Scope {
-	first := Scope{name: "FirstOf", sources: sourcesOf("FirstOf", scopes)}
+	var mistakes driver.Mistakes
 	functions := map[string]bool{}
 	for i, s := range scopes {
-		if s.name == "NoIdentity" && i < len(scopes)-1 {
-			panic("httpapi: FirstOf: no request reaches the scopes after NoIdentity")
-		}
+		mistakes.If(s.name == "NoIdentity" && i < len(scopes)-1, "httpapi: FirstOf: no request reaches the scopes after NoIdentity")
 		if s.name == "ScopeFunc" || s.name == "RequestScope" {
-			if functions[s.name] {
-				panic("httpapi: FirstOf: two of " + s.name + " could return the same text for two callers: combine them in one function")
-			}
+			mistakes.If(functions[s.name], "httpapi: FirstOf: two of %s could return the same text for two callers: combine them in one function", s.name)
 			functions[s.name] = true
 		}
 	}
+	first := Scope{name: "FirstOf", sources: sourcesOf("FirstOf", scopes, mistakes)}
 	first.find = func(ctx context.Context, r *incoming) (string, bool, error) {
 		for _, s := range scopes {
 			if scope, ok, err := s.find(ctx, r); ok || err != nil {
@@ -184,15 +183,14 @@ func FirstOf(scopes ...Scope) Scope {
 }
 
 // sourcesOf returns the adapters that support all of the scopes. It panics if
-// there are none.
-func sourcesOf(name string, scopes []Scope) source {
+// there are none, and with the other mistakes.
+func sourcesOf(name string, scopes []Scope, mistakes driver.Mistakes) source {
 	sources := sourceAny
 	for _, s := range scopes {
 		sources &= s.sources
 	}
-	if len(scopes) == 0 || sources == 0 {
-		panic("httpapi: " + name + ": no adapter supports all of the scopes")
-	}
+	mistakes.If(len(scopes) == 0 || sources == 0, "httpapi: %s: no adapter supports all of the scopes", name)
+	panicOn(mistakes)
 	return sources
 }
 
@@ -209,9 +207,9 @@ func field(name string, sources source, prefix string, get func(*Caller) any, ch
 }
 
 func function(name, prefix string, sources source, ok bool, find func(context.Context, *incoming) (string, error)) Scope {
-	if !ok {
-		panic("httpapi: " + name + ": the function is nil")
-	}
+	var mistakes driver.Mistakes
+	mistakes.If(!ok, "httpapi: %s: the function is nil", name)
+	panicOn(mistakes)
 	return Scope{name, sources, func(ctx context.Context, r *incoming) (string, bool, error) {
 		text, err := find(ctx, r)
 		if errors.Is(err, idempotent.ErrMissingKey) {
@@ -224,14 +222,10 @@ func function(name, prefix string, sources source, ok bool, find func(context.Co
 	}}
 }
 
-// requireFor panics if no request of an adapter can have the scope.
-func (s Scope) requireFor(adapter string, source source) {
-	switch {
-	case s.find == nil:
-		panic("httpapi: " + adapter + ": the Scope is missing; NoIdentity() states that all callers share their keys")
-	case s.sources&source == 0:
-		panic("httpapi: " + adapter + ": its requests never have the scope " + s.name)
-	}
+// check refuses a scope that no request of an adapter can have.
+func (s Scope) check(adapter string, source source, mistakes *driver.Mistakes) {
+	mistakes.If(s.find == nil, "httpapi: %s: the Scope is missing; NoIdentity() states that all callers share their keys", adapter)
+	mistakes.If(s.find != nil && s.sources&source == 0, "httpapi: %s: its requests never have the scope %s", adapter, s.name)
 }
 
 // of returns the Key.Scope of a request.

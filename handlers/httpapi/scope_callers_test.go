@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -91,10 +92,7 @@ func TestScopeFunctionsNeverCollide(t *testing.T) {
 		protected.ServeHTTP(w, r)
 		check.Equal(t, w.Header().Get("Idempotent-Replayed"), "", "ada gets the answer", name)
 	}
-	defer func() {
-		check.True(t, recover() != nil, "two functions in FirstOf are taken")
-	}()
-	httpapi.FirstOf(tenant, tenant)
+	handlertest.CheckMistakes(t, func() { httpapi.FirstOf(tenant, tenant) }, "two of ScopeFunc")
 }
 
 // A function's error is the call's, whatever its type.

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/lambda-once/once/handlers/httpapi"
+	"github.com/lambda-once/once/handlers/internal/handlertest"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
@@ -172,16 +173,14 @@ func TestHTTPMistakesPanic(t *testing.T) {
 		"negative answers":          options(httpapi.Options{MaxResponseBytes: -1}),
 		"no URL":                    options(httpapi.Options{Documentation: "http://[::1"}),
 	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				text, ok := recover().(string)
-				check.True(t, ok)
-				check.True(t, strings.HasPrefix(text, "httpapi: "))
-			}()
-			mistake()
-			t.Error("it is taken")
-		})
+		t.Run(name, func(t *testing.T) { handlertest.CheckMistakes(t, mistake, "httpapi: ") })
 	}
+	all := options(httpapi.Options{
+		Documentation: "http://[::1", Header: "a b", Methods: []string{"GET", "post"}, MaxKeyBytes: -1,
+		MaxRequestBytes: -1, MaxResponseBytes: -1, ReplayHeader: "X:", StoreHeaders: []string{"", "Ok", "a b"},
+	})
+	handlertest.CheckMistakes(t, all, "Documentation", ".Header", "ReplayHeader", "StoreHeaders", "StoreHeaders", "MaxKeyBytes", "MaxRequestBytes", "MaxResponseBytes", "safe method GET", `"post"`)
+	handlertest.CheckMistakes(t, func() { httpapi.ALB(nil, httpapi.IAMUser(), nil, nil) }, "the handler is nil", "the executor is nil", "IAMUser")
 }
 
 // The senders return 201 for a request that ran, 200 for a replay, and the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/relay/internal/outbox"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
@@ -90,16 +91,19 @@ type Options struct {
 // published are not, and removals are ignored. An item that is not in Once's
 // format fails, and stops its aggregate.
 //
-// Outbox panics if publish is nil, or an option is negative.
+// Outbox panics with a [*driver.ConfigError] that lists all mistakes if publish is nil,
+// or options are negative.
 func Outbox(publish func(ctx context.Context, destination string, batch []outbound.Message) (failed []error, err error), o *Options) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	switch {
-	case publish == nil:
-		panic("relay: the publishing function is nil")
-	case min(o.BatchSize, o.Concurrency) < 0 || o.Margin < 0:
-		panic("relay: an option is negative")
+	var mistakes driver.Mistakes
+	mistakes.If(publish == nil, "relay: the publishing function is nil")
+	mistakes.If(o.BatchSize < 0, "relay: Options.BatchSize is %d; it must not be negative", o.BatchSize)
+	mistakes.If(o.Concurrency < 0, "relay: Options.Concurrency is %d; it must not be negative", o.Concurrency)
+	mistakes.If(o.Margin < 0, "relay: Options.Margin is %v; it must not be negative", o.Margin)
+	if err := mistakes.Err(); err != nil {
+		panic(err)
 	}
 	r := &relay{publish: publish, options: *o, recent: outbox.NewRecent(10_000)}
 	r.options.BatchSize = cmp.Or(o.BatchSize, 10)

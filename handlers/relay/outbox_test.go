@@ -252,20 +252,7 @@ func TestOutboxConcurrency(t *testing.T) {
 	})
 }
 
-func TestOutboxOptions(t *testing.T) {
-	var p mailbox
-	for name, construct := range map[string]func(){
-		"no function":      func() { relay.Outbox(nil, nil) },
-		"negative batches": func() { relay.Outbox(p.publish, &relay.Options{BatchSize: -1}) },
-		"negative workers": func() { relay.Outbox(p.publish, &relay.Options{Concurrency: -1}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if p := recover(); p == nil || !strings.HasPrefix(fmt.Sprint(p), "relay: ") {
-					t.Errorf("panics with %v", p)
-				}
-			}()
-			construct()
-		})
-	}
+func TestOutboxReportsAllMistakes(t *testing.T) {
+	handlertest.CheckMistakes(t, func() { relay.Outbox(nil, &relay.Options{BatchSize: -1, Concurrency: -1, Margin: -1}) },
+		"the publishing function is nil", "BatchSize is -1", "Concurrency is -1", "Margin is -1ns")
 }

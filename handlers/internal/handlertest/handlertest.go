@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -117,4 +118,27 @@ func StreamAnswer(id string) string {
 		return `{"batchItemFailures":[]}`
 	}
 	return `{"batchItemFailures":[{"itemIdentifier":"` + id + `"}]}`
+}
+
+// CheckMistakes tests that construct panics with a *driver.ConfigError that has a line
+// for each of mistakes, and no other.
+func CheckMistakes(t *testing.T, construct func(), mistakes ...string) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		config, ok := recover().(*driver.ConfigError)
+		if !ok {
+			t.Fatal("no *driver.ConfigError")
+		}
+		lines := strings.Split(config.Error(), "\n")
+		if len(lines) != len(mistakes) {
+			t.Fatalf("%d mistakes, want %d: %v", len(lines), len(mistakes), config)
+		}
+		for i, mistake := range mistakes {
+			if !strings.Contains(lines[i], mistake) {
+				t.Errorf("%q lacks %q", lines[i], mistake)
+			}
+		}
+	}()
+	construct()
 }
