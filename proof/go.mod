@@ -16,6 +16,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression v1.10.6
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/jackc/pgx/v5 v5.12.0
+	github.com/jmespath-community/go-jmespath v1.1.1
 	github.com/lambda-once/once v0.0.0
 	github.com/lambda-once/once/postgres v0.0.0
 	github.com/lambda-once/once/redis v0.0.0
@@ -63,6 +64,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.43.0
 	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
 	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/exp v0.0.0-20230314191032-db074128a8ec // indirect
 	golang.org/x/image v0.30.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
