@@ -19,18 +19,24 @@
 // []byte, json.Number and integers are exact. A map[string]any that Lambda
 // decoded contains float64s, in which 9007199254740993 equals 9007199254740992.
 //
-// JMESPath libraries cannot compute with exact decimals. Path therefore refuses
-// arithmetic, the comparisons <, <=, > and >=, and the functions abs, avg, ceil,
-// find_first, find_last, floor, max, max_by, min, min_by, sort_by, sum and
-// to_number. It also refuses number literals, except for the counts that
-// functions such as pad_left take. == compares numbers exactly.
+// Functions compute with exact decimals. avg rounds at the twentieth decimal place
+// after those of its numbers. sum and avg refuse numbers of more than 10,000 places
+// before or after the point. == compares numbers exactly.
 //
-// # Functions
+// # Expressions
+//
+// Path supports the functions of JMESPath Community. sort takes only strings: use
+// sort_by(list, &@) for numbers. find_first and find_last count code points, and
+// pad_left and pad_right bytes.
+//
+// Path refuses arithmetic, variables, the comparisons <, <=, > and >=, and number
+// literals, except for the counts and positions that functions such as pad_left and
+// find_first take.
 //
 // powertools_json(s), powertools_base64(s) and powertools_base64_gzip(s) decode a
 // string as in Powertools for AWS Lambda: JSON, base64, and base64 of at most 10
 // MiB compressed with gzip. If their argument is null, the key is missing.
 //
-// In values, keys, items and for *, the values of an object come in the order
-// of its keys. So equal requests have equal keys.
+// In values, keys, items and for *, the values of an object come in the order of
+// its keys. So equal requests have equal keys.
 package keypath

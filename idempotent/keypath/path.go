@@ -1,16 +1,12 @@
 package keypath
 
 import (
-	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
-
-	"github.com/jmespath-community/go-jmespath/pkg/interpreter"
-	"github.com/jmespath-community/go-jmespath/pkg/parsing"
+	"slices"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/internal/canonical"
+	"github.com/lambda-once/once/internal/jmespath"
 )
 
 // Path returns a key function that evaluates expr, a JMESPath expression, on
@@ -24,67 +20,47 @@ import (
 // [*idempotent.MissingKeyError] with the Part "id", and expr as its At, if the
 // expression finds no key.
 func Path[Req any](expr string) func(Req) (idempotent.Key, error) {
-	path, err := compilePath(expr)
+	compiled, err := jmespath.Compile(jmespath.Exact, expr, true)
 	if err != nil {
 		panic(fmt.Sprintf("keypath: Path(%q): %v", expr, err))
 	}
 	return func(req Req) (idempotent.Key, error) {
-		id, err := path.id(req)
-		if err != nil {
-			return idempotent.Key{}, err
-		}
-		return idempotent.Key{ID: id}, nil
+		id, err := find(compiled, expr, req)
+		return idempotent.Key{ID: id}, err
 	}
 }
 
-type keyPath struct {
-	root parsing.ASTNode
-	expr string
-}
-
-func compilePath(expr string) (keyPath, error) {
-	if !utf8.ValidString(expr) {
-		return keyPath{}, errors.New("invalid UTF-8")
-	}
-	if strings.ContainsRune(expr, '\u0080') { // the parser panics on it
-		return keyPath{}, errors.New("the control character U+0080")
-	}
-	root, err := parsing.NewParser().Parse(expr)
-	if err != nil {
-		return keyPath{}, syntaxError(expr, err)
-	}
-	return keyPath{root, expr}, checkExpression(&root)
-}
-
-func (p keyPath) id(req any) (string, error) {
+// find returns the ID of a request, or "" and an error.
+func find(compiled *jmespath.Expression, expr string, req any) (string, error) {
 	text, err := canonical.AppendValue(make([]byte, 0, 512), req)
 	if err != nil {
-		return "", invalidPayload(err)
+		return "", invalidPayload(err, "")
 	}
-	data, err := canonical.Decode(text)
+	data, err := jmespath.Decode(jmespath.Exact, string(text))
 	if err != nil {
-		return "", invalidPayload(err)
+		return "", invalidPayload(err, "")
 	}
-	caller := pathCaller{}
-	result, err := interpreter.NewInterpreter(data, &caller, nil).Execute(p.root, data)
-	if _, missing := caller.err.(*idempotent.MissingKeyError); missing || caller.err == nil && err == nil && vacuous(result) {
-		return "", &idempotent.MissingKeyError{Part: "id", At: p.expr}
-	}
-	if invalid, ok := caller.err.(*idempotent.InvalidPayloadError); ok {
-		located := *invalid
-		located.Reason += ": " + p.expr
-		return "", &located
-	}
-	if caller.err != nil {
-		return "", caller.err
+	result, err := compiled.Search(data)
+	if err == jmespath.ErrNoContent || err == nil && vacuous(result) {
+		return "", &idempotent.MissingKeyError{Part: "id", At: expr}
 	}
 	if err != nil {
-		return "", &idempotent.InvalidPayloadError{Offset: -1, Reason: "the key expression does not apply to it: " + p.expr}
+		return "", invalidPayload(err, ": "+expr)
 	}
 	if s, ok := result.(string); ok && s[0] != '[' && s[0] != '{' && s[0] != '"' {
 		return s, nil
 	}
-	return canonicalText(result)
+	text, err = jmespath.Canonical(result)
+	return string(text), invalidPayload(err, "")
+}
+
+// invalidPayload returns an error of canonical JSON, or of the engine, as the type
+// that users know.
+func invalidPayload(err error, where string) error {
+	if e, ok := err.(*canonical.Error); ok {
+		return &idempotent.InvalidPayloadError{Offset: e.Offset, Reason: e.Reason + where, Err: e.Err}
+	}
+	return err
 }
 
 // vacuous reports whether a result contains no value.
@@ -95,14 +71,9 @@ func vacuous(v any) bool {
 	case string:
 		return v == ""
 	case []any:
-		for _, e := range v {
-			if !vacuous(e) {
-				return false
-			}
-		}
-		return true
-	case map[string]any:
-		for _, e := range v {
+		return !slices.ContainsFunc(v, func(e any) bool { return !vacuous(e) })
+	case *jmespath.Object:
+		for _, e := range v.Members {
 			if !vacuous(e) {
 				return false
 			}
@@ -111,10 +82,4 @@ func vacuous(v any) bool {
 	default:
 		return false
 	}
-}
-
-// canonicalText returns the canonical JSON of a decoded value.
-func canonicalText(v any) (string, error) {
-	text, err := canonical.AppendValue(nil, v)
-	return string(text), invalidPayload(err)
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/lambda-once/once/internal/jmespath"
 )
 
 // A Dialect is a language of Powertools for AWS Lambda. Each computes another
@@ -13,24 +15,22 @@ type Dialect uint8
 
 const (
 	// TypeScript is Powertools for TypeScript, version 2. Tests run 2.35.
-	TypeScript Dialect = iota + 1
+	TypeScript = Dialect(jmespath.TypeScript)
 	// Python is Powertools for Python, version 3.
-	Python
+	Python = Dialect(jmespath.Python)
 	// Java is Powertools for Java, version 2. See the package's documentation
 	// for what it supports.
-	Java
+	Java = Dialect(jmespath.Java)
 	// DotNet is Powertools for .NET. See the package's documentation for what
 	// it supports.
-	DotNet
+	DotNet = Dialect(jmespath.DotNet)
 )
-
-var dialectNames = []string{TypeScript: "typescript", Python: "python", Java: "java", DotNet: "dotnet"}
 
 // ParseDialect returns the dialect with this name: typescript, python, java or
 // dotnet.
 func ParseDialect(name string) (Dialect, error) {
 	for d := TypeScript; d <= DotNet; d++ {
-		if dialectNames[d] == name {
+		if d.String() == name {
 			return d, nil
 		}
 	}
@@ -40,17 +40,15 @@ func ParseDialect(name string) (Dialect, error) {
 // String returns the name that [ParseDialect] takes.
 func (d Dialect) String() string {
 	if d.valid() {
-		return dialectNames[d]
+		return d.engine().String()
 	}
 	return fmt.Sprintf("Dialect(%d)", uint8(d))
 }
 
 func (d Dialect) valid() bool { return TypeScript <= d && d <= DotNet }
 
-// selectsText reports whether the dialect is well defined only for a selected
-// scalar: what Java and .NET hash of a list or an object depends on the class
-// that the event was decoded to.
-func (d Dialect) selectsText() bool { return d == Java || d == DotNet }
+// engine returns the dialect's implementation of JMESPath.
+func (d Dialect) engine() jmespath.Dialect { return jmespath.Dialect(d) }
 
 // digest spells a hash.
 func (d Dialect) digest(sum []byte) string {

@@ -3,7 +3,6 @@ package powertools
 import (
 	"bytes"
 	"crypto/md5"
-	"fmt"
 	"hash"
 	"strings"
 	"unicode"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/internal/canonical"
+	"github.com/lambda-once/once/internal/jmespath"
 )
 
 // Options are the settings of Powertools that a key depends on, beside the
@@ -66,7 +67,7 @@ func Key[Event ~[]byte | ~string](d Dialect, prefix, path string, opts *Options)
 type Keyer struct {
 	dialect          Dialect
 	prefix           string
-	path, validation *node // nil: the whole event; no validation
+	path, validation *jmespath.Expression // nil: the whole event; no validation
 	options          Options
 }
 
@@ -91,12 +92,12 @@ func New(d Dialect, prefix, path string, opts *Options) (*Keyer, error) {
 	mistakes.If(d == TypeScript && trimmed != prefix, "powertools: the prefix begins or ends with white space, which TypeScript removes")
 	var err error
 	if path != "" && d.valid() {
-		k.path, err = compile(d, path, true)
+		k.path, err = jmespath.Compile(d.engine(), path, true)
 		mistakes.If(err != nil, "powertools: path %q: %w", path, err)
 	}
 	if v := k.options.Validation; v != "" && d.valid() {
 		// Python does not know its own functions here.
-		k.validation, err = compile(d, v, d != Python)
+		k.validation, err = jmespath.Compile(d.engine(), v, d != Python)
 		mistakes.If(err != nil, "powertools: Options.Validation %q: %w", v, err)
 	}
 	if err := mistakes.Err(); err != nil {
@@ -112,35 +113,31 @@ func isMD5(h hash.Hash) bool { return bytes.Equal(h.Sum(nil), md5.New().Sum(nil)
 func (k *Keyer) Key(event []byte) (idempotent.Key, error) { return k.key(string(event)) }
 
 func (k *Keyer) key(event string) (idempotent.Key, error) {
-	if !utf8.ValidString(event) {
-		return idempotent.Key{}, &idempotent.InvalidPayloadError{Offset: -1, Reason: errNotUTF8.Error()}
-	}
 	data, err := decode(k.dialect, event)
 	if err != nil {
 		return idempotent.Key{}, err
 	}
-	selected := data
-	if k.path != nil {
-		if selected, err = k.path.evaluate(k.dialect, data); err != nil {
-			return idempotent.Key{}, err
-		}
+	id, err := selected(k.path, data)
+	if err != nil {
+		return idempotent.Key{}, err
 	}
-	if k.missing(selected) {
+	if k.missing(id) {
 		return idempotent.Key{}, &idempotent.MissingKeyError{Part: "id"}
 	}
-	digest, err := k.digest(selected)
+	digest, err := k.digest(id)
 	if err != nil {
 		return idempotent.Key{}, err
 	}
 	key := idempotent.Key{Record: k.prefix + "#" + digest}
 	if k.validation != nil {
-		if selected, err = k.validation.evaluate(k.dialect, data); err != nil {
+		payload, err := selected(k.validation, data)
+		if err != nil {
 			return idempotent.Key{}, err
 		}
-		if selected == (undefined{}) {
+		if payload == (jmespath.Undefined{}) {
 			return idempotent.Key{}, inapplicable("Options.Validation selects undefined")
 		}
-		if key.Fingerprint, err = k.digest(selected); err != nil {
+		if key.Fingerprint, err = k.digest(payload); err != nil {
 			return idempotent.Key{}, err
 		}
 	}
@@ -158,37 +155,32 @@ func (k *Keyer) digest(v any) (string, error) {
 	return k.dialect.digest(h.Sum(nil)), nil
 }
 
-// canonicalText returns what is hashed.
-func canonicalText(d Dialect, v any) ([]byte, error) {
-	if d.selectsText() {
-		return scalarText(d, v)
+// decode returns the value of an event.
+func decode(d Dialect, event string) (any, error) {
+	if !utf8.ValidString(event) {
+		return nil, &idempotent.InvalidPayloadError{Offset: -1, Reason: "not UTF-8"}
 	}
-	if d == TypeScript && orderVaries(v) {
-		return nil, inapplicable("a member's name contains a letter whose order depends on the version of Node")
-	}
-	return canonicalStyle(d).append(make([]byte, 0, 256), v), nil
+	v, err := jmespath.Decode(d.engine(), event)
+	return v, invalidPayload(err)
 }
 
-// scalarText returns what Java and .NET hash: the text itself, without quotes.
-func scalarText(d Dialect, v any) ([]byte, error) {
-	switch v := v.(type) {
-	case nil:
-		if d == DotNet {
-			return nil, nil
-		}
-	case string:
-		if hasSurrogate(v) {
-			return nil, inapplicable("the selected string contains a lone surrogate")
-		}
-		return []byte(v), nil
-	case integer:
-		if d == Java {
-			return []byte(v), nil
-		}
-	case bool:
-		if d == Java {
-			return fmt.Append(nil, v), nil
-		}
+// selected returns the result of an expression, and without one the whole event.
+func selected(path *jmespath.Expression, event any) (any, error) {
+	if path == nil {
+		return event, nil
 	}
-	return nil, inapplicable("what " + d.String() + " hashes of the selected value depends on the class of the event: select a string")
+	v, err := path.Search(event)
+	return v, invalidPayload(err)
+}
+
+func inapplicable(reason string) error {
+	return &idempotent.InvalidPayloadError{Offset: -1, Reason: "the key expression does not apply to it: " + reason}
+}
+
+// invalidPayload returns an error of the engine as the type that users know.
+func invalidPayload(err error) error {
+	if e, ok := err.(*canonical.Error); ok {
+		return (*idempotent.InvalidPayloadError)(e)
+	}
+	return err
 }

@@ -4,21 +4,23 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/lambda-once/once/internal/jmespath"
 )
 
 // sortedTypeScriptKeys returns the keys of an object that Powertools for
 // TypeScript has sorted: by toLowerCase, compared as UTF-16, and stable. The
 // object that it builds moves array indices to the front all the same, and has
 // no member __proto__: assigning to that name sets the prototype instead.
-func sortedTypeScriptKeys(o *object) []string {
+func sortedTypeScriptKeys(o *jmespath.Object) []string {
 	type sortable struct {
 		key   string
 		lower []uint16
 	}
-	list := make([]sortable, 0, len(o.keys))
-	for _, key := range o.keys {
+	list := make([]sortable, 0, len(o.Keys))
+	for _, key := range o.Keys {
 		if key != "__proto__" {
-			list = append(list, sortable{key, units(toLowerCase(key))})
+			list = append(list, sortable{key, jmespath.Units(toLowerCase(key))})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b sortable) int { return slices.Compare(a.lower, b.lower) })
@@ -26,7 +28,7 @@ func sortedTypeScriptKeys(o *object) []string {
 	for i, s := range list {
 		keys[i] = s.key
 	}
-	slices.SortStableFunc(keys, compareIndices)
+	slices.SortStableFunc(keys, jmespath.CompareIndices)
 	return keys
 }
 
@@ -40,7 +42,7 @@ func toLowerCase(s string) string {
 	if ascii {
 		return strings.ToLower(s)
 	}
-	list := runes(s)
+	list := jmespath.Runes(s)
 	dst := make([]byte, 0, len(s)+2)
 	for i, r := range list {
 		switch {
@@ -49,7 +51,7 @@ func toLowerCase(s string) string {
 		case r == 'Σ' && endsWord(list, i):
 			dst = append(dst, "ς"...)
 		default:
-			dst = appendRune(dst, unicode.ToLower(r))
+			dst = jmespath.AppendRune(dst, unicode.ToLower(r))
 		}
 	}
 	return string(dst)
@@ -103,9 +105,9 @@ func orderVaries(v any) bool {
 	switch v := v.(type) {
 	case []any:
 		return slices.ContainsFunc(v, orderVaries)
-	case *object:
-		for key, e := range v.members {
-			if len(v.keys) > 1 && varies(key) || orderVaries(e) {
+	case *jmespath.Object:
+		for key, e := range v.Members {
+			if len(v.Keys) > 1 && varies(key) || orderVaries(e) {
 				return true
 			}
 		}

@@ -1,6 +1,6 @@
 package powertools
 
-import "math"
+import "github.com/lambda-once/once/internal/jmespath"
 
 // missing reports whether Powertools takes a selection for a missing key. The
 // four languages differ.
@@ -9,23 +9,23 @@ func (k *Keyer) missing(v any) bool {
 	case TypeScript:
 		if k.options.HashMissing {
 			// Only what a path selects is checked before.
-			return k.path != nil && (v == nil || v == undefined{})
+			return k.path != nil && (v == nil || v == (jmespath.Undefined{}))
 		}
 		return missingInTypeScript(v)
 	case Python:
 		switch v := v.(type) {
 		case []any:
 			return allNull(v)
-		case *object: // its keys are what is compared with None
-			return len(v.keys) == 0
+		case *jmespath.Object: // its keys are what is compared with None
+			return len(v.Keys) == 0
 		}
 		return v == nil || v == ""
 	case Java:
 		switch v := v.(type) {
 		case []any:
 			return allNull(v)
-		case *object:
-			for _, e := range v.members {
+		case *jmespath.Object:
+			for _, e := range v.Members {
 				if e != nil {
 					return false
 				}
@@ -44,35 +44,20 @@ func missingInTypeScript(v any) bool {
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
-			if !falsy(e) {
+			if !jmespath.Falsy(e) {
 				return false
 			}
 		}
 		return true
-	case *object:
-		for _, e := range v.members {
-			if !falsy(e) {
+	case *jmespath.Object:
+		for _, e := range v.Members {
+			if !jmespath.Falsy(e) {
 				return false
 			}
 		}
 		return true
 	}
-	return falsy(v)
-}
-
-// falsy is that of JavaScript, where [] and {} are true.
-func falsy(v any) bool {
-	switch v := v.(type) {
-	case nil, undefined:
-		return true
-	case bool:
-		return !v
-	case float64:
-		return v == 0 || math.IsNaN(v)
-	case string:
-		return v == ""
-	}
-	return false
+	return jmespath.Falsy(v)
 }
 
 func allNull(list []any) bool {

@@ -28,7 +28,7 @@ func TestNewRefusesWhatIsNotTheSameEverywhere(t *testing.T) {
 		{powertools.Python, "p", "\xff", "not UTF-8", powertools.Options{}},
 		{powertools.Python, "p", "[99999999999999999999]", "syntax error at byte 1", powertools.Options{}},
 		{powertools.Python, "p", "&a", "expression reference", powertools.Options{}},
-		{powertools.Python, "p", "map(a, b)", "argument 1 of map must be an expression reference", powertools.Options{}},
+		{powertools.Python, "p", "map(a, b)", "argument 1 of map: must be an expression reference", powertools.Options{}},
 		{powertools.Python, "p", "length(a, b)", "length does not take 2 arguments", powertools.Options{}},
 		{powertools.Python, "p", "a[::0]", "the step of a slice is 0", powertools.Options{}},
 		{powertools.Python, "p", "my_function(a)", "unknown function my_function", powertools.Options{}},

@@ -2,161 +2,54 @@ package powertools
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode/utf16"
+
+	"github.com/lambda-once/once/internal/jmespath"
 )
 
-// A style is how a language writes a value as JSON.
-type style struct {
-	comma, colon string
-	keys         func(*object) []string
-	string       func(dst []byte, s string) []byte
-	float        func(dst []byte, f float64) []byte
+// canonicalText returns what is hashed.
+func canonicalText(d Dialect, v any) ([]byte, error) {
+	if d.engine().SelectsText() {
+		return scalarText(d, v)
+	}
+	if d == TypeScript && orderVaries(v) {
+		return nil, inapplicable("a member's name contains a letter whose order depends on the version of Node")
+	}
+	return canonicalStyle(d).Append(make([]byte, 0, 256), v), nil
 }
 
-// canonicalStyle writes what is hashed: json.dumps with sorted keys in Python,
+// canonicalStyle is that of json.dumps with sorted keys in Python, and of
 // JSON.stringify after Powertools' own sort in TypeScript.
-func canonicalStyle(d Dialect) style {
-	s := plainStyle(d)
+func canonicalStyle(d Dialect) jmespath.Style {
+	s := jmespath.PlainStyle(d.engine())
 	if d == TypeScript {
-		s.keys = sortedTypeScriptKeys
+		s.Keys = sortedTypeScriptKeys
 		return s
 	}
-	s.comma, s.colon, s.keys = ", ", ": ", func(o *object) []string { return slices.Sorted(slices.Values(o.keys)) }
+	s.Comma, s.Colon, s.Keys = ", ", ": ", func(o *jmespath.Object) []string { return slices.Sorted(slices.Values(o.Keys)) }
 	return s
 }
 
-// plainStyle writes the result of the JMESPath function to_string.
-func plainStyle(d Dialect) style {
-	keys := func(o *object) []string { return o.ordered(d) }
-	if d == TypeScript {
-		return style{",", ":", keys, appendTypeScriptString, appendTypeScriptFloat}
-	}
-	return style{",", ":", keys, appendPythonString, appendPythonFloat}
-}
-
-func (s style) append(dst []byte, v any) []byte {
+// scalarText returns what Java and .NET hash: the text itself, without quotes.
+func scalarText(d Dialect, v any) ([]byte, error) {
 	switch v := v.(type) {
-	case bool:
-		return strconv.AppendBool(dst, v)
-	case integer:
-		return append(dst, v...)
-	case float64:
-		return s.float(dst, v)
+	case nil:
+		if d == DotNet {
+			return nil, nil
+		}
 	case string:
-		return s.string(dst, v)
-	case []any:
-		dst = append(dst, '[')
-		for i, e := range v {
-			if i > 0 {
-				dst = append(dst, s.comma...)
-			}
-			dst = s.append(dst, e)
+		if jmespath.HasSurrogate(v) {
+			return nil, inapplicable("the selected string contains a lone surrogate")
 		}
-		return append(dst, ']')
-	case *object:
-		dst = append(dst, '{')
-		before := len(dst)
-		for _, key := range s.keys(v) {
-			e := v.members[key]
-			if e == (undefined{}) {
-				continue
-			}
-			if len(dst) > before {
-				dst = append(dst, s.comma...)
-			}
-			dst = append(s.string(dst, key), s.colon...)
-			dst = s.append(dst, e)
+		return []byte(v), nil
+	case jmespath.Number:
+		if d == Java {
+			return []byte(v), nil
 		}
-		return append(dst, '}')
-	default: // nil, and undefined in a list
-		return append(dst, "null"...)
-	}
-}
-
-func appendPythonString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	for s != "" {
-		r, n := nextRune(s)
-		switch s = s[n:]; {
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			dst = fmt.Appendf(dst, `\u%04x\u%04x`, high, low)
-		case r >= 0x7f:
-			dst = fmt.Appendf(dst, `\u%04x`, r)
-		default:
-			dst = appendASCII(dst, byte(r))
+	case bool:
+		if d == Java {
+			return fmt.Append(nil, v), nil
 		}
 	}
-	return append(dst, '"')
-}
-
-func appendTypeScriptString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	for s != "" {
-		r, n := nextRune(s)
-		switch {
-		case utf16.IsSurrogate(r):
-			dst = fmt.Appendf(dst, `\u%04x`, r)
-		case r >= 0x7f:
-			dst = append(dst, s[:n]...)
-		default:
-			dst = appendASCII(dst, byte(r))
-		}
-		s = s[n:]
-	}
-	return append(dst, '"')
-}
-
-// appendASCII escapes what both languages escape in the same way.
-func appendASCII(dst []byte, b byte) []byte {
-	switch i := strings.IndexByte("\"\\\b\f\n\r\t", b); {
-	case i >= 0:
-		return append(dst, '\\', `"\bfnrt`[i])
-	case b < ' ':
-		return fmt.Appendf(dst, `\u%04x`, b)
-	default:
-		return append(dst, b)
-	}
-}
-
-// appendPythonFloat writes repr(f), and the words of json.dumps that are not
-// JSON.
-func appendPythonFloat(dst []byte, f float64) []byte {
-	switch abs := math.Abs(f); {
-	case math.IsNaN(f):
-		return append(dst, "NaN"...)
-	case math.IsInf(f, 1):
-		return append(dst, "Infinity"...)
-	case math.IsInf(f, -1):
-		return append(dst, "-Infinity"...)
-	case abs != 0 && (abs < 1e-4 || abs >= 1e16):
-		return strconv.AppendFloat(dst, f, 'e', -1, 64)
-	}
-	before := len(dst)
-	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
-	if !slices.Contains(dst[before:], '.') {
-		dst = append(dst, ".0"...)
-	}
-	return dst
-}
-
-// appendTypeScriptFloat writes a number as ECMAScript does.
-func appendTypeScriptFloat(dst []byte, f float64) []byte {
-	switch abs := math.Abs(f); {
-	case math.IsNaN(f) || math.IsInf(f, 0):
-		return append(dst, "null"...)
-	case abs == 0:
-		return append(dst, '0') // also for -0
-	case abs >= 1e-6 && abs < 1e21:
-		return strconv.AppendFloat(dst, f, 'f', -1, 64)
-	}
-	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-	if n := len(dst); dst[n-2] == '0' && dst[n-3] == '-' { // 1e-07
-		dst = append(dst[:n-2], dst[n-1])
-	}
-	return dst
+	return nil, inapplicable("what " + d.String() + " hashes of the selected value depends on the class of the event: select a string")
 }

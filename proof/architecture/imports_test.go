@@ -18,6 +18,7 @@ const (
 var order = map[string]string{
 	"internal/attribute":           "",
 	"internal/canonical":           "",
+	"internal/jmespath":            "internal/canonical",
 	"idempotent/outbound":          "",
 	"internal/outboxitem":          "idempotent/outbound",
 	"idempotent/driver":            "idempotent/internal/options",
@@ -27,8 +28,8 @@ var order = map[string]string{
 	"idempotent/storetest":         "idempotent/driver",
 	"idempotent":                   "idempotent/driver internal/canonical",
 	"idempotent/adapter":           "idempotent idempotent/driver idempotent/internal/options",
-	"idempotent/keypath":           "idempotent internal/canonical",
-	"idempotent/powertools":        "idempotent idempotent/driver",
+	"idempotent/keypath":           "idempotent internal/canonical internal/jmespath",
+	"idempotent/powertools":        "idempotent idempotent/driver internal/canonical internal/jmespath",
 	"idempotent/emf":               "idempotent idempotent/driver",
 	"idempotent/otel":              "idempotent idempotent/driver",
 	"idempotent/seal":              "idempotent idempotent/driver",

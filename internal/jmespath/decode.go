@@ -1,17 +1,17 @@
-package powertools
+package jmespath
 
 import (
 	"strings"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/internal/canonical"
 )
 
 // maxNesting is the limit of encoding/json.
 const maxNesting = 10000
 
-// decode returns the value of a JSON text as the language sees it. Errors are of
-// type [*idempotent.InvalidPayloadError].
-func decode(d Dialect, text string) (any, error) {
+// Decode returns the value of a JSON text in a dialect. Errors are of type
+// [*canonical.Error].
+func Decode(d Dialect, text string) (any, error) {
 	p := decoder{dialect: d, text: text}
 	v, err := p.value()
 	if err == nil {
@@ -35,7 +35,7 @@ func (p *decoder) value() (any, error) {
 		return p.string()
 	case '{', '[':
 		if p.depth++; p.depth > maxNesting {
-			return nil, &idempotent.InvalidPayloadError{Offset: p.pos, Reason: errTooDeep.Error(), Err: errTooDeep}
+			return nil, &canonical.Error{Offset: p.pos, Reason: errTooDeep.Error(), Err: errTooDeep}
 		}
 		defer func() { p.depth-- }()
 		if b == '{' {
@@ -142,11 +142,5 @@ func (p *decoder) fail(reason string) error {
 	if p.pos >= len(p.text) {
 		reason = "unexpected end"
 	}
-	return &idempotent.InvalidPayloadError{Offset: p.pos, Reason: reason}
-}
-
-// inapplicable reports that an expression does not apply to an event. The
-// language itself fails then, or does what this package leaves out.
-func inapplicable(reason string) error {
-	return &idempotent.InvalidPayloadError{Offset: -1, Reason: "the key expression does not apply to it: " + reason}
+	return &canonical.Error{Offset: p.pos, Reason: reason}
 }

@@ -1,4 +1,4 @@
-package powertools
+package jmespath
 
 import (
 	"math"
@@ -19,7 +19,7 @@ func compare(d Dialect, operator kind, a, b any) (any, error) {
 	switch {
 	case isNumber(a) && isNumber(b) || d != TypeScript && x && y:
 	case d == TypeScript:
-		return undefined{}, nil
+		return Undefined{}, nil
 	case (isNumber(a) || x) && (isNumber(b) || y):
 		return nil, inapplicable("Python does not order a number and a string")
 	default:
@@ -29,21 +29,12 @@ func compare(d Dialect, operator kind, a, b any) (any, error) {
 		return false, nil
 	}
 	order := compareScalars(d, a, b)
-	switch operator {
-	case "<":
-		return order < 0, nil
-	case "<=":
-		return order <= 0, nil
-	case ">":
-		return order > 0, nil
-	default:
-		return order >= 0, nil
-	}
+	return order < 0 && operator[0] == '<' || order > 0 && operator[0] == '>' || order == 0 && len(operator) == 2, nil
 }
 
 func isNumber(v any) bool {
 	switch v.(type) {
-	case integer, float64:
+	case Number, float64:
 		return true
 	}
 	return false
@@ -64,11 +55,11 @@ func equal(d Dialect, a, b any) bool {
 // equalInside compares what a list or an object contains. There, 1 equals true
 // in Python.
 func equalInside(d Dialect, a, b any) bool {
-	if d != TypeScript {
+	if d.isPython() {
 		a, b = asNumber(a, b), asNumber(b, a)
 	}
 	switch x := a.(type) {
-	case integer, float64:
+	case Number, float64:
 		return isNumber(b) && !notNumber(a) && !notNumber(b) && compareScalars(d, a, b) == 0
 	case []any:
 		y, ok := b.([]any)
@@ -81,15 +72,15 @@ func equalInside(d Dialect, a, b any) bool {
 			}
 		}
 		return true
-	case *object:
-		y, ok := b.(*object)
-		if !ok || len(x.keys) != len(y.keys) {
+	case *Object:
+		y, ok := b.(*Object)
+		if !ok || len(x.Keys) != len(y.Keys) {
 			return false
 		}
-		for key, e := range x.members {
-			other, ok := y.members[key]
+		for key, e := range x.Members {
+			other, ok := y.Members[key]
 			if !ok && d == TypeScript {
-				other, ok = undefined{}, true
+				other, ok = Undefined{}, true
 			}
 			if !ok || !equalInside(d, e, other) {
 				return false
@@ -104,16 +95,16 @@ func equalInside(d Dialect, a, b any) bool {
 func asNumber(v, with any) any {
 	if b, ok := v.(bool); ok && isNumber(with) {
 		if b {
-			return integer("1")
+			return Number("1")
 		}
-		return integer("0")
+		return Number("0")
 	}
 	return v
 }
 
 func isComposite(v any) bool {
 	switch v.(type) {
-	case []any, *object:
+	case []any, *Object:
 		return true
 	}
 	return false
@@ -123,6 +114,11 @@ func isComposite(v any) bool {
 func compareScalars(d Dialect, a, b any) int {
 	if s, ok := a.(string); ok {
 		return compareStrings(d, s, b.(string))
+	}
+	if x, ok := a.(Number); ok {
+		if y, ok := b.(Number); ok {
+			return x.compare(y)
+		}
 	}
 	x, finiteA := rational(a)
 	y, finiteB := rational(b)
@@ -144,5 +140,5 @@ func rational(v any) (*big.Rat, bool) {
 		r := new(big.Rat).SetFloat64(f)
 		return r, r != nil
 	}
-	return new(big.Rat).SetString(string(v.(integer)))
+	return new(big.Rat).SetString(string(v.(Number)))
 }

@@ -1,4 +1,4 @@
-package powertools
+package jmespath
 
 import (
 	"cmp"
@@ -9,51 +9,51 @@ import (
 	"unicode/utf8"
 )
 
-// A decoded JSON value is nil, a bool, an integer, a float64, a string, a []any
-// or an *object. Values are never modified.
+// A decoded JSON value is nil, a bool, a [Number], a float64, a string, a []any
+// or an [*Object]. Values are never modified.
 //
 // A string is generalized UTF-8, in which a lone surrogate has three bytes of
 // its own. encoding/json would replace it by U+FFFD, as two strings with one key.
 
-// An integer is the decimal digits of a number without fraction and exponent,
-// as exact as in Python. TypeScript has none: all its numbers are float64s.
-type integer string
+// Undefined is the value of that name in TypeScript.
+type Undefined struct{}
 
-// undefined is the value of that name in TypeScript.
-type undefined struct{}
-
-// An object keeps its members in the order in which they first appeared.
-type object struct {
-	keys    []string
-	members map[string]any
+// An Object keeps its members in the order in which they first appeared.
+type Object struct {
+	Keys    []string
+	Members map[string]any
 }
 
-func newObject(n int) *object {
-	return &object{make([]string, 0, n), make(map[string]any, n)}
+func newObject(n int) *Object {
+	return &Object{make([]string, 0, n), make(map[string]any, n)}
 }
 
 // set adds a member. A duplicate key has the place of the first and the value of
 // the last, as in Python and TypeScript.
-func (o *object) set(key string, v any) {
-	if _, ok := o.members[key]; !ok {
-		o.keys = append(o.keys, key)
+func (o *Object) set(key string, v any) {
+	if _, ok := o.Members[key]; !ok {
+		o.Keys = append(o.Keys, key)
 	}
-	o.members[key] = v
+	o.Members[key] = v
 }
 
 // ordered returns the keys in the order in which the language iterates over
-// them. In TypeScript, array indices come first.
-func (o *object) ordered(d Dialect) []string {
-	if d != TypeScript || !slices.ContainsFunc(o.keys, isArrayIndex) {
-		return o.keys
+// them. In TypeScript, array indices come first. Exact has an order of its own, so
+// that equal objects have one.
+func (o *Object) ordered(d Dialect) []string {
+	switch {
+	case d == Exact:
+		return slices.Sorted(slices.Values(o.Keys))
+	case d == TypeScript && slices.ContainsFunc(o.Keys, isArrayIndex):
+		keys := slices.Clone(o.Keys)
+		slices.SortStableFunc(keys, CompareIndices)
+		return keys
 	}
-	keys := slices.Clone(o.keys)
-	slices.SortStableFunc(keys, compareIndices)
-	return keys
+	return o.Keys
 }
 
-// compareIndices orders array indices by number and before any other key.
-func compareIndices(a, b string) int {
+// CompareIndices orders array indices by number and before any other key.
+func CompareIndices(a, b string) int {
 	switch i, j := isArrayIndex(a), isArrayIndex(b); {
 	case i && j:
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
@@ -88,15 +88,16 @@ func nextRune(s string) (rune, int) {
 	return utf8.DecodeRuneInString(s)
 }
 
-// appendRune is the inverse of nextRune.
-func appendRune(dst []byte, r rune) []byte {
+// AppendRune is the inverse of nextRune.
+func AppendRune(dst []byte, r rune) []byte {
 	if utf16.IsSurrogate(r) {
 		return append(dst, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
 	}
 	return utf8.AppendRune(dst, r)
 }
 
-func runes(s string) []rune {
+// Runes returns the code points of a string.
+func Runes(s string) []rune {
 	list := make([]rune, 0, len(s))
 	for s != "" {
 		r, n := nextRune(s)
@@ -105,8 +106,8 @@ func runes(s string) []rune {
 	return list
 }
 
-// units returns the UTF-16 of a string. TypeScript orders strings by it.
-func units(s string) []uint16 {
+// Units returns the UTF-16 of a string. TypeScript orders strings by it.
+func Units(s string) []uint16 {
 	list := make([]uint16, 0, len(s))
 	for s != "" {
 		r, n := nextRune(s)
@@ -120,8 +121,8 @@ func units(s string) []uint16 {
 	return list
 }
 
-// hasSurrogate reports whether a string contains a lone surrogate.
-func hasSurrogate(s string) bool {
+// HasSurrogate reports whether a string contains a lone surrogate.
+func HasSurrogate(s string) bool {
 	for i := strings.IndexByte(s, 0xed); i >= 0 && i+2 < len(s); {
 		if s[i+1] >= 0xa0 {
 			return true
@@ -138,11 +139,11 @@ func hasSurrogate(s string) bool {
 // joinSurrogates makes one code point of each two surrogates that have become
 // neighbours, as the UTF-16 of TypeScript does by itself.
 func joinSurrogates(s string) string {
-	if !hasSurrogate(s) {
+	if !HasSurrogate(s) {
 		return s
 	}
 	var dst []byte
-	list := runes(s)
+	list := Runes(s)
 	for i := 0; i < len(list); i++ {
 		r := list[i]
 		if i+1 < len(list) {
@@ -151,7 +152,7 @@ func joinSurrogates(s string) string {
 				i++
 			}
 		}
-		dst = appendRune(dst, r)
+		dst = AppendRune(dst, r)
 	}
 	return string(dst)
 }
@@ -159,7 +160,7 @@ func joinSurrogates(s string) string {
 // compareStrings orders strings by code point, and those of TypeScript by UTF-16.
 func compareStrings(d Dialect, a, b string) int {
 	if d == TypeScript {
-		return slices.Compare(units(a), units(b))
+		return slices.Compare(Units(a), Units(b))
 	}
 	return cmp.Compare(a, b)
 }

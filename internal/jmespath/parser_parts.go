@@ -1,4 +1,4 @@
-package powertools
+package jmespath
 
 // project parses what is applied to each element of left.
 func (p *parser) project(k kind, left *node, power int) (*node, error) {
@@ -59,11 +59,14 @@ func (p *parser) member(power int) (*node, error) {
 	return nil, p.unexpected()
 }
 
-// index parses an index or a slice. A slice projects, except after an index:
-// both languages have that exception.
+// index parses an index or a slice. A slice projects. In Python and TypeScript
+// alike, one that follows an index does not.
 func (p *parser) index(left *node) (*node, error) {
 	part, colons := &node{kind: "slice"}, 0
-	for ; p.peek() == "number" || p.peek() == ":"; p.next() {
+	if p.peek() == "number" && p.tokens[1].kind != ":" {
+		part = &node{kind: "index", n: p.next().n}
+	}
+	for ; part.kind == "slice" && (p.peek() == "number" || p.peek() == ":"); p.next() {
 		if p.peek() == ":" {
 			if colons++; colons > 2 {
 				return nil, p.unexpected()
@@ -73,14 +76,11 @@ func (p *parser) index(left *node) (*node, error) {
 			part.bounds[colons] = &n
 		}
 	}
-	if colons == 0 {
-		part = &node{kind: "index", n: *part.bounds[0]}
-	}
 	if err := p.match("]"); err != nil {
 		return nil, err
 	}
 	chain := &node{kind: "index chain", children: []*node{left, part}}
-	if part.kind == "index" || left.kind == "index chain" {
+	if part.kind == "index" || left.kind == "index chain" && p.dialect != Exact {
 		return chain, nil
 	}
 	return p.project("each", chain, powers["*"])
@@ -123,7 +123,7 @@ func (p *parser) object() (*node, error) {
 			p.next()
 			return o, nil
 		}
-		if err := p.match(","); err != nil {
+		if err := p.match(","); err != nil && p.dialect != Exact { // which takes no comma for one
 			return nil, err
 		}
 	}
@@ -139,7 +139,7 @@ func (p *parser) call(name string) (*node, error) {
 		call.children = append(call.children, arg)
 		if p.peek() == "," {
 			p.next()
-		} else if p.peek() != ")" {
+		} else if p.peek() != ")" && p.dialect != Exact {
 			return nil, p.unexpected()
 		}
 	}

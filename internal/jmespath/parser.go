@@ -1,9 +1,6 @@
-package powertools
+package jmespath
 
-import (
-	"errors"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // A node is a part of a compiled expression. Its kind is that of the token that
 // makes it, or one of: chain, index, slice, each, values, filter, flatten, list,
@@ -18,17 +15,15 @@ type node struct {
 }
 
 // A parser builds the nodes of an expression: Pratt's algorithm, with the
-// binding powers and the quirks that Python and TypeScript share, so that an
-// expression means here what it means there.
+// binding powers and the quirks that all dialects share.
 type parser struct {
 	dialect Dialect
 	text    string
 	tokens  []token
 }
 
-// compile returns the node of an expression, or an error for what is refused.
-// Without own, it does not know the functions of Powertools.
-func compile(d Dialect, expr string, own bool) (n *node, err error) {
+// parse returns the node of an expression.
+func parse(d Dialect, expr string) (n *node, err error) {
 	if !utf8.ValidString(expr) {
 		return nil, errNotUTF8
 	}
@@ -41,10 +36,7 @@ func compile(d Dialect, expr string, own bool) (n *node, err error) {
 	if err == nil && p.peek() != "end" {
 		err = p.unexpected()
 	}
-	if err != nil {
-		return nil, err
-	}
-	return n, check(d, n, own)
+	return n, err
 }
 
 func (p *parser) peek() kind { return p.tokens[0].kind }
@@ -89,9 +81,12 @@ func (p *parser) prefix() (*node, error) {
 	case "identifier":
 		return &node{kind: "identifier", text: t.text}, nil
 	case "quoted":
-		return &node{kind: "quoted", text: t.text}, nil
-	case "@":
-		return current(), nil
+		if p.peek() == "(" {
+			break
+		}
+		return &node{kind: "identifier", text: t.text}, nil
+	case "@", "$":
+		return &node{kind: t.kind}, nil
 	case "*":
 		if p.peek() == "]" {
 			return &node{kind: "values", children: []*node{current(), current()}}, nil
@@ -150,7 +145,7 @@ func (p *parser) infix(left *node) (*node, error) {
 		if p.peek() == "number" || p.peek() == ":" {
 			return p.index(left)
 		}
-		if err := errors.Join(p.match("*"), p.match("]")); err != nil {
+		if p.match("*") != nil || p.match("]") != nil {
 			return nil, p.unexpected()
 		}
 		return p.project("each", left, powers["*"])

@@ -1,15 +1,25 @@
-package powertools
+package jmespath
+
+import "math"
+
+// A scope is what does not change during a search.
+type scope struct {
+	dialect Dialect
+	root    any
+}
 
 // evaluate applies an expression to a value.
-func (n *node) evaluate(d Dialect, v any) (any, error) {
+func (n *node) evaluate(in scope, v any) (any, error) {
 	switch n.kind {
 	case "literal":
 		return n.value, nil
 	case "@":
 		return v, nil
-	case "identifier", "quoted":
-		if o, ok := v.(*object); ok && (n.text != "" || d != TypeScript) {
-			return o.members[n.text], nil
+	case "$":
+		return in.root, nil
+	case "identifier":
+		if o, ok := v.(*Object); ok && (n.text != "" || in.dialect != TypeScript) {
+			return o.Members[n.text], nil
 		}
 		return nil, nil
 	case "index":
@@ -18,48 +28,58 @@ func (n *node) evaluate(d Dialect, v any) (any, error) {
 		if i < 0 {
 			i += len(list)
 		}
-		if i < 0 || i >= len(list) || list[i] == any(undefined{}) {
+		if i < 0 || i >= len(list) || list[i] == any(Undefined{}) {
 			return nil, nil
 		}
 		return list[i], nil
 	case "slice":
-		if list, ok := v.([]any); ok {
-			return n.slice(list), nil
+		switch v := v.(type) {
+		case []any:
+			return slice(n, v), nil
+		case string:
+			if in.dialect == Exact {
+				return string(slice(n, []rune(v))), nil
+			}
 		}
 		return nil, nil
 	case "list", "object":
-		return n.build(d, v)
+		return n.build(in, v)
 	case "call":
-		return n.call(d, v)
+		return n.call(in, v)
 	case "each", "values", "filter", "flatten":
-		return n.project(d, v)
+		return n.project(in, v)
 	}
-	left, err := n.children[0].evaluate(d, v)
+	left, err := n.children[0].evaluate(in, v)
 	if err != nil {
 		return nil, err
 	}
 	switch n.kind {
-	case "chain", "index chain", "|":
-		return n.children[1].evaluate(d, left)
+	case "chain", "index chain":
+		if left == nil && in.dialect == Exact {
+			return nil, nil
+		}
+		fallthrough
+	case "|":
+		return n.children[1].evaluate(in, left)
 	case "!":
 		return !truthy(left), nil
 	case "||", "&&":
 		if truthy(left) == (n.kind == "||") {
 			return left, nil
 		}
-		return n.children[1].evaluate(d, v)
+		return n.children[1].evaluate(in, v)
 	}
-	right, err := n.children[1].evaluate(d, v)
+	right, err := n.children[1].evaluate(in, v)
 	if err != nil {
 		return nil, err
 	}
-	return compare(d, n.kind, left, right)
+	return compare(in.dialect, n.kind, left, right)
 }
 
 // truthy is that of JMESPath, where 0 is true.
 func truthy(v any) bool {
 	switch v := v.(type) {
-	case nil, undefined:
+	case nil, Undefined:
 		return false
 	case bool:
 		return v
@@ -67,46 +87,64 @@ func truthy(v any) bool {
 		return v != ""
 	case []any:
 		return len(v) > 0
-	case *object:
-		return len(v.keys) > 0
+	case *Object:
+		return len(v.Keys) > 0
 	}
 	return true
 }
 
+// Falsy is that of JavaScript, where [] and {} are true.
+func Falsy(v any) bool {
+	switch v := v.(type) {
+	case nil, Undefined:
+		return true
+	case bool:
+		return !v
+	case float64:
+		return v == 0 || math.IsNaN(v)
+	case string:
+		return v == ""
+	}
+	return false
+}
+
 // build evaluates a list or an object of expressions.
-func (n *node) build(d Dialect, v any) (any, error) {
-	if v == nil {
+func (n *node) build(in scope, v any) (any, error) {
+	if v == nil && in.dialect != Exact {
 		return nil, nil
 	}
-	o := newObject(len(n.children))
-	list := make([]any, 0, len(n.children))
-	for _, child := range n.children {
-		e := child
+	list := make([]any, len(n.children))
+	for i, child := range n.children {
 		if n.kind == "object" {
-			e = child.children[0]
+			child = child.children[0]
 		}
-		selected, err := e.evaluate(d, v)
-		if err != nil {
+		var err error
+		if list[i], err = child.evaluate(in, v); err != nil {
 			return nil, err
 		}
-		list = append(list, selected)
-		o.set(child.text, selected)
 	}
-	if n.kind == "object" {
-		return o, nil
+	if n.kind == "list" {
+		return list, nil
 	}
-	return list, nil
+	o := newObject(len(list))
+	for i, child := range n.children {
+		o.set(child.text, list[i])
+	}
+	return o, nil
 }
 
 // project applies an expression to each element, and leaves out what is null.
-func (n *node) project(d Dialect, v any) (any, error) {
-	v, err := n.children[0].evaluate(d, v)
+func (n *node) project(in scope, v any) (any, error) {
+	left := n.children[0]
+	v, err := left.evaluate(in, v)
 	if err != nil {
 		return nil, err
 	}
 	var elements []any
-	if o, ok := v.(*object); ok && n.kind == "values" {
-		elements = valuesOf(d, o)
+	if o, ok := v.(*Object); ok && n.kind == "values" {
+		elements = valuesOf(in.dialect, o)
+	} else if _, text := v.(string); text && left.kind == "index chain" && n.kind == "each" && left.children[1].kind == "slice" {
+		return v, nil // a part of a string, to which nothing is applied
 	} else if elements, ok = v.([]any); !ok || n.kind == "values" {
 		return nil, nil
 	}
@@ -116,7 +154,7 @@ func (n *node) project(d Dialect, v any) (any, error) {
 	selected := []any{}
 	for _, e := range elements {
 		if n.kind == "filter" {
-			met, err := n.children[2].evaluate(d, e)
+			met, err := n.children[2].evaluate(in, e)
 			if err != nil {
 				return nil, err
 			}
@@ -124,7 +162,7 @@ func (n *node) project(d Dialect, v any) (any, error) {
 				continue
 			}
 		}
-		e, err := n.children[1].evaluate(d, e)
+		e, err := n.children[1].evaluate(in, e)
 		if err != nil {
 			return nil, err
 		}
@@ -147,15 +185,15 @@ func flatten(list []any) []any {
 	return flat
 }
 
-func valuesOf(d Dialect, o *object) []any {
-	list := make([]any, 0, len(o.keys))
+func valuesOf(d Dialect, o *Object) []any {
+	list := make([]any, 0, len(o.Keys))
 	for _, key := range o.ordered(d) {
-		list = append(list, o.members[key])
+		list = append(list, o.Members[key])
 	}
 	return list
 }
 
-func (n *node) slice(list []any) []any {
+func slice[T any](n *node, list []T) []T {
 	step := 1
 	if n.bounds[2] != nil {
 		step = *n.bounds[2]
@@ -172,7 +210,7 @@ func (n *node) slice(list []any) []any {
 	if n.bounds[1] != nil {
 		stop = clamp(*n.bounds[1], len(list), first, last)
 	}
-	part := []any{}
+	part := []T{}
 	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
 		part = append(part, list[i])
 		if d := stop - i; step > 0 && step >= d || step < 0 && step <= d { // i+step may overflow

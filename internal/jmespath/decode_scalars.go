@@ -1,10 +1,11 @@
-package powertools
+package jmespath
 
 import (
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // maxDigits is the limit of Python, which does not decode a longer integer.
@@ -42,7 +43,11 @@ func (p *decoder) escaped(dst []byte) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			dst = appendRune(dst, r)
+			if p.dialect == Exact {
+				dst = utf8.AppendRune(dst, r) // U+FFFD for a lone surrogate
+			} else {
+				dst = AppendRune(dst, r)
+			}
 		default:
 			dst = append(dst, b)
 		}
@@ -116,19 +121,22 @@ func (p *decoder) number() (any, error) {
 			return nil, p.fail("expected a digit")
 		}
 	}
-	if token := p.text[start:p.pos]; p.dialect == TypeScript || p.pos > whole {
+	token := p.text[start:p.pos]
+	switch {
+	case p.dialect == Exact:
+		return exactNumber(token)
+	case p.dialect == TypeScript || p.pos > whole:
 		// The error of a number that is out of range comes with the infinity
 		// that both languages have then.
 		f, _ := strconv.ParseFloat(token, 64)
 		return f, nil
-	} else if token == "-0" {
-		return integer("0"), nil
-	} else if p.dialect == Python && whole-digits > maxDigits {
+	case token == "-0":
+		return Number("0"), nil
+	case p.dialect == Python && whole-digits > maxDigits:
 		p.pos = start
 		return nil, p.fail("an integer that Python does not decode")
-	} else {
-		return integer(token), nil
 	}
+	return Number(token), nil
 }
 
 // notNumber decodes the three words that only Python takes for numbers.

@@ -1,4 +1,4 @@
-package powertools
+package jmespath
 
 import (
 	"fmt"
@@ -31,10 +31,10 @@ const stopsProjection = 10
 // symbols are the tokens without content, longer ones first.
 var symbols = []kind{
 	"[?", "[]", "||", "&&", "==", "!=", "<=", ">=",
-	".", "*", "]", ",", ":", "@", "(", ")", "{", "}", "[", "|", "&", "<", ">", "!",
+	".", "*", "]", ",", ":", "@", "(", ")", "{", "}", "[", "|", "&", "<", ">", "!", "$",
 }
 
-// A lexer splits an expression into tokens, as each language does.
+// A lexer splits an expression into tokens.
 type lexer struct {
 	dialect Dialect
 	text    string
@@ -64,7 +64,7 @@ func (l *lexer) next() (token, error) {
 		return t, nil
 	}
 	for _, s := range symbols {
-		if strings.HasPrefix(rest, string(s)) {
+		if strings.HasPrefix(rest, string(s)) && (s != "$" || l.dialect == Exact && !isVariable(rest)) {
 			l.pos += len(s)
 			t.kind = s
 			return t, nil
@@ -108,36 +108,48 @@ func (l *lexer) quoted(t token, quote byte) (token, error) {
 		end++
 	}
 	if end >= len(l.text) {
-		return t, syntaxError(l.text, len(l.text))
+		return t, fmt.Errorf("%w: unclosed %c", syntaxError(l.text, end), quote)
 	}
 	text := l.text[start:end]
 	l.pos = end + 1
 	if quote == '"' {
-		v, err := decode(l.dialect, `"`+text+`"`)
+		v, err := Decode(l.dialect, `"`+text+`"`)
 		if err != nil {
 			return t, syntaxError(l.text, t.at)
 		}
 		t.kind, t.text = "quoted", v.(string)
 		return t, nil
 	}
-	escapes := -1
-	if l.dialect == TypeScript {
-		escapes = 1 // it replaces the first one alone
-	}
-	text = strings.Replace(text, `\`+string(quote), string(quote), escapes)
-	t.kind, t.value = "literal", text
+	t.kind, t.value = "literal", l.unescape(text, string(quote))
 	if quote == '\'' {
 		return t, nil
 	}
-	v, err := decode(l.dialect, text)
+	text = t.value.(string)
+	v, err := Decode(l.dialect, text)
 	if err != nil && l.dialect == Python { // which still takes the form without quotes
-		v, err = decode(l.dialect, `"`+strings.TrimLeftFunc(text, unicode.IsSpace)+`"`)
+		v, err = Decode(l.dialect, `"`+strings.TrimLeftFunc(text, unicode.IsSpace)+`"`)
 	}
 	if err != nil {
 		return t, syntaxError(l.text, t.at)
 	}
 	t.value = v
 	return t, nil
+}
+
+// unescape replaces the escaped quotes of a literal.
+func (l *lexer) unescape(text, quote string) string {
+	switch {
+	case l.dialect == TypeScript:
+		return strings.Replace(text, `\`+quote, quote, 1) // the first one alone
+	case l.dialect == Exact && quote == "'":
+		return strings.NewReplacer(`\'`, `'`, `\\`, `\`).Replace(text)
+	}
+	return strings.ReplaceAll(text, `\`+quote, quote)
+}
+
+// isVariable reports whether text begins with a variable. They are not supported.
+func isVariable(text string) bool {
+	return len(text) > 1 && (isLetter(text[1]) || isDigit(text[1]))
 }
 
 func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' || b == '_' }

@@ -1,0 +1,57 @@
+// Package jmespath evaluates JMESPath expressions on JSON, with the numbers,
+// strings and functions of a [Dialect]. An expression that is compiled is checked:
+// it fails later only because of the JSON.
+package jmespath
+
+// A Dialect is the implementation of JMESPath whose results an expression has.
+// They differ in their numbers, the order of an object's members, the functions,
+// and a few points of the grammar.
+type Dialect uint8
+
+const (
+	// Exact is JMESPath Community, with numbers that are exact decimals and
+	// objects in the order of their keys.
+	Exact Dialect = iota
+	// TypeScript is @aws-lambda-powertools/jmespath.
+	TypeScript
+	// Python is jmespath of Python, as Powertools calls it.
+	Python
+	// Java is as Python. It supports only parts that select text.
+	Java
+	// DotNet is as Java.
+	DotNet
+)
+
+var dialectNames = []string{Exact: "exact", TypeScript: "typescript", Python: "python", Java: "java", DotNet: "dotnet"}
+
+func (d Dialect) String() string { return dialectNames[d] }
+
+// SelectsText reports whether the dialect supports only a selected scalar.
+func (d Dialect) SelectsText() bool { return d == Java || d == DotNet }
+
+// isPython reports whether the dialect has the values of Python.
+func (d Dialect) isPython() bool { return d >= Python }
+
+// An Expression is a compiled expression. It is safe for concurrent use.
+type Expression struct {
+	root    *node
+	dialect Dialect
+}
+
+// Compile returns the expression, or an error that says which part of it is
+// invalid or refused. Without decoders, it does not know the functions that
+// Powertools adds.
+func Compile(d Dialect, text string, decoders bool) (*Expression, error) {
+	root, err := parse(d, text)
+	if err != nil {
+		return nil, err
+	}
+	return &Expression{root, d}, checkNode(d, root, decoders)
+}
+
+// Search applies the expression to a decoded value.
+//
+// Its errors are of type [*canonical.Error], except for [ErrNoContent].
+func (e *Expression) Search(v any) (any, error) {
+	return e.root.evaluate(scope{e.dialect, v}, v)
+}

@@ -1,0 +1,143 @@
+package jmespath
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/lambda-once/once/internal/canonical"
+)
+
+// maxDecompressed bounds what powertools_base64_gzip inflates, in bytes: gzip
+// makes 10 MiB of 10 KiB, and a request must not choose how much memory it takes.
+const maxDecompressed = 10 << 20
+
+// ErrNoContent reports that a decoding function was called with null in Exact: the
+// embedding member is absent. A null result could be one part of a key, which many
+// requests would then share.
+var ErrNoContent = errors.New("a decoding function was called with null")
+
+// What is refused in every dialect.
+var (
+	errTooDeep   = errors.New("nested too deeply")
+	errTooLarge  = errors.New("more than 10 MiB")
+	errNotUTF8   = errors.New("not UTF-8") // TypeScript would replace it
+	errNotBase64 = errors.New("not base64 of the standard alphabet with padding")
+)
+
+func decodeJSON(c call) (any, error) {
+	text, err := c.content()
+	if err != nil {
+		return nil, err
+	}
+	if c.dialect == Exact { // refuses what has no canonical JSON
+		b, err := canonical.Append(nil, []byte(text))
+		if err != nil {
+			return c.decoded(nil, err)
+		}
+		text = string(b)
+	}
+	return c.decoded(Decode(c.dialect, text))
+}
+
+func decodeBase64(c call) (any, error) {
+	text, err := c.content()
+	if err != nil {
+		return nil, err
+	}
+	b, err := fromBase64(c.dialect, text)
+	switch {
+	case err == nil && c.name == "powertools_base64_gzip":
+		b, err = gunzip(c.dialect, b)
+	case c.dialect == TypeScript:
+		b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	}
+	if err == nil && !utf8.Valid(b) {
+		err = errNotUTF8
+	}
+	return c.decoded(string(b), err)
+}
+
+// content returns what a function is to decode.
+func (c call) content() (string, error) {
+	if c.args[0] == nil && c.dialect == Exact {
+		return "", ErrNoContent
+	}
+	text, ok := c.args[0].(string)
+	if !ok {
+		return "", c.fail()
+	}
+	return text, nil
+}
+
+// decoded returns what a function has decoded. In TypeScript, malformed content
+// is no error: it is undefined, which is a missing key, and null in a list.
+func (c call) decoded(v any, err error) (any, error) {
+	if err == nil {
+		return v, nil
+	}
+	limit := errors.Is(err, errTooDeep) || errors.Is(err, errTooLarge) || errors.Is(err, errNotUTF8)
+	if c.dialect == TypeScript && !limit {
+		return Undefined{}, nil
+	}
+	reason := err.Error()
+	if e, ok := errors.AsType[*canonical.Error](err); ok { // its offset is not one of the event
+		reason = fmt.Sprintf("byte %d: %s", e.Offset, e.Reason)
+	}
+	return nil, &canonical.Error{Offset: -1, Reason: c.name + ": " + reason, Err: err}
+}
+
+// plainBase64 is what all languages decode to the same bytes. Python skips other
+// characters. Exact skips line breaks, as encoding/base64 does.
+var plainBase64 = regexp.MustCompile(`^[A-Za-z0-9+/]*={0,2}$`)
+
+func fromBase64(d Dialect, text string) ([]byte, error) {
+	if d != Exact && !plainBase64.MatchString(text) {
+		return nil, errNotBase64
+	}
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, errNotBase64 // err quotes no text, but an offset in it
+	}
+	return b, nil
+}
+
+// gunzip inflates all members of a gzip file. Zeros after a member are padding,
+// which compress/gzip would take for another member, as Exact does. Node stops
+// there; Python looks for a member behind them.
+func gunzip(d Dialect, b []byte) ([]byte, error) {
+	file := bytes.NewReader(b)
+	r, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	var text []byte
+	for {
+		r.Multistream(false)
+		part, err := io.ReadAll(io.LimitReader(r, int64(maxDecompressed-len(text)+1)))
+		if err != nil {
+			return nil, err
+		}
+		if text = append(text, part...); len(text) > maxDecompressed {
+			return nil, errTooLarge
+		}
+		rest := b[len(b)-file.Len():]
+		next := rest
+		if d != Exact {
+			next = bytes.TrimLeft(rest, "\x00")
+		}
+		if len(next) == 0 || d == TypeScript && len(next) < len(rest) {
+			return text, nil
+		}
+		file.Reset(next)
+		b = next
+		if err := r.Reset(file); err != nil {
+			return nil, err
+		}
+	}
+}

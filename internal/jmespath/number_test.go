@@ -1,0 +1,97 @@
+package jmespath
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/lambda-once/once/internal/canonical"
+	"github.com/lambda-once/once/internal/check"
+)
+
+// Numbers agree with those of math/big: their order, their sum, and the integers
+// next to them.
+func TestNumbersAreExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(20, 7))
+	number := func() string {
+		text := []string{"0", "1", "9007199254740993", "12345678901234567890123", "999", "5"}[r.IntN(6)]
+		if r.IntN(2) == 0 {
+			text += "." + []string{"0", "5", "000000000000000000001", "999999999999999999999999", "25"}[r.IntN(5)]
+		}
+		if r.IntN(3) == 0 {
+			text += fmt.Sprintf("e%d", r.IntN(60)-30)
+		}
+		return []string{"", "-"}[r.IntN(2)] + text
+	}
+	rational := func(text string) *big.Rat {
+		n, ok := new(big.Rat).SetString(text)
+		check.True(t, ok, text)
+		return n
+	}
+	for range 5000 {
+		a, b := number(), number()
+		event := "[" + a + "," + b + "]"
+		x, y := rational(a), rational(b)
+		larger, smaller := x, y
+		if x.Cmp(y) < 0 {
+			larger, smaller = y, x
+		}
+		check.Equal(t, rational(exactly(t, "max(@)", event)).Cmp(larger), 0, event)
+		check.Equal(t, rational(exactly(t, "sort_by(@, &@)[0]", event)).Cmp(smaller), 0, event)
+		sum := new(big.Rat).Add(x, y)
+		check.Equal(t, rational(exactly(t, "sum(@)", event)).Cmp(sum), 0, event)
+		check.Equal(t, rational(exactly(t, "avg(@)", event)).Cmp(sum.Quo(sum, big.NewRat(2, 1))), 0, event)
+		check.Equal(t, rational(exactly(t, "abs([0])", event)).Cmp(new(big.Rat).Abs(x)), 0, event)
+		floor := new(big.Int).Div(x.Num(), x.Denom()) // Euclidean
+		check.Equal(t, rational(exactly(t, "floor([0])", event)).Cmp(new(big.Rat).SetInt(floor)), 0, event)
+		if !x.IsInt() {
+			floor.Add(floor, big.NewInt(1))
+		}
+		check.Equal(t, rational(exactly(t, "ceil([0])", event)).Cmp(new(big.Rat).SetInt(floor)), 0, event)
+	}
+}
+
+// No request chooses how much is computed.
+func TestNumbersAreBounded(t *testing.T) {
+	for _, test := range []struct{ expr, event, want string }{
+		{"max(@)", "[1e999999999999999999, 1]", "1e+999999999999999999"},
+		{"min(@)", "[-1e999999999999999999, -1e-999999999999999999]", "-1e+999999999999999999"},
+		{"ceil(@)", "1e-999999999999999999", "1"},
+		{"floor(@)", "1e999999999999999999", "1e+999999999999999999"},
+		{"sum(@)", "[1e999999999999999999, 1]", "error"},
+		{"sum(@)", "[1e-999999999999999999, 1]", "error"},
+		{"avg(@)", "[1e10000]", "error"},
+		{"sum(@)", "[1e9999, 1e-9999]", "1." + strings.Repeat("0", 19997) + "1e+9999"},
+		{"avg(@)", "[1, 1, 2]", "1.33333333333333333333"},
+		{"avg(@)", "[-1, -1, 0]", "-0.66666666666666666667"},
+		{"avg(@)", "[0.1, 0.2]", "0.15"},
+		{"to_number('1e1000000000000000001')", "0", "error"},
+		{"to_number('1_0')", "0", "null"},
+	} {
+		check.Equal(t, exactly(t, test.expr, test.event), test.want, test.expr, test.event)
+	}
+}
+
+// Decoding canonical JSON and writing it again changes nothing.
+func FuzzCanonical(f *testing.F) {
+	for _, text := range []string{
+		`{"b":1,"a":{"Z":1.50,"y":-0,"":null}}`, `["\ud83d\ude00","\ue000","\ufffd","\u2028\u007f<&>\/","é"]`, `{"\ue000":1,"😀":2}`,
+		`[1e400,12345678901234567890123456789.5,0.000001,1e-7]`, `[[],{},"",true,false,null]`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want, err := canonical.Append(nil, []byte(text))
+		if err != nil || !utf8.ValidString(text) {
+			return
+		}
+		v, err := Decode(Exact, string(want))
+		check.Must(t, err, text)
+		got, err := Canonical(v)
+		check.Must(t, err, text)
+		check.Equal(t, string(got), string(want))
+	})
+}
