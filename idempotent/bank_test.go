@@ -109,3 +109,23 @@ func books(what string, refused error) func(context.Context) (string, error) {
 		return what, nil
 	}
 }
+
+// settling is a bank whose changes may fail.
+type settling struct {
+	*bank
+	change func(driver.Change) error
+}
+
+func (s *settling) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	if err := s.change(c); err != nil {
+		return driver.Record{}, false, err
+	}
+	return s.bank.Change(ctx, f, c)
+}
+
+func refusesReleases(c driver.Change) error {
+	if c.Release != 0 {
+		return errCrash
+	}
+	return nil
+}

@@ -122,24 +122,12 @@ func TestCommitThatTheStoreRefusesIsRolledBack(t *testing.T) {
 func TestCommitWhoseReleaseIsRefusedTooIsUnknown(t *testing.T) {
 	b := newBank()
 	b.before = func(*entry) error { return errCrash }
-	deaf := &transactionalProxy{bank: b, refuseRelease: true}
+	deaf := &settling{bank: b, change: refusesReleases}
 	_, event, err := do(t.Context(), newExecutor(t, deaf, nil), books("x", nil))
 	var failed *idempotent.StoreError
 	if !errors.As(err, &failed) || !failed.Executed || failed.RolledBack || event.Outcome != idempotent.OutcomeUnknown {
 		t.Errorf("%v, %+v", err, event)
 	}
-}
-
-type transactionalProxy struct {
-	*bank
-	refuseRelease bool
-}
-
-func (p *transactionalProxy) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if c.Release != 0 && p.refuseRelease {
-		return driver.Record{}, false, errCrash
-	}
-	return p.bank.Change(ctx, f, c)
 }
 
 // A missing record does not tell whether the transaction was committed with it.
@@ -169,24 +157,15 @@ func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
 // A failure after a transaction does not create the record anew.
 func TestFailureAfterACommitRecreatesNothing(t *testing.T) {
 	b := newBank()
-	refusing := &refusingThenGone{bank: b, t: t}
+	refusing := &settling{bank: b, change: func(c driver.Change) error {
+		if c.With == nil {
+			return nil
+		}
+		check.Nil(t, b.Put(driver.Record{ID: recordID(t, theKey)}))
+		return &driver.Rejected{Err: soldOut()}
+	}}
 	try(t.Context(), t, newExecutor(t, refusing, nil), books("x", nil)).is(idempotent.ErrOutcomeUnknown)
 	check.Equal(t, stored(t, b).Status, driver.Absent)
-}
-
-type refusingThenGone struct {
-	*bank
-	t *testing.T
-}
-
-func (p *refusingThenGone) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if c.With != nil {
-		if err := p.Put(driver.Record{ID: f.ID}); err != nil {
-			p.t.Error(err)
-		}
-		return driver.Record{}, false, &driver.Rejected{Err: soldOut()}
-	}
-	return p.bank.Change(ctx, f, c)
 }
 
 // A zombie's transaction writes nothing, and its caller receives the

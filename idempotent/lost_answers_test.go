@@ -197,7 +197,7 @@ func TestCommitLosesItsLeaseToAnotherLibrary(t *testing.T) {
 // is not known to have ended.
 func TestRefusedCommitWhoseReleaseFailsIsUnknown(t *testing.T) {
 	b := newBank()
-	deaf := &transactionalProxy{bank: b, refuseRelease: true}
+	deaf := &settling{bank: b, change: refusesReleases}
 	_, event, err := do(t.Context(), newExecutor(t, deaf, nil), books("x", errAgain))
 	var failed *idempotent.StoreError
 	if !errors.As(err, &failed) || !failed.Executed || failed.Handler != errAgain || event.Outcome != idempotent.OutcomeUnknown {

@@ -168,19 +168,6 @@ func TestHandlersErrorIsReturnedOrObserved(t *testing.T) {
 	})
 }
 
-// settling is a bank whose changes may fail.
-type settling struct {
-	*bank
-	change func(driver.Change) error
-}
-
-func (s *settling) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if err := s.change(c); err != nil {
-		return driver.Record{}, false, err
-	}
-	return s.bank.Change(ctx, f, c)
-}
-
 func TestReleaseEndsWithTheFirstOutageAfterConflicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, tries := memory.New(0), 0
