@@ -107,6 +107,8 @@ func lexemes(source string) ([]lexeme, error) {
 }
 
 // places returns where the tokens of old stand in source, as pairs of offsets.
+// The field or method of an operand is none without it: a replacement for f
+// would not fit in x.f.
 func places(source, old string) ([][2]int, error) {
 	in, err := lexemes(source)
 	if err != nil {
@@ -119,6 +121,9 @@ func places(source, old string) ([][2]int, error) {
 	same := func(a, b lexeme) bool { return a.text == b.text }
 	var all [][2]int
 	for i := 0; i+len(sought) <= len(in); i++ {
+		if i > 0 && in[i-1].text == "." {
+			continue
+		}
 		if last := i + len(sought); slices.EqualFunc(in[i:last], sought, same) {
 			all = append(all, [2]int{in[i].start, in[last-1].end})
 		}

@@ -22,6 +22,8 @@ func (c *call[T]) next(x *int) int {
 	}
 	return next()
 }
+
+func (c *call[T]) last() int { return c.next() }
 `
 	for _, test := range []struct {
 		what, in, old, new string
@@ -31,6 +33,7 @@ func (c *call[T]) next(x *int) int {
 		{"statements", "p (*call).next", "return 1\n}\nreturn next()", "}\nreturn 2", "\t\t}\nreturn 2\n"},
 		{"a text that another declaration has, too", "p f", "next()", "2", "{ return 2 }"},
 		{"a text that is not there", "p (*call).next", "x == nil", "false", ""},
+		{"an operand without what it is selected from", "p (*call).last", "next()", "1", ""},
 		{"a part of a token", "p (*call).next", "eady(x)", "false", ""},
 		{"a text that stands twice", "p (*call).next", "return", "panic", ""},
 		{"no such declaration", "p call.next", "x != nil", "false", ""},
