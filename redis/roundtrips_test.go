@@ -12,7 +12,7 @@ import (
 
 func TestRoundTrips(t *testing.T) {
 	s, client := newStore(t)
-	w := &wire{}
+	w := &lossy{}
 	s.client = behind(t, client, w)
 	x, err := idempotent.New("op", s, nil)
 	if err != nil {
@@ -68,7 +68,7 @@ func TestRoundTrips(t *testing.T) {
 // has written.
 func TestAScriptThatTheClientSendsAgainRunsTheHandlerOnce(t *testing.T) {
 	s, client := newStore(t)
-	w := &wire{}
+	w := &lossy{}
 	s.client = behind(t, client, w)
 	x, err := idempotent.New("op", s, nil)
 	if err != nil {
@@ -109,7 +109,7 @@ func TestEveryWriteThatTheClientSendsAgainIsAppliedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			once, client := newStore(t)
 			twice := storeOn(t, client, &Options{Prefix: once.options.Prefix + "twice:"})
-			w := &wire{}
+			w := &lossy{}
 			twice.client = behind(t, client, w)
 			var stored [2]driver.Record
 			r := claim("a")

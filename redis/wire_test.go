@@ -2,80 +2,64 @@ package redis
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"io"
-	"net"
 	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
-// wire counts what a client sends, and loses answers. It sees what the client does by
-// itself, too.
-type wire struct {
+// lossy counts the requests of a client, and loses answers. It also sees the requests
+// that the client repeats by itself.
+type lossy struct {
 	mu    sync.Mutex
 	sent  int // requests with a script
 	loses int // answers to scripts that are still to be lost
 }
 
-// dial is the Dialer of a client behind the wire.
-func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
+// carry loses the answer to a script after it has run.
+func (w *lossy) carry(r *wire.Request) (*wire.Response, error) {
+	if !bytes.Contains(r.Body, []byte("\r\nevalsha\r\n")) && !bytes.Contains(r.Body, []byte("\r\neval\r\n")) {
+		return r.Send()
 	}
-	return &wireConn{Conn: conn, wire: w}, nil
-}
-
-// wireConn is one connection. A client writes one request at a time on it.
-type wireConn struct {
-	net.Conn
-	wire *wire
-	lost bool
-}
-
-func (c *wireConn) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte("\r\nevalsha\r\n")) || bytes.Contains(p, []byte("\r\neval\r\n")) {
-		c.wire.mu.Lock()
-		c.wire.sent++
-		if c.wire.loses > 0 {
-			c.wire.loses--
-			c.lost = true
-		}
-		c.wire.mu.Unlock()
+	w.mu.Lock()
+	w.sent++
+	lost := w.loses > 0
+	if lost {
+		w.loses--
 	}
-	return c.Conn.Write(p)
-}
-
-// Read waits for the answer that it loses: the script has run.
-func (c *wireConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if c.lost && err == nil {
-		return 0, errors.Join(io.EOF, c.Close())
+	w.mu.Unlock()
+	res, err := r.Send()
+	if lost {
+		return nil, errors.Join(wire.ErrCut, err)
 	}
-	return n, err
+	return res, err
 }
 
-func (w *wire) lose(answers int) {
+func (w *lossy) lose(answers int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.loses = answers
 }
 
-func (w *wire) count() int {
+func (w *lossy) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sent
 }
 
-// behind returns a client of the same server behind a wire.
-func behind(t *testing.T, client *redis.Client, w *wire) *redis.Client {
+// behind returns a client of the same server behind w.
+func behind(t *testing.T, client *redis.Client, w *lossy) *redis.Client {
 	t.Helper()
-	c := redis.NewClient(&redis.Options{Addr: client.Options().Addr, Dialer: w.dial, MinRetryBackoff: -1, MaxRetryBackoff: -1})
+	p, err := wire.Redis(client.Options().Addr, w.carry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := redis.NewClient(&redis.Options{Addr: p.Addr(), Protocol: 2, MinRetryBackoff: -1, MaxRetryBackoff: -1})
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
+		if err := errors.Join(c.Close(), p.Close()); err != nil {
 			t.Error(err)
 		}
 	})
