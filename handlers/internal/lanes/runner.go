@@ -52,21 +52,21 @@ func (r Runner) Run(ctx context.Context, s Schedule, size int, one func(context.
 	if r.Unrecorded == 0 {
 		r.Unrecorded = r.Concurrency
 	}
-	e := execution{Runner: r, halt: s.Halt, ctx: ctx, one: one, turns: make([]Turn, size), results: make([]error, size), reach: size, yield: make(chan struct{})}
-	e.connect(s)
-	e.mu.Lock()
-	e.advance()
-	e.mu.Unlock()
-	defer context.AfterFunc(ctx, e.timeUp)()
+	b := batchRun{Runner: r, halt: s.Halt, ctx: ctx, one: one, turns: make([]Turn, size), results: make([]error, size), reach: size, yield: make(chan struct{})}
+	b.connect(s)
+	b.mu.Lock()
+	b.advance()
+	b.mu.Unlock()
+	defer context.AfterFunc(ctx, b.timeUp)()
 	if !r.LastStart.IsZero() {
-		defer time.AfterFunc(time.Until(r.LastStart), e.timeUp).Stop()
+		defer time.AfterFunc(time.Until(r.LastStart), b.timeUp).Stop()
 	}
-	e.group.Wait()
-	return e.results
+	b.group.Wait()
+	return b.results
 }
 
-// execution is one event that is being run.
-type execution struct {
+// batchRun is one event that is being run.
+type batchRun struct {
 	Runner
 	halt  Halt
 	ctx   context.Context
@@ -86,26 +86,26 @@ type execution struct {
 }
 
 // connect links each record with those that wait for it.
-func (e *execution) connect(s Schedule) {
-	for i := range e.turns {
-		e.turns[i] = Turn{e: e, index: i, nextInLane: -1, nextDuplicate: -1}
+func (b *batchRun) connect(s Schedule) {
+	for i := range b.turns {
+		b.turns[i] = Turn{b: b, index: i, nextInLane: -1, nextDuplicate: -1}
 	}
 	for _, lane := range s.Lanes {
 		for at, i := range lane[1:] {
-			e.turns[lane[at]].nextInLane = i
-			e.turns[i].blocked++
+			b.turns[lane[at]].nextInLane = i
+			b.turns[i].blocked++
 		}
 	}
 	for i, before := range s.Duplicates {
 		if before >= 0 {
-			e.turns[before].nextDuplicate = i
-			e.turns[i].blocked++
-			e.turns[i].duplicate = true
+			b.turns[before].nextDuplicate = i
+			b.turns[i].blocked++
+			b.turns[i].duplicate = true
 		}
 	}
-	for i := range e.turns {
-		if e.turns[i].blocked == 0 {
-			e.ready = append(e.ready, i)
+	for i := range b.turns {
+		if b.turns[i].blocked == 0 {
+			b.ready = append(b.ready, i)
 		}
 	}
 }
@@ -113,66 +113,66 @@ func (e *execution) connect(s Schedule) {
 // advance begins every turn that can begin, and then records before their turn.
 // A duplicate never begins before its turn: it would meet the claim of a record
 // that may itself be waiting.
-func (e *execution) advance() {
-	for len(e.ready) > 0 && e.running < e.Concurrency && e.unrecorded < e.Unrecorded {
-		if e.late() {
-			e.refuseLate()
+func (b *batchRun) advance() {
+	for len(b.ready) > 0 && b.running < b.Concurrency && b.unrecorded < b.Unrecorded {
+		if b.late() {
+			b.refuseLate()
 			return
 		}
-		t := &e.turns[e.ready[0]]
-		e.ready = e.ready[1:]
+		t := &b.turns[b.ready[0]]
+		b.ready = b.ready[1:]
 		if !t.decided() {
-			e.begin(t)
+			b.begin(t)
 		}
 	}
-	for ; e.next < len(e.turns) && e.waiting < e.Ahead && e.yielding == 0 && !e.late(); e.next++ {
-		if t := &e.turns[e.next]; !t.launched && !t.decided() && !t.duplicate {
+	for ; b.next < len(b.turns) && b.waiting < b.Ahead && b.yielding == 0 && !b.late(); b.next++ {
+		if t := &b.turns[b.next]; !t.launched && !t.decided() && !t.duplicate {
 			t.begun = make(chan struct{})
-			e.waiting++
-			e.launch(t)
+			b.waiting++
+			b.launch(t)
 		}
 	}
 }
 
-func (e *execution) late() bool {
-	return e.ctx.Err() != nil || !e.LastStart.IsZero() && time.Now().After(e.LastStart)
+func (b *batchRun) late() bool {
+	return b.ctx.Err() != nil || !b.LastStart.IsZero() && time.Now().After(b.LastStart)
 }
 
 // begin begins a turn.
-func (e *execution) begin(t *Turn) {
+func (b *batchRun) begin(t *Turn) {
 	t.granted, t.running, t.since = true, true, time.Now()
-	e.running++
-	e.unrecorded++
+	b.running++
+	b.unrecorded++
 	if !t.launched {
-		e.launch(t)
+		b.launch(t)
 		return
 	}
-	e.waiting--
+	b.waiting--
 	t.wake()
 }
 
-func (e *execution) launch(t *Turn) {
+func (b *batchRun) launch(t *Turn) {
 	t.launched = true
 	t.expect(true)
-	ctx := e.ctx
+	ctx := b.ctx
 	if t.Ahead() {
 		ctx, t.cancel = context.WithCancelCause(ctx)
 	}
-	if e.free != nil {
-		*e.free, e.free = task{t, ctx}, nil
+	if b.free != nil {
+		*b.free, b.free = task{t, ctx}, nil
 		return
 	}
-	e.group.Go(func() { e.work(task{t, ctx}) })
+	b.group.Go(func() { b.work(task{t, ctx}) })
 }
 
 // end records the result of a record, and begins what waited for it. A goroutine
 // that is not ending takes next.
-func (e *execution) end(t *Turn, next *task) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (b *batchRun) end(t *Turn, next *task) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if t.returned {
-		e.free = next
-		defer func() { e.free = nil }()
+		b.free = next
+		defer func() { b.free = nil }()
 	}
 	t.ended = true
 	t.expect(false)
@@ -183,47 +183,47 @@ func (e *execution) end(t *Turn, next *task) {
 		t.cancel(nil)
 	}
 	if t.running {
-		e.running--
+		b.running--
 	}
 	if t.yields {
-		if e.yielding--; e.yielding == 0 {
-			e.yield = make(chan struct{})
+		if b.yielding--; b.yielding == 0 {
+			b.yield = make(chan struct{})
 		}
 	}
 	if t.granted {
-		e.unrecorded--
+		b.unrecorded--
 	} else {
-		e.waiting-- // a refused record counts until it has released its claim
+		b.waiting-- // a refused record counts until it has released its claim
 	}
 	switch {
 	case t.refused != nil:
 	case t.returned:
-		e.results[t.index] = t.result
+		b.results[t.index] = t.result
 	default:
-		e.results[t.index] = e.Errors.Unfinished
+		b.results[t.index] = b.Errors.Unfinished
 	}
-	if t.refused == nil && e.results[t.index] != nil {
-		e.failed(t)
+	if t.refused == nil && b.results[t.index] != nil {
+		b.failed(t)
 	}
-	e.release(t)
-	e.advance()
+	b.release(t)
+	b.advance()
 }
 
 // release unblocks the records that waited for t.
-func (e *execution) release(t *Turn) {
+func (b *batchRun) release(t *Turn) {
 	for _, i := range []int{t.nextInLane, t.nextDuplicate} {
 		if i < 0 {
 			continue
 		}
-		next := &e.turns[i]
+		next := &b.turns[i]
 		next.blocked--
 		switch {
 		case next.blocked > 0:
 		case !next.decided():
-			at, _ := slices.BinarySearch(e.ready, i)
-			e.ready = slices.Insert(e.ready, at, i)
+			at, _ := slices.BinarySearch(b.ready, i)
+			b.ready = slices.Insert(b.ready, at, i)
 		case !next.launched:
-			e.release(next) // it was refused, and what it waited for has ended
+			b.release(next) // it was refused, and what it waited for has ended
 		}
 	}
 }

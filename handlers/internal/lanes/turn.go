@@ -10,7 +10,7 @@ import (
 //
 // Its method Arrive is for adapter.Sibling.
 type Turn struct {
-	e     *execution
+	b     *batchRun
 	index int
 	// The next records in the lane and with the same key, or -1.
 	nextInLane, nextDuplicate int
@@ -19,7 +19,7 @@ type Turn struct {
 	begun  chan struct{}
 	cancel context.CancelCauseFunc
 
-	// Guarded by e.mu.
+	// Guarded by b.mu.
 	blocked  int  // records to wait for
 	launched bool // it has a goroutine
 	granted  bool // its turn has begun
@@ -49,34 +49,34 @@ func (t *Turn) Take(ctx context.Context) error { return t.take(ctx, nil) }
 // error, and may be called again, while another record yields (see
 // [Turn.Yield]).
 func (t *Turn) TakeClaimed(ctx context.Context) error {
-	t.e.mu.Lock()
-	yield := t.e.yield
-	t.e.mu.Unlock()
+	t.b.mu.Lock()
+	yield := t.b.yield
+	t.b.mu.Unlock()
 	return t.take(ctx, yield)
 }
 
 func (t *Turn) take(ctx context.Context, yield <-chan struct{}) error {
-	e := t.e
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	b := t.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if !t.decided() {
 		t.expect(false)
-		e.mu.Unlock()
+		b.mu.Unlock()
 		select {
 		case <-t.begun:
 		case <-yield:
 		case <-ctx.Done():
 		}
-		e.mu.Lock()
+		b.mu.Lock()
 		switch {
 		case t.decided():
-		case e.ctx.Err() != nil:
-			e.refuseLate()
+		case b.ctx.Err() != nil:
+			b.refuseLate()
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		default:
 			t.expect(true) // it releases its claim
-			return e.Errors.Yielded
+			return b.Errors.Yielded
 		}
 	}
 	t.expect(true)
@@ -86,8 +86,8 @@ func (t *Turn) take(ctx context.Context, yield <-chan struct{}) error {
 // Delayed reports whether the turn began so long ago that other records should
 // not have to wait for more.
 func (t *Turn) Delayed() bool {
-	t.e.mu.Lock()
-	defer t.e.mu.Unlock()
+	t.b.mu.Lock()
+	defer t.b.mu.Unlock()
 	return t.granted && time.Since(t.since) > patience
 }
 
@@ -95,37 +95,37 @@ func (t *Turn) Delayed() bool {
 // event, which may itself wait for a claim of this event. Until the record has
 // ended, none keeps a claim before its turn. Before the turn, Yield does nothing.
 func (t *Turn) Yield() {
-	e := t.e
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	b := t.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if t.yields || !t.granted {
 		return
 	}
 	t.yields = true
-	if e.yielding++; e.yielding == 1 {
-		close(e.yield)
+	if b.yielding++; b.yielding == 1 {
+		close(b.yield)
 	}
 }
 
 // Returned reports that the record's function has returned. Its result may not
 // be recorded yet.
 func (t *Turn) Returned() {
-	t.e.mu.Lock()
-	defer t.e.mu.Unlock()
+	t.b.mu.Lock()
+	defer t.b.mu.Unlock()
 	if t.running {
 		t.running = false
-		t.e.running--
-		t.e.advance()
+		t.b.running--
+		t.b.advance()
 	}
 }
 
 // Arrive reports that the record's write has reached the store, and returns how
 // many others are about to write.
 func (t *Turn) Arrive() (coming int) {
-	t.e.mu.Lock()
-	defer t.e.mu.Unlock()
+	t.b.mu.Lock()
+	defer t.b.mu.Unlock()
 	t.expect(false)
-	return t.e.coming
+	return t.b.coming
 }
 
 // decided reports whether the record can no longer be refused, or begin.
@@ -145,8 +145,8 @@ func (t *Turn) expect(write bool) {
 	}
 	t.expected = write
 	if write {
-		t.e.coming++
+		t.b.coming++
 	} else {
-		t.e.coming--
+		t.b.coming--
 	}
 }

@@ -12,10 +12,10 @@ type task struct {
 }
 
 // work runs a record on a goroutine, and others after it.
-func (e *execution) work(w task) {
+func (b *batchRun) work(w task) {
 	grow(0)
 	for w.turn != nil {
-		w = e.run(w)
+		w = b.run(w)
 	}
 }
 
@@ -25,11 +25,11 @@ func (e *execution) work(w task) {
 // The record before may have left its profiler labels on the goroutine, or on
 // the one that started this one. Package runtime has no means to find that it has
 // left its thread locked, so the documentation of package handlers forbids that.
-func (e *execution) run(w task) (next task) {
+func (b *batchRun) run(w task) (next task) {
 	t := w.turn
-	defer e.end(t, &next)
+	defer b.end(t, &next)
 	pprof.SetGoroutineLabels(w.ctx)
-	t.result = e.one(w.ctx, t)
+	t.result = b.one(w.ctx, t)
 	t.returned = true
 	return next
 }
