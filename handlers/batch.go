@@ -11,8 +11,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// batch runs the records of events of one source. D is what the user's
-// handler takes: a [Delivery], or the source's own record.
+// batch runs the records of events of one source. D is the argument of
+// the user's handler: a [Delivery], or the source's own record.
 type batch[D any] struct {
 	source source
 	x      *idempotent.Executor
@@ -80,7 +80,7 @@ func newBatch[D any](s source, x *idempotent.Executor, key func(D) (idempotent.K
 	if !adapter.ClaimsAhead(x) {
 		p.ahead = 0
 	}
-	// What the executor encrypts must not be logged.
+	// Data that the executor encrypts must not be logged.
 	p.hideText = p.hideText || adapter.Seals(x)
 	return &batch[D]{
 		source: s, x: x, policy: p, key: key,
@@ -108,7 +108,7 @@ type invocation[D any] struct {
 	duplicates []int
 }
 
-// identity is what two keys of one record share.
+// identity is equal for two keys of one record.
 type identity struct{ scope, id, record string }
 
 func identityOf(k idempotent.Key) identity { return identity{k.Scope, k.ID, k.Record} }
@@ -119,7 +119,7 @@ func (b *batch[D]) begin(ctx context.Context, size int, read func(i int) record[
 	lastStart, err := b.policy.lastStart(b.source.name, b.handlerDeadline(ctx))
 	v := &invocation[D]{batch: b, records: make([]record[D], size), lastStart: lastStart}
 	if size == 0 {
-		// An acknowledgement could lose what another source has sent.
+		// An acknowledgement could lose the event of a different source.
 		return nil, &NoRecordsError{Source: b.source.name, Record: -1}
 	}
 	if err != nil {

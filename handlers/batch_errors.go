@@ -57,11 +57,11 @@ func (e *NoIDError) SafeText() string { return e.Error() }
 // ErrNoRecords matches errors of type [*NoRecordsError].
 var ErrNoRecords = errors.New("handlers: the event has no records")
 
-// NoRecordsError reports that an event has no records, or a record of another
+// NoRecordsError reports that an event has no records, or a record of a different
 // source. Connect the function to the source that its handler is made for.
 type NoRecordsError struct {
 	Source string // the handler's, such as "sqs"
-	// Record is the index of the record of another source, or -1 if the event
+	// Record is the index of the record of a different source, or -1 if the event
 	// has no records.
 	Record int
 }

@@ -14,12 +14,12 @@ import (
 // of them.
 type EventOptions struct {
 	// Ahead is how many records are claimed before their turn: their requests to
-	// the store are then on the way together, and not one after another. Their
+	// the store are then on the way together, and not one by one. Their
 	// functions still run in the order and concurrency that this handler
 	// promises. A crash leaves the claims until their leases end, and each then
 	// costs a takeover. A window needs about 25 KB a record. Nothing is claimed
 	// ahead with Config.MaxAttempts or Config.Optimistic. Set it to -1 if fn
-	// itself calls the executor with the key of another record of the event.
+	// itself calls the executor with the key of a later record of the event.
 	// Default 10; a negative number claims each record in its turn.
 	Ahead int
 
@@ -28,7 +28,7 @@ type EventOptions struct {
 
 	// HideErrorText hides the text of handlers' own errors in the log line that
 	// OnFailure writes by default, which then contains their type instead. Set
-	// it if these texts quote what must not be logged. An executor with a
+	// it if these texts quote data that must not be logged. An executor with a
 	// Config.Sealer hides them in any case. Default false.
 	HideErrorText bool
 
@@ -48,7 +48,7 @@ type EventOptions struct {
 	// Unrecorded is how many functions may have begun while their completion is
 	// not recorded yet: as many can run a second time after a crash. A larger
 	// number lets the next function start while the completion of the one before
-	// it is on its way. What runs in order always waits for it. Default
+	// it is on its way. Records that run in order always wait for it. Default
 	// Concurrency.
 	Unrecorded int
 
@@ -83,12 +83,12 @@ func (b *batch[D]) handleAll(ctx context.Context, size int, read func(i int) rec
 // its default, and a nil *StreamOptions for all of them.
 type StreamOptions[E any] struct {
 	// Ahead is how many records are claimed before their turn: their requests to
-	// the store are then on the way together, and not one after another. Their
+	// the store are then on the way together, and not one by one. Their
 	// functions still run in the order and concurrency that this handler
 	// promises. A crash leaves the claims until their leases end, and each then
 	// costs a takeover. A window needs about 25 KB a record. Nothing is claimed
 	// ahead with Config.MaxAttempts or Config.Optimistic. Set it to -1 if fn
-	// itself calls the executor with the key of another record of the batch.
+	// itself calls the executor with the key of a later record of the batch.
 	// Default 10; a negative number claims each record in its turn.
 	Ahead int
 
@@ -98,7 +98,7 @@ type StreamOptions[E any] struct {
 
 	// HideErrorText hides the text of handlers' own errors in the log line that
 	// OnFailure writes by default, which then contains their type instead. Set
-	// it if these texts quote what must not be logged. An executor with a
+	// it if these texts quote data that must not be logged. An executor with a
 	// Config.Sealer hides them in any case. Default false.
 	HideErrorText bool
 
@@ -117,7 +117,7 @@ type StreamOptions[E any] struct {
 
 	// Poison receives a record that fails at every delivery: its body does not
 	// decode, it has no valid key, its error was [idempotent.Permanent], its key
-	// was used with another payload, or its outcome is unknown. Send it
+	// was used with a different payload, or its outcome is unknown. Send it
 	// somewhere else: with a nil error it is acknowledged. Poison is called for
 	// several records at once, and again for a record that is delivered again
 	// because of an earlier one.
@@ -130,18 +130,18 @@ type StreamOptions[E any] struct {
 	// Unrecorded is how many functions may have begun while their completion is
 	// not recorded yet: as many can run a second time after a crash. A larger
 	// number lets the next function start while the completion of the one before
-	// it is on its way. What runs in order always waits for it. Default
+	// it is on its way. Records that run in order always wait for it. Default
 	// Concurrency.
 	Unrecorded int
 
 	// Wait is how long a record waits, within the Margin, for a duplicate that
-	// is running. Default: until the end of the invocation, as what follows has
-	// to wait anyway.
+	// is running. Default: until the end of the invocation, because later
+	// records have to wait anyway.
 	Wait time.Duration
 }
 
-// newStreamBatch makes the batch of a stream. of returns the source's record of
-// what the handler takes.
+// newStreamBatch makes the batch of a stream. of returns the source's record in the
+// handler's argument.
 func newStreamBatch[E, D any](s source, x *idempotent.Executor, key func(D) (idempotent.Key, error), fn func(context.Context, D) error, o *StreamOptions[E], of func(D) E) *batch[D] {
 	if o == nil {
 		o = &StreamOptions[E]{}

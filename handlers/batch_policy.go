@@ -9,7 +9,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// policy is what the options of all batches have in common.
+// policy holds the options that all batches have in common.
 type policy struct {
 	concurrency int
 	unrecorded  int                                 // 0: concurrency

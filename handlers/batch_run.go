@@ -25,7 +25,7 @@ func (v *invocation[D]) handle(ctx context.Context, s lanes.Schedule) []error {
 	return results
 }
 
-// one confines every failure to its record: the others are no less done.
+// one confines every failure to its record: the rest of the event goes on.
 func (v *invocation[D]) one(ctx context.Context, turn *lanes.Turn) error {
 	r := &v.records[turn.Index()]
 	r.turn = turn
@@ -47,7 +47,7 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 	if event == nil {
 		hung := errors.Is(err, idempotent.ErrStore) && errors.Is(err, context.DeadlineExceeded)
 		if hung && r.turn.Delayed() {
-			return err // another claim would take the time of the other records
+			return err // a second claim would take the time of the other records
 		}
 		event, err = v.call(adapter.With(ctx, adapter.Wait(v.wait()), adapter.LastStart(v.lastStart, errOutOfTime)), r)
 	}
@@ -73,9 +73,8 @@ func (v *invocation[D]) attempt(ctx context.Context, r *record[D]) error {
 }
 
 // ahead claims a record that has begun before its turn, and runs its function in
-// its turn. It returns no event if the call is neither a run nor a replay: what
-// else was met may have changed by then, and options must not hear of it before.
-// The error is then why.
+// its turn. It returns no event, but the error, if the call is neither a run nor a
+// replay: the record may have changed by then, and options must not be called before.
 func (v *invocation[D]) ahead(ctx context.Context, r *record[D]) (*idempotent.Event, error) {
 	if !r.turn.Ahead() || r.err != nil { // without a key there is nothing to claim
 		return nil, nil
@@ -93,7 +92,7 @@ func (v *invocation[D]) call(ctx context.Context, r *record[D]) (*idempotent.Eve
 	return r.event, err
 }
 
-// wait returns how long one record waits for a duplicate in another invocation:
+// wait returns how long one record waits for a duplicate in a different invocation:
 // the wait ends while other records can still be started.
 func (v *invocation[D]) wait() time.Duration {
 	wait := v.policy.wait
@@ -187,7 +186,7 @@ func failedIndex(results []error) int {
 	return slices.IndexFunc(results, func(err error) bool { return err != nil })
 }
 
-// identifiers returns what Lambda takes as a report of failures. It is never
+// identifiers returns a report of failures in the form of Lambda. It is never
 // nil, which would marshal as null.
 func identifiers[F ~struct {
 	ItemIdentifier string `json:"itemIdentifier"`

@@ -47,7 +47,7 @@ func (e *DetailError) Is(target error) bool { return target == ErrDetail }
 // DetailWithChain adds a chain key to the detail of an event, as its last
 // member [ChainAttribute]. Everything else stays as it is, byte for byte. A
 // detail that already contains this key is returned unchanged. DetailWithChain
-// returns a [*DetailError] if the detail contains another key or is not a JSON
+// returns a [*DetailError] if the detail contains a different key or is not a JSON
 // object, or if key is empty.
 func DetailWithChain(detail []byte, key string) ([]byte, error) {
 	if key == "" {

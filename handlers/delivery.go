@@ -19,7 +19,7 @@ import (
 // []byte, the body is the text itself; if T is json.RawMessage, it is the JSON
 // text. A body of null would leave the zero value, so it is refused unless T is
 // a pointer. A T that implements json.Unmarshaler decodes itself, as [FromSNS],
-// [FromEventBridge] and [FromS3] do for an event inside another message.
+// [FromEventBridge] and [FromS3] do for an event inside a message.
 //
 // Make keys and payloads of the Body. Much of the Source differs between two
 // deliveries of one record. In a keypath.Path the two are source and body,
@@ -45,11 +45,11 @@ func (d Delivery[E, T]) BodyJSON() ([]byte, error) {
 // ErrDecode matches errors of type [*DecodeError].
 var ErrDecode = errors.New("handlers: body does not decode")
 
-// DecodeError reports that the body of a record is not what the handler takes.
+// DecodeError reports that the body of a record is not of the type of the handler.
 // The handler did not run, and no retry can succeed. The text of a DecodeError
 // never quotes the body; that of Err may.
 type DecodeError struct {
-	Type string // what the body should be
+	Type string // that the body should have
 	Err  error
 }
 
@@ -94,8 +94,8 @@ func (e *ShapeError) Error() string { return e.Reason }
 // SafeText returns the whole text.
 func (e *ShapeError) SafeText() string { return e.Error() }
 
-// readRecord decodes the body of a record. outer is what the record itself
-// says: its id, by which it is reported, and its chain key. The record's key is
+// readRecord decodes the body of a record. outer is the part of the
+// record itself: its id, by which it is reported, and its chain key. The record's key is
 // the innermost id.
 func readRecord[T, E any](source E, text []byte, outer message) record[Delivery[E, T]] {
 	body, inner, err := decodeBody[T](text)

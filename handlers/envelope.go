@@ -12,16 +12,16 @@ import (
 	"github.com/lambda-once/once/handlers/internal/digest"
 )
 
-// message is what a record, or an event in its body, says of itself.
+// message describes a record, or an event in its body.
 type message struct {
-	envelope bool   // it contains another message
+	envelope bool   // it contains a message
 	id       string // natural key, or ""
 	skip     bool   // there is nothing to run the handler for
 	chain    string // chain key, or ""
 	text     []byte // the body
 }
 
-// envelope is a body that contains another source's event.
+// envelope is a body that contains an event of its own source.
 type envelope interface{ message() message }
 
 // messageIn looks for an envelope in a body, which may be a pointer itself.
@@ -63,7 +63,7 @@ var errNotification = &ShapeError{"it is an SNS notification: use FromSNS, or en
 
 // refuseEnvelope refuses an SNS notification for a type with none of its
 // fields: all of them would be zero, and the handler would run for nothing.
-// Types that decode themselves know what they do.
+// Types that decode themselves are exempt.
 func refuseEnvelope(t reflect.Type, text []byte) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -95,7 +95,8 @@ type kafkaPlace struct {
 	record    events.KafkaRecord
 }
 
-// name returns "" for a record that names another partition, as null does.
+// name returns "" for a record, such as null, whose partition is not the one that
+// lists it.
 func (p kafkaPlace) name() string {
 	if p.record.Topic == "" || p.partition != fmt.Sprintf("%s-%d", p.record.Topic, p.record.Partition) {
 		return ""

@@ -16,8 +16,8 @@ type RabbitMQMessage[T any] = Delivery[events.RabbitMQMessage, T]
 
 // RabbitMQ handles messages of Amazon MQ for RabbitMQ. fn runs once per key.
 // There is no default key, because the message id is optional and the
-// producer's own: use [RabbitMQMessageID], [RabbitMQHeader] or another key
-// function. RabbitMQ panics if key is nil. The chain key of a message arrives in
+// producer's own: use [RabbitMQMessageID], [RabbitMQHeader] or a key
+// function of your own. RabbitMQ panics if key is nil. The chain key of a message arrives in
 // the header [ChainAttribute], which RabbitMQHeader can make the key.
 //
 // RabbitMQ takes no report of single messages: if one fails, Lambda delivers

@@ -91,7 +91,7 @@ func oneLine(text string) string {
 		more = "…"
 		text = text[:longestText-len(more)]
 	}
-	// Neither replacement is longer than what it replaces.
+	// Neither replacement is longer than the original.
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
 			return ' '

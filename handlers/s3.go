@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 )
 
-// S3Event is what S3 sends: records, or the s3:TestEvent with which it tests a
+// S3Event is an event of S3: records, or the s3:TestEvent with which it tests a
 // new notification.
 type S3Event struct {
 	Records []events.S3EventRecord `json:"Records"`

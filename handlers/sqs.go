@@ -20,12 +20,12 @@ type SQSMessage[T any] = Delivery[events.SQSMessage, T]
 // its default, and a nil *SQSOptions for all of them.
 type SQSOptions struct {
 	// Ahead is how many messages are claimed before their turn: their requests to
-	// the store are then on the way together, and not one after another. Their
+	// the store are then on the way together, and not one by one. Their
 	// functions still run in the order and concurrency that this handler
 	// promises. A crash leaves the claims until their leases end, and each then
 	// costs a takeover. A window needs about 25 KB a message. Nothing is claimed
 	// ahead with Config.MaxAttempts or Config.Optimistic. Set it to -1 if fn
-	// itself calls the executor with the key of another message of the batch.
+	// itself calls the executor with the key of a later message of the batch.
 	// Default 10; a negative number claims each message in its turn.
 	Ahead int
 
@@ -45,7 +45,7 @@ type SQSOptions struct {
 
 	// HideErrorText hides the text of handlers' own errors in the log line that
 	// OnFailure writes by default, which then contains their type instead. Set
-	// it if these texts quote what must not be logged. An executor with a
+	// it if these texts quote data that must not be logged. An executor with a
 	// Config.Sealer hides them in any case. Default false.
 	HideErrorText bool
 
@@ -65,7 +65,7 @@ type SQSOptions struct {
 	// Unrecorded is how many functions may have begun while their completion is
 	// not recorded yet: as many can run a second time after a crash. A larger
 	// number lets the next function start while the completion of the one before
-	// it is on its way. What runs in order always waits for it. Default
+	// it is on its way. Messages that run in order always wait for it. Default
 	// Concurrency.
 	Unrecorded int
 
@@ -94,7 +94,7 @@ type SQSOptions struct {
 //
 // If key is nil and the message, or the event inside it, carries a chain key
 // (see [ChainAttribute]), that is the key, together with the body: the same
-// chain key with another body is refused. A message that failed permanently
+// chain key with a different body is refused. A message that failed permanently
 // does not run again after a redrive either. Whatever the key is, fn's own
 // [idempotent.ChainKey] continues the chain.
 //
@@ -112,7 +112,7 @@ type SQSOptions struct {
 // a message by default: a message that is delivered later runs again.
 //
 // In a FIFO queue, recognized by the suffix of its ARN, messages run in order,
-// and after the first that fails all others are reported.
+// and after the first that fails all the rest are reported.
 func SQS[T any](x *idempotent.Executor, key func(SQSMessage[T]) (idempotent.Key, error), fn func(context.Context, SQSMessage[T]) error, o *SQSOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	if o == nil {
 		o = &SQSOptions{}

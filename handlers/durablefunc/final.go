@@ -34,7 +34,7 @@ func hasNoKey(err error) bool {
 func isFinal(err error) bool {
 	var lost *idempotent.ResultUnavailableError
 	if errors.As(err, &lost) {
-		return lost.Err == nil || errors.Is(lost.Err, ErrResponse) // of another kind of handler
+		return lost.Err == nil || errors.Is(lost.Err, ErrResponse) // of a different kind of handler
 	}
 	for _, final := range []error{idempotent.ErrKeyReused, idempotent.ErrOutcomeUnknown, idempotent.ErrReplayed, idempotent.ErrStepsLeft} {
 		if errors.Is(err, final) {

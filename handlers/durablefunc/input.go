@@ -16,7 +16,7 @@ import (
 var ErrNoEvent = errors.New("durablefunc: the event of the execution is on a later page of its operations; set durablefunc.Options.Service")
 
 // NoEventError reports that an invocation of a [Wrap] function came without
-// its event: the event is so large, near 6 MB, that the service sends it on another
+// its event: the event is so large, near 6 MB, that the service sends it on a later
 // page. The function did not run. Set [Options].Service.
 type NoEventError struct{}
 
@@ -28,7 +28,7 @@ func (e *NoEventError) SafeText() string { return e.Error() }
 // Is reports whether target is ErrNoEvent.
 func (*NoEventError) Is(target error) bool { return target == ErrNoEvent }
 
-// execution is what a request says of its execution.
+// execution is the execution of a request.
 type execution struct {
 	arn     string
 	start   time.Time // the zero time if it is unknown

@@ -15,7 +15,7 @@ import (
 // for its default, and a nil *Options for all of them.
 type Options struct {
 	// Service asks the service for durable executions. It is asked before an execution
-	// takes over the claim of another one, after the end of that claim:
+	// takes over the claim of an earlier one, after the end of that claim:
 	//
 	//	the other execution runs or is paused   the claim stays: an [*idempotent.InProgressError]
 	//	has succeeded                           its result is stored and replayed. If the service no
@@ -42,14 +42,14 @@ type Options struct {
 // Each method returns the error of the client as it is, or wraps it: Wrap recognizes
 // a ResourceNotFoundException by a method ErrorCode, which errors of the AWS SDK have.
 type Service interface {
-	// GetDurableExecution returns what the service knows of an execution.
+	// GetDurableExecution returns the state and the result of an execution.
 	GetDurableExecution(ctx context.Context, arn string) (Execution, error)
 	// GetDurableExecutionState returns the page of an execution's operations at the
 	// marker. The token is that of the invocation, which the call does not use up.
 	GetDurableExecutionState(ctx context.Context, arn, checkpointToken, marker string) (State, error)
 }
 
-// Execution is what the service knows of an execution.
+// Execution is the state of an execution, and its result.
 type Execution struct {
 	Status string // RUNNING, SUCCEEDED, FAILED, TIMED_OUT or STOPPED; any other one is taken for RUNNING
 	Result string // the JSON text of one that succeeded, or "" if the service does not have it

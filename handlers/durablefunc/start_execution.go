@@ -24,7 +24,7 @@ type ExecutionStarter interface {
 
 // An ExecutionReader is an [ExecutionStarter] that also reads the input of an
 // execution. With it, [StartExecution] distinguishes a duplicate from a key that
-// was used for another request.
+// was used for a different request.
 type ExecutionReader interface {
 	ExecutionStarter
 
@@ -56,14 +56,14 @@ const maxExecutionInput = 1 << 20
 // an execution that failed, too: to repeat its work, invoke the function without a
 // name.
 //
-// The input is what the function receives as its event. It must be the same bytes
+// The function receives the input as its event. It must be the same bytes
 // at each delivery, so send the body of a record, not the delivery with its
 // receive count. With a nil input, the body is sent as it arrived. A body that
 // the handler takes as string or []byte is sent as the JSON of this type. A
 // record that is no [handlers.Delivery] needs an input.
 //
 // An input of more than 1 MB is refused with an [*ExecutionInputError]. A name
-// that exists with another input, or in another version of the function, is
+// that exists with a different input, or in a different version of the function, is
 // refused with an [*ExecutionExistsError]; if the client is an [ExecutionReader],
 // and the input is the same, the record is a duplicate and counts as started. No
 // retry of these two succeeds, so they are [idempotent.Permanent]. All other

@@ -35,11 +35,11 @@ func (e *ExecutionInputError) Is(target error) bool { return target == ErrExecut
 var ErrExecutionExists = errors.New("durablefunc: an execution with this name exists")
 
 // ExecutionExistsError reports that the service refused to start an execution,
-// because its name exists with another input or in another version of the
+// because its name exists with a different input or in a different version of the
 // function (DurableExecutionAlreadyStartedException). No second execution was
 // started.
 //
-// If KeyReused is true, the key was used for another request: give this request a
+// If KeyReused is true, the key was used for a different request: give this request a
 // key of its own. Otherwise the record can also be a duplicate that arrived after
 // a new version of the function was deployed. Compare the input of the execution
 // with the record, or use an [ExecutionReader], which does so.

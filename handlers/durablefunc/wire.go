@@ -39,9 +39,9 @@ func (e *RequestError) Unwrap() error { return e.Err }
 // ErrResponse matches errors of type [*ResponseError].
 var ErrResponse = errors.New("durablefunc: the durable function's response")
 
-// ResponseError reports that a durable function has answered with what
-// is none of PENDING, SUCCEEDED and FAILED. The key stays claimed, because
-// nobody can tell whether the execution continues. An Observer also receives one
+// ResponseError reports that a durable function returned a response
+// whose status is none of PENDING, SUCCEEDED and FAILED. The key stays claimed, because
+// the execution may continue. An Observer also receives one
 // for a result that is not stored, because the response does not contain it.
 type ResponseError struct {
 	Reason string
@@ -120,7 +120,7 @@ func (r response) MarshalJSON() ([]byte, error) {
 	return r.text, nil
 }
 
-// UnmarshalJSON refuses a result that another kind of handler has stored.
+// UnmarshalJSON refuses a result that a different kind of handler has stored.
 func (r *response) UnmarshalJSON(text []byte) (err error) {
 	*r, err = readResponse(append([]byte(nil), text...))
 	if err == nil && r.status != succeeded {

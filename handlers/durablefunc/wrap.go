@@ -22,8 +22,8 @@ func (h Handler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
 // Wrap protects a Lambda durable function, so that each key has one
 // execution. Without it, every delivery of a message starts an execution of its
 // own, because the service recognizes duplicates only by an execution's name.
-// The next function is what durable.Wrap of the AWS SDK for durable executions
-// returns; this package does not import that SDK. Event is the type of the
+// The next function is the result of durable.Wrap of the AWS SDK for durable
+// executions; this package does not import that SDK. Event is the type of the
 // handler's event, which the key function receives.
 //
 // An execution claims its key in its first invocation, and keeps it while it is
@@ -39,7 +39,7 @@ func (h Handler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
 // return a response with the status FAILED in place of this error. An error that
 // no retry overcomes ends the execution: a missing, invalid or reused key, an event
 // that does not decode, a result that only the first execution has, or a result of
-// another kind of handler. So does an [*idempotent.StepsLeftError]: the function
+// a different kind of handler. So does an [*idempotent.StepsLeftError]: the function
 // was not durable before, and has left finished steps. Any other error of the key
 // function fails the invocation. So does every error that leaves an execution without
 // its key after its function has run: the execution would end, and hold the key.
@@ -63,7 +63,7 @@ func (h Handler) Invoke(ctx context.Context, request []byte) ([]byte, error) {
 // invocations, and in all executions with the key.
 //
 // A frozen invocation that thaws shares the claim with its successor. It can
-// complete the record only with what the execution has recorded; any error after
+// complete the record only with the result of the execution; any error after
 // the end of its invocation changes nothing. Its own effects go through, as
 // without this package: the service refuses only its checkpoints.
 //
@@ -131,7 +131,7 @@ func until(start time.Time, timeout time.Duration) time.Time {
 	return start.Add(timeout)
 }
 
-// durable is what the context of a durable function says of its execution.
+// durable is the execution in the context of a durable function.
 type durable struct {
 	arn   string
 	until time.Time
@@ -161,7 +161,7 @@ func (i *invocation[Event]) run(ctx context.Context, next func(context.Context, 
 	return response, err
 }
 
-// settle says what follows from the response. A suspension is no error that
+// settle returns the outcome of a response. A suspension is no error that
 // could be recognized, and a handler may swallow it: the response counts.
 func (i *invocation[Event]) settle(err error) idempotent.Outcome {
 	switch {
@@ -183,7 +183,7 @@ func (i *invocation[Event]) settle(err error) idempotent.Outcome {
 // The name is that of the durable step. It must be the same in each invocation,
 // and no two calls of an execution that may run at once have both a name and a
 // key in common: in a loop, add the item to the name. The claim lasts until the
-// end of the execution, so that another execution that uses the key of the call
+// end of the execution, so that a later execution that uses the key of the call
 // meets an [*idempotent.InProgressError] for as long.
 //
 // An effect that the call's function had before the crash happens again, unless
@@ -194,7 +194,7 @@ func (i *invocation[Event]) settle(err error) idempotent.Outcome {
 // that the repeated step sends them again. Two such calls of one operation need
 // different names, even if they run one after the other.
 //
-// With Config.MaxAttempts the repeated step would be another attempt. The calls
+// With Config.MaxAttempts the repeated step would be a second attempt. The calls
 // of such an executor have claims of their own, as with the step's own context.
 //
 // Use it only in a step's function, which offers no durable operations. Around

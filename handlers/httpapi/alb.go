@@ -13,8 +13,8 @@ import (
 )
 
 // ALB protects a handler behind an Application Load Balancer. Its events contain
-// no verified identity: the scope is [NoIdentity], [Tenant], or what a
-// [ScopeFunc] verifies itself. Responses of Once have their headers in the map
+// no verified identity: the scope is [NoIdentity], [Tenant], or a
+// [ScopeFunc] that verifies the caller itself. Responses of Once have their headers in the map
 // in which the request has its own, because a target group reads no other.
 // Everything else is as in [APIGatewayV2].
 //

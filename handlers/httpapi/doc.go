@@ -16,7 +16,7 @@
 //	400  the key is missing or malformed
 //	403  the request does not identify its caller
 //	409  the first request is running; Retry-After says when to repeat
-//	422  the key was used for another request
+//	422  the key was used for a different request
 //
 // A problem quotes neither keys nor bodies. It is not stored, unless it replaces
 // a response of a [Middleware] that is too large to be stored. Responses that

@@ -27,7 +27,7 @@ func (t eventAdapter[Req, Resp]) protect(x *idempotent.Executor, scope Scope, fn
 	mistakes.If(fn == nil, "httpapi: %s: the handler is nil", t.name)
 	g := newGuard(t.name, t.source, x, scope, o, mistakes)
 	return func(ctx context.Context, event Req) (Resp, error) {
-		// An event without a method is of another kind, and would pass
+		// An event without a method is of a different kind, and would pass
 		// unprotected.
 		method := t.method(&event)
 		needs := g.protects(method)

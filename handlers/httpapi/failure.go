@@ -10,7 +10,7 @@ import (
 	"github.com/lambda-once/once/idempotent/adapter"
 )
 
-// failure returns what the client receives for the error of a call.
+// failure returns the response to the client for the error of a call.
 func (g *guard) failure(e *exchange, event *idempotent.Event, err error) (reply, error) {
 	switch own := err.(type) {
 	case *UnstoredError:
@@ -79,7 +79,7 @@ func (g *guard) warn(ctx context.Context, status int) {
 }
 
 // fromHandler reports whether the handler returned err, which may be the core's
-// error of another call, and not the core for this call.
+// error of a call within it, and not the core for this call.
 func (e *exchange) fromHandler(event *idempotent.Event, err error) bool {
 	if e.failed == nil || event.Outcome == idempotent.OutcomeLeaseLost {
 		return false

@@ -12,7 +12,7 @@ import (
 // FunctionURL protects a handler of a function URL in the mode BUFFERED. It does
 // not take the responses of RESPONSE_STREAM, which are readers and cannot be
 // stored. A URL with the AuthType NONE has no identity: its scope is
-// [NoIdentity], or what a [ScopeFunc] verifies itself. Everything else is as in
+// [NoIdentity], or a [ScopeFunc] that verifies the caller itself. Everything else is as in
 // [APIGatewayV2].
 func FunctionURL(x *idempotent.Executor, scope Scope, fn func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error), o *Options) func(context.Context, events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 	return eventAdapter[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse]{

@@ -70,7 +70,7 @@ func TestHTTPGolden(t *testing.T) {
 			}
 			want, err := os.ReadFile(file)
 			check.Must(t, err)
-			check.Equal(t, string(got.Bytes()), string(want))
+			check.Equal(t, got.String(), string(want))
 		})
 	}
 }

@@ -32,7 +32,7 @@ type exchange struct {
 	key     idempotent.Key
 	keyErr  error
 	run     func(context.Context) (httpmsg.Response, error)
-	// Of the last run: what it returned, and its status if it has one.
+	// Of the last run: its error, and the status of that if it has one.
 	failed error
 	status *StatusError
 }
@@ -57,8 +57,8 @@ func newGuard(adapter string, source source, x *idempotent.Executor, scope Scope
 	return g
 }
 
-// reply is what the client receives: the handler's own response, whole and
-// in its own form, or response.
+// reply is the response to the client: the handler's own, whole and in its own
+// form, or response.
 type reply struct {
 	native   bool
 	response httpmsg.Response
@@ -85,7 +85,7 @@ func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Even
 		case idempotent.OutcomeExecuted, idempotent.OutcomeTakeover, idempotent.OutcomeBypassed:
 			return reply{native: true}, nil
 		}
-		// Another call has stored it, even if this one ran and lost its lease.
+		// A different call has stored it, even if this one ran and lost its lease.
 		if response.Valid() {
 			return reply{response: response.Restored().Replayed(g.options.ReplayHeader)}, nil
 		}
@@ -100,7 +100,7 @@ func (g *guard) respond(ctx context.Context, r *incoming, event *idempotent.Even
 	return g.failure(e, event, err)
 }
 
-// protection is what a method requires.
+// protection is the requirement of a method.
 type protection uint8
 
 const (

@@ -32,15 +32,15 @@ type Options struct {
 	// false: the header is ignored.
 	ContinueChains bool
 
-	// Documentation is the URL of what an API publishes about its keys, above
-	// all their format and the retention: the member "type" of the problems.
+	// Documentation is the URL of the page on which an API publishes the format
+	// and the retention of its keys: the member "type" of the problems.
 	// Default "about:blank" (RFC 9457 section 4.2.1).
 	Documentation string
 
 	// Header is the field that contains the key. Default "Idempotency-Key".
 	Header string
 
-	// Key returns the key of a request from another place than Header, such as
+	// Key returns the key of a request from a place that is not Header, such as
 	// the body: the webhook of a payment provider contains the id of its event.
 	// Use [HeaderKey] for a header that is the key verbatim, and
 	// keypath.Path[Request]("body.id") for a JMESPath expression.
@@ -102,7 +102,7 @@ type Options struct {
 	// Vary and X-Content-Type-Options.
 	//
 	// Only the first response contains all other fields. Among them are
-	// Set-Cookie, which may open a session, Date and others that would be wrong
+	// Set-Cookie, which may open a session, Date and fields that would be wrong
 	// in a replay, and all unknown ones.
 	StoreHeaders []string
 

@@ -17,7 +17,7 @@ import (
 )
 
 // Request is the request that [Options].Key receives. The function must
-// not change what it contains.
+// not change its contents.
 //
 // In a keypath.Path it has the members method, path, query, headers and
 // body, as in "body.id" and "headers.\"X-Event-Id\"[0]". The body is a JSON
@@ -48,7 +48,7 @@ func (r Request) MarshalJSON() ([]byte, error) {
 	}{r.Method, r.Path, r.Query, r.Headers, body})
 }
 
-// Caller is what a request says about its caller. Fields that an adapter does
+// Caller describes the caller of a request. Fields that an adapter does
 // not support are empty.
 type Caller struct {
 	// Claims are the claims of a JWT that API Gateway has verified:

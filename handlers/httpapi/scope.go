@@ -14,8 +14,8 @@ import (
 )
 
 // Scope identifies the owner of a key: two callers that send the same key never
-// share a response. It has no default, because the wrong one would show one
-// tenant's response to another. [NoIdentity] states that all callers share their
+// share a response. It has no default, because a wrong one would show a
+// tenant's response to strangers. [NoIdentity] states that all callers share their
 // keys.
 //
 // A request in which the scope finds nothing is refused with 403 before the
@@ -105,9 +105,9 @@ func AuthorizerField(name string) Scope {
 
 // IAMUser identifies a caller by the ARN of the user whose signature IAM has
 // verified, at API Gateway or a function URL. The ARN of an assumed role ends
-// with the name of the session: a caller that repeats a request in another
-// session, as another instance of a service does, is another caller. For such
-// callers, return what their ARNs have in common from a [ScopeFunc].
+// with the name of the session: a caller that repeats a request in a new
+// session, as a second instance of a service does, counts as a new caller. For such
+// callers, return the common part of their ARNs from a [ScopeFunc].
 //
 // All users of a Cognito identity pool sign as one role with one session name.
 // IAMUser refuses them: use [CognitoIdentity].

@@ -29,7 +29,7 @@ import (
 // of its saga are undone, and every repetition receives the same problem. Until
 // undoing has finished, clients receive 503. With any other status the key is
 // released, and a repetition runs the handler again. A classification of the
-// error ([idempotent.Permanent], [idempotent.Retryable]) applies as to others.
+// error ([idempotent.Permanent], [idempotent.Retryable]) applies as to any error.
 //
 // A response with the same status counts as a success instead: it undoes
 // nothing.
@@ -96,7 +96,7 @@ const statusCode = "http-"
 // ErrorCode returns "http-" and the status. See [idempotent.Permanent].
 func (e *StatusError) ErrorCode() string { return statusCode + strconv.Itoa(e.status()) }
 
-// FailureMessage returns what is stored of the error: the problem that the
+// FailureMessage returns the stored part of the error: the problem that the
 // client receives. See [idempotent.Permanent].
 func (e *StatusError) FailureMessage() string {
 	details := problem.Details{
@@ -175,9 +175,9 @@ func (e *UnstoredError) SafeText() string { return e.Error() }
 // receives the problem of a [StatusError], and for any other error a 500 that
 // quotes nothing of it. Fail panics if err is nil.
 //
-// Within a [Middleware], err decides what happens to the key when the handler
-// has returned: see [StatusError] and [idempotent.Permanent]. What the handler
-// has written is dropped. The first of several errors counts. The context of r
+// Within a [Middleware], err decides whether the key is released when the handler
+// has returned: see [StatusError] and [idempotent.Permanent]. The response that the
+// handler has begun is dropped. The first of several errors counts. The context of r
 // must be that of the request that the handler received. A
 // [*ResponseTooLargeError] that Write returned is no failure of the work:
 // [Middleware] says how it ends the request.

@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/outbound"
 )
 
-// Key names what one transaction has written for an aggregate: the key of
+// Key names the messages of one transaction for an aggregate: the key of
 // an item of the outbox, and the time at which it was written. Earlier versions of
 // package dynamo wrote over the item of a key that ran again: only Created tells the
 // two apart.

@@ -47,7 +47,7 @@ func (d Digest) Hex() string { return hex.EncodeToString(d.hash.Sum(nil)) }
 
 // Body returns the digest of a body and how it was taken. Two spellings of one
 // JSON value have the same digest. JSON without a canonical form, as with a
-// duplicate member, is digested as bytes: the handler decides what it means.
+// duplicate member, is digested as bytes: the handler interprets it.
 func Body(body []byte, isJSON bool) (kind, digest string) {
 	if isJSON {
 		if digest, err := idempotent.Fingerprint(json.RawMessage(body)); err == nil {

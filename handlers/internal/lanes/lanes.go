@@ -14,13 +14,13 @@ type Schedule struct {
 	Duplicates []int
 }
 
-// Halt says what does not start after a record has failed.
+// Halt selects the records that do not start after a record has failed.
 type Halt uint8
 
 const (
 	HaltNothing Halt = iota
-	HaltLane         // what follows it in its lane
-	HaltEvent        // what follows it in the event, in any lane
+	HaltLane         // later ones in its lane
+	HaltEvent        // later ones in the event, in any lane
 )
 
 // InOrder returns one lane of all records.

@@ -7,8 +7,8 @@ import "time"
 // time that handlers have to report: the default Margin.
 const patience = 250 * time.Millisecond
 
-// failed refuses what may not follow t, all together: records that have begun
-// end at the same time, and not one after another.
+// failed refuses all records that may not follow t together: records that have begun
+// end at the same time, and not one by one.
 func (b *batchRun) failed(t *Turn) {
 	switch b.halt {
 	case HaltLane:

@@ -165,7 +165,7 @@ func (b *batchRun) launch(t *Turn) {
 	b.group.Go(func() { b.work(task{t, ctx}) })
 }
 
-// end records the result of a record, and begins what waited for it. A goroutine
+// end records the result of a record, and begins the records that waited for it. A goroutine
 // that is not ending takes next.
 func (b *batchRun) end(t *Turn, next *task) {
 	b.mu.Lock()
@@ -223,7 +223,7 @@ func (b *batchRun) release(t *Turn) {
 			at, _ := slices.BinarySearch(b.ready, i)
 			b.ready = slices.Insert(b.ready, at, i)
 		case !next.launched:
-			b.release(next) // it was refused, and what it waited for has ended
+			b.release(next) // it was refused, and the records before it have ended
 		}
 	}
 }

@@ -30,7 +30,7 @@ type Turn struct {
 	yields   bool  // it has called Yield, and has not ended
 	hurry    *time.Timer
 	ended    bool
-	result   error // what it returned, if returned is true
+	result   error // of its function, if returned is true
 	returned bool
 }
 

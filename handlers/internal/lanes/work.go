@@ -11,7 +11,7 @@ type task struct {
 	ctx  context.Context
 }
 
-// work runs a record on a goroutine, and others after it.
+// work runs a record on a goroutine, and further ones after it.
 func (b *batchRun) work(w task) {
 	grow(0)
 	for w.turn != nil {

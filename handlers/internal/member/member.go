@@ -15,7 +15,7 @@ const (
 	OK        Problem = iota
 	NotObject         // the text is not a JSON object
 	NotText           // the member is not a text, is empty, or occurs twice
-	Different         // the member exists with another value
+	Different         // the member exists with a different value
 )
 
 // Find returns the member of that name, or "" if there is none, and the number

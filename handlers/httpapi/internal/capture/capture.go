@@ -94,7 +94,7 @@ func (w *Writer) Response() httpmsg.Response {
 			r.Headers[name] = values
 		}
 	}
-	if !utf8.Valid(w.body.Bytes()) { // JSON would replace what is not UTF-8
+	if !utf8.Valid(w.body.Bytes()) { // JSON would replace bytes that are not UTF-8
 		r.Body, r.Base64 = base64.StdEncoding.EncodeToString(w.body.Bytes()), true
 	}
 	return r

@@ -55,7 +55,7 @@ func (d *Direct) Begun() bool {
 	return d.begun
 }
 
-// Drop removes the fields that the handler has set, before another response is
+// Drop removes the fields that the handler has set, before a different response is
 // sent in place of the captured one.
 func (d *Direct) Drop() {
 	header := d.client.Header()
@@ -99,10 +99,10 @@ func (d *Direct) Write(p []byte) (int, error) { return d.begin().Write(p) }
 // WriteString is Write for a string.
 func (d *Direct) WriteString(s string) (int, error) { return io.WriteString(d.begin(), s) }
 
-// ReadFrom sends or captures what r returns.
+// ReadFrom sends or captures the bytes of r.
 func (d *Direct) ReadFrom(r io.Reader) (int64, error) { return io.Copy(d.begin(), r) }
 
-// FlushError sends what is buffered.
+// FlushError sends the buffered bytes.
 func (d *Direct) FlushError() error { return d.control().Flush() }
 
 // SetReadDeadline sets the deadline for reading the request.

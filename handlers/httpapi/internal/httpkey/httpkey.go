@@ -14,14 +14,14 @@ import (
 // Longest is the length in bytes of the longest key that the core takes.
 const Longest = 1024
 
-// Rules are what an API requires of its keys.
+// Rules are the requirements of an API on its keys.
 type Rules struct {
 	MaxBytes int
 	Valid    func(key string) error // nil: every key is valid
 }
 
 // Parse returns the key in the values of its header. It is an Item of RFC 8941
-// that is a String, as in the draft, or what most clients send: the same text
+// that is a String, as in the draft, or the form of most clients: the same text
 // without quotes. Both spellings are one key. Parameters of the Item are
 // ignored, as for any field that defines none.
 func (r Rules) Parse(values []string) (string, error) {
@@ -46,7 +46,7 @@ func (r Rules) Parse(values []string) (string, error) {
 	return key, r.Check(key)
 }
 
-// Check refuses what no key may be, wherever it comes from.
+// Check refuses a text that no key may have, wherever it comes from.
 func (r Rules) Check(key string) error {
 	switch {
 	case key == "":
@@ -60,8 +60,8 @@ func (r Rules) Check(key string) error {
 }
 
 // Bare reports whether a key may be sent without quotes. It must not contain
-// commas, with which gateways join repeated headers, or what begins parameters,
-// strings and escapes: another server could read a different key.
+// commas, with which gateways join repeated headers, or the first characters of parameters,
+// strings and escapes: a server behind this one could read a different key.
 func Bare(key string) bool {
 	return !strings.ContainsFunc(key, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`,;"\`, r)

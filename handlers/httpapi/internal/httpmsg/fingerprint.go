@@ -10,7 +10,7 @@ import (
 	"github.com/lambda-once/once/handlers/internal/digest"
 )
 
-// Fingerprint returns a digest of what a second use of a key must agree on: the
+// Fingerprint returns a digest of the parts that a repetition must have in common: the
 // method, the path, the query and the body. If its form changes, an updated
 // function refuses repetitions of requests from before the update.
 func (r *Request) Fingerprint() string {

@@ -1,5 +1,5 @@
-// Package httpmsg represents an HTTP request and response independently of what
-// carried them: an event of API Gateway, a load balancer or a function URL, or
+// Package httpmsg represents an HTTP request and response independently of their
+// carrier: an event of API Gateway, a load balancer or a function URL, or
 // net/http. It fingerprints requests, and converts responses to the form that is
 // stored and back.
 package httpmsg
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A Request is what the rules need of a request.
+// A Request holds the parts of a request that the rules need.
 type Request struct {
 	Method  string
 	Path    string // as it was sent

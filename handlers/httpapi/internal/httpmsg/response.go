@@ -15,7 +15,7 @@ type Response struct {
 	Body    string      `json:"body,omitempty"`
 	Base64  bool        `json:"base64,omitempty"` // of Body
 	// Encoded are the fields of the stored form whose values are not UTF-8, in
-	// base64, because JSON would replace what is not UTF-8.
+	// base64, because JSON would replace bytes that are not UTF-8.
 	Encoded map[string][]string `json:"encoded,omitempty"`
 
 	// Final means that the response is stored whatever its status: the work is
@@ -23,9 +23,8 @@ type Response struct {
 	Final bool `json:"-"`
 }
 
-// Valid reports whether the status is one that a response can have. It tells
-// what an adapter has stored from what a person, or a handler of another
-// trigger, has.
+// Valid reports whether the status is one that a response can have. A
+// person, or a handler of a different trigger, may have stored something else.
 func (r Response) Valid() bool { return r.Status >= 200 && r.Status <= 599 }
 
 // Stored returns the form of a response that is stored, with the fields of
@@ -54,8 +53,8 @@ func (r Response) Stored(names []string) Response {
 	return r
 }
 
-// Restored returns a stored response as it was before. It drops what does not
-// decode, which Once has not written.
+// Restored returns a stored response as it was before. It drops values of headers that do
+// not decode, which Once has not written.
 func (r Response) Restored() Response {
 	if len(r.Encoded) == 0 {
 		return r

@@ -12,7 +12,7 @@ import (
 	"github.com/lambda-once/once/internal/outboxitem"
 )
 
-// An Item is what a transaction publishes for one aggregate.
+// An Item holds the messages of a transaction for one aggregate.
 type Item struct {
 	Key      Key
 	Event    string // id of the stream's event, or ""
@@ -33,7 +33,7 @@ func Pending(r events.DynamoDBEventRecord) bool {
 }
 
 // NewItem returns the item of a record without its messages. The aggregate is
-// known even if the item does not decode, because what follows it must wait.
+// known even if the item does not decode, because the items after it must wait.
 func NewItem(r events.DynamoDBEventRecord) *Item {
 	item := &Item{Event: r.EventID}
 	item.Key.Aggregate, _ = plain(r.Change.Keys[outboxitem.Aggregate]).(string)

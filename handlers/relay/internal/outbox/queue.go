@@ -23,7 +23,7 @@ type Queue struct {
 	recent  *Recent
 }
 
-// lane is what remains of an aggregate: from a message of the first of its
+// lane is the rest of an aggregate: from a message of the first of its
 // records on.
 type lane struct {
 	records []int
