@@ -89,7 +89,7 @@ func TestStartWhereNobodyAnswers(t *testing.T) {
 	s, err := Start(t.Context(), &Options{Log: &log})
 	check.Must(t, err)
 	check.Differ(t, s.Endpoint(), dead)
-	check.Contains(t, log.String(), "does not answer")
+	check.Contains(t, log.String(), "does not respond")
 	check.Equal(t, s.Env()[0], endpointVar+"="+s.Endpoint())
 	check.Must(t, s.Stop())
 	check.False(t, listens(s.Endpoint()), "it runs after Stop")

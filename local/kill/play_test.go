@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/lambda-once/once/internal/check"
 	"github.com/lambda-once/once/local/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -64,9 +65,7 @@ func TestRunWhoseFirstProcessSurvivesIsRepeated(t *testing.T) {
 	s.First = at("POST /charges/s-1")
 	s.First.Call.Number = 99
 	_, err := s.Play(t.Context(), kill.Point{})
-	if err == nil || !strings.Contains(err.Error(), "the first process survived") {
-		t.Errorf("%v", err)
-	}
+	check.Says(t, err, "the first process survived")
 	if worlds.Load() != 5 {
 		t.Errorf("played %d times", worlds.Load())
 	}

@@ -41,7 +41,7 @@ func findPrograms(ctx context.Context, root string) (string, error) {
 	}
 	slices.SortFunc(packaged, func(a, b string) int { return versionOf(b) - versionOf(a) })
 	for _, dir := range append(candidates, packaged...) {
-		err := check(ctx, dir)
+		err := checkVersion(ctx, dir)
 		if err == nil {
 			return dir, nil
 		}
@@ -59,7 +59,7 @@ func versionOf(bin string) int {
 	return v
 }
 
-func check(ctx context.Context, dir string) error {
+func checkVersion(ctx context.Context, dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 		return err
 	}
