@@ -27,10 +27,10 @@
 //
 // # Transactions
 //
-// The writes that a handler adds to its [Transaction] are committed together with
+// The writes that a handler adds to its [Collect] are committed together with
 // the completion of its call, in one TransactWriteItems. After a crash at any
 // point, all of them are there or none. The call succeeds with the commit, not
-// with the handler's return. The example of [Transaction] moves money between two
+// with the handler's return. The example of [Collect] moves money between two
 // accounts.
 //
 // The request is built once, and has one ClientRequestToken: if it is sent again

@@ -148,14 +148,14 @@ func ExampleOptions_group() {
 	// Output: 50 images
 }
 
-func ExampleTransaction() {
+func ExampleCollect() {
 	ctx, client := context.Background(), localClient()
 	accounts := accounts(ctx, client, map[string]string{"alice": "100", "bob": "0"})
 	x := executor(ctx, client, "transfer", nil)
 	// Both updates are committed together with the result of the call.
 	transfer := func(ctx context.Context) (string, error) {
 		money := expression.Name("balance")
-		tx := dynamo.Transaction(ctx)
+		tx := dynamo.Collect(ctx)
 		tx.Update(accounts, key{"alice"}, expression.Add(money, expression.Value(-30)),
 			dynamo.If(money.GreaterThanEqual(expression.Value(30))))
 		tx.Update(accounts, key{"bob"}, expression.Add(money, expression.Value(30)),
@@ -190,7 +190,7 @@ func ExampleCondition_Else() {
 	for _, account := range []string{"alice", "carol"} {
 		_, err := idempotent.Do(ctx, x, idempotent.Key{ID: "withdrawal of " + account}, func(ctx context.Context) (string, error) {
 			money := expression.Name("balance")
-			dynamo.Transaction(ctx).Update(accounts, key{account}, expression.Add(money, expression.Value(-30)),
+			dynamo.Collect(ctx).Update(accounts, key{account}, expression.Add(money, expression.Value(-30)),
 				dynamo.If(money.GreaterThanEqual(expression.Value(30))).Else(refuse))
 			return "withdrawn", nil
 		})
@@ -209,7 +209,7 @@ func ExampleTx_Publish() {
 	}
 	x := executor(ctx, client, "place-order", &dynamo.Options{Outbox: messages})
 	_, err := idempotent.Do(ctx, x, idempotent.Key{ID: "order-7"}, func(ctx context.Context) (string, error) {
-		dynamo.Transaction(ctx).Publish(outbound.Message{
+		dynamo.Collect(ctx).Publish(outbound.Message{
 			Aggregate: "order-7", Destination: "order-events", Type: "OrderPlaced", Body: []byte(`{"id":"order-7"}`),
 		})
 		return "placed", nil

@@ -81,7 +81,7 @@ func TestOptimisticCallCommitsNothingBesidePowertools(t *testing.T) {
 	p := newPowertools(t, s)
 	x := mixed(t, s, &idempotent.Config{Optimistic: true, Shared: true})
 	work := func(ctx context.Context) (string, error) {
-		Transaction(ctx).Put(s.table, map[string]any{"id": "business"})
+		Collect(ctx).Put(s.table, map[string]any{"id": "business"})
 		if !p.claims(shared, time.Now()) {
 			t.Error("Powertools does not claim")
 		}

@@ -99,7 +99,7 @@ func TestPowertoolsTakeoverFencesTransactions(t *testing.T) {
 	p := newPowertools(t, s)
 	c := s.counter(t)
 	_, err := call(t, mixed(t, s, nil), func(ctx context.Context) (string, error) {
-		Transaction(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
+		Collect(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
 		check.True(t, p.claims(shared, get(t, s, shared).Lease.Add(time.Millisecond)), "Powertools does not take over")
 		return "done", nil
 	})
@@ -134,7 +134,7 @@ func TestPowertoolsLateEndsOverwrite(t *testing.T) {
 			c := s.counter(t)
 			x := mixed(t, s, &idempotent.Config{Retention: 24 * time.Hour})
 			work := func(ctx context.Context) (string, error) {
-				Transaction(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
+				Collect(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
 				return "once's", nil
 			}
 			if !p.claims(shared, time.Now().Add(-time.Hour)) { // and is frozen
@@ -239,7 +239,7 @@ func TestTransactionLosesItsLeaseToPowertools(t *testing.T) {
 	s := localStore(t)
 	p := newPowertools(t, s)
 	_, err := call(t, mixed(t, s, nil), func(ctx context.Context) (string, error) {
-		Transaction(ctx).Put(s.table, map[string]any{"id": "business"})
+		Collect(ctx).Put(s.table, map[string]any{"id": "business"})
 		check.True(t, p.claims(shared, get(t, s, shared).Lease.Add(time.Millisecond)), "Powertools does not take over")
 		return "done", nil
 	})

@@ -17,7 +17,7 @@ import (
 
 // A Tx collects writes that are committed together with the completion of a call,
 // in one TransactWriteItems: all of them and the record's write, or none.
-// [Transaction] returns the Tx of a call.
+// [Collect] returns the Tx of a call.
 //
 // Nothing is sent before the handler returns nil. The call succeeds if the
 // transaction does. If a condition does not hold, the call fails with the error
@@ -47,13 +47,13 @@ type Tx struct {
 
 var _ driver.Attachment = (*Tx)(nil)
 
-// Transaction returns the transaction of the call that ctx belongs to, the same
+// Collect returns the Tx of the call that ctx belongs to, the same
 // one each time. It panics outside of a call, under idempotent.Unprotected, and if
 // the call's store is not a [*Store].
 //
 // It also panics within a step or its undo function: the attempt that commits may
 // not run the step again. Do not use a Tx of the handler there either.
-func Transaction(ctx context.Context) *Tx {
+func Collect(ctx context.Context) *Tx {
 	return driver.Attach(ctx, func() *Tx { return new(Tx) })
 }
 

@@ -21,7 +21,7 @@ func TestTransactionOnAMissingTableListsItsTables(t *testing.T) {
 	x, err := idempotent.New("op", s, nil)
 	check.Must(t, err)
 	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {
-		tx := Transaction(ctx)
+		tx := Collect(ctx)
 		tx.Put("no-such-accounts", account{ID: "a"})
 		tx.Check("audits", accountKey("b"), If(expression.Name("id").AttributeNotExists()))
 		tx.Put("no-such-accounts", account{ID: "c"})

@@ -10,10 +10,10 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// once leaves it to package idempotent to send a transaction again. If the SDK
+// withoutRetries leaves it to package idempotent to send a transaction again. If the SDK
 // did, a refusal could hide that an earlier copy is still on its way, and is
 // committed after the call has reported that nothing was.
-func once(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
+func withoutRetries(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
 
 var errOldToken = errors.New("its token is older than 9 minutes, and DynamoDB may have forgotten it")
 
@@ -47,12 +47,12 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 		return driver.Record{}, false, &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: errOldToken,
 			Advice: "whether it was committed is not known, and another try could commit it twice; check its items"}
 	}
-	_, err = s.client.TransactWriteItems(ctx, r.input, quiet, once)
+	_, err = s.client.TransactWriteItems(ctx, r.input, quiet, withoutRetries)
 	if r.resultTooLarge(err) {
 		if r, err = t.withoutResult(r); err != nil {
 			return driver.Record{}, false, err
 		}
-		_, err = s.client.TransactWriteItems(ctx, r.input, quiet, once)
+		_, err = s.client.TransactWriteItems(ctx, r.input, quiet, withoutRetries)
 	}
 	switch {
 	case err == nil && r.own == nil:

@@ -23,7 +23,7 @@ func TestDisabledCommitsTransactionsWithoutARecord(t *testing.T) {
 			check.Must(t, err)
 			for want := 1; want <= 2; want++ {
 				_, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {
-					Transaction(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
+					Collect(ctx).Update(s.table, c.key, expression.Add(expression.Name("n"), expression.Value(1)))
 					return "done", nil
 				})
 				check.Nil(t, err)

@@ -166,7 +166,7 @@ func TestMistakeFailsTheCall(t *testing.T) {
 	x, err := idempotent.New("op", s, nil)
 	check.Must(t, err)
 	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "op#1"}, func(ctx context.Context) (string, error) {
-		Transaction(ctx).Put("", account{ID: "a"})
+		Collect(ctx).Put("", account{ID: "a"})
 		return "done", nil
 	})
 	check.Is(t, err, ErrTransaction)

@@ -42,7 +42,7 @@ func TestRefusalLeavesADelayedCopyOpen(t *testing.T) {
 	check.Must(t, err)
 	ctx, event := adapter.WithEvent(t.Context())
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "k"}, func(ctx context.Context) (string, error) {
-		Transaction(ctx).Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()))
+		Collect(ctx).Put("accounts", account{ID: "a"}, If(expression.Name("id").AttributeNotExists()))
 		return "done", nil
 	})
 	check.Is(t, err, idempotent.ErrOutcomeUnknown)

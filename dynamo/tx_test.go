@@ -41,7 +41,7 @@ func TestTransactionRoundTrips(t *testing.T) {
 			for i, want := range []string{c.first, c.duplicate, c.duplicate} {
 				wire.calls = nil
 				got, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (string, error) {
-					Transaction(ctx).Update(table, counted.key, expression.Add(expression.Name("n"), expression.Value(1)))
+					Collect(ctx).Update(table, counted.key, expression.Add(expression.Name("n"), expression.Value(1)))
 					return "done", nil
 				})
 				if err != nil || got != "done" {
@@ -72,8 +72,8 @@ func TestCallFailsAsItsTransactionDoes(t *testing.T) {
 			if rich {
 				balance = expression.Name("limit")
 			}
-			Transaction(ctx).Put(s.table, map[string]any{"id": "account", "balance": 0}, If(balance.AttributeNotExists()))
-			Transaction(ctx).Check(s.table, map[string]any{"id": "owner"}, If(balance.GreaterThan(expression.Value(5)).Not()).
+			Collect(ctx).Put(s.table, map[string]any{"id": "account", "balance": 0}, If(balance.AttributeNotExists()))
+			Collect(ctx).Check(s.table, map[string]any{"id": "owner"}, If(balance.GreaterThan(expression.Value(5)).Not()).
 				Else(func(*TransactionError) error { return errFunds }))
 			return "transferred", nil
 		})
@@ -93,7 +93,7 @@ func TestCallFailsAsItsTransactionDoes(t *testing.T) {
 
 func TestTransactionPanicsOutsideOfACall(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"no call": t.Context(), "unprotected": idempotent.Unprotected(t.Context())} {
-		mustPanic(t, name, func() { Transaction(ctx) })
+		mustPanic(t, name, func() { Collect(ctx) })
 	}
 }
 

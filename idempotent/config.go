@@ -71,7 +71,7 @@ type Config struct {
 
 	// Optimistic saves the claim, and one of the two round trips of a first
 	// call: the handler's transaction creates the record. Use it for handlers
-	// that have no effect but their transaction (see dynamo.Transaction).
+	// that have no effect but their transaction (see dynamo.Collect).
 	//
 	// Of calls that run at the same time all run and one commits; the others
 	// return its result. So do later ones, after they have run: the handler must

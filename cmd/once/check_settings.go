@@ -125,7 +125,7 @@ func checkReplicas(d *types.TableDescription, strong bool, found *findings) {
 	switch {
 	case len(d.Replicas) == 0:
 	case strong:
-		found.say(name, warning, "strongly consistent: there are no transactions on such a table", "use neither dynamo.Transaction nor Config.Optimistic with it")
+		found.say(name, warning, "strongly consistent: there are no transactions on such a table", "use neither dynamo.Collect nor Config.Optimistic with it")
 	default:
 		found.say(name, warning, "eventually consistent: callers in two Regions can both own a key", "give each key one home Region")
 	}

@@ -72,7 +72,7 @@ func TestOpenFindsTheOutbox(t *testing.T) {
 			x, err := idempotent.New("op", store, nil)
 			check.Must(t, err)
 			_, err = idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, func(ctx context.Context) (int, error) {
-				dynamo.Transaction(ctx).Publish(outbound.Message{Aggregate: "a", Destination: "d"})
+				dynamo.Collect(ctx).Publish(outbound.Message{Aggregate: "a", Destination: "d"})
 				return 0, nil
 			})
 			check.Equal(t, given.outbox, c.want)

@@ -46,7 +46,7 @@ func placed(ctx context.Context, client *dynamodb.Client) string {
 		log.Fatal(err)
 	}
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: "order-7"}, func(ctx context.Context) (string, error) {
-		dynamo.Transaction(ctx).Publish(outbound.Message{
+		dynamo.Collect(ctx).Publish(outbound.Message{
 			Aggregate: "order-7", Destination: "order-events", Type: "OrderPlaced", Body: []byte(`{"id":"order-7"}`),
 		})
 		return "placed", nil

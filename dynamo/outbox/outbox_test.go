@@ -83,7 +83,7 @@ func TestPublish(t *testing.T) {
 	began := time.Now().Truncate(time.Millisecond)
 	order := func() error {
 		_, err := idempotent.Do(t.Context(), x, idempotent.Key{Record: "order#1"}, func(ctx context.Context) (string, error) {
-			tx := dynamo.Transaction(ctx)
+			tx := dynamo.Collect(ctx)
 			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Type: "placed", Body: []byte{0xff}, Attributes: map[string]string{"a": "b"}})
 			tx.Publish(outbound.Message{Aggregate: "stock-7", Destination: "stock", Body: []byte("x")})
 			tx.Publish(outbound.Message{Aggregate: "order-1", Destination: "mail", Type: "paid"})

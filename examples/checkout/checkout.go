@@ -69,7 +69,7 @@ func (s *shop) place(ctx context.Context, r receipt) (receipt, error) {
 	if err != nil {
 		return receipt{}, err
 	}
-	tx := dynamo.Transaction(ctx)
+	tx := dynamo.Collect(ctx)
 	isNew := expression.AttributeNotExists(expression.Name("id"))
 	isThis := expression.Name("charge").Equal(expression.Value(r.Charge))
 	tx.Put(s.orders, r, dynamo.If(isNew.Or(isThis)).Else(func(*dynamo.TransactionError) error {

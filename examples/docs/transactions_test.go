@@ -35,7 +35,7 @@ type bank struct{ accounts string } // the table
 func (b bank) transfer(ctx context.Context, t Transfer) (string, error) {
 	balance, amount := expression.Name("balance"), expression.Value(t.Amount)
 
-	tx := dynamo.Transaction(ctx)
+	tx := dynamo.Collect(ctx)
 	tx.Update(b.accounts, account(t.From), expression.Set(balance, balance.Minus(amount)),
 		dynamo.If(balance.GreaterThanEqual(amount)).
 			Else(func(*dynamo.TransactionError) error { return idempotent.Permanent(errFunds) }))

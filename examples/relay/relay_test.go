@@ -144,7 +144,7 @@ func (f *function) publish(order string, bodies ...string) {
 	}
 	_, err = idempotent.Do(f.t.Context(), x, idempotent.Key{ID: order}, func(ctx context.Context) (any, error) {
 		for _, body := range bodies {
-			dynamo.Transaction(ctx).Publish(outbound.Message{Aggregate: order, Destination: "order-events", Type: "OrderPlaced", Body: []byte(body)})
+			dynamo.Collect(ctx).Publish(outbound.Message{Aggregate: order, Destination: "order-events", Type: "OrderPlaced", Body: []byte(body)})
 		}
 		return nil, nil
 	})

@@ -91,7 +91,7 @@ func (s *stage) publish(ctx context.Context, t outboxTables, transaction int) er
 	_, err = idempotent.Do(ctx, x, idempotent.Key{ID: strconv.Itoa(transaction)}, func(ctx context.Context) (any, error) {
 		for aggregate, bodies := range transactions[transaction] {
 			for _, body := range bodies {
-				dynamo.Transaction(ctx).Publish(outbound.Message{
+				dynamo.Collect(ctx).Publish(outbound.Message{
 					Aggregate: aggregate, Destination: "order-events", Type: "Order", Body: []byte(aggregate + " " + body),
 				})
 			}

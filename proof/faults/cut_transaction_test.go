@@ -110,7 +110,7 @@ func (l *line) cutTransfer(t *testing.T, lapsed bool, n int, plan []fault) bool 
 
 func (tr transfer) do(x *idempotent.Executor, key idempotent.Key) (string, error) {
 	return idempotent.Do(tr.t.Context(), x, key, func(ctx context.Context) (string, error) {
-		tx := dynamo.Transaction(ctx)
+		tx := dynamo.Collect(ctx)
 		tx.Update(tr.table, map[string]string{"id": tr.from}, expression.Add(expression.Name("balance"), expression.Value(-1)))
 		tx.Update(tr.table, map[string]string{"id": tr.to}, expression.Add(expression.Name("balance"), expression.Value(1)))
 		return "transferred by " + rand.Text(), nil

@@ -30,7 +30,7 @@ func TestParcelIsCommittedWithItsRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	ship := idempotent.Wrap(x, parcelKey, func(ctx context.Context, p parcel) (string, error) {
-		dynamo.Transaction(ctx).Put(table, map[string]any{"id": p.ID, "to": p.To})
+		dynamo.Collect(ctx).Put(table, map[string]any{"id": p.ID, "to": p.To})
 		return "label-1", nil
 	})
 	if _, err := ship(t.Context(), parcel{ID: "p-1", To: "Ada"}); err != nil {

@@ -176,7 +176,7 @@ func (w *worker) transaction(ctx context.Context, request job.Request) (job.Resu
 	if err := r.stumble(ctx); err != nil {
 		return job.Result{}, err
 	}
-	tx, e := dynamo.Transaction(ctx), r.newEffect(job.Main)
+	tx, e := dynamo.Collect(ctx), r.newEffect(job.Main)
 	var err error
 	if e.Early, err = r.early(ctx); err != nil {
 		return job.Result{}, r.failed(err)
