@@ -12,9 +12,9 @@ import (
 // wait for each other and for the end of the call: otherwise a goroutine that the handler
 // has left behind could run a statement on a connection that serves another call.
 type handle struct {
-	held      *held
-	tx        pgx.Tx
-	savepoint bool
+	transaction *openTx
+	tx          pgx.Tx
+	savepoint   bool
 }
 
 var _ pgx.Tx = (*handle)(nil)
@@ -22,36 +22,36 @@ var _ pgx.Tx = (*handle)(nil)
 // open locks the transaction, and returns why the handler may not use it any more. The
 // caller unlocks it in either case. The context it returns also ends with the call.
 func (h *handle) open(ctx context.Context) (context.Context, error) {
-	h.held.mu.Lock()
+	h.transaction.mu.Lock()
 	switch {
-	case h.held.frozen:
+	case h.transaction.frozen:
 		return ctx, pgx.ErrTxClosed
-	case h.held.conn.Conn().PgConn().TxStatus() == 'I':
+	case h.transaction.conn.Conn().PgConn().TxStatus() == 'I':
 		// What came now would be committed at once, without the call.
 		return ctx, &TransactionError{Index: -1, Code: CodeEnded}
 	}
-	return h.held.during(ctx), nil
+	return h.transaction.during(ctx), nil
 }
 
 // checked returns a statement as it is sent, unless it ends the transaction.
 func (h *handle) checked(ctx context.Context, sql string, args ...any) (string, []any, error) {
 	sql, args = rewrite(ctx, h.tx.Conn(), sql, args)
 	if endsTransaction(sql) {
-		return "", nil, h.ending()
+		return "", nil, h.refuseEnd()
 	}
 	return sql, args, nil
 }
 
-// ending fails the call for a command that is not sent, because it ends the transaction.
-func (h *handle) ending() error {
+// refuseEnd fails the call for a command that is not sent, because it ends the transaction.
+func (h *handle) refuseEnd() error {
 	ended := &TransactionError{Index: -1, Code: CodeEnded}
-	if h.held.mistake == nil {
-		h.held.mistake = ended
+	if h.transaction.mistake == nil {
+		h.transaction.mistake = ended
 	}
 	return ended
 }
 
-func (h *handle) unlock() { h.held.mu.Unlock() }
+func (h *handle) unlock() { h.transaction.mu.Unlock() }
 
 // Begin sets a savepoint.
 func (h *handle) Begin(ctx context.Context) (pgx.Tx, error) {
@@ -64,7 +64,7 @@ func (h *handle) Begin(ctx context.Context) (pgx.Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &handle{held: h.held, tx: tx, savepoint: true}, nil
+	return &handle{transaction: h.transaction, tx: tx, savepoint: true}, nil
 }
 
 // Commit releases a savepoint. It returns an [*OwnedError] for the transaction.
@@ -95,7 +95,7 @@ func (h *handle) CopyFrom(ctx context.Context, table pgx.Identifier, columns []s
 	if err != nil {
 		return 0, err
 	}
-	n, err := h.tx.CopyFrom(ctx, table, columns, &interruptible{source: source, ended: h.held.ended.Done()})
+	n, err := h.tx.CopyFrom(ctx, table, columns, &interruptible{source: source, ended: h.transaction.ended.Done()})
 	return n, timedOut(err)
 }
 
@@ -107,7 +107,7 @@ func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 			q.SQL, q.Arguments, err = h.checked(ctx, q.SQL, q.Arguments...)
 		}
 		if err == nil && mayEndTransaction(q.SQL) && isSimple(h.tx.Conn()) {
-			err = h.ending()
+			err = h.refuseEnd()
 		}
 	}
 	if err != nil {
@@ -119,9 +119,9 @@ func (h *handle) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 // LargeObjects returns large objects whose calls are not checked: they must not be used
 // after the handler has returned. Then it returns the zero LargeObjects.
 func (h *handle) LargeObjects() pgx.LargeObjects {
-	h.held.mu.Lock()
+	h.transaction.mu.Lock()
 	defer h.unlock()
-	if h.held.frozen {
+	if h.transaction.frozen {
 		return pgx.LargeObjects{}
 	}
 	return h.tx.LargeObjects()
@@ -188,9 +188,9 @@ func (h *handle) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 // Conn returns the connection, or nil after the handler has returned. Statements that are
 // sent with it directly are not checked: a COMMIT commits without the record.
 func (h *handle) Conn() *pgx.Conn {
-	h.held.mu.Lock()
+	h.transaction.mu.Lock()
 	defer h.unlock()
-	if h.held.frozen {
+	if h.transaction.frozen {
 		return nil
 	}
 	return h.tx.Conn()

@@ -20,8 +20,8 @@ type limit struct {
 	open     chan struct{} // has an element for each open transaction
 
 	mu     sync.Mutex
-	queued int           // calls that wait
-	stuck  map[*held]int // the open transactions around these calls, with their number
+	queued int             // calls that wait
+	stuck  map[*openTx]int // the open transactions around these calls, with their number
 }
 
 func limitOf(db DB) *limit {
@@ -35,13 +35,13 @@ func limitOf(db DB) *limit {
 // newLimit returns the limit of a pool. With one connection, a transaction has to do without
 // steps and heartbeats.
 func newLimit(maxConns int) *limit {
-	return &limit{maxConns: maxConns, open: make(chan struct{}, max(maxConns-1, 1)), stuck: make(map[*held]int)}
+	return &limit{maxConns: maxConns, open: make(chan struct{}, max(maxConns-1, 1)), stuck: make(map[*openTx]int)}
 }
 
 // acquire waits until a transaction may be opened, in the order of the calls. around are the
 // store's open transactions around it. acquire returns a [*PoolError] if ctx ends before, or
 // if all open transactions wait for another one: none of them would end.
-func (l *limit) acquire(ctx context.Context, around []*held) error {
+func (l *limit) acquire(ctx context.Context, around []*openTx) error {
 	if l == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (l *limit) acquire(ctx context.Context, around []*held) error {
 
 // wait counts a call that begins or ends to wait, and returns how many open transactions
 // wait for such calls.
-func (l *limit) wait(around []*held, calls int) int {
+func (l *limit) wait(around []*openTx, calls int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queued += calls
@@ -85,13 +85,13 @@ func (l *limit) release() {
 
 // around returns the open transactions of s around the call that ctx belongs to, its own
 // included.
-func (s *Store) around(ctx context.Context) (open []*held) {
+func (s *Store) around(ctx context.Context) (open []*openTx) {
 	call := driver.CallOf(ctx)
 	if call == nil {
 		return nil
 	}
 	for _, a := range call.Attached() {
-		if h, ok := a.(*held); ok && h.openIn.Load() == s {
+		if h, ok := a.(*openTx); ok && h.openIn.Load() == s {
 			open = append(open, h)
 		}
 	}

@@ -62,7 +62,7 @@ func (l *layout) scan(f driver.Filter, after string, limit int) statement {
 	}
 	if !f.Expired.IsZero() {
 		p.args = append(p.args, whenSeconds(f.Expired), whenMillis(f.Expired))
-		p.write(" AND ", l.over("stored", len(p.args)-1))
+		p.write(" AND ", l.expired("stored", len(p.args)-1))
 	}
 	return p.write(" ORDER BY stored.", l.id, " LIMIT ").arg(limit, "bigint").statement()
 }

@@ -70,7 +70,7 @@ func (l *layout) create(r driver.Record, cutoff time.Time) statement {
 		p.write(", ").arg(values[c.name], c.typ)
 	}
 	p.args = append(p.args, whenSeconds(cutoff), whenMillis(cutoff))
-	over := l.over("stored", len(p.args)-1)
+	over := l.expired("stored", len(p.args)-1)
 	p.write(" WHERE NOT EXISTS (SELECT FROM ", l.table, " AS stored WHERE ", l.id, " = $1::text AND (", over, ") IS NOT TRUE)")
 	p.write(" ON CONFLICT (", l.id, ") DO UPDATE SET ")
 	for n, c := range columns {
@@ -84,10 +84,10 @@ func (l *layout) create(r driver.Record, cutoff time.Time) statement {
 	return p.statement()
 }
 
-// over returns the condition that a row is expired: driver.Record.Expired. The
+// expired returns the condition that a row is expired: driver.Record.Expired. The
 // cutoff is the argument n in seconds, and the next one in milliseconds. It is
 // NULL for a row that never expires, and for a cutoff that is NULL.
-func (l *layout) over(row string, n int) string {
+func (l *layout) expired(row string, n int) string {
 	seconds, millis := "$"+strconv.Itoa(n)+"::timestamptz", "$"+strconv.Itoa(n+1)+"::timestamptz"
 	return row + "." + l.expires + " < " + seconds + " AND (" + row + "." + l.status + " <> '" + string(driver.InProgress) + "' OR " +
 		row + "." + l.lease + " IS NULL OR " + row + "." + l.lease + " < " + millis + ")"

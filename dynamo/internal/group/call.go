@@ -24,8 +24,8 @@ type Call[W Work, A any] struct {
 	ready    chan struct{} // closed when the call is answered, or to be sent alone
 }
 
-// Answer answers the call. It is for send, and of several answers the first
-// counts.
+// Answer sets the result of the call. The function that sends requests calls it; the
+// first of several results counts.
 func (c *Call[W, A]) Answer(a A) { c.settle(a, nil) }
 
 func (c *Call[W, A]) settle(a A, err error) {

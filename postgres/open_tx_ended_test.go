@@ -136,59 +136,42 @@ func TestTransactionThatTheServerEnds(t *testing.T) {
 	b.is("a", 1)
 }
 
-// pgx waits for the next row of its source, which never comes.
+// pgx waits for the next row of its source, which never comes, or for the values of a
+// row: CopyFromSlice calls the handler's function for them.
 func TestTransactionInterruptsACopyThatIsLeftBehind(t *testing.T) {
-	b := newBench(t, nil, nil)
-	waits, never := make(chan struct{}), make(chan struct{})
-	defer close(never)
-	left := make(chan error, 1)
-	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
-		go func() {
-			_, err := tx.CopyFrom(ctx, pgx.Identifier{"effects"}, []string{"id", "n"}, pgx.CopyFromFunc(func() ([]any, error) {
-				close(waits)
-				<-never
-				return nil, nil
+	for name, source := range map[string]func(next func() ([]any, error)) pgx.CopyFromSource{
+		"a row": func(next func() ([]any, error)) pgx.CopyFromSource { return pgx.CopyFromFunc(next) },
+		"values": func(next func() ([]any, error)) pgx.CopyFromSource {
+			return pgx.CopyFromSlice(1, func(int) ([]any, error) { return next() })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil, nil)
+			waits, never := make(chan struct{}), make(chan struct{})
+			defer close(never)
+			left := make(chan error, 1)
+			_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
+				go func() {
+					_, err := tx.CopyFrom(ctx, pgx.Identifier{"effects"}, []string{"id", "n"}, source(func() ([]any, error) {
+						close(waits)
+						<-never
+						return nil, nil
+					}))
+					left <- err
+				}()
+				<-waits
+				return nil
 			}))
-			left <- err
-		}()
-		<-waits
-		return nil
-	}))
-	if failed, ok := err.(*TransactionError); !ok || failed.Code != CodeInUse {
-		t.Errorf("%T: %v", err, err)
+			if failed, ok := err.(*TransactionError); !ok || failed.Code != CodeInUse {
+				t.Errorf("%T: %v", err, err)
+			}
+			if err := <-left; err == nil {
+				t.Error("the copy that was left behind succeeded")
+			}
+			b.is("a", 0)
+			b.noneHeld()
+		})
 	}
-	if err := <-left; err == nil {
-		t.Error("the copy that was left behind succeeded")
-	}
-	b.is("a", 0)
-	b.noneHeld()
-}
-
-// CopyFromSlice calls the handler's function for the values of a row.
-func TestTransactionInterruptsTheValuesOfACopyThatIsLeftBehind(t *testing.T) {
-	b := newBench(t, nil, nil)
-	waits, never := make(chan struct{}), make(chan struct{})
-	defer close(never)
-	left := make(chan error, 1)
-	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {
-		go func() {
-			_, err := tx.CopyFrom(ctx, pgx.Identifier{"effects"}, []string{"id", "n"}, pgx.CopyFromSlice(1, func(int) ([]any, error) {
-				close(waits)
-				<-never
-				return nil, nil
-			}))
-			left <- err
-		}()
-		<-waits
-		return nil
-	}))
-	if failed, ok := err.(*TransactionError); !ok || failed.Code != CodeInUse {
-		t.Errorf("%T: %v", err, err)
-	}
-	if err := <-left; err == nil {
-		t.Error("the copy that was left behind succeeded")
-	}
-	b.noneHeld()
 }
 
 // countedSource is a source that counts its rows.

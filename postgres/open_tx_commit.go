@@ -28,7 +28,7 @@ func (e *spentError) Error() string {
 // If the answer is lost, package idempotent decides with a release under the same fence.
 // The release waits until the server has ended this transaction, which has locked the
 // record, or comes first. Then the record's write here fails, and with it the COMMIT.
-func (h *held) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
+func (h *openTx) commit(ctx context.Context, s *Store, w recordWrite) (row, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -70,7 +70,7 @@ func (h *held) commit(ctx context.Context, s *Store, w recordWrite) (row, error)
 // the claim of the call, whose answer was lost, landed returns it, and leaves the
 // transaction open: the call then completes the claim in it. With any other record, the
 // transaction must not stay open, as the handler may run again and wait for its locks.
-func (h *held) landed(ctx context.Context, w recordWrite) (row, error) {
+func (h *openTx) landed(ctx context.Context, w recordWrite) (row, error) {
 	var met row
 	_, err := h.conn.Exec(ctx, "rollback to savepoint once")
 	if err == nil { // not before: in a transaction that has failed, nothing is prepared

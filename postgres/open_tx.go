@@ -48,7 +48,7 @@ import (
 // call's store is not a [*Store], within a step or its undo function, and in a call that
 // uses Collect.
 func Transaction(ctx context.Context) (pgx.Tx, error) {
-	h := driver.Attach(ctx, newHeld)
+	h := driver.Attach(ctx, newOpenTx)
 	call := driver.CallOf(ctx)
 	s, ok := call.Store().(*Store)
 	if !ok {
@@ -68,8 +68,8 @@ func (e *OwnedError) Error() string {
 // SafeText returns the whole text.
 func (e *OwnedError) SafeText() string { return e.Error() }
 
-// held is the open transaction of a call, with its connection.
-type held struct {
+// An openTx is the open transaction of a call, with its connection.
+type openTx struct {
 	mu     sync.Mutex
 	store  *Store
 	conn   *pgxpool.Conn // within the limit of the store; nil before the first use and when it is freed
@@ -88,19 +88,19 @@ type held struct {
 }
 
 var (
-	_ attachment       = (*held)(nil)
-	_ driver.Discarder = (*held)(nil)
-	_ driver.Exclusive = (*held)(nil)
+	_ attachment       = (*openTx)(nil)
+	_ driver.Discarder = (*openTx)(nil)
+	_ driver.Exclusive = (*openTx)(nil)
 )
 
-func newHeld() *held {
-	h := new(held)
+func newOpenTx() *openTx {
+	h := new(openTx)
 	h.ended, h.end = context.WithCancel(context.Background())
 	return h
 }
 
 // during returns a context that ends with ctx or with the call.
-func (h *held) during(ctx context.Context) context.Context {
+func (h *openTx) during(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	context.AfterFunc(h.ended, func() { cancel(pgx.ErrTxClosed) })
 	return ctx
@@ -108,7 +108,7 @@ func (h *held) during(ctx context.Context) context.Context {
 
 // lock locks the transaction when the handler has returned. It interrupts the statement
 // of a goroutine that the handler has left behind: it may wait for ever, for a lock.
-func (h *held) lock() {
+func (h *openTx) lock() {
 	if h.mu.TryLock() {
 		return
 	}
@@ -119,7 +119,7 @@ func (h *held) lock() {
 	}
 }
 
-func (h *held) begin(ctx context.Context, s *Store, invocationEnd time.Time) (pgx.Tx, error) {
+func (h *openTx) begin(ctx context.Context, s *Store, invocationEnd time.Time) (pgx.Tx, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.frozen {
@@ -130,11 +130,11 @@ func (h *held) begin(ctx context.Context, s *Store, invocationEnd time.Time) (pg
 			return nil, s.fail("Transaction", err)
 		}
 	}
-	return &handle{held: h, tx: h.tx}, nil
+	return &handle{transaction: h, tx: h.tx}, nil
 }
 
 // open begins the transaction. The hooks and the tracer of the pool may panic.
-func (h *held) open(ctx context.Context, s *Store, around []*held, invocationEnd time.Time) (err error) {
+func (h *openTx) open(ctx context.Context, s *Store, around []*openTx, invocationEnd time.Time) (err error) {
 	if err := s.limit.acquire(ctx, around); err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (h *held) open(ctx context.Context, s *Store, around []*held, invocationEnd
 }
 
 // Exclusive returns why a step could not be stored, as [driver.Exclusive] requires.
-func (h *held) Exclusive() string {
+func (h *openTx) Exclusive() string {
 	s := h.openIn.Load()
 	if s == nil || s.limit == nil || s.limit.maxConns > 1 {
 		return ""
@@ -172,7 +172,7 @@ func (h *held) Exclusive() string {
 // Freeze ends the use by the handler, as [driver.Attachment] requires. A transaction that
 // cannot be committed any more fails the call as an error of the handler: the statement
 // that failed has had its own error, which the handler has not returned.
-func (h *held) Freeze() (empty bool, err error) {
+func (h *openTx) Freeze() (empty bool, err error) {
 	h.lock()
 	defer h.mu.Unlock()
 	h.frozen = true
@@ -198,7 +198,7 @@ func (h *held) Freeze() (empty bool, err error) {
 
 // Discard rolls back what is not committed, and frees the connection, as
 // [driver.Discarder] requires.
-func (h *held) Discard() {
+func (h *openTx) Discard() {
 	h.lock()
 	defer h.mu.Unlock()
 	h.end()
@@ -206,7 +206,7 @@ func (h *held) Discard() {
 	h.free()
 }
 
-func (h *held) free() {
+func (h *openTx) free() {
 	if h.conn != nil {
 		release(h.conn)
 		h.conn, h.tx = nil, nil
