@@ -11,6 +11,7 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/relay"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/outbound"
 )
@@ -110,12 +111,12 @@ func TestLineOfARecordThatWasNotStartedHasNoOutcome(t *testing.T) {
 
 type sealer struct{}
 
-func (sealer) Seal(_ context.Context, _ idempotent.Place, data []byte) ([]byte, error) {
-	return append([]byte(idempotent.SealedPrefix), data...), nil
+func (sealer) Seal(_ context.Context, _ driver.Place, data []byte) ([]byte, error) {
+	return append([]byte(driver.SealedPrefix), data...), nil
 }
 
-func (sealer) Open(_ context.Context, _ idempotent.Place, data []byte) ([]byte, error) {
-	return bytes.TrimPrefix(data, []byte(idempotent.SealedPrefix)), nil
+func (sealer) Open(_ context.Context, _ driver.Place, data []byte) ([]byte, error) {
+	return bytes.TrimPrefix(data, []byte(driver.SealedPrefix)), nil
 }
 
 // Where the text is to be hidden, or what is stored is encrypted, the line has

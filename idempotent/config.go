@@ -91,12 +91,12 @@ type Config struct {
 	// live longer than the Retention. Storing one takes time after the
 	// handler has returned, when the lease is no longer extended: on Lambda
 	// only a larger Reserve ensures it, elsewhere a longer Lease.
-	// See [PayloadStore]. Other libraries that share the table cannot follow
+	// See [driver.PayloadStore]. Other libraries that share the table cannot follow
 	// the references.
 	//
 	// Default: none. A result without room in the record is replayed as a
 	// [*ResultUnavailableError].
-	Payloads PayloadStore
+	Payloads driver.PayloadStore
 
 	// ReadFirst reads the record before the claim. A duplicate is then a read and
 	// not a failed write, which DynamoDB bills as a write of the whole record; a
@@ -127,8 +127,8 @@ type Config struct {
 	// Sealer encrypts results, stored errors and steps before they leave the
 	// process. Every Executor that shares the records needs one with the
 	// same keys; tools and other libraries cannot read what it seals.
-	// See [Sealer]. Default none.
-	Sealer Sealer
+	// See [driver.Sealer]. Default none.
+	Sealer driver.Sealer
 
 	// Shared states that another library writes the same records without a
 	// fence, as Powertools does. Its takeover replaces the whole record, and

@@ -24,11 +24,11 @@ type backwards struct {
 
 var errForged = errors.New("not sealed for this place")
 
-func head(p idempotent.Place) []byte {
-	return []byte(idempotent.SealedPrefix + p.Record + "|" + p.Slot + "|")
+func head(p driver.Place) []byte {
+	return []byte(driver.SealedPrefix + p.Record + "|" + p.Slot + "|")
 }
 
-func (b *backwards) Seal(_ context.Context, p idempotent.Place, data []byte) ([]byte, error) {
+func (b *backwards) Seal(_ context.Context, p driver.Place, data []byte) ([]byte, error) {
 	b.seals++
 	if b.fail != nil {
 		return nil, b.fail
@@ -38,7 +38,7 @@ func (b *backwards) Seal(_ context.Context, p idempotent.Place, data []byte) ([]
 	return append(head(p), data...), nil
 }
 
-func (b *backwards) Open(_ context.Context, p idempotent.Place, sealed []byte) ([]byte, error) {
+func (b *backwards) Open(_ context.Context, p driver.Place, sealed []byte) ([]byte, error) {
 	data, ok := bytes.CutPrefix(sealed, head(p))
 	if !ok {
 		return nil, errForged
@@ -60,7 +60,7 @@ func TestResultsAndErrorsAreSealed(t *testing.T) {
 		store := memory.New(0)
 		first, _, firstErr := do(t.Context(), newExecutor(t, store, sealing()), handler)
 		r := stored(t, store)
-		check.True(t, bytes.HasPrefix(r.Data, []byte(idempotent.SealedPrefix)), name)
+		check.True(t, bytes.HasPrefix(r.Data, []byte(driver.SealedPrefix)), name)
 		check.False(t, bytes.Contains(r.Data, []byte("secret")), name)
 		again, _, err := do(t.Context(), newExecutor(t, store, sealing()), mustNotRun(t))
 		if again != first || firstErr != nil && (err == nil || err.Error() != firstErr.Error()) {
@@ -77,7 +77,7 @@ func TestPayloadsAreSealed(t *testing.T) {
 	x := newExecutor(t, store, config)
 	try(t.Context(), t, x, returns("a secret")).succeeded()
 	for _, object := range payloads.kept {
-		check.True(t, bytes.HasPrefix(object, []byte(idempotent.SealedPrefix)))
+		check.True(t, bytes.HasPrefix(object, []byte(driver.SealedPrefix)))
 	}
 	value, _, err := do(t.Context(), x, mustNotRun(t))
 	check.Equal(t, value, "a secret")
@@ -147,7 +147,7 @@ func TestSealThatFails(t *testing.T) {
 // A sealer that seals nothing would go unnoticed.
 type idle struct{ backwards }
 
-func (*idle) Seal(_ context.Context, _ idempotent.Place, data []byte) ([]byte, error) {
+func (*idle) Seal(_ context.Context, _ driver.Place, data []byte) ([]byte, error) {
 	return data, nil
 }
 
@@ -189,7 +189,7 @@ func TestEffectsAreNotSealed(t *testing.T) {
 
 func TestSealsWithASealerAlone(t *testing.T) {
 	check.False(t, adapter.Seals(newExecutor(t, memory.New(0), nil)), "without a Sealer")
-	check.True(t, adapter.Seals(newExecutor(t, memory.New(0), &idempotent.Config{Sealer: struct{ idempotent.Sealer }{}})), "with a Sealer")
+	check.True(t, adapter.Seals(newExecutor(t, memory.New(0), &idempotent.Config{Sealer: struct{ driver.Sealer }{}})), "with a Sealer")
 }
 
 // A payment that failed is not reported as done when its error cannot be

@@ -212,11 +212,11 @@ func TestDefaultObserverReadsTheDefaultLoggerAtEachEvent(t *testing.T) {
 
 type noSealer struct{}
 
-func (noSealer) Seal(context.Context, idempotent.Place, []byte) ([]byte, error) {
+func (noSealer) Seal(context.Context, driver.Place, []byte) ([]byte, error) {
 	return nil, idempotent.Permanent(errors.New("no access to the key"))
 }
 
-func (noSealer) Open(context.Context, idempotent.Place, []byte) ([]byte, error) {
+func (noSealer) Open(context.Context, driver.Place, []byte) ([]byte, error) {
 	return nil, errors.New("no access to the key")
 }
 

@@ -162,7 +162,9 @@ func (s *steps) finished(full string, data []byte, st *step) {
 	s.undos = append(s.undos, undo{name: full, data: data, lost: st.lost, fn: st.undo})
 }
 
-func (s *steps) place(full string) Place { return Place{Record: s.id, Slot: "step:" + full} }
+func (s *steps) place(full string) driver.Place {
+	return driver.Place{Record: s.id, Slot: "step:" + full}
+}
 
 func checkStepName(path []string, name string) error {
 	const limit = 255

@@ -141,7 +141,7 @@ type failing struct {
 	slot string
 }
 
-func (f *failing) Seal(ctx context.Context, p idempotent.Place, data []byte) ([]byte, error) {
+func (f *failing) Seal(ctx context.Context, p driver.Place, data []byte) ([]byte, error) {
 	if p.Slot == f.slot {
 		return nil, idempotent.Permanent(errNetwork)
 	}

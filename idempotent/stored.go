@@ -18,7 +18,7 @@ import (
 //
 // encodeStored continues when ctx is cancelled. It leaves a third of the time
 // of ctx for the write that follows.
-func (x *Executor) encodeStored(ctx context.Context, p Place, data []byte) (protocol.Stored, error) {
+func (x *Executor) encodeStored(ctx context.Context, p driver.Place, data []byte) (protocol.Stored, error) {
 	seals := x.config.Sealer != nil
 	if !seals && !x.spills(p, data) {
 		return protocol.Stored{Data: data}, nil
@@ -54,7 +54,7 @@ func (x *Executor) spill(ctx context.Context, data []byte) (protocol.Stored, err
 }
 
 // spills reports whether data goes to the payload store; a stored error never does.
-func (x *Executor) spills(p Place, data []byte) bool {
+func (x *Executor) spills(p driver.Place, data []byte) bool {
 	return x.config.Payloads != nil && len(data) > x.config.PayloadAbove && p.Slot != failureSlot
 }
 
@@ -91,7 +91,7 @@ func (x *Executor) persist(ctx context.Context, do func(context.Context) error) 
 
 // seal, put, open and fetch return a panic as an error, because the work is
 // done and would panic again.
-func (x *Executor) seal(ctx context.Context, p Place, data []byte) (sealed []byte, err error) {
+func (x *Executor) seal(ctx context.Context, p driver.Place, data []byte) (sealed []byte, err error) {
 	defer recovered("the sealer", &err)
 	sealed, err = x.config.Sealer.Seal(ctx, p, data)
 	if err == nil && !isSealed(sealed) {
@@ -112,7 +112,7 @@ func (x *Executor) put(ctx context.Context, data []byte) (reference string, err 
 	return reference, err
 }
 
-func (x *Executor) open(ctx context.Context, p Place, sealed []byte) (data []byte, err error) {
+func (x *Executor) open(ctx context.Context, p driver.Place, sealed []byte) (data []byte, err error) {
 	defer recovered("the sealer", &err)
 	return x.config.Sealer.Open(ctx, p, sealed)
 }
@@ -129,7 +129,7 @@ func recovered(who string, err *error) {
 }
 
 func isSealed(data []byte) bool {
-	return strings.HasPrefix(string(data[:min(len(data), len(SealedPrefix))]), SealedPrefix)
+	return strings.HasPrefix(string(data[:min(len(data), len(driver.SealedPrefix))]), driver.SealedPrefix)
 }
 
 // unreadable reports why there is no result, without any of its contents.
@@ -150,7 +150,7 @@ func unavailable(hash string, err error) *ResultUnavailableError {
 }
 
 // decodeStored reverses encodeStored. Its error reports why there is no result.
-func (x *Executor) decodeStored(ctx context.Context, p Place, e protocol.Stored) ([]byte, error) {
+func (x *Executor) decodeStored(ctx context.Context, p driver.Place, e protocol.Stored) ([]byte, error) {
 	data := e.Data
 	switch {
 	case e.Unavailable != "":
@@ -204,9 +204,9 @@ func (w *writer) storedData(ctx context.Context, record driver.Record) ([]byte, 
 }
 
 // place has a slot for errors of its own, so that none is taken for a result.
-func (w *writer) place(status driver.Status) Place {
+func (w *writer) place(status driver.Status) driver.Place {
 	if status == driver.Failed {
-		return Place{Record: w.id, Slot: failureSlot}
+		return driver.Place{Record: w.id, Slot: failureSlot}
 	}
-	return Place{Record: w.id, Slot: resultSlot}
+	return driver.Place{Record: w.id, Slot: resultSlot}
 }

@@ -1,6 +1,7 @@
-// Package driver is the contract between package idempotent and its stores.
-// It is written for authors of stores and of wrappers around them. Users take a
-// store from package dynamo or memory, and need nothing from this package.
+// Package driver is the contract between package idempotent and its stores, stores of
+// large results and sealers. It is written for their authors, and for those of wrappers
+// around them. Users take a store from package dynamo or memory, and need nothing from
+// this package but its errors.
 //
 // A [Store] stores one [Record] for each key. It performs conditional writes
 // and decides nothing: clocks, skew, attempts and fingerprints are the caller's

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/kmsseal"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/idempotent/seal"
@@ -20,16 +21,16 @@ import (
 
 const ours, theirs = "arn:aws:kms:eu-central-1:111122223333:key/ours", "arn:aws:kms:eu-central-1:444455556666:key/theirs"
 
-func sealer(t *testing.T, s *server, keyID string, o *seal.DataKeyOptions) idempotent.Sealer {
+func sealer(t *testing.T, s *server, keyID string, o *seal.DataKeyOptions) driver.Sealer {
 	t.Helper()
 	keys, err := seal.DataKeys(kmsseal.New(s.client()), keyID, o)
 	check.Must(t, err)
 	return seal.New(keys, nil)
 }
 
-var here = idempotent.Place{Record: "pay#1", Slot: "result"}
+var here = driver.Place{Record: "pay#1", Slot: "result"}
 
-func sealed(t *testing.T, s idempotent.Sealer) []byte {
+func sealed(t *testing.T, s driver.Sealer) []byte {
 	t.Helper()
 	b, err := s.Seal(t.Context(), here, []byte("secret"))
 	check.Must(t, err)

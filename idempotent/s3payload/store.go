@@ -42,14 +42,14 @@ const (
 	maxPrefix       = 512     // a key has at most 1,024 bytes, 64 of them for the digest
 )
 
-// A Store implements [idempotent.PayloadStore]. It is safe for concurrent use.
+// A Store implements [driver.PayloadStore]. It is safe for concurrent use.
 type Store struct {
 	client         Client
 	bucket, prefix string
 	maxBytes       int64
 }
 
-var _ idempotent.PayloadStore = (*Store)(nil)
+var _ driver.PayloadStore = (*Store)(nil)
 
 // New returns a Store that uses an existing bucket.
 func New(client Client, bucket string, o *Options) (*Store, error) {
@@ -72,7 +72,7 @@ func New(client Client, bucket string, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// Put implements [idempotent.PayloadStore]. Its errors are a permanent
+// Put implements [driver.PayloadStore]. Its errors are a permanent
 // [*TooLargeError] or an [*Error].
 //
 // Put writes an object again that exists already, and does not use If-None-Match:
@@ -97,7 +97,7 @@ func (s *Store) Put(ctx context.Context, data []byte) (string, error) {
 	return r.String(), nil
 }
 
-// Get implements [idempotent.PayloadStore]. Its errors are a [*MissingError],
+// Get implements [driver.PayloadStore]. Its errors are a [*MissingError],
 // an [*AlteredError], a [*ReferenceError], a [*TooLargeError] or an [*Error].
 func (s *Store) Get(ctx context.Context, text string) ([]byte, error) {
 	r, err := s.parse(text)

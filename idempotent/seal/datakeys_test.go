@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/seal"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -24,7 +24,7 @@ func TestOneDataKeyServesManyResults(t *testing.T) {
 	writer, reader := dataKeys(t, k, "arn", nil), dataKeys(t, k, "arn", nil)
 	for range 100 {
 		b := sealed(t, writer, "secret")
-		for _, s := range []idempotent.Sealer{writer, reader} {
+		for _, s := range []driver.Sealer{writer, reader} {
 			if data, err := s.Open(t.Context(), here, b); err != nil || string(data) != "secret" {
 				t.Fatalf("opened %q, %v", data, err)
 			}

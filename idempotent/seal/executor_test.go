@@ -33,7 +33,7 @@ func (s *spy) Change(ctx context.Context, f driver.Fence, c driver.Change) (driv
 
 func newSpy() *spy { return &spy{Store: memory.New(0)} }
 
-func pay(t *testing.T, store driver.Store, s idempotent.Sealer, id string, run func() (string, error)) (string, idempotent.Event, error) {
+func pay(t *testing.T, store driver.Store, s driver.Sealer, id string, run func() (string, error)) (string, idempotent.Event, error) {
 	t.Helper()
 	x, err := idempotent.New("pay", store, &idempotent.Config{Sealer: s})
 	check.Must(t, err)

@@ -8,23 +8,23 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/seal"
 	"github.com/lambda-once/once/internal/check"
 )
 
 func secret(b byte) []byte { return bytes.Repeat([]byte{b}, seal.SecretBytes) }
 
-func static(t testing.TB, current string, keys map[string][]byte) idempotent.Sealer {
+func static(t testing.TB, current string, keys map[string][]byte) driver.Sealer {
 	t.Helper()
 	k, err := seal.Static(current, keys)
 	check.Must(t, err)
 	return seal.New(k, nil)
 }
 
-var here = idempotent.Place{Record: "pay#1", Slot: "result"}
+var here = driver.Place{Record: "pay#1", Slot: "result"}
 
-func sealed(t testing.TB, s idempotent.Sealer, data string) []byte {
+func sealed(t testing.TB, s driver.Sealer, data string) []byte {
 	t.Helper()
 	b, err := s.Seal(t.Context(), here, []byte(data))
 	check.Must(t, err)
@@ -32,7 +32,7 @@ func sealed(t testing.TB, s idempotent.Sealer, data string) []byte {
 }
 
 // refused expects an error of Open, and returns it.
-func refused(t testing.TB, s idempotent.Sealer, p idempotent.Place, b []byte) error {
+func refused(t testing.TB, s driver.Sealer, p driver.Place, b []byte) error {
 	t.Helper()
 	data, err := s.Open(t.Context(), p, b)
 	_, ok := errors.AsType[*seal.OpenError](err)
@@ -93,7 +93,7 @@ func (k *kms) Decrypt(ctx context.Context, keyID string, wrapped []byte) ([]byte
 	return bytes.Clone(plain), nil
 }
 
-func dataKeys(t testing.TB, k seal.KMS, keyID string, o *seal.DataKeyOptions) idempotent.Sealer {
+func dataKeys(t testing.TB, k seal.KMS, keyID string, o *seal.DataKeyOptions) driver.Sealer {
 	t.Helper()
 	keys, err := seal.DataKeys(k, keyID, o)
 	check.Must(t, err)

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // A sealed value consists of a header, a nonce of 12 bytes, the encrypted data,
@@ -21,14 +21,14 @@ const (
 )
 
 func appendHeader(b []byte, k Key) []byte {
-	b = append(append(b, idempotent.SealedPrefix...), version)
+	b = append(append(b, driver.SealedPrefix...), version)
 	b = append(append(b, byte(len(k.ID))), k.ID...)
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(k.Info))), k.Info...)
 }
 
 // parse splits a sealed value into its parts. They are not authenticated yet.
 func parse(sealed []byte) (header []byte, id string, info, box []byte, err error) {
-	rest, ok := bytes.CutPrefix(sealed, []byte(idempotent.SealedPrefix))
+	rest, ok := bytes.CutPrefix(sealed, []byte(driver.SealedPrefix))
 	switch {
 	case !ok:
 		return nil, "", nil, nil, ErrPlain
@@ -52,7 +52,7 @@ func parse(sealed []byte) (header []byte, id string, info, box []byte, err error
 
 // authenticated returns the additional data that GCM authenticates: the header,
 // which could otherwise be exchanged, and each part of the place after its length.
-func authenticated(header []byte, p idempotent.Place) []byte {
+func authenticated(header []byte, p driver.Place) []byte {
 	b := make([]byte, 0, len(header)+len(p.Record)+len(p.Slot)+16)
 	b = append(b, header...)
 	for _, part := range [...]string{p.Record, p.Slot} {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/seal"
 )
 
@@ -15,13 +15,13 @@ func FuzzOpen(f *testing.F) {
 	wrapped := dataKeys(f, &kms{}, "arn", nil)
 	f.Add(sealed(f, fixed, "secret"))
 	f.Add(sealed(f, wrapped, "secret"))
-	f.Add([]byte(idempotent.SealedPrefix))
-	f.Add([]byte(idempotent.SealedPrefix + "\x01\x01a\x00\x00"))
-	f.Add([]byte(idempotent.SealedPrefix + "\x01\xff\xff\xff"))
+	f.Add([]byte(driver.SealedPrefix))
+	f.Add([]byte(driver.SealedPrefix + "\x01\x01a\x00\x00"))
+	f.Add([]byte(driver.SealedPrefix + "\x01\xff\xff\xff"))
 	f.Add([]byte(`{"plain":true}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before := bytes.Clone(b)
-		for _, s := range []idempotent.Sealer{fixed, wrapped} {
+		for _, s := range []driver.Sealer{fixed, wrapped} {
 			data, err := s.Open(t.Context(), here, b)
 			// Nonces are random: each process of the fuzzer has seeds of its own.
 			if err == nil && string(data) != "secret" || err != nil && data != nil {

@@ -5,7 +5,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 )
 
 // Options are the options of [New]. A field with its zero value, or a nil
@@ -18,7 +18,7 @@ type Options struct {
 }
 
 // New returns a Sealer for Config.Sealer. It panics if keys is nil.
-func New(keys Keys, o *Options) idempotent.Sealer {
+func New(keys Keys, o *Options) driver.Sealer {
 	if keys == nil {
 		panic("seal: New: keys is nil")
 	}
@@ -34,8 +34,8 @@ type sealer struct {
 	options Options
 }
 
-// Seal implements [idempotent.Sealer]. Its errors are a [*KeyError].
-func (s *sealer) Seal(ctx context.Context, p idempotent.Place, data []byte) ([]byte, error) {
+// Seal implements [driver.Sealer]. Its errors are a [*KeyError].
+func (s *sealer) Seal(ctx context.Context, p driver.Place, data []byte) ([]byte, error) {
 	key, err := s.keys.Current(ctx)
 	if err == nil {
 		err = key.check()
@@ -47,13 +47,13 @@ func (s *sealer) Seal(ctx context.Context, p idempotent.Place, data []byte) ([]b
 	if err != nil {
 		return nil, &KeyError{KeyID: key.ID, Err: err}
 	}
-	room := len(idempotent.SealedPrefix) + 4 + len(key.ID) + len(key.Info) + len(data) + aead.Overhead()
+	room := len(driver.SealedPrefix) + 4 + len(key.ID) + len(key.Info) + len(data) + aead.Overhead()
 	header := appendHeader(make([]byte, 0, room), key)
 	return aead.Seal(header, nil, data, authenticated(header, p)), nil
 }
 
-// Open implements [idempotent.Sealer]. Its errors are an [*OpenError].
-func (s *sealer) Open(ctx context.Context, p idempotent.Place, sealed []byte) ([]byte, error) {
+// Open implements [driver.Sealer]. Its errors are an [*OpenError].
+func (s *sealer) Open(ctx context.Context, p driver.Place, sealed []byte) ([]byte, error) {
 	header, id, info, box, err := parse(sealed)
 	if err == ErrPlain && s.options.AcceptPlain {
 		return sealed, nil

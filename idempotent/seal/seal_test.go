@@ -6,18 +6,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/seal"
 	"github.com/lambda-once/once/internal/check"
 )
 
 func TestSealAndOpen(t *testing.T) {
-	for name, s := range map[string]idempotent.Sealer{
+	for name, s := range map[string]driver.Sealer{
 		"static": static(t, "a", map[string][]byte{"a": secret(1)}), "data keys": dataKeys(t, &kms{}, "arn", nil),
 	} {
 		for _, data := range []string{"", "x", `{"id":"p-1"}`, string(make([]byte, 1<<20))} {
 			b := sealed(t, s, data)
-			if !bytes.HasPrefix(b, []byte(idempotent.SealedPrefix)) || len(data) > 1 && bytes.Contains(b, []byte(data)) {
+			if !bytes.HasPrefix(b, []byte(driver.SealedPrefix)) || len(data) > 1 && bytes.Contains(b, []byte(data)) {
 				t.Errorf("%s: sealed as %.60q", name, b)
 			}
 			got, err := s.Open(t.Context(), here, b)
@@ -48,7 +48,7 @@ func TestKnownAnswer(t *testing.T) {
 func TestMovedResultsAreRefused(t *testing.T) {
 	s := static(t, "a", map[string][]byte{"a": secret(1)})
 	b := sealed(t, s, "secret")
-	for _, p := range []idempotent.Place{
+	for _, p := range []driver.Place{
 		{}, {Record: "pay#2", Slot: "result"}, {Record: "pay#1", Slot: "failure"}, {Record: "pay#1", Slot: "step:result"},
 		{Record: "pay#1result"}, {Record: "pay#1r", Slot: "esult"}, {Record: "result", Slot: "pay#1"},
 	} {
@@ -57,7 +57,7 @@ func TestMovedResultsAreRefused(t *testing.T) {
 }
 
 func TestEveryBitCounts(t *testing.T) {
-	for name, s := range map[string]idempotent.Sealer{
+	for name, s := range map[string]driver.Sealer{
 		"static":    static(t, "a", map[string][]byte{"a": secret(1), "`": secret(1)}), // one bit apart
 		"data keys": dataKeys(t, &kms{}, "arn", &seal.DataKeyOptions{Former: []string{"arl"}}),
 	} {
@@ -95,13 +95,13 @@ func TestPlainIsRefused(t *testing.T) {
 	check.Equal(t, string(data), "secret")
 	b[len(b)-1] ^= 1
 	refused(t, lenient, here, b)
-	refused(t, lenient, here, []byte(idempotent.SealedPrefix))
+	refused(t, lenient, here, []byte(driver.SealedPrefix))
 }
 
 func TestUnknownVersion(t *testing.T) {
 	s := static(t, "a", map[string][]byte{"a": secret(1)})
 	b := sealed(t, s, "secret")
-	b[len(idempotent.SealedPrefix)]++
+	b[len(driver.SealedPrefix)]++
 	check.Is(t, refused(t, s, here, b), seal.ErrVersion)
 }
 
@@ -111,7 +111,7 @@ func TestRotation(t *testing.T) {
 	before, between, after := static(t, "2025", old), static(t, "2025", both), static(t, "2026", both)
 	first := sealed(t, before, "first")
 	second := sealed(t, after, "second")
-	for _, s := range []idempotent.Sealer{between, after} {
+	for _, s := range []driver.Sealer{between, after} {
 		for b, want := range map[*[]byte]string{&first: "first", &second: "second"} {
 			data, err := s.Open(t.Context(), here, *b)
 			check.Nil(t, err)
@@ -170,7 +170,7 @@ func TestStaticCopiesItsKeys(t *testing.T) {
 }
 
 func TestKeyIDOfOthers(t *testing.T) {
-	for _, b := range [][]byte{nil, []byte("plain"), []byte(idempotent.SealedPrefix), []byte(idempotent.SealedPrefix + "\x01\xffa")} {
+	for _, b := range [][]byte{nil, []byte("plain"), []byte(driver.SealedPrefix), []byte(driver.SealedPrefix + "\x01\xffa")} {
 		_, ok := seal.KeyID(b)
 		check.False(t, ok, "names the key", b)
 	}

@@ -18,13 +18,13 @@ import (
 )
 
 // call is a call of another process: all that it shares is the table and S3.
-func (s *server) call(store driver.Store, sealer idempotent.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
+func (s *server) call(store driver.Store, sealer driver.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
 	s.Helper()
 	return s.callFor(10*time.Minute, store, sealer, handler)
 }
 
 // callFor is call with a lease, which bounds how long an outage is waited for.
-func (s *server) callFor(lease time.Duration, store driver.Store, sealer idempotent.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
+func (s *server) callFor(lease time.Duration, store driver.Store, sealer driver.Sealer, handler func(context.Context) ([]byte, error)) ([]byte, *idempotent.Event, error) {
 	s.Helper()
 	x, err := idempotent.New("render", store, &idempotent.Config{
 		Payloads: s.store(nil), Sealer: sealer, Lease: lease, Reserve: 100 * time.Millisecond,
@@ -105,7 +105,7 @@ func TestS3DownAtPut(t *testing.T) {
 
 // counting counts the results that it is to store.
 type counting struct {
-	idempotent.PayloadStore
+	driver.PayloadStore
 	puts int
 }
 
