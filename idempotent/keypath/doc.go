@@ -20,7 +20,7 @@
 // decoded contains float64s, in which 9007199254740993 equals 9007199254740992.
 //
 // Functions compute with exact decimals. avg rounds at the twentieth decimal place
-// after those of its numbers. sum and avg refuse numbers of more than 10,000 places
+// after those of its numbers. sum and avg refuse numbers of more than 1,000 places
 // before or after the point. == compares numbers exactly.
 //
 // # Expressions

@@ -45,6 +45,9 @@ func sum(c call) (any, error) {
 	return exactNumber(total.String() + "e" + strconv.Itoa(exponent))
 }
 
+// maxPlaces bounds the numbers of a sum in Exact, where 1e999999 is as short as 1.
+const maxPlaces = 1_000
+
 // averagePlaces are the decimal places of an average beyond those of the numbers.
 const averagePlaces = 20
 
@@ -108,7 +111,11 @@ func (c call) sumNumbers() (total *big.Int, exponent int, _ error) {
 			return new(big.Int), 0, c.fail()
 		}
 	}
-	total, exponent, ok := addNumbers(list)
+	places := maxDigits
+	if c.dialect == Exact {
+		places = maxPlaces
+	}
+	total, exponent, ok := addNumbers(list, places)
 	if !ok {
 		return new(big.Int), 0, c.fail()
 	}

@@ -80,18 +80,15 @@ func (d decimal) scaled(digits string, zeros int) *big.Int {
 	return i.Mul(i, big.NewInt(int64(d.sign)))
 }
 
-// maxPlaces bounds the decimal places of a sum.
-const maxPlaces = 10_000
-
 // addNumbers returns the sum of exact numbers as total × 10^exponent, and reports
-// whether it has few enough places.
-func addNumbers(list []Number) (total *big.Int, exponent int, ok bool) {
+// whether none has more places before or after the point.
+func addNumbers(list []Number, places int) (total *big.Int, exponent int, ok bool) {
 	point := 0
 	for _, n := range list {
 		d := n.decimal()
 		exponent, point = min(exponent, d.point-len(d.digits)), max(point, d.point)
 	}
-	if exponent < -maxPlaces || point > maxPlaces {
+	if exponent < -places || point > places {
 		return nil, 0, false
 	}
 	total = new(big.Int)
