@@ -3,6 +3,7 @@ package mutants
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +27,21 @@ func TestEveryCellOfThePoliciesHasAMutant(t *testing.T) {
 	// Eleven tables of seven cells, and what else is set.
 	if len(names) < 11*7+21 {
 		t.Errorf("there are %d", len(names))
+	}
+}
+
+func TestEveryCaseOfThePlanHasAMutant(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(root, "idempotent", "internal", "protocol", "settle.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Cases(string(source))
+	for _, m := range all {
+		if _, _, err := m.Apply(root); err != nil {
+			t.Error(err)
+		}
+	}
+	if cases := strings.Count(string(source), "\tcase "); len(all) != cases || cases < 17 {
+		t.Errorf("%d mutants of %d cases", len(all), cases)
 	}
 }

@@ -47,7 +47,11 @@ func run(ctx context.Context, names []string) (err error) {
 	if err != nil {
 		return err
 	}
-	all = append(all, mutants.Cells(string(policies))...)
+	plans, err := os.ReadFile(filepath.Join(root, "idempotent/internal/protocol/settle.go"))
+	if err != nil {
+		return err
+	}
+	all = slices.Concat(all, mutants.Cells(string(policies)), mutants.Cases(string(plans)))
 	if len(names) > 0 {
 		all = slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(names, m.Name) })
 	}
