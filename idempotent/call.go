@@ -14,7 +14,7 @@ import (
 func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error {
 	o := options.Of(ctx)
 	c := &call{work: w, began: time.Now(), options: o, turn: o.Turn}
-	c.x, c.tally, c.outer, c.lastStart = x, &c.sum, frameOf(ctx), o.LastStart
+	c.x, c.tally, c.outer, c.lastStart, c.late = x, &c.sum, frameOf(ctx), o.LastStart, o.Late
 	c.owner, c.execution = x.ownerIn(o.Execution)
 	c.now, c.invocation = wall(c.began), x.invocationEnd(ctx)
 	c.event.Operation = x.operation

@@ -121,11 +121,11 @@ func (w *writer) claimEnd(ctx context.Context, least time.Duration) time.Time {
 
 // tooLate returns why the handler does not start after the last start of its
 // batch. Its time may be too short: it would be cut off behind its effect.
-func (c *call) tooLate() error {
-	if c.lastStart.IsZero() || !time.Now().After(c.lastStart) {
+func (w *writer) tooLate() error {
+	if w.lastStart.IsZero() || !time.Now().After(w.lastStart) {
 		return nil
 	}
-	return cmp.Or(c.options.Late, context.DeadlineExceeded)
+	return cmp.Or(w.late, context.DeadlineExceeded)
 }
 
 // hasTime reports whether a handler's context would have any time under a

@@ -139,7 +139,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 				return &CompensationError{KeyHash: c.hash, Step: names[0], Err: err, Cause: bare(cause)}
 			}
 		}
-		return c.undoAll(ctx, f, names, undos, cause)
+		return f.undoAll(ctx, names, undos, cause)
 	})
 	return names, err
 }
@@ -147,7 +147,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 // undoAll undoes steps in this order. It leaves a step whose result is unavailable for
 // good, because no attempt can undo it, and returns its error after the others are
 // undone. Any other error stops.
-func (c *call) undoAll(ctx context.Context, f *frame, names []string, undos []undo, cause error) error {
+func (f *frame) undoAll(ctx context.Context, names []string, undos []undo, cause error) error {
 	var firstLost error
 	for _, name := range names {
 		err := f.undo(ctx, name, undos)
@@ -155,17 +155,17 @@ func (c *call) undoAll(ctx context.Context, f *frame, names []string, undos []un
 			continue
 		}
 		lost := slices.ContainsFunc(undos, func(u undo) bool { return u.name == name && u.lost })
-		failed := &CompensationError{KeyHash: c.hash, Step: name, Err: err, Cause: bare(cause), lost: lost}
+		failed := &CompensationError{KeyHash: f.steps.hash, Step: name, Err: err, Cause: bare(cause), lost: lost}
 		switch {
 		case !lost && firstLost != nil:
-			c.tally.suppress(firstLost)
+			f.steps.tally.suppress(firstLost)
 			return failed
 		case !lost:
 			return failed
 		case firstLost == nil:
 			firstLost = failed
 		default:
-			c.tally.suppress(failed)
+			f.steps.tally.suppress(failed)
 		}
 	}
 	return firstLost

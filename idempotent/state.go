@@ -49,8 +49,10 @@ type writer struct {
 	// owner is who owns the claim, and execution that owner, or nil.
 	owner     protocol.Owner
 	execution *options.Execution
-	// lastStart is the time after which the handler does not start, or zero.
+	// lastStart is the time after which the handler does not start, or zero; late
+	// is why.
 	lastStart time.Time
+	late      error
 	// unacknowledged reports whether a write without a claim may still arrive.
 	unacknowledged bool
 }
