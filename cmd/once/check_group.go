@@ -18,12 +18,8 @@ func (t *table) checkGroupAccess(ctx context.Context, id string, found *findings
 		found.say("group commit", warning, "off: a function sends each write alone to a table that is given by its ARN", "give functions, and --table, its name")
 		return
 	}
-	key, err := t.key(id)
-	if err != nil {
-		return // checkAccess has reported it
-	}
-	another := t.format.Key(id + "-") // of the same operation
-	_, err = t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+	key, another := t.key(id), t.key(id+"-") // of the same operation
+	_, err := t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 		RequestItems: map[string]types.KeysAndAttributes{t.name: {Keys: []map[string]types.AttributeValue{key}}},
 	})
 	found.access("dynamodb:BatchGetItem", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // dynamodbFlags name a table of DynamoDB.
@@ -54,10 +54,10 @@ func renames(f *flag.FlagSet, flag, usage string, fields map[string]*string) {
 // table is an open table of DynamoDB.
 type table struct {
 	store
-	name   string
-	client *dynamodb.Client
-	format *recorditem.Format
-	attr   recorditem.Attributes
+	name      string
+	client    *dynamodb.Client
+	partition string            // with a composite key
+	attr      dynamo.Attributes // with the names that check needs
 }
 
 func (o *dynamodbFlags) open(ctx context.Context, name string) (*table, error) {
@@ -98,22 +98,24 @@ func (o *dynamodbFlags) open(ctx context.Context, name string) (*table, error) {
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
-	format, err := recorditem.New(recorditem.Options{
-		Attributes: recorditem.Attributes(options.Attributes), CompressAbove: options.CompressAbove, Native: o.native,
-		Partition: options.Partition, Shards: options.Shards,
-	})
-	if err != nil {
-		return nil, &ending{codeUsage, err}
+	a := options.Attributes
+	a.ID, a.Owner, a.Expiration = cmp.Or(a.ID, "id"), cmp.Or(a.Owner, "owner"), cmp.Or(a.Expiration, "expiration")
+	t := &table{name: name, client: client, attr: a}
+	if a.SortKey != "" {
+		if t.partition = cmp.Or(options.Partition, "idempotency#"+os.Getenv("AWS_LAMBDA_FUNCTION_NAME")); options.Shards > 1 {
+			t.partition += "#0"
+		}
 	}
-	t := &table{name: name, client: client, format: format, attr: format.Attr}
 	t.store = store{Operable: records, place: "table " + name}
 	return t, nil
 }
 
-// key returns the primary key of a record's item.
-func (t *table) key(id string) (map[string]types.AttributeValue, error) {
-	if err := t.format.CheckID(id); err != nil {
-		return nil, err
+// key returns the primary key that an item with this id could have, in the first of the
+// shards.
+func (t *table) key(id string) map[string]types.AttributeValue {
+	text := &types.AttributeValueMemberS{Value: id}
+	if t.attr.SortKey == "" {
+		return map[string]types.AttributeValue{t.attr.ID: text}
 	}
-	return t.format.Key(id), nil
+	return map[string]types.AttributeValue{t.attr.ID: &types.AttributeValueMemberS{Value: t.partition}, t.attr.SortKey: text}
 }

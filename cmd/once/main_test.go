@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
 	"github.com/lambda-once/once/redis/redislocal"
@@ -43,7 +43,11 @@ type withRedis struct{ tests *testing.M }
 func (w withRedis) Run() int { return redislocal.Main(w.tests, nil) }
 
 // Short names for values of items.
-var text, number = attribute.Text, attribute.Number
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
 
 // scene is a table, and the command on it.
 type scene struct {

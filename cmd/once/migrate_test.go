@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // The ids that Powertools makes of the string "abc", under the prefix pay.
@@ -86,8 +84,8 @@ func TestMigrateSaysWhetherTheGoFunctionFindsTheRecord(t *testing.T) {
 		"a set":           {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberSS{Value: []string{"a"}}) }, "--dialect typescript", codeNotRight, "it cannot be read"},
 		"a Buffer":        {event, func(s *scene) { s.finished(abcTypeScript, "", &types.AttributeValueMemberB{Value: []byte("abc")}) }, "--dialect typescript", codeNotRight, "it cannot be read"},
 		"undefined":       {event, func(s *scene) { s.finished(abcTypeScript, "", nil) }, "--dialect typescript", codeNotRight, "the function returned nothing"},
-		"a payload store": {event, func(s *scene) { s.finished(abcPython, "", recorditem.Elsewhere("once/1")) }, "--dialect python", codeNotRight, "in a payload store"},
-		"did not fit":     {event, func(s *scene) { s.finished(abcPython, "", recorditem.Unavailable("too large")) }, "--dialect python", codeNotRight, "completed without its result: too large"},
+		"a payload store": {event, func(s *scene) { s.finished(abcPython, "", &types.AttributeValueMemberB{Value: []byte("ponce/1")}) }, "--dialect python", codeNotRight, "in a payload store"},
+		"did not fit":     {event, func(s *scene) { s.finished(abcPython, "", &types.AttributeValueMemberB{Value: []byte("utoo large")}) }, "--dialect python", codeNotRight, "completed without its result: too large"},
 		"no key":          {`{"amount":1}`, func(*scene) {}, "--dialect python", codeNoRecord, "     1  no key            the Go function refuses it"},
 		"an empty key":    {`{"id":""}`, func(*scene) {}, "--dialect typescript", codeNoRecord, "no key"},
 		"an empty key, hashed": {`{"id":""}`, func(s *scene) { s.finished("pay#nUVowAnSA6sQ4z6plToCZA==", "", object) }, "--dialect typescript --hash-missing",
