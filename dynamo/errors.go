@@ -21,7 +21,7 @@ type Error struct {
 	// Tables are the tables of a transaction, sorted: those of the record and of
 	// the handler's writes and checks, and the outbox. It is nil for other calls.
 	Tables []string
-	Advice string // what to do about the error; "" if that is not known
+	Advice string // the next step for the reader, or "" if none is known
 	Err    error  // of the SDK, or about a stored item
 
 	notWritten bool

@@ -42,7 +42,7 @@ type grouping struct {
 	readAll bool // reads single refused records too, for tests
 }
 
-// An answer is what a shared request says to one of its calls. Without an answer
+// An answer is the part of a shared response for one call. Without an answer
 // the write goes alone.
 type answer struct {
 	alone bool

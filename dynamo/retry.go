@@ -13,7 +13,7 @@ const shortestRequest = 50 * time.Millisecond
 
 // inTime returns the options of a call about a record. The SDK does not wait for
 // a try that ctx leaves no time for. The wait would end with ctx, and its error
-// would hide what DynamoDB has answered, such as that it throttles.
+// would hide the response of DynamoDB, such as throttling.
 func inTime(ctx context.Context) func(*dynamodb.Options) {
 	deadline, ok := ctx.Deadline()
 	if !ok {

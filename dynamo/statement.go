@@ -178,7 +178,7 @@ func (p *phrase) name(name string) *phrase { return p.write(`"`, name, `"`) }
 
 func (p *phrase) update(table string) *phrase { return p.write(`UPDATE `, table) }
 
-// is compares or sets what is named before.
+// is compares or sets the attribute named before it.
 func (p *phrase) is(operator string, v types.AttributeValue) *phrase {
 	p.parameters = append(p.parameters, v)
 	return p.write(` `, operator, ` ?`)

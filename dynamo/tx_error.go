@@ -35,7 +35,7 @@ type TransactionError struct {
 	// Item is the stored item if a condition on it failed. It is empty if there
 	// was none.
 	Item map[string]types.AttributeValue
-	// Err is the SDK's error, or reports what is wrong with an addition.
+	// Err is the SDK's error, or reports the mistake in an addition.
 	Err error
 
 	message string // DynamoDB's

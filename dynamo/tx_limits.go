@@ -16,7 +16,7 @@ const (
 	maxTransactionBytes = 4 << 20
 )
 
-// checkLimits returns an error for what DynamoDB would refuse, as far as the
+// checkLimits returns an error for writes that DynamoDB would refuse, as far as the
 // transaction alone shows it.
 func (t *Tx) checkLimits() error {
 	total := 0
@@ -84,7 +84,7 @@ func keyed(w types.TransactWriteItem) (table string, key map[string]types.Attrib
 	return "", nil
 }
 
-// writtenBytes returns the size of what a write sends. DynamoDB also counts what
+// writtenBytes returns the size of a write. DynamoDB also counts what
 // an update finds in the table.
 func writtenBytes(w types.TransactWriteItem) int {
 	switch {

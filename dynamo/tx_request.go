@@ -19,7 +19,7 @@ import (
 // request is a transaction as it is sent. It is built once: DynamoDB accepts a
 // token again only with an identical request.
 type request struct {
-	args  arguments // what it was built for
+	args  arguments // of the call that it was built for
 	input *dynamodb.TransactWriteItemsInput
 	own   *recordWrite // nil: without a record
 	first time.Time    // when it was sent first; zero before that
@@ -39,7 +39,7 @@ func (r *request) mayBeSent(t *Tx, now time.Time) bool {
 	return r.own != nil || now.Sub(r.first) < tokenAge
 }
 
-// arguments are what a request is built for, as they are stored. Different
+// arguments are those of the call that a request is built for, in their stored form. Different
 // arguments make another request, with a token of its own.
 type arguments struct {
 	store  *Store

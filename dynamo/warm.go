@@ -23,7 +23,7 @@ const warmID = "#warm"
 // is no error, because a role may be limited to the records of its operations.
 // Other failures are an [*Error], such as a table that is missing or has other
 // keys, or no credentials. The function can start all the same: its calls
-// report what does not pass.
+// report a check that fails.
 func (s *Store) Warm(ctx context.Context) error {
 	_, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{Key: s.format.Key(warmID), TableName: &s.table}, quiet)
 	if err == nil || fault.Denied(err) {

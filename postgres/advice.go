@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// advice returns what to do about an error, or "".
+// advice returns the next step after an error, or "".
 func advice(err error) string {
 	_, crowded := errors.AsType[*PoolError](err)
 	_, isScan := errors.AsType[pgx.ScanArgError](err)

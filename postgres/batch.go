@@ -137,7 +137,7 @@ func readRow(results pgx.BatchResults) (r row, err error) {
 // refused returns the error for an answer after which nothing is committed.
 func (b *batch) refused(at int, err error) error {
 	index, isHandlers := at-b.first, at >= b.first && at < b.first+len(b.additions)
-	if at == b.queue.Len()-1 { // the COMMIT: what is deferred is the handler's
+	if at == b.queue.Len()-1 { // the COMMIT: deferred constraints are the handler's
 		index, isHandlers = -1, true
 	}
 	switch {

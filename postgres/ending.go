@@ -9,8 +9,8 @@ import (
 )
 
 // endsTransaction reports whether sql begins with a command that ends the transaction. A
-// handler's must not be sent: what comes before it would be committed without the
-// record, or lost, and what comes after it would be committed in any case.
+// handler's must not be sent: the statements before it would be committed without the
+// record, or lost, and those after it would be committed in any case.
 //
 // It looks at the first command alone, which is all that the extended protocol allows. For
 // the simple protocol, see mayEndTransaction.
@@ -34,7 +34,7 @@ func endsTransaction(sql string) bool {
 	return false
 }
 
-// firstWord returns the word with which sql begins, in capitals, and what follows it. Without
+// firstWord returns the word with which sql begins, in capitals, and the rest. Without
 // one, it returns "".
 func firstWord(sql string) (first, rest string) {
 	sql = uncommented(sql)
@@ -66,7 +66,7 @@ func uncommented(sql string) string {
 	}
 }
 
-// afterComment returns what follows a comment that has begun. Comments nest.
+// afterComment returns the text after a comment that has begun. Comments nest.
 func afterComment(sql string) string {
 	for depth := 1; depth > 0; {
 		at := strings.IndexAny(sql, "/*")

@@ -22,7 +22,7 @@ import (
 type Error struct {
 	Op     string // the call, such as "Create"
 	Table  string // the store's, quoted
-	Advice string // what to do about the error; "" if that is not known
+	Advice string // the next step for the reader, or "" if none is known
 	Err    error  // of pgx, or about a stored row
 
 	notWritten bool

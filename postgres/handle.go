@@ -27,7 +27,7 @@ func (h *handle) open(ctx context.Context) (context.Context, error) {
 	case h.transaction.frozen:
 		return ctx, pgx.ErrTxClosed
 	case h.transaction.conn.Conn().PgConn().TxStatus() == 'I':
-		// What came now would be committed at once, without the call.
+		// The next statement would be committed at once, without the call.
 		return ctx, &TransactionError{Index: -1, Code: CodeEnded}
 	}
 	return h.transaction.during(ctx), nil
@@ -196,7 +196,7 @@ func (h *handle) Conn() *pgx.Conn {
 	return h.tx.Conn()
 }
 
-// closed is what a transaction returns after its end.
+// closed is the result of each statement after the end of the transaction.
 type closed struct{ err error }
 
 func (c closed) Exec() (pgconn.CommandTag, error) { return pgconn.CommandTag{}, c.err }

@@ -196,7 +196,7 @@ func (h *openTx) Freeze() (empty bool, err error) {
 	return false, nil
 }
 
-// Discard rolls back what is not committed, and frees the connection, as
+// Discard rolls back an uncommitted transaction, and frees the connection, as
 // [driver.Discarder] requires.
 func (h *openTx) Discard() {
 	h.lock()

@@ -27,7 +27,7 @@ func (r row) bytes() int {
 }
 
 // scan reads a row of all columns. Its values before them are read into first. With
-// errText and errSteps, it returns what could be read.
+// errText and errSteps, it returns the part that could be read.
 func scan(rows pgx.Rows, first ...any) (row, error) {
 	var r row
 	var id, status, owner, fingerprint, payload, unavailable string

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// rewritten is what a [pgx.QueryRewriter] of the handler has returned beside a text.
+// rewritten is the result of a [pgx.QueryRewriter] of the handler, beside the text.
 type rewritten struct {
 	args []any
 	err  error

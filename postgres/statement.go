@@ -173,7 +173,7 @@ func (l *layout) set(p *phrase, c driver.Change) {
 }
 
 // returning writes the columns of the answer. Only a takeover needs the data and
-// the steps that are stored: any other write would get back what it has sent.
+// the steps that are stored: any other write would get back its own values.
 func (l *layout) returning(p *phrase, row string, whole bool) {
 	p.write(" RETURNING ")
 	for n, c := range l.columns() {

@@ -49,7 +49,7 @@ func decodeSteps(encoded []byte) (map[string][]byte, error) {
 	return steps, nil
 }
 
-// cutField returns a field with its length in front, and what follows it.
+// cutField returns a field with its length in front, and the rest.
 func cutField(b []byte) (field, rest []byte, ok bool) {
 	length, n := binary.Uvarint(b)
 	if n <= 0 || length > uint64(len(b)-n) {

@@ -45,7 +45,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 	}
 	met, ok, err := s.run(ctx, script, f.ID, args)
 	if ok && script != s.scripts.takeOver {
-		// As far as it is known: the owner need not read what it has written.
+		// As far as it is known: the owner need not read its own write.
 		return r, true, nil
 	}
 	return met, ok, err

@@ -10,7 +10,7 @@
 // one server, behind Sentinel and on a cluster. A server receives each script once, and
 // its hash from then on.
 //
-// # What it cannot promise
+// # Limits of the guarantee
 //
 // Redis copies writes to its replicas after it has answered. A failover can therefore lose
 // a claim that was answered, and a second caller runs. It can also lose a result, and the
@@ -27,7 +27,7 @@
 // reads the maxmemory-policy of the server that it is about to write to, in the same
 // script, and is refused with an [EvictionError] unless that is noeviction. If the server
 // does not tell, the store writes a line to [slog.Default], once. With the memory full,
-// claims are throttled, and what is running can still be extended, completed and released.
+// claims are throttled. Running calls can still extend, complete and release theirs.
 //
 // # Records
 //

@@ -20,7 +20,7 @@ import (
 // contains no keys and no data.
 type Error struct {
 	Op     string // the script, such as "create", or the method that refused the call
-	Advice string // what to do about the error; "" if that is not known
+	Advice string // the next step for the reader, or "" if none is known
 	Err    error  // of go-redis, of the server, or about a stored hash
 }
 
@@ -97,7 +97,7 @@ type cause struct {
 
 const denied = "access denied; allow the commands of the scripts on the keys of the prefix"
 
-// The errors of servers, by what their texts contain. Redis 6 puts the error of a
+// The errors of servers, by words in their texts. Redis 6 puts the error of a
 // script's command into the middle of a text.
 var causes = []struct {
 	text string

@@ -25,7 +25,7 @@ const (
 	stepPrefix       = "step:"
 )
 
-// pairs returns the fields and values of what r sets, beside its owner and its steps.
+// pairs returns the fields and values that r sets, beside its owner and its steps.
 // The values are strings, which nobody can modify while they are sent.
 func pairs(r driver.Record) []any {
 	var all []any

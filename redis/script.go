@@ -101,7 +101,7 @@ func (s *Store) run(ctx context.Context, sc *script, id string, args []any) (dri
 
 // call sends a script, and returns when its answer is there or the context ends.
 // go-redis reads an answer until its own timeouts, whatever the context says. The
-// goroutine outlives the call by them at most; the fence covers what it still sends.
+// goroutine outlives the call by them at most; the fence covers a write that it still sends.
 func (s *Store) call(ctx context.Context, sc *script, key string, args []any) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

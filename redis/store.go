@@ -81,7 +81,7 @@ func checkCreate(r driver.Record, with any) error {
 	return check(with, r.Lease, r.Expires)
 }
 
-// check refuses what no write of this store can contain. Scripts compare times as
+// check refuses values that no write of this store can contain. Scripts compare times as
 // floating-point numbers, which are exact up to the year 9999.
 func check(with any, lease, expires time.Time) error {
 	if with != nil {
