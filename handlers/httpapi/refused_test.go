@@ -158,7 +158,7 @@ func TestRefusalsOfOthersAreLogged(t *testing.T) {
 func TestProblemSaysWhereAKeyWasLookedFor(t *testing.T) {
 	for expr, words := range map[string][]string{
 		"body.id":           {"from body.id of the request", "The body is not JSON."},
-		"join(',', body.i)": {"in the key expression have the wrong type or value: join(',', body.i).", "The body is not JSON."},
+		"join(',', body.i)": {"the arguments of join have the wrong type or value: join(',', body.i).", "The body is not JSON."},
 		`headers."X-Id"[0]`: {`from headers."X-Id"[0] of the request`},
 	} {
 		forEachHTTP(t, func(t *testing.T, d httpDriver) {
