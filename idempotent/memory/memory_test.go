@@ -23,7 +23,9 @@ func TestMemory(t *testing.T) {
 		return storetest.Harness{
 			Store: m,
 			Plant: func(t *testing.T, r driver.Record) {
-				check.Must(t, m.Put(r))
+				if err := m.Put(r); err != nil {
+					t.Fatal(err)
+				}
 			},
 			Depth:     depth,
 			Schedules: schedules,
