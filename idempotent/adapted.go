@@ -11,9 +11,8 @@ import (
 // adapted has the methods of an Executor for package adapter, which documents them.
 type adapted struct{ *Executor }
 
-func init() {
-	options.ForAdapters = func(x any) options.Executor { return adapted{x.(*Executor)} }
-}
+// ForAdapters returns the methods that package adapter documents.
+func (x *Executor) ForAdapters() options.Executor { return adapted{x} }
 
 func (x adapted) HandlerDeadline(ctx context.Context) (deadline time.Time, ok bool) {
 	return x.handlerDeadline(ctx, x.invocationEnd(ctx))

@@ -8,21 +8,20 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/options"
 )
 
 // CheckExecutions returns a [*driver.ConfigError] if the timeout is not one that a
 // durable execution can have, or if a setting of x does not fit its calls. Adapters
 // call it when the function starts. See [Durable].
 func CheckExecutions(x *idempotent.Executor, timeout time.Duration) error {
-	return options.ForAdapters(x).CheckExecutions(timeout)
+	return x.ForAdapters().CheckExecutions(timeout)
 }
 
 // ClaimsAhead reports whether a record may be claimed before its handler's turn.
 // It is false with Config.MaxAttempts, as a crash would use up an attempt of
 // records that never ran. It is false where there is no claim: with
 // Config.Optimistic, and with ONCE_DISABLED.
-func ClaimsAhead(x *idempotent.Executor) bool { return options.ForAdapters(x).ClaimsAhead() }
+func ClaimsAhead(x *idempotent.Executor) bool { return x.ForAdapters().ClaimsAhead() }
 
 // HandlerDeadline returns the time at which the context of a handler ends that a
 // call with ctx would run, and reports whether there is one. Adapters use it to
@@ -32,12 +31,12 @@ func ClaimsAhead(x *idempotent.Executor) bool { return options.ForAdapters(x).Cl
 // elsewhere the deadline of ctx. The end of a lease with a heartbeat does not
 // count.
 func HandlerDeadline(ctx context.Context, x *idempotent.Executor) (deadline time.Time, ok bool) {
-	return options.ForAdapters(x).HandlerDeadline(ctx)
+	return x.ForAdapters().HandlerDeadline(ctx)
 }
 
 // Seals reports whether x has a Config.Sealer. Adapters that write logs use it: data
 // that a store may not read must not appear in a log.
-func Seals(x *idempotent.Executor) bool { return options.ForAdapters(x).Seals() }
+func Seals(x *idempotent.Executor) bool { return x.ForAdapters().Seals() }
 
 // FinishedSagaSteps returns how many steps of the innermost call that ctx
 // belongs to would be undone if it failed for good. It returns 0 outside of a

@@ -48,7 +48,3 @@ type Executor interface {
 	HandlerDeadline(context.Context) (deadline time.Time, ok bool)
 	Seals() bool
 }
-
-// ForAdapters returns the Executor of an *idempotent.Executor. Package idempotent
-// sets it, so that these methods are not among those for users.
-var ForAdapters func(x any) Executor
