@@ -134,8 +134,9 @@ func (o *Options) format(mistakes driver.Mistakes) (*recorditem.Format, error) {
 	})
 	mistakes.If(err != nil, "%w", err)
 	for _, name := range recorditem.Attributes(o.Attributes).Names() {
-		mistakes.If(o.Group > 0 && name != "" && !isPlain(name),
-			"dynamo: Options.Group cannot be used with the attribute name %.40q: PartiQL has no words for it", name)
+		if o.Group > 0 && name != "" && !isPlain(name) {
+			mistakes.Add("dynamo: Options.Group cannot be used with the attribute name %.40q: PartiQL has no words for it", name)
+		}
 	}
 	return f, mistakes.Err()
 }

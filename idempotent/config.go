@@ -209,7 +209,9 @@ func orElse[T comparable](field *T, value T) {
 
 func (c *Config) validate(mistakes *driver.Mistakes) {
 	refuse := func(wrong bool, format string, args ...any) {
-		mistakes.If(wrong, "idempotent: Config."+format, args...)
+		if wrong {
+			mistakes.Add("idempotent: Config."+format, args...)
+		}
 	}
 	refuse(c.CacheBytes < 0, "CacheBytes is %d, below 0", c.CacheBytes)
 	refuse(c.CacheEntries < 0, "CacheEntries is %d, below 0", c.CacheEntries)

@@ -92,9 +92,12 @@ func (a Attributes) Names() []string {
 func (a *Attributes) resolve(mistakes *driver.Mistakes) {
 	seen := map[string]bool{}
 	check := func(name string) {
-		mistakes.If(seen[name], "dynamo: Options.Attributes uses the name %.40q twice", name)
-		mistakes.If(len(name) > maxNameSize || !utf8.ValidString(name),
-			"dynamo: Options.Attributes: %.40q is not UTF-8 text of at most %d bytes", name, maxNameSize)
+		if seen[name] {
+			mistakes.Add("dynamo: Options.Attributes uses the name %.40q twice", name)
+		}
+		if len(name) > maxNameSize || !utf8.ValidString(name) {
+			mistakes.Add("dynamo: Options.Attributes: %.40q is not UTF-8 text of at most %d bytes", name, maxNameSize)
+		}
 		seen[name] = true
 	}
 	for _, f := range a.fields() {
