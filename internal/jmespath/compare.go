@@ -59,7 +59,12 @@ func equalInside(d Dialect, a, b any) bool {
 		a, b = asNumber(a, b), asNumber(b, a)
 	}
 	switch x := a.(type) {
-	case Number, float64:
+	case Number:
+		if y, ok := b.(Number); ok {
+			return x == y // each number has one form, and may be as long as the event
+		}
+		return isNumber(b) && !notNumber(b) && compareScalars(d, a, b) == 0
+	case float64:
 		return isNumber(b) && !notNumber(a) && !notNumber(b) && compareScalars(d, a, b) == 0
 	case []any:
 		y, ok := b.([]any)
@@ -110,10 +115,13 @@ func isComposite(v any) bool {
 	return false
 }
 
-// compareScalars orders two strings, or two numbers by their exact values.
+// compareScalars orders two strings, two decimals, or two numbers by their exact values.
 func compareScalars(d Dialect, a, b any) int {
 	if s, ok := a.(string); ok {
 		return compareStrings(d, s, b.(string))
+	}
+	if x, ok := a.(decimal); ok {
+		return x.compare(b.(decimal))
 	}
 	if x, ok := a.(Number); ok {
 		if y, ok := b.(Number); ok {

@@ -20,6 +20,9 @@ func absolute(c call) (any, error) {
 func rounded(sign int, round func(float64) float64) func(call) (any, error) {
 	return func(c call) (any, error) {
 		if n, ok := c.args[0].(Number); ok {
+			if d := n.decimal(); d.point > maxPlaces && d.point < len(d.digits) {
+				return nil, c.fail()
+			}
 			return n.round(sign)
 		}
 		n := round(c.args[0].(float64))
@@ -45,7 +48,8 @@ func sum(c call) (any, error) {
 	return exactNumber(total.String() + "e" + strconv.Itoa(exponent))
 }
 
-// maxPlaces bounds the numbers of a sum in Exact, where 1e999999 is as short as 1.
+// maxPlaces bounds the numbers that Exact computes with: 1e999999 is as short as 1, and
+// arithmetic on a million digits takes seconds.
 const maxPlaces = 1_000
 
 // averagePlaces are the decimal places of an average beyond those of the numbers.

@@ -33,7 +33,21 @@ func (c call) ranks(list []any) ([]any, error) {
 	if !ordered(by) {
 		return nil, c.fail()
 	}
-	return by, nil
+	return decimals(by), nil
+}
+
+// decimals decodes numbers that are compared several times: one may be as long as the
+// event, and in an event of many others.
+func decimals(list []any) []any {
+	decoded := slices.Clone(list)
+	for i, e := range list {
+		n, ok := e.(Number)
+		if !ok { // strings, or floats among the numbers of Python
+			return list
+		}
+		decoded[i] = n.decimal()
+	}
+	return decoded
 }
 
 // ordered checks that a list contains only numbers or only strings.

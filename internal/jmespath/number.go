@@ -51,10 +51,11 @@ func (n Number) decimal() decimal {
 	return decimal{1, digits, point}
 }
 
+func (n Number) compare(m Number) int { return n.decimal().compare(m.decimal()) }
+
 // compare orders two numbers by their exact values, without arithmetic: that of
 // 1e999999999 has no bounds.
-func (n Number) compare(m Number) int {
-	a, b := n.decimal(), m.decimal()
+func (a decimal) compare(b decimal) int {
 	if a.sign != b.sign {
 		return cmp.Compare(a.sign, b.sign)
 	}

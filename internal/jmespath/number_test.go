@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/internal/canonical"
@@ -66,6 +67,9 @@ func TestNumbersAreBounded(t *testing.T) {
 		{"avg(@)", "[1e1000]", "error"},
 		{"sum(@)", "[1e-1001]", "error"},
 		{"sum(@)", "[1e999, 1e-999]", "1." + strings.Repeat("0", 1997) + "1e+999"},
+		{"floor(@)", strings.Repeat("1", 1000) + ".5", "1." + strings.Repeat("1", 999) + "e+999"},
+		{"floor(@)", strings.Repeat("1", 1001) + ".5", "error"},
+		{"ceil(@)", strings.Repeat("1", 1001) + ".5", "error"},
 		{"avg(@)", "[1, 1, 2]", "1.33333333333333333333"},
 		{"avg(@)", "[-1, -1, 0]", "-0.66666666666666666667"},
 		{"avg(@)", "[0.1, 0.2]", "0.15"},
@@ -74,6 +78,22 @@ func TestNumbersAreBounded(t *testing.T) {
 	} {
 		check.Equal(t, exactly(t, test.expr, test.event), test.want, test.expr, test.event)
 	}
+}
+
+// A long number is not decoded once for each of many short ones: that would take minutes.
+func TestLongNumberAmongMany(t *testing.T) {
+	long := "0.1" + strings.Repeat("7", 1_000_000)
+	event := "[" + long + strings.Repeat(", 2", 100_000) + ", " + long + "]"
+	start := time.Now()
+	for _, test := range []struct{ expr, want string }{
+		{"contains([1:], [0]) && !contains([1:-1], [0]) && 'same'", `"same"`},
+		{"to_string(length([?@ == $[0]]))", `"2"`},
+		{"max(@)", "2"},
+		{"sort_by(@, &@)[2]", "2"},
+	} {
+		check.Equal(t, exactly(t, test.expr, event), test.want, test.expr)
+	}
+	check.True(t, time.Since(start) < 10*time.Second, time.Since(start))
 }
 
 // Decoding canonical JSON and writing it again changes nothing.
