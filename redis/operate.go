@@ -101,7 +101,7 @@ func (s *Store) Scan(ctx context.Context, f driver.Filter, after string) (driver
 	var at int
 	var cursor uint64
 	if after != "" {
-		if _, err := fmt.Sscanf(after, "%d.%d", &at, &cursor); err != nil || at >= len(nodes) {
+		if _, err := fmt.Sscanf(after, "%d.%d", &at, &cursor); err != nil || at < 0 || at >= len(nodes) {
 			return page, &driver.ConfigError{Err: errors.New("redis: the position was not returned by Scan of this store")}
 		}
 	}
@@ -139,14 +139,19 @@ func (s *Store) readPage(ctx context.Context, n node, f driver.Filter, keys []st
 			hashes[i] = pipe.Do(ctx, "HGETALL", key)
 		}
 	}
-	if _, err := pipe.Exec(ctx); err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+	// The error is that of the first command which failed. Each has its own.
+	_, _ = pipe.Exec(ctx)
+	var err error
+	if page.At, err = clock.Result(); err != nil {
 		return err
 	}
-	page.At = clock.Val()
 	for i, key := range keys {
 		v, err := hashes[i].Result()
-		if err != nil {
+		if redis.HasErrorPrefix(err, "WRONGTYPE") {
 			continue // a key of another type is no record
+		}
+		if err != nil {
+			return err
 		}
 		e := entry(strings.TrimPrefix(key, s.options.Prefix), fieldsOf(v, f.Brief))
 		if e.At = page.At; e.ID != "" && f.Selects(e.Record) {

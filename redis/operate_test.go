@@ -1,0 +1,65 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lambda-once/once/idempotent/driver"
+)
+
+// moved fails the commands on one key of each pipeline, as a cluster does whose slot has
+// just moved.
+type moved struct {
+	redis.Hook
+	key string
+}
+
+var errMoved = errors.New("MOVED 1 127.0.0.1:1")
+
+func (m moved) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (m moved) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (m moved) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, cmd := range cmds {
+			if len(cmd.Args()) > 1 && cmd.Args()[1] == m.key {
+				cmd.SetErr(errMoved)
+			}
+		}
+		return err
+	}
+}
+
+// A page with a record that was not read is an error, also beside a key of another
+// program.
+func TestScanLosesNoRecord(t *testing.T) {
+	s, client := newStore(t)
+	if err := client.Set(t.Context(), s.options.Prefix+"text", "of another program", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.HSet(t.Context(), s.options.Prefix+"pay#1", "status", "COMPLETED").Err(); err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.Scan(t.Context(), driver.Filter{}, "")
+	if err != nil || len(page.Entries) != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	client.AddHook(moved{key: s.options.Prefix + "pay#1"})
+	if _, err := s.Scan(t.Context(), driver.Filter{}, ""); !errors.Is(err, errMoved) {
+		t.Errorf("a record that was not read: %v", err)
+	}
+}
+
+func TestScanRefusesAForeignPosition(t *testing.T) {
+	s, _ := newStore(t)
+	for _, position := range []string{"-1.0", "1.0", "x", "0"} {
+		var mistake *driver.ConfigError
+		if _, err := s.Scan(t.Context(), driver.Filter{}, position); !errors.As(err, &mistake) {
+			t.Errorf("%q: %v", position, err)
+		}
+	}
+}
