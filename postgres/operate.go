@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -25,9 +26,23 @@ func (s *Store) Inspect(ctx context.Context, id string) (driver.Entry, error) {
 	case err != nil:
 		return driver.Entry{}, s.fail("Inspect", err)
 	case len(page.Entries) == 0:
-		return driver.Entry{At: page.At}, nil
+		at, err := s.serverTime(ctx)
+		if err != nil {
+			return driver.Entry{}, s.fail("Inspect", err)
+		}
+		return driver.Entry{At: at}, nil
 	}
 	return page.Entries[0], nil
+}
+
+// serverTime returns the time of the server where no row has told it: the machine of
+// the caller may have another one, by which no record is to be swept.
+func (s *Store) serverTime(ctx context.Context) (time.Time, error) {
+	rows, err := s.db.Query(ctx, "SELECT clock_timestamp()")
+	if err != nil {
+		return time.Time{}, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[time.Time])
 }
 
 // Scan returns a page of records, for an operator: see [driver.Operable]. A page is
@@ -38,6 +53,9 @@ func (s *Store) Scan(ctx context.Context, f driver.Filter, after string) (driver
 		limit = f.Limit
 	}
 	page, last, err := s.entries(ctx, s.layout.scan(f, after, limit))
+	if err == nil && len(page.Entries) == 0 {
+		page.At, err = s.serverTime(ctx)
+	}
 	if err != nil {
 		return driver.Page{Progress: driver.Progress{Next: after}}, s.fail("Scan", err)
 	}
@@ -127,9 +145,6 @@ func (s *Store) entries(ctx context.Context, st statement) (page driver.Page, la
 		page.Entries = append(page.Entries, e)
 	}
 	page.Read = len(page.Entries)
-	if page.At.IsZero() {
-		page.At = time.Now()
-	}
 	return page, last, rows.Err()
 }
 
