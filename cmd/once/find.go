@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -54,7 +55,8 @@ func (t *store) idsOf(ctx context.Context, w wanted, p *progress) (ids []string,
 		sum := sha256.Sum256([]byte(r.ID))
 		named := ok && strings.HasPrefix(hash, w.digits) && (w.operation == "" || w.operation == operation)
 		verbatim := w.operation == "" && strings.HasPrefix(hex.EncodeToString(sum[:]), w.digits)
-		if (named || verbatim) && len(ids) < maxFound {
+		// A scan may return a record twice.
+		if (named || verbatim) && len(ids) < maxFound && !slices.Contains(ids, r.ID) {
 			ids = append(ids, r.ID)
 		}
 		return nil
