@@ -81,7 +81,7 @@ func (m *Store) Sweep(ctx context.Context, cutoff time.Time, limit int, _ string
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for len(m.byExpiry) > 0 && m.byExpiry[0].expiry <= cutoff.UnixMilli() {
-		if deleted == limit {
+		if deleted >= limit {
 			p.Next = "more"
 			break
 		}
