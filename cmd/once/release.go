@@ -82,6 +82,9 @@ func (o *writeFlags) mayRelease(t *store, r *record, remove bool) error {
 	if s == running || s == leaseless {
 		all = append(all, alive(r, o.skew))
 	}
+	if s == lapsed && r.isNamedExecution() {
+		all = append(all, paused())
+	}
 	if remove {
 		all = append(all, againstDeletion(r, s)...)
 	}

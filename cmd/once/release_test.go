@@ -146,3 +146,14 @@ func TestStepsAreKept(t *testing.T) {
 		t.Errorf("the record is %+v", r)
 	}
 }
+
+// The service of durable executions can stop the clock of one, so that it outlives the
+// lease of its record. A call asks the service before it takes over.
+func TestRecordOfAPausedExecutionIsRefused(t *testing.T) {
+	s := newScene(t)
+	s.claimed("pay#1", "execution-0123:arn:aws:lambda:eu-west-1:123456789012:function:pay", time.Now().Add(-time.Hour))
+	s.refused(codeRefused, "a durable execution owns it", "release", "--yes", "pay#1")
+	s.refused(codeRefused, "a durable execution owns it", "release", "--delete", "--yes", "pay#1")
+	s.refused(codeRefused, "a durable execution owns it", "resolve", "--completed", "--no-result", "--yes", "pay#1")
+	s.ok("release", "--force", "--yes", "pay#1")
+}

@@ -125,6 +125,9 @@ func (o *resolution) mayResolve(t *store, r *record) error {
 	if s == running || s == leaseless {
 		all = append(all, alive(r, o.skew))
 	}
+	if s == lapsed && r.isNamedExecution() {
+		all = append(all, paused())
+	}
 	if r.undoing {
 		all = append(all, objection{"it has failed permanently, and its steps are being undone: the others would stay done", "--force if you have undone them"})
 	}

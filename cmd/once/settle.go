@@ -50,6 +50,17 @@ func alive(r *record, skew time.Duration) objection {
 	return objection{"somebody runs it until " + stamp(until), "wait, or --force if you know that nobody does"}
 }
 
+// paused returns the objection against a write to a record of a durable execution whose
+// service may have stopped its clock: a call asks the service before it takes over.
+func paused() objection {
+	return objection{"a durable execution owns it, which may be paused and go on, whatever its lease", "--force once you have stopped the execution that its owner names"}
+}
+
+// isNamedExecution reports whether the owner contains the name of a durable execution.
+func (r *record) isNamedExecution() bool {
+	return strings.HasPrefix(r.Owner, "execution-") && strings.Contains(r.Owner, ":")
+}
+
 // weigh returns an error for the first objection. settle repeats the objections
 // that --force overrides, as it may be the reflex of a person who was refused.
 func (o *writeFlags) weigh(all []objection) error {
