@@ -98,8 +98,9 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 	defer func() {
 		c.cutOff = h.cutOff() && (err != nil || !returned)
 		c.event.Handler += time.Since(began)
-		l.frame.steps.close(l)
+		l.frame.steps.close()
 		h.stop()
+		l.frame.steps.noteSent(l) // also those that were answered meanwhile
 		if !returned {
 			l.frame.discard()
 			c.abandon(ctx, l)

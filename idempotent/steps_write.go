@@ -215,11 +215,17 @@ func (s *steps) misuse() error {
 	return s.misused
 }
 
-// close ends the steps of a run. It adds the steps that were sent to the record.
-func (s *steps) close(l *lease) {
+// close ends the steps of a run: no other begins.
+func (s *steps) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cancel = nil
+}
+
+// noteSent adds the steps that were sent to the record.
+func (s *steps) noteSent(l *lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.written {
 		l.stepped, l.record.Steps = true, maps.Clone(s.known)
 	}

@@ -194,3 +194,38 @@ func TestStepIsStoredAfterItsOwnContextHasEnded(t *testing.T) {
 	check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
 	check.True(t, failed)
 }
+
+// A step that is answered while the heartbeat is joined was sent by this run. So
+// the completion adopts the record of a successor that was released with it.
+func TestStepAnsweredWhileTheHeartbeatIsJoinedIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(0)
+		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+			switch {
+			case isExtend(c):
+				<-ctx.Done()
+				time.Sleep(2 * time.Second)
+				return driver.Record{}, false, ctx.Err()
+			case c.Steps != nil:
+				met, ok, err := next()
+				time.Sleep(2 * time.Second)
+				return met, ok, err
+			case c.Status == driver.Completed && c.Owner == "":
+				r := stored(t, store)
+				r.Owner, r.Attempt, r.Lease = "", 2, driver.LeaseEnded
+				check.Nil(t, store.Put(r))
+			}
+			return next()
+		}}, &idempotent.Config{Lease: 30 * time.Second})
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+			time.Sleep(10 * time.Second) // to the first heartbeat
+			go func() {
+				_, err := idempotent.Step(ctx, "late", returns(""))
+				check.Nil(t, err)
+			}()
+			time.Sleep(time.Second)
+			return "done", nil
+		}).returned("done")
+		check.Equal(t, stored(t, store).Status, driver.Completed)
+	})
+}
