@@ -96,6 +96,7 @@ func (c *call) mustUndo(l *lease, r *ran) (undoing, stopped bool) {
 	default:
 		r.err = cmp.Or(r.err, because)
 	}
+	r.cause = r.err
 	return failed != nil, because != nil
 }
 
@@ -152,7 +153,7 @@ func (c *call) end(ctx context.Context, l *lease, plan protocol.Plan, r ran) con
 		// An error class set by an undo function does not apply to an enclosing
 		// call.
 		c.outer.noteInner(err)
-	case !l.mode.RunsExecution():
+	case r.cause == nil && !l.mode.RunsExecution():
 		err = c.timedOut(l, err)
 	}
 	if plan == protocol.Leave {

@@ -121,7 +121,7 @@ type ran struct {
 	err              error
 	notRun, panicked bool
 	undone           protocol.Undone
-	cause            error    // that the steps are undone for
+	cause            error    // that the steps are, or must be, undone for
 	names            []string // of the steps that are undone
 }
 

@@ -2,6 +2,7 @@ package idempotent_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,26 @@ func TestOptimisticExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
 			return "", errCrash
 		})
 		check.Is(t, err, errCrash)
+		check.Equal(t, event.Outcome, idempotent.OutcomeSuspended)
+	})
+}
+
+// The reason for which its steps must be undone is not that its time has ended.
+func TestStoppedExecutionStepIsLeftWithItsError(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, func(t *testing.T) {
+		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
+		var own error
+		_, event, err := do(adapter.With(invocation, adapter.Durable(step)), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+			unencodable := func(context.Context) (any, error) { return make(chan int), nil }
+			_, stopped := idempotent.SagaStep(ctx, "charge", unencodable, func(context.Context, any) error { return nil })
+			<-invocation.Done()
+			own = errors.Join(stopped, ctx.Err())
+			return "", own
+		})
+		check.Equal(t, err, own)
 		check.Equal(t, event.Outcome, idempotent.OutcomeSuspended)
 	})
 }
