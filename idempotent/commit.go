@@ -38,10 +38,14 @@ func (c *call) commit(ctx context.Context, l *lease, with driver.Attachment) (*d
 
 // rejection returns the error of a rejected attachment as one of the handler.
 func rejection(r *driver.Rejected) error {
-	if r.Retryable {
-		return Retryable(r.Err)
+	err := r.Err
+	if err == nil {
+		err = r // a store without a reason must not turn into a success
 	}
-	return r.Err
+	if r.Retryable {
+		return Retryable(err)
+	}
+	return err
 }
 
 // commitDecided ends a commit that its own answer did not decide.

@@ -240,6 +240,18 @@ func TestCommitComesTooLateForWhatIsUndone(t *testing.T) {
 	d.holds(t)
 }
 
+// A store should say why. The call must not succeed if it does not.
+func TestRejectionWithoutAReasonFailsTheCall(t *testing.T) {
+	b := newBank()
+	b.before = func(*entry) error { b.before = nil; return &driver.Rejected{} }
+	x := newExecutor(t, b, nil)
+	_, event, err := do(t.Context(), x, books("x", nil))
+	check.As[*driver.Rejected](t, err)
+	check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
+	try(t.Context(), t, x, books("x", nil)).succeeded()
+	b.holds(t, "x")
+}
+
 // An attempt does not count if the store says that the next one may be committed.
 func TestRetryableRejectionIsNoAttempt(t *testing.T) {
 	b := newBank()

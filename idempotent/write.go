@@ -145,6 +145,9 @@ func reply(met driver.Record, ok bool, err error) protocol.Reply {
 
 // suppress adds an error that the observer sees and the caller does not.
 func (t *tally) suppress(err error) {
+	if err == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.suppressed = append(t.suppressed, err)

@@ -104,7 +104,7 @@ type Rejected struct {
 	Retryable bool
 }
 
-func (e *Rejected) Error() string { return "idempotent: attachment rejected: " + e.Err.Error() }
+func (e *Rejected) Error() string { return fmt.Sprintf("idempotent: attachment rejected: %v", e.Err) }
 
 // SafeText returns the type alone: the condition is the handler's.
 func (e *Rejected) SafeText() string { return fmt.Sprintf("%T", e) }
