@@ -172,7 +172,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 			"call.*": call, "writer.*": call, "nothingCommitted": call, "within": call, "steps.*": call, "typed.*": call, "Executor.*": call, "gaveUp": call, "noResult": call, "recovered": call,
 			"Permanent": "the call takes the class off", "Retryable": "the call takes the class off",
 		},
-		"driver":  {"Mistakes.If": "Mistakes.Err wraps it in a ConfigError"},
+		"driver":  {"Mistakes.Add": "Mistakes.Err wraps it in a ConfigError"},
 		"memory":  nil,
 		"keypath": nil,
 		"../internal/jmespath": {
