@@ -23,16 +23,19 @@ var settled = []string{"#status", "#owner", "#attempt", "#refunds", "#lease", "#
 // [driver.Operable]. It needs dynamodb:UpdateItem, and dynamodb:DeleteItem for a deletion.
 // A result that does not fit into the item is an error.
 func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
-	if err := e.Validate(c); err != nil {
+	err := e.Validate(c)
+	item, ok := e.Stored.(map[string]types.AttributeValue)
+	if err == nil && !ok {
+		err = driver.ErrForeignEntry
+	}
+	if err != nil {
 		return driver.Entry{}, false, s.refused("Settle", err)
 	}
-	item, _ := e.Stored.(map[string]types.AttributeValue)
 	u := s.settlement(c)
 	s.asStored(u, item)
 	var sent unacknowledged
 	var after map[string]types.AttributeValue
 	var m middleware.Metadata
-	var err error
 	op := "UpdateItem"
 	if c.Release == driver.ReleaseDelete {
 		op = "DeleteItem"

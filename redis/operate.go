@@ -194,13 +194,17 @@ func glob(text string) string {
 // script whose answer was lost may report ok false for its own write.
 func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
 	err := e.Validate(c)
-	if err == nil {
+	stored, ok := e.Stored.([]any)
+	switch {
+	case err != nil:
+	case !ok:
+		err = driver.ErrForeignEntry
+	default:
 		err = check(nil, c.Lease, c.Expires)
 	}
 	if err != nil {
 		return driver.Entry{}, false, refused("Settle", err)
 	}
-	stored, _ := e.Stored.([]any)
 	args := append([]any{len(stored) / 2}, stored...)
 	if c.Release != driver.ReleaseDelete {
 		args = append(args, replacement(stored, e.Record, c)...)

@@ -60,7 +60,7 @@ func (c *postgresCheck) settings(ctx context.Context) (map[string]string, error)
 const oldestVersion = 150000 // the first version that the store supports
 
 func (c *postgresCheck) server(settings map[string]string) {
-	version, _ := strconv.Atoi(settings["server_version_num"])
+	version, _ := strconv.Atoi(settings["server_version_num"]) // an unreadable one is 0, and so too old
 	switch {
 	case version < oldestVersion:
 		c.say("server", wrong, "PostgreSQL "+settings["server_version"], "use PostgreSQL 15 or newer")
@@ -150,7 +150,7 @@ func (c *postgresCheck) commits(settings map[string]string) {
 // vanished, with its locks.
 func (c *postgresCheck) vanished(settings map[string]string) {
 	number := func(name string) time.Duration {
-		n, _ := strconv.Atoi(settings[name])
+		n, _ := strconv.Atoi(settings[name]) // missing before PostgreSQL 17: 0, which means no limit
 		return time.Duration(n)
 	}
 	var limits []string

@@ -41,7 +41,7 @@ func (o *dynamodbFlags) add(f *flag.FlagSet, table *string) {
 // renames adds a flag that renames fields.
 func renames(f *flag.FlagSet, flag, usage string, fields map[string]*string) {
 	f.Func(flag, usage, func(s string) error {
-		name, to, _ := strings.Cut(s, "=")
+		name, to, _ := strings.Cut(s, "=") // without "=", to is empty
 		field, ok := fields[name]
 		if !ok || to == "" {
 			return fmt.Errorf("it is not name=%s with a known name", flag)

@@ -296,7 +296,8 @@ func TestRequestWithoutAKeyCanBeUpgraded(t *testing.T) {
 	answer, err := server.Client().Do(r)
 	check.Must(t, err)
 	defer answer.Body.Close()
-	line, _ := bufio.NewReader(answer.Body).ReadString('\n')
+	line, err := bufio.NewReader(answer.Body).ReadString('\n')
+	check.Nil(t, err)
 	check.Equal(t, answer.StatusCode, 101)
 	check.Equal(t, line, "hello\n")
 }

@@ -64,6 +64,9 @@ type Entry struct {
 	Stored any
 }
 
+// ErrForeignEntry is the error of Settle for an Entry from a different kind of store.
+var ErrForeignEntry error = &InvalidWriteError{Reason: "the entry was read from a different kind of store"}
+
 // Validate returns an [*InvalidWriteError] if an operator never makes the change c.
 // Stores call it in [Operable].Settle. A record of any state can be deleted. One in
 // progress, which calls can read, can also be released, or be completed or failed under

@@ -105,6 +105,20 @@ func testSettleInvalid(o *operated) {
 			o.stored(r)
 		})
 	}
+	for name, c := range settlements() {
+		// A store that took it for a record without attributes would create one.
+		o.Run(name+" of an entry from a different kind of store", func(t *testing.T) {
+			o := o.under(t)
+			o.plant(running)
+			shown := o.inspect()
+			shown.Stored = struct{}{}
+			gone := o.plant(driver.Record{})
+			if _, ok, _ := o.Settle(o.Context(), shown, c); ok { // some stores refuse it, and some find no such record
+				o.Error("Settle applied the change")
+			}
+			o.stored(gone)
+		})
+	}
 	o.Run("a record that was not inspected", func(t *testing.T) {
 		o := o.under(t)
 		r := o.plant(running)

@@ -220,7 +220,7 @@ func (b *batchRun) release(t *Turn) {
 		switch {
 		case next.blocked > 0:
 		case !next.decided():
-			at, _ := slices.BinarySearch(b.ready, i)
+			at, _ := slices.BinarySearch(b.ready, i) // never found: a record becomes ready once
 			b.ready = slices.Insert(b.ready, at, i)
 		case !next.launched:
 			b.release(next) // it was refused, and the records before it have ended
