@@ -139,7 +139,7 @@ fuzz:
 	@for target in FuzzHTTPKey FuzzHTTPEvent; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers/httpapi || exit 1; done
 	@for target in FuzzDecode FuzzResult; do \
-		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./internal/recorditem || exit 1; done
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./dynamo/internal/recorditem || exit 1; done
 
 # One folder a function: build/<function>/bootstrap.zip, for provided.al2023 on arm64.
 build:

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // These checks refuse what DynamoDB, or the next reader of the record, would

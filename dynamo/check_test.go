@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
 func TestRefusedBeforeSending(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/lambda-once/once/dynamo/internal/fault"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // An Error reports that a call to DynamoDB failed, or was refused before it was

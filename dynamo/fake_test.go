@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 )
 
 // fakeClient returns the scripted results in turn, and then empty successes. It

@@ -10,11 +10,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/internal/group"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // Whatever an item contains: a write in a shared request does to it what its own

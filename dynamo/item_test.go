@@ -7,9 +7,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
-	"github.com/lambda-once/once/internal/recorditem"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
 

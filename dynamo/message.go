@@ -6,10 +6,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/outbound"
-	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/internal/outboxitem"
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // checkMessage returns an error for a message that cannot be published.

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/attribute"
 )
 
 var _ driver.Sweeper = (*Store)(nil)

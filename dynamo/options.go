@@ -1,8 +1,8 @@
 package dynamo
 
 import (
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // Options are the options of [New]. The zero value of every field is its default.

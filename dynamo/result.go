@@ -5,9 +5,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/attribute"
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // putResult adds the result of a record to its item. A result that does not fit

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/attribute"
 )
 
 // step adds finished steps, each by its own path: a write of the whole map would

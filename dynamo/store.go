@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/recorditem"
 )
 
 // Client is the part of DynamoDB that a [Store] calls. *dynamodb.Client

@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/attribute"
 )
 
 // maxDeletes is the number of deletions under way at once.

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/internal/recorditem"
+	"github.com/lambda-once/once/dynamo/internal/recorditem"
 )
 
 // TableClient is the part of DynamoDB that [CreateTable] calls.

@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/outbound"
-	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/internal/check"
 )
 

@@ -16,13 +16,11 @@ const (
 // Each line allows a package to import the packages to its right, and no others of
 // the project. The order is from the bottom up.
 var order = map[string]string{
-	"internal/attribute":           "",
 	"internal/canonical":           "",
 	"internal/jmespath":            "internal/canonical",
 	"idempotent/outbound":          "",
 	"internal/outboxitem":          "idempotent/outbound",
 	"idempotent/driver":            "idempotent/internal/options",
-	"internal/recorditem":          "idempotent/driver internal/attribute",
 	"idempotent/internal/protocol": "idempotent/driver",
 	"idempotent/memory":            "idempotent/driver",
 	"idempotent/storetest":         "idempotent/driver",
@@ -35,8 +33,10 @@ var order = map[string]string{
 	"idempotent/seal":              "idempotent idempotent/driver",
 	"idempotent/kmsseal":           "idempotent/seal",
 	"idempotent/s3payload":         "idempotent idempotent/driver",
-	"dynamo":                       "idempotent/driver idempotent/outbound internal/attribute internal/outboxitem internal/recorditem",
-	"dynamo/outbox":                "dynamo dynamo/internal/fault idempotent/driver idempotent/outbound internal/attribute internal/outboxitem",
+	"dynamo/internal/attribute":    "",
+	"dynamo/internal/recorditem":   "dynamo/internal/attribute idempotent/driver",
+	"dynamo":                       "idempotent/driver idempotent/outbound internal/outboxitem",
+	"dynamo/outbox":                "dynamo dynamo/internal/attribute dynamo/internal/fault idempotent/driver idempotent/outbound internal/outboxitem",
 	"dynamo/dynamoenv":             "dynamo",
 	"postgres":                     "idempotent/driver",
 	"redis":                        "idempotent/driver",

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 )
 
 // Tags are the first byte of a binary result. No writer of plain results uses

@@ -12,7 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/internal/check"
 )
 

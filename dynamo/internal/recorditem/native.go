@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/lambda-once/once/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 )
 
 // Limits of DynamoDB's documents, each kept with something to spare where its

@@ -6,8 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/internal/attribute"
 	"github.com/lambda-once/once/internal/check"
 )
 
