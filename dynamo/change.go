@@ -83,7 +83,7 @@ func (s *Store) extend(ctx context.Context, f driver.Fence, c driver.Change) (dr
 
 func extended(f driver.Fence, c driver.Change) driver.Record {
 	r := changed(f, c)
-	r.Lease = wholeMillis(c.Lease)
+	r.Lease = driver.WholeMillis(c.Lease)
 	return r
 }
 
@@ -142,7 +142,7 @@ func (s *Store) deleteIf(ctx context.Context, id string, u *update, options ...f
 // changed returns the record that a successful change by the owner leaves, as far
 // as it is known without a read. A larger response would be billed and not used.
 func changed(f driver.Fence, c driver.Change) driver.Record {
-	r := driver.Record{ID: f.ID, Status: driver.InProgress, Owner: f.Owner, Expires: wholeSeconds(c.Expires)}
+	r := driver.Record{ID: f.ID, Status: driver.InProgress, Owner: f.Owner, Expires: driver.WholeSeconds(c.Expires)}
 	if c.Owner != "" {
 		r.Owner = c.Owner
 	}

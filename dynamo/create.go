@@ -23,7 +23,7 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	if err := s.checkCreate(r, with); err != nil {
 		return driver.Record{}, false, s.refused("Create", err)
 	}
-	r.Lease, r.Expires = wholeMillis(r.Lease), wholeSeconds(r.Expires)
+	r.Lease, r.Expires = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires)
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}
@@ -64,7 +64,7 @@ func (s *Store) create(ctx context.Context, r driver.Record, item map[string]typ
 
 // createWith creates a record in a transaction.
 func (s *Store) createWith(ctx context.Context, t *Tx, r driver.Record, item map[string]types.AttributeValue, cutoff time.Time) (driver.Record, bool, error) {
-	args := arguments{store: s, id: r.ID, record: r, cutoff: wholeMillis(cutoff)}
+	args := arguments{store: s, id: r.ID, record: r, cutoff: driver.WholeMillis(cutoff)}
 	return s.commit(ctx, t, args, &recordWrite{leaves: r, item: item,
 		write: func(item map[string]types.AttributeValue) types.TransactWriteItem { return s.transactPut(item, cutoff) }})
 }

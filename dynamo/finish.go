@@ -56,7 +56,7 @@ func (s *Store) finished(f driver.Fence, c driver.Change) (driver.Record, map[st
 // finishWith finishes a record in a transaction.
 func (s *Store) finishWith(ctx context.Context, t *Tx, f driver.Fence, c driver.Change, r driver.Record, known map[string]types.AttributeValue) (driver.Record, bool, error) {
 	args := arguments{store: s, id: f.ID, fence: f, change: c}
-	args.change.With, args.change.Expires = nil, wholeSeconds(c.Expires)
+	args.change.With, args.change.Expires = nil, driver.WholeSeconds(c.Expires)
 	return s.commit(ctx, t, args, &recordWrite{leaves: r, item: known,
 		write: func(known map[string]types.AttributeValue) types.TransactWriteItem {
 			return s.transactUpdate(f.ID, s.finishUpdate(f, c, known[s.format.Attr.Data]))

@@ -48,7 +48,7 @@ func scan(rows pgx.Rows, first ...any) (row, error) {
 		}
 	}
 	r.Status = driver.Status(status)
-	r.Lease, r.Expires = wholeMillis(lease.Time), wholeSeconds(expires.Time)
+	r.Lease, r.Expires = driver.WholeMillis(lease.Time), driver.WholeSeconds(expires.Time)
 	r.size = len(steps)
 	decoded, failed := decodeSteps(steps)
 	if r.Steps = decoded; failed != nil {
@@ -100,29 +100,15 @@ func decodeText(s string) (string, error) {
 }
 
 // whenMillis and whenSeconds return the arguments for times, nil for absent ones.
-func whenMillis(t time.Time) any { return when(wholeMillis(t)) }
+func whenMillis(t time.Time) any { return when(driver.WholeMillis(t)) }
 
-func whenSeconds(t time.Time) any { return when(wholeSeconds(t)) }
+func whenSeconds(t time.Time) any { return when(driver.WholeSeconds(t)) }
 
 func when(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
 	return t.UTC()
-}
-
-func wholeMillis(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return time.UnixMilli(t.UnixMilli())
-}
-
-func wholeSeconds(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return time.Unix(t.Unix(), 0)
 }
 
 // bytesOf returns an argument that is NULL only for absent data.

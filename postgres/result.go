@@ -12,7 +12,7 @@ const maxReason = 4 << 10
 
 // fit returns r as it is stored.
 func (l *layout) fit(r driver.Record) driver.Record {
-	r.Lease, r.Expires = wholeMillis(r.Lease), wholeSeconds(r.Expires)
+	r.Lease, r.Expires = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires)
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}

@@ -14,7 +14,7 @@ import (
 
 // expired returns a finished record that expired before now.
 func expired(id string, age time.Duration) driver.Record {
-	return driver.Record{ID: id, Status: driver.Completed, Owner: owner, Attempt: 1, Expires: wholeSeconds(now.Add(-age))}
+	return driver.Record{ID: id, Status: driver.Completed, Owner: owner, Attempt: 1, Expires: driver.WholeSeconds(now.Add(-age))}
 }
 
 func TestSweepDeletesOnlyExpiredRecords(t *testing.T) {

@@ -3,7 +3,6 @@ package redis
 import (
 	"bytes"
 	"context"
-	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -19,7 +18,7 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 		return driver.Record{}, false, refused("Change", err)
 	}
 	r := driver.Record{ID: f.ID, Status: driver.InProgress, Owner: f.Owner,
-		Lease: wholeMillis(c.Lease), Expires: wholeSeconds(c.Expires)}
+		Lease: driver.WholeMillis(c.Lease), Expires: driver.WholeSeconds(c.Expires)}
 	if c.Owner != "" {
 		r.Owner = c.Owner
 	}
@@ -73,18 +72,4 @@ func refunds(c driver.Change) string {
 		return "1"
 	}
 	return "0"
-}
-
-func wholeMillis(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return time.UnixMilli(t.UnixMilli())
-}
-
-func wholeSeconds(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return time.Unix(t.Unix(), 0)
 }

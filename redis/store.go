@@ -49,7 +49,7 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 	if err := checkCreate(r, with); err != nil {
 		return driver.Record{}, false, refused("Create", err)
 	}
-	r.Lease, r.Expires, r.Steps = wholeMillis(r.Lease), wholeSeconds(r.Expires), nil
+	r.Lease, r.Expires, r.Steps = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires), nil
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}

@@ -35,7 +35,7 @@ func TestAKeyOutlivesItsRecordByThreeHours(t *testing.T) {
 	r.Lease, r.Expires = now.Add(time.Minute), now.Add(24*time.Hour)
 	expect := func(what string, want time.Time) {
 		t.Helper()
-		want = wholeMillis(want)
+		want = driver.WholeMillis(want)
 		if got := deadline(t, s, client, "a"); !got.Equal(want) {
 			t.Errorf("after %s: the key is deleted at %v, want %v", what, got, want)
 		}
@@ -47,15 +47,15 @@ func TestAKeyOutlivesItsRecordByThreeHours(t *testing.T) {
 		}
 	}
 	created(t, s, r)
-	expect("the claim", wholeSeconds(r.Expires).Add(3*time.Hour))
+	expect("the claim", driver.WholeSeconds(r.Expires).Add(3*time.Hour))
 	change(driver.Change{Steps: map[string][]byte{"s": nil}})
-	expect("a step", wholeSeconds(r.Expires).Add(3*time.Hour))
+	expect("a step", driver.WholeSeconds(r.Expires).Add(3*time.Hour))
 	r.Lease = now.Add(48 * time.Hour)
 	change(driver.Change{Lease: r.Lease, Expires: r.Expires})
 	expect("a lease past the retention", r.Lease.Add(3*time.Hour))
 	r.Expires = now.Add(72 * time.Hour)
 	change(driver.Change{Status: driver.Completed, Expires: r.Expires})
-	expect("the completion", wholeSeconds(r.Expires).Add(3*time.Hour))
+	expect("the completion", driver.WholeSeconds(r.Expires).Add(3*time.Hour))
 
 	r.ID, r.Expires = "never", time.Time{}
 	created(t, s, r)

@@ -84,3 +84,19 @@ func (r Record) Lapsed(cutoff time.Time) bool {
 func (r Record) Used() int64 {
 	return max(r.Attempt, 1) - r.Refunds
 }
+
+// WholeMillis returns t as a [Record] contains a Lease. The zero time stays.
+func WholeMillis(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.UnixMilli(t.UnixMilli())
+}
+
+// WholeSeconds returns t as a [Record] contains Expires. The zero time stays.
+func WholeSeconds(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.Unix(t.Unix(), 0)
+}

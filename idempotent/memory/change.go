@@ -49,10 +49,10 @@ func apply(r driver.Record, c driver.Change) driver.Record {
 		}
 	}
 	if !c.Lease.IsZero() {
-		r.Lease = wholeMillis(c.Lease)
+		r.Lease = driver.WholeMillis(c.Lease)
 	}
 	if !c.Expires.IsZero() {
-		r.Expires = wholeSeconds(c.Expires)
+		r.Expires = driver.WholeSeconds(c.Expires)
 	}
 	if r.Fingerprint == "" {
 		r.Fingerprint = c.Fingerprint

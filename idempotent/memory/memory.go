@@ -155,7 +155,7 @@ func refuse(ctx context.Context, with any) error {
 // numbers of a DynamoDB item.
 func clone(r driver.Record) driver.Record {
 	r.Data = bytes.Clone(r.Data)
-	r.Lease, r.Expires = wholeMillis(r.Lease), wholeSeconds(r.Expires)
+	r.Lease, r.Expires = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires)
 	steps := r.Steps
 	if steps != nil {
 		r.Steps = make(map[string][]byte, len(steps))
@@ -175,18 +175,4 @@ func lend(r driver.Record) driver.Record {
 	}
 	r.Steps = maps.Clone(r.Steps)
 	return r
-}
-
-func wholeMillis(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return time.UnixMilli(t.UnixMilli())
-}
-
-func wholeSeconds(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return time.Unix(t.Unix(), 0)
 }
