@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -28,13 +27,17 @@ func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (dr
 		script, r = s.scripts.delete, driver.Record{}
 	case c.Release != 0:
 		script, r.Owner, r.Lease = s.scripts.keep, "", driver.LeaseEnded
-		args = append(args, refunds(c))
+		refunds := "0"
+		if c.Release == driver.ReleaseRefund {
+			refunds = "1"
+		}
+		args = append(args, refunds)
 	case c.Status != driver.Absent:
 		script = s.scripts.finish
-		r.Status, r.Data, r.Payload, r.Unavailable = c.Status, bytes.Clone(c.Data), c.Payload, c.Unavailable
+		r.Status, r.Data, r.Payload, r.Unavailable = c.Status, c.Data, c.Payload, c.Unavailable
 		args = append(args, pairs(r)...)
 	case len(c.Steps) > 0:
-		script, r.Steps = s.scripts.step, cloned(c.Steps)
+		script, r.Steps = s.scripts.step, c.Steps
 		args = append(append(args, steps(c.Steps)...), pairs(driver.Record{Expires: r.Expires})...)
 	default:
 		if c.Owner != "" {
@@ -57,19 +60,4 @@ func fence(f driver.Fence, c driver.Change) []any {
 		return []any{f.Owner, "", "", ""}
 	}
 	return []any{f.Owner, c.Owner, number(f.Attempt), millis(f.Lease)}
-}
-
-func cloned(steps map[string][]byte) map[string][]byte {
-	all := make(map[string][]byte, len(steps))
-	for name, data := range steps {
-		all[name] = append([]byte{}, data...)
-	}
-	return all
-}
-
-func refunds(c driver.Change) string {
-	if c.Release == driver.ReleaseRefund {
-		return "1"
-	}
-	return "0"
 }

@@ -269,7 +269,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	}
 	const failed = "Store.fail makes it an Error"
 	for _, fault := range walked.Unexplained(map[string]string{
-		"readable": failed, "set": failed, "Store.Inspect": failed, "Store.Settle": failed, "Store.node": failed, "Store.run": failed,
+		"readable": failed, "set": failed, "Store.ask": failed, "Store.Inspect": failed, "Store.node": failed,
 	}) {
 		t.Error(fault)
 	}

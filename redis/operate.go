@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,23 +21,19 @@ const maxPage = 500
 
 // Inspect returns a record as it is stored, for an operator: see [driver.Operable].
 func (s *Store) Inspect(ctx context.Context, id string) (driver.Entry, error) {
-	v, err := s.call(ctx, s.scripts.inspect, s.options.Prefix+id, nil)
+	_, parts, err := s.ask(ctx, s.scripts.inspect, id, nil)
 	if err != nil {
-		return driver.Entry{}, s.fail("inspect", err)
+		return driver.Entry{}, err
 	}
-	answer, _ := v.([]any)
-	if len(answer) == 2 {
-		answer, _ = answer[1].([]any)
+	if len(parts) != 2 {
+		return driver.Entry{}, s.fail("inspect", fmt.Errorf("an answer of %d parts", len(parts)))
 	}
-	if len(answer) != 2 {
-		return driver.Entry{}, s.fail("inspect", fmt.Errorf("an answer of type %T", v))
-	}
-	clock, _ := answer[0].([]any)
-	hash, _ := answer[1].([]any)
+	clock, _ := parts[0].([]any)
+	hash, _ := parts[1].([]any)
 	e := entry(id, hash)
 	if len(clock) == 2 {
-		seconds, err := strconv.ParseInt(fmt.Sprint(clock[0]), 10, 64)
-		if err != nil {
+		var seconds int64
+		if _, err := fmt.Sscan(fmt.Sprint(clock[0]), &seconds); err != nil {
 			return driver.Entry{}, s.fail("inspect", err)
 		}
 		e.At = time.Unix(seconds, 0)
@@ -187,68 +182,4 @@ func fieldsOf(v any, isBrief bool) (hash []any) {
 // glob quotes a text for MATCH.
 func glob(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
-}
-
-// Settle applies the change of an operator to a record that is stored exactly as e: see
-// [driver.Operable]. After an error, the outcome is unknown. A client that repeats a
-// script whose answer was lost may report ok false for its own write.
-func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (driver.Entry, bool, error) {
-	err := e.Validate(c)
-	stored, ok := e.Stored.([]any)
-	switch {
-	case err != nil:
-	case !ok:
-		err = driver.ErrForeignEntry
-	default:
-		err = check(nil, c.Lease, c.Expires)
-	}
-	if err != nil {
-		return driver.Entry{}, false, refused("Settle", err)
-	}
-	args := append([]any{len(stored) / 2}, stored...)
-	if c.Release != driver.ReleaseDelete {
-		args = append(args, replacement(stored, e.Record, c)...)
-	}
-	v, err := s.call(ctx, s.scripts.settle, s.options.Prefix+e.ID, args)
-	if err != nil {
-		return driver.Entry{}, false, s.fail("settle", err)
-	}
-	answer, _ := v.([]any)
-	if len(answer) != 2 {
-		return driver.Entry{}, false, s.fail("settle", fmt.Errorf("an answer of type %T", v))
-	}
-	hash, _ := answer[1].([]any)
-	return entry(e.ID, hash), answer[0] == int64(codeApplied), nil
-}
-
-// replacement returns the fields and values of a record after c. Those that other
-// programs have added stay.
-func replacement(stored []any, r driver.Record, c driver.Change) (all []any) {
-	changed := map[string]string{fieldOwner: c.Owner, fieldLease: millis(c.Lease)}
-	if c.Release != 0 {
-		changed[fieldLease] = millis(driver.LeaseEnded)
-	}
-	if c.Release == driver.ReleaseRefund {
-		changed[fieldRefunds] = number(r.Refunds + 1)
-	}
-	if c.Status != driver.Absent {
-		changed[fieldStatus], changed[fieldData] = string(c.Status), string(c.Data)
-		changed[fieldPayload], changed[fieldUnavailable] = "", ""
-		if !c.Expires.IsZero() {
-			changed[fieldExpires] = seconds(c.Expires)
-		}
-	}
-	for n := 0; n+1 < len(stored); n += 2 {
-		field, _ := stored[n].(string)
-		_, is := changed[field]
-		if !is && (c.Status == driver.Absent || !strings.HasPrefix(field, stepPrefix)) {
-			all = append(all, field, stored[n+1])
-		}
-	}
-	for field, value := range changed {
-		if value != "" || field == fieldData && c.Data != nil {
-			all = append(all, field, value)
-		}
-	}
-	return all
 }

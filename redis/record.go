@@ -26,20 +26,10 @@ const (
 )
 
 // pairs returns the fields and values that r sets, beside its owner and its steps.
-// The values are strings, which nobody can modify while they are sent.
 func pairs(r driver.Record) []any {
-	var all []any
-	add := func(field, value string) {
-		if value != "" {
-			all = append(all, field, value)
-		}
-	}
 	// The lease comes first; see extend.lua.
-	add(fieldLease, millis(r.Lease))
-	add(fieldExpires, seconds(r.Expires))
-	add(fieldStatus, string(r.Status))
-	add(fieldPayload, r.Payload)
-	add(fieldUnavailable, r.Unavailable)
+	all := present(fieldLease, millis(r.Lease), fieldExpires, seconds(r.Expires), fieldStatus, string(r.Status),
+		fieldPayload, r.Payload, fieldUnavailable, r.Unavailable)
 	if r.Data != nil {
 		all = append(all, fieldData, string(r.Data))
 	}
@@ -48,12 +38,16 @@ func pairs(r driver.Record) []any {
 
 // fields returns the fields and values of a new record.
 func fields(r driver.Record) []any {
-	all := pairs(r)
-	for field, value := range map[string]string{
-		fieldAttempt: number(r.Attempt), fieldFingerprint: r.Fingerprint, fieldOwner: r.Owner, fieldRefunds: number(r.Refunds),
-	} {
-		if value != "" {
-			all = append(all, field, value)
+	return append(pairs(r), present(fieldAttempt, number(r.Attempt), fieldFingerprint, r.Fingerprint,
+		fieldOwner, r.Owner, fieldRefunds, number(r.Refunds))...)
+}
+
+// present returns the fields whose values are not empty. Values are strings, which do not
+// change while they are sent.
+func present(fieldsAndValues ...string) (all []any) {
+	for n := 0; n < len(fieldsAndValues); n += 2 {
+		if fieldsAndValues[n+1] != "" {
+			all = append(all, fieldsAndValues[n], fieldsAndValues[n+1])
 		}
 	}
 	return all

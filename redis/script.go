@@ -2,39 +2,17 @@ package redis
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-//go:embed script/prelude.lua
-var prelude string
-
-var (
-	//go:embed script/create.lua
-	createScript string
-	//go:embed script/delete.lua
-	deleteScript string
-	//go:embed script/extend.lua
-	extendScript string
-	//go:embed script/finish.lua
-	finishScript string
-	//go:embed script/get.lua
-	getScript string
-	//go:embed script/inspect.lua
-	inspectScript string
-	//go:embed script/keep.lua
-	keepScript string
-	//go:embed script/settle.lua
-	settleScript string
-	//go:embed script/step.lua
-	stepScript string
-	//go:embed script/takeover.lua
-	takeOverScript string
-)
+//go:embed script
+var sources embed.FS
 
 // A script is one transition of a record.
 type script struct {
@@ -48,21 +26,21 @@ type scripts struct {
 }
 
 func newScripts(replicated bool) scripts {
-	make := func(name, body string) *script {
-		source := fmt.Sprintf("local replicated = %v\n%s%s", replicated, prelude, body)
+	read := func(name string) string {
+		b, err := sources.ReadFile("script/" + strings.ReplaceAll(name, " ", "") + ".lua")
+		if err != nil {
+			panic(err) // every test makes a store
+		}
+		return string(b)
+	}
+	prelude := fmt.Sprintf("local replicated = %v\n%s", replicated, read("prelude"))
+	load := func(name string) *script {
+		source := prelude + read(name)
 		return &script{name: name, source: source, hash: redis.NewScript(source).Hash()}
 	}
 	return scripts{
-		create:   make("create", createScript),
-		delete:   make("delete", deleteScript),
-		extend:   make("extend", extendScript),
-		finish:   make("finish", finishScript),
-		get:      make("get", getScript),
-		inspect:  make("inspect", inspectScript),
-		keep:     make("keep", keepScript),
-		settle:   make("settle", settleScript),
-		step:     make("step", stepScript),
-		takeOver: make("take over", takeOverScript),
+		create: load("create"), delete: load("delete"), extend: load("extend"), finish: load("finish"), get: load("get"),
+		inspect: load("inspect"), keep: load("keep"), settle: load("settle"), step: load("step"), takeOver: load("take over"),
 	}
 }
 
@@ -76,20 +54,13 @@ const (
 
 // run runs a script on the record with this id, and returns the record in its answer.
 func (s *Store) run(ctx context.Context, sc *script, id string, args []any) (driver.Record, bool, error) {
-	v, err := s.call(ctx, sc, s.options.Prefix+id, args)
-	if err != nil {
-		return driver.Record{}, false, s.fail(sc.name, err)
-	}
-	answer, _ := v.([]any)
-	if len(answer) != 2 {
-		return driver.Record{}, false, s.fail(sc.name, fmt.Errorf("an answer of type %T", v))
-	}
-	code, _ := answer[0].(int64)
-	hash, _ := answer[1].([]any)
-	switch code {
-	case codeEvicts:
+	code, hash, err := s.ask(ctx, sc, id, args)
+	switch {
+	case err != nil:
+		return driver.Record{}, false, err
+	case code == codeEvicts:
 		return driver.Record{}, false, evicts(hash)
-	case codeUnknown:
+	case code == codeUnknown:
 		s.warnOnce(ctx)
 	}
 	r, err := record(id, hash)
@@ -97,6 +68,21 @@ func (s *Store) run(ctx context.Context, sc *script, id string, args []any) (dri
 		return driver.Record{}, false, s.fail(sc.name, err)
 	}
 	return r, code == codeApplied || code == codeUnknown, nil
+}
+
+// ask runs a script on the record with this id, and returns the two parts of its answer.
+func (s *Store) ask(ctx context.Context, sc *script, id string, args []any) (code int64, rest []any, err error) {
+	v, err := s.call(ctx, sc, s.options.Prefix+id, args)
+	if err != nil {
+		return 0, nil, s.fail(sc.name, err)
+	}
+	answer, _ := v.([]any)
+	if len(answer) != 2 {
+		return 0, nil, s.fail(sc.name, fmt.Errorf("an answer of type %T", v))
+	}
+	code, _ = answer[0].(int64)
+	rest, _ = answer[1].([]any)
+	return code, rest, nil
 }
 
 // call sends a script, and returns when its answer is there or the context ends.
@@ -128,12 +114,16 @@ func (s *Store) call(ctx context.Context, sc *script, key string, args []any) (a
 
 // send sends a script by its hash and, if the server does not know that, whole.
 func (s *Store) send(ctx context.Context, sc *script, key string, args []any) (any, error) {
-	if s.options.Replicas > 0 {
-		return s.sendAndWait(ctx, sc, key, args)
-	}
-	v, err := s.client.EvalSha(ctx, sc.hash, []string{key}, args...).Result()
+	v, err := s.eval(ctx, key, func(c Client) *redis.Cmd { return c.EvalSha(ctx, sc.hash, []string{key}, args...) })
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		v, err = s.client.Eval(ctx, sc.source, []string{key}, args...).Result()
+		v, err = s.eval(ctx, key, func(c Client) *redis.Cmd { return c.Eval(ctx, sc.source, []string{key}, args...) })
 	}
 	return v, err
+}
+
+func (s *Store) eval(ctx context.Context, key string, script func(Client) *redis.Cmd) (any, error) {
+	if s.options.Replicas > 0 {
+		return s.evalAndWait(ctx, key, script)
+	}
+	return script(s.client).Result()
 }

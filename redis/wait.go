@@ -25,20 +25,6 @@ func (e *ReplicationError) SafeText() string { return e.Error() }
 // Unwrap returns [driver.ErrUnavailable].
 func (e *ReplicationError) Unwrap() error { return driver.ErrUnavailable }
 
-// sendAndWait sends a script and WAIT on one connection, in one round trip. A WAIT in
-// the script would not wait.
-func (s *Store) sendAndWait(ctx context.Context, sc *script, key string, args []any) (any, error) {
-	node, err := s.node(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	v, err := s.pipe(ctx, node, func(p redis.Pipeliner) *redis.Cmd { return p.EvalSha(ctx, sc.hash, []string{key}, args...) })
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		v, err = s.pipe(ctx, node, func(p redis.Pipeliner) *redis.Cmd { return p.Eval(ctx, sc.source, []string{key}, args...) })
-	}
-	return v, err
-}
-
 // node returns the client of the primary that stores the key. A cluster's client would
 // send WAIT, which has no key, to any node.
 func (s *Store) node(ctx context.Context, key string) (*redis.Client, error) {
@@ -51,9 +37,15 @@ func (s *Store) node(ctx context.Context, key string) (*redis.Client, error) {
 	return nil, fmt.Errorf("a client of type %T", s.client) // New refuses it
 }
 
-func (s *Store) pipe(ctx context.Context, node *redis.Client, script func(redis.Pipeliner) *redis.Cmd) (any, error) {
+// evalAndWait sends a script and WAIT on one connection, in one round trip. A WAIT in
+// the script would not wait.
+func (s *Store) evalAndWait(ctx context.Context, key string, script func(Client) *redis.Cmd) (any, error) {
+	node, err := s.node(ctx, key)
+	if err != nil {
+		return nil, err
+	}
 	var run, wait *redis.Cmd
-	_, err := node.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
 		run, wait = script(p), p.Do(ctx, "WAIT", s.options.Replicas, s.options.WaitTimeout.Milliseconds())
 		return nil
 	})
