@@ -34,9 +34,7 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			pool := newPool(t, c.change)
 			if c.options != nil {
-				if err := exec(t.Context(), pool, "CREATE SCHEMA "+pgx.Identifier{c.options.Schema}.Sanitize()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, exec(t.Context(), pool, "CREATE SCHEMA "+pgx.Identifier{c.options.Schema}.Sanitize()))
 			}
 			effects := newEffects(t, pool)
 			storetest.Run(t, func(t *testing.T) storetest.Harness {

@@ -14,9 +14,7 @@ import (
 // one. Where an error is made that has none, something else wraps it.
 func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	walked, err := errortypes.Parse(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const lost = "Store.commit returns it as a failed condition"
 	for _, fault := range walked.Unexplained(map[string]string{
 		"decodeSteps": "Store.fail makes it an Error", "decodeText": "Store.fail makes it an Error",
@@ -39,9 +37,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 
 func TestRefusalsHaveExportedTypes(t *testing.T) {
 	s, err := New(likeDSQL{}, table, nil) // panics if anything is sent
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := context.Background()
 	change := func(c driver.Change) error {
 		_, _, err := s.Change(ctx, driver.Fence{ID: "1", Owner: owner}, c)

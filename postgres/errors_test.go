@@ -41,16 +41,10 @@ var unavailable = kinds{unavailable: true}
 
 func TestServerThatIsNotThereIsUnavailable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, l.Close())
 	s, err := New(poolTo(t, "postgres://once@"+l.Addr().String()+"/once"), table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = s.Get(t.Context(), "secret-key")
 	check(t, err, unavailable, "could not be reached")
 	_, _, err = s.Create(t.Context(), claim("secret-key", owner), now, nil)
@@ -73,9 +67,8 @@ func TestConnectionThatIsCutIsUnavailable(t *testing.T) {
 				done <- err
 			}()
 			waitForLock(t, pool)
-			if _, err := tx.Exec(t.Context(), sql); err != nil {
-				t.Fatal(err)
-			}
+			_, err := tx.Exec(t.Context(), sql)
+			must(t, err)
 			check(t, <-done, unavailable, "")
 		})
 	}
@@ -90,15 +83,11 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 		`DROP ROLE IF EXISTS crowded, stranger`,
 		`CREATE ROLE crowded LOGIN CONNECTION LIMIT 0`, `CREATE ROLE stranger LOGIN`,
 	} {
-		if err := exec(t.Context(), pool, sql); err != nil {
-			t.Fatal(err)
-		}
+		must(t, exec(t.Context(), pool, sql))
 	}
 	as := func(user string) string {
 		u, err := url.Parse(admin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		u.User = url.User(user)
 		return u.String()
 	}
@@ -107,9 +96,7 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 	}
 	other := func(change func(*url.URL)) string {
 		u, err := url.Parse(admin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		change(u)
 		return u.String()
 	}
@@ -131,18 +118,14 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 				c.change = func(*pgxpool.Config) {}
 			}
 			s, err := New(poolTo(t, c.url, c.change), c.table, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, _, err = s.Change(t.Context(), driver.Fence{ID: "secret-key", Owner: owner}, complete("secret-key"))
 			check(t, err, c.want, c.advice)
 		})
 	}
 	t.Run("statement timeout", func(t *testing.T) {
 		held, err := New(poolTo(t, admin, set("statement_timeout", "100ms")), table, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		hold(t, pool, s)
 		_, _, err = held.Change(t.Context(), driver.Fence{ID: "secret-key", Owner: owner}, complete("1"))
 		check(t, err, unavailable, "timeout")
@@ -154,17 +137,12 @@ func TestErrorsOfTheServerAreClassified(t *testing.T) {
 func hold(t *testing.T, pool *pgxpool.Pool, s *Store) pgx.Tx {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
-		if err := tx.Rollback(context.Background()); err != nil {
-			t.Error(err)
-		}
+		noError(t, tx.Rollback(context.Background()))
 	})
-	if _, err := tx.Exec(t.Context(), "SELECT FROM "+s.layout.table+" FOR UPDATE"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = tx.Exec(t.Context(), "SELECT FROM "+s.layout.table+" FOR UPDATE")
+	must(t, err)
 	return tx
 }
 

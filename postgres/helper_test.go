@@ -25,17 +25,13 @@ func newPool(t *testing.T, change ...func(*pgxpool.Config)) *pgxpool.Pool {
 func poolTo(t *testing.T, url string, change ...func(*pgxpool.Config)) *pgxpool.Pool {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config.MaxConns = 8
 	for _, change := range change {
 		change(config)
 	}
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -49,13 +45,9 @@ func newStore(t *testing.T, db DB, o *Options) *Store {
 // storeIn returns a store in a new table.
 func storeIn(t *testing.T, db DB, table string, o *Options) *Store {
 	t.Helper()
-	if err := CreateTable(t.Context(), db, table, o); err != nil {
-		t.Fatal(err)
-	}
+	must(t, CreateTable(t.Context(), db, table, o))
 	s, err := New(db, table, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -63,24 +55,18 @@ func storeIn(t *testing.T, db DB, table string, o *Options) *Store {
 func (s *Store) plant(t *testing.T, r driver.Record) {
 	t.Helper()
 	l := s.layout
-	if err := s.run(t, statement{"DELETE FROM " + l.table + " WHERE " + l.id + " = " + "$1", []any{encodeText(r.ID)}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.run(t, statement{"DELETE FROM " + l.table + " WHERE " + l.id + " = " + "$1", []any{encodeText(r.ID)}}))
 	if r.Status == driver.Absent {
 		return
 	}
 	steps := r.Steps
 	r.Steps = nil
-	if err := s.run(t, l.create(r, time.Time{})); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.run(t, l.create(r, time.Time{})))
 	var encoded any
 	if steps != nil {
 		encoded = encodeSteps(steps)
 	}
-	if err := s.run(t, statement{"UPDATE " + l.table + " SET " + l.steps + " = $2 WHERE " + l.id + " = $1", []any{encodeText(r.ID), encoded}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.run(t, statement{"UPDATE " + l.table + " SET " + l.steps + " = $2 WHERE " + l.id + " = $1", []any{encodeText(r.ID), encoded}}))
 }
 
 func (s *Store) run(t *testing.T, st statement) error {
@@ -106,4 +92,20 @@ type observed struct {
 func (o *observed) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	o.before(int(o.sent.Add(1)), sql)
 	return o.DB.Query(ctx, sql, args...)
+}
+
+// must ends the test if err is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// noError fails the test if err is an error.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -133,18 +133,15 @@ func TestHeartbeatDoesNotWaitBehindTransactions(t *testing.T) {
 
 func TestCollectedStatementsDoNotTakeTheLastConnection(t *testing.T) {
 	b := newBench(t, nil, nil, sized(2))
-	if _, err := b.pool.Exec(t.Context(), "INSERT INTO effects VALUES ('a', 0)"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.pool.Exec(t.Context(), "INSERT INTO effects VALUES ('a', 0)")
+	must(t, err)
 	var wg sync.WaitGroup
-	err := b.call(t.Context(), "first", in(func(ctx context.Context, tx pgx.Tx) error {
+	err = b.call(t.Context(), "first", in(func(ctx context.Context, tx pgx.Tx) error {
 		if err := adds(ctx, tx); err != nil {
 			return err
 		}
 		wg.Go(func() {
-			if err := b.call(t.Context(), "second", func(ctx context.Context) (string, error) { return "", ways["Tx"](ctx, "a") }); err != nil {
-				t.Error(err)
-			}
+			noError(t, b.call(t.Context(), "second", func(ctx context.Context) (string, error) { return "", ways["Tx"](ctx, "a") }))
 		})
 		until(t, "the second call", func() bool { return b.limit.waiting() == 1 })
 		// The second call must not hold the connection, and wait for the lock of the first.
@@ -153,9 +150,7 @@ func TestCollectedStatementsDoNotTakeTheLastConnection(t *testing.T) {
 		_, err := idempotent.Step(bounded, "step", func(context.Context) (int, error) { return 1, nil })
 		return err
 	}))
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	wg.Wait()
 	b.is("a", 2)
 }
@@ -273,9 +268,7 @@ func TestCallsWithinOneTransactionWaitForEachOther(t *testing.T) {
 		wg.Wait()
 		return "", nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 }
 
 // panicsAtBegin is a tracer of a program.
@@ -350,9 +343,7 @@ func TestTransactionThatWaitsInVainSaysWhy(t *testing.T) {
 		}
 		return adds(ctx, tx)
 	}))
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	if queued, open := b.limit.waiting(), len(b.limit.open); queued != 0 || open != 0 {
 		t.Errorf("%d wait, and %d are open", queued, open)
 	}

@@ -122,9 +122,7 @@ func TestLateCommitIsFenced(t *testing.T) {
 			deliver := <-w.late
 			// The server still has the first transaction, with the locks of its rows.
 			got, err := b.do(func(ctx context.Context) (string, error) { return "second", effect(ctx, "b") })
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			deliver()
 			for id, attempt := range map[string]string{"a": "first", "b": "second"} {
 				want := 0

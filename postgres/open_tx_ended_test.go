@@ -52,9 +52,7 @@ func TestTransactionInterruptsAStatementThatIsLeftBehind(t *testing.T) {
 			if err == nil {
 				_, err = blocker.Exec(t.Context(), add, "a", 1)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			left := make(chan error, 1)
 			_, err = b.do(in(func(ctx context.Context, tx pgx.Tx) error {
 				go func() {
@@ -75,9 +73,7 @@ func TestTransactionInterruptsAStatementThatIsLeftBehind(t *testing.T) {
 			if err := <-left; err == nil {
 				t.Error("the statement has succeeded")
 			}
-			if err := blocker.Rollback(t.Context()); err != nil {
-				t.Error(err)
-			}
+			noError(t, blocker.Rollback(t.Context()))
 			b.noneHeld()
 			b.is("a", 0)
 		})
@@ -130,9 +126,8 @@ func TestTransactionThatTheServerEnds(t *testing.T) {
 	b.is("a", 0)
 	b.noneHeld()
 	slow = false
-	if _, err := b.do(handler); err != nil {
-		t.Error(err)
-	}
+	_, err = b.do(handler)
+	noError(t, err)
 	b.is("a", 1)
 }
 

@@ -138,9 +138,7 @@ func TestTransactionIsNotTheHandlersToEnd(t *testing.T) {
 		}
 		return errors.Join(undone.Rollback(ctx), adds(ctx, tx))
 	}))
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	b.is("a", 2)
 }
 
@@ -178,9 +176,7 @@ func TestTransactionThatCannotBeCommitted(t *testing.T) {
 // A conflict at the commit is nobody's mistake: the attempt does not count.
 func TestTransactionThatLosesAConflict(t *testing.T) {
 	b := newBench(t, &idempotent.Config{MaxAttempts: 1}, nil)
-	if err := exec(t.Context(), b.pool, "INSERT INTO effects VALUES ('a', 0), ('b', 0)"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, exec(t.Context(), b.pool, "INSERT INTO effects VALUES ('a', 0), ('b', 0)"))
 	runs := 0
 	handler := in(func(ctx context.Context, tx pgx.Tx) error {
 		var sum int
@@ -249,9 +245,7 @@ func TestTransactionIsClosedAfterTheHandler(t *testing.T) {
 		savepoint, err = tx.Begin(ctx)
 		return err
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := t.Context()
 	for i, tx := range []pgx.Tx{tx, savepoint} {
 		_, queried := tx.Query(ctx, "SELECT 1")
@@ -283,9 +277,7 @@ func TestTransactionBesideATxPanics(t *testing.T) {
 		Collect(ctx)
 		return nil
 	}))
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 }
 
 func TestTransactionWithoutAConnection(t *testing.T) {
@@ -325,9 +317,8 @@ func TestRoundTripsOfATransaction(t *testing.T) {
 			b := newBench(t, c.config, nil, w.through, one)
 			for i := range 2 {
 				n := w.count(t, func() {
-					if _, err := idempotent.Do(t.Context(), b.x, idempotent.Key{Record: fmt.Sprint("op#", i)}, c.fn); err != nil {
-						t.Error(err)
-					}
+					_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{Record: fmt.Sprint("op#", i)}, c.fn)
+					noError(t, err)
 				})
 				if n != c.want && i > 0 {
 					t.Errorf("%d round trips, want %d", n, c.want)

@@ -13,31 +13,22 @@ import (
 // A table without rows tells the server's time, too: a sweep takes it for its cutoff.
 func TestEmptyTableTellsTheServersTime(t *testing.T) {
 	config, err := pgxpool.ParseConfig(postgreslocal.NewDatabase(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config.MaxConns = 1
 	config.ConnConfig.RuntimeParams["search_path"] = "tomorrow, pg_catalog, public"
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(pool.Close)
 	for _, sql := range []string{
 		"CREATE SCHEMA tomorrow",
 		"CREATE FUNCTION tomorrow.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.now() + interval '1 day' $$",
 	} {
-		if _, err := pool.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		_, err := pool.Exec(t.Context(), sql)
+		must(t, err)
 	}
-	if err := CreateTable(t.Context(), pool, "records", &Options{Schema: "public"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, CreateTable(t.Context(), pool, "records", &Options{Schema: "public"}))
 	s, err := New(pool, "records", &Options{Schema: "public"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	page, err := s.Scan(t.Context(), driver.Filter{}, "")
 	if err != nil || time.Until(page.At) < 23*time.Hour {
 		t.Errorf("Scan: %v, %v", page.At, err)

@@ -43,9 +43,7 @@ func create(t *testing.T, s *Store, r driver.Record) {
 func get(t *testing.T, s *Store, id string) driver.Record {
 	t.Helper()
 	r, err := s.Get(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -148,12 +146,9 @@ func TestWriteThatWaitedForAnotherMeetsWhatThatOneLeft(t *testing.T) {
 func during(t *testing.T, pool *pgxpool.Pool, st statement, commit bool, write func() (driver.Record, bool, error)) (r driver.Record, ok bool, err error) {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), st.sql, st.args...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	_, err = tx.Exec(t.Context(), st.sql, st.args...)
+	must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -164,9 +159,7 @@ func during(t *testing.T, pool *pgxpool.Pool, st statement, commit bool, write f
 	if commit {
 		end = tx.Commit
 	}
-	if err := end(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noError(t, end(t.Context()))
 	<-done
 	return r, ok, err
 }
@@ -177,9 +170,7 @@ func waitForLock(t *testing.T, pool *pgxpool.Pool) {
 	for waiting := false; !waiting; {
 		err := pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 
@@ -205,9 +196,7 @@ func TestLeaseWithMicrosecondsIsTakenOver(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
 	create(t, s, claim("id", owner))
-	if err := exec(t.Context(), pool, `UPDATE idempotency SET lease = '2080-01-01 00:00:00.123456+00'`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, exec(t.Context(), pool, `UPDATE idempotency SET lease = '2080-01-01 00:00:00.123456+00'`))
 	met := get(t, s, "id")
 	if r, ok, err := s.Change(t.Context(), fence(met), takeover(rival)); err != nil || !ok || r.Owner != rival {
 		t.Errorf("ok %v, %v, %+v", ok, err, r)

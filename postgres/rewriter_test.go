@@ -95,9 +95,7 @@ func TestTransactionSendsWhatARewriterReturned(t *testing.T) {
 				batch.Queue("UPDATE effects SET n = n + @more", pgx.NamedArgs{"more": 2})
 				return tx.SendBatch(ctx, &batch).Close()
 			}))
-			if err != nil {
-				t.Error(err)
-			}
+			noError(t, err)
 			b.is("a", 9)
 		})
 		t.Run(protocol+", an error", func(t *testing.T) {

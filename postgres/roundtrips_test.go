@@ -54,9 +54,7 @@ func TestRoundTrips(t *testing.T) {
 	store := newStore(t, pool, nil)
 	executor := func(c *idempotent.Config) *idempotent.Executor {
 		x, err := idempotent.New("op", store, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return x
 	}
 	plain, cached := executor(nil), executor(&idempotent.Config{CacheEntries: 10})
@@ -126,9 +124,7 @@ func TestRoundTrips(t *testing.T) {
 // prepares each kind of write once.
 func TestTextsOfStatementsDoNotDependOnTheirArguments(t *testing.T) {
 	l, err := (*Options)(nil).layout(table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	never := claim("b", "")
 	never.Expires, never.Lease = time.Time{}, time.Time{}
 	for name, pair := range map[string][2]statement{

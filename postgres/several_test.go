@@ -132,9 +132,7 @@ func TestTxThatNeedsARowMayContainASemicolon(t *testing.T) {
 				Collect(ctx).Check(nil, "SELECT 1 FROM effects WHERE id <> ';'")
 				return "paid", nil
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			noError(t, err)
 			b.is("a", 2)
 		})
 	}
@@ -165,9 +163,7 @@ func TestTransactionRunsSeveralCommandsThatDoNotEndIt(t *testing.T) {
 				}
 				return err
 			}))
-			if err != nil {
-				t.Error(err)
-			}
+			noError(t, err)
 			b.is("a", 4)
 			b.noneHeld()
 		})

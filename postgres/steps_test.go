@@ -83,9 +83,7 @@ func TestResultThatDoesNotFitIsUnavailable(t *testing.T) {
 			RAISE EXCEPTION 'maximum column size exceeded' USING ERRCODE = '54000'; END $$`,
 		`CREATE TRIGGER limited BEFORE INSERT OR UPDATE ON idempotency FOR EACH ROW WHEN (octet_length(NEW.data) > 500) EXECUTE FUNCTION limited()`,
 	} {
-		if err := exec(t.Context(), pool, sql); err != nil {
-			t.Fatal(err)
-		}
+		must(t, exec(t.Context(), pool, sql))
 	}
 	for _, size := range []int{501, 1001} {
 		id := strings.Repeat("i", size)
@@ -114,7 +112,5 @@ func TestStepWithTheLargestMaxSize(t *testing.T) {
 	_, err := b.do(func(ctx context.Context) (string, error) {
 		return idempotent.Step(ctx, "s", func(context.Context) (string, error) { return "done", nil })
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 }

@@ -88,9 +88,7 @@ func insertExpired(t *testing.T, pool *pgxpool.Pool, n int) {
 	_, err := pool.Exec(t.Context(), `INSERT INTO idempotency (id, status, expires)
 		SELECT 'expired-' || i, 'COMPLETED', $1::timestamptz + i * interval '1 second' FROM generate_series(1, $2::int) AS i`,
 		now.AddDate(-1, 0, 0), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // A sweep has found a record when it is claimed again, and waits for that claim.
@@ -124,9 +122,7 @@ func TestSweepContinuesAfterARecordThatIsClaimedAgain(t *testing.T) {
 		}
 		return driver.Record{}, false, err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	if page, err := s.Scan(t.Context(), driver.Filter{Expired: now}, ""); len(page.Entries) != 0 || err != nil {
 		t.Errorf("%d expired records are left, %v", len(page.Entries), err)
 	}
@@ -141,9 +137,7 @@ func TestSweepEndsWhereATriggerKeepsWhatItFinds(t *testing.T) {
 		`CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
 		`CREATE TRIGGER keep BEFORE DELETE ON idempotency FOR EACH ROW EXECUTE FUNCTION keep()`,
 	} {
-		if err := exec(t.Context(), pool, sql); err != nil {
-			t.Fatal(err)
-		}
+		must(t, exec(t.Context(), pool, sql))
 	}
 	deleted, _, err := s.Sweep(t.Context(), now, 1, "")
 	if deleted != 0 || !errors.Is(err, errKept) {
@@ -155,9 +149,8 @@ func TestSweepReadsTheIndex(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
 	insertExpired(t, pool, 5000)
-	if _, err := pool.Exec(t.Context(), "ANALYZE idempotency"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := pool.Exec(t.Context(), "ANALYZE idempotency")
+	must(t, err)
 	st := s.layout.sweep(now.AddDate(-1, 0, 0).Add(100*time.Second), 50)
 	plan := explain(t, pool, st)
 	if !contains(plan, `Index Scan using idempotency_expires`) {

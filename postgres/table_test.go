@@ -18,20 +18,14 @@ func contains(text, part string) bool { return strings.Contains(text, part) }
 func explain(t *testing.T, pool *pgxpool.Pool, st statement) string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), "EXPLAIN "+st.sql, st.args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var plan strings.Builder
 	for rows.Next() {
 		var line string
-		if err := rows.Scan(&line); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&line))
 		plan.WriteString(line + "\n")
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return plan.String()
 }
 
@@ -67,9 +61,7 @@ func TestTableIsCreatedOnce(t *testing.T) {
 			// Again and again: with a race detector, this sees a check that reads
 			// from a connection which the pool has already given to another.
 			for range 50 {
-				if err := CreateTable(t.Context(), pool, table, nil); err != nil {
-					t.Error(err)
-				}
+				noError(t, CreateTable(t.Context(), pool, table, nil))
 			}
 		})
 	}
@@ -86,9 +78,7 @@ func TestTableWithOtherColumnsIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pool := newPool(t)
 			newStore(t, pool, nil)
-			if err := exec(t.Context(), pool, sql); err != nil {
-				t.Fatal(err)
-			}
+			must(t, exec(t.Context(), pool, sql))
 			var e *Error
 			if err := CreateTable(t.Context(), pool, table, nil); !errors.As(err, &e) || !contains(err.Error(), "steps") {
 				t.Errorf("%v; want an error about the column steps", err)
@@ -100,9 +90,7 @@ func TestTableWithOtherColumnsIsRefused(t *testing.T) {
 func TestTableWithoutItsPrimaryKeyIsRefused(t *testing.T) {
 	pool := newPool(t)
 	newStore(t, pool, nil)
-	if err := exec(t.Context(), pool, `ALTER TABLE idempotency DROP CONSTRAINT idempotency_pkey`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, exec(t.Context(), pool, `ALTER TABLE idempotency DROP CONSTRAINT idempotency_pkey`))
 	var e *Error
 	if err := CreateTable(t.Context(), pool, table, nil); !errors.As(err, &e) || !contains(err.Error(), "not the primary key") {
 		t.Errorf("%v; want an error about the primary key", err)
@@ -114,9 +102,7 @@ func TestTimeOfInfinityIsReadAsNever(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
 	s.plant(t, expired("id", time.Hour))
-	if err := exec(t.Context(), pool, `UPDATE idempotency SET expires = 'infinity'`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, exec(t.Context(), pool, `UPDATE idempotency SET expires = 'infinity'`))
 	if r := get(t, s, "id"); r.Status != driver.Completed || !r.Expires.IsZero() {
 		t.Errorf("%+v", r)
 	}
@@ -128,9 +114,7 @@ func TestTimeOfInfinityIsReadAsNever(t *testing.T) {
 func TestTableMayHaveMoreColumns(t *testing.T) {
 	pool := newPool(t)
 	s := newStore(t, pool, nil)
-	if err := exec(t.Context(), pool, `ALTER TABLE idempotency ADD COLUMN created timestamptz DEFAULT now()`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, exec(t.Context(), pool, `ALTER TABLE idempotency ADD COLUMN created timestamptz DEFAULT now()`))
 	newStore(t, pool, nil)
 	create(t, s, claim("id", owner))
 }

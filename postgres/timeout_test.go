@@ -34,13 +34,9 @@ func (b bench) blocked() (unlock func()) {
 	if err == nil {
 		_, err = tx.Exec(b.t.Context(), "SELECT FROM effects WHERE id = 'a' FOR UPDATE")
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 	return func() {
-		if err := tx.Rollback(context.Background()); err != nil {
-			b.t.Error(err)
-		}
+		noError(b.t, tx.Rollback(context.Background()))
 	}
 }
 
@@ -100,9 +96,7 @@ func (b bench) deferSlowly() {
 		"CREATE FUNCTION waits() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM FROM effects WHERE id = 'a' FOR UPDATE; RETURN NULL; END $$",
 		"CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION waits()",
 	} {
-		if err := exec(b.t.Context(), b.pool, sql); err != nil {
-			b.t.Fatal(err)
-		}
+		must(b.t, exec(b.t.Context(), b.pool, sql))
 	}
 }
 
@@ -122,16 +116,12 @@ func TestCompletionThatTimesOutIsSentAgain(t *testing.T) {
 			for counter.n.Load() < 2 {
 				runtime.Gosched()
 			}
-			if err := lock.Rollback(context.Background()); err != nil {
-				t.Error(err)
-			}
+			noError(t, lock.Rollback(context.Background()))
 		}()
 		Collect(ctx).Exec(add, "a", 1)
 		return "paid", err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
 	b.is("a", 1)
 }
 

@@ -23,9 +23,7 @@ func newEffects(t *testing.T, pool *pgxpool.Pool) effects {
 		"CREATE TABLE effects (id text PRIMARY KEY, n int NOT NULL CHECK (n >= 0))",
 		"CREATE TABLE checked_late (id text UNIQUE DEFERRABLE INITIALLY DEFERRED)",
 	} {
-		if err := exec(t.Context(), pool, sql); err != nil {
-			t.Fatal(err)
-		}
+		must(t, exec(t.Context(), pool, sql))
 	}
 	return effects{t, pool}
 }
@@ -34,9 +32,7 @@ const add = "INSERT INTO effects AS e VALUES ($1, $2) ON CONFLICT (id) DO UPDATE
 
 func (e effects) value(id string) (n int) {
 	e.t.Helper()
-	if err := e.pool.QueryRow(e.t.Context(), "SELECT coalesce(sum(n), 0) FROM effects WHERE id = $1", id).Scan(&n); err != nil {
-		e.t.Fatal(err)
-	}
+	must(e.t, e.pool.QueryRow(e.t.Context(), "SELECT coalesce(sum(n), 0) FROM effects WHERE id = $1", id).Scan(&n))
 	return n
 }
 
@@ -75,9 +71,7 @@ func benchOn(t *testing.T, config *idempotent.Config, o *Options, pool *pgxpool.
 	t.Helper()
 	b := bench{newEffects(t, pool), newStore(t, pool, o), nil}
 	x, err := idempotent.New("op", b.Store, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b.x = x
 	return b
 }
@@ -91,8 +85,6 @@ func (b bench) do(fn func(context.Context) (string, error)) (string, error) {
 func (b bench) stored() driver.Record {
 	b.t.Helper()
 	r, err := b.Get(b.t.Context(), theKey.Record)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 	return r
 }

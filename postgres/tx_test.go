@@ -119,9 +119,7 @@ func TestTxThatLosesAConflictIsSentAgain(t *testing.T) {
 	b := newBench(t, nil, nil, func(c *pgxpool.Config) {
 		c.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
 	})
-	if err := exec(t.Context(), b.pool, "INSERT INTO effects VALUES ('a', 0)"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, exec(t.Context(), b.pool, "INSERT INTO effects VALUES ('a', 0)"))
 	const calls = 8
 	var wg sync.WaitGroup
 	for i := range calls {
@@ -166,9 +164,7 @@ func TestTxOfACallWithoutARecord(t *testing.T) {
 			Collect(ctx).Exec(add, "a", 1)
 			return "", nil
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		noError(t, err)
 	}
 	b.is("a", 2)
 }
@@ -177,9 +173,7 @@ func TestTxOfACallWithoutARecord(t *testing.T) {
 func TestTxWithoutAConnectionIsNotWritten(t *testing.T) {
 	b := newBench(t, &idempotent.Config{Optimistic: true, Lease: 2 * time.Second}, nil, one)
 	conn, err := b.pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = b.do(func(ctx context.Context) (string, error) {
 		Collect(ctx).Exec(add, "a", 1)
 		return "", nil
@@ -197,9 +191,8 @@ func TestTxAfterTheDeadlineIsNotWritten(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	tx, value := b.attach(t, false)
-	if _, err := tx.Freeze(); err != nil {
-		t.Fatal(err)
-	}
+	_, err := tx.Freeze()
+	must(t, err)
 	_, ok, err := b.Create(ctx, driver.Record{ID: "op#1", Status: driver.Completed, Owner: "owner"}, time.Now(), tx)
 	if ok || !errors.Is(err, driver.ErrNotWritten) || value() != 0 {
 		t.Errorf("%v, %d effects, %v", ok, value(), err)
@@ -209,9 +202,8 @@ func TestTxAfterTheDeadlineIsNotWritten(t *testing.T) {
 func TestTxPanicsAfterTheHandler(t *testing.T) {
 	b := newBench(t, nil, nil)
 	var tx *Tx
-	if _, err := b.do(func(ctx context.Context) (string, error) { tx = Collect(ctx); return "", nil }); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.do(func(ctx context.Context) (string, error) { tx = Collect(ctx); return "", nil })
+	must(t, err)
 	for name, late := range map[string]func(){
 		"Exec":    func() { tx.Exec("SELECT 1") },
 		"Require": func() { tx.Require(nil, "SELECT 1") },
@@ -235,18 +227,15 @@ func TestTxOfAnExpiredRecordIsNotSentAgain(t *testing.T) {
 	b := newBench(t, nil, nil, w.through)
 	tx := new(Tx)
 	tx.Exec(add, "a", 1)
-	if _, err := tx.Freeze(); err != nil {
-		t.Fatal(err)
-	}
+	_, err := tx.Freeze()
+	must(t, err)
 	now := time.Now()
 	r := driver.Record{ID: "op#1", Status: driver.Completed, Owner: "alice", Attempt: 1, Expires: now.Truncate(time.Second).Add(-time.Second)}
 	w.losing("answer")
 	if _, ok, err := b.Create(t.Context(), r, now, tx); ok || !errors.Is(err, driver.ErrUnavailable) {
 		t.Fatalf("ok %v, %v", ok, err)
 	}
-	if err := exec(t.Context(), b.pool, "DELETE FROM idempotency"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, exec(t.Context(), b.pool, "DELETE FROM idempotency"))
 	if _, ok, err := b.Create(t.Context(), r, now, tx); ok || err == nil || errors.Is(err, driver.ErrNotWritten) {
 		t.Errorf("ok %v, %v", ok, err)
 	}

@@ -57,18 +57,13 @@ func TestRetryGetsTheLocksOfAnInvocationThatVanished(t *testing.T) {
 	inALambdaFunction(t)
 	url := postgreslocal.NewDatabase(t)
 	retry := benchOn(t, &idempotent.Config{Wait: time.Minute}, nil, poolTo(t, url))
-	if _, err := retry.pool.Exec(t.Context(), "INSERT INTO effects VALUES ('a', 0)"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := retry.pool.Exec(t.Context(), "INSERT INTO effects VALUES ('a', 0)")
+	must(t, err)
 	client := new(vanishing)
 	store, err := New(poolTo(t, url, client.through), table, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x, err := idempotent.New("op", store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	killed, dead := make(chan struct{}), make(chan struct{})
 	defer func() { close(killed); <-dead }()
 	vanished := make(chan bool)
@@ -169,15 +164,12 @@ func TestTransactionHasTheShortestTimeout(t *testing.T) {
 func settingsOf(t *testing.T, db querier) map[string]int64 {
 	t.Helper()
 	rows, err := db.Query(t.Context(), "SELECT name, setting::bigint FROM pg_settings WHERE name = ANY($1)", []string{idleTimeout, totalTimeout})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	settings := make(map[string]int64)
 	var name string
 	var millis int64
-	if _, err := pgx.ForEachRow(rows, []any{&name, &millis}, func() error { settings[name] = millis; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	_, err = pgx.ForEachRow(rows, []any{&name, &millis}, func() error { settings[name] = millis; return nil })
+	must(t, err)
 	return settings
 }
 
@@ -217,9 +209,8 @@ func TestTimeoutOfATransactionCostsNoRoundTrip(t *testing.T) {
 	b := newBench(t, nil, &Options{TransactionTimeout: time.Minute}, w.through, one)
 	for i := range 3 {
 		trips := w.count(t, func() {
-			if _, err := idempotent.Do(t.Context(), b.x, idempotent.Key{Record: fmt.Sprint("op#", i)}, in(func(context.Context, pgx.Tx) error { return nil })); err != nil {
-				t.Error(err)
-			}
+			_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{Record: fmt.Sprint("op#", i)}, in(func(context.Context, pgx.Tx) error { return nil }))
+			noError(t, err)
 		})
 		if i > 0 && trips != 3 { // the first one reads the connection's own timeouts
 			t.Errorf("%d round trips", trips)

@@ -22,9 +22,7 @@ func TestCluster(t *testing.T) {
 		o.Addrs = nodes.Addrs()
 		client := redis.NewClusterClient(o)
 		t.Cleanup(func() {
-			if err := client.Close(); err != nil {
-				t.Error(err)
-			}
+			noError(t, client.Close())
 		})
 		return client
 	}
@@ -89,23 +87,17 @@ func followsASlot(t *testing.T, nodes *redislocal.Cluster, id string, s *Store) 
 	}
 	key := s.options.Prefix + id
 	slot, err := nodes.Nodes[0].Client().ClusterKeySlot(t.Context(), key).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	from := nodes.Nodes[int(slot)*len(nodes.Nodes)/16384]
 	to := nodes.Nodes[(int(slot)*len(nodes.Nodes)/16384+1)%len(nodes.Nodes)]
 	name := func(n *redislocal.Server) string {
 		name, err := n.Client().ClusterMyID(t.Context()).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return name
 	}
 	do := func(n *redislocal.Server, args ...any) {
 		t.Helper()
-		if err := n.Client().Do(t.Context(), args...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Client().Do(t.Context(), args...).Err())
 	}
 	meets := func(when string) {
 		t.Helper()
@@ -127,9 +119,7 @@ func followsASlot(t *testing.T, nodes *redislocal.Cluster, id string, s *Store) 
 	do(from, "CLUSTER", "SETSLOT", slot, "MIGRATING", name(to))
 	meets("before the key moves")
 	host, port, err := net.SplitHostPort(to.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	do(from, "MIGRATE", host, port, key, 0, 5000)
 	if s.options.Replicas == 0 {
 		meets("while the slot moves") // a pipeline does not follow until it has

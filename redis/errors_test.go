@@ -50,13 +50,9 @@ func TestErrorsOfServersAreClassified(t *testing.T) {
 	defer admin.Close()
 	do := func(args ...any) {
 		t.Helper()
-		if err := admin.Do(t.Context(), args...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, admin.Do(t.Context(), args...).Err())
 	}
-	if err := primary.Client().ConfigSet(t.Context(), "requirepass", "pw").Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, primary.Client().ConfigSet(t.Context(), "requirepass", "pw").Err())
 	with := func(password string) *redis.Options {
 		return &redis.Options{Addr: primary.Addr(), Password: password, ReadTimeout: longRead}
 	}
@@ -103,15 +99,11 @@ func TestErrorsOfServersAreClassified(t *testing.T) {
 	})
 	t.Run("a replica", func(t *testing.T) {
 		host, port, err := net.SplitHostPort(primary.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		replica := realServer(t, "--replicaof", host, port, "--masterauth", "pw")
 		for {
 			role, err := replica.Client().Do(t.Context(), "ROLE").Slice()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if role[3] == "connected" {
 				break
 			}
@@ -137,9 +129,7 @@ func TestErrorsOfTheNetworkAreUnavailable(t *testing.T) {
 		defer one.Close()
 		conn := one.Conn()
 		defer conn.Close()
-		if err := conn.Ping(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, conn.Ping(t.Context()).Err())
 		_, _, err := storeOn(t, one, nil).Create(t.Context(), claim("a"), time.Now(), nil)
 		expectError(t, err, true, false, "PoolSize")
 	})
@@ -179,9 +169,7 @@ func (serverError) RedisError()     {}
 func silent(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l.Addr().String()
 }
@@ -224,9 +212,7 @@ func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 			}
 		})
 	}
-	if err := client.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, client.Close())
 }
 
 func TestAnAttachmentIsRefused(t *testing.T) {
@@ -253,9 +239,7 @@ func TestAServerThatForgetsItsScriptsGetsThemAgain(t *testing.T) {
 	server := realServer(t)
 	s := storeOn(t, server.Client(), nil)
 	r := created(t, s, claim("a"))
-	if err := server.Client().ScriptFlush(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Client().ScriptFlush(t.Context()).Err())
 	if met, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil); ok || err != nil || met.Owner != r.Owner {
 		t.Errorf("ok %v, %v, %v", ok, met, err)
 	}
@@ -264,9 +248,7 @@ func TestAServerThatForgetsItsScriptsGetsThemAgain(t *testing.T) {
 // Step Functions match the name of a type, so that each error that leaves has one.
 func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	walked, err := errortypes.Parse(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const failed = "Store.fail makes it an Error"
 	for _, fault := range walked.Unexplained(map[string]string{
 		"readable": failed, "set": failed, "Store.ask": failed, "Store.Inspect": failed, "Store.node": failed,

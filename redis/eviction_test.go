@@ -19,9 +19,7 @@ func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
 	s := storeOn(t, client, nil)
 	r := created(t, s, claim("before"))
 	for _, policy := range []string{"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"} {
-		if err := client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err())
 		_, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil)
 		var evicts *EvictionError
 		if ok || !errors.As(err, &evicts) || evicts.Policy != policy || errors.Is(err, driver.ErrUnavailable) {
@@ -30,14 +28,10 @@ func TestClaimsAreRefusedWhereLiveOnesMayBeEvicted(t *testing.T) {
 		if n := client.Exists(t.Context(), "once:a").Val(); n != 0 {
 			t.Errorf("%s: the claim is written", policy)
 		}
-		if err := client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
 	}
 	// What is running can be finished under any policy.
-	if err := client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
 	if _, ok, err := s.Change(t.Context(), fenceOf(r), completed("1")); !ok || err != nil {
 		t.Errorf("a completion: ok %v, %v", ok, err)
 	}
@@ -56,9 +50,7 @@ func TestTakeoverIsRefusedWhereLiveClaimsMayBeEvicted(t *testing.T) {
 		policy string
 		ok     bool
 	}{{"volatile-lru", false}, {"noeviction", true}} {
-		if err := client.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err())
 		met, ok, err := s.Change(t.Context(), fenceOf(r), over)
 		if ok != c.ok {
 			t.Errorf("%s: ok %v, %v", c.policy, ok, met)
@@ -71,9 +63,7 @@ func TestTakeoverIsRefusedWhereLiveClaimsMayBeEvicted(t *testing.T) {
 
 func TestAPolicyThatIsNotReadableIsReportedOnce(t *testing.T) {
 	server := realServer(t)
-	if err := server.Client().Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~once:*", "+@all", "-info", "-config").Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Client().Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~once:*", "+@all", "-info", "-config").Err())
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "app", Password: "secret"})
 	defer client.Close()
 	var log bytes.Buffer
@@ -101,9 +91,7 @@ func TestRunningCallsAreRecordedWithTheMemoryFull(t *testing.T) {
 	over := claim("over")
 	over.Lease, over.Expires = time.Now().Add(-time.Minute), time.Now().Add(-time.Minute)
 	created(t, s, over)
-	if err := server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err())
 	_, ok, err := s.Create(t.Context(), claim("b"), time.Now(), nil)
 	if ok || !errors.Is(err, driver.ErrThrottled) || !errors.Is(err, driver.ErrUnavailable) {
 		t.Errorf("a claim: ok %v, %v", ok, err)

@@ -39,9 +39,7 @@ func newStore(t *testing.T) (*Store, *redis.Client) {
 func storeOn(t *testing.T, client Client, o *Options) *Store {
 	t.Helper()
 	s, err := New(client, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -61,15 +59,11 @@ func plant(s *Store, client redis.Cmdable) func(*testing.T, driver.Record) {
 	return func(t *testing.T, r driver.Record) {
 		t.Helper()
 		key := s.options.Prefix + r.ID
-		if err := client.Del(t.Context(), key).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client.Del(t.Context(), key).Err())
 		if r.Status == driver.Absent {
 			return
 		}
-		if err := client.HSet(t.Context(), key, append(fields(r), steps(r.Steps)...)...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client.HSet(t.Context(), key, append(fields(r), steps(r.Steps)...)...).Err())
 	}
 }
 
@@ -98,4 +92,20 @@ func show(r driver.Record) string {
 	lease := r.Lease.UnixMilli()
 	r.Lease, r.Expires = time.Time{}, time.Time{}
 	return fmt.Sprintf("%q lease %d", fmt.Sprintf("%+v", r), lease)
+}
+
+// must ends the test if err is an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// noError fails the test if err is an error.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
 }

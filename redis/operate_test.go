@@ -38,12 +38,8 @@ func (m moved) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 // program.
 func TestScanLosesNoRecord(t *testing.T) {
 	s, client := newStore(t)
-	if err := client.Set(t.Context(), s.options.Prefix+"text", "of another program", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := client.HSet(t.Context(), s.options.Prefix+"pay#1", "status", "COMPLETED").Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.Set(t.Context(), s.options.Prefix+"text", "of another program", 0).Err())
+	must(t, client.HSet(t.Context(), s.options.Prefix+"pay#1", "status", "COMPLETED").Err())
 	if found, err := scanned(t, s); err != nil || found != 1 {
 		t.Fatalf("%d records, %v", found, err)
 	}

@@ -12,9 +12,7 @@ import (
 // The page names the rights that the store needs, and no others.
 func TestTheRightsOfThePageSuffice(t *testing.T) {
 	page, err := os.ReadFile("../docs/redis.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	line := regexp.MustCompile(`(?m)^ACL SETUSER .*$`).FindString(string(page))
 	server := realServer(t)
 	story := func(rights []string) string {
@@ -23,9 +21,7 @@ func TestTheRightsOfThePageSuffice(t *testing.T) {
 			args = append(args, word)
 		}
 		for _, command := range [][]any{{"FLUSHALL"}, {"SCRIPT", "FLUSH"}, append(args, "reset"), args} {
-			if err := server.Client().Do(t.Context(), command...).Err(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, server.Client().Do(t.Context(), command...).Err())
 		}
 		client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "once", Password: "secret"})
 		defer client.Close()

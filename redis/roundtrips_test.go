@@ -15,9 +15,7 @@ func TestRoundTrips(t *testing.T) {
 	w := &lossy{}
 	s.client = behind(t, client, w)
 	x, err := idempotent.New("op", s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// run returns the number of requests and of runs of one call.
 	run := func(id string, end error) (requests, runs int, err error) {
 		before := w.count()
@@ -36,9 +34,7 @@ func TestRoundTrips(t *testing.T) {
 
 	// A server gets each script once, when it is first used.
 	for _, sc := range []*script{s.scripts.create, s.scripts.takeOver, s.scripts.extend, s.scripts.step, s.scripts.finish, s.scripts.delete, s.scripts.keep} {
-		if err := client.ScriptLoad(t.Context(), sc.source).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client.ScriptLoad(t.Context(), sc.source).Err())
 	}
 	for _, c := range []struct {
 		name     string
@@ -71,9 +67,7 @@ func TestAScriptThatTheClientSendsAgainRunsTheHandlerOnce(t *testing.T) {
 	w := &lossy{}
 	s.client = behind(t, client, w)
 	x, err := idempotent.New("op", s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	key, runs := idempotent.Key{ID: "a"}, 0
 	w.lose(1)
 	got, err := idempotent.Do(t.Context(), x, key, func(ctx context.Context) (string, error) {
@@ -117,16 +111,13 @@ func TestEveryWriteThatTheClientSendsAgainIsAppliedOnce(t *testing.T) {
 				created(t, s, r)
 				w.lose(n)
 				before := w.count()
-				if _, _, err := s.Change(t.Context(), fenceOf(r), c); err != nil {
-					t.Fatal(err)
-				}
+				_, _, err := s.Change(t.Context(), fenceOf(r), c)
+				must(t, err)
 				if sent := w.count() - before; s == twice && sent < 2 {
 					t.Errorf("%d requests", sent)
 				}
-				var err error
-				if stored[n], err = s.Get(t.Context(), r.ID); err != nil {
-					t.Fatal(err)
-				}
+				stored[n], err = s.Get(t.Context(), r.ID)
+				must(t, err)
 			}
 			if a, b := show(stored[0]), show(stored[1]); a != b {
 				t.Errorf("sent once:\n\t%s\nsent twice:\n\t%s", a, b)

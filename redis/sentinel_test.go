@@ -22,14 +22,10 @@ func TestACallSurvivesAFailoverBehindSentinel(t *testing.T) {
 	defer client.Close()
 	waits := storeOn(t, client, &Options{Replicas: 1, WaitTimeout: longWait})
 	alice := created(t, waits, claim("a"))
-	if err := primary.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, primary.Stop())
 
 	x, err := idempotent.New("op", storeOn(t, client, nil), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for {
 		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "a", Fingerprint: "f"}, func(context.Context) (string, error) {
 			t.Error("a second caller runs")

@@ -16,9 +16,7 @@ import (
 func deadline(t *testing.T, s *Store, client *redis.Client, id string) time.Time {
 	t.Helper()
 	ms, err := client.Do(t.Context(), "PEXPIRETIME", s.options.Prefix+id).Int64()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if ms < 0 {
 		return time.Time{}
 	}
@@ -88,9 +86,7 @@ func TestARecordWithoutALeaseIsNotReclaimed(t *testing.T) {
 	r.Lease, r.Fingerprint, r.Expires = time.Time{}, "", time.Now().Add(24*time.Hour)
 	plant(s, client)(t, r)
 	x, err := idempotent.New("op", s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: "a"}, func(context.Context) (string, error) {
 		t.Error("a second caller runs")
 		return "", nil

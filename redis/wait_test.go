@@ -22,15 +22,11 @@ func replicated(t *testing.T) (primary, replica *redislocal.Server) {
 	t.Helper()
 	primary = realServer(t, "--repl-diskless-sync-delay", "0")
 	host, port, err := net.SplitHostPort(primary.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	replica = realServer(t, "--replicaof", host, port)
 	for {
 		n, err := primary.Client().Wait(t.Context(), 1, 100*time.Millisecond).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n == 1 {
 			return primary, replica
 		}
@@ -43,9 +39,7 @@ func patient(t *testing.T, primary *redislocal.Server, prefix string) *Store {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: primary.Addr(), ContextTimeoutEnabled: true, ReadTimeout: longRead})
 	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, client.Close())
 	})
 	return storeOn(t, client, &Options{Prefix: prefix, Replicas: 1, WaitTimeout: longWait})
 }
@@ -56,17 +50,11 @@ const longWait, longRead = 2 * time.Minute, 3 * time.Minute
 func stop(t *testing.T, s *redislocal.Server) (resume func()) {
 	t.Helper()
 	info, err := s.Client().InfoMap(t.Context(), "server").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pid, err := strconv.Atoi(info["Server"]["process_id"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	signal := func(sig syscall.Signal) {
-		if err := syscall.Kill(pid, sig); err != nil {
-			t.Error(err)
-		}
+		noError(t, syscall.Kill(pid, sig))
 	}
 	signal(syscall.SIGSTOP)
 	resume = sync.OnceFunc(func() { signal(syscall.SIGCONT) })
@@ -89,9 +77,7 @@ func TestAnAnswerWaitsForReplicas(t *testing.T) {
 		t.Fatalf("ok %v, %v", ok, err)
 	}
 	copied(driver.Completed)
-	if err := primary.Client().ScriptFlush(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, primary.Client().ScriptFlush(t.Context()).Err())
 	if met, ok, err := s.Create(t.Context(), claim("a"), time.Now(), nil); ok || err != nil || string(met.Data) != "1" {
 		t.Errorf("a duplicate: ok %v, %v, %v", ok, met, err)
 	}
@@ -147,9 +133,7 @@ func TestADuplicateThatWaitsWritesWhatItReads(t *testing.T) {
 	writes := func() string {
 		t.Helper()
 		info, err := server.Client().InfoMap(t.Context(), "commandstats").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		calls, _, _ := strings.Cut(info["Commandstats"]["cmdstat_hset"], ",")
 		return calls
 	}
@@ -187,9 +171,7 @@ func TestAServerThatMayHaveOldRecordsAnswersNothing(t *testing.T) {
 	}
 	t.Run("a replica", func(t *testing.T) { refuses(t, replica, "replica") })
 	t.Run("a primary without its replicas", func(t *testing.T) {
-		if err := primary.Client().ConfigSet(t.Context(), "min-replicas-to-write", "2").Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, primary.Client().ConfigSet(t.Context(), "min-replicas-to-write", "2").Err())
 		refuses(t, primary, "min-replicas-to-write")
 	})
 }
@@ -200,9 +182,7 @@ func TestAFailoverCanLoseAClaimAndStillRecordsOneResult(t *testing.T) {
 	primary, replica := replicated(t)
 	before, after := storeOn(t, primary.Client(), nil), storeOn(t, replica.Client(), nil)
 	// The replica is promoted before it receives the claim.
-	if err := replica.Client().Do(t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, replica.Client().Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
 	alice := created(t, before, claim("a"))
 	bob := claim("a")
 	bob.Owner = "bob"

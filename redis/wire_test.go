@@ -54,14 +54,10 @@ func (w *lossy) count() int {
 func behind(t *testing.T, client *redis.Client, w *lossy) *redis.Client {
 	t.Helper()
 	p, err := wire.Redis(client.Options().Addr, w.carry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := redis.NewClient(&redis.Options{Addr: p.Addr(), Protocol: 2, MinRetryBackoff: -1, MaxRetryBackoff: -1})
 	t.Cleanup(func() {
-		if err := errors.Join(c.Close(), p.Close()); err != nil {
-			t.Error(err)
-		}
+		noError(t, errors.Join(c.Close(), p.Close()))
 	})
 	return c
 }
