@@ -24,7 +24,7 @@ func TestTransactionOfACallThatFailedOpenCompletesItsClaim(t *testing.T) {
 			for _, lose := range []string{"answer", "request"} {
 				t.Run(way+", "+protocol+", "+lose, func(t *testing.T) {
 					t.Parallel()
-					w := new(wire)
+					w := newNetwork(t)
 					b := newBench(t, &idempotent.Config{OnStoreError: idempotent.FailOpen, Lease: 30 * time.Second}, nil, w.through, one, change)
 					w.losingOf(lose, claims)
 					runs := 0
@@ -52,7 +52,7 @@ func TestTransactionOfACallThatFailedOpenCompletesItsClaim(t *testing.T) {
 
 // A claim that another call has taken over since is not completed.
 func TestTransactionOfACallThatFailedOpenLeavesTheClaimOfASuccessor(t *testing.T) {
-	w := new(wire)
+	w := newNetwork(t)
 	b := newBench(t, &idempotent.Config{OnStoreError: idempotent.FailOpen, Lease: 30 * time.Second}, nil, w.through)
 	w.losingOf("answer", "INSERT INTO")
 	_, err := b.do(in(func(ctx context.Context, tx pgx.Tx) error {

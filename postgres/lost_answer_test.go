@@ -37,7 +37,7 @@ func TestLostCommit(t *testing.T) {
 			} {
 				t.Run(way+" "+lose+" "+mode, func(t *testing.T) {
 					t.Parallel()
-					w := new(wire)
+					w := newNetwork(t)
 					b := newBench(t, config, nil, w.through)
 					w.losing(lose)
 					runs := 0
@@ -63,7 +63,7 @@ func TestLostCommit(t *testing.T) {
 						if !failed.RolledBack || after != 0 {
 							t.Errorf("%d effects: %v", after, err)
 						}
-						if lose == "request" && !strings.Contains(err.Error(), "the test has cut the connection") {
+						if lose == "request" && !strings.Contains(err.Error(), "cannot be sent again: postgres: ") {
 							t.Errorf("the cause is missing: %v", err)
 						}
 					case err != nil && !errors.Is(err, idempotent.ErrOutcomeUnknown):
@@ -90,7 +90,7 @@ func TestLostCommitWithoutARecordIsUnknown(t *testing.T) {
 		for _, lose := range []string{"answer", "late"} {
 			t.Run(way+" "+lose, func(t *testing.T) {
 				t.Parallel()
-				w := new(wire)
+				w := newNetwork(t)
 				b := newBench(t, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey, Lease: 6 * time.Second}, nil, w.through)
 				w.losing(lose)
 				_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{}, func(ctx context.Context) (string, error) { return "", effect(ctx, "a") })
@@ -111,7 +111,7 @@ func TestLostCommitWithoutARecordIsUnknown(t *testing.T) {
 func TestLateCommitIsFenced(t *testing.T) {
 	for way, effect := range ways {
 		t.Run(way, func(t *testing.T) {
-			w := new(wire)
+			w := newNetwork(t)
 			b := newBench(t, &idempotent.Config{Lease: 6 * time.Second}, nil, w.through)
 			w.losing("late")
 			// What Tx has collected is sent once more at once.

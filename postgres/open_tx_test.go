@@ -313,10 +313,10 @@ func TestRoundTripsOfATransaction(t *testing.T) {
 		"Transaction with two statements": {in(func(ctx context.Context, tx pgx.Tx) error { return errors.Join(adds(ctx, tx), adds(ctx, tx)) }), nil, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := new(wire)
+			w := newNetwork(t)
 			b := newBench(t, c.config, nil, w.through, one)
 			for i := range 2 {
-				n := w.count(t, func() {
+				n := w.count(func() {
 					_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{Record: fmt.Sprint("op#", i)}, c.fn)
 					noError(t, err)
 				})

@@ -3,70 +3,27 @@ package postgres
 import (
 	"context"
 	"errors"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// turns counts the round trips of connections: writes that follow a read.
-type turns struct{ n atomic.Int64 }
-
-func (c *turns) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, network, address)
-	return &turning{Conn: conn, turns: c}, err
-}
-
-type turning struct {
-	net.Conn
-	turns   *turns
-	answers atomic.Bool // the last call was a Read with an answer
-}
-
-func (c *turning) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if n > 0 {
-		c.answers.Store(true)
-	}
-	return n, err
-}
-
-func (c *turning) Write(b []byte) (int, error) {
-	if c.answers.Swap(false) {
-		c.turns.n.Add(1)
-	}
-	return c.Conn.Write(b)
-}
-
 func TestRoundTrips(t *testing.T) {
-	var wire turns
-	pool := newPool(t, func(c *pgxpool.Config) {
-		c.MaxConns = 1
-		c.ConnConfig.DialFunc = wire.dial
-		// Pings are for connections that were idle for a second.
-		c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-	})
-	store := newStore(t, pool, nil)
-	executor := func(c *idempotent.Config) *idempotent.Executor {
-		x, err := idempotent.New("op", store, c)
-		must(t, err)
-		return x
-	}
-	plain, cached := executor(nil), executor(&idempotent.Config{CacheEntries: 10})
-	reads := executor(&idempotent.Config{ReadFirst: true})
+	w := newNetwork(t)
+	store := newStore(t, newPool(t, w.prepared, one), nil)
+	plain, cached := executor(t, store, nil), executor(t, store, &idempotent.Config{CacheEntries: 10})
+	reads := executor(t, store, &idempotent.Config{ReadFirst: true})
 
-	run := func(x *idempotent.Executor, id string, end error) (trips int64, runs int, err error) {
-		before := wire.n.Load()
-		_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: id, Payload: "p"}, func(context.Context) (string, error) {
-			runs++
-			return "result", end
+	run := func(x *idempotent.Executor, id string, end error) (trips, runs int, err error) {
+		trips = w.count(func() {
+			_, err = idempotent.Do(t.Context(), x, idempotent.Key{Record: id, Payload: "p"}, func(context.Context) (string, error) {
+				runs++
+				return "result", end
+			})
 		})
-		return wire.n.Load() - before, runs, err
+		return trips, runs, err
 	}
 	lapsed := func(id string, lease time.Time) {
 		t.Helper()
@@ -95,7 +52,7 @@ func TestRoundTrips(t *testing.T) {
 		x     *idempotent.Executor
 		id    string
 		end   error
-		trips int64
+		trips int
 		runs  int
 		err   error
 	}{

@@ -69,11 +69,15 @@ func newBench(t *testing.T, config *idempotent.Config, o *Options, change ...fun
 
 func benchOn(t *testing.T, config *idempotent.Config, o *Options, pool *pgxpool.Pool) bench {
 	t.Helper()
-	b := bench{newEffects(t, pool), newStore(t, pool, o), nil}
-	x, err := idempotent.New("op", b.Store, config)
+	s := newStore(t, pool, o)
+	return bench{newEffects(t, pool), s, executor(t, s, config)}
+}
+
+func executor(t *testing.T, s *Store, config *idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New("op", s, config)
 	must(t, err)
-	b.x = x
-	return b
+	return x
 }
 
 var theKey = idempotent.Key{Record: "op#1"}

@@ -223,7 +223,7 @@ func TestTxPanicsAfterTheHandler(t *testing.T) {
 // A Create that may have been executed is not repeated when its record may have been
 // swept: nothing would fence the repetition.
 func TestTxOfAnExpiredRecordIsNotSentAgain(t *testing.T) {
-	w := new(wire)
+	w := newNetwork(t)
 	b := newBench(t, nil, nil, w.through)
 	tx := new(Tx)
 	tx.Exec(add, "a", 1)

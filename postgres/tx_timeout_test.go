@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,35 +20,6 @@ func inALambdaFunction(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 }
 
-// A vanishing client sends nothing any more, also no FIN, from the moment when it is gone.
-type vanishing struct{ gone atomic.Bool }
-
-func (v *vanishing) through(c *pgxpool.Config) {
-	c.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		return &vanishingConn{conn, v}, err
-	}
-}
-
-type vanishingConn struct {
-	net.Conn
-	client *vanishing
-}
-
-func (c *vanishingConn) Write(b []byte) (int, error) {
-	if c.client.gone.Load() {
-		return len(b), nil
-	}
-	return c.Conn.Write(b)
-}
-
-func (c *vanishingConn) Close() error {
-	if c.client.gone.Load() {
-		return nil
-	}
-	return c.Conn.Close()
-}
-
 // The function's sandbox is killed at its timeout, and its connections are not closed. The
 // retry takes over when the lease has ended, and needs the locks of the first attempt.
 func TestRetryGetsTheLocksOfAnInvocationThatVanished(t *testing.T) {
@@ -59,11 +28,10 @@ func TestRetryGetsTheLocksOfAnInvocationThatVanished(t *testing.T) {
 	retry := benchOn(t, &idempotent.Config{Wait: time.Minute}, nil, poolTo(t, url))
 	_, err := retry.pool.Exec(t.Context(), "INSERT INTO effects VALUES ('a', 0)")
 	must(t, err)
-	client := new(vanishing)
+	client := newNetwork(t)
 	store, err := New(poolTo(t, url, client.through), table, nil)
 	must(t, err)
-	x, err := idempotent.New("op", store, nil)
-	must(t, err)
+	x := executor(t, store, nil)
 	killed, dead := make(chan struct{}), make(chan struct{})
 	defer func() { close(killed); <-dead }()
 	vanished := make(chan bool)
@@ -205,10 +173,10 @@ func TestTransactionOutlivesItsInvocation(t *testing.T) {
 }
 
 func TestTimeoutOfATransactionCostsNoRoundTrip(t *testing.T) {
-	w := new(wire)
+	w := newNetwork(t)
 	b := newBench(t, nil, &Options{TransactionTimeout: time.Minute}, w.through, one)
 	for i := range 3 {
-		trips := w.count(t, func() {
+		trips := w.count(func() {
 			_, err := idempotent.Do(t.Context(), b.x, idempotent.Key{Record: fmt.Sprint("op#", i)}, in(func(context.Context, pgx.Tx) error { return nil }))
 			noError(t, err)
 		})

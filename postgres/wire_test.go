@@ -4,136 +4,93 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
-// A wire is what connects a pool to its server. It counts round trips and can lose
-// the message that contains a COMMIT, or another text, or its answer.
-type wire struct {
+// A network connects pools to their server. It counts round trips and can lose one of
+// them: that of a COMMIT, or of another text.
+type network struct {
+	t     *testing.T
 	trips atomic.Int32
+	gone  atomic.Bool // the client: nothing that it sends arrives any more, not even a FIN
 
 	mu   sync.Mutex
 	lose string      // "request", "answer" or "late"; once
-	of   string      // the text in the message that is lost
+	of   string      // the text in the request that is lost
 	late chan func() // delivers a request that is late
 }
 
-// through makes a pool use the wire. Statements are sent as text, so that the wire
+func newNetwork(t *testing.T) *network { return &network{t: t, late: make(chan func(), 1)} }
+
+// through makes a pool use the network. Statements are sent as text, so that the network
 // recognizes them.
-func (w *wire) through(c *pgxpool.Config) {
-	w.late = make(chan func(), 1)
+func (n *network) through(c *pgxpool.Config) {
 	c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	dial := (&net.Dialer{}).DialContext
-	c.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return &wired{Conn: conn, wire: w}, nil
+	n.prepared(c)
+}
+
+// prepared makes a pool use the network, with prepared statements.
+func (n *network) prepared(c *pgxpool.Config) {
+	server := net.JoinHostPort(c.ConnConfig.Host, strconv.Itoa(int(c.ConnConfig.Port)))
+	proxy, err := wire.PostgreSQL(server, n.carry)
+	must(n.t, err)
+	n.t.Cleanup(func() { noError(n.t, proxy.Close()) })
+	c.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
 	}
 }
 
-func (w *wire) losing(what string) { w.losingOf(what, "commit\x00") }
+func (n *network) losing(what string) { n.losingOf(what, "commit\x00") }
 
-func (w *wire) losingOf(what, of string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lose, w.of = what, of
+func (n *network) losingOf(what, of string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lose, n.of = what, of
 }
 
-// taken returns what is to be lost of a message.
-func (w *wire) taken(message []byte) (what string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.lose == "" || !bytes.Contains(message, []byte(w.of)) {
+// taken returns what is to be lost of a request.
+func (n *network) taken(request []byte) (what string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.lose == "" || !bytes.Contains(request, []byte(n.of)) {
 		return ""
 	}
-	what, w.lose = w.lose, ""
+	what, n.lose = n.lose, ""
 	return what
 }
 
-type wired struct {
-	net.Conn
-	wire *wire
-
-	mu      sync.Mutex
-	reading bool // since the last write
-	deaf    bool // answers are lost
-	kept    bool // open after Close, for a late request
-}
-
-var errCut = &net.OpError{Op: "read", Net: "tcp", Err: errors.New("the test has cut the connection")}
-
-func (c *wired) Write(b []byte) (int, error) {
-	c.mu.Lock()
-	if c.reading {
-		c.wire.trips.Add(1)
+func (n *network) carry(r *wire.Request) (*wire.Response, error) {
+	if r.Operation != "" { // not a ping
+		n.trips.Add(1)
 	}
-	c.reading = false
-	kept := c.kept
-	c.mu.Unlock()
-	if kept { // pgx ends its session, which the server must not see before the request
-		return len(b), nil
+	lost := n.taken(r.Body)
+	switch {
+	case n.gone.Load():
+		_ = r.Late() // never sent; the server's session stays
+	case lost == "late":
+		deliver := r.Late()
+		n.late <- func() { _, _ = deliver() } // a commit that is refused is an answer
+	case lost == "answer":
+		_, err := r.Send()
+		return nil, errors.Join(wire.ErrCut, err)
+	case lost == "":
+		return r.Send()
 	}
-	switch c.wire.taken(b) {
-	case "request":
-		return 0, errors.Join(errCut, c.Conn.Close())
-	case "answer":
-		c.mu.Lock()
-		c.deaf = true
-		c.mu.Unlock()
-	case "late":
-		b := bytes.Clone(b)
-		c.mu.Lock()
-		c.deaf, c.kept = true, true
-		c.mu.Unlock()
-		c.wire.late <- func() {
-			// pgx has ended the connection with a deadline.
-			_ = c.Conn.SetDeadline(time.Time{})
-			// The server closes after the end of the input, when it has answered.
-			if _, err := c.Conn.Write(b); err == nil && c.Conn.(*net.TCPConn).CloseWrite() == nil {
-				_, _ = io.Copy(io.Discard, c.Conn)
-			}
-			_ = c.Conn.Close()
-		}
-		return len(b), nil
-	}
-	return c.Conn.Write(b)
-}
-
-func (c *wired) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.reading = true
-	if n > 0 && c.deaf {
-		return 0, errors.Join(errCut, c.Conn.Close())
-	}
-	return n, err
-}
-
-func (c *wired) Close() error {
-	c.mu.Lock()
-	kept := c.kept
-	c.mu.Unlock()
-	if kept {
-		return nil
-	}
-	return c.Conn.Close()
+	return nil, wire.ErrCut
 }
 
 // count returns the round trips of fn.
-func (w *wire) count(t *testing.T, fn func()) int {
-	t.Helper()
-	before := w.trips.Load()
+func (n *network) count(fn func()) int {
+	before := n.trips.Load()
 	fn()
-	return int(w.trips.Load() - before)
+	return int(n.trips.Load() - before)
 }
