@@ -2,145 +2,10 @@ package idempotent
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
+	"log/slog"
 	"strings"
-	"time"
 )
-
-// An Outcome is how a call ended.
-type Outcome string
-
-// The outcomes of a call.
-const (
-	// OutcomeExecuted: the handler ran in the first attempt, and its result is
-	// recorded.
-	OutcomeExecuted Outcome = "executed"
-	// OutcomeTakeover: the handler ran after an earlier attempt that counts,
-	// which lapsed or failed, and its result is recorded.
-	OutcomeTakeover Outcome = "takeover"
-	// OutcomeReplayed: the caller received the stored result or error. The
-	// handler did not run, or ran in vain (see Config.Optimistic).
-	OutcomeReplayed Outcome = "replayed"
-	// OutcomeConflict: another call with the key is running.
-	OutcomeConflict Outcome = "conflict"
-	// OutcomeMismatch: the key was used with another payload.
-	OutcomeMismatch Outcome = "mismatch"
-	// OutcomeLeaseLost: the handler ran, and another call owned the record when
-	// it returned. The caller received the other's result if there was one.
-	OutcomeLeaseLost Outcome = "lease lost"
-	// OutcomeReleased: the handler failed or panicked, or its transaction was
-	// not committed. The key is free for a retry.
-	OutcomeReleased Outcome = "released"
-	// OutcomeTimedOut: the handler returned an error or panicked after the end
-	// of its time. Its effects may have happened, the key is free, and a retry
-	// repeats them: see [TimedOutError].
-	OutcomeTimedOut Outcome = "timed out"
-	// OutcomeFailed: the handler failed for good, or the call was refused or
-	// could not be made. Event.Err says which.
-	OutcomeFailed Outcome = "failed"
-	// OutcomeUnknown: the attempts are used up, or it is unknown whether the
-	// result of this call is recorded.
-	OutcomeUnknown Outcome = "unknown"
-	// OutcomeNotRun: a batch handler claimed the record before its turn, and the
-	// handler did not run. The batch ended before its turn came, or the record is
-	// called again in its turn.
-	OutcomeNotRun Outcome = "not run"
-	// OutcomeSuspended: a durable function was suspended or failed, or a call
-	// within it failed after the end of the invocation. The claim waits for the
-	// next invocation of the same execution. Err is nil after a suspension.
-	OutcomeSuspended Outcome = "suspended"
-	// OutcomeBypassed: the handler ran unprotected, because of ONCE_DISABLED, a
-	// missing key, or a store that failed open (Err then says why).
-	OutcomeBypassed Outcome = "bypassed"
-)
-
-// An Event describes one finished call. It contains no key and no payload.
-type Event struct {
-	Operation string
-	// KeyHash is the hash of the key, or "" if the request has none. For keys
-	// with Scope and ID, the record's id is Operation#KeyHash.
-	KeyHash string
-	Outcome Outcome
-	// Attempt is 1 for the first owner of the record, and one more after each
-	// takeover. It is 0 if the handler did not run, or ran without the store.
-	Attempt int64
-	// Lapsed reports whether the call claimed the record because the lease of an
-	// earlier attempt had lapsed. That attempt crashed, was frozen or could not
-	// reach the store, and may have had its effects. A retry after a release is
-	// not Lapsed.
-	Lapsed bool
-	// Joined reports whether the result came from an identical call in this
-	// process.
-	Joined bool
-	// Cached reports whether the result came from the cache of this process.
-	Cached bool
-	// Permanent reports whether the handler ran and its error was wrapped with
-	// [Permanent], even if it was not stored. It is false while steps are left
-	// to undo: the call has to be repeated.
-	Permanent bool
-	// Total is the duration of the call, without the wait for its turn in a
-	// batch. Handler and Store are the times spent in the handler and waiting
-	// for the store, which overlap during heartbeats.
-	Total, Handler, Store time.Duration
-	// RoundTrips is the number of calls to the store, with heartbeats, but
-	// without retries inside of the store's client.
-	RoundTrips int
-	// Err is the caller's error, joined with suppressed ones: errors of the
-	// store in a release, in a read before the claim (see Config.ReadFirst), or
-	// in a call that failed open.
-	Err error
-}
-
-// ErrorType returns the name of the Go type of Err, without any of its text,
-// for metrics and traces. It names each type of joined errors once, and looks
-// behind what fmt.Errorf adds. It is "" if Err is nil, and "panic" if the
-// handler panicked.
-func (e Event) ErrorType() string { return errorType(e.Err) }
-
-// ErrorIs reports whether target is in the tree of Err, as errors.Is does. It
-// is false for an error whose methods panic, such as a nil pointer.
-func (e Event) ErrorIs(target error) bool { return is(e.Err, target) }
-
-func is(err, target error) (found bool) {
-	defer func() {
-		if recover() != nil {
-			found = false
-		}
-	}()
-	return errors.Is(err, target)
-}
-
-func errorType(err error) (name string) {
-	defer func() {
-		if recover() != nil {
-			name = fmt.Sprintf("%T", err)
-		}
-	}()
-	switch e := err.(type) {
-	case nil:
-		return ""
-	case *StoreError:
-		return "*idempotent.StoreError"
-	case interface{ Unwrap() []error }:
-		var types []string
-		for _, err := range e.Unwrap() {
-			if name := errorType(err); !slices.Contains(types, name) {
-				types = append(types, name)
-			}
-		}
-		return strings.Join(types, "; ")
-	}
-	if err == errPanicked {
-		return "panic"
-	}
-	name = fmt.Sprintf("%T", err)
-	if inner := errors.Unwrap(err); inner != nil && name == "*fmt.wrapError" {
-		return errorType(inner)
-	}
-	return name
-}
 
 // An Observer receives every call of an [Executor] before the call returns. It
 // is used by many calls at once, so it must be quick, and must not panic.
@@ -156,4 +21,136 @@ func (o Observers) Observe(ctx context.Context, e Event) {
 	for _, observer := range o {
 		observer.Observe(ctx, e)
 	}
+}
+
+// A NoObserver is an [Observer] that does nothing. As Config.Observer it
+// switches the default off.
+type NoObserver struct{}
+
+// Observe does nothing.
+func (NoObserver) Observe(context.Context, Event) {}
+
+// A LogObserver writes each call to a logger, at a level that depends on its
+// event:
+//
+//   - [slog.LevelError]: an unknown outcome, and an error of the store, also in a
+//     call that failed open.
+//   - [slog.LevelWarn]: a run after a lapsed lease, a lost lease, a timeout,
+//     steps that are not undone, and an unavailable result.
+//   - [slog.LevelInfo]: refusals and failures.
+//   - [slog.LevelDebug]: successes, retries after a release, and configured
+//     bypasses.
+//
+// With the Level Warn it is the default of Config.Observer.
+type LogObserver struct {
+	// HandlerErrors logs the text of the handler's own errors. They may quote
+	// the request, so without it only their type is logged, or what a [SafeError]
+	// calls safe. Default false.
+	HandlerErrors bool
+	// Level is the lowest level that is written. Default: every level that the
+	// Logger takes.
+	Level slog.Leveler
+	// Logger writes the lines. Default: [slog.Default], as it is at each event.
+	Logger *slog.Logger
+}
+
+// Observe writes one line.
+func (o LogObserver) Observe(ctx context.Context, e Event) {
+	level := e.level()
+	if o.Level != nil && level < o.Level.Level() {
+		return
+	}
+	logger := o.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	if !logger.Enabled(ctx, level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("operation", e.Operation),
+		slog.String("key_hash", e.KeyHash),
+		slog.String("outcome", string(e.Outcome)),
+		slog.Int64("attempt", e.Attempt),
+		slog.Duration("total", e.Total),
+		slog.Duration("handler", e.Handler),
+		slog.Duration("store", e.Store),
+		slog.Int("round_trips", e.RoundTrips),
+	}
+	if e.Lapsed {
+		attrs = append(attrs, slog.Bool("lapsed", true))
+	}
+	if e.Err != nil {
+		attrs = append(attrs, slog.String("error", o.text(e.Err)))
+	}
+	logger.LogAttrs(ctx, level, "idempotent call", attrs...)
+}
+
+func (e Event) level() slog.Level {
+	switch failed := e.Err != nil; {
+	case e.Outcome == OutcomeUnknown, failed && e.ErrorIs(ErrStore):
+		return slog.LevelError
+	case e.Lapsed, failed && (e.ErrorIs(ErrCompensation) || e.ErrorIs(ErrResultUnavailable)):
+		return slog.LevelWarn
+	}
+	switch e.Outcome {
+	case OutcomeExecuted, OutcomeTakeover, OutcomeSuspended:
+		if e.Err != nil { // the caller has its result, and does not see it
+			return slog.LevelWarn
+		}
+		return slog.LevelDebug
+	case OutcomeReplayed, OutcomeBypassed, OutcomeNotRun:
+		return slog.LevelDebug
+	case OutcomeLeaseLost, OutcomeTimedOut:
+		return slog.LevelWarn
+	default:
+		return slog.LevelInfo
+	}
+}
+
+// text returns what the line says of an error.
+func (o LogObserver) text(err error) (text string) {
+	if !o.HandlerErrors {
+		return SafeText(err)
+	}
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("%T", err)
+		}
+	}()
+	return strings.ReplaceAll(err.Error(), "\n", "; ") // between joined errors
+}
+
+// A SafeError is an error that knows which text of it may be logged. All error
+// types of Once are SafeErrors, and a handler's may be.
+type SafeError interface {
+	error
+	// SafeText returns the text of the error without any part that quotes a key,
+	// a payload, or an error of a handler.
+	SafeText() string
+}
+
+// SafeText returns the text of err that may be logged: that of a [SafeError], of
+// joined errors each, and of any other error its Go type. Observers and adapters
+// that write logs use it.
+func SafeText(err error) (text string) {
+	defer func() {
+		if recover() != nil { // of its methods, such as those of a typed nil
+			text = fmt.Sprintf("%T", err)
+		}
+	}()
+	switch e := err.(type) {
+	case SafeError:
+		return e.SafeText()
+	case interface{ Unwrap() []error }:
+		var texts []string
+		for _, err := range e.Unwrap() {
+			texts = append(texts, SafeText(err))
+		}
+		return strings.Join(texts, "; ")
+	}
+	if err == errPanicked {
+		return err.Error()
+	}
+	return fmt.Sprintf("%T", err)
 }

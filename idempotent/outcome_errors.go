@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -41,6 +42,23 @@ func (e *OutcomeUnknownError) SafeText() string {
 
 func (e *OutcomeUnknownError) because(cause string) string {
 	return fmt.Sprintf("idempotent: the transaction of key %s may or may not be committed: %s", short(e.KeyHash), cause)
+}
+
+// textOfCommit returns why the outcome of a commit is unknown. The handler wrote
+// the condition of a rejected attachment, so its text is treated as the
+// handler's.
+func textOfCommit(err error) string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var texts []string
+		for _, err := range joined.Unwrap() {
+			texts = append(texts, textOfCommit(err))
+		}
+		return strings.Join(texts, "; ")
+	}
+	if _, ok := errors.AsType[*driver.Rejected](err); ok {
+		return SafeText(err)
+	}
+	return err.Error()
 }
 
 // Is reports whether target is [ErrOutcomeUnknown].
