@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/options"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // do runs the whole call. keyErr is the error of the key function.
@@ -15,8 +15,17 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 	o := options.Of(ctx)
 	c := &call{work: w, began: time.Now(), options: o, turn: o.Turn}
 	c.x, c.tally, c.outer, c.lastStart, c.late = x, &c.sum, frameOf(ctx), o.LastStart, o.Late
-	c.owner, c.execution = x.ownerIn(o.Execution)
-	c.now, c.invocation = wall(c.began), x.invocationEnd(ctx)
+	c.now, c.invocation = wall(c.began), x.invocationEnd(ctx, c.outer)
+	switch e := o.Execution; {
+	case e == nil: // the call owns its claim
+	case e.Settle != nil:
+		c.owner, c.execution = protocol.Execution, e
+	case x.config.MaxAttempts == 0:
+		// A step that enters its claim again runs again, so with MaxAttempts its
+		// calls have claims of their own, which count.
+		c.owner, c.execution = protocol.ExecutionStep, e
+	}
+	c.readsFirst = x.config.ReadFirst || o.ReadFirst
 	c.event.Operation = x.operation
 	// Deferred, so that a panic of the handler is observed too.
 	var e conclusion
@@ -24,11 +33,28 @@ func (x *Executor) do(ctx context.Context, key Key, keyErr error, w work) error 
 		for run := c.runs; run != nil; run = run.earlier {
 			run.discard()
 		}
-		c.outer.noteInner(e.err)
+		if e.err != nil {
+			c.outer.noteInner(e.err)
+		}
 		c.report(ctx, e)
 	}()
 	e = c.dispatch(ctx, key, keyErr)
 	return e.err
+}
+
+// invocationEnd returns the deadline of the Lambda invocation that ctx belongs
+// to, or the zero time. Within a handler of ours it is the deadline of the
+// outermost call: the handler's own context ends earlier, and the process does
+// not.
+func (x *Executor) invocationEnd(ctx context.Context, outer *frame) time.Time {
+	if outer != nil && !outer.invocation.IsZero() {
+		return outer.invocation
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok || !x.onLambda {
+		return time.Time{}
+	}
+	return wall(deadline)
 }
 
 func (c *call) dispatch(ctx context.Context, key Key, keyErr error) conclusion {
@@ -85,54 +111,6 @@ func (c *call) withoutKey(ctx context.Context, err error) conclusion {
 		c.id = c.x.unprotectedIDIn(e)
 	}
 	return c.bypass(ctx)
-}
-
-// replay returns the contents of a finished record to the caller.
-func (c *call) replay(ctx context.Context, record driver.Record) conclusion {
-	if record.Fingerprint != "" && c.fingerprint != "" && record.Fingerprint != c.fingerprint {
-		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
-	}
-	c.share(record)
-	err := c.decode(ctx, record)
-	if _, none := err.(*ResultUnavailableError); none && c.replaysItself(record) {
-		// The operations of the finished execution return what they have recorded.
-		return conclusion{outcome: OutcomeReplayed, err: c.bypass(ctx).err}
-	}
-	return conclusion{outcome: OutcomeReplayed, err: err}
-}
-
-// share stores a finished record for the cache and for joined calls.
-func (c *call) share(record driver.Record) {
-	if c.x.cache != nil || c.x.flights != nil {
-		shared := record
-		c.finished = &shared
-	}
-}
-
-func (c *call) decode(ctx context.Context, record driver.Record) error {
-	if record.Status == driver.Completed && !c.work.hasResult() {
-		return nil
-	}
-	data, err := c.storedData(ctx, record)
-	if err != nil {
-		failed := unavailable(c.hash, err)
-		failed.Failed = record.Status == driver.Failed
-		return failed
-	}
-	if record.Status == driver.Failed {
-		replayed, err := decodeFailure(data)
-		if err != nil {
-			return &ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: "the stored error does not decode", Err: err}
-		}
-		return replayed
-	}
-	if err := c.work.decode(data); err != nil {
-		if none, ok := err.(*unreadable); ok {
-			return unavailable(c.hash, none)
-		}
-		return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored result does not decode into the caller's type", Err: err}
-	}
-	return nil
 }
 
 // report observes a call. After a panic, its conclusion is empty.

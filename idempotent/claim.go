@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -29,104 +30,132 @@ func (c *call) claim(ctx context.Context) (*lease, conclusion) {
 	}
 	a := claiming{met: met, token: rand.Text(), poll: firstPause}
 	for {
-		if l, e, decided := c.decide(ctx, &a); decided {
+		if l, e := c.decide(ctx, &a); l != nil || e.outcome != "" {
 			return l, e
 		}
 	}
 }
 
-// decide acts on the record that was met last. It reports false if another
-// record was met since.
-func (c *call) decide(ctx context.Context, a *claiming) (l *lease, e conclusion, decided bool) {
+// readFirst returns the record that the call decides on first. It reads where
+// the configuration or the adapter says so, and where no time is left to run: a
+// duplicate needs neither a claim nor time for its answer. Otherwise it returns
+// the zero Record, which is to be created.
+//
+// A read that fails decides nothing: the observer receives its error, and the
+// call continues as if there were no record. It returns the error only if there
+// is no time to continue.
+func (c *call) readFirst(ctx context.Context) (driver.Record, error) {
+	if !c.readsFirst && c.hasTime(ctx, c.leaseFrom(c.now)) {
+		return driver.Record{}, nil
+	}
+	// Leave at least half of the time to the claim.
+	limit := longestAttempt
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = max(min(limit, time.Until(deadline)/2), shortestAttempt)
+	}
+	met, err := c.read(ctx, min(limit, c.readTime(ctx), c.startTime(ctx)/2))
+	switch {
+	case err == nil:
+		return met, nil
+	case !c.hasTime(ctx, c.leaseFrom(c.now)):
+		return driver.Record{}, err
+	}
+	c.tally.suppress(&StoreError{Op: "read", Err: err})
+	return driver.Record{}, nil
+}
+
+// decide acts on the record that was met last. It returns neither a lease nor an
+// outcome if a different record was met since.
+func (c *call) decide(ctx context.Context, a *claiming) (*lease, conclusion) {
 	a.now = c.now
-	a.owner = c.ownerIn(a.met, a.token)
+	a.owner = c.ownerOf(a.met.Attempt, a.token, a.met.Owner)
 	verdict := protocol.Decide(a.met, a.owner, c.fingerprint, a.now.Add(-c.x.config.ClockSkew), c.x.config.MaxAttempts)
 	switch verdict {
-	case protocol.ClaimAnew:
-		if e, decided = c.nextRound(ctx, a); decided {
-			return nil, e, true
+	case protocol.ClaimAnew, protocol.TakeOver:
+		if e := c.nextRound(ctx, a); e.outcome != "" {
+			return nil, e
+		}
+		if verdict == protocol.TakeOver {
+			return c.claimLapsed(ctx, a)
 		}
 		return c.claimAnew(ctx, a)
-	case protocol.TakeOver:
-		if e, decided = c.nextRound(ctx, a); decided {
-			return nil, e, true
-		}
-		return c.claimLapsed(ctx, a)
 	case protocol.AwaitOwner:
-		e, decided = c.awaitOwner(ctx, a)
-		return nil, e, decided
+		return nil, c.awaitOwner(ctx, a)
 	case protocol.RunHandler:
 		c.event.Lapsed = c.event.Lapsed || a.lapsed // whether it runs or not
 		return c.enterOwn(ctx, a)
 	case protocol.OutcomeLost:
-		if e, decided = c.askFirst(ctx, a.met); decided {
-			return nil, e, true
+		if e := c.askFirst(ctx, a.met); e.outcome != "" {
+			return nil, e
 		}
 	}
-	return nil, c.withoutRun(ctx, verdict, a.met), true
+	return nil, c.withoutRun(ctx, verdict, a.met)
 }
 
 // nextRound prepares a write that claims the record. It ends the call if there
 // is no time to run, or after too many lost races.
-func (c *call) nextRound(ctx context.Context, a *claiming) (e conclusion, ends bool) {
+func (c *call) nextRound(ctx context.Context, a *claiming) conclusion {
 	if late := c.tooLate(); late != nil {
-		return conclusion{outcome: OutcomeNotRun, err: late}, true
+		return conclusion{outcome: OutcomeNotRun, err: late}
 	}
 	if !c.hasTime(ctx, c.leaseFrom(c.now)) {
-		return c.noTime(ctx, nil), true
+		return c.noTime(ctx, nil)
 	}
 	if a.round++; a.round > maxRounds {
-		return c.inProgress(a.met, nil), true
+		return c.inProgress(a.met, nil)
 	}
 	if a.round > 1 {
 		c.x.pause(ctx, time.Duration(a.round)*4*time.Millisecond)
 		a.now = c.look()
 	}
-	return conclusion{}, false
+	return conclusion{}
+}
+
+// tooLate returns why the handler does not start after the last start of its
+// batch. Its time may be too short: it would be cut off behind its effect.
+func (w *writer) tooLate() error {
+	if w.lastStart.IsZero() || !time.Now().After(w.lastStart) {
+		return nil
+	}
+	return cmp.Or(w.late, context.DeadlineExceeded)
+}
+
+// hasTime reports whether a handler's context would have any time under a
+// lease. Otherwise nothing could run under it.
+func (w *writer) hasTime(ctx context.Context, lease time.Time) bool {
+	return ctx.Err() == nil && w.now.Before(w.x.times.HandlerEnd(lease, w.invocation))
 }
 
 // claimAnew creates the record.
-func (c *call) claimAnew(ctx context.Context, a *claiming) (l *lease, e conclusion, decided bool) {
-	a.lapsed, a.owner = false, c.ownerOf(1, a.token)
-	met, err := c.tryClaim(ctx, a.owner, func(ctx context.Context) (driver.Record, bool, error) {
+func (c *call) claimAnew(ctx context.Context, a *claiming) (*lease, conclusion) {
+	a.lapsed, a.owner = false, c.ownerOf(1, a.token, "")
+	return c.sendClaim(ctx, a, "claim", driver.ReleaseDelete, false, func(ctx context.Context) protocol.Reply {
 		return c.createAs(ctx, a.owner, a.now)
 	})
-	if err != nil {
-		l, e = c.claimFailed(ctx, "claim", a.owner, driver.ReleaseDelete, false, err)
-		return l, e, true
-	}
-	a.met = met
-	return nil, conclusion{}, false
 }
 
 // claimLapsed takes over a record whose lease has lapsed.
-func (c *call) claimLapsed(ctx context.Context, a *claiming) (l *lease, e conclusion, decided bool) {
+func (c *call) claimLapsed(ctx context.Context, a *claiming) (*lease, conclusion) {
 	if c.owner == protocol.Execution && len(a.met.Steps) > 0 {
-		return nil, conclusion{outcome: OutcomeFailed, err: &StepsLeftError{KeyHash: c.hash}}, true
+		return nil, conclusion{outcome: OutcomeFailed, err: &StepsLeftError{KeyHash: c.hash}}
 	}
-	if e, decided = c.askFirst(ctx, a.met); decided {
-		return nil, e, true
+	if e := c.askFirst(ctx, a.met); e.outcome != "" {
+		return nil, e
 	}
 	a.lapsed = !a.met.Lease.Equal(driver.LeaseEnded)
-	a.owner = c.ownerOf(max(a.met.Attempt, 1)+1, a.token)
-	met, err := c.tryClaim(ctx, a.owner, func(ctx context.Context) (driver.Record, bool, error) {
+	a.owner = c.ownerOf(max(a.met.Attempt, 1)+1, a.token, "")
+	saga := protocol.HasSaga(a.met.Steps)
+	return c.sendClaim(ctx, a, "take over", driver.ReleaseRefund, saga, func(ctx context.Context) protocol.Reply {
 		return c.takeOver(ctx, a.owner, a.met, a.now)
 	})
-	if err != nil {
-		c.event.Lapsed = a.lapsed || c.event.Lapsed // it may have landed, and no later call sees it
-		l, e = c.claimFailed(ctx, "take over", a.owner, driver.ReleaseRefund, protocol.HasSaga(a.met.Steps), err)
-		return l, e, true
-	}
-	a.met = met
-	return nil, conclusion{}, false
 }
 
 // enterOwn begins to run under the claim that was met. An execution first extends
 // the lease of an earlier invocation. A claim that was answered too late is
 // removed, and made again.
-func (c *call) enterOwn(ctx context.Context, a *claiming) (l *lease, e conclusion, decided bool) {
+func (c *call) enterOwn(ctx context.Context, a *claiming) (*lease, conclusion) {
 	if c.owner == protocol.Execution && len(a.met.Steps) > 0 {
-		return nil, c.returnSteps(ctx, &lease{mode: c.mode(protocol.Claimed), record: a.met}), true
+		return nil, c.returnSteps(ctx, a.met)
 	}
 	how := driver.ReleaseRefund
 	if a.met.Attempt == 1 {
@@ -134,58 +163,54 @@ func (c *call) enterOwn(ctx context.Context, a *claiming) (l *lease, e conclusio
 	}
 	if c.owner != protocol.OneCall && a.met.Lease.Before(c.leaseFrom(a.now)) {
 		if a.round++; a.round > maxRounds {
-			return nil, c.inProgress(a.met, nil), true
+			return nil, c.inProgress(a.met, nil)
 		}
-		met, err := c.tryClaim(ctx, a.owner, func(ctx context.Context) (driver.Record, bool, error) {
+		return c.sendClaim(ctx, a, "extend", how, false, func(ctx context.Context) protocol.Reply {
 			return c.extendOwn(ctx, a.met, a.now)
 		})
-		if err != nil {
-			l, e = c.claimFailed(ctx, "extend", a.owner, how, false, err)
-			return l, e, true
-		}
-		a.met = met
-		return nil, conclusion{}, false
 	}
 	if c.hasTime(ctx, a.met.Lease) {
-		l = c.startLease(protocol.Claimed, a.met)
+		l := c.startLease(protocol.Claimed, a.met)
 		l.unclaim = how
-		return l, conclusion{}, true
+		return l, conclusion{}
 	}
 	if c.owner != protocol.OneCall {
-		return nil, c.noTime(ctx, nil), true
+		return nil, c.noTime(ctx, nil)
 	}
 	// The answer took so long that another may already run. With a
 	// new token: copies of the old claim may still be on their way.
 	c.unclaim(ctx, a.owner, how)
 	a.met, a.token = driver.Record{}, rand.Text()
-	return nil, conclusion{}, false
+	return nil, conclusion{}
 }
 
-// startLease returns the lease under which the handler runs.
-func (c *call) startLease(hold protocol.Hold, record driver.Record) *lease {
-	l := &lease{mode: c.mode(hold), record: record}
-	l.frame, c.event.Attempt = c.newFrame(l), record.Attempt
-	return l
-}
-
-func (c *call) mode(hold protocol.Hold) protocol.Mode {
-	return protocol.Mode{Hold: hold, Owner: c.owner}
-}
-
-// claimFailed ends a claim that may be stored. If it fails open it keeps its
-// token, because the lost answer may have been a yes. It never fails open over
-// a saga: it does not know the stored steps, and finishing could remove them,
-// so that they are never undone.
-func (c *call) claimFailed(ctx context.Context, op, owner string, undo driver.Release, saga bool, err error) (*lease, conclusion) {
+// sendClaim makes a.owner the owner of the record with one write. On success decide
+// rules on the record that the write left or met. After an error the claim may be
+// stored. A call that fails open keeps its token, because the lost answer may have been
+// a yes. It never fails open over a saga: it does not know the stored steps, and
+// finishing could remove them, so that they are never undone.
+func (c *call) sendClaim(ctx context.Context, a *claiming, op string, undo driver.Release, saga bool, send func(context.Context) protocol.Reply) (*lease, conclusion) {
+	met, err := within(ctx, c.claimTime(ctx), func(ctx context.Context) (driver.Record, error) {
+		s := c.x.repeat(ctx, write{
+			Policy: &protocol.Claiming, own: driver.Record{Owner: a.owner},
+			send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply { return send(ctx) },
+		})
+		return s.Met, s.last
+	})
+	if err == nil {
+		a.met = met
+		return nil, conclusion{}
+	}
+	c.event.Lapsed = a.lapsed || c.event.Lapsed // it may have landed, and no later call sees it
 	unavailable := errors.Is(err, driver.ErrUnavailable) && !saga
 	if unavailable && c.x.config.OnStoreError == FailOpen && ctx.Err() == nil {
 		c.tally.suppress(&StoreError{Op: op + ", failed open", Executed: c.turn == nil, Err: err})
-		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: owner, Fingerprint: c.fingerprint}
+		unknown := driver.Record{ID: c.id, Status: driver.InProgress, Owner: a.owner, Fingerprint: c.fingerprint}
 		l := c.startLease(protocol.FailedOpen, unknown)
 		l.unclaim = undo
 		return l, conclusion{}
 	}
-	c.unclaim(ctx, owner, undo)
+	c.unclaim(ctx, a.owner, undo)
 	return nil, conclusion{outcome: OutcomeFailed, err: &StoreError{Op: op, Err: err}}
 }
 
@@ -195,26 +220,4 @@ func (w *writer) noTime(ctx context.Context, err error) conclusion {
 		err = cause
 	}
 	return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: err}}
-}
-
-// withoutRun ends a call whose handler does not run.
-func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Record) conclusion {
-	switch v {
-	case protocol.ReplayRecord:
-		return c.replay(ctx, met)
-	case protocol.RefuseReuse:
-		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
-	case protocol.OutcomeLost:
-		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
-	default:
-		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record has a status that this version does not know; inspect the record")}}
-	}
-}
-
-func (w *writer) inProgress(met driver.Record, err error) conclusion {
-	until := met.Lease
-	if met.Status != driver.InProgress || until.Equal(driver.LeaseEnded) {
-		until = time.Time{}
-	}
-	return conclusion{outcome: OutcomeConflict, err: &InProgressError{KeyHash: w.hash, Until: until, Err: err}}
 }

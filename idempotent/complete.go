@@ -41,6 +41,20 @@ func (c *call) completion(ctx context.Context, l *lease, onExit func(withoutResu
 	return change
 }
 
+// finishedWith returns the change that finishes the record with the encoded
+// data. The error is for the observer.
+func (c *call) finishedWith(ctx context.Context, l *lease, status driver.Status, data []byte) (driver.Change, error) {
+	change := driver.Change{Status: status, Data: data}
+	if c.x.config.Sealer == nil && c.x.config.Payloads == nil || status == driver.Completed && !c.work.hasResult() {
+		return change, nil
+	}
+	ctx, cancel := c.settling(ctx, l)
+	defer cancel()
+	e, err := c.x.encodeStored(ctx, c.place(status), data)
+	change.Data, change.Payload, change.Unavailable = e.Data, e.Payload, e.Unavailable
+	return change, err
+}
+
 // fail records a permanent error.
 func (c *call) fail(ctx context.Context, l *lease, cause error, undone []string) conclusion {
 	change, err := c.failure(ctx, l, cause, undone)
@@ -76,13 +90,6 @@ func (c *call) recorded(l *lease, r driver.Record) conclusion {
 		return conclusion{outcome: l.outcome(OutcomeTakeover)}
 	}
 	return conclusion{outcome: l.outcome(OutcomeExecuted)}
-}
-
-// replaySuccessor ends a run that lost its lease with the contents of the
-// record: every caller receives the same result.
-func (c *call) replaySuccessor(ctx context.Context, stored driver.Record) conclusion {
-	c.share(stored)
-	return conclusion{outcome: OutcomeLeaseLost, err: c.decode(ctx, stored)}
 }
 
 // notRecorded ends a run whose record could not be finished.
@@ -125,10 +132,10 @@ func (c *call) finish(ctx context.Context, l *lease, op string, handler error, c
 	err := s.Err
 	switch s.Ruling {
 	case protocol.Done, protocol.TakeTheirs:
-		switch {
-		case l.wrote(s.Met, change) && handler == nil:
+		switch own := s.OK || l.wrote(s.Met, change); {
+		case own && handler == nil:
 			return c.recorded(l, s.Met)
-		case l.wrote(s.Met, change):
+		case own:
 			c.share(s.Met)
 			return conclusion{outcome: l.outcome(OutcomeFailed), err: handler}
 		case handler != nil:

@@ -62,7 +62,7 @@ func DownstreamKey(ctx context.Context, name string) string {
 // handlers, and tests for a handler by itself.
 func Unprotected(ctx context.Context) context.Context {
 	outer := frameOf(ctx)
-	f := &frame{id: unprotectedID(), outer: outer, chain: chainOf(options.Of(ctx)), handlerRun: &handlerRun{}}
+	f := &frame{id: unprotectedID(), outer: outer, chain: options.Of(ctx).Chain, handlerRun: &handlerRun{}}
 	if outer != nil {
 		f.invocation = outer.invocation
 	}
@@ -97,11 +97,11 @@ func ChainKey(ctx context.Context, name string) string {
 	f.mustAllowEffects("ChainKey")
 	var key strings.Builder
 	operation := ""
-	if f.chain == "" {
+	if chain := f.usableChain(); chain == "" {
 		key.WriteString(protocol.ChainRoot(f.id))
 	} else {
-		key.WriteString(f.chain)
-		operation = chainEscaper.Replace(f.claim.Operation) + f.chainBranch() + "#"
+		key.WriteString(chain)
+		operation = chainEscaper.Replace(f.claim.Operation) + f.chainBranch(chain) + "#"
 	}
 	for i, part := range append(f.path[:len(f.path):len(f.path)], name) {
 		key.WriteString(":")
@@ -121,8 +121,8 @@ func ChainKey(ctx context.Context, name string) string {
 // chainBranch distinguishes the records that one message leads to. It is "" if
 // the record's ID is the chain key itself, and in a call without a record: the
 // id differs in every attempt.
-func (f *frame) chainBranch() string {
-	if f.id == protocol.RecordID(f.claim.Operation, "", f.chain) || strings.HasPrefix(f.id, unprotectedPrefix) {
+func (f *frame) chainBranch(chain string) string {
+	if f.id == protocol.RecordID(f.claim.Operation, "", chain) || strings.HasPrefix(f.id, unprotectedPrefix) {
 		return ""
 	}
 	return "~" + protocol.ChainRoot(f.id)[:16]
@@ -130,11 +130,11 @@ func (f *frame) chainBranch() string {
 
 var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25", "#", "%23", "~", "%7E")
 
-// chainOf returns the chain key that came with a call, in a form that a key can
+// usableChain returns the chain key that came with a call, in a form that a key can
 // begin with.
-func chainOf(o *options.Options) string {
-	if checkText("chain", o.Chain, maxKeyLength, false) != nil {
-		return protocol.ChainRoot(o.Chain)
+func (f *frame) usableChain() string {
+	if checkText("chain", f.chain, maxKeyLength, false) != nil {
+		return protocol.ChainRoot(f.chain)
 	}
-	return o.Chain
+	return f.chain
 }

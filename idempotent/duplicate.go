@@ -36,9 +36,9 @@ func (c *call) waitUntil() time.Time {
 }
 
 // awaitOwner waits for the owner of the record, and reads the record again.
-func (c *call) awaitOwner(ctx context.Context, a *claiming) (e conclusion, ends bool) {
+func (c *call) awaitOwner(ctx context.Context, a *claiming) conclusion {
 	if c.longestWait() <= 0 {
-		return c.inProgress(a.met, nil), true
+		return c.inProgress(a.met, nil)
 	}
 	if a.poll > firstPause {
 		c.tellWaiting() // it has waited once
@@ -49,12 +49,12 @@ func (c *call) awaitOwner(ctx context.Context, a *claiming) (e conclusion, ends 
 	}
 	switch {
 	case err == errWaitOver || ctx.Err() != nil:
-		return c.inProgress(a.met, err), true
+		return c.inProgress(a.met, err)
 	case err != nil:
-		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "wait", Err: err}}, true
+		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "wait", Err: err}}
 	}
 	a.met = again
-	return conclusion{}, false
+	return conclusion{}
 }
 
 // await waits until the record is worth another read: longer each time, with

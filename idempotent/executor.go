@@ -15,6 +15,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/internal/cache"
 	"github.com/lambda-once/once/idempotent/internal/flight"
+	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -34,6 +35,8 @@ type Executor struct {
 	// storeID distinguishes nested calls on the same store from those on
 	// others.
 	storeID any
+	// longestUnclaim is how long a claim is released if nothing else bounds it.
+	longestUnclaim time.Duration
 	// spread adds jitter to a pause, so that callers do not meet again and
 	// again.
 	spread func(time.Duration) time.Duration
@@ -77,10 +80,11 @@ func New(operation string, store driver.Store, config *Config) (*Executor, error
 			Lease: full.Lease, ClockSkew: full.ClockSkew, Reserve: full.Reserve, Retention: full.Retention,
 			AwaitPerson: full.MaxAttempts > 0,
 		},
-		transactional: transactional,
-		disabled:      disabled,
-		onLambda:      os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
-		spread:        func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
+		transactional:  transactional,
+		disabled:       disabled,
+		onLambda:       os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "",
+		longestUnclaim: min(max(full.Reserve, shortestAttempt), longestAttempt),
+		spread:         func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) },
 	}
 	if x.onLambda {
 		x.warnAtStart()
@@ -111,6 +115,22 @@ func (x *Executor) warnAtStart() {
 		slog.Default().LogAttrs(context.Background(), slog.LevelWarn, text, slog.String("operation", x.operation))
 	}
 }
+
+// adapted has the methods of an Executor for package adapter, which documents them.
+type adapted struct{ *Executor }
+
+// ForAdapters returns the methods that package adapter documents.
+func (x *Executor) ForAdapters() options.Executor { return adapted{x} }
+
+func (x adapted) HandlerDeadline(ctx context.Context) (deadline time.Time, ok bool) {
+	return x.handlerDeadline(ctx, x.invocationEnd(ctx, frameOf(ctx)))
+}
+
+func (x adapted) ClaimsAhead() bool {
+	return x.config.MaxAttempts == 0 && !x.config.Optimistic && !x.disabled
+}
+
+func (x adapted) Seals() bool { return x.config.Sealer != nil }
 
 // Operation returns the operation's name.
 func (x *Executor) Operation() string { return x.operation }

@@ -20,35 +20,30 @@ func (f *frame) mustAllowEffects(helper string) {
 	}
 }
 
-// newFrame returns the frame of a run.
-func (c *call) newFrame(l *lease) *frame {
+// startLease returns the lease under which the handler runs, and its frame.
+func (c *call) startLease(hold protocol.Hold, record driver.Record) *lease {
 	f := &frame{
-		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash, Attempt: l.record.Attempt, takeover: l.record.Used() > 1},
+		claim:      Claim{Operation: c.x.operation, KeyHash: c.hash, Attempt: record.Attempt, takeover: record.Used() > 1},
 		id:         c.id,
 		storeID:    c.x.storeID,
-		claims:     l.mode.Hold != protocol.Bypassed,
+		claims:     hold != protocol.Bypassed,
 		durable:    c.owner == protocol.Execution,
 		invocation: c.invocation,
 		outer:      c.outer,
-		chain:      chainOf(c.options),
+		chain:      c.options.Chain,
 		waiting:    c.options.Waiting,
 		handlerRun: &handlerRun{transactional: c.x.transactional, optimistic: c.x.config.Optimistic, attaching: c.options.Attaching},
 	}
 	f.steps.x, f.steps.identity, f.steps.tally, f.steps.durable = c.x, c.identity, c.tally, f.durable
 	f.earlier, c.runs = c.runs, f.handlerRun
-	if l.mode.Hold == protocol.Claimed {
-		f.steps.claimed, f.steps.stored, f.steps.invocation = true, l.record.Steps, c.invocation
-		f.steps.known = maps.Clone(l.record.Steps)
+	if hold == protocol.Claimed {
+		f.steps.claimed, f.steps.stored, f.steps.invocation = true, record.Steps, c.invocation
+		f.steps.known = maps.Clone(record.Steps)
 		f.steps.budgetLock = make(chan struct{}, 1)
-		f.steps.owner, f.steps.attempt = l.record.Owner, l.record.Attempt
+		f.steps.owner, f.steps.attempt = record.Owner, record.Attempt
 	}
-	return f
-}
-
-// enter returns the context of a handler. What an adapter says about this call
-// does not hold for the calls within.
-func enter(ctx context.Context, f *frame) context.Context {
-	return options.Without(options.WithCall(ctx, f))
+	c.event.Attempt = record.Attempt
+	return &lease{mode: protocol.Mode{Hold: hold, Owner: c.owner}, record: record, frame: f}
 }
 
 // nests reports whether f is inside of a call on the same record.
@@ -126,31 +121,28 @@ const inATest = "in a unit test, call the handler through Do or Wrap with a dyna
 // an error. It returns nil if there is nothing to commit.
 func (f *frame) freeze(failed error) (with driver.Attachment, err error) {
 	if failed == nil {
-		failed = f.steps.misuse()
+		failed, _, _ = f.steps.left()
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.returned = true
-	if f.attached == nil {
+	attached := f.attached
+	f.mu.Unlock()
+	if attached == nil {
 		return nil, failed
 	}
 	// Also after an error: an undo function must not add to the attachment.
-	empty, err := f.attached.Freeze()
+	empty, err := attached.Freeze()
 	if err = cmp.Or(failed, err); err != nil || empty {
-		f.discardLocked()
+		f.discard()
 		return nil, err
 	}
-	return f.attached, nil
+	return attached, nil
 }
 
 // discard frees the attachment's connection after the call, committed or not.
 func (s *handlerRun) discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.discardLocked()
-}
-
-func (s *handlerRun) discardLocked() {
 	if d, ok := s.attached.(driver.Discarder); ok {
 		d.Discard()
 	}
@@ -158,6 +150,6 @@ func (s *handlerRun) discardLocked() {
 
 // frameOf returns the frame of the innermost call that ctx belongs to, or nil.
 func frameOf(ctx context.Context) *frame {
-	f, _ := driver.CallOf(ctx).(*frame)
+	f, _ := options.CallOf(ctx).(*frame)
 	return f
 }

@@ -39,36 +39,41 @@ type heartbeat struct {
 func (c *call) heartbeat(ctx context.Context, l *lease) *heartbeat {
 	h := &heartbeat{call: c, lease: l, until: l.record.Lease, expires: l.record.Expires}
 	x := c.x
+	extends := false
 	switch claimed := l.mode.Hold == protocol.Claimed; {
 	case l.mode.Hold == protocol.Bypassed, !claimed && c.invocation.IsZero():
-		h.ctx, h.cancel = context.WithCancelCause(ctx)
-		return h
 	case !claimed: // no lease is known; only the invocation's end is
-		return h.withDeadline(ctx, x.times.HandlerEnd(c.invocation, c.invocation))
+		h.limit = x.times.HandlerEnd(c.invocation, c.invocation)
 	case c.owner != protocol.OneCall, x.config.Lease == 0 && !c.invocation.IsZero():
-		return h.withDeadline(ctx, x.times.HandlerEnd(l.record.Lease, c.invocation))
+		h.limit = x.times.HandlerEnd(l.record.Lease, c.invocation)
+	default:
+		extends = true
+	}
+	if !h.limit.IsZero() { // the handler can see it
+		limited, cancel := context.WithDeadlineCause(ctx, h.limit, h.timeEnds())
+		h.ctx, h.cancel = limited, func(error) { cancel() }
+		return h
 	}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	if extends {
+		h.start(ctx)
+	}
+	return h
+}
+
+// start extends the lease from now on.
+func (h *heartbeat) start(ctx context.Context) {
 	left := h.left()
 	if left <= 0 {
 		h.cancel(h.timeEnds()) // the timer would leave it a moment
 	}
 	h.limitTimer = time.AfterFunc(left, func() { h.cancel(h.timeEnds()) })
 	h.joined = make(chan struct{})
-	h.calls = storeCalls{x: x, tally: c.tally}
+	h.calls = storeCalls{x: h.call.x, tally: h.call.tally}
 	// The store sees whose write it is: the call may hold what the write needs.
-	running, quit := context.WithCancel(options.WithCall(context.WithoutCancel(ctx), l.frame))
+	running, quit := context.WithCancel(options.WithCall(context.WithoutCancel(ctx), h.lease.frame))
 	h.quit = quit
 	go h.run(running)
-	return h
-}
-
-// withDeadline sets a deadline that the handler can see.
-func (h *heartbeat) withDeadline(ctx context.Context, end time.Time) *heartbeat {
-	limited, cancel := context.WithDeadlineCause(ctx, end, h.timeEnds())
-	h.ctx, h.limit = limited, end
-	h.cancel = func(error) { cancel() }
-	return h
 }
 
 // timeEnds returns the cause of a handler's context that reaches the call's
@@ -140,7 +145,7 @@ func (h *heartbeat) extend(ctx context.Context, limit time.Duration) extension {
 		// An earlier copy of this write may have landed, or a later one.
 		wrote: func(met driver.Record) bool { return !met.Lease.Before(lease) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return reply(h.calls.change(ctx, driver.Fence{ID: h.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires}))
+			return h.calls.change(ctx, driver.Fence{ID: h.call.id, Owner: owner}, driver.Change{Lease: lease, Expires: expires})
 		},
 	})
 	if ctx.Err() == nil { // else stop has cut it off

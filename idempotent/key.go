@@ -129,7 +129,10 @@ func Fingerprint(payload any) (string, error) {
 		return canonical.SHA256(p), nil
 	}
 	digest, _, err := canonical.Digest(payload)
-	return digest, invalidPayload(err)
+	if err != nil {
+		return "", invalidPayload(err)
+	}
+	return digest, nil
 }
 
 // Field returns a key function that uses get to read Key.ID from the request.

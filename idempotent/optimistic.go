@@ -19,7 +19,7 @@ func (c *call) optimistic(ctx context.Context) conclusion {
 	if e, ends := c.endsOptimistic(ctx, l); ends {
 		return e
 	}
-	return c.settle(ctx, l, c.run(ctx, l))
+	return c.run(ctx, l)
 }
 
 // commitNew commits the attachment together with a new, completed record, in a
@@ -105,7 +105,7 @@ func (c *call) commitAlone(ctx context.Context, with driver.Attachment) (*driver
 // claim, as one that met the record in its transaction. It reports false if the
 // handler is to run.
 func (c *call) endsOptimistic(ctx context.Context, l *lease) (conclusion, bool) {
-	if !c.readsFirst() {
+	if !c.readsFirst {
 		return conclusion{}, false
 	}
 	met, err := c.readFirst(ctx)

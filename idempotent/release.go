@@ -57,7 +57,7 @@ func (w *writer) unclaim(ctx context.Context, owner string, how driver.Release) 
 	s := w.x.repeat(ctx, write{
 		Policy: &protocol.Unclaiming, own: driver.Record{Owner: owner},
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return reply(w.change(ctx, driver.Fence{ID: w.id, Owner: owner}, driver.Change{Release: how}))
+			return w.change(ctx, driver.Fence{ID: w.id, Owner: owner}, driver.Change{Release: how})
 		},
 	})
 	if s.last != nil {
@@ -84,13 +84,12 @@ func (w *writer) reclaim(ctx context.Context, l *lease) error {
 	}
 	free, own := l.record, l.record
 	free.Owner, free.Lease = "", driver.LeaseEnded
-	own.Owner = w.ownerOf(own.Attempt+1, rand.Text())
+	own.Owner = w.ownerOf(own.Attempt+1, rand.Text(), "")
 	s = w.x.repeat(ctx, write{
 		Policy: &protocol.ReclaimTakeover, own: own,
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
-				met, _, err := w.takeOver(ctx, own.Owner, free, wall(time.Now()))
-				return met, false, err
+			return try(ctx, func(ctx context.Context) protocol.Reply {
+				return w.takeOver(ctx, own.Owner, free, wall(time.Now()))
 			})
 		},
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -16,32 +17,33 @@ func (c *call) claimed(ctx context.Context) conclusion {
 		return e
 	}
 	l.committed = c.unacknowledged
-	if err := l.frame.steps.readFailure(ctx); err != nil {
-		if c.owner != protocol.OneCall {
-			return conclusion{outcome: OutcomeSuspended, err: err}
+	if note, ok := l.record.Steps[protocol.FailureStep]; ok {
+		if err := l.frame.steps.readFailure(ctx, note); err != nil {
+			if c.owner != protocol.OneCall {
+				return conclusion{outcome: OutcomeSuspended, err: err}
+			}
+			// Not an error of the handler: it is not stored as a failure.
+			return c.release(ctx, l, err, true)
 		}
-		// Not an error of the handler: it is not stored as a failure.
-		return c.release(ctx, l, err, true)
 	}
-	return c.settle(ctx, l, c.run(ctx, l))
+	return c.run(ctx, l)
 }
 
 // bypass runs the handler without the store.
 func (c *call) bypass(ctx context.Context) conclusion {
-	l := c.startLease(protocol.Bypassed, driver.Record{})
-	return c.settle(ctx, l, c.run(ctx, l))
+	return c.run(ctx, c.startLease(protocol.Bypassed, driver.Record{}))
 }
 
 // notRun is why a handler was not called.
 type notRun struct{ error }
 
-// run runs the handler.
-func (c *call) run(ctx context.Context, l *lease) ran {
+// run runs the handler, and settles the run.
+func (c *call) run(ctx context.Context, l *lease) conclusion {
 	with, err := l.frame.freeze(c.underLease(ctx, l, func(ctx context.Context) error { return c.inTurn(ctx, l) }))
 	if why, ok := err.(notRun); ok {
-		return ran{notRun: true, err: why.error}
+		return c.settle(ctx, l, ran{notRun: true, err: why.error})
 	}
-	return ran{with: with, err: err}
+	return c.settle(ctx, l, ran{with: with, err: err})
 }
 
 // inTurn runs the handler when its turn comes (see adapter.Turn). Until then
@@ -107,7 +109,7 @@ func (c *call) underLease(ctx context.Context, l *lease, fn func(context.Context
 		}
 	}()
 	l.frame.steps.open(h.ctx, h.cancel)
-	err = fn(enter(h.ctx, l.frame))
+	err = fn(options.Enter(h.ctx, l.frame))
 	returned = true
 	return err
 }

@@ -15,12 +15,8 @@ func replayed(f *protocol.SagaFailure) error {
 	return &e
 }
 
-// readFailure reads the failure note of an earlier attempt, if there is one.
-func (s *steps) readFailure(ctx context.Context) error {
-	stored, ok := s.stored[protocol.FailureStep]
-	if !ok {
-		return nil
-	}
+// readFailure reads the failure note of an earlier attempt.
+func (s *steps) readFailure(ctx context.Context, stored []byte) error {
 	data, err := s.x.decodeStored(ctx, s.place(protocol.FailureStep), protocol.DecodeStep(stored))
 	f := new(protocol.SagaFailure)
 	if err == nil {
@@ -31,14 +27,6 @@ func (s *steps) readFailure(ctx context.Context) error {
 	}
 	s.failed = f
 	return nil
-}
-
-// mustUndo returns the failure of an earlier attempt or of this one, and the error
-// of a step that only this run can undo; or nil.
-func (s *steps) mustUndo() (failed *protocol.SagaFailure, stopped error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failed, s.stopped
 }
 
 // toUndo returns the steps to undo, in that order.

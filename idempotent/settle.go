@@ -50,7 +50,11 @@ func (c *call) facts(ctx context.Context, l *lease, r *ran) protocol.Run {
 	case l.mode.RunsExecution():
 		return c.executionFacts(ctx, left, r)
 	case l.mode.Hold != protocol.Bypassed:
-		left.Undoing, left.Stopped = c.mustUndo(l, r)
+		_, failed, stopped := l.frame.steps.left()
+		left.Undoing, left.Stopped = failed != nil, stopped != nil
+		if (left.Undoing || left.Stopped) && !r.panicked && r.undone == protocol.NotBegun {
+			c.mustUndo(l, r, failed, stopped)
+		}
 	}
 	left.Failed = r.err != nil
 	if left.Failed && !left.Undoing && !left.Stopped && r.undone == protocol.NotBegun {
@@ -77,27 +81,22 @@ func (c *call) executionFacts(ctx context.Context, left protocol.Run, r *ran) pr
 	return left
 }
 
-// mustUndo reports whether the steps of a run must be undone whatever the handler
-// returned, and makes the reason the error of the run.
-func (c *call) mustUndo(l *lease, r *ran) (undoing, stopped bool) {
-	failed, because := l.frame.steps.mustUndo()
-	if failed == nil && because == nil || r.panicked || r.undone != protocol.NotBegun {
-		return failed != nil, because != nil
-	}
+// mustUndo makes the reason to undo the steps the error of a run, whatever the
+// handler returned.
+func (c *call) mustUndo(l *lease, r *ran, failed *protocol.SagaFailure, stopped error) {
 	l.frame.discard()
 	r.with = nil
 	switch {
 	case failed != nil:
 		// An earlier attempt failed for good, so this one does not count.
 		r.err = replayed(failed)
-	case r.err != nil && !is(r.err, because):
+	case r.err != nil && !is(r.err, stopped):
 		c.tally.suppress(bare(r.err))
-		r.err = because
+		r.err = stopped
 	default:
-		r.err = cmp.Or(r.err, because)
+		r.err = cmp.Or(r.err, stopped)
 	}
 	r.cause = r.err
-	return failed != nil, because != nil
 }
 
 // isOver reports whether another invocation of the execution may run under the
@@ -110,7 +109,7 @@ func (w *writer) isOver(ctx context.Context) bool {
 func (c *call) undo(ctx context.Context, l *lease, r *ran) {
 	r.cause = r.err
 	if r.panicked {
-		_, r.cause = l.frame.steps.mustUndo()
+		_, _, r.cause = l.frame.steps.left()
 	}
 	r.err, r.undone = r.cause, protocol.AllUndone
 	undone, err := c.compensate(ctx, l, r.cause)

@@ -28,6 +28,9 @@ type call struct {
 	// turn waits until the handler may run. It is nil without, and once the
 	// turn is taken.
 	turn func(context.Context) error
+	// readsFirst reports whether the configuration or the adapter says to read the
+	// record before the claim.
+	readsFirst bool
 	// waited reports that the adapter knows of a wait for a duplicate.
 	waited bool
 	// runs is the last run of the handler. Each may have an attachment.
@@ -158,7 +161,7 @@ type frame struct {
 
 	// path is the names of the steps that ctx is inside of.
 	path  []string
-	chain string // that came with the request
+	chain string // that came with the request, not yet checked
 	// waiting tells the adapter that the call, or one within, waits; or nil.
 	waiting func()
 

@@ -188,7 +188,7 @@ func (s *steps) send(ctx, handler context.Context, f driver.Fence, change driver
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	calls := storeCalls{x: s.x, tally: s.tally}
-	r := reply(calls.change(ctx, f, change))
+	r := calls.change(ctx, f, change)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written = true // perhaps, if there was no answer
@@ -208,11 +208,13 @@ func (s *steps) unacknowledged() *StoreError {
 	return s.unsettled
 }
 
-// misuse returns the error for which nothing of the call may be committed.
-func (s *steps) misuse() error {
+// left returns what speaks against the success of a run: an error for which nothing
+// of the call may be committed; the failure of an earlier attempt or of this one; and
+// the error of a step that only this run can undo.
+func (s *steps) left() (misused error, failed *protocol.SagaFailure, stopped error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.misused
+	return s.misused, s.failed, s.stopped
 }
 
 // close ends the steps of a run: no other begins.

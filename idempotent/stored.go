@@ -12,6 +12,14 @@ import (
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
+const (
+	resultSlot  = "result"
+	failureSlot = "failure"
+
+	defaultPayloadAbove = 256 << 10
+	maxReference        = 2 << 10
+)
+
 // encodeStored returns the stored form of a result, error or step: sealed, and
 // in the payload store if it is large. If that fails, the stored form is
 // unavailable, and the error is for the observer: the work is done.
@@ -181,26 +189,6 @@ func (x *Executor) decodeStored(ctx context.Context, p driver.Place, e protocol.
 		opened = []byte{}
 	}
 	return opened, nil
-}
-
-// finishedWith returns the change that finishes the record with the encoded
-// data. The error is for the observer.
-func (c *call) finishedWith(ctx context.Context, l *lease, status driver.Status, data []byte) (driver.Change, error) {
-	change := driver.Change{Status: status, Data: data}
-	if c.x.config.Sealer == nil && c.x.config.Payloads == nil || status == driver.Completed && !c.work.hasResult() {
-		return change, nil
-	}
-	ctx, cancel := c.settling(ctx, l)
-	defer cancel()
-	e, err := c.x.encodeStored(ctx, c.place(status), data)
-	change.Data, change.Payload, change.Unavailable = e.Data, e.Payload, e.Unavailable
-	return change, err
-}
-
-// storedData returns the decoded contents of a finished record.
-func (w *writer) storedData(ctx context.Context, record driver.Record) ([]byte, error) {
-	e := protocol.Stored{Data: record.Data, Payload: record.Payload, Unavailable: record.Unavailable}
-	return w.x.decodeStored(ctx, w.place(record.Status), e)
 }
 
 // place has a slot for errors of its own, so that none is taken for a result.

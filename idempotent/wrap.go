@@ -1,10 +1,6 @@
 package idempotent
 
-import (
-	"context"
-	"fmt"
-	"reflect"
-)
+import "context"
 
 // Wrap returns a Lambda handler that calls fn once per key, and returns the
 // first result to every repetition. It calls key before fn, so fn may change
@@ -68,79 +64,6 @@ func Do[T any](ctx context.Context, x *Executor, key Key, fn func(context.Contex
 	return w.result, nil
 }
 
-// work is a handler and its result without their types, so that the protocol is
-// compiled once.
-type work interface {
-	run(ctx context.Context) error
-	encode() ([]byte, error)
-	decode(data []byte) error // replaces what run has left
-	hasResult() bool
-}
-
-type typed[T any] struct {
-	codec  Codec
-	fn     func(context.Context) (T, error)
-	result T
-}
-
-func (w *typed[T]) hasResult() bool { return true }
-
-// noResult returns the error for a record without a result, which another
-// library completed. A type with only one value needs no result.
-func noResult[T any]() error {
-	if reflect.TypeFor[T]().Size() == 0 {
-		return nil
-	}
-	return &unreadable{reason: "the record has no result; another library completed it without one, or it was completed by hand"}
-}
-
-func (w *typed[T]) run(ctx context.Context) (err error) {
-	w.result, err = w.fn(ctx)
-	return err
-}
-
-// wrapped saves Wrap a closure for every request.
-type wrapped[Req, Resp any] struct {
-	typed[Resp]
-	handler func(context.Context, Req) (Resp, error)
-	request Req
-}
-
-func (w *wrapped[Req, Resp]) run(ctx context.Context) (err error) {
-	w.result, err = w.handler(ctx, w.request)
-	return err
-}
-
-// encode returns a panic as an error. The work is done, and a record left in
-// progress would repeat it.
-func (w *typed[T]) encode() (data []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			data, err = nil, fmt.Errorf("idempotent: the codec panicked: %v", p)
-		}
-	}()
-	data, err = w.codec.Encode(w.result)
-	if data == nil && err == nil {
-		data = []byte{} // nil would say that no result was stored
-	}
-	return data, err
-}
-
-// decode returns a panic as an error, because every retry would meet it.
-func (w *typed[T]) decode(data []byte) (err error) {
-	var fresh T
-	w.result = fresh
-	if data == nil {
-		return noResult[T]()
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("idempotent: the codec panicked: %v", p)
-		}
-	}()
-	return w.codec.Decode(data, &w.result)
-}
-
 // WrapEffect is [Wrap] for a function without a result. It stores the JSON
 // value null, unsealed and whatever the Codec. It does not read the result in a
 // completed record, and so never returns a [*ResultUnavailableError] for one.
@@ -151,13 +74,3 @@ func WrapEffect[Req any](x *Executor, key func(Req) (Key, error), fn func(contex
 		return x.do(ctx, k, err, &wrappedEffect[Req]{fn: fn, request: request})
 	}
 }
-
-type wrappedEffect[Req any] struct {
-	fn      func(context.Context, Req) error
-	request Req
-}
-
-func (w *wrappedEffect[Req]) hasResult() bool               { return false }
-func (w *wrappedEffect[Req]) run(ctx context.Context) error { return w.fn(ctx, w.request) }
-func (w *wrappedEffect[Req]) encode() ([]byte, error)       { return []byte("null"), nil }
-func (w *wrappedEffect[Req]) decode([]byte) error           { return nil }

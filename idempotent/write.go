@@ -14,16 +14,21 @@ import (
 func (x *Executor) repeat(ctx context.Context, w write) sent {
 	at := protocol.Progress{Unacknowledged: w.unacknowledged}
 	began := time.Now()
-	var denied denials
+	var denied time.Time // the first of the denials in a row
 	var lost error
 	how, met := protocol.Again, driver.Record{}
 	for {
 		at.Tries++
 		at.Cutoff = wall(time.Now()).Add(-x.config.ClockSkew)
 		r := w.send(ctx, how, met)
-		at.Denied = denied.since(r.Err)
+		if !errors.Is(r.Err, driver.ErrDenied) {
+			denied = time.Time{} // an outage says nothing about the permissions
+		} else if denied.IsZero() {
+			denied = time.Now()
+		}
+		at.Denied = time.Since(denied) // only read after a denial
 		at.TimeUp, at.Elapsed, at.Pause = ctx.Err() != nil, time.Since(began), backoff(at.Tries, r.Err)
-		wrote := w.wrote != nil && r.Err == nil && w.wrote(r.Met)
+		wrote := w.wrote != nil && r.Err == nil && !r.OK && w.wrote(r.Met)
 		ruling := w.Judge(r, w.own, at, wrote)
 		if ruling.SendsAgain() && !x.pause(ctx, at.Pause) {
 			at.TimeUp = true // another try would be in vain, and hide what is known
@@ -47,22 +52,6 @@ func (x *Executor) repeat(ctx context.Context, w write) sent {
 	}
 }
 
-// denials are the denials in a row. An outage before them says nothing about the
-// permissions, which may be granted while a denial is repeated.
-type denials struct{ first time.Time }
-
-// since returns for how long a write has been denied, after another answer.
-func (d *denials) since(err error) time.Duration {
-	switch {
-	case !errors.Is(err, driver.ErrDenied):
-		d.first = time.Time{}
-		return 0
-	case d.first.IsZero():
-		d.first = time.Now()
-	}
-	return time.Since(d.first)
-}
-
 const (
 	shortestAttempt = 200 * time.Millisecond
 	longestAttempt  = 5 * time.Second
@@ -70,12 +59,12 @@ const (
 
 // try makes one try with a part of the time of ctx, so that a connection that
 // hangs does not take it all.
-func try(ctx context.Context, send func(context.Context) (driver.Record, bool, error)) protocol.Reply {
+func try(ctx context.Context, send func(context.Context) protocol.Reply) protocol.Reply {
 	deadline, _ := ctx.Deadline()
 	half := min(time.Until(deadline)/2, longestAttempt)
 	ctx, cancel := context.WithTimeout(ctx, max(half, shortestAttempt))
 	defer cancel()
-	return reply(send(ctx))
+	return send(ctx)
 }
 
 // pause pauses for about d. It returns early, and reports false, if ctx is done.
@@ -100,14 +89,16 @@ func backoff(try int, err error) time.Duration {
 }
 
 // create, change, get and commit call the store, and count the call and its time.
-func (s *storeCalls) create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+func (s *storeCalls) create(ctx context.Context, fresh driver.Record, cutoff time.Time, with any) (r protocol.Reply) {
 	defer s.count(time.Now())
-	return s.x.store.Create(ctx, r, cutoff, with)
+	r.Met, r.OK, r.Err = s.x.store.Create(ctx, fresh, cutoff, with)
+	return r
 }
 
-func (s *storeCalls) change(ctx context.Context, f driver.Fence, change driver.Change) (driver.Record, bool, error) {
+func (s *storeCalls) change(ctx context.Context, f driver.Fence, change driver.Change) (r protocol.Reply) {
 	defer s.count(time.Now())
-	return s.x.store.Change(ctx, f, change)
+	r.Met, r.OK, r.Err = s.x.store.Change(ctx, f, change)
+	return r
 }
 
 func (s *storeCalls) get(ctx context.Context, id string) (driver.Record, error) {
@@ -115,10 +106,10 @@ func (s *storeCalls) get(ctx context.Context, id string) (driver.Record, error) 
 	return s.x.store.Get(ctx, id)
 }
 
-func (s *storeCalls) commit(ctx context.Context, id string, with driver.Attachment) (driver.Record, bool, error) {
+func (s *storeCalls) commit(ctx context.Context, id string, with driver.Attachment) protocol.Reply {
 	defer s.count(time.Now())
 	err := s.x.transactional.Commit(ctx, id, with)
-	return driver.Record{}, err == nil, err
+	return protocol.Reply{OK: err == nil, Err: err}
 }
 
 func (s *storeCalls) count(began time.Time) {
@@ -138,10 +129,6 @@ func (s *storeCalls) look() time.Time {
 // wall drops the monotonic reading. Leases are compared with other machines'
 // clocks, and monotonic clocks stop while a sandbox is frozen.
 func wall(t time.Time) time.Time { return t.Round(0) }
-
-func reply(met driver.Record, ok bool, err error) protocol.Reply {
-	return protocol.Reply{Met: met, OK: ok, Err: err}
-}
 
 // suppress adds an error that the observer sees and the caller does not.
 func (t *tally) suppress(err error) {

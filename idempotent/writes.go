@@ -49,7 +49,7 @@ func (w *writer) asClaimedNow() *lease {
 
 // tryChange makes one try of a change that our owner fences.
 func (w *writer) tryChange(ctx context.Context, l *lease, change driver.Change) protocol.Reply {
-	return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+	return try(ctx, func(ctx context.Context) protocol.Reply {
 		return w.change(ctx, driver.Fence{ID: w.id, Owner: l.record.Owner}, change)
 	})
 }
@@ -92,7 +92,7 @@ func (w *writer) sendFinish(ctx context.Context, l *lease, change driver.Change)
 		send: func(ctx context.Context, how protocol.Ruling, met driver.Record) protocol.Reply {
 			now := wall(time.Now())
 			change.Expires = w.x.times.ExpiresFinished(now)
-			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+			return try(ctx, func(ctx context.Context) protocol.Reply {
 				switch how {
 				case protocol.Adopt:
 					adopted := change
@@ -169,7 +169,7 @@ func (w *writer) sendCreate(ctx context.Context, l *lease, change driver.Change)
 		Policy: &protocol.Creating, own: l.record, unacknowledged: w.unacknowledged,
 		wrote: func(met driver.Record) bool { return l.wrote(met, change) },
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+			return try(ctx, func(ctx context.Context) protocol.Reply {
 				return w.create(ctx, fresh, cutoff, change.With)
 			})
 		},
@@ -185,7 +185,7 @@ func (w *writer) sendAlone(ctx context.Context, with driver.Attachment) sent {
 	return w.x.repeat(ctx, write{
 		Policy: &protocol.CommittingAlone,
 		send: func(ctx context.Context, _ protocol.Ruling, _ driver.Record) protocol.Reply {
-			return try(ctx, func(ctx context.Context) (driver.Record, bool, error) {
+			return try(ctx, func(ctx context.Context) protocol.Reply {
 				return w.commit(ctx, w.id, with)
 			})
 		},

@@ -30,9 +30,10 @@ func With(ctx context.Context, o *Options) context.Context {
 	return context.WithValue(ctx, key{}, o)
 }
 
-// Without returns a context without options: a call within a handler has none of
-// those of the handler's call.
-func Without(ctx context.Context) context.Context {
+// Enter returns the context of the handler of a driver.Call. A call within has none of
+// the options of the handler's call.
+func Enter(ctx context.Context, call any) context.Context {
+	ctx = WithCall(ctx, call)
 	if o, _ := ctx.Value(key{}).(*Options); o == nil {
 		return ctx
 	}

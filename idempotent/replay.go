@@ -1,0 +1,95 @@
+package idempotent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/protocol"
+)
+
+// The endings of a call whose caller receives the result of a different call, or none.
+
+// withoutRun ends a call whose handler does not run.
+func (c *call) withoutRun(ctx context.Context, v protocol.Verdict, met driver.Record) conclusion {
+	switch v {
+	case protocol.ReplayRecord:
+		return c.replay(ctx, met)
+	case protocol.RefuseReuse:
+		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
+	case protocol.OutcomeLost:
+		return conclusion{outcome: OutcomeUnknown, err: &OutcomeUnknownError{KeyHash: c.hash, Attempts: met.Used()}}
+	default:
+		return conclusion{outcome: OutcomeFailed, err: &StoreError{Op: "claim", Err: errors.New("the record has a status that this version does not know; inspect the record")}}
+	}
+}
+
+func (w *writer) inProgress(met driver.Record, err error) conclusion {
+	until := met.Lease
+	if met.Status != driver.InProgress || until.Equal(driver.LeaseEnded) {
+		until = time.Time{}
+	}
+	return conclusion{outcome: OutcomeConflict, err: &InProgressError{KeyHash: w.hash, Until: until, Err: err}}
+}
+
+// replay returns the contents of a finished record to the caller.
+func (c *call) replay(ctx context.Context, record driver.Record) conclusion {
+	if record.Fingerprint != "" && c.fingerprint != "" && record.Fingerprint != c.fingerprint {
+		return conclusion{outcome: OutcomeMismatch, err: &KeyReusedError{KeyHash: c.hash}}
+	}
+	c.share(record)
+	err := c.decode(ctx, record)
+	if _, none := err.(*ResultUnavailableError); none && c.replaysItself(record) {
+		// The operations of the finished execution return what they have recorded.
+		return conclusion{outcome: OutcomeReplayed, err: c.bypass(ctx).err}
+	}
+	return conclusion{outcome: OutcomeReplayed, err: err}
+}
+
+// share stores a finished record for the cache and for joined calls.
+func (c *call) share(record driver.Record) {
+	if c.x.cache != nil || c.x.flights != nil {
+		shared := record
+		c.finished = &shared
+	}
+}
+
+func (c *call) decode(ctx context.Context, record driver.Record) error {
+	if record.Status == driver.Completed && !c.work.hasResult() {
+		return nil
+	}
+	data, err := c.storedData(ctx, record)
+	if err != nil {
+		failed := unavailable(c.hash, err)
+		failed.Failed = record.Status == driver.Failed
+		return failed
+	}
+	if record.Status == driver.Failed {
+		replayed, err := decodeFailure(data)
+		if err != nil {
+			return &ResultUnavailableError{KeyHash: c.hash, Failed: true, Reason: "the stored error does not decode", Err: err}
+		}
+		return replayed
+	}
+	if err := c.work.decode(data); err != nil {
+		if none, ok := err.(*unreadable); ok {
+			return unavailable(c.hash, none)
+		}
+		return &ResultUnavailableError{KeyHash: c.hash, Reason: "the stored result does not decode into the caller's type", Err: err}
+	}
+	return nil
+}
+
+// storedData returns the decoded contents of a finished record.
+func (w *writer) storedData(ctx context.Context, record driver.Record) ([]byte, error) {
+	e := protocol.Stored{Data: record.Data, Payload: record.Payload, Unavailable: record.Unavailable}
+	return w.x.decodeStored(ctx, w.place(record.Status), e)
+}
+
+// replaySuccessor ends a run that lost its lease with the contents of the
+// record: every caller receives the same result.
+func (c *call) replaySuccessor(ctx context.Context, stored driver.Record) conclusion {
+	c.share(stored)
+	return conclusion{outcome: OutcomeLeaseLost, err: c.decode(ctx, stored)}
+}
