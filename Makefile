@@ -131,7 +131,7 @@ fuzz:
 	@go -C proof test -run '^$$' -fuzz '^FuzzKeys$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./keypaths
 	@for target in FuzzCanonicalText FuzzExpression; do \
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/powertools || exit 1; done
-	@go test -run '^$$' -fuzz '^FuzzPreimage$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/internal/protocol
+	@go test -run '^$$' -fuzz '^FuzzPreimage$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/internal/ids
 	@go test -run '^$$' -fuzz '^FuzzOpen$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./idempotent/seal
 	@go test -run '^$$' -fuzz '^FuzzBatchEvent$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers
 	@go test -run '^$$' -fuzz '^FuzzOutbox$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./handlers/relay

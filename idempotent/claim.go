@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -144,7 +145,7 @@ func (c *call) claimLapsed(ctx context.Context, a *claiming) (*lease, conclusion
 	}
 	a.lapsed = !a.met.Lease.Equal(driver.LeaseEnded)
 	a.owner = c.ownerOf(max(a.met.Attempt, 1)+1, a.token, "")
-	saga := protocol.HasSaga(a.met.Steps)
+	saga := form.HasSaga(a.met.Steps)
 	return c.sendClaim(ctx, a, "take over", driver.ReleaseRefund, saga, func(ctx context.Context) protocol.Reply {
 		return c.takeOver(ctx, a.owner, a.met, a.now)
 	})

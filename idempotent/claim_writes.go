@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -52,11 +53,11 @@ func (w *writer) ownerOf(attempt int64, token, met string) string {
 	if w.execution == nil {
 		return token
 	}
-	owner := protocol.ExecutionOwner(w.id, w.execution.ID, max(attempt, 1))
+	owner := ids.ExecutionOwner(w.id, w.execution.ID, max(attempt, 1))
 	if w.execution.Ask != nil {
-		owner = protocol.NameExecution(owner, w.execution.ID[0])
+		owner = ids.NameExecution(owner, w.execution.ID[0])
 	}
-	if protocol.IsSameExecution(met, owner) {
+	if ids.IsSameExecution(met, owner) {
 		return met
 	}
 	return owner

@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"strings"
 
+	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/idempotent/internal/options"
-	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // A Claim describes the call that a handler runs under.
@@ -54,7 +54,7 @@ func DownstreamKey(ctx context.Context, name string) string {
 		panic("idempotent: DownstreamKey: the name is empty")
 	}
 	f.mustAllowEffects("DownstreamKey")
-	return protocol.DownstreamID(f.id, f.path, name)
+	return ids.DownstreamID(f.id, f.path, name)
 }
 
 // Unprotected returns a context for a handler that no call protects. Every such
@@ -98,7 +98,7 @@ func ChainKey(ctx context.Context, name string) string {
 	var key strings.Builder
 	operation := ""
 	if chain := f.usableChain(); chain == "" {
-		key.WriteString(protocol.ChainRoot(f.id))
+		key.WriteString(ids.ChainRoot(f.id))
 	} else {
 		key.WriteString(chain)
 		operation = chainEscaper.Replace(f.claim.Operation) + f.chainBranch(chain) + "#"
@@ -113,7 +113,7 @@ func ChainKey(ctx context.Context, name string) string {
 		chainEscaper.WriteString(&key, part)
 	}
 	if key.Len() > maxKeyLength {
-		return protocol.ChainRoot(key.String())
+		return ids.ChainRoot(key.String())
 	}
 	return key.String()
 }
@@ -122,10 +122,10 @@ func ChainKey(ctx context.Context, name string) string {
 // the record's ID is the chain key itself, and in a call without a record: the
 // id differs in every attempt.
 func (f *frame) chainBranch(chain string) string {
-	if f.id == protocol.RecordID(f.claim.Operation, "", chain) || strings.HasPrefix(f.id, unprotectedPrefix) {
+	if f.id == ids.RecordID(f.claim.Operation, "", chain) || strings.HasPrefix(f.id, unprotectedPrefix) {
 		return ""
 	}
-	return "~" + protocol.ChainRoot(f.id)[:16]
+	return "~" + ids.ChainRoot(f.id)[:16]
 }
 
 var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25", "#", "%23", "~", "%7E")
@@ -134,7 +134,7 @@ var chainEscaper = strings.NewReplacer(":", "%3A", "%", "%25", "#", "%23", "~", 
 // begin with.
 func (f *frame) usableChain() string {
 	if checkText("chain", f.chain, maxKeyLength, false) != nil {
-		return protocol.ChainRoot(f.chain)
+		return ids.ChainRoot(f.chain)
 	}
 	return f.chain
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
@@ -23,7 +24,7 @@ func (x *Executor) unprotectedIDIn(e *options.Execution) string {
 	if e.Settle == nil {
 		operation = x.operation
 	}
-	return unprotectedPrefix + protocol.ExecutionOwner(operation, e.ID, 1)
+	return unprotectedPrefix + ids.ExecutionOwner(operation, e.ID, 1)
 }
 
 // returnSteps releases a record that an execution owns and that has steps: the last
@@ -77,7 +78,7 @@ var (
 // askFirst asks about the execution that made a claim that has lapsed. It returns the
 // conclusion of a call that ends without a takeover.
 func (c *call) askFirst(ctx context.Context, met driver.Record) conclusion {
-	id := protocol.NamedExecution(met.Owner)
+	id := ids.NamedExecution(met.Owner)
 	if c.execution == nil || c.execution.Ask == nil || id == "" {
 		return conclusion{}
 	}
@@ -86,7 +87,7 @@ func (c *call) askFirst(ctx context.Context, met driver.Record) conclusion {
 	state, result, err := c.execution.Ask(limited, id)
 	c.look()
 	// The claim of a step stays behind if its execution ends without it.
-	ofStep := !protocol.IsSameExecution(met.Owner, protocol.ExecutionOwner(c.id, []string{id}, max(met.Attempt, 1)))
+	ofStep := !ids.IsSameExecution(met.Owner, ids.ExecutionOwner(c.id, []string{id}, max(met.Attempt, 1)))
 	switch {
 	case err != nil:
 		return c.inProgress(driver.Record{}, err)

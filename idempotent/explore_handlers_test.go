@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/idempotent/memory"
 )
 
@@ -251,7 +251,7 @@ func (s *scenario) judgeMore(net *network, results []result, w *witness, value s
 	if len(w.again) > 0 {
 		fail("%s is committed, and the record lets %q commit again", w.commits[0], w.again)
 	}
-	final, err := net.store.Get(context.Background(), protocol.RecordID("op", "", "k"))
+	final, err := net.store.Get(context.Background(), ids.RecordID("op", "", "k"))
 	if err != nil {
 		fail("%v", err)
 	}

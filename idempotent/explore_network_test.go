@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/idempotent/internal/form"
+	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -122,7 +123,7 @@ func (l line) Get(ctx context.Context, id string) (driver.Record, error) {
 
 func (n *network) recorded(t *testing.T) driver.Record {
 	t.Helper()
-	r, err := n.store.Get(context.Background(), protocol.RecordID("op", "", "k"))
+	r, err := n.store.Get(context.Background(), ids.RecordID("op", "", "k"))
 	check.Must(t, err)
 	return r
 }
@@ -163,7 +164,7 @@ func (n *network) check(before driver.Record, f driver.Fence, c driver.Change) {
 		n.takeovers++
 	}
 	for name, stored := range c.Steps {
-		if protocol.IsUndoable(stored) {
+		if form.IsUndoable(stored) {
 			n.undoable[name] = true
 		}
 	}

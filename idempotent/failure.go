@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/idempotent/internal/form"
 )
 
 type permanentError struct{ err error }
@@ -131,36 +131,36 @@ func Retryable(err error) error {
 
 // describeFailure returns the stored form of err. A message that panics is no
 // reason to run the work again.
-func describeFailure(err error) (f protocol.Failure) {
+func describeFailure(err error) (f form.Failure) {
 	f.Type = typeName(bare(err))
 	defer func() {
 		if p := recover(); p != nil {
 			f.Message = "the error has no message: its method panicked"
 		}
 	}()
-	f.Message = protocol.Truncate(err.Error(), protocol.MaxFailureMessage)
+	f.Message = form.Truncate(err.Error(), form.MaxFailureMessage)
 	if public, ok := bare(err).(interface{ FailureMessage() string }); ok {
-		f.Message = protocol.Truncate(public.FailureMessage(), protocol.MaxFailureMessage)
+		f.Message = form.Truncate(public.FailureMessage(), form.MaxFailureMessage)
 	}
 	if named, ok := bare(err).(interface{ ErrorType() string }); ok {
-		f.Type = protocol.Truncate(named.ErrorType(), protocol.MaxFailureName)
+		f.Type = form.Truncate(named.ErrorType(), form.MaxFailureName)
 	}
 	if coded, ok := errors.AsType[interface {
 		error
 		ErrorCode() string
 	}](err); ok {
-		f.Code = protocol.Truncate(coded.ErrorCode(), protocol.MaxFailureName)
+		f.Code = form.Truncate(coded.ErrorCode(), form.MaxFailureName)
 	}
 	return f
 }
 
 // Encode returns the stored form of the error: the Data of a record whose
 // Status is [driver.Failed]. Tools use it to settle a record by hand.
-func (e *ReplayedError) Encode() ([]byte, error) { return protocol.Failure(*e).Encode() }
+func (e *ReplayedError) Encode() ([]byte, error) { return form.Failure(*e).Encode() }
 
 func decodeFailure(data []byte) (*ReplayedError, error) {
 	e := new(ReplayedError)
-	return e, json.Unmarshal(data, (*protocol.Failure)(e))
+	return e, json.Unmarshal(data, (*form.Failure)(e))
 }
 
 // typeName returns the name under which aws-lambda-go reports an error.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/idempotent/internal/ids"
 	"github.com/lambda-once/once/internal/canonical"
 )
 
@@ -63,7 +63,7 @@ func (x *Executor) identify(key Key) (identity, error) {
 	if key.Record != "" {
 		return identity{id: key.Record, hash: canonical.SHA256([]byte(key.Record)), fingerprint: fp}, nil
 	}
-	id := protocol.RecordID(x.operation, key.Scope, key.ID)
+	id := ids.RecordID(x.operation, key.Scope, key.ID)
 	return identity{id: id, hash: id[len(x.operation)+1:], fingerprint: fp}, nil
 }
 
@@ -76,7 +76,7 @@ func (k Key) RecordID(operation string) (string, error) {
 	if k.Record != "" {
 		return k.Record, nil
 	}
-	return protocol.RecordID(operation, k.Scope, k.ID), nil
+	return ids.RecordID(operation, k.Scope, k.ID), nil
 }
 
 func (k *Key) validate() error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -83,7 +84,7 @@ func (c *call) decode(ctx context.Context, record driver.Record) error {
 
 // storedData returns the decoded contents of a finished record.
 func (w *writer) storedData(ctx context.Context, record driver.Record) ([]byte, error) {
-	e := protocol.Stored{Data: record.Data, Payload: record.Payload, Unavailable: record.Unavailable}
+	e := form.Stored{Data: record.Data, Payload: record.Payload, Unavailable: record.Unavailable}
 	return w.x.decodeStored(ctx, w.place(record.Status), e)
 }
 

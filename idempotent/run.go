@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
@@ -17,7 +18,7 @@ func (c *call) claimed(ctx context.Context) conclusion {
 		return e
 	}
 	l.committed = c.unacknowledged
-	if note, ok := l.record.Steps[protocol.FailureStep]; ok {
+	if note, ok := l.record.Steps[form.FailureStep]; ok {
 		if err := l.frame.steps.readFailure(ctx, note); err != nil {
 			if c.owner != protocol.OneCall {
 				return conclusion{outcome: OutcomeSuspended, err: err}

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 // replayed returns the stored failure as later calls receive it.
-func replayed(f *protocol.SagaFailure) error {
+func replayed(f *form.SagaFailure) error {
 	e := ReplayedError(f.Failure)
 	e.Compensated = f.Steps
 	return &e
@@ -17,8 +18,8 @@ func replayed(f *protocol.SagaFailure) error {
 
 // readFailure reads the failure note of an earlier attempt.
 func (s *steps) readFailure(ctx context.Context, stored []byte) error {
-	data, err := s.x.decodeStored(ctx, s.place(protocol.FailureStep), protocol.DecodeStep(stored))
-	f := new(protocol.SagaFailure)
+	data, err := s.x.decodeStored(ctx, s.place(form.FailureStep), form.DecodeStep(stored))
+	f := new(form.SagaFailure)
 	if err == nil {
 		err = json.Unmarshal(data, f)
 	}
@@ -48,7 +49,7 @@ func (c *call) undoOpenly(ctx context.Context, l *lease, cause error) error {
 	f := l.frame
 	var first error
 	undos := f.steps.toUndo()
-	f.steps.fail(&protocol.SagaFailure{})
+	f.steps.fail(&form.SagaFailure{})
 	for _, u := range undos {
 		err := c.underLease(ctx, l, func(ctx context.Context) error { return f.undo(ctx, u.name, undos) })
 		if err != nil {
@@ -72,9 +73,9 @@ func (c *call) undoOpenly(ctx context.Context, l *lease, cause error) error {
 func (s *steps) unreached(undos []undo) string {
 	var missing []string
 	for name, stored := range s.stored {
-		_, undone := s.stored[protocol.UndoStep+name]
+		_, undone := s.stored[form.UndoStep+name]
 		reached := slices.ContainsFunc(undos, func(u undo) bool { return u.name == name })
-		if protocol.IsUndoable(stored) && !undone && !reached {
+		if form.IsUndoable(stored) && !undone && !reached {
 			missing = append(missing, name)
 		}
 	}
@@ -115,7 +116,7 @@ func (c *call) compensate(ctx context.Context, l *lease, cause error) (names []s
 	}
 	begun := s.failed != nil
 	if !begun {
-		s.fail(&protocol.SagaFailure{Failure: describeFailure(cause), Steps: names})
+		s.fail(&form.SagaFailure{Failure: describeFailure(cause), Steps: names})
 	}
 	err = c.underLease(ctx, l, func(ctx context.Context) error {
 		if !begun {
@@ -161,7 +162,7 @@ func (f *frame) undoAll(ctx context.Context, names []string, undos []undo, cause
 
 // fail stops the handler's goroutines from beginning a step that nobody would
 // undo. It is called before the steps are open again.
-func (s *steps) fail(f *protocol.SagaFailure) {
+func (s *steps) fail(f *form.SagaFailure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = f
@@ -169,14 +170,14 @@ func (s *steps) fail(f *protocol.SagaFailure) {
 
 func (f *frame) undo(ctx context.Context, name string, undos []undo) error {
 	at := slices.IndexFunc(undos, func(u undo) bool { return u.name == name })
-	if _, done := f.steps.stored[protocol.UndoStep+name]; done {
+	if _, done := f.steps.stored[form.UndoStep+name]; done {
 		return nil
 	}
 	if at < 0 {
 		return notReached(name)
 	}
 	run := func(ctx context.Context) error { return undos[at].fn(ctx, undos[at].data) }
-	return f.stepAs(ctx, protocol.UndoStep+name, &step{name: protocol.UndoStep + name, work: undoing(run)})
+	return f.stepAs(ctx, form.UndoStep+name, &step{name: form.UndoStep + name, work: undoing(run)})
 }
 
 func notReached(name string) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -83,7 +84,7 @@ func (c *call) executionFacts(ctx context.Context, left protocol.Run, r *ran) pr
 
 // mustUndo makes the reason to undo the steps the error of a run, whatever the
 // handler returned.
-func (c *call) mustUndo(l *lease, r *ran, failed *protocol.SagaFailure, stopped error) {
+func (c *call) mustUndo(l *lease, r *ran, failed *form.SagaFailure, stopped error) {
 	l.frame.discard()
 	r.with = nil
 	switch {

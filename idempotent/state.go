@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/options"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
@@ -203,9 +204,9 @@ type steps struct {
 	begun     map[string]bool
 	running   int
 	undos     []undo
-	failed    *protocol.SagaFailure // the call has failed for good: nothing new begins
-	unsettled *StoreError           // of a step whose write may not be recorded
-	stopped   error                 // a step could no longer be undone later: undo now
+	failed    *form.SagaFailure // the call has failed for good: nothing new begins
+	unsettled *StoreError       // of a step whose write may not be recorded
+	stopped   error             // a step could no longer be undone later: undo now
 	// known are the stored steps and all that were sent.
 	known map[string][]byte
 	// budgetLock contains a value while a write sets the compensation budget.

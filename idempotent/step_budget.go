@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/idempotent/internal/form"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 func (s *steps) writeWithBudget(ctx context.Context, values map[string][]byte, failureNote int) error {
 	s.mu.Lock()
 	before := s.know(values)
-	_, large := protocol.Budget(s.known, failureNote)
+	_, large := form.Budget(s.known, failureNote)
 	handler := s.handler
 	s.mu.Unlock()
 	if !large {
@@ -39,15 +39,15 @@ func (s *steps) writeWithBudget(ctx context.Context, values map[string][]byte, f
 	case <-handler.Done(): // the write has one try
 	}
 	s.mu.Lock()
-	room, _ := protocol.Budget(s.known, failureNote)
-	values[protocol.BudgetStep] = protocol.FillBudget(room)
-	maps.Copy(before, s.know(map[string][]byte{protocol.BudgetStep: values[protocol.BudgetStep]}))
+	room, _ := form.Budget(s.known, failureNote)
+	values[form.BudgetStep] = form.FillBudget(room)
+	maps.Copy(before, s.know(map[string][]byte{form.BudgetStep: values[form.BudgetStep]}))
 	s.mu.Unlock()
 	return s.deliver(ctx, values, before)
 }
 
 // writeFailure stores the failure note, in the room reserved for it.
-func (s *steps) writeFailure(ctx context.Context, f protocol.SagaFailure) error {
+func (s *steps) writeFailure(ctx context.Context, f form.SagaFailure) error {
 	if !s.claimed {
 		return nil
 	}
@@ -63,14 +63,14 @@ func (s *steps) writeFailure(ctx context.Context, f protocol.SagaFailure) error 
 	return s.noteUnacknowledged(err)
 }
 
-func (s *steps) tryFailure(ctx context.Context, f protocol.SagaFailure) error {
+func (s *steps) tryFailure(ctx context.Context, f form.SagaFailure) error {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
 	limited, cancel := s.handlerTime(ctx)
 	defer cancel()
-	e, err := s.x.encodeStored(limited, s.place(protocol.FailureStep), data)
+	e, err := s.x.encodeStored(limited, s.place(form.FailureStep), data)
 	if e.Unavailable != "" {
 		// A note without its data is useless.
 		return &unreadable{reason: "the list of steps to undo: " + e.Unavailable, err: bare(err)}
@@ -78,10 +78,10 @@ func (s *steps) tryFailure(ctx context.Context, f protocol.SagaFailure) error {
 	if err != nil {
 		s.tally.suppress(err)
 	}
-	note := map[string][]byte{protocol.FailureStep: protocol.EncodeStep(e)}
+	note := map[string][]byte{form.FailureStep: form.EncodeStep(e)}
 	s.mu.Lock()
-	if len(s.known[protocol.BudgetStep]) > 0 {
-		note[protocol.BudgetStep] = []byte{protocol.BudgetTag}
+	if len(s.known[form.BudgetStep]) > 0 {
+		note[form.BudgetStep] = []byte{form.BudgetTag}
 	}
 	s.mu.Unlock()
 	return s.write(ctx, note)
@@ -89,11 +89,11 @@ func (s *steps) tryFailure(ctx context.Context, f protocol.SagaFailure) error {
 
 // writeUndone stores that a step is undone.
 func (s *steps) writeUndone(ctx context.Context, full string) error {
-	note := map[string][]byte{full: protocol.EncodeStep(protocol.Stored{})}
+	note := map[string][]byte{full: form.EncodeStep(form.Stored{})}
 	err := s.write(ctx, note)
 	if errors.Is(err, driver.ErrTooLarge) {
 		// Nothing needs the result of the step any more.
-		note[strings.TrimPrefix(full, protocol.UndoStep)] = protocol.Undoable(protocol.EncodeStep(protocol.Stored{Unavailable: "it is undone"}))
+		note[strings.TrimPrefix(full, form.UndoStep)] = form.Undoable(form.EncodeStep(form.Stored{Unavailable: "it is undone"}))
 		err = s.write(ctx, note)
 	}
 	return err

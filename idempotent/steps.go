@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/options"
-	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
 func (s *steps) open(handler context.Context, cancel func(error)) {
@@ -102,11 +102,11 @@ func (s *steps) begin(full string, undoable, optimistic bool, exclusive string) 
 		return refuse("the handler has returned")
 	case undoable && s.x.config.ReleasePermanent:
 		return misuse("with Config.ReleasePermanent no record says that a failure was undone")
-	case s.stopped != nil && !found && !strings.HasPrefix(full, protocol.InternalStep):
+	case s.stopped != nil && !found && !strings.HasPrefix(full, form.InternalStep):
 		return nil, false, s.stopped
 	case s.begun[full]:
 		return misuse("the name is used twice in one run; in a loop, add the item to the name")
-	case s.failed != nil && !found && !strings.HasPrefix(full, protocol.InternalStep):
+	case s.failed != nil && !found && !strings.HasPrefix(full, form.InternalStep):
 		return refuse("the call failed for good and is being undone")
 	}
 	if s.begun == nil {
@@ -133,12 +133,12 @@ func (s *steps) free(full string) {
 
 // replay decodes the stored result of a step.
 func (s *steps) replay(ctx context.Context, full string, stored []byte, st *step) error {
-	st.lost = protocol.IsLost(stored)
-	data, err := s.x.decodeStored(ctx, s.place(full), protocol.DecodeStep(stored))
+	st.lost = form.IsLost(stored)
+	data, err := s.x.decodeStored(ctx, s.place(full), form.DecodeStep(stored))
 	if err != nil {
 		lost := unavailable(s.hash, err)
 		lost.Step, err = full, lost
-		if st.lost && protocol.IsUndoable(stored) {
+		if st.lost && form.IsUndoable(stored) {
 			lost.Reason += ", and the attempt that had it in memory ended, so the call was stopped to undo the other steps"
 			_ = s.stop(lost) // of several, each step returns its own
 		}
@@ -186,13 +186,13 @@ func checkStepName(path []string, name string) error {
 	if reason == "" {
 		return nil
 	}
-	return &StepError{Step: protocol.Truncate(name, limit), Reason: reason}
+	return &StepError{Step: form.Truncate(name, limit), Reason: reason}
 }
 
 // encoded returns the stored bytes of a finished step.
-func (st *step) encoded(e protocol.Stored) []byte {
+func (st *step) encoded(e form.Stored) []byte {
 	if st.undo == nil {
-		return protocol.EncodeStep(e)
+		return form.EncodeStep(e)
 	}
-	return protocol.Undoable(protocol.EncodeStep(e))
+	return form.Undoable(form.EncodeStep(e))
 }

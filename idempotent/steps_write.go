@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/form"
 	"github.com/lambda-once/once/idempotent/internal/protocol"
 )
 
@@ -20,7 +21,7 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 		return nil, s.noteUnacknowledged(s.writeUndone(ctx, full))
 	}
 	data, err := st.encode()
-	e := protocol.Stored{Unavailable: "it could not be encoded"}
+	e := form.Stored{Unavailable: "it could not be encoded"}
 	if err == nil {
 		limited, cancel := s.handlerTime(ctx)
 		defer cancel()
@@ -35,7 +36,7 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 			return data, s.noteUnacknowledged(err)
 		}
 		s.tally.suppress(err)
-		e = protocol.Stored{Unavailable: "it was too large"}
+		e = form.Stored{Unavailable: "it was too large"}
 	}
 	room := leastBudget
 	if st.undo != nil {
@@ -52,8 +53,8 @@ func (s *steps) finish(ctx context.Context, full string, st *step) ([]byte, erro
 // writeResult writes a result beside the compensation budget, or into the
 // payload store, or, if it can be undone, into a part of that budget. It
 // returns driver.ErrTooLarge if there is no room.
-func (s *steps) writeResult(ctx context.Context, full string, st *step, e protocol.Stored) error {
-	write := func(e protocol.Stored, failureNote int) error {
+func (s *steps) writeResult(ctx context.Context, full string, st *step, e form.Stored) error {
+	write := func(e form.Stored, failureNote int) error {
 		return s.writeWithBudget(ctx, map[string][]byte{full: st.encoded(e)}, failureNote)
 	}
 	err := write(e, comfortableBudget)
@@ -211,7 +212,7 @@ func (s *steps) unacknowledged() *StoreError {
 // left returns what speaks against the success of a run: an error for which nothing
 // of the call may be committed; the failure of an earlier attempt or of this one; and
 // the error of a step that only this run can undo.
-func (s *steps) left() (misused error, failed *protocol.SagaFailure, stopped error) {
+func (s *steps) left() (misused error, failed *form.SagaFailure, stopped error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.misused, s.failed, s.stopped

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/internal/protocol"
+	"github.com/lambda-once/once/idempotent/internal/form"
 )
 
 const (
@@ -26,10 +26,10 @@ const (
 //
 // encodeStored continues when ctx is cancelled. It leaves a third of the time
 // of ctx for the write that follows.
-func (x *Executor) encodeStored(ctx context.Context, p driver.Place, data []byte) (protocol.Stored, error) {
+func (x *Executor) encodeStored(ctx context.Context, p driver.Place, data []byte) (form.Stored, error) {
 	seals := x.config.Sealer != nil
 	if !seals && !x.spills(p, data) {
-		return protocol.Stored{Data: data}, nil
+		return form.Stored{Data: data}, nil
 	}
 	ctx, cancel := x.encodingTime(ctx)
 	defer cancel()
@@ -39,26 +39,26 @@ func (x *Executor) encodeStored(ctx context.Context, p driver.Place, data []byte
 			return err
 		})
 		if err != nil {
-			return protocol.Stored{Unavailable: "it could not be sealed"}, fmt.Errorf("idempotent: seal: %w", err)
+			return form.Stored{Unavailable: "it could not be sealed"}, fmt.Errorf("idempotent: seal: %w", err)
 		}
 		if !x.spills(p, data) {
-			return protocol.Stored{Data: data}, nil
+			return form.Stored{Data: data}, nil
 		}
 	}
 	return x.spill(ctx, data)
 }
 
 // spill puts data, sealed if necessary, into the payload store.
-func (x *Executor) spill(ctx context.Context, data []byte) (protocol.Stored, error) {
+func (x *Executor) spill(ctx context.Context, data []byte) (form.Stored, error) {
 	var reference string
 	err := x.persist(ctx, func(ctx context.Context) (err error) {
 		reference, err = x.put(ctx, data)
 		return err
 	})
 	if err != nil {
-		return protocol.Stored{Unavailable: "it could not be put into the payload store"}, fmt.Errorf("idempotent: put a payload: %w", err)
+		return form.Stored{Unavailable: "it could not be put into the payload store"}, fmt.Errorf("idempotent: put a payload: %w", err)
 	}
-	return protocol.Stored{Payload: reference}, nil
+	return form.Stored{Payload: reference}, nil
 }
 
 // spills reports whether data goes to the payload store; a stored error never does.
@@ -158,7 +158,7 @@ func unavailable(hash string, err error) *ResultUnavailableError {
 }
 
 // decodeStored reverses encodeStored. Its error reports why there is no result.
-func (x *Executor) decodeStored(ctx context.Context, p driver.Place, e protocol.Stored) ([]byte, error) {
+func (x *Executor) decodeStored(ctx context.Context, p driver.Place, e form.Stored) ([]byte, error) {
 	data := e.Data
 	switch {
 	case e.Unavailable != "":

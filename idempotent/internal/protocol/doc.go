@@ -9,8 +9,5 @@
 //     meet. A test pins every cell.
 //   - [Mode] names the variant of a call, and [Mode.Settle] rules on what a run
 //     left. A test states what holds for every mode and every run.
-//   - [Stored], [Failure] and [SagaFailure] are the forms in which a record
-//     contains results, steps and errors; [Budget] is its compensation budget.
-//   - [Times] computes the ends of leases, handlers and retentions, and
-//     [RecordID], [DownstreamID] and [ChainRoot] the ids.
+//   - [Times] computes the ends of leases, handlers and retentions.
 package protocol

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/internal/form"
 )
 
 // Standing is how a record that a write met stands to the attempt that sent it.
@@ -50,13 +51,13 @@ func stand(met, own driver.Record, cutoff time.Time) Standing {
 func isReleased(r driver.Record) bool { return r.Owner == "" && r.Lease.Equal(driver.LeaseEnded) }
 
 // knowsSteps reports whether an attempt that knows some steps may finish a
-// record that contains the stored ones. Finishing removes them. A step that only a
+// record that contains the met ones. Finishing removes them. A step that only a
 // successor knows would never be undone; once undoing has begun, success would
 // leave a saga half undone.
-func knowsSteps(known, stored map[string][]byte) bool {
-	for name, data := range stored {
+func knowsSteps(known, met map[string][]byte) bool {
+	for name, data := range met {
 		own, ok := known[name]
-		if !ok || saysUndoing(name) || !bytes.Equal(own, data) {
+		if !ok || form.SaysUndoing(name) || !bytes.Equal(own, data) {
 			return false
 		}
 	}

@@ -1,8 +1,10 @@
-package protocol
+// Package form contains the forms in which a record keeps results, steps and errors,
+// and the compensation budget of a large record.
+package form
 
 import "strings"
 
-// Stored is an encoded result, error or step as a record contains it. At
+// A Stored is an encoded result, error or step as a record contains it. At
 // most one of the three is set.
 type Stored struct {
 	Data        []byte
@@ -88,16 +90,16 @@ func IsLost(stored []byte) bool {
 // Undoable returns the bytes of a stored step that the call has to undo.
 func Undoable(stored []byte) []byte { return append([]byte{undoableTag}, stored...) }
 
-// saysUndoing reports whether a stored step of this name says that undoing has
+// SaysUndoing reports whether a stored step of this name says that undoing has
 // begun.
-func saysUndoing(name string) bool {
+func SaysUndoing(name string) bool {
 	return name == FailureStep || strings.HasPrefix(name, UndoStep)
 }
 
 // HasSaga reports whether some of the stored steps may have to be undone.
 func HasSaga(stored map[string][]byte) bool {
 	for name, data := range stored {
-		if saysUndoing(name) || IsUndoable(data) {
+		if SaysUndoing(name) || IsUndoable(data) {
 			return true
 		}
 	}

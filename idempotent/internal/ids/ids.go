@@ -1,10 +1,13 @@
-package protocol
+// Package ids forms the ids of records, of requests to other services, and of the owners
+// that durable executions have. They are stored, so none of them ever changes.
+package ids
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 )
 
 // RecordID returns operation#hash. The hash excludes personal data from table
@@ -51,4 +54,28 @@ func appendPreimage(b []byte, parts ...string) []byte {
 		b = append(b, part...)
 	}
 	return b
+}
+
+// executionMark separates the owner of an execution's claim from the name of the
+// execution. Neither the hash nor a random token contains it.
+const executionMark = ":"
+
+// NameExecution returns an owner of ExecutionOwner that contains the name of its
+// execution. Every claim and takeover writes it with the same request, so it is
+// never that of an earlier owner.
+func NameExecution(owner, execution string) string { return owner + executionMark + execution }
+
+// NamedExecution returns the name of the execution that an owner contains, or "".
+func NamedExecution(owner string) string {
+	_, execution, _ := strings.Cut(owner, executionMark)
+	return execution
+}
+
+// IsSameExecution reports whether two owners are those of one execution, or of one
+// step within it, and of one attempt. One of them may lack the name: an earlier
+// version of the function wrote it.
+func IsSameExecution(a, b string) bool {
+	a, _, _ = strings.Cut(a, executionMark)
+	b, _, _ = strings.Cut(b, executionMark)
+	return a == b
 }

@@ -1,4 +1,4 @@
-package protocol
+package form
 
 import (
 	"crypto/rand"
