@@ -16,6 +16,9 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +35,26 @@ type Mutant struct {
 	Old, New string
 }
 
-// All gives every stored mutant.
+// Every returns the stored mutants and those of the tables of policies and
+// plans in the repository at root.
+func Every(root string) ([]Mutant, error) {
+	all, err := All()
+	if err != nil {
+		return nil, err
+	}
+	protocol := filepath.Join(root, "idempotent", "internal", "protocol")
+	policies, err := os.ReadFile(filepath.Join(protocol, "policies.go"))
+	if err != nil {
+		return nil, err
+	}
+	plans, err := os.ReadFile(filepath.Join(protocol, "settle.go"))
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(all, Cells(string(policies)), Cases(string(plans))), nil
+}
+
+// All returns every stored mutant.
 func All() ([]Mutant, error) {
 	names, err := fs.Glob(files, "*.mutant")
 	if err != nil {

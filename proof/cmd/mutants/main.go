@@ -39,19 +39,10 @@ func main() {
 }
 
 func run(ctx context.Context, names []string) (err error) {
-	all, err := mutants.All()
+	all, err := mutants.Every(root)
 	if err != nil {
 		return err
 	}
-	policies, err := os.ReadFile(filepath.Join(root, "idempotent/internal/protocol/policies.go"))
-	if err != nil {
-		return err
-	}
-	plans, err := os.ReadFile(filepath.Join(root, "idempotent/internal/protocol/settle.go"))
-	if err != nil {
-		return err
-	}
-	all = slices.Concat(all, mutants.Cells(string(policies)), mutants.Cases(string(plans)))
 	if len(names) > 0 {
 		all = slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(names, m.Name) })
 	}
