@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -9,101 +10,76 @@ import (
 // AlarmsProps are the props of [NewAlarms]. Functions, Operations or Relays are
 // required; the zero value of every other field is its default.
 type AlarmsProps struct {
-	// ConflictPercent is the percentage of an operation's calls, in 5 min with
-	// at least 20 calls, from which conflicts with a running duplicate ring.
-	//
-	// Default: 20.
+	// ConflictPercent is the percentage of an operation's calls, in 5 min with at
+	// least 20 calls, from which conflicts with a running duplicate ring. Default:
+	// 20.
 	ConflictPercent float64
 
-	// Errors is the number of failed invocations of a function in 5 min from
-	// which its alarm rings.
-	//
-	// Default: 5.
+	// Errors is the number of failed invocations of a function in 5 min from which
+	// its alarm rings. Default: 5.
 	Errors int
 
-	// Functions are the functions to watch, with their APIs, queues and
-	// streams. Their alarms use metrics of AWS, which exist even if no function
-	// runs.
-	//
+	// Functions are the functions to watch, with their APIs, queues and streams.
+	// Their alarms use metrics of AWS, which exist even if no function runs.
 	// Default: none.
 	Functions []*IdempotentFunction
 
 	// IteratorAge is the delay behind its streams from which the alarm of a
-	// function rings.
-	//
-	// Default: 1 h.
+	// function rings. Default: 1 h.
 	IteratorAge time.Duration
 
-	// LapsedLeases is the number of takeovers of a lapsed lease in 5 min from
-	// which the alarm rings. The attempt before crashed or was frozen, perhaps
-	// after its effect. A crash of a batch counts once for each record that the
-	// batch had claimed ahead.
-	//
-	// Default: 1.
+	// LapsedLeases is the number of takeovers of a lapsed lease in 5 min from which
+	// the alarm rings. The attempt before crashed or was frozen, perhaps after its
+	// effect. A crash of a batch counts once for each record that the batch had
+	// claimed ahead. Default: 1.
 	LapsedLeases int
 
 	// Mismatches is the number of calls in 5 min with the key of a different
-	// payload from which the alarm rings. Every caller of a public API can make
-	// it ring.
-	//
-	// Default: 10.
+	// payload from which the alarm rings. Every caller of a public API can make it
+	// ring. Default: 10.
 	Mismatches int
 
 	// Notify are the topics that are notified when an alarm rings, and when it
 	// returns to OK. A topic with a policy must allow CloudWatch to publish, as
-	// [NewAlarmTopic] does. Otherwise no notification is sent.
-	//
-	// Default: none. The alarms are visible only in the console.
+	// [NewAlarmTopic] does. Otherwise no notification is sent. Default: none. The
+	// alarms are visible only in the console.
 	Notify []awssns.ITopic
 
 	// Operations are the names that are passed to idempotent.New. An alarm needs
 	// them, because it cannot search for metrics. A name that none of Functions
-	// states is refused, unless one of them states no operation at all.
-	//
-	// Default: those that Functions state.
+	// states is refused, unless one of them states no operation at all. Default:
+	// those that Functions state.
 	Operations []string
 
 	// OutboxAge is the delay behind its outbox from which the alarm of a relay
-	// rings.
-	//
-	// Default: 5 min.
+	// rings. Default: 5 min.
 	OutboxAge time.Duration
 
 	// QueueAge is the age of the oldest message of a queue from which its alarm
-	// rings. It must be less than the retention of every queue.
-	//
-	// Default: 1 h, or half of the queue's retention if that is less.
+	// rings. It must be less than the retention of every queue. Default: 1 h, or
+	// half of the queue's retention if that is less.
 	QueueAge time.Duration
 
 	// Refusals is the number of calls in 5 min that were refused because of their
 	// request, from which the alarm rings: no key or an invalid one, an unknown
 	// caller, an unreadable body. Every caller of a public API can make it ring.
-	//
 	// Default: 10.
 	Refusals int
 
-	// Relays are the relays to watch, with their outboxes.
-	//
-	// Default: none.
+	// Relays are the relays to watch, with their outboxes. Default: none.
 	Relays []*Relay
 
-	// ServerErrors is the number of responses of an HTTP API with status 5xx in
-	// 5 min from which its alarm rings.
-	//
-	// Default: 1.
+	// ServerErrors is the number of responses of an HTTP API with status 5xx in 5
+	// min from which its alarm rings. Default: 1.
 	ServerErrors int
 
 	// Takeovers is the number of completed runs in 5 min that follow an attempt
-	// which failed or lapsed, from which the alarm rings. LapsedLeases counts
-	// the lapsed ones alone.
-	//
-	// Default: 5.
+	// which failed or lapsed, from which the alarm rings. LapsedLeases counts the
+	// lapsed ones alone. Default: 5.
 	Takeovers int
 
-	// Throttles is the number of throttled invocations of a function in 5 min
-	// from which its alarm rings.
-	//
-	// Default: 5.
+	// Throttles is the number of throttled invocations of a function in 5 min from
+	// which its alarm rings. Default: 5.
 	Throttles int
 }
 
@@ -115,43 +91,20 @@ func (p *AlarmsProps) queueAge(q *Queue) time.Duration {
 }
 
 func (p *AlarmsProps) withDefaults() AlarmsProps {
-	if p == nil {
-		p = &AlarmsProps{}
-	}
-	filled := *p
+	filled := orZero(p)
 	if filled.Operations == nil {
 		filled.Operations = stated(filled.Functions)
 	}
-	if filled.ConflictPercent == 0 {
-		filled.ConflictPercent = 20
-	}
-	if filled.Errors == 0 {
-		filled.Errors = 5
-	}
-	if filled.IteratorAge == 0 {
-		filled.IteratorAge = time.Hour
-	}
-	if filled.LapsedLeases == 0 {
-		filled.LapsedLeases = 1
-	}
-	if filled.Mismatches == 0 {
-		filled.Mismatches = 10
-	}
-	if filled.OutboxAge == 0 {
-		filled.OutboxAge = 5 * time.Minute
-	}
-	if filled.Refusals == 0 {
-		filled.Refusals = 10
-	}
-	if filled.ServerErrors == 0 {
-		filled.ServerErrors = 1
-	}
-	if filled.Takeovers == 0 {
-		filled.Takeovers = 5
-	}
-	if filled.Throttles == 0 {
-		filled.Throttles = 5
-	}
+	filled.ConflictPercent = cmp.Or(filled.ConflictPercent, 20)
+	filled.Errors = cmp.Or(filled.Errors, 5)
+	filled.IteratorAge = cmp.Or(filled.IteratorAge, time.Hour)
+	filled.LapsedLeases = cmp.Or(filled.LapsedLeases, 1)
+	filled.Mismatches = cmp.Or(filled.Mismatches, 10)
+	filled.OutboxAge = cmp.Or(filled.OutboxAge, 5*time.Minute)
+	filled.Refusals = cmp.Or(filled.Refusals, 10)
+	filled.ServerErrors = cmp.Or(filled.ServerErrors, 1)
+	filled.Takeovers = cmp.Or(filled.Takeovers, 5)
+	filled.Throttles = cmp.Or(filled.Throttles, 5)
 	return filled
 }
 

@@ -10,20 +10,15 @@ import (
 // Relays are required; the zero value of every other field is its default.
 type DashboardProps struct {
 	// Functions are the functions to show, with their APIs, queues and streams.
-	//
 	// Default: none.
 	Functions []*IdempotentFunction
 
-	// Operations are the names that are passed to idempotent.New. A name that
-	// none of Functions states is refused, unless one of them states no operation
-	// at all.
-	//
-	// Default: those that Functions state.
+	// Operations are the names that are passed to idempotent.New. A name that none
+	// of Functions states is refused, unless one of them states no operation at
+	// all. Default: those that Functions state.
 	Operations []string
 
-	// Relays are the relays to show, with their outboxes.
-	//
-	// Default: none.
+	// Relays are the relays to show, with their outboxes. Default: none.
 	Relays []*Relay
 }
 
@@ -32,17 +27,15 @@ type DashboardProps struct {
 // its event sources. The rows of operations need the metrics that package emf
 // writes.
 func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) awscloudwatch.Dashboard {
-	if props == nil {
-		props = &DashboardProps{}
-	}
-	operations := props.Operations
+	p := orZero(props)
+	operations := p.Operations
 	if operations == nil {
-		operations = stated(props.Functions)
+		operations = stated(p.Functions)
 	}
 	var found problems
-	found.when(len(props.Functions)+len(operations)+len(props.Relays) == 0, "Operations: there is nothing to show, neither Functions nor Operations nor Relays")
+	found.when(len(p.Functions)+len(operations)+len(p.Relays) == 0, "Operations: there is nothing to show, neither Functions nor Operations nor Relays")
 	found = append(found, refuseID(scope, id, "")...)
-	append(found, refuseNames(props.Functions, operations, props.Relays)...).panic(scope, id)
+	append(found, refuseNames(p.Functions, operations, p.Relays)...).panic(scope, id)
 
 	board := awscloudwatch.NewDashboard(scope, &id, nil)
 	for _, operation := range operations {
@@ -50,11 +43,11 @@ func NewDashboard(scope constructs.Construct, id string, props *DashboardProps) 
 		board.AddWidgets(operationRow(operation)...)
 		board.AddWidgets(storeRow(operation)...)
 	}
-	for _, f := range props.Functions {
+	for _, f := range p.Functions {
 		board.AddWidgets(heading("# " + *f.scope.Node().Id() + "\nInvocations, waiting events, and events that were given up."))
 		board.AddWidgets(functionRow(f)...)
 	}
-	for _, r := range props.Relays {
+	for _, r := range p.Relays {
 		board.AddWidgets(heading("# " + *r.scope.Node().Id() + "\nPublished messages, and messages that were given up."))
 		board.AddWidgets(relayRow(r)...)
 	}

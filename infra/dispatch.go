@@ -13,13 +13,10 @@ import (
 // GrantStartExecution panics with a [*PropsError] if the function is not durable, or
 // if its records may expire before an event of this queue is sent again.
 func (f *IdempotentFunction) GrantStartExecution(grantee awsiam.IGrantable) awsiam.Grant {
-	var found problems
-	found.when(grantee == nil, "grantee: it is required")
-	found.when(f.Alias == nil, "Durable: the function is not durable, and has no executions")
-	found.panic(f.scope, "")
+	f.refuseExecutions(grantee).panic(f.scope, "")
 	f.refuseLate("an event", maxEventAge+f.props.Durable.timeout()).panic(f.scope, "")
 	f.failuresOfEvents()
-	return f.grantExecutions(grantee, "lambda:InvokeFunction", *f.Alias.FunctionArn())
+	return allow(grantee, []*string{f.Alias.FunctionArn()}, nil, "lambda:InvokeFunction")
 }
 
 // GrantReadExecutions allows a dispatcher to compare a record with the execution
@@ -29,20 +26,15 @@ func (f *IdempotentFunction) GrantStartExecution(grantee awsiam.IGrantable) awsi
 //
 // GrantReadExecutions panics with a [*PropsError] if the function is not durable.
 func (f *IdempotentFunction) GrantReadExecutions(grantee awsiam.IGrantable) awsiam.Grant {
-	var found problems
-	found.when(grantee == nil, "grantee: it is required")
-	found.when(f.Alias == nil, "Durable: the function is not durable, and has no executions")
-	found.panic(f.scope, "")
-	list := f.grantExecutions(grantee, "lambda:ListDurableExecutionsByFunction", *f.Function.FunctionArn())
-	return list.Combine(f.grantExecutions(grantee, "lambda:GetDurableExecution", *executionsOf(f.Function)))
+	f.refuseExecutions(grantee).panic(f.scope, "")
+	list := allow(grantee, []*string{f.Function.FunctionArn()}, nil, "lambda:ListDurableExecutionsByFunction")
+	return list.Combine(allow(grantee, []*string{executionsOf(f.Function)}, nil, "lambda:GetDurableExecution"))
 }
 
-func (f *IdempotentFunction) grantExecutions(grantee awsiam.IGrantable, action, on string) awsiam.Grant {
-	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
-		Actions: pointers([]string{action}), Grantee: grantee, ResourceArns: pointers([]string{on}),
-	})
-	grant.AssertSuccess()
-	return grant
+func (f *IdempotentFunction) refuseExecutions(grantee awsiam.IGrantable) (found problems) {
+	found.when(grantee == nil, "grantee: it is required")
+	found.when(f.Alias == nil, "Durable: the function is not durable, and has no executions")
+	return found
 }
 
 func (p *IdempotentFunctionProps) refuseDispatches() problems {

@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -19,7 +20,6 @@ type DurableOptions struct {
 
 	// Retention is how long the history of an execution is kept after its end, and
 	// with it the name that a dispatcher gave the execution: whole days, 1 to 90.
-	//
 	// Default: 14 days.
 	Retention time.Duration
 }
@@ -28,17 +28,11 @@ type DurableOptions struct {
 // options are nil.
 
 func (o *DurableOptions) timeout() time.Duration {
-	if o == nil {
-		return 0
-	}
-	return o.ExecutionTimeout
+	return orZero(o).ExecutionTimeout
 }
 
 func (o *DurableOptions) history() time.Duration {
-	if o == nil || o.Retention == 0 {
-		return 14 * day
-	}
-	return o.Retention
+	return cmp.Or(orZero(o).Retention, 14*day)
 }
 
 // versions has old versions retained: suspended executions continue with the

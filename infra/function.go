@@ -24,74 +24,55 @@ type IdempotentFunctionProps struct {
 	// start executions of this durable function, and its environment has the ARN of
 	// the function's alias as DURABLE_FUNCTION. It excludes Durable, Execute and
 	// Table. Retention is then that of the executions' histories, which is how long
-	// their names are known, and must not be longer.
-	//
-	// Default: none.
+	// their names are known, and must not be longer. Default: none.
 	Dispatches *IdempotentFunction
 
 	// Durable makes the function a durable one, for durablefunc.Wrap. It gets an
-	// Alias, and its role may make checkpoints and read its executions.
-	//
-	// Default: none.
+	// Alias, and its role may make checkpoints and read its executions. Default:
+	// none.
 	Durable *DurableOptions
 
 	// Environment adds variables to IDEMPOTENCY_TABLE and AWS_LAMBDA_LOG_LEVEL.
-	// ONCE_DISABLED is refused.
-	//
-	// Default: none.
+	// ONCE_DISABLED is refused. Default: none.
 	Environment map[string]string
 
-	// Execute narrows or widens the function's permissions on the table.
-	//
-	// Default: the calls of the store, on all records.
+	// Execute narrows or widens the function's permissions on the table. Default:
+	// the calls of the store, on all records.
 	Execute *ExecuteOptions
 
 	// FailureRetention is the retention of the failure queues, which receive the
-	// events of streams and asynchronous sources that Lambda has given up. Until
-	// it ends, an operator can send an event again, so records must outlive it.
-	// Whole seconds, 1 min to 14 days.
-	//
-	// Default: 14 days.
+	// events of streams and asynchronous sources that Lambda has given up. Until it
+	// ends, an operator can send an event again, so records must outlive it. Whole
+	// seconds, 1 min to 14 days. Default: 14 days.
 	FailureRetention time.Duration
 
 	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR.
 	// Once does not read it: the function's main sets the level of its logger, as
-	// those of the examples do. Lambda itself filters no lines, because it
-	// would treat metrics in the log (EMF) as level INFO.
-	//
-	// Default: "INFO".
+	// those of the examples do. Lambda itself filters no lines, because it would
+	// treat metrics in the log (EMF) as level INFO. Default: "INFO".
 	LogLevel string
 
-	// LogRetention is the retention of the logs.
-	//
-	// Default: one month.
+	// LogRetention is the retention of the logs. Default: one month.
 	LogRetention awslogs.RetentionDays
 
-	// MemorySize is the memory in MiB, 128 to 10,240.
-	//
-	// Default: 256.
+	// MemorySize is the memory in MiB, 128 to 10,240. Default: 256.
 	MemorySize int
 
-	// Operations are the names that the function's code passes to
-	// idempotent.New. They are compared with those of alarms and of Execute: an
-	// alarm on any other name never rings, and IAM refuses a name that Execute
-	// leaves out.
-	//
-	// Default: those of Execute.
+	// Operations are the names that the function's code passes to idempotent.New.
+	// They are compared with those of alarms and of Execute: an alarm on any other
+	// name never rings, and IAM refuses a name that Execute leaves out. Default:
+	// those of Execute.
 	Operations []string
 
-	// Retention is the Config.Retention of the function's code. It is compared
-	// with the event sources: if a record expires before its source has given up,
-	// a late delivery runs again.
-	//
-	// Default: 24 h, that of package idempotent.
+	// Retention is the Config.Retention of the function's code. It is compared with
+	// the event sources: if a record expires before its source has given up, a late
+	// delivery runs again. Default: 24 h, that of package idempotent.
 	Retention time.Duration
 
 	// Table is the table of the records. A dispatcher has none.
 	Table *IdempotencyTable
 
 	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min.
-	//
 	// Default: 10 s.
 	Timeout time.Duration
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/jsii-runtime-go"
 )
 
 // ExecuteOptions are the options of [IdempotencyTable.GrantExecute]. The zero
@@ -14,24 +15,19 @@ type ExecuteOptions struct {
 	// Group allows the additional calls of a store with dynamo.Options.Group:
 	// BatchGetItem, PartiQLDelete, PartiQLInsert and PartiQLUpdate. Without these
 	// permissions, such a store reports the denial once and sends each write in a
-	// request of its own. Operations restricts these calls as well.
-	//
-	// Default: false.
+	// request of its own. Operations restricts these calls as well. Default: false.
 	Group bool
 
-	// Operations restricts the function to the records of these operations, by
-	// a condition on the partition key. It excludes keys with Key.Record, and
-	// tables with a SortKey, whose partition key does not contain the operation.
-	//
-	// Default: nil, all records of the table. An empty list is refused.
+	// Operations restricts the function to the records of these operations, by a
+	// condition on the partition key. It excludes keys with Key.Record, and tables
+	// with a SortKey, whose partition key does not contain the operation. Default:
+	// nil, all records of the table. An empty list is refused.
 	Operations []string
 
-	// Transactions states that handlers complete in transactions. It allows
-	// nothing more, because the write of the record is a PutItem or an
-	// UpdateItem. [GrantTransact] allows a handler's other writes. A Strong
-	// table has no transactions and is refused here, not at the first call.
-	//
-	// Default: false.
+	// Transactions states that handlers complete in transactions. It allows nothing
+	// more, because the write of the record is a PutItem or an UpdateItem.
+	// [GrantTransact] allows a handler's other writes. A Strong table has no
+	// transactions and is refused here, not at the first call. Default: false.
 	Transactions bool
 }
 
@@ -41,15 +37,13 @@ type ExecuteOptions struct {
 // GrantExecute panics with a [*PropsError] if the options cannot work with the
 // table.
 func (t *IdempotencyTable) GrantExecute(grantee awsiam.IGrantable, options *ExecuteOptions) awsiam.Grant {
-	if options == nil {
-		options = &ExecuteOptions{}
-	}
-	t.refuse(options).panic(t.Table, "")
+	o := orZero(options)
+	t.refuse(&o).panic(t.Table, "")
 	actions := []string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
-	if options.Group {
+	if o.Group {
 		actions = append(actions, "dynamodb:BatchGetItem", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate")
 	}
-	return t.grant(grantee, actions, leadingKeys(options.Operations))
+	return t.grant(grantee, actions, leadingKeys(o.Operations))
 }
 
 // GrantOperate allows an operator, or an operator's tool, to list, release and
@@ -108,10 +102,7 @@ func (t *IdempotencyTable) grant(grantee awsiam.IGrantable, actions []string, wh
 	var found problems
 	found.when(grantee == nil, "grantee: it is required")
 	found.panic(t.Table, "")
-	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
-		Actions: pointers(actions), Conditions: when, Grantee: grantee, ResourceArns: &t.arns,
-	})
-	grant.AssertSuccess()
+	grant := allow(grantee, t.arns, when, actions...)
 	if t.props.Key == nil {
 		return grant
 	}
@@ -131,25 +122,18 @@ func (t *IdempotencyTable) grantKey(grantee awsiam.IGrantable) awsiam.Grant {
 }
 
 func grantKeys(grantee awsiam.IGrantable, keys []*string, services []string) awsiam.Grant {
+	return allow(grantee, keys, &conditions{"StringEquals": {"kms:ViaService": services}},
+		"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext",
+		"kms:ReEncryptFrom", "kms:ReEncryptTo")
+}
+
+// allow allows actions on resources. A nil condition always holds.
+func allow(grantee awsiam.IGrantable, on []*string, when *conditions, actions ...string) awsiam.Grant {
 	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
-		Actions: pointers([]string{
-			"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext",
-			"kms:ReEncryptFrom", "kms:ReEncryptTo",
-		}),
-		Conditions:   &conditions{"StringEquals": {"kms:ViaService": services}},
-		Grantee:      grantee,
-		ResourceArns: &keys,
+		Actions: jsii.Strings(actions...), Conditions: when, Grantee: grantee, ResourceArns: &on,
 	})
 	grant.AssertSuccess()
 	return grant
 }
 
 func viaDynamoDB(region string) string { return fmt.Sprintf("dynamodb.%s.amazonaws.com", region) }
-
-func pointers(texts []string) *[]*string {
-	out := make([]*string, 0, len(texts))
-	for i := range texts {
-		out = append(out, &texts[i])
-	}
-	return &out
-}

@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -12,40 +13,32 @@ import (
 
 // HTTPAPIProps are the props of [IdempotentFunction.AddHTTPAPI].
 type HTTPAPIProps struct {
-	// AccessLogRetention is the retention of the access log.
-	//
-	// Default: LogRetention of the function.
+	// AccessLogRetention is the retention of the access log. Default: LogRetention
+	// of the function.
 	AccessLogRetention awslogs.RetentionDays
 
 	// Authorizer identifies callers. The function derives the scope of its keys
-	// from the identity.
-	//
-	// Default: none, which is refused without Public.
+	// from the identity. Default: none, which is refused without Public.
 	Authorizer awsapigatewayv2.IHttpRouteAuthorizer
 
-	// BurstLimit is the number of requests that may arrive at once. The API
-	// returns status 429 beyond that.
-	//
-	// Default: 500, a tenth of the AWS limit for all APIs of an account.
+	// BurstLimit is the number of requests that may arrive at once. The API returns
+	// status 429 beyond that. Default: 500, a tenth of the AWS limit for all APIs
+	// of an account.
 	BurstLimit int
 
-	// Public lets anyone call. Callers then share their keys, unless the
-	// function distinguishes them in another way. It excludes Authorizer.
-	//
-	// Default: false.
+	// Public lets anyone call. Callers then share their keys, unless the function
+	// distinguishes them in another way. It excludes Authorizer. Default: false.
 	Public bool
 
 	// RateLimit is the sustained number of requests a second. The API returns
-	// status 429 beyond that.
-	//
-	// Default: 1,000, a tenth of the AWS limit for all APIs of an account.
+	// status 429 beyond that. Default: 1,000, a tenth of the AWS limit for all APIs
+	// of an account.
 	RateLimit int
 
-	// Routes are methods with paths, such as "POST /payments" or
-	// "GET /payments/{id}". A variable is a whole segment of the path. The last
-	// one may be {proxy+}, which matches the rest of the path.
-	//
-	// Default: none, which is refused.
+	// Routes are methods with paths, such as "POST /payments" or "GET
+	// /payments/{id}". A variable is a whole segment of the path. The last one may
+	// be {proxy+}, which matches the rest of the path. Default: none, which is
+	// refused.
 	Routes []string
 }
 
@@ -78,19 +71,10 @@ func (f *IdempotentFunction) AddHTTPAPI(id string, props *HTTPAPIProps) awsapiga
 }
 
 func (p *HTTPAPIProps) withDefaults(f *IdempotentFunction) HTTPAPIProps {
-	if p == nil {
-		p = &HTTPAPIProps{}
-	}
-	filled := *p
-	if filled.AccessLogRetention == "" {
-		filled.AccessLogRetention = f.props.LogRetention
-	}
-	if filled.BurstLimit == 0 {
-		filled.BurstLimit = 500
-	}
-	if filled.RateLimit == 0 {
-		filled.RateLimit = 1000
-	}
+	filled := orZero(p)
+	filled.AccessLogRetention = cmp.Or(filled.AccessLogRetention, f.props.LogRetention)
+	filled.BurstLimit = cmp.Or(filled.BurstLimit, 500)
+	filled.RateLimit = cmp.Or(filled.RateLimit, 1000)
 	return filled
 }
 

@@ -12,22 +12,17 @@ import (
 // its default.
 type OutboxProps struct {
 	// Ephemeral deletes the table with its stack, as well as the logs and the
-	// failure queue of its relay. The table has no deletion protection. Set it
-	// for temporary stages.
-	//
-	// Default: false. The table is protected, and retained when its stack is
-	// deleted.
+	// failure queue of its relay. The table has no deletion protection. Set it for
+	// temporary stages. Default: false. The table is protected, and retained when
+	// its stack is deleted.
 	Ephemeral bool
 
 	// Key encrypts the table and its stream. The grants of this package then
-	// include the use of the key.
-	//
-	// Default: a key that DynamoDB owns, free of charge.
+	// include the use of the key. Default: a key that DynamoDB owns, free of
+	// charge.
 	Key awskms.IKey
 
-	// TableName is the name of the table.
-	//
-	// Default: CloudFormation generates one.
+	// TableName is the name of the table. Default: CloudFormation generates one.
 	TableName string
 }
 
@@ -50,29 +45,12 @@ type Outbox struct {
 // NewOutbox panics with a [*PropsError] for an invalid name, and for an id that is
 // taken.
 func NewOutbox(scope constructs.Construct, id string, props *OutboxProps) *Outbox {
-	if props == nil {
-		props = &OutboxProps{}
-	}
-	p := *props
+	p := orZero(props)
 	append(refuseTableName(p.TableName), refuseID(scope, id, "")...).panic(scope, id)
-	protected := !p.Ephemeral
-	table := &awsdynamodb.TablePropsV2{
-		Billing:            awsdynamodb.Billing_OnDemand(nil),
-		DeletionProtection: &protected,
-		DynamoStream:       awsdynamodb.StreamViewType_NEW_IMAGE,
-		PartitionKey:       stringKey("aggregate"),
-		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
-			PointInTimeRecoveryEnabled: jsii.Bool(true),
-		},
-		RemovalPolicy:       removalPolicy(p.Ephemeral),
-		SortKey:             stringKey("id"),
-		TimeToLiveAttribute: jsii.String("expiration"),
-	}
+	table := tableProps(p.TableName, "aggregate", p.Ephemeral)
+	table.DynamoStream, table.SortKey, table.TimeToLiveAttribute = awsdynamodb.StreamViewType_NEW_IMAGE, stringKey("id"), jsii.String("expiration")
 	if p.Key != nil {
 		table.Encryption = awsdynamodb.TableEncryptionV2_CustomerManagedKey(p.Key, nil)
-	}
-	if p.TableName != "" {
-		table.TableName = &p.TableName
 	}
 	return &Outbox{Table: awsdynamodb.NewTableV2(scope, &id, table), props: p}
 }

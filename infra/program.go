@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -28,21 +29,11 @@ type program struct {
 }
 
 func (p program) withDefaults() program {
-	if p.failureRetention == 0 {
-		p.failureRetention = maxKept
-	}
-	if p.logLevel == "" {
-		p.logLevel = "INFO"
-	}
-	if p.logRetention == "" {
-		p.logRetention = awslogs.RetentionDays_ONE_MONTH
-	}
-	if p.memorySize == 0 {
-		p.memorySize = 256
-	}
-	if p.timeout == 0 {
-		p.timeout = 10 * time.Second
-	}
+	p.failureRetention = cmp.Or(p.failureRetention, maxKept)
+	p.logLevel = cmp.Or(p.logLevel, "INFO")
+	p.logRetention = cmp.Or(p.logRetention, awslogs.RetentionDays_ONE_MONTH)
+	p.memorySize = cmp.Or(p.memorySize, 256)
+	p.timeout = cmp.Or(p.timeout, 10*time.Second)
 	return p
 }
 
@@ -92,4 +83,12 @@ func wholeSeconds(d, least, most time.Duration) bool {
 
 func seconds(d time.Duration) awscdk.Duration {
 	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
+}
+
+// orZero returns the props, or those of a constructor that gets none.
+func orZero[P any](props *P) (filled P) {
+	if props != nil {
+		filled = *props
+	}
+	return filled
 }

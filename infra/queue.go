@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
@@ -12,49 +13,35 @@ import (
 // QueueProps are the props of [IdempotentFunction.AddQueue]. The zero value of
 // every field is its default.
 type QueueProps struct {
-	// BatchSize is the maximum number of messages of an invocation: 1 to 10,000,
-	// or to 10 for a FIFO queue. More than 10 need a BatchingWindow of 1 s.
-	//
-	// Default: 10, and 1 for a durable function, which handles a batch in one
-	// execution.
+	// BatchSize is the maximum number of messages of an invocation: 1 to 10,000, or
+	// to 10 for a FIFO queue. More than 10 need a BatchingWindow of 1 s. Default:
+	// 10, and 1 for a durable function, which handles a batch in one execution.
 	BatchSize int
 
 	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
-	// at most 5 min. FIFO queues have none.
-	//
-	// Default: 0.
+	// at most 5 min. FIFO queues have none. Default: 0.
 	BatchingWindow time.Duration
 
-	// DeadLetterRetention is the retention of the dead-letter queue: whole
-	// seconds, 1 min to 14 days. It must not be less than Retention, because a
-	// message keeps its age when it moves. In a FIFO queue the age starts again,
-	// and any value is valid.
-	//
-	// Default: 14 days.
+	// DeadLetterRetention is the retention of the dead-letter queue: whole seconds,
+	// 1 min to 14 days. It must not be less than Retention, because a message keeps
+	// its age when it moves. In a FIFO queue the age starts again, and any value is
+	// valid. Default: 14 days.
 	DeadLetterRetention time.Duration
 
-	// FIFO makes the queue and its dead-letter queue FIFO.
-	//
-	// Default: false.
+	// FIFO makes the queue and its dead-letter queue FIFO. Default: false.
 	FIFO bool
 
-	// MaxConcurrency is the maximum number of concurrent invocations: 2 to
-	// 1,000.
-	//
+	// MaxConcurrency is the maximum number of concurrent invocations: 2 to 1,000.
 	// Default: 0, only the account's limit.
 	MaxConcurrency int
 
-	// MaxReceives is the number of times that a message is received before it
-	// moves to the dead-letter queue: 2 to 1,000. A conflict with a running
-	// duplicate also counts. AWS advises at least 5.
-	//
-	// Default: 5.
+	// MaxReceives is the number of times that a message is received before it moves
+	// to the dead-letter queue: 2 to 1,000. A conflict with a running duplicate
+	// also counts. AWS advises at least 5. Default: 5.
 	MaxReceives int
 
-	// Retention is how long the queue keeps a message: whole seconds, 1 min
-	// to 14 days.
-	//
-	// Default: 4 days, which is SQS's.
+	// Retention is how long the queue keeps a message: whole seconds, 1 min to 14
+	// days. Default: 4 days, which is SQS's.
 	Retention time.Duration
 }
 
@@ -135,22 +122,11 @@ func (p *QueueProps) late() time.Duration {
 }
 
 func (p *QueueProps) withDefaults(f *IdempotentFunction) QueueProps {
-	if p == nil {
-		p = &QueueProps{}
-	}
-	filled := *p
-	if filled.BatchSize == 0 {
-		filled.BatchSize = f.batchSize(10)
-	}
-	if filled.DeadLetterRetention == 0 {
-		filled.DeadLetterRetention = maxKept
-	}
-	if filled.MaxReceives == 0 {
-		filled.MaxReceives = 5
-	}
-	if filled.Retention == 0 {
-		filled.Retention = 4 * day
-	}
+	filled := orZero(p)
+	filled.BatchSize = cmp.Or(filled.BatchSize, f.batchSize(10))
+	filled.DeadLetterRetention = cmp.Or(filled.DeadLetterRetention, maxKept)
+	filled.MaxReceives = cmp.Or(filled.MaxReceives, 5)
+	filled.Retention = cmp.Or(filled.Retention, 4*day)
 	return filled
 }
 

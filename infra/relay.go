@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -15,66 +16,50 @@ import (
 // zero value of every other field is its default.
 type RelayProps struct {
 	// BatchSize is the maximum number of items of an invocation: 1 to 1,000.
-	//
 	// Default: 100.
 	BatchSize int
 
 	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
-	// at most 5 min.
-	//
-	// Default: 0.
+	// at most 5 min. Default: 0.
 	BatchingWindow time.Duration
 
 	// Code is the path of a zip or a folder with an executable "bootstrap" for
 	// arm64.
 	Code string
 
-	// Environment adds variables to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL.
-	//
-	// Default: none.
+	// Environment adds variables to OUTBOX_TABLE and AWS_LAMBDA_LOG_LEVEL. Default:
+	// none.
 	Environment map[string]string
 
-	// FailureRetention is the retention of the failure queue: whole seconds, 1
-	// min to 14 days.
-	//
-	// Default: 14 days.
+	// FailureRetention is the retention of the failure queue: whole seconds, 1 min
+	// to 14 days. Default: 14 days.
 	FailureRetention time.Duration
 
 	// LogLevel is the value of AWS_LAMBDA_LOG_LEVEL: DEBUG, INFO, WARN or ERROR.
 	// Once does not read it: the function's main sets the level of its logger.
-	//
 	// Default: "INFO".
 	LogLevel string
 
-	// LogRetention is the retention of the logs.
-	//
-	// Default: one month.
+	// LogRetention is the retention of the logs. Default: one month.
 	LogRetention awslogs.RetentionDays
 
-	// MaxAge is the age at which an item is given up: whole seconds, 1 min to
-	// 24 h. Until then it blocks its shard, because later items must not
-	// overtake it.
-	//
+	// MaxAge is the age at which an item is given up: whole seconds, 1 min to 24 h.
+	// Until then it blocks its shard, because later items must not overtake it.
 	// Default: 12 h, half of the stream's retention. With 24 h, the item could
 	// disappear before Lambda gives it up, and would never reach Failures.
 	MaxAge time.Duration
 
-	// MemorySize is the memory in MiB, 128 to 10,240.
-	//
-	// Default: 256.
+	// MemorySize is the memory in MiB, 128 to 10,240. Default: 256.
 	MemorySize int
 
 	// Outbox is the outbox that the function publishes.
 	Outbox *Outbox
 
 	// Retries is the number of retries before a batch is given up: 1 to 10,000.
-	//
-	// Default: 10,000, because an outage of the destination outlasts ten
-	// retries.
+	// Default: 10,000, because an outage of the destination outlasts ten retries.
 	Retries int
 
 	// Timeout is the timeout of an invocation: whole seconds, 1 s to 15 min.
-	//
 	// Default: 30 s.
 	Timeout time.Duration
 }
@@ -139,25 +124,14 @@ func (p *RelayProps) program() program {
 }
 
 func (p *RelayProps) withDefaults() RelayProps {
-	if p == nil {
-		p = &RelayProps{}
-	}
-	filled := *p
-	if filled.Timeout == 0 {
-		filled.Timeout = 30 * time.Second
-	}
+	filled := orZero(p)
+	filled.Timeout = cmp.Or(filled.Timeout, 30*time.Second)
 	common := filled.program().withDefaults()
 	filled.FailureRetention, filled.LogLevel, filled.LogRetention = common.failureRetention, common.logLevel, common.logRetention
 	filled.MemorySize = common.memorySize
-	if filled.BatchSize == 0 {
-		filled.BatchSize = 100
-	}
-	if filled.MaxAge == 0 {
-		filled.MaxAge = day / 2
-	}
-	if filled.Retries == 0 {
-		filled.Retries = 10000
-	}
+	filled.BatchSize = cmp.Or(filled.BatchSize, 100)
+	filled.MaxAge = cmp.Or(filled.MaxAge, day/2)
+	filled.Retries = cmp.Or(filled.Retries, 10000)
 	return filled
 }
 

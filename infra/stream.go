@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -8,6 +9,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -15,42 +17,31 @@ import (
 // [IdempotentFunction.AddTableStream]. The zero value of every field is its
 // default.
 type StreamProps struct {
-	// BatchSize is the maximum number of records of an invocation: 1 to 10,000,
-	// or to 1,000 for the stream of a table.
-	//
-	// Default: 100, and 1 for a durable function, which handles a batch in one
-	// execution.
+	// BatchSize is the maximum number of records of an invocation: 1 to 10,000, or
+	// to 1,000 for the stream of a table. Default: 100, and 1 for a durable
+	// function, which handles a batch in one execution.
 	BatchSize int
 
 	// BatchingWindow is the time for which Lambda gathers a batch: whole seconds,
-	// at most 5 min.
-	//
-	// Default: 0.
+	// at most 5 min. Default: 0.
 	BatchingWindow time.Duration
 
-	// Latest starts at records that are written after the deployment.
-	//
-	// Default: false. It starts at the oldest record of the stream.
+	// Latest starts at records that are written after the deployment. Default:
+	// false. It starts at the oldest record of the stream.
 	Latest bool
 
-	// MaxAge is the age at which a record is given up: whole seconds, 1 min to
-	// 7 days.
-	//
-	// Default: 24 h.
+	// MaxAge is the age at which a record is given up: whole seconds, 1 min to 7
+	// days. Default: 24 h.
 	MaxAge time.Duration
 
 	// Parallelization is the number of batches of a shard that run at once: 1 to
 	// 10. A Kinesis stream keeps the order of each partition key. The stream of a
 	// table keeps the order of each item, so two items with one partition key may
-	// run at once.
-	//
-	// Default: 1.
+	// run at once. Default: 1.
 	Parallelization int
 
 	// Retries is the number of retries before a batch is given up: 1 to 10,000.
-	// Lambda's own default retries until MaxAge, and blocks the shard.
-	//
-	// Default: 10.
+	// Lambda's own default retries until MaxAge, and blocks the shard. Default: 10.
 	Retries int
 }
 
@@ -65,10 +56,7 @@ type StreamProps struct {
 // record of the last message of this queue is sent again: FailureRetention after
 // MaxAge.
 func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, props *StreamProps) awssqs.Queue {
-	p := props.withDefaults(f)
-	append(p.refuse(f, 10000), refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
-	f.refuseSource("stream", stream).panic(f.scope, id)
-	failures := f.newFailures(id)
+	p, failures := f.newStream(id, "stream", stream, props, 10000)
 	f.target().AddEventSource(awslambdaeventsources.NewKinesisEventSource(stream, &awslambdaeventsources.KinesisEventSourceProps{
 		BatchSize:               jsii.Number(p.BatchSize),
 		BisectBatchOnError:      jsii.Bool(true),
@@ -80,17 +68,13 @@ func (f *IdempotentFunction) AddStream(id string, stream awskinesis.IStream, pro
 		RetryAttempts:           jsii.Number(p.Retries),
 		StartingPosition:        p.start(),
 	}))
-	f.streams = true
 	return failures
 }
 
 // AddTableStream is like [IdempotentFunction.AddStream] for the stream of a
 // DynamoDB table, which has a retention of 24 h.
 func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable, props *StreamProps) awssqs.Queue {
-	p := props.withDefaults(f)
-	append(p.refuse(f, 1000), refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
-	f.refuseSource("table", table).panic(f.scope, id)
-	failures := f.newFailures(id)
+	p, failures := f.newStream(id, "table", table, props, 1000)
 	f.target().AddEventSource(awslambdaeventsources.NewDynamoEventSource(table, &awslambdaeventsources.DynamoEventSourceProps{
 		BatchSize:               jsii.Number(p.BatchSize),
 		BisectBatchOnError:      jsii.Bool(true),
@@ -102,8 +86,16 @@ func (f *IdempotentFunction) AddTableStream(id string, table awsdynamodb.ITable,
 		RetryAttempts:           jsii.Number(p.Retries),
 		StartingPosition:        p.start(),
 	}))
-	f.streams = true
 	return failures
+}
+
+// newStream returns the checked props of a source, and the queue of its failures.
+func (f *IdempotentFunction) newStream(id, name string, source constructs.IConstruct, props *StreamProps, most int) (StreamProps, awssqs.Queue) {
+	p := props.withDefaults(f)
+	append(p.refuse(f, most), refuseID(f.scope, id, failuresID)...).panic(f.scope, id)
+	f.refuseSource(name, source).panic(f.scope, id)
+	f.streams = true
+	return p, f.newFailures(id)
 }
 
 func (p *StreamProps) start() awslambda.StartingPosition {
@@ -114,22 +106,11 @@ func (p *StreamProps) start() awslambda.StartingPosition {
 }
 
 func (p *StreamProps) withDefaults(f *IdempotentFunction) StreamProps {
-	if p == nil {
-		p = &StreamProps{}
-	}
-	filled := *p
-	if filled.BatchSize == 0 {
-		filled.BatchSize = f.batchSize(100)
-	}
-	if filled.MaxAge == 0 {
-		filled.MaxAge = day
-	}
-	if filled.Parallelization == 0 {
-		filled.Parallelization = 1
-	}
-	if filled.Retries == 0 {
-		filled.Retries = 10
-	}
+	filled := orZero(p)
+	filled.BatchSize = cmp.Or(filled.BatchSize, f.batchSize(100))
+	filled.MaxAge = cmp.Or(filled.MaxAge, day)
+	filled.Parallelization = cmp.Or(filled.Parallelization, 1)
+	filled.Retries = cmp.Or(filled.Retries, 10)
 	return filled
 }
 

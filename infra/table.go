@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"cmp"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -11,71 +13,50 @@ import (
 // of every field is its default.
 type IdempotencyTableProps struct {
 	// Ephemeral deletes the table with its stack, as well as the logs, the
-	// dead-letter queues and the failure queues of its functions. The table has
-	// no deletion protection. Set it for temporary stages.
-	//
-	// Default: false. The table is protected, and retained when its stack is
-	// deleted.
+	// dead-letter queues and the failure queues of its functions. The table has no
+	// deletion protection. Set it for temporary stages. Default: false. The table
+	// is protected, and retained when its stack is deleted.
 	Ephemeral bool
 
 	// Expiration is the attribute of time to live, as in Options.Attributes of
-	// package dynamo.
-	//
-	// Default: "expiration".
+	// package dynamo. Default: "expiration".
 	Expiration string
 
-	// ID is the name of the partition key.
-	//
-	// Default: "id".
+	// ID is the name of the partition key. Default: "id".
 	ID string
 
 	// Key encrypts the table; replicas have keys of their own. The grants of this
-	// package then include the use of the keys.
-	//
-	// Default: a key that DynamoDB owns, free of charge.
+	// package then include the use of the keys. Default: a key that DynamoDB owns,
+	// free of charge.
 	Key awskms.IKey
 
 	// Replicas are the other Regions of the table. The stack must then have an
-	// explicit Region, and either Writers or Strong must be set.
-	//
-	// Default: none.
+	// explicit Region, and either Writers or Strong must be set. Default: none.
 	Replicas []Replica
 
-	// SortKey makes the keys composite, as Options.Attributes.SortKey of
-	// package dynamo does.
-	//
-	// Default: none.
+	// SortKey makes the keys composite, as Options.Attributes.SortKey of package
+	// dynamo does. Default: none.
 	SortKey string
 
-	// Strong makes reads and conditions see the latest write of any Region.
-	// It needs two Replicas, or one and Witness. Such a table has neither time to
-	// live nor transactions, and cannot be changed later.
-	//
-	// Default: false.
+	// Strong makes reads and conditions see the latest write of any Region. It
+	// needs two Replicas, or one and Witness. Such a table has neither time to live
+	// nor transactions, and cannot be changed later. Default: false.
 	Strong bool
 
-	// SweptElsewhere turns time to live off, as Strong requires. A program of
-	// yours must then delete expired items, or the table grows forever. Its role
-	// needs [IdempotencyTable.GrantSweep].
-	//
-	// Default: false.
+	// SweptElsewhere turns time to live off, as Strong requires. A program of yours
+	// must then delete expired items, or the table grows forever. Its role needs
+	// [IdempotencyTable.GrantSweep]. Default: false.
 	SweptElsewhere bool
 
-	// TableName is the name of the table.
-	//
-	// Default: CloudFormation generates one.
+	// TableName is the name of the table. Default: CloudFormation generates one.
 	TableName string
 
 	// Witness is the Region that votes for a Strong table without storing its
-	// items.
-	//
-	// Default: none.
+	// items. Default: none.
 	Witness string
 
 	// Writers states which Regions write to a table with eventually consistent
-	// Replicas.
-	//
-	// Default: WritersAnywhere, which is refused.
+	// Replicas. Default: WritersAnywhere, which is refused.
 	Writers Writers
 }
 
@@ -104,18 +85,8 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 		"ID: %q, SortKey: %q and Expiration: %q are not three different attributes", p.ID, p.SortKey, p.Expiration)
 	append(found, refuseID(scope, id, "")...).panic(scope, id)
 
-	protected := !p.Ephemeral
-	table := &awsdynamodb.TablePropsV2{
-		Billing:            awsdynamodb.Billing_OnDemand(nil),
-		DeletionProtection: &protected,
-		Encryption:         p.encryption(),
-		PartitionKey:       stringKey(p.ID),
-		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
-			PointInTimeRecoveryEnabled: jsii.Bool(true),
-		},
-		RemovalPolicy: removalPolicy(p.Ephemeral),
-		Replicas:      p.replicas(),
-	}
+	table := tableProps(p.TableName, p.ID, p.Ephemeral)
+	table.Encryption, table.Replicas, table.WitnessRegion = p.encryption(), p.replicas(), named(p.Witness)
 	if p.SortKey != "" {
 		table.SortKey = stringKey(p.SortKey)
 	}
@@ -124,12 +95,6 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 	}
 	if p.Strong {
 		table.MultiRegionConsistency = awsdynamodb.MultiRegionConsistency_STRONG
-	}
-	if p.Witness != "" {
-		table.WitnessRegion = &p.Witness
-	}
-	if p.TableName != "" {
-		table.TableName = &p.TableName
 	}
 	made := awsdynamodb.NewTableV2(scope, &id, table)
 	arns := []*string{made.TableArn()}
@@ -141,17 +106,32 @@ func NewIdempotencyTable(scope constructs.Construct, id string, props *Idempoten
 }
 
 func (p *IdempotencyTableProps) withDefaults() IdempotencyTableProps {
-	if p == nil {
-		p = &IdempotencyTableProps{}
-	}
-	filled := *p
-	if filled.ID == "" {
-		filled.ID = "id"
-	}
-	if filled.Expiration == "" {
-		filled.Expiration = "expiration"
-	}
+	filled := orZero(p)
+	filled.ID = cmp.Or(filled.ID, "id")
+	filled.Expiration = cmp.Or(filled.Expiration, "expiration")
 	return filled
+}
+
+// tableProps returns the props of every table, of records or of messages.
+func tableProps(name, partitionKey string, ephemeral bool) *awsdynamodb.TablePropsV2 {
+	return &awsdynamodb.TablePropsV2{
+		Billing:            awsdynamodb.Billing_OnDemand(nil),
+		DeletionProtection: jsii.Bool(!ephemeral),
+		PartitionKey:       stringKey(partitionKey),
+		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
+			PointInTimeRecoveryEnabled: jsii.Bool(true),
+		},
+		RemovalPolicy: removalPolicy(ephemeral),
+		TableName:     named(name),
+	}
+}
+
+// named returns nil for "", for which CloudFormation generates a name or uses none.
+func named(name string) *string {
+	if name == "" {
+		return nil
+	}
+	return &name
 }
 
 func stringKey(name string) *awsdynamodb.Attribute {

@@ -11,9 +11,7 @@ import (
 // AlarmTopicProps are the props of [NewAlarmTopic]. The zero value of every
 // field is its default.
 type AlarmTopicProps struct {
-	// TopicName is the name of the topic.
-	//
-	// Default: CloudFormation generates one.
+	// TopicName is the name of the topic. Default: CloudFormation generates one.
 	TopicName string
 }
 
@@ -24,15 +22,8 @@ type AlarmTopicProps struct {
 //
 // NewAlarmTopic panics with a [*PropsError] for an id that is taken.
 func NewAlarmTopic(scope constructs.Construct, id string, props *AlarmTopicProps) awssns.Topic {
-	if props == nil {
-		props = &AlarmTopicProps{}
-	}
 	refuseID(scope, id, "").panic(scope, id)
-	topicProps := &awssns.TopicProps{EnforceSSL: jsii.Bool(true)}
-	if props.TopicName != "" {
-		topicProps.TopicName = &props.TopicName
-	}
-	topic := awssns.NewTopic(scope, &id, topicProps)
+	topic := awssns.NewTopic(scope, &id, &awssns.TopicProps{EnforceSSL: jsii.Bool(true), TopicName: named(orZero(props).TopicName)})
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions:    jsii.Strings("sns:Publish"),
 		Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(topic).Account()}},

@@ -55,13 +55,9 @@ func inTransaction() *conditions {
 	return &conditions{"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": "TransactWriteItems"}}
 }
 
-// grantOn allows actions on a table in one Region, and the use of its key. A nil
-// condition always holds.
+// grantOn allows actions on a table in one Region, and the use of its key.
 func grantOn(table awsdynamodb.ITable, grantee awsiam.IGrantable, when *conditions, actions ...string) awsiam.Grant {
-	grant := awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
-		Actions: pointers(actions), Conditions: when, Grantee: grantee, ResourceArns: &[]*string{table.TableArn()},
-	})
-	grant.AssertSuccess()
+	grant := allow(grantee, []*string{table.TableArn()}, when, actions...)
 	key := table.EncryptionKey()
 	if key == nil {
 		return grant

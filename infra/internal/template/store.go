@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,15 +62,7 @@ func StoreActions(folder string, interfaces ...string) (Actions, error) {
 // call DynamoDB.
 func Interfaces(folder string) ([]string, error) {
 	methods, err := methods(folder)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for name := range methods {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
+	return slices.Sorted(maps.Keys(methods)), err
 }
 
 // groupCalls returns the calls that only group commit makes.
