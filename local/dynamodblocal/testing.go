@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -13,15 +12,8 @@ import (
 	"github.com/lambda-once/once/local/serving"
 )
 
-// TB is the part of testing.TB that this package uses, so that programs which import it
-// do not link testing.
-type TB interface {
-	Cleanup(func())
-	Fatalf(format string, args ...any)
-	Helper()
-	Logf(format string, args ...any)
-	Name() string
-}
+// TB is the part of testing.TB that this package uses.
+type TB = serving.TB
 
 // M is the part of *testing.M that this package uses.
 type M interface{ Run() int }
@@ -37,7 +29,7 @@ func NewTable(t TB) (client *dynamodb.Client, table string) {
 	server := serving.ForTest(t, startWithLog)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	client, table = server.Client(), tableName(t.Name())
+	client, table = server.Client(), serving.TestName(t, 100)+"-"+rand.Text()
 	if err := dynamo.CreateTable(ctx, client, table, nil); err != nil {
 		t.Fatalf("dynamodblocal: %v", err)
 	}
@@ -50,17 +42,6 @@ func NewTable(t TB) (client *dynamodb.Client, table string) {
 		}
 	})
 	return client, table
-}
-
-// tableName returns a unique name that contains the name of the test.
-func tableName(test string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r < 128 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') {
-			return r
-		}
-		return '-'
-	}, test)
-	return clean[:min(len(clean), 100)] + "-" + rand.Text()
 }
 
 // Main runs the tests of a package against one server, which it finds or starts, and

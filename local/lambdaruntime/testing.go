@@ -4,24 +4,19 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/lambda-once/once/local/serving"
 )
 
-// TB is the part of testing.TB that is used here, so that programs which
-// import this package do not link testing.
-type TB interface {
-	Cleanup(func())
-	Fatalf(format string, args ...any)
-	Helper()
-	Logf(format string, args ...any)
-}
+// TB is the part of testing.TB that this package uses.
+type TB = serving.TB
 
 // StartTest is like [Start], but closes the runtime when the test ends. If f has no
 // Log, the log of the test is used.
 func StartTest(t TB, f Function) *Runtime {
 	t.Helper()
 	if f.Log == nil {
-		f.Log = logWriter{t}
+		f.Log = serving.Log(t)
 	}
 	r, err := Start(context.Background(), f)
 	if err != nil {
@@ -48,11 +43,4 @@ func BuildTest(t TB, dir, pkg string) (binary string) {
 		}
 	})
 	return binary
-}
-
-type logWriter struct{ t TB }
-
-func (w logWriter) Write(p []byte) (int, error) {
-	w.t.Logf("%s", strings.TrimSuffix(string(p), "\n"))
-	return len(p), nil
 }

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lambda-once/once/local/fetch"
@@ -37,9 +39,7 @@ func (l Launch) WithDefaults(cache string) (Launch, error) {
 	if l.Log == nil {
 		l.Log = io.Discard
 	}
-	if l.Timeout == 0 {
-		l.Timeout = time.Minute
-	}
+	l.Timeout = cmp.Or(l.Timeout, time.Minute)
 	if l.CacheDir == "" {
 		dir, err := os.UserCacheDir()
 		if err != nil {
@@ -61,7 +61,10 @@ func (l Launch) Logf(format string, args ...any) error {
 // errPortTaken is the only error of a start that is retried.
 var errPortTaken = errors.New("the port was taken")
 
-const inUse = "Address already in use"
+// portTaken reports whether the output of a program says so, in C's spelling or in Go's.
+func portTaken(said *Tail) bool {
+	return strings.Contains(strings.ToLower(said.String()), "address already in use")
+}
 
 // Start runs the command on a free port, and returns the server's address when it
 // answers. Only one process starts a server at a time: two that chose the same port
@@ -102,7 +105,7 @@ func (l Launch) startOnce(ctx context.Context, command func(port string) supervi
 		err := l.Answers(ctx, addr)
 		// A foreign server may respond on a port that this one could not bind. A
 		// JVM even continues without it.
-		if said.Contains(inUse) {
+		if portTaken(&said) {
 			return "", nil, errors.Join(errPortTaken, p.Kill())
 		}
 		if err == nil {
@@ -110,7 +113,7 @@ func (l Launch) startOnce(ctx context.Context, command func(port string) supervi
 		}
 		select {
 		case <-p.Done():
-			if said.Contains(inUse) {
+			if portTaken(&said) {
 				return "", nil, errPortTaken
 			}
 			return "", nil, fmt.Errorf("it exited at once: %v\n%s", p.State(), &said)

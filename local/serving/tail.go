@@ -30,9 +30,6 @@ func (t *Tail) String() string {
 	return string(t.text)
 }
 
-// Contains reports whether the end of the output contains s.
-func (t *Tail) Contains(s string) bool { return strings.Contains(t.String(), s) }
-
 // OneLine returns the output of a program without line breaks, for errors.
 func OneLine[T string | []byte](out T) string {
 	return strings.Join(strings.Fields(string(out)), " ")

@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -13,12 +14,14 @@ import (
 // timeout limits fetching and starting a server.
 const timeout = fetch.Timeout + time.Minute
 
-// TB is the part of testing.TB that this package uses.
+// TB is the part of testing.TB that the packages of servers use, so that programs which
+// import them do not link testing.
 type TB interface {
 	Cleanup(func())
 	Fatalf(format string, args ...any)
 	Helper()
 	Logf(format string, args ...any)
+	Name() string
 }
 
 // ForTest returns a server that is stopped when the test ends. The log is the test's.
@@ -26,7 +29,7 @@ func ForTest[S Server](t TB, start Starter[S]) S {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	server, err := start(ctx, logWriter{t})
+	server, err := start(ctx, Log(t))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -64,6 +67,21 @@ func Main[S Server](m interface{ Run() int }, start Starter[S]) (code int) {
 	}
 	return m.Run()
 }
+
+// TestName returns the name of a test without the characters that tables and queues refuse,
+// shortened to a number of bytes.
+func TestName(t TB, most int) string {
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, t.Name())
+	return clean[:min(len(clean), most)]
+}
+
+// Log returns a writer to the log of a test.
+func Log(t TB) io.Writer { return logWriter{t} }
 
 type logWriter struct{ t TB }
 

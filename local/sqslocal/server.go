@@ -1,6 +1,7 @@
 package sqslocal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,19 +38,19 @@ type Server struct {
 // start: the server runs until Stop or the exit of the process. If options is nil, all
 // defaults apply.
 func Start(ctx context.Context, o *Options) (*Server, error) {
-	timeout := 3 * time.Minute
-	if o != nil && o.Timeout != 0 {
-		timeout = o.Timeout
+	if o == nil {
+		o = &Options{}
 	}
+	timeout := cmp.Or(o.Timeout, 3*time.Minute)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "once-sqs-")
 	if err != nil {
 		return nil, fmt.Errorf("sqslocal: %w", err)
 	}
-	s, err := start(ctx, dir)
+	s, err := start(ctx, dir, timeout)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("sqslocal: %w", err), os.RemoveAll(dir))
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
 }
