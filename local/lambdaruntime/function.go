@@ -1,6 +1,7 @@
 package lambdaruntime
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -68,33 +69,21 @@ func (f Function) withDefaults() (Function, error) {
 		return f, fmt.Errorf("lambdaruntime: %w", err)
 	}
 	f.Binary = binary
-	if f.Name == "" {
-		f.Name = filepath.Base(binary)
-	}
-	if f.Environments == 0 {
-		f.Environments = 1
-	}
+	f.Name = cmp.Or(f.Name, filepath.Base(binary))
+	f.Environments = cmp.Or(f.Environments, 1)
 	if f.Environments < 0 {
 		return f, fmt.Errorf("lambdaruntime: %d environments", f.Environments)
 	}
 	if f.Environments > 1 && f.Wire != nil {
 		return f, fmt.Errorf("lambdaruntime: %d environments on one Wire", f.Environments)
 	}
-	if f.Grace == 0 {
-		f.Grace = time.Second
-	}
-	if f.InitTimeout == 0 {
-		f.InitTimeout = 10 * time.Second
-	}
+	f.Grace = cmp.Or(f.Grace, time.Second)
+	f.InitTimeout = cmp.Or(f.InitTimeout, 10*time.Second)
 	if f.Log == nil {
 		f.Log = io.Discard
 	}
-	if f.MemoryMB == 0 {
-		f.MemoryMB = 128
-	}
-	if f.Timeout == 0 {
-		f.Timeout = 3 * time.Second
-	}
+	f.MemoryMB = cmp.Or(f.MemoryMB, 128)
+	f.Timeout = cmp.Or(f.Timeout, 3*time.Second)
 	return f, nil
 }
 

@@ -2,9 +2,7 @@ package lambdaruntime
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
-	"strconv"
 	"time"
 )
 
@@ -47,25 +45,16 @@ type outcome struct {
 
 func newInvocation(payload []byte) *invocation {
 	return &invocation{
-		id: newUUID(),
-		trace: fmt.Sprintf("Root=1-%s-%s;Parent=%s;Sampled=0",
-			strconv.FormatInt(time.Now().Unix(), 16), randomHex(12), randomHex(8)),
+		id:       fmt.Sprintf("%x-%x-%x-%x-%x", random(4), random(2), random(2), random(2), random(6)),
+		trace:    fmt.Sprintf("Root=1-%x-%x;Parent=%x;Sampled=0", time.Now().Unix(), random(12), random(8)),
 		payload:  payload,
 		answered: make(chan Response, 1),
 		outcome:  make(chan outcome, 1),
 	}
 }
 
-func randomHex(n int) string {
+func random(n int) []byte {
 	b := make([]byte, n)
 	rand.Read(b) // never fails: it crashes the program instead
-	return hex.EncodeToString(b)
-}
-
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+	return b
 }

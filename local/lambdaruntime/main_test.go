@@ -19,12 +19,8 @@ import (
 
 const handlerVar = "LAMBDARUNTIME_HANDLER"
 
-// TestMain compiles the function once. The test binary also plays a parent
-// that is killed: see TestNoOrphanAfterSIGKILL.
+// TestMain compiles the function once.
 func TestMain(m *testing.M) {
-	if os.Getenv("LAMBDARUNTIME_PARENT") != "" {
-		parent()
-	}
 	os.Exit(func() int {
 		binary, err := lambdaruntime.Build(context.Background(), ".", "./internal/probe")
 		if err == nil {
@@ -74,12 +70,12 @@ func event(do, addr string) []byte {
 	return fmt.Appendf(nil, `{"do":%q,"addr":%q}`, do, addr)
 }
 
-// invoke expects an answer.
 // invoker is a runtime or one of its environments.
 type invoker interface {
 	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
 }
 
+// invoke expects an answer.
 func invoke(t *testing.T, r invoker, do string) (lambdaruntime.Response, answer) {
 	t.Helper()
 	res, err := r.Invoke(t.Context(), event(do, ""))

@@ -2,7 +2,6 @@ package lambdaruntime
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -30,12 +29,6 @@ import (
 // reports them. It does not see calls to other servers on this machine. The methods of
 // a Wire are safe for concurrent use.
 type Wire struct {
-	// ctx cancels pending calls in Close. A call continues when its process is
-	// killed.
-	ctx     context.Context
-	cancel  context.CancelFunc
-	serving sync.WaitGroup // its servers
-
 	// starting is locked while a process starts, which may make calls before the
 	// wire knows it.
 	starting sync.Mutex
@@ -45,7 +38,6 @@ type Wire struct {
 	calls   []Call
 	plan    strike
 	struck  Call
-	servers []*http.Server
 	proxies []func() error // close them
 	errs    []error
 }
@@ -94,11 +86,7 @@ type strike struct {
 }
 
 // NewWire returns a wire without servers. Close it after the runtime.
-func NewWire() *Wire {
-	w := &Wire{}
-	w.ctx, w.cancel = context.WithCancel(context.Background())
-	return w
-}
+func NewWire() *Wire { return &Wire{} }
 
 // KillAt plans to kill the process that makes the call with that number, once, by
 // SIGKILL. It replaces an earlier plan.
@@ -195,21 +183,14 @@ func (w *Wire) kill(call Call) {
 // Close closes the wire. It returns the errors of the wire: a server that did not
 // respond, a call to an unknown server, or a process that could not be killed.
 func (w *Wire) Close() error {
-	w.cancel()
 	w.mu.Lock()
-	servers, proxies := w.servers, w.proxies
-	w.servers, w.proxies = nil, nil
+	proxies := w.proxies
+	w.proxies = nil
 	w.mu.Unlock()
 	var errs []error
-	for _, s := range servers {
-		// Close would not wait for handlers. They return soon, because ctx is
-		// done.
-		errs = append(errs, s.Shutdown(context.Background()))
-	}
 	for _, closes := range proxies {
 		errs = append(errs, closes())
 	}
-	w.serving.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return errors.Join(append(errs, w.errs...)...)

@@ -34,14 +34,7 @@ func (w *Wire) To(server, target string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("lambdaruntime: %s: %w", server, err)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.proxies = append(w.proxies, func() error {
-		if err := proxy.Close(); err != nil {
-			return fmt.Errorf("lambdaruntime: %s: %w", server, err)
-		}
-		return nil
-	})
+	w.add(server, proxy)
 	if !isPostgres {
 		return proxy.URL(), nil
 	}
@@ -74,39 +67,33 @@ func (w *Wire) carry(server string) wire.Carry {
 	}
 }
 
+// add has Close close a proxy.
+func (w *Wire) add(server string, proxy *wire.Proxy) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.proxies = append(w.proxies, func() error {
+		if err := proxy.Close(); err != nil {
+			return fmt.Errorf("lambdaruntime: %s: %w", server, err)
+		}
+		return nil
+	})
+}
+
 // elsewhere is the proxy of all calls to other machines. It refuses them, so that no
 // call goes uncounted.
 func (w *Wire) elsewhere() (string, error) {
-	return w.serve("elsewhere", http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		w.failed("elsewhere", fmt.Errorf("%s %s: not a server of the wire", in.Method, in.Host))
-		http.Error(out, "not a server of the wire", http.StatusBadGateway)
-	}))
-}
-
-func (w *Wire) serve(server string, h http.Handler) (url string, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	const refusal = "not a server of the wire"
+	proxy, err := wire.HTTP("http://elsewhere.invalid", func(r *wire.Request) (*wire.Response, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.errs = append(w.errs, fmt.Errorf("lambdaruntime: %s: %s", r.Operation, refusal))
+		return &wire.Response{Status: http.StatusBadGateway, Body: []byte(refusal)}, nil
+	})
 	if err != nil {
 		return "", fmt.Errorf("lambdaruntime: %w", err)
 	}
-	proxy := &http.Server{Handler: h}
-	w.mu.Lock()
-	w.servers = append(w.servers, proxy)
-	w.mu.Unlock()
-	w.serving.Go(func() {
-		if err := proxy.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			w.failed(server, err)
-		}
-	})
-	return "http://" + listener.Addr().String(), nil
-}
-
-func (w *Wire) failed(server string, err error) {
-	if w.ctx.Err() != nil {
-		return // Close was the reason
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.errs = append(w.errs, fmt.Errorf("lambdaruntime: %s: %w", server, err))
+	w.add("elsewhere", proxy)
+	return proxy.URL(), nil
 }
 
 // nowhere is the writer of a response to a process that is about to be killed.

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -84,24 +83,6 @@ func TestWireCountsEveryCall(t *testing.T) {
 	check.Slice(t, got, want)
 	_, ok := w.Struck()
 	check.False(t, ok)
-}
-
-func TestWireNamesCallsAsSDKsDo(t *testing.T) {
-	wire := lambdaruntime.NewWire()
-	defer wire.Close()
-	server := httptest.NewServer(new(things))
-	defer server.Close()
-	url, err := wire.To("dynamodb", server.URL)
-	check.Must(t, err)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))
-	check.Must(t, err)
-	req.Header.Set("X-Amz-Target", "DynamoDB_20120810.TransactWriteItems")
-	res, err := http.DefaultClient.Do(req)
-	check.Must(t, err)
-	res.Body.Close()
-	if got := wire.Calls(); len(got) != 1 || got[0] != (lambdaruntime.Call{Number: 1, Server: "dynamodb", Operation: "TransactWriteItems"}) {
-		t.Errorf("got %+v", got)
-	}
 }
 
 // The process is killed at each call, before and after it. What the server

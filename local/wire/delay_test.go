@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 func TestDelayedRoundTripTakesThatMuchLonger(t *testing.T) {
@@ -18,24 +20,18 @@ func TestDelayedRoundTripTakesThatMuchLonger(t *testing.T) {
 	defer server.Close()
 	const by = 30 * time.Millisecond
 	d, err := Delay(strings.TrimPrefix(server.URL, "http://"), by)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	transport, proxy := &http.Transport{}, "http://"+d.Addr()
 	client := http.Client{Transport: transport}
 	for i := range 3 {
 		began, body := time.Now(), strings.Repeat("x", 100_000*i)
 		res, err := client.Post(proxy, "text/plain", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Must(t, err)
 		echo, err := io.ReadAll(res.Body)
 		if took := time.Since(began); err != nil || string(echo) != body || took < by {
 			t.Errorf("%d of %d bytes after %v, %v", len(echo), len(body), took, err)
 		}
-		if err := res.Body.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, res.Body.Close())
 	}
 	if err := d.Close(); err != nil { // the client's connection is open
 		t.Error(err)

@@ -100,6 +100,9 @@ func (p *Proxy) sendHTTP(transport *http.Transport, url string, in *http.Request
 }
 
 func operation(in *http.Request) string {
+	if in.URL.Host != "" {
+		return in.Method + " " + in.URL.Host
+	}
 	if _, name, ok := strings.Cut(in.Header.Get("X-Amz-Target"), "."); ok {
 		return name
 	}

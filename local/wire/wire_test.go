@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/lambda-once/once/internal/check"
 )
 
 // echo is a server that counts requests and returns their bodies.
@@ -19,9 +21,7 @@ func echo(t *testing.T, received *atomic.Int64) string {
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		received.Add(1)
 		body, err := io.ReadAll(in.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, err)
 		out.Header().Set("X-Path", in.URL.RequestURI())
 		_, _ = out.Write(body)
 	}))
@@ -32,9 +32,7 @@ func echo(t *testing.T, received *atomic.Int64) string {
 func closed(t *testing.T, p *Proxy) {
 	t.Helper()
 	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Nil(t, p.Close())
 	})
 }
 
@@ -87,9 +85,7 @@ func TestHTTPRequestsHaveTheirFate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var received atomic.Int64
 			p, err := HTTP(echo(t, &received), c.carry)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.Must(t, err)
 			closed(t, p)
 			if got, lasts := post(t, p.URL(), "text"); got != c.want || lasts != c.lasts {
 				t.Errorf("got %q, lasts %v; want %q, %v", got, lasts, c.want, c.lasts)
@@ -110,9 +106,7 @@ func TestHTTPRequestsHaveTheirFate(t *testing.T) {
 
 func TestCloseReportsAServerThatIsGone(t *testing.T) {
 	p, err := HTTP("http://127.0.0.1:1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	if _, lasts := post(t, p.URL(), ""); lasts {
 		t.Error("the connection lasts")
 	}
@@ -133,9 +127,7 @@ func TestHTTPNeedsAURL(t *testing.T) {
 func commands(t *testing.T, received *atomic.Int64) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -164,14 +156,10 @@ func TestRedisCommandsHaveTheirFate(t *testing.T) {
 	var received atomic.Int64
 	var fate Carry
 	p, err := Redis(commands(t, &received), func(r *Request) (*Response, error) { return fate(r) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	closed(t, p)
 	conn, err := net.Dial("tcp", p.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Must(t, err)
 	defer conn.Close()
 	in := bufio.NewReader(conn)
 	ask := func() (string, error) {
@@ -196,5 +184,13 @@ func TestRedisCommandsHaveTheirFate(t *testing.T) {
 	}
 	if res, err := (<-late)(); err != nil || string(res.Body) != want || received.Load() != 2 {
 		t.Errorf("late: %+v, %v, %d commands", res, err, received.Load())
+	}
+}
+
+func TestOperationsAreThoseOfTheSDK(t *testing.T) {
+	for target, want := range map[string]string{"": "POST /a", "DynamoDB_20120810.TransactWriteItems": "TransactWriteItems"} {
+		in := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/a?b", nil)
+		in.Header.Set("X-Amz-Target", target)
+		check.Equal(t, operation(in), want)
 	}
 }
