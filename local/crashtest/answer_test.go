@@ -56,3 +56,13 @@ func TestDuplicateReceivesTheSameAnswer(t *testing.T) {
 		check.Equal(t, same(c.first, c.later) == nil, c.same, c.first.Payload, c.later.Payload)
 	}
 }
+
+func TestPathsAreComparedByTheirShape(t *testing.T) {
+	for operation, want := range map[string]string{
+		"PutItem":                        "PutItem",
+		"POST /v1/tills/ab7/charges/s-1": "POST /v1/tills/…/charges/…",
+		"GET /a/abcdefghijklmnop/b":      "GET /a/…/b",
+	} {
+		check.Equal(t, withoutNames(operation), want)
+	}
+}

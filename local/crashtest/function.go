@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -79,15 +80,9 @@ func refuse(format string, args ...any) error {
 }
 
 func (f Function) withDefaults() (Function, error) {
-	if f.Package == "" {
-		f.Package = "."
-	}
-	if f.Parallel == 0 {
-		f.Parallel = 16
-	}
-	if f.Timeout == 0 {
-		f.Timeout = 3 * time.Second
-	}
+	f.Package = cmp.Or(f.Package, ".")
+	f.Parallel = cmp.Or(f.Parallel, 16)
+	f.Timeout = cmp.Or(f.Timeout, 3*time.Second)
 	if f.Final == nil {
 		f.Final = final
 	}
@@ -113,15 +108,11 @@ func (s Server) withDefaults() (Server, error) {
 	if s.Variable == "" {
 		return s, refuse("Server.Variable is empty")
 	}
-	if s.URL == "" {
-		s.URL = os.Getenv(s.Variable)
-	}
+	s.URL = cmp.Or(s.URL, os.Getenv(s.Variable))
 	if s.URL == "" {
 		return s, refuse("Server.URL is empty, and %s is not set: start the server first", s.Variable)
 	}
-	if s.Name == "" {
-		s.Name = strings.ToLower(strings.TrimPrefix(s.Variable, "AWS_ENDPOINT_URL_"))
-	}
+	s.Name = cmp.Or(s.Name, strings.ToLower(strings.TrimPrefix(s.Variable, "AWS_ENDPOINT_URL_")))
 	return s, nil
 }
 

@@ -65,6 +65,15 @@ func paying(config idempotent.Config, pay func(context.Context, *cards) error) f
 	}
 }
 
+// with changes the trials of a function.
+func with(trial func() crashtest.Trial, change func(*crashtest.Trial)) func() crashtest.Trial {
+	return func() crashtest.Trial {
+		one := trial()
+		change(&one)
+		return one
+	}
+}
+
 // broken lists where the check failed.
 func broken(r crashtest.Report) (all []string) {
 	for _, result := range r.Results {
@@ -138,8 +147,7 @@ func TestNeverRunTwiceHolds(t *testing.T) {
 		c.anew(ctx)
 		return nil
 	})
-	r := crashtest.PlayHandler(t, func() crashtest.Trial {
-		one := trial()
+	r := crashtest.PlayHandler(t, with(trial, func(one *crashtest.Trial) {
 		check := one.Check
 		one.Check = func() error {
 			if err := check(); !errors.Is(err, errCharged) || !strings.Contains(err.Error(), "charged 0") {
@@ -147,8 +155,7 @@ func TestNeverRunTwiceHolds(t *testing.T) {
 			}
 			return nil // and a person is asked
 		}
-		return one
-	})
+	}))
 	isBrokenAt(t, r)
 	asked := 0
 	for _, result := range r.Results { // after an attempt without a record of its end
@@ -194,11 +201,7 @@ func TestSagaIsUndoneTwiceWithoutAKey(t *testing.T) {
 
 // Neither one crash nor two undo a saga twice, or leave it half undone.
 func TestSagaIsUndoneOnceWithAKey(t *testing.T) {
-	r := crashtest.PlayHandler(t, func() crashtest.Trial {
-		trial := selling(true)()
-		trial.Crashes = 2
-		return trial
-	})
+	r := crashtest.PlayHandler(t, with(selling(true), func(one *crashtest.Trial) { one.Crashes = 2 }))
 	isBrokenAt(t, r)
 	all, _ := r.Points()
 	check.True(t, all >= 500, all)
@@ -209,11 +212,7 @@ func TestKillsOnlyFreezesNothing(t *testing.T) {
 		c.anew(ctx)
 		return nil
 	})
-	r := crashtest.PlayHandler(t, func() crashtest.Trial {
-		one := trial()
-		one.KillsOnly = true
-		return one
-	})
+	r := crashtest.PlayHandler(t, with(trial, func(one *crashtest.Trial) { one.KillsOnly = true }))
 	isBrokenAt(t, r, "killed before complete")
 	all, _ := r.Points()
 	check.Equal(t, all, 5)
@@ -231,11 +230,7 @@ func TestRetryCrashesToo(t *testing.T) {
 	})
 	isBrokenAt(t, crashtest.PlayHandler(t, trial))
 
-	r := crashtest.PlayHandler(t, func() crashtest.Trial {
-		one := trial()
-		one.Crashes, one.KillsOnly = 2, true
-		return one
-	})
+	r := crashtest.PlayHandler(t, with(trial, func(one *crashtest.Trial) { one.Crashes, one.KillsOnly = 2, true }))
 	isBrokenAt(t, r, "killed before complete", "killed before complete", "killed after take over", "killed before charge", "killed before complete")
 	want := "; killed before 3 complete, then killed after 10 take over: charged 2 times; "
 	err := r.Err()

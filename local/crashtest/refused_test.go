@@ -16,12 +16,10 @@ func TestHandlerBesideItsStoreHasNoPoints(t *testing.T) {
 		c.charges["one"]++
 		return nil
 	})
-	r := crashtest.PlayHandler(t, func() crashtest.Trial {
-		one := trial()
+	r := crashtest.PlayHandler(t, with(trial, func(one *crashtest.Trial) {
 		deliver, own := one.Deliver, memory.New(0)
 		one.Deliver = func(ctx context.Context, _ driver.Store) error { return deliver(ctx, own) }
-		return one
-	})
+	}))
 	err := r.Err()
 	check.As[*crashtest.SetupError](t, err)
 	check.Says(t, err, "no point")

@@ -37,11 +37,10 @@ type scene struct {
 func (s *stage) deploy(ctx context.Context, environments int, timeout, delay time.Duration, env ...string) (*scene, error) {
 	name := rand.Text()
 	c := &scene{client: s.server.Client(), records: "records-" + name, payments: "payments-" + name, log: new(callLog)}
-	if err := dynamo.CreateTable(ctx, c.client, c.records, nil); err != nil {
-		return nil, err
-	}
-	if err := createLedger(ctx, c.client, c.payments); err != nil {
-		return nil, err
+	for _, table := range []string{c.records, c.payments} { // both have the key id
+		if err := dynamo.CreateTable(ctx, c.client, table, nil); err != nil {
+			return nil, err
+		}
 	}
 	env = append(env,
 		"IDEMPOTENCY_TABLE="+c.records,
@@ -55,16 +54,6 @@ func (s *stage) deploy(ctx context.Context, environments int, timeout, delay tim
 		Environments: environments, Timeout: timeout, Log: c.log,
 	})
 	return c, err
-}
-
-func createLedger(ctx context.Context, client *dynamodb.Client, table string) error {
-	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName:            &table,
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-	})
-	return err
 }
 
 func (c *scene) charges(ctx context.Context) (int, error) { return c.count(ctx, c.payments) }

@@ -1,16 +1,11 @@
 package dynamodblocal
 
 import (
-	"bufio"
 	"bytes"
-	"context"
-	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -19,23 +14,7 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv("DYNAMODBLOCAL_PARENT") != "" {
-		parent()
-	}
-	os.Exit(Main(m))
-}
-
-// parent starts a server, prints its endpoint, and waits to be killed.
-func parent() {
-	s, err := Start(context.Background(), nil)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	fmt.Println(s.Endpoint())
-	select {}
-}
+func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
 func TestNewTable(t *testing.T) {
 	client, table := NewTable(t)
@@ -93,32 +72,6 @@ func TestStartWhereNobodyAnswers(t *testing.T) {
 	check.Equal(t, s.Env()[0], endpointVar+"="+s.Endpoint())
 	check.Must(t, s.Stop())
 	check.False(t, listens(s.Endpoint()), "it runs after Stop")
-}
-
-func TestNoOrphanAfterSIGKILL(t *testing.T) {
-	self, err := os.Executable()
-	check.Must(t, err)
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), "DYNAMODBLOCAL_PARENT=1", endpointVar+"=")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	check.Must(t, err)
-	check.Must(t, cmd.Start())
-	endpoint, err := bufio.NewReader(out).ReadString('\n')
-	check.Must(t, err)
-	endpoint = strings.TrimSpace(endpoint)
-	if !listens(endpoint) {
-		t.Fatalf("%s does not listen", endpoint)
-	}
-	check.Must(t, cmd.Process.Kill())
-	if err := cmd.Wait(); err == nil {
-		t.Fatal("a killed process exited with 0")
-	}
-	for end := time.Now().Add(2 * time.Minute); listens(endpoint); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the JVM behind %s lives on", endpoint)
-		}
-	}
 }
 
 func listens(endpoint string) bool {

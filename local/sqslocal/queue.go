@@ -1,6 +1,7 @@
 package sqslocal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,12 +28,8 @@ func (o *QueueOptions) withDefaults() (QueueOptions, error) {
 	if o != nil {
 		c = *o
 	}
-	if c.MaxReceiveCount == 0 {
-		c.MaxReceiveCount = 3
-	}
-	if c.VisibilityTimeout == 0 {
-		c.VisibilityTimeout = 30 * time.Second
-	}
+	c.MaxReceiveCount = cmp.Or(c.MaxReceiveCount, 3)
+	c.VisibilityTimeout = cmp.Or(c.VisibilityTimeout, 30*time.Second)
 	if c.MaxReceiveCount < 0 || c.MaxReceiveCount > 1000 {
 		return c, fmt.Errorf("sqslocal: MaxReceiveCount is %d, want 1 to 1000", c.MaxReceiveCount)
 	}

@@ -1,12 +1,7 @@
 package sqslocal_test
 
 import (
-	"bufio"
-	"context"
-	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -16,26 +11,6 @@ import (
 
 	"github.com/lambda-once/once/local/sqslocal"
 )
-
-const parentVar = "SQSLOCAL_PARENT"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(parentVar) != "" {
-		parent()
-	}
-	os.Exit(m.Run())
-}
-
-// parent starts a server, prints its endpoint, and waits to be killed.
-func parent() {
-	s, err := sqslocal.Start(context.Background(), nil)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	fmt.Println(s.Endpoint())
-	select {}
-}
 
 // receive waits until the queue delivers a message.
 func receive(t *testing.T, client *sqs.Client, url string) string {
@@ -122,52 +97,6 @@ func TestRefusesWhatTheServerWouldMisread(t *testing.T) {
 	}
 	if got := s.Env()[0]; got != "AWS_ENDPOINT_URL_SQS="+s.Endpoint() {
 		t.Errorf("environment %q", got)
-	}
-}
-
-func TestNoOrphanAfterSIGKILL(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	temp := t.TempDir()
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), parentVar+"=1", "TMPDIR="+temp)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	endpoint, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	endpoint = strings.TrimSpace(endpoint)
-	if !listens(endpoint) {
-		t.Fatalf("%s does not listen", endpoint)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil {
-		t.Fatal("a killed process ended well")
-	}
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for end := time.Now().Add(2 * time.Minute); ; <-ticker.C {
-		left, err := os.ReadDir(temp)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !listens(endpoint) && len(left) == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("listens: %v, left behind: %v", listens(endpoint), left)
-		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package eventsource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,12 +52,8 @@ type Mapping struct {
 }
 
 func (m Mapping) withDefaults() (Mapping, error) {
-	if m.BatchSize == 0 {
-		m.BatchSize = 10
-	}
-	if m.MaximumConcurrency == 0 {
-		m.MaximumConcurrency = 2
-	}
+	m.BatchSize = cmp.Or(m.BatchSize, 10)
+	m.MaximumConcurrency = cmp.Or(m.MaximumConcurrency, 2)
 	fifo := strings.HasSuffix(m.QueueARN, ".fifo")
 	switch {
 	case m.Client == nil, m.Invoke == nil, m.QueueARN == "", m.QueueURL == "":

@@ -7,10 +7,7 @@
 //	TILL_MODE     "naive" (default): sends no idempotency key; "keyed": sends
 //	              the same in every attempt; "varies": the same, and answers
 //	              differently each time; "errs": fails after the charge;
-//	              "numbers": charges at a path with a new number each time;
-//	              "replays": fails as Once replays a stored failure;
-//	              "strays": also calls a server on a remote machine;
-//	              "wanders": calls a new path each time
+//	              "strays": also calls a server on a remote machine
 package main
 
 import (
@@ -19,7 +16,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/aws/aws-lambda-go/lambda"
 )
@@ -36,14 +32,6 @@ func sell(ctx context.Context, e event) (string, error) {
 	if mode == "strays" {
 		// It is refused there, and nothing may notice.
 		_ = post(ctx, "http://elsewhere.invalid/log", e.Sale)
-	}
-	switch mode {
-	case "numbers":
-		base += "/v1/tills/" + rand.Text()[:3] + "7"
-	case "wanders":
-		base += "/" + strings.Map(letter, rand.Text()[:8])
-	case "replays":
-		return "", &ReplayedError{}
 	}
 	for _, path := range []string{"/charges/", "/receipts/"} {
 		key := ""
@@ -62,17 +50,6 @@ func sell(ctx context.Context, e event) (string, error) {
 	}
 	return "sold", nil
 }
-
-// letter replaces the digits of rand.Text.
-func letter(r rune) rune {
-	if r < 'A' {
-		return r - '2' + 'a'
-	}
-	return r
-}
-
-// A ReplayedError has the name of Once's error.
-type ReplayedError struct{ ClosedError }
 
 // A ClosedError is a final error of the function.
 type ClosedError struct{}
