@@ -20,28 +20,6 @@ type (
 	changeHook = func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error)
 )
 
-// The client of a store repeats a claim whose answer was lost, and meets the
-// record that its first copy left: it is the call's own, with the lease that is
-// stored.
-func TestClaimMeetsItsOwnCopy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		begun := time.Now()
-		x := newExecutor(t, &proxy{Store: store, create: func(ctx context.Context, r driver.Record, over time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if _, _, err := next(); err != nil {
-				return driver.Record{}, false, err
-			}
-			time.Sleep(30 * time.Second)
-			r.Lease = time.Now().Add(time.Minute) // as a rebuilt claim would have it
-			return store.Create(ctx, r, over, nil)
-		}}, &idempotent.Config{Lease: time.Minute})
-		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
-			check.Time(t, stored(t, store).Lease, begun.Add(time.Minute))
-			return "ours", nil
-		}).returned("ours").attempt(1).ended(idempotent.OutcomeExecuted)
-	})
-}
-
 // The handler ends before the stored lease does, and not before the one that
 // the lost claim was rebuilt with.
 func TestClaimUsesTheStoredLease(t *testing.T) {

@@ -28,18 +28,6 @@ func TestCommitIsOneWriteWithTheCompletion(t *testing.T) {
 	b.holds(t, "both")
 }
 
-func TestCommitNothingAfterAnError(t *testing.T) {
-	for name, fail := range map[string]error{"released": errCrash, "permanent": soldOut()} {
-		b := newBank()
-		_, _, err := do(t.Context(), newExecutor(t, b, nil), func(ctx context.Context) (string, error) {
-			book(ctx, "never")
-			return "", fail
-		})
-		check.Failed(t, err, name)
-		b.holds(t)
-	}
-}
-
 // A rejected attachment counts as an error of the handler.
 func TestCommitRefused(t *testing.T) {
 	b := newBank()
@@ -76,29 +64,6 @@ func TestCommitMistakesAreNotSent(t *testing.T) {
 		book(ctx, "x").sealErr = errCrash
 		return "", nil
 	}).fails(errCrash).ended(idempotent.OutcomeReleased)
-}
-
-// After a lost answer the same transaction is sent again.
-func TestCommitIsSentAgain(t *testing.T) {
-	for name, landed := range map[string]bool{"landed": true, "not sent": false} {
-		t.Run(name, func(t *testing.T) {
-			b := newBank()
-			lost := 0
-			lose := func(*entry) error {
-				if lost++; lost < 4 {
-					return errNetwork
-				}
-				return nil
-			}
-			if landed {
-				b.after = lose
-			} else {
-				b.before = lose
-			}
-			try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).returned("x").ended(idempotent.OutcomeExecuted)
-			b.holds(t, "x")
-		})
-	}
 }
 
 // The store refuses the transaction, and no condition failed. A release with
@@ -168,21 +133,6 @@ func TestFailureAfterACommitRecreatesNothing(t *testing.T) {
 	check.Equal(t, stored(t, b).Status, driver.Absent)
 }
 
-// A zombie's transaction writes nothing, and its caller receives the
-// successor's result.
-func TestCommitOfAZombieWritesNothing(t *testing.T) {
-	b := newBank()
-	x := newExecutor(t, b, nil)
-	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
-		r := stored(t, b)
-		r.Lease = time.Now().Add(-time.Hour)
-		check.Must(t, b.Put(r))
-		try(t.Context(), t, x, books("successor's", nil)).succeeded()
-		return books("zombie's", nil)(ctx)
-	}).returned("successor's").ended(idempotent.OutcomeLeaseLost)
-	b.holds(t, "successor's")
-}
-
 func TestCommitAloneWhereNothingIsRecorded(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
@@ -197,47 +147,6 @@ func TestCommitAloneWhereNothingIsRecorded(t *testing.T) {
 	check.Is(t, err, idempotent.ErrOutcomeUnknown)
 	check.Is(t, err, errCrash)
 	b.holds(t, "x")
-}
-
-// delayedOnce delays the first transaction; late sends it. The second is
-// refused, for a reason that is gone by then.
-type delayedOnce struct {
-	*bank
-	late  func() bool
-	tries int
-}
-
-func (d *delayedOnce) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if c.With == nil {
-		return d.bank.Change(ctx, f, c)
-	}
-	if d.tries++; d.tries == 1 {
-		d.late = func() bool { _, ok, _ := d.bank.Change(context.Background(), f, c); return ok }
-		return driver.Record{}, false, errNetwork
-	}
-	return driver.Record{}, false, &driver.Rejected{Err: soldOut()}
-}
-
-// A late transaction must not commit what is undone.
-func TestCommitComesTooLateForWhatIsUndone(t *testing.T) {
-	d := &delayedOnce{bank: newBank()}
-	undone := 0
-	_, event, err := do(t.Context(), newExecutor(t, d, nil), func(ctx context.Context) (string, error) {
-		_, err := idempotent.SagaStep(ctx, "charge", returns("x"), func(context.Context, string) error {
-			undone++
-			check.False(t, d.late(), "a late copy was committed")
-			return nil
-		})
-		book(ctx, "transfer")
-		return "done", err
-	})
-	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed || undone != 1 {
-		t.Errorf("%v, %v, undone %d times", err, event.Outcome, undone)
-	}
-	r := stored(t, d)
-	check.Equal(t, r.Status, driver.Failed)
-	check.Equal(t, r.Used(), 1)
-	d.holds(t)
 }
 
 // A store should say why. The call must not succeed if it does not.

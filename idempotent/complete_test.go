@@ -14,39 +14,6 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// A completion whose answer was lost is written again, and its second copy
-// meets its own: that is a success.
-func TestCompleteMeetsItsOwnCopy(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault changeHook
-	}{
-		{"not sent", func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			return driver.Record{}, false, errNetwork
-		}},
-		{"answer lost", func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if _, ok, err := next(); !ok || err != nil {
-				return driver.Record{}, ok, err
-			}
-			return driver.Record{}, false, errNetwork
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				faults := 3
-				store := memory.New(0)
-				x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, change driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-					if faults--; faults >= 0 {
-						return c.fault(ctx, f, change, next)
-					}
-					return next()
-				}}, nil)
-				try(t.Context(), t, x, returns("done")).returned("done").ended(idempotent.OutcomeExecuted)
-			})
-		})
-	}
-}
-
 // A foreign writer knows no fence. If it has changed the result under this
 // call's token, every caller receives what is stored.
 func TestCompleteReturnsWhatIsStored(t *testing.T) {
@@ -66,32 +33,6 @@ func TestCompleteReturnsWhatIsStored(t *testing.T) {
 		return driver.Record{}, false, errNetwork
 	}}, nil)
 	try(t.Context(), t, x, returns("ours")).returned("theirs")
-}
-
-// Nothing is released after a success. An unreachable store is tried until the
-// lease ends.
-func TestCompleteTriesUntilTheLeaseEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var writes []driver.Change
-		x := newExecutor(t, &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, c driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			writes = append(writes, c)
-			return driver.Record{}, false, errNetwork
-		}}, &idempotent.Config{Lease: 10 * time.Second})
-		begun := time.Now()
-		value, event, err := do(t.Context(), x, returns("done"))
-		var failed *idempotent.StoreError
-		if !errors.As(err, &failed) || !failed.Executed || value != "" || event.Outcome != idempotent.OutcomeUnknown {
-			t.Errorf("got %q, %v, %+v", value, err, event)
-		}
-		tried := time.Since(begun)
-		check.True(t, tried >= 9*time.Second, tried)
-		check.True(t, tried <= 11*time.Second, tried)
-		check.True(t, len(writes) >= 5, len(writes))
-		for _, c := range writes {
-			check.Equal(t, c.Release, 0)
-			check.Equal(t, c.Status, driver.Completed)
-		}
-	})
 }
 
 // A denied completion is repeated, because the work is done, but no more often
@@ -114,7 +55,8 @@ func TestDeniedCompletionIsRepeatedForHalfAMinute(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var tries []time.Duration
 				begun := time.Now()
-				x := newExecutor(t, &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+				x := newExecutor(t, &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, change driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+					check.Equal(t, change.Status, driver.Completed, "nothing is released after a success")
 					tries = append(tries, time.Since(begun))
 					return driver.Record{}, false, c.err
 				}}, &idempotent.Config{Lease: lease})
@@ -176,25 +118,6 @@ func TestCompleteWithoutAnEncodableResult(t *testing.T) {
 		})
 		check.Is(t, err, idempotent.ErrResultUnavailable)
 	}
-}
-
-// A store may refuse for a moment, while credentials are renewed or a role
-// changes.
-func TestCompleteOutlastsAShortRefusal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		var since time.Time
-		p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if time.Since(since) < 2*time.Second {
-				return driver.Record{}, false, errors.New("get identity: failed to refresh cached credentials")
-			}
-			return next()
-		}}
-		try(t.Context(), t, newExecutor(t, p, nil), func(context.Context) (string, error) {
-			since = time.Now()
-			return "charged", nil
-		}).succeeded()
-	})
 }
 
 // A result that the store cannot hold is reported to the observer, as one that

@@ -69,7 +69,33 @@ func effects(ctx context.Context, r *run) error {
 // commits is a handler whose effect is a transaction. It is one that could be
 // done once, by itself too: a second is refused for good.
 func commits(ctx context.Context, r *run) error {
-	driver.Attach(ctx, func() *booking { return &booking{r.world, r.value} })
+	driver.Attach(ctx, func() *booking { return &booking{world: r.world, value: r.value} })
+	return r.err
+}
+
+// pays works before its transaction.
+func pays(ctx context.Context, r *run) error {
+	return cmp.Or(r.works("works", func() {}), commits(ctx, r))
+}
+
+// transfers is a saga whose transaction is refused once, for a reason that is gone
+// when a late copy arrives.
+func transfers(ctx context.Context, r *run) error {
+	if err := r.undoable(ctx, "a", r.affects, nil); err != nil {
+		return err
+	}
+	driver.Attach(ctx, func() *booking { return &booking{world: r.world, value: r.value, refusals: 1} })
+	return r.err
+}
+
+// leaves returns while its step runs.
+func leaves(ctx context.Context, r *run) error {
+	begun := make(chan struct{}, 2)
+	go func() {
+		_ = r.undoable(ctx, "a", func(ctx context.Context) error { begun <- struct{}{}; return r.affects(ctx) }, nil)
+		begun <- struct{}{}
+	}()
+	<-begun
 	return r.err
 }
 
@@ -157,8 +183,9 @@ func checked(ctx context.Context, r *run) error {
 
 // booking is what a handler attaches.
 type booking struct {
-	world *witness
-	value string
+	world    *witness
+	value    string
+	refusals int // to come
 }
 
 func (*booking) Freeze() (bool, error) { return false, nil }
@@ -171,6 +198,9 @@ func book(with any, write func() (driver.Record, bool, error)) (driver.Record, b
 	before := 0
 	if b != nil {
 		before = len(b.world.commits)
+		if b.refusals--; b.refusals >= 0 {
+			return driver.Record{}, false, &driver.Rejected{Err: Permanent(errBooked)}
+		}
 	}
 	if before == 0 || b == nil {
 		r, ok, err := write()

@@ -30,6 +30,7 @@ type network struct {
 	killed  map[int]bool
 	cut     map[int]bool // whose commits no longer get through
 	resting int          // who rests while the others run, or nobody
+	moment  bool         // the next event that is played is a moment that passes
 	closed  bool
 	broken  []string // what the invariants said
 	// takeovers of a record that had an owner.
@@ -213,6 +214,18 @@ func (n *network) untilSent() {
 	}
 }
 
+// moment is an option of played schedules alone.
+const moment = "a moment passes"
+
+// untilMoreIsSent lets time pass until somebody sends something, or five seconds.
+func (n *network) untilMoreIsSent() {
+	before := len(n.pending)
+	for waited := 0; waited < 1000 && len(n.pending) <= before; waited++ {
+		time.Sleep(5 * time.Millisecond)
+		synctest.Wait()
+	}
+}
+
 // wake ends a rest when all others have their answers, or were killed.
 func (n *network) wake(results []result) {
 	n.mu.Lock()
@@ -296,6 +309,9 @@ func (n *network) options(faults, lapses int, rests bool) []option {
 	}
 	if len(n.pending) == 0 && len(n.copies) > 0 && n.triesInVain() {
 		all = append(all, option{name: "whoever is cut off gives up first", do: n.untilSent})
+	}
+	if n.moment {
+		all = append(all, option{name: moment, do: n.untilMoreIsSent})
 	}
 	if lapses == 0 || !n.awake() {
 		return all

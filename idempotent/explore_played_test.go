@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
@@ -27,10 +28,10 @@ var rewrite = flag.Bool("rewrite", false, "write the logs that the schedules in 
 //
 //	handler saga
 //	calls rejects succeeds
-//	config MaxAttempts 1
+//	config MaxAttempts1
 //
-// which name the handler, the ends of each caller's runs (A, B, …) and what
-// Config sets. The log follows: the events in their order, each with the record
+// which name the handler, the ends of each caller's runs (A, B, …; fails/succeeds
+// are those of the first run and of the later ones) and settings of Config. The log follows: the events in their order, each with the record
 // that it left if it changed it, and then what each caller received. Events
 // that are not listed are the first of those possible, so that a new file may
 // end with the last event that matters: with -rewrite the test fills in the rest.
@@ -61,8 +62,15 @@ func TestPlayedSchedules(t *testing.T) {
 
 func parseScenario(t *testing.T, head string) *scenario {
 	s := &scenario{faults: unlimited, lapses: unlimited}
-	handlers := map[string]handler{"effects": effects, "commits": commits, "stepwise": stepwise, "saga": saga, "half-undone": halfUndone, "checked": checked, "recorded": recorded}
+	handlers := map[string]handler{"effects": effects, "commits": commits, "stepwise": stepwise, "saga": saga, "half-undone": halfUndone, "checked": checked, "recorded": recorded, "transfers": transfers, "leaves": leaves, "pays": pays}
 	ends := map[string]func(int) error{"succeeds": succeeds, "fails": fails, "rejects": rejects, "refunded": refunded, "suspends": suspends}
+	settings := map[string]func(*Config){
+		"FailOpen":     func(c *Config) { c.OnStoreError = FailOpen },
+		"MaxAttempts1": func(c *Config) { c.MaxAttempts = 1 },
+		"Optimistic":   func(c *Config) { c.Optimistic = true },
+		"Retention3m":  func(c *Config) { c.Retention = 3 * time.Minute },
+		"Wait":         func(c *Config) { c.Wait = 5 * time.Minute },
+	}
 	for line := range strings.Lines(head) {
 		words := strings.Fields(line)
 		switch words[0] {
@@ -70,24 +78,20 @@ func parseScenario(t *testing.T, head string) *scenario {
 		case "handler":
 			s.handler = handlers[words[1]]
 		case "calls":
-			for _, end := range words[1:] {
-				s.callers = append(s.callers, ends[end])
+			for _, script := range words[1:] {
+				runs := strings.Split(script, "/")
+				s.callers = append(s.callers, func(run int) error { return ends[runs[min(run, len(runs))-1]](run) })
 			}
 		case "config":
-			switch words[1] {
-			case "MaxAttempts1":
-				s.config.MaxAttempts = 1
-			case "Optimistic":
-				s.config.Optimistic = true
-			case "FailOpen":
-				s.config.OnStoreError = FailOpen
+			for _, setting := range words[1:] {
+				settings[setting](&s.config)
 			}
 		case "first":
-			s.first = map[string]firstCall{"claims": claims, "executes": executes, "claims-ahead": claimsAhead}[words[1]]
+			s.first = map[string]firstCall{"claims": claims, "executes": executes, "claims-ahead": claimsAhead, "differs": differs}[words[1]]
 		}
 	}
-	if s.handler == nil || slices.ContainsFunc(s.callers, func(end func(int) error) bool { return end == nil }) {
-		t.Fatalf("no such handler or end in:\n%s", head)
+	if s.handler == nil {
+		t.Fatalf("no such handler in:\n%s", head)
 	}
 	return s
 }
@@ -107,6 +111,7 @@ func (p *player) pick(net *network, options []option) int {
 		next = max(slices.IndexFunc(options, func(o option) bool { return o.name == event }), 0)
 	}
 	p.log = append(p.log, options[next].name)
+	net.moment = len(p.log) < len(p.want) && p.want[len(p.log)] == moment
 	return next
 }
 
@@ -121,6 +126,9 @@ func (p *player) note(net *network, r driver.Record) {
 	}
 	if r.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", r.Attempt)
+	}
+	if r.Refunds > 0 {
+		text += fmt.Sprintf(", refunds %d", r.Refunds)
 	}
 	if len(r.Steps) > 0 {
 		text += fmt.Sprintf(", steps %s", strings.Join(slices.Sorted(maps.Keys(r.Steps)), " "))

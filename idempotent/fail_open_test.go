@@ -155,16 +155,6 @@ func (p *lostClaims) Create(ctx context.Context, r driver.Record, over time.Time
 	return driver.Record{}, false, errors.Join(errNetwork, err)
 }
 
-// The claim of a call that failed open may have landed. Then its fence protects
-// the transaction.
-func TestFailOpenCommitsUnderTheClaimThatLanded(t *testing.T) {
-	b := newBank()
-	lost := &lostClaims{bank: b}
-	x := newExecutor(t, lost, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-	try(t.Context(), t, x, books("x", nil)).returned("x").ended(idempotent.OutcomeExecuted).attempt(1)
-	b.holds(t, "x")
-}
-
 // A transaction that meets another's result writes nothing. A handler with
 // effects of its own would repeat them.
 func TestFailOpenNeverCommitsBesideAnother(t *testing.T) {
@@ -173,44 +163,4 @@ func TestFailOpenNeverCommitsBesideAnother(t *testing.T) {
 	down := &lostClaims{bank: b, notSent: true}
 	try(t.Context(), t, newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), books("second", nil)).returned("first").ended(idempotent.OutcomeReplayed)
 	b.holds(t, "first")
-}
-
-// The takeover landed, and its answer was lost.
-func TestFailedOpenCallDoesNotFinishAHalfUndoneSaga(t *testing.T) {
-	store := memory.New(0)
-	charged, refuse, succeed := 0, 1, false
-	run := func(ctx context.Context) (string, error) {
-		for _, name := range []string{"a", "b"} {
-			if _, err := idempotent.SagaStep(ctx, name, func(context.Context) (string, error) { charged++; return name, nil }, func(_ context.Context, n string) error {
-				if n == "a" && refuse > 0 {
-					refuse--
-					return errors.New("not now")
-				}
-				charged--
-				return nil
-			}); err != nil {
-				return "", err
-			}
-		}
-		if succeed {
-			return "done", nil
-		}
-		return "", soldOut()
-	}
-	config := &idempotent.Config{OnStoreError: idempotent.FailOpen}
-	for _, fails := range []bool{true, false} {
-		succeed = !fails
-		p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			r, ok, err := next()
-			if !fails && c.Owner != "" && c.Status == "" {
-				return driver.Record{}, false, errNetwork
-			}
-			return r, ok, err
-		}}
-		try(t.Context(), t, newExecutor(t, p, config), run).failed()
-	}
-	try(t.Context(), t, newExecutor(t, store, config), run).is(idempotent.ErrReplayed)
-	r := stored(t, store)
-	check.Equal(t, charged, 0)
-	check.Equal(t, r.Status, driver.Failed)
 }

@@ -234,28 +234,6 @@ func TestHeartbeatOutlivesAHungExtend(t *testing.T) {
 	})
 }
 
-// After an outage as long as the lease, the heartbeat extends the lease that is
-// still its own.
-func TestHeartbeatRecoversFromAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		config := &idempotent.Config{Lease: 30 * time.Second}
-		begun := time.Now()
-		p := &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if since := time.Since(begun); isExtend(c) && since < 45*time.Second {
-				return driver.Record{}, false, errNetwork
-			}
-			return next()
-		}}
-		_, _, err := do(t.Context(), newExecutor(t, p, config), func(ctx context.Context) (string, error) {
-			time.Sleep(2 * time.Minute) // ignores its context, as Config.Lease allows for
-			try(context.Background(), t, newExecutor(t, store, config), returns("second run")).is(idempotent.ErrInProgress)
-			return "done", nil
-		})
-		_ = err
-	})
-}
-
 // A slow answer to the claim leaves less than a third of the lease. The first
 // heartbeat comes in time.
 func TestFirstHeartbeatComesBeforeTheLeaseEnds(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -79,74 +78,6 @@ func (s *refusesSecond) Create(context.Context, driver.Record, time.Time, any) (
 		return driver.Record{}, false, errNetwork
 	}
 	return driver.Record{}, false, &driver.Rejected{Err: soldOut()}
-}
-
-// The store is unreachable for a while after the last copy of the transaction
-// was sent.
-func TestCommitIsSettledUntilTheDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBank()
-		b.before = func(*entry) error { return errNetwork }
-		var away time.Time
-		p := &settling{bank: b, change: func(c driver.Change) error {
-			if c.Release == 0 {
-				return nil
-			}
-			if away.IsZero() {
-				away = time.Now().Add(5 * time.Second)
-			}
-			if time.Now().Before(away) {
-				return errNetwork
-			}
-			return nil
-		}}
-		_, event, err := do(t.Context(), newExecutor(t, p, nil), books("x", nil))
-		var failed *idempotent.StoreError
-		if !errors.As(err, &failed) || !failed.RolledBack || event.Outcome != idempotent.OutcomeReleased {
-			t.Errorf("%v, %+v", err, event)
-		}
-	})
-}
-
-// A call that has sent a transaction reclaims its record before it undoes.
-func TestUndoingBeginsAfterAnUnacknowledgedReclaim(t *testing.T) {
-	for name, landed := range map[string]bool{"landed": true, "not sent": false} {
-		t.Run(name, func(t *testing.T) {
-			b, undone, lost := newBank(), 0, 0
-			store := &reclaiming{bank: b, landed: landed, lost: &lost}
-			_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
-				value, err := chargesAndBooks(&undone)(ctx)
-				book(ctx, "transfer").refused = soldOut()
-				return value, err
-			})
-			if _, ok := err.(*soldOutError); !ok || undone != 1 || lost != 2 || event.Outcome != idempotent.OutcomeFailed {
-				t.Errorf("undone %d times, lost %d: %v, %+v", undone, lost, err, event)
-			}
-			r := stored(t, b)
-			check.Equal(t, r.Status, driver.Failed)
-			check.Equal(t, r.Used(), 1)
-		})
-	}
-}
-
-// reclaiming loses the answers to the first reclaims.
-type reclaiming struct {
-	*bank
-	landed bool
-	lost   *int
-}
-
-func (s *reclaiming) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if c.Owner == "" || c.Status != driver.Absent || *s.lost == 2 {
-		return s.bank.Change(ctx, f, c)
-	}
-	*s.lost++
-	if s.landed {
-		if _, _, err := s.bank.Change(ctx, f, c); err != nil {
-			return driver.Record{}, false, err
-		}
-	}
-	return driver.Record{}, false, errNetwork
 }
 
 // Such a record was created anew: this call's own may have been committed

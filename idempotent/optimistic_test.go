@@ -110,19 +110,6 @@ func TestOptimisticRefusedAfterALostAnswer(t *testing.T) {
 	}
 }
 
-func TestOptimisticIsSentAgain(t *testing.T) {
-	b := newBank()
-	lost := 0
-	b.after = func(*entry) error {
-		if lost++; lost == 1 {
-			return errNetwork
-		}
-		return nil
-	}
-	try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).returned("x").ended(idempotent.OutcomeExecuted).roundTrips(2)
-	b.holds(t, "x")
-}
-
 func TestOptimisticMeetsAClaim(t *testing.T) {
 	claimed := func(b *bank, lease time.Duration) {
 		err := b.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Owner: "other", Attempt: 1,
@@ -187,47 +174,6 @@ func TestOptimisticExcludes(t *testing.T) {
 		_, err := idempotent.New("op", newBank(), &config)
 		check.Failed(t, err, "is accepted", config)
 	}
-}
-
-// unacknowledgedOnce loses the first transaction before it arrives; late sends
-// it.
-type unacknowledgedOnce struct {
-	*bank
-	meets driver.Record // what stands there then
-	late  func() bool
-}
-
-func (u *unacknowledgedOnce) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
-	if with == nil || u.late != nil {
-		return u.bank.Create(ctx, r, over, with)
-	}
-	u.late = func() bool { _, ok, _ := u.bank.Create(context.Background(), r, over, with); return ok }
-	u.meets.ID = r.ID
-	return driver.Record{}, false, errors.Join(errNetwork, u.Put(u.meets))
-}
-
-// A late copy writes where no record is. So a call that has sent one deletes no
-// record: its caller would see "released", and the transaction would be
-// committed later.
-func TestOptimisticLeavesNoRoomForItsLateCopy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBank()
-		u := &unacknowledgedOnce{bank: b, meets: driver.Record{Status: driver.InProgress, Owner: "other", Attempt: 1,
-			Lease: time.Now().Add(20 * time.Second), Expires: time.Now().Add(time.Hour)}}
-		time.AfterFunc(3*time.Second, func() { _ = b.Put(driver.Record{ID: u.meets.ID}) }) // it is released
-		runs := 0
-		_, event, err := do(t.Context(), newExecutor(t, u, &idempotent.Config{Optimistic: true, Wait: time.Minute}), func(ctx context.Context) (string, error) {
-			if runs++; runs == 2 {
-				return "", errCrash
-			}
-			return books("x", nil)(ctx)
-		})
-		check.Equal(t, err, errCrash)
-		check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
-		check.Equal(t, runs, 2)
-		check.False(t, u.late(), "released, and committed afterwards")
-		b.holds(t)
-	})
 }
 
 // A failure that is not stored does not stop a late copy.

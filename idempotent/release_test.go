@@ -132,25 +132,6 @@ func TestReleaseThatFails(t *testing.T) {
 	})
 }
 
-// A release that landed without an answer is no lost lease.
-func TestUnacknowledgedReleaseIsNoLostLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		var successor chan struct{}
-		p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if c.Release == 0 || successor != nil {
-				return next()
-			}
-			_, _, _ = next()
-			successor = inBackground(t, newExecutor(t, store, nil), time.Minute, "next", nil)
-			return driver.Record{}, false, errNetwork
-		}}
-		declined := errors.New("declined")
-		try(t.Context(), t, newExecutor(t, p, nil), failsWith(declined)).is(declined)
-		<-successor
-	})
-}
-
 // The handler's error reaches the caller, or the observer.
 func TestHandlersErrorIsReturnedOrObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -69,13 +69,6 @@ func TestSagaIsUndoneInReverse(t *testing.T) {
 	check.Deep(t, *replayed, idempotent.ReplayedError{Type: "soldOutError", Message: "sold out", Compensated: []string{"hotel", "flight"}})
 }
 
-func TestSagaThatSucceedsUndoesNothing(t *testing.T) {
-	x := newExecutor(t, memory.New(0), nil)
-	tr := &trip{}
-	try(t.Context(), t, x, tr.book).returned("booked")
-	checkDone(t, tr, "flight", "hotel", "car", "end")
-}
-
 func TestSagaContinuesAfterATemporaryError(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	tr := &trip{fails: map[string]error{"hotel": errCrash}}
@@ -235,22 +228,6 @@ func TestSagaWithoutClaimUndoesWhatItCan(t *testing.T) {
 	failed := check.As[*idempotent.CompensationError](t, err)
 	check.Equal(t, failed.Step, "hotel")
 	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
-}
-
-// Its process ended before it was undone: no result is left to undo the step
-// with.
-func TestStepWithoutResultIsNotUndone(t *testing.T) {
-	store := memory.New(0)
-	err := store.Put(driver.Record{ID: recordID(t, theKey), Status: driver.InProgress, Attempt: 1, Lease: driver.LeaseEnded,
-		Steps: map[string][]byte{"charge": []byte("~!it was too large")}})
-	check.Must(t, err)
-	_, _, err = do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
-		_, err := idempotent.SagaStep(ctx, "charge", mustNotRun(t), func(context.Context, string) error { t.Error("undone with nothing"); return nil })
-		return "", idempotent.Permanent(err)
-	})
-	r := stored(t, store)
-	check.Is(t, err, idempotent.ErrCompensation)
-	check.Equal(t, r.Status, driver.InProgress)
 }
 
 func TestSagaRefusesStepsWithinSteps(t *testing.T) {

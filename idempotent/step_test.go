@@ -93,21 +93,6 @@ func TestStepCostsOneWrite(t *testing.T) {
 	}
 }
 
-func TestStepKeepsTheReleasedRecord(t *testing.T) {
-	store := memory.New(0)
-	x := newExecutor(t, store, nil)
-	charges := 0
-	for i := range 3 {
-		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
-			if _, err := idempotent.Step(ctx, "charge", charge(&charges, nil)); err != nil {
-				return "", err
-			}
-			return "", errCrash
-		}).fails(errCrash).ended(idempotent.OutcomeReleased).attempt(int64(i + 1))
-	}
-	check.Equal(t, charges, 1)
-}
-
 func TestStepNames(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	try(t.Context(), t, x, func(ctx context.Context) (string, error) {

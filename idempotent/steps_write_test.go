@@ -110,34 +110,6 @@ func TestStepWithoutRoomKeepsTheClaim(t *testing.T) {
 	check.Equal(t, charges, 1)
 }
 
-// A handler should wait for its steps. If it does not, its key stays claimed:
-// the next attempt finds out whether the step is done.
-func TestStepThatStillRunsKeepsTheClaim(t *testing.T) {
-	for _, fail := range []error{errCrash, soldOut()} {
-		store := memory.New(0)
-		begun, goOn, ended := make(chan bool), make(chan bool), make(chan error)
-		_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
-			go func() {
-				_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) {
-					close(begun)
-					<-goOn
-					return "", nil
-				}, func(context.Context, string) error { return nil })
-				ended <- err
-			}()
-			<-begun
-			return "", fail
-		})
-		close(goOn)
-		check.Nil(t, <-ended)
-		r := stored(t, store)
-		check.As[*idempotent.StoreError](t, err)
-		check.Equal(t, event.Outcome, idempotent.OutcomeUnknown)
-		check.Equal(t, len(r.Steps), 1)
-		check.Differ(t, r.Owner, "")
-	}
-}
-
 // Heartbeats that succeed do not keep a call alive whose step the store
 // refuses.
 func TestStepThatTheStoreRefusesEndsTheCall(t *testing.T) {

@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,54 +58,6 @@ func TestFullMemoryMakesRoomForDoneWork(t *testing.T) {
 			_ = store.Put(driver.Record{ID: "other", Status: driver.Completed, Expires: time.Now().Add(-time.Hour)})
 			return "done", nil
 		}).succeeded()
-	})
-}
-
-// A zombie does not complete a record that was made for another payload.
-func TestZombieAdoptsNoRecordOfAnotherPayload(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		config := &idempotent.Config{Lease: 10 * time.Second, Retention: time.Second}
-		second := theKey
-		second.Payload = 2
-		noRelease := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if c.Release != 0 {
-				return driver.Record{}, false, errNetwork
-			}
-			return next()
-		}}
-		fails := failsWith(errors.New("try again"))
-		value, event, err := meanwhile(t, newExecutor(t, frozen(store), config), nil, func() {
-			// The first payload's record has expired. The second one's first
-			// attempt crashes, and its second is released.
-			_, _ = idempotent.Do(context.Background(), newExecutor(t, noRelease, config), second, fails)
-			time.Sleep(11*time.Second + 5*time.Millisecond)
-			_, _ = idempotent.Do(context.Background(), newExecutor(t, store, config), second, fails)
-			if r := stored(t, store); r.Attempt != 2 || r.Owner != "" || r.Status != driver.InProgress {
-				t.Fatalf("the test is wrong: %+v", r)
-			}
-		})
-		t.Logf("the zombie got %q, %v, %+v", value, err, event)
-		got, err := idempotent.Do(t.Context(), newExecutor(t, store, config), second, returns("second payload's"))
-		if err == nil && got != "second payload's" {
-			t.Errorf("the second payload is answered with the first one's result: %q", got)
-		}
-	})
-}
-
-// A zombie's caller does not receive the result of another payload.
-func TestZombieReceivesNoResultOfAnotherPayload(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		config := &idempotent.Config{Lease: 10 * time.Second, Retention: time.Second}
-		second := theKey
-		second.Payload = 2
-		value, event, err := meanwhile(t, newExecutor(t, frozen(store), config), nil, func() {
-			_, _ = idempotent.Do(context.Background(), newExecutor(t, store, &idempotent.Config{}), second, returns("second payload's"))
-		})
-		if err == nil && value == "second payload's" {
-			t.Errorf("the first payload is answered with the second one's result: %+v", event)
-		}
 	})
 }
 
