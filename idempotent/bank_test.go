@@ -15,6 +15,7 @@ import (
 // with the record, or neither is.
 type bank struct {
 	*memory.Store
+	hooks
 	mu     sync.Mutex
 	booked []string
 	// The hooks of the writes that carry an attachment. after is called when
@@ -43,10 +44,10 @@ func book(ctx context.Context, what string) *entry {
 
 func newBank() *bank { return &bank{Store: memory.New(0)} }
 
-func (b *bank) with(with any, write func(over *driver.Record) (driver.Record, bool, error)) (driver.Record, bool, error) {
+func (b *bank) with(with any, write func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 	e, ok := with.(*entry)
 	if !ok {
-		return write(nil)
+		return write()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +56,7 @@ func (b *bank) with(with any, write func(over *driver.Record) (driver.Record, bo
 			return driver.Record{}, false, err
 		}
 	}
-	r, won, err := write(nil)
+	r, won, err := write()
 	if won && err == nil {
 		b.booked = append(b.booked, e.what)
 		if b.after != nil {
@@ -65,36 +66,48 @@ func (b *bank) with(with any, write func(over *driver.Record) (driver.Record, bo
 	return r, won && err == nil, err
 }
 
-func (b *bank) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
+func (b *bank) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
+	return b.write(write{ctx: ctx, record: r, cutoff: cutoff, send: func() (driver.Record, bool, error) { return b.create(ctx, r, cutoff, with) }})
+}
+
+func (b *bank) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	return b.write(write{ctx: ctx, fence: f, change: c, send: func() (driver.Record, bool, error) { return b.apply(ctx, f, c) }})
+}
+
+func (b *bank) Get(ctx context.Context, id string) (driver.Record, error) {
+	return b.read(ctx, id, b.Store.Get)
+}
+
+func (b *bank) create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
 	if err := ctx.Err(); err != nil { // as a client, which does not say whether anything was sent
 		return driver.Record{}, false, err
 	}
 	if e, ok := with.(*entry); ok && e.refused != nil {
-		if met, err := b.Get(ctx, r.ID); err != nil || !met.Expired(over) {
+		if met, err := b.Store.Get(ctx, r.ID); err != nil || !met.Expired(over) {
 			return met, false, err
 		}
 		return driver.Record{}, false, &driver.Rejected{Err: e.refused}
 	}
-	return b.with(with, func(*driver.Record) (driver.Record, bool, error) { return b.Store.Create(ctx, r, over, nil) })
+	return b.with(with, func() (driver.Record, bool, error) { return b.Store.Create(ctx, r, over, nil) })
 }
 
-func (b *bank) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+func (b *bank) apply(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
 	if e, ok := c.With.(*entry); ok && e.refused != nil {
-		if met, err := b.Get(ctx, f.ID); err != nil || met.Owner != f.Owner || met.Status != driver.InProgress {
+		if met, err := b.Store.Get(ctx, f.ID); err != nil || met.Owner != f.Owner || met.Status != driver.InProgress {
 			return met, false, err
 		}
 		return driver.Record{}, false, &driver.Rejected{Err: e.refused}
 	}
 	with := c.With
 	c.With = nil
-	return b.with(with, func(*driver.Record) (driver.Record, bool, error) { return b.Store.Change(ctx, f, c) })
+	return b.with(with, func() (driver.Record, bool, error) { return b.Store.Change(ctx, f, c) })
 }
 
 func (b *bank) Commit(_ context.Context, _ string, with any) error {
 	if e := with.(*entry); e.refused != nil {
 		return &driver.Rejected{Err: e.refused}
 	}
-	_, _, err := b.with(with, func(*driver.Record) (driver.Record, bool, error) { return driver.Record{}, true, nil })
+	_, _, err := b.with(with, func() (driver.Record, bool, error) { return driver.Record{}, true, nil })
 	return err
 }
 
@@ -108,24 +121,4 @@ func books(what string, refused error) func(context.Context) (string, error) {
 		book(ctx, what).refused = refused
 		return what, nil
 	}
-}
-
-// settling is a bank whose changes may fail.
-type settling struct {
-	*bank
-	change func(driver.Change) error
-}
-
-func (s *settling) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if err := s.change(c); err != nil {
-		return driver.Record{}, false, err
-	}
-	return s.bank.Change(ctx, f, c)
-}
-
-func refusesReleases(c driver.Change) error {
-	if c.Release != 0 {
-		return errCrash
-	}
-	return nil
 }

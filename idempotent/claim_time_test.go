@@ -13,45 +13,25 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// silent is a store that does not answer some of its calls. Those that landed
-// have been applied.
-type silent struct {
-	driver.Store
-	landed          bool
-	creates, gets   bool
-	takeovers, rest bool // changes
-}
+// silent are the calls that a store does not answer. Those that landed have been
+// applied.
+type silent struct{ creates, takeovers, rest, gets, landed bool }
 
-func (s *silent) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	if s.creates {
-		return s.hang(ctx, func() (driver.Record, bool, error) { return s.Store.Create(ctx, r, cutoff, with) })
-	}
-	return s.Store.Create(ctx, r, cutoff, with)
-}
-
-func (s *silent) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if taken := c.Owner != ""; taken && s.takeovers || !taken && s.rest {
-		return s.hang(ctx, func() (driver.Record, bool, error) { return s.Store.Change(ctx, f, c) })
-	}
-	return s.Store.Change(ctx, f, c)
-}
-
-func (s *silent) Get(ctx context.Context, id string) (driver.Record, error) {
-	if s.gets {
-		<-ctx.Done()
-		return driver.Record{}, ctx.Err()
-	}
-	return s.Store.Get(ctx, id)
-}
-
-func (s *silent) hang(ctx context.Context, call func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-	if s.landed {
-		if _, _, err := call(); err != nil {
-			return driver.Record{}, false, err
+func (s silent) over(store driver.Store) *proxy {
+	p := hooked(store, on(func(w write) bool {
+		return s.creates && isCreate(w) || s.takeovers && isTakeover(w) || s.rest && isChange(w) && !isTakeover(w)
+	}, func(w write) (driver.Record, bool, error) {
+		if s.landed {
+			if _, _, err := w.send(); err != nil {
+				return driver.Record{}, false, err
+			}
 		}
+		return hangs(w)
+	}))
+	if s.gets {
+		p.get = hungGet
 	}
-	<-ctx.Done()
-	return driver.Record{}, false, ctx.Err()
+	return p
 }
 
 // A store that does not answer leaves the Reserve: the process is killed at the
@@ -84,7 +64,6 @@ func TestHungClaimEndsBeforeItsInvocation(t *testing.T) {
 					abandonClaim(t, store, time.Minute)
 					time.Sleep(2 * time.Minute)
 				}
-				c.store.Store = store
 				reserve := c.config.Reserve
 				if reserve == 0 {
 					reserve = 500 * time.Millisecond
@@ -92,7 +71,7 @@ func TestHungClaimEndsBeforeItsInvocation(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.invocation)
 				defer cancel()
 				begun := time.Now()
-				_, event, err := do(ctx, newExecutor(t, &c.store, &c.config), mustNotRun(t))
+				_, event, err := do(ctx, newExecutor(t, c.store.over(store), &c.config), mustNotRun(t))
 				took := time.Since(begun)
 				check.True(t, took <= c.invocation-reserve, took)
 				failed := check.As[*idempotent.StoreError](t, err)
@@ -118,7 +97,7 @@ func TestHungClaimWithAlmostNoTimeEndsBeforeItsInvocation(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), invocation)
 				defer cancel()
 				begun := time.Now()
-				x := newExecutor(t, &silent{Store: memory.New(0), creates: true, gets: true, rest: true}, config)
+				x := newExecutor(t, silent{creates: true, gets: true, rest: true}.over(memory.New(0)), config)
 				_, _, err := do(ctx, x, mustNotRun(t))
 				took := time.Since(begun)
 				check.True(t, took <= invocation-100*time.Millisecond, took, name, left)
@@ -143,7 +122,6 @@ func TestHungClaimThatLandedIsReleased(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := memory.New(0)
-				c.store.Store = store
 				if c.want.Attempt > 0 {
 					abandonClaim(t, store, time.Minute)
 					time.Sleep(2 * time.Minute)
@@ -151,7 +129,7 @@ func TestHungClaimThatLandedIsReleased(t *testing.T) {
 				config := &idempotent.Config{MaxAttempts: 2}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
-				try(ctx, t, newExecutor(t, &c.store, config), mustNotRun(t)).is(idempotent.ErrStore)
+				try(ctx, t, newExecutor(t, c.store.over(store), config), mustNotRun(t)).is(idempotent.ErrStore)
 				r := stored(t, store)
 				check.Equal(t, r.Status, c.want.Status)
 				check.Equal(t, r.Attempt, c.want.Attempt)
@@ -171,7 +149,7 @@ func TestHungClaimLeavesTheRecordOfAnother(t *testing.T) {
 		time.AfterFunc(time.Second, func() { abandonClaim(t, store, time.Minute) })
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		try(ctx, t, newExecutor(t, &silent{Store: store, creates: true}, nil), mustNotRun(t)).is(idempotent.ErrStore)
+		try(ctx, t, newExecutor(t, silent{creates: true}.over(store), nil), mustNotRun(t)).is(idempotent.ErrStore)
 		r := stored(t, store)
 		check.Equal(t, r.Owner, "crashed")
 		check.Equal(t, r.Attempt, 1)
@@ -186,16 +164,15 @@ func TestClaimAnsweredAfterItsInvocationIsReleased(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		frozen := &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			met, ok, err := next()
-			time.Sleep(3100 * time.Millisecond)
-			return met, ok, err
-		}, change: func(ctx context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if err := ctx.Err(); err != nil {
+		frozen := hooked(store, func(w write) (driver.Record, bool, error) {
+			if isCreate(w) {
+				return delayed(3100 * time.Millisecond)(w)
+			}
+			if err := w.ctx.Err(); err != nil {
 				return driver.Record{}, false, err
 			}
-			return next()
-		}}
+			return w.send()
+		})
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		try(ctx, t, newExecutor(t, frozen, nil), mustNotRun(t)).is(idempotent.ErrStore)
@@ -206,14 +183,13 @@ func TestClaimAnsweredAfterItsInvocationIsReleased(t *testing.T) {
 // An execution's claim is that of its other invocations, so that it stays.
 func TestHungClaimOfAnExecutionEndsBeforeItsInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	for name, store := range map[string]*silent{
+	for name, silent := range map[string]silent{
 		"the claim":     {landed: true, creates: true},
 		"the extension": {rest: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := memory.New(0)
-				store.Store = inner
 				execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Minute), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeSuspended }}
 				invoke := func(store driver.Store, timeout time.Duration) (*idempotent.Event, error) {
 					ctx, cancel := context.WithTimeout(t.Context(), timeout)
@@ -231,7 +207,7 @@ func TestHungClaimOfAnExecutionEndsBeforeItsInvocation(t *testing.T) {
 				}
 				const timeout = 2 * time.Minute // longer than the execution
 				begun := time.Now()
-				event, err := invoke(store, timeout)
+				event, err := invoke(silent.over(inner), timeout)
 				took := time.Since(begun)
 				check.True(t, took <= timeout-500*time.Millisecond, took)
 				check.Is(t, err, driver.ErrUnavailable)
@@ -249,7 +225,7 @@ func TestHungClaimOfAnExecutionEndsBeforeItsInvocation(t *testing.T) {
 func TestHungClaimWithinAHandlerEndsBeforeTheHandler(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		inner := newExecutor(t, &silent{Store: memory.New(0), creates: true, rest: true}, &idempotent.Config{Reserve: 50 * time.Millisecond})
+		inner := newExecutor(t, silent{creates: true, rest: true}.over(memory.New(0)), &idempotent.Config{Reserve: 50 * time.Millisecond})
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		begun := time.Now()
@@ -271,19 +247,19 @@ func TestClaimElsewhereIsBoundedByItsCaller(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
 		until, _ := ctx.Deadline()
-		x := newExecutor(t, &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			deadline, ok := ctx.Deadline()
+		x := newExecutor(t, hooked(memory.New(0), on(isCreate, func(w write) (driver.Record, bool, error) {
+			deadline, ok := w.ctx.Deadline()
 			check.True(t, ok)
 			check.Time(t, deadline, until)
 			time.Sleep(time.Until(until) - time.Millisecond)
-			return next()
-		}}, nil)
+			return w.send()
+		})), nil)
 		try(ctx, t, x, returns("done")).returned("done")
-		without := newExecutor(t, &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			_, ok := ctx.Deadline()
+		without := newExecutor(t, hooked(memory.New(0), on(isCreate, func(w write) (driver.Record, bool, error) {
+			_, ok := w.ctx.Deadline()
 			check.False(t, ok)
-			return next()
-		}}, nil)
+			return w.send()
+		})), nil)
 		try(t.Context(), t, without, returns("done")).succeeded()
 	})
 }
@@ -310,7 +286,7 @@ func TestHungWriteOfARunEndsBeforeItsInvocation(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), invocation)
 					defer cancel()
 					begun := time.Now()
-					_, event, err := do(ctx, newExecutor(t, &silent{Store: memory.New(0), rest: true}, nil), handler)
+					_, event, err := do(ctx, newExecutor(t, silent{rest: true}.over(memory.New(0)), nil), handler)
 					took := time.Since(begun)
 					check.True(t, took <= invocation-50*time.Millisecond, took)
 					check.Failed(t, err)

@@ -87,8 +87,8 @@ func TestCommitThatTheStoreRefusesIsRolledBack(t *testing.T) {
 func TestCommitWhoseReleaseIsRefusedTooIsUnknown(t *testing.T) {
 	b := newBank()
 	b.before = func(*entry) error { return errCrash }
-	deaf := &settling{bank: b, change: refusesReleases}
-	_, event, err := do(t.Context(), newExecutor(t, deaf, nil), books("x", nil))
+	b.on = fails(isRelease, errCrash)
+	_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
 	var failed *idempotent.StoreError
 	if !errors.As(err, &failed) || !failed.Executed || failed.RolledBack || event.Outcome != idempotent.OutcomeUnknown {
 		t.Errorf("%v, %+v", err, event)
@@ -122,14 +122,11 @@ func TestCommitWhoseRecordIsGoneIsUnknown(t *testing.T) {
 // A failure after a transaction does not create the record anew.
 func TestFailureAfterACommitRecreatesNothing(t *testing.T) {
 	b := newBank()
-	refusing := &settling{bank: b, change: func(c driver.Change) error {
-		if c.With == nil {
-			return nil
-		}
+	b.on = on(isCommit, func(write) (driver.Record, bool, error) {
 		check.Nil(t, b.Put(driver.Record{ID: recordID(t, theKey)}))
-		return &driver.Rejected{Err: soldOut()}
-	}}
-	try(t.Context(), t, newExecutor(t, refusing, nil), books("x", nil)).is(idempotent.ErrOutcomeUnknown)
+		return driver.Record{}, false, &driver.Rejected{Err: soldOut()}
+	})
+	try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).is(idempotent.ErrOutcomeUnknown)
 	check.Equal(t, stored(t, b).Status, driver.Absent)
 }
 

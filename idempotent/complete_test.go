@@ -18,20 +18,15 @@ import (
 // call's token, every caller receives what is stored.
 func TestCompleteReturnsWhatIsStored(t *testing.T) {
 	store := memory.New(0)
-	lost := true
-	x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if !lost {
-			return next()
-		}
-		lost = false
-		_, ok, err := next()
+	x := newExecutor(t, hooked(store, onFirst(isChange, func(w write) (driver.Record, bool, error) {
+		_, ok, err := w.send()
 		check.True(t, ok)
 		check.Nil(t, err)
 		r := stored(t, store)
 		r.Data = []byte(`"theirs"`)
 		check.Nil(t, store.Put(r))
 		return driver.Record{}, false, errNetwork
-	}}, nil)
+	})), nil)
 	try(t.Context(), t, x, returns("ours")).returned("theirs")
 }
 
@@ -55,11 +50,11 @@ func TestDeniedCompletionIsRepeatedForHalfAMinute(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var tries []time.Duration
 				begun := time.Now()
-				x := newExecutor(t, &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, change driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-					check.Equal(t, change.Status, driver.Completed, "nothing is released after a success")
+				x := newExecutor(t, hooked(memory.New(0), on(isChange, func(w write) (driver.Record, bool, error) {
+					check.Equal(t, w.change.Status, driver.Completed, "nothing is released after a success")
 					tries = append(tries, time.Since(begun))
 					return driver.Record{}, false, c.err
-				}}, &idempotent.Config{Lease: lease})
+				})), &idempotent.Config{Lease: lease})
 				_, event, err := do(t.Context(), x, returns("done"))
 				var failed *idempotent.StoreError
 				if !errors.As(err, &failed) || !failed.Executed || !errors.Is(err, c.err) || event.Outcome != idempotent.OutcomeUnknown {
@@ -124,12 +119,12 @@ func TestCompleteWithoutAnEncodableResult(t *testing.T) {
 // cannot be encoded is.
 func TestEventReportsADroppedResult(t *testing.T) {
 	store := memory.New(0)
-	p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if c.Data != nil {
-			c.Data, c.Unavailable = nil, "too large" // as Change.Data says a store does
+	p := hooked(store, on(isChange, func(w write) (driver.Record, bool, error) {
+		if w.change.Data != nil {
+			w.change.Data, w.change.Unavailable = nil, "too large" // as Change.Data says a store does
 		}
-		return store.Change(ctx, f, c)
-	}}
+		return store.Change(w.ctx, w.fence, w.change)
+	}))
 	_, event, err := do(t.Context(), newExecutor(t, p, nil), returns("large"))
 	check.Nil(t, err)
 	check.Is(t, event.Err, idempotent.ErrResultUnavailable)
@@ -140,18 +135,13 @@ func TestCompletionIsSentOnceDespiteATinyReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: 10 * time.Second, Reserve: time.Nanosecond}
-		slow := &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if isExtend(c) {
+		p := hooked(store, func(w write) (driver.Record, bool, error) {
+			if isExtend(w) {
 				return driver.Record{}, false, errNetwork
 			}
-			select { // a round trip
-			case <-time.After(10 * time.Millisecond):
-				return next()
-			case <-ctx.Done():
-				return driver.Record{}, false, ctx.Err()
-			}
-		}}
-		try(t.Context(), t, newExecutor(t, slow, config), func(context.Context) (string, error) {
+			return slow(10 * time.Millisecond)(w) // a round trip
+		})
+		try(t.Context(), t, newExecutor(t, p, config), func(context.Context) (string, error) {
 			time.Sleep(11 * time.Second)
 			return "done", nil
 		}).succeeded()
@@ -167,9 +157,7 @@ func TestFinishGivesUpBeforeTheInvocationEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &proxy{Store: memory.New(0), change: func(ctx context.Context, _ driver.Fence, _ driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-					return driver.Record{}, false, errors.New("AccessDeniedException: dynamodb:UpdateItem")
-				}}
+				p := hooked(memory.New(0), fails(isChange, errors.New("AccessDeniedException: dynamodb:UpdateItem")))
 				begun := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()

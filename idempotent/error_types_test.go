@@ -137,15 +137,8 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 			return err
 		},
 		"StoreError": func() error { return call(claimsFail(memory.New(0)), nil, mustNotRun(t)) },
-		"TimedOutError": func() (err error) {
-			store := claimsFail(memory.New(0))
-			store.create, store.change = nil, func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-				if !c.Lease.IsZero() {
-					return driver.Record{}, false, errNetwork
-				}
-				return next()
-			}
-			return call(store, &idempotent.Config{Lease: 20 * time.Millisecond, Reserve: time.Millisecond}, untilItEnds(context.Cause))
+		"TimedOutError": func() error {
+			return call(frozen(memory.New(0)), &idempotent.Config{Lease: 20 * time.Millisecond, Reserve: time.Millisecond}, untilItEnds(context.Cause))
 		},
 	}
 	for _, name := range types {

@@ -15,19 +15,11 @@ import (
 
 func TestFailOpen(t *testing.T) {
 	open := &idempotent.Config{OnStoreError: idempotent.FailOpen}
-	down := func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errNetwork
-	}
-	lost := func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if _, _, err := next(); err != nil {
-			return driver.Record{}, false, err
-		}
-		return driver.Record{}, false, errNetwork
-	}
-	for name, create := range map[string]createHook{"the claim was not stored": once(down), "its answer was lost": once(lost)} {
+	lost := onFirst(isCreate, unanswered)
+	for name, claim := range map[string]hook{"the claim was not stored": notSent(errNetwork), "its answer was lost": unanswered} {
 		t.Run(name+", success", func(t *testing.T) {
 			store := memory.New(0)
-			x := newExecutor(t, &proxy{Store: store, create: create}, open)
+			x := newExecutor(t, hooked(store, onFirst(isCreate, claim)), open)
 			value, event, err := do(t.Context(), x, returns("ran"))
 			check.Nil(t, err)
 			check.Equal(t, value, "ran")
@@ -38,26 +30,22 @@ func TestFailOpen(t *testing.T) {
 	}
 	t.Run("error", func(t *testing.T) {
 		store := memory.New(0)
-		x := newExecutor(t, &proxy{Store: store, create: once(lost)}, open)
+		x := newExecutor(t, hooked(store, lost), open)
 		first := errors.New("try again")
 		try(t.Context(), t, x, failsWith(first)).fails(first)
 		try(t.Context(), t, x, returns("second")).returned("second")
 	})
 	t.Run("the store stays down", func(t *testing.T) {
-		x := newExecutor(t, &proxy{Store: unusable{}, create: down, change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			return driver.Record{}, false, errNetwork
-		}}, open)
+		x := newExecutor(t, hooked(unusable{}, notSent(errNetwork)), open)
 		try(t.Context(), t, x, returns("ran")).returned("ran").ended(idempotent.OutcomeBypassed).roundTrips(2)
 	})
 	t.Run("not for what is wrong for good", func(t *testing.T) {
-		x := newExecutor(t, &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			return driver.Record{}, false, errors.New("no such table")
-		}}, open)
+		x := newExecutor(t, hooked(memory.New(0), fails(isCreate, errors.New("no such table"))), open)
 		try(t.Context(), t, x, mustNotRun(t)).is(idempotent.ErrStore)
 	})
 	t.Run("another completed meanwhile", func(t *testing.T) {
 		store := memory.New(0)
-		x := newExecutor(t, &proxy{Store: store, create: once(down)}, open)
+		x := newExecutor(t, hooked(store, onFirst(isCreate, notSent(errNetwork))), open)
 		try(t.Context(), t, x, func(context.Context) (string, error) {
 			try(context.Background(), t, newExecutor(t, store, nil), returns("theirs")).succeeded()
 			return "ours", nil
@@ -67,12 +55,7 @@ func TestFailOpen(t *testing.T) {
 
 // claimsFail is a store whose claims fail, for runs that fail open.
 func claimsFail(store driver.Store) *proxy {
-	return &proxy{Store: store, create: func(_ context.Context, r driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if r.Status == driver.InProgress {
-			return driver.Record{}, false, errNetwork
-		}
-		return next()
-	}}
+	return hooked(store, fails(isClaim, errNetwork))
 }
 
 // A call in an invocation fails open when the store hangs, with time left for
@@ -80,10 +63,7 @@ func claimsFail(store driver.Store) *proxy {
 func TestHungStoreFailsOpenWithinTheInvocation(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		p := &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			<-ctx.Done()
-			return driver.Record{}, false, errNetwork
-		}}
+		p := hooked(memory.New(0), on(isCreate, hangs))
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		try(ctx, t, newExecutor(t, p, &idempotent.Config{OnStoreError: idempotent.FailOpen}), returns("ran")).returned("ran")
@@ -131,28 +111,9 @@ func TestFailOpenReplacesAnExpiredRecord(t *testing.T) {
 // A later error of the store does not replace the one that let the call fail
 // open.
 func TestEventReportsWhyACallFailedOpen(t *testing.T) {
-	down := claimsFail(memory.New(0))
-	down.change = func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errors.New("no permission")
-	}
+	down := hooked(claimsFail(memory.New(0)), fails(isChange, errors.New("no permission")))
 	_, event, _ := do(t.Context(), newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), returns("x"))
 	check.Is(t, event.Err, driver.ErrUnavailable, "Err should say why it failed open")
-}
-
-type lostClaims struct {
-	*bank
-	notSent bool
-}
-
-func (p *lostClaims) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
-	if r.Status != driver.InProgress {
-		return p.bank.Create(ctx, r, over, with)
-	}
-	if p.notSent {
-		return driver.Record{}, false, errNetwork
-	}
-	_, _, err := p.bank.Create(ctx, r, over, with)
-	return driver.Record{}, false, errors.Join(errNetwork, err)
 }
 
 // A transaction that meets another's result writes nothing. A handler with
@@ -160,7 +121,7 @@ func (p *lostClaims) Create(ctx context.Context, r driver.Record, over time.Time
 func TestFailOpenNeverCommitsBesideAnother(t *testing.T) {
 	b := newBank()
 	try(t.Context(), t, newExecutor(t, b, nil), books("first", nil)).succeeded()
-	down := &lostClaims{bank: b, notSent: true}
-	try(t.Context(), t, newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen}), books("second", nil)).returned("first").ended(idempotent.OutcomeReplayed)
+	b.on = fails(isClaim, errNetwork)
+	try(t.Context(), t, newExecutor(t, b, &idempotent.Config{OnStoreError: idempotent.FailOpen}), books("second", nil)).returned("first").ended(idempotent.OutcomeReplayed)
 	b.holds(t, "first")
 }

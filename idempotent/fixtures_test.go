@@ -2,46 +2,19 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
 
 // errNetwork is the error of a store whose answer is lost.
 var errNetwork = fmt.Errorf("connection reset: %w", driver.ErrUnavailable)
-
-// proxy is a store in front of another: each hook may fail a call, before or
-// after it reaches the store behind.
-type proxy struct {
-	driver.Store
-	create func(ctx context.Context, r driver.Record, over time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error)
-	change func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error)
-}
-
-func (p *proxy) Create(ctx context.Context, r driver.Record, over time.Time, with any) (driver.Record, bool, error) {
-	next := func() (driver.Record, bool, error) { return p.Store.Create(ctx, r, over, with) }
-	if p.create == nil {
-		return next()
-	}
-	return p.create(ctx, r, over, next)
-}
-
-func (p *proxy) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	next := func() (driver.Record, bool, error) { return p.Store.Change(ctx, f, c) }
-	if p.change == nil {
-		return next()
-	}
-	return p.change(ctx, f, c, next)
-}
 
 func newExecutor(t testing.TB, store driver.Store, config *idempotent.Config) *idempotent.Executor {
 	t.Helper()
@@ -60,18 +33,10 @@ func stored(t testing.TB, store driver.Store) driver.Record {
 	return r
 }
 
-// recordID learns the id of a key from a store that refuses it.
 func recordID(t testing.TB, key idempotent.Key) string {
 	t.Helper()
-	var id string
-	spy := &proxy{Store: memory.New(1), create: func(_ context.Context, r driver.Record, _ time.Time, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		id = r.ID
-		return driver.Record{}, false, errors.New("only asked")
-	}}
-	_, err := idempotent.Do(context.Background(), newExecutor(t, spy, &idempotent.Config{Observer: idempotent.NoObserver{}}), key, func(context.Context) (int, error) { return 0, nil })
-	if !errors.Is(err, idempotent.ErrStore) {
-		t.Fatal(err)
-	}
+	id, err := key.RecordID("op")
+	check.Must(t, err)
 	return id
 }
 

@@ -36,15 +36,12 @@ func TestCutOffCallReportsItsHeartbeat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				beats := 0
-				x := newExecutor(t, &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-					if c.Lease.IsZero() {
-						return next()
-					}
+				x := newExecutor(t, hooked(memory.New(0), on(isExtend, func(w write) (driver.Record, bool, error) {
 					if beats++; fails || beats == 1 {
 						return driver.Record{}, false, errNetwork
 					}
-					return next()
-				}}, &idempotent.Config{Lease: 30 * time.Second})
+					return w.send()
+				})), &idempotent.Config{Lease: 30 * time.Second})
 				_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 					select {
 					case <-ctx.Done():
@@ -68,22 +65,11 @@ func TestCutOffCallReportsItsHeartbeat(t *testing.T) {
 // Whatever becomes of the heartbeat, the handler's context ends before the
 // lease.
 func TestHandlerEndsBeforeItsLease(t *testing.T) {
-	for name, beat := range map[string]func(ctx context.Context) (driver.Record, bool, error){
-		"errors": func(context.Context) (driver.Record, bool, error) { return driver.Record{}, false, errNetwork },
-		"nothing": func(ctx context.Context) (driver.Record, bool, error) {
-			<-ctx.Done()
-			return driver.Record{}, false, ctx.Err()
-		},
-	} {
+	for name, beat := range map[string]hook{"errors": notSent(errNetwork), "nothing": hangs} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := memory.New(0)
-				x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-					if !c.Lease.IsZero() {
-						return beat(ctx)
-					}
-					return next()
-				}}, &idempotent.Config{Lease: 30 * time.Second})
+				x := newExecutor(t, hooked(store, on(isExtend, beat)), &idempotent.Config{Lease: 30 * time.Second})
 				begun := time.Now()
 				try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 					select {
@@ -105,12 +91,12 @@ func TestHeartbeatRevivesALeaseThatNobodyTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		begun := time.Now()
-		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if ctx.Err() != nil || !c.Lease.IsZero() && time.Since(begun) < 35*time.Second {
+		x := newExecutor(t, hooked(store, on(isChange, func(w write) (driver.Record, bool, error) {
+			if w.ctx.Err() != nil || !w.change.Lease.IsZero() && time.Since(begun) < 35*time.Second {
 				return driver.Record{}, false, errNetwork
 			}
-			return next()
-		}}, &idempotent.Config{Lease: 30 * time.Second})
+			return w.send()
+		})), &idempotent.Config{Lease: 30 * time.Second})
 		try(t.Context(), t, x, func(context.Context) (string, error) {
 			time.Sleep(45 * time.Second)
 			try(t.Context(), t, newExecutor(t, store, nil), mustNotRun(t)).is(idempotent.ErrInProgress)
@@ -145,14 +131,12 @@ func TestHeartbeatLosesTheLease(t *testing.T) {
 func TestHeartbeatThatMeetsItsOwnCopyKeepsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if !c.Lease.IsZero() {
-				_, ok, err := next()
-				check.True(t, ok)
-				check.Nil(t, err)
-			}
-			return next()
-		}}, &idempotent.Config{Lease: 30 * time.Second})
+		x := newExecutor(t, hooked(store, on(isExtend, func(w write) (driver.Record, bool, error) {
+			_, ok, err := w.send()
+			check.True(t, ok)
+			check.Nil(t, err)
+			return w.send()
+		})), &idempotent.Config{Lease: 30 * time.Second})
 		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 			time.Sleep(115 * time.Second)
 			return "", ctx.Err()
@@ -165,19 +149,19 @@ func TestHeartbeatIsJoinedBeforeTheRecordIsFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		beating, finished := 0, false
-		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if c.Lease.IsZero() {
+		x := newExecutor(t, hooked(store, on(isChange, func(w write) (driver.Record, bool, error) {
+			if w.change.Lease.IsZero() {
 				finished = true
 				check.Equal(t, beating, 0, "a heartbeat is under way")
-				return next()
+				return w.send()
 			}
 			check.False(t, finished, "a heartbeat after the end")
 			beating++
-			<-ctx.Done()            // it hangs
+			<-w.ctx.Done()          // it hangs
 			time.Sleep(time.Second) // and does not return at once
 			beating--
-			return driver.Record{}, false, ctx.Err()
-		}}, &idempotent.Config{Lease: 30 * time.Second})
+			return driver.Record{}, false, w.ctx.Err()
+		})), &idempotent.Config{Lease: 30 * time.Second})
 		_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
 			time.Sleep(11 * time.Second)
 			return "", nil
@@ -200,22 +184,12 @@ func stubborn(d time.Duration, running, most *atomic.Int32) func(context.Context
 	}
 }
 
-func isExtend(c driver.Change) bool { return !c.Lease.IsZero() && c.Owner == "" }
-
 // The heartbeat tries again when a connection hangs.
 func TestHeartbeatOutlivesAHungExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: 30 * time.Second}
-		hung := false
-		p := &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if isExtend(c) && !hung {
-				hung = true
-				<-ctx.Done()
-				return driver.Record{}, false, errNetwork
-			}
-			return next()
-		}}
+		p := hooked(store, onFirst(isExtend, hangs))
 		var running, most atomic.Int32
 		done := make(chan struct{})
 		go func() {
@@ -240,18 +214,13 @@ func TestFirstHeartbeatComesBeforeTheLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: time.Minute}
-		p := &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			r, ok, err := next()
-			time.Sleep(45 * time.Second)
-			return r, ok, err
-		}}
-		_, _, err := do(t.Context(), newExecutor(t, p, config), func(ctx context.Context) (string, error) {
+		p := hooked(store, on(isCreate, delayed(45*time.Second)))
+		try(t.Context(), t, newExecutor(t, p, config), func(ctx context.Context) (string, error) {
 			time.Sleep(30 * time.Second)
 			check.Nil(t, ctx.Err(), "stopped within 30 s, with a healthy store and heartbeat")
 			try(context.Background(), t, newExecutor(t, store, config), returns("second run")).is(idempotent.ErrInProgress)
 			return "done", nil
 		})
-		_ = err
 	})
 }
 
@@ -260,15 +229,7 @@ func TestFirstHeartbeatComesBeforeTheLeaseEnds(t *testing.T) {
 func TestHeartbeatIsRepeatedAfterAConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		conflicts := 0
-		p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if isExtend(c) && conflicts < 2 { // as dynamo.Store.lost does
-				conflicts++
-				r, err := store.Get(ctx, f.ID)
-				return r, false, err
-			}
-			return next()
-		}}
+		p := hooked(hooked(store, onFirst(isExtend, meets(store))), onFirst(isExtend, meets(store))) // as dynamo.Store.lost does
 		try(t.Context(), t, newExecutor(t, p, &idempotent.Config{Lease: time.Minute}), func(ctx context.Context) (string, error) {
 			select {
 			case <-ctx.Done():

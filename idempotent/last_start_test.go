@@ -20,11 +20,7 @@ func startsBy(ctx context.Context, d time.Duration, more ...adapter.Setting) con
 
 // answering delays the answers to claims, whatever their context.
 func answering(store driver.Store, after time.Duration) *proxy {
-	return &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		met, ok, err := next()
-		time.Sleep(after)
-		return met, ok, err
-	}}
+	return hooked(store, on(isCreate, delayed(after)))
 }
 
 // A claim that is not answered takes half of the time until the last start, and
@@ -53,9 +49,8 @@ func TestHungClaimLeavesTimeBeforeTheLastStart(t *testing.T) {
 					abandonClaim(t, store, time.Minute)
 					time.Sleep(2 * time.Minute)
 				}
-				c.store.Store = store
 				begun := time.Now()
-				_, event, err := do(startsBy(t.Context(), c.lastStart), newExecutor(t, &c.store, &c.config), returns(""))
+				_, event, err := do(startsBy(t.Context(), c.lastStart), newExecutor(t, c.store.over(store), &c.config), returns(""))
 				const pauses = 10 * time.Millisecond // before a takeover
 				took := time.Since(begun)
 				check.True(t, took >= c.takes, took)
@@ -75,7 +70,7 @@ func TestHungReadEndsAWaitBeforeTheLastStart(t *testing.T) {
 		abandonClaim(t, store, time.Hour)
 		wait := time.Hour
 		begun := time.Now()
-		_, event, err := do(startsBy(t.Context(), time.Minute, adapter.Wait(wait)), newExecutor(t, &silent{Store: store, gets: true}, nil), mustNotRun(t))
+		_, event, err := do(startsBy(t.Context(), time.Minute, adapter.Wait(wait)), newExecutor(t, silent{gets: true}.over(store), nil), mustNotRun(t))
 		took := time.Since(begun)
 		check.True(t, took <= 6*time.Second, took)
 		check.Is(t, err, driver.ErrUnavailable)

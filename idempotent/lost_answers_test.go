@@ -66,20 +66,6 @@ func TestBypassedCommitThatWroteNothingIsRolledBack(t *testing.T) {
 	store.holds(t)
 }
 
-// refusesSecond loses the answer to the first write with an attachment, and
-// refuses the others.
-type refusesSecond struct {
-	*bank
-	tries int
-}
-
-func (s *refusesSecond) Create(context.Context, driver.Record, time.Time, any) (driver.Record, bool, error) {
-	if s.tries++; s.tries == 1 {
-		return driver.Record{}, false, errNetwork
-	}
-	return driver.Record{}, false, &driver.Rejected{Err: soldOut()}
-}
-
 // Such a record was created anew: this call's own may have been committed
 // before.
 func TestCommitThatMeetsAnotherPayloadIsUnknown(t *testing.T) {
@@ -128,8 +114,8 @@ func TestCommitLosesItsLeaseToAnotherLibrary(t *testing.T) {
 // is not known to have ended.
 func TestRefusedCommitWhoseReleaseFailsIsUnknown(t *testing.T) {
 	b := newBank()
-	deaf := &settling{bank: b, change: refusesReleases}
-	_, event, err := do(t.Context(), newExecutor(t, deaf, nil), books("x", errAgain))
+	b.on = fails(isRelease, errCrash)
+	_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", errAgain))
 	var failed *idempotent.StoreError
 	if !errors.As(err, &failed) || !failed.Executed || failed.Handler != errAgain || event.Outcome != idempotent.OutcomeUnknown {
 		t.Errorf("%v, %+v", err, event)

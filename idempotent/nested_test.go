@@ -45,9 +45,7 @@ func TestNestedCallOnItsOwnKeyIsRefused(t *testing.T) {
 // call failed open. It does not wait for itself.
 func TestNestedCallOnItsOwnKeyIsRefusedUnderFailOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			return driver.Record{}, false, errNetwork
-		}}
+		store := hooked(memory.New(0), fails(isCreate, errNetwork))
 		x := newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen, Wait: time.Hour})
 		_, _, _ = do(t.Context(), x, func(ctx context.Context) (string, error) {
 			begun := time.Now()
@@ -117,9 +115,7 @@ func TestNestedFinishLeavesTheOuterReserve(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		down := &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			return driver.Record{}, false, errNetwork
-		}}
+		down := hooked(memory.New(0), fails(isChange, errNetwork))
 		outer := newExecutor(t, store, nil)
 		inner, err := idempotent.New("inner", down, nil)
 		check.Must(t, err)
@@ -281,7 +277,10 @@ func TestUndoErrorDoesNotClassifyAnEnclosingCall(t *testing.T) {
 func TestNestedUnknownOutcomeIsNoFailureOfTheOuterCall(t *testing.T) {
 	outer := memory.New(0)
 	_, event, err := do(t.Context(), newExecutor(t, outer, nil), func(ctx context.Context) (string, error) {
-		x := newExecutor(t, &refusesSecond{bank: newBank()}, &idempotent.Config{Optimistic: true, ReleasePermanent: true})
+		b := newBank()
+		b.on = on(func(write) bool { return b.tries > 1 }, notSent(&driver.Rejected{Err: soldOut()}))
+		b.before = func(*entry) error { return errNetwork }
+		x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReleasePermanent: true})
 		return idempotent.Do(ctx, x, theKey, books("x", nil))
 	})
 	check.Is(t, err, idempotent.ErrOutcomeUnknown)

@@ -79,9 +79,7 @@ func TestLogObserver(t *testing.T) {
 func TestLogObserverNamesStoreErrors(t *testing.T) {
 	var out bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&out, nil))
-	broken := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errors.New("no such table")
-	}}
+	broken := hooked(memory.New(0), fails(isCreate, errors.New("no such table")))
 	x := newExecutor(t, broken, &idempotent.Config{Observer: idempotent.LogObserver{Logger: logger}})
 	try(t.Context(), t, x, mustNotRun(t)).failed()
 	check.Contains(t, out.String(), "level=ERROR")
@@ -96,9 +94,7 @@ func (e *declined) Error() string { return "card " + e.card + " declined" }
 func TestErrorType(t *testing.T) {
 	const secret = "4111-1111"
 	refused := &declined{secret}
-	noRelease := &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errNetwork
-	}}
+	noRelease := hooked(memory.New(0), fails(isChange, errNetwork))
 	for want, test := range map[string]struct {
 		store driver.Store
 		fn    func(context.Context) (string, error)
@@ -145,17 +141,13 @@ func TestEventsOfPanicsAndFailedReleases(t *testing.T) {
 		}()
 		return *event
 	}
-	down := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errNetwork
-	}}
+	down := hooked(memory.New(0), fails(isCreate, errNetwork))
 	open := newExecutor(t, down, &idempotent.Config{OnStoreError: idempotent.FailOpen})
 	e := call(open, theKey, panics)
 	check.Equal(t, e.Outcome, idempotent.OutcomeBypassed, "a panic in a run that failed open")
 	check.Is(t, e.Err, idempotent.ErrStore)
 	unprotected := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
 	check.Failed(t, call(unprotected, idempotent.Key{}, panics).Err, "a panic in a bypassed run")
-	noRelease := &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errNetwork
-	}}
+	noRelease := hooked(memory.New(0), fails(isChange, errNetwork))
 	check.Differ(t, call(newExecutor(t, noRelease, nil), theKey, failsWith(errors.New("try again"))).Outcome, idempotent.OutcomeReleased, "'released' says that the key is free; nothing was released")
 }

@@ -200,9 +200,7 @@ func TestObserversSurviveErrorsThatPanic(t *testing.T) {
 // The outcome is one of the constants also when the store panics.
 func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 	var seen []idempotent.Event
-	broken := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		panic("boom")
-	}}
+	broken := hooked(memory.New(0), func(write) (driver.Record, bool, error) { panic("boom") })
 	x := newExecutor(t, broken, &idempotent.Config{Observer: observe(func(e idempotent.Event) { seen = append(seen, e) })})
 	func() {
 		defer func() { _ = recover() }()

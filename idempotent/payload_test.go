@@ -252,15 +252,8 @@ func TestEffectsFetchNothing(t *testing.T) {
 // this call's own.
 func TestLostAnswerWithAReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, payloads, lost := memory.New(0), newShelf(), false
-		flaky := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			r, ok, err := next()
-			if !lost {
-				lost = true
-				return driver.Record{}, false, errNetwork
-			}
-			return r, ok, err
-		}}
+		store, payloads := memory.New(0), newShelf()
+		flaky := hooked(store, onFirst(isChange, unanswered))
 		value, event, err := do(t.Context(), newExecutor(t, flaky, spilling(payloads)), returns(large))
 		check.Equal(t, value, large)
 		check.Nil(t, err)
@@ -275,14 +268,14 @@ func TestReferenceOfAnother(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	theirs, err := payloads.Put(t.Context(), []byte(`"theirs"`))
 	check.Must(t, err)
-	foreign := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		r, _, err := next()
+	foreign := hooked(store, on(isChange, func(w write) (driver.Record, bool, error) {
+		r, _, err := w.send()
 		if err != nil {
 			return r, false, err
 		}
 		r.Payload = theirs
 		return r, false, store.Put(r)
-	}}
+	}))
 	try(t.Context(), t, newExecutor(t, foreign, spilling(payloads)), returns(large)).returned("theirs")
 }
 

@@ -39,9 +39,8 @@ func TestReadFirstOptimistic(t *testing.T) {
 			if test.meets != nil {
 				check.Must(t, b.Put(met(t, test.meets)))
 			}
-			c := &counting{Transactional: b}
 			ran := false
-			value, event, err := do(t.Context(), newExecutor(t, c, &idempotent.Config{Optimistic: true, ReadFirst: true}), func(ctx context.Context) (string, error) {
+			value, event, err := do(t.Context(), newExecutor(t, b, &idempotent.Config{Optimistic: true, ReadFirst: true}), func(ctx context.Context) (string, error) {
 				ran = true
 				return books("ours", nil)(ctx)
 			})
@@ -49,8 +48,8 @@ func TestReadFirstOptimistic(t *testing.T) {
 			check.Is(t, err, test.err)
 			check.Equal(t, event.Outcome, test.outcome)
 			check.Equal(t, ran, (test.booked != nil))
-			check.Equal(t, c.reads, test.reads)
-			check.Equal(t, c.tries, test.tries)
+			check.Equal(t, b.reads, test.reads)
+			check.Equal(t, b.tries, test.tries)
 			b.holds(t, test.booked...)
 		})
 	}
@@ -59,10 +58,8 @@ func TestReadFirstOptimistic(t *testing.T) {
 // The transaction's own condition decides where the read has failed.
 func TestReadFirstOptimisticThatFails(t *testing.T) {
 	b := newBank()
-	c := &counting{Transactional: b, get: func(context.Context, func() (driver.Record, error)) (driver.Record, error) {
-		return driver.Record{}, errNetwork
-	}}
-	x := newExecutor(t, c, &idempotent.Config{Optimistic: true, ReadFirst: true})
+	b.get = func(context.Context) (driver.Record, error) { return driver.Record{}, errNetwork }
+	x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReadFirst: true})
 	for _, outcome := range []idempotent.Outcome{idempotent.OutcomeExecuted, idempotent.OutcomeReplayed} {
 		value, event, err := do(t.Context(), x, books("ours", nil))
 		check.Nil(t, err)

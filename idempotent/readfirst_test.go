@@ -13,32 +13,6 @@ import (
 	"github.com/lambda-once/once/internal/check"
 )
 
-// counting is a store that counts its calls, and whose reads may be replaced.
-type counting struct {
-	driver.Transactional
-	get          func(ctx context.Context, next func() (driver.Record, error)) (driver.Record, error)
-	reads, tries int // tries to write
-}
-
-func (c *counting) Get(ctx context.Context, id string) (driver.Record, error) {
-	c.reads++
-	next := func() (driver.Record, error) { return c.Transactional.Get(ctx, id) }
-	if c.get == nil {
-		return next()
-	}
-	return c.get(ctx, next)
-}
-
-func (c *counting) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	c.tries++
-	return c.Transactional.Create(ctx, r, cutoff, with)
-}
-
-func (c *counting) Change(ctx context.Context, f driver.Fence, change driver.Change) (driver.Record, bool, error) {
-	c.tries++
-	return c.Transactional.Change(ctx, f, change)
-}
-
 // met is a record of theKey for a table of what a read may meet.
 func met(t *testing.T, change func(r *driver.Record)) driver.Record {
 	t.Helper()
@@ -87,14 +61,13 @@ func TestReadFirst(t *testing.T) {
 			if test.meets != nil {
 				check.Must(t, b.Put(met(t, test.meets)))
 			}
-			c := &counting{Transactional: b}
 			test.config.ReadFirst = true
-			value, event, err := do(t.Context(), newExecutor(t, c, &test.config), returns("ours"))
+			value, event, err := do(t.Context(), newExecutor(t, b, &test.config), returns("ours"))
 			check.Equal(t, value, test.value)
 			check.Is(t, err, test.err)
 			check.Equal(t, event.Outcome, test.outcome)
-			check.Equal(t, c.reads, test.reads)
-			check.Equal(t, c.tries, test.tries)
+			check.Equal(t, b.reads, test.reads)
+			check.Equal(t, b.tries, test.tries)
 			check.Equal(t, event.RoundTrips, test.reads+test.tries)
 		})
 	}
@@ -103,12 +76,12 @@ func TestReadFirst(t *testing.T) {
 // What the read has seen may have changed when the claim arrives.
 func TestReadFirstLosesARace(t *testing.T) {
 	b := newBank()
-	c := &counting{Transactional: b, get: func(_ context.Context, next func() (driver.Record, error)) (driver.Record, error) {
-		seen, err := next()
-		try(t.Context(), t, newExecutor(t, b, nil), returns("theirs")).succeeded()
-		return seen, err
-	}}
-	try(t.Context(), t, newExecutor(t, c, &idempotent.Config{ReadFirst: true}), mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed).roundTrips(2)
+	b.get = func(ctx context.Context) (driver.Record, error) {
+		b.get = nil
+		try(t.Context(), t, newExecutor(t, b.Store, nil), returns("theirs")).succeeded()
+		return driver.Record{}, nil
+	}
+	try(t.Context(), t, newExecutor(t, b, &idempotent.Config{ReadFirst: true}), mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed).roundTrips(2)
 }
 
 var errDenied = errors.New("AccessDenied: dynamodb:GetItem")
@@ -116,13 +89,14 @@ var errDenied = errors.New("AccessDenied: dynamodb:GetItem")
 // A read that fails decides nothing, whatever is wrong: the claim follows.
 func TestReadFirstThatFailsLeavesTheCallToTheClaim(t *testing.T) {
 	for _, failure := range []error{errNetwork, errDenied} {
-		failing := func(context.Context, func() (driver.Record, error)) (driver.Record, error) {
+		failing := func(context.Context) (driver.Record, error) {
 			// What comes with an error is no record.
 			return driver.Record{Status: driver.Completed, Data: []byte(`"?"`), Expires: time.Now().Add(time.Hour)}, failure
 		}
 		for _, policy := range []idempotent.StoreErrorPolicy{idempotent.FailClosed, idempotent.FailOpen} {
-			c := &counting{Transactional: newBank(), get: failing}
-			x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, OnStoreError: policy})
+			b := newBank()
+			b.get = failing
+			x := newExecutor(t, b, &idempotent.Config{ReadFirst: true, OnStoreError: policy})
 			value, event, err := do(t.Context(), x, returns("ours"))
 			check.Nil(t, err)
 			check.Equal(t, value, "ours")
@@ -142,10 +116,8 @@ func TestReadFirstThatFailsLeavesTheCallToTheClaim(t *testing.T) {
 func TestReadFirstNeverFailsOpenByItself(t *testing.T) {
 	b := newBank()
 	check.Must(t, b.Put(met(t, func(*driver.Record) {})))
-	c := &counting{Transactional: b, get: func(context.Context, func() (driver.Record, error)) (driver.Record, error) {
-		return driver.Record{}, errNetwork
-	}}
-	x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, OnStoreError: idempotent.FailOpen})
+	b.get = func(context.Context) (driver.Record, error) { return driver.Record{}, errNetwork }
+	x := newExecutor(t, b, &idempotent.Config{ReadFirst: true, OnStoreError: idempotent.FailOpen})
 	_, _, err := do(t.Context(), x, mustNotRun(t))
 	check.Is(t, err, idempotent.ErrInProgress)
 	check.False(t, errors.Is(err, errNetwork))
@@ -153,14 +125,13 @@ func TestReadFirstNeverFailsOpenByItself(t *testing.T) {
 
 // A store that is down fails the claim as well, and the observer sees both.
 func TestReadFirstThatFailsBeforeTheClaimFails(t *testing.T) {
-	down := &proxy{Store: hungGet{memory.New(0)}, create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errDenied
-	}}
+	down := hooked(memory.New(0), fails(isCreate, errDenied))
+	down.get = hungGet
 	synctest.Test(t, func(t *testing.T) {
 		_, event, err := do(t.Context(), newExecutor(t, down, &idempotent.Config{ReadFirst: true}), mustNotRun(t))
 		check.Is(t, err, errDenied)
-		check.False(t, errors.Is(err, errNetwork))
-		check.Is(t, event.Err, errNetwork)
+		check.False(t, errors.Is(err, driver.ErrUnavailable))
+		check.Is(t, event.Err, driver.ErrUnavailable)
 	})
 }
 
@@ -175,7 +146,7 @@ func TestReadFirstIsBounded(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), invocation)
 			defer cancel()
 			begun := time.Now()
-			x := newExecutor(t, hungGet{memory.New(0)}, &idempotent.Config{ReadFirst: true, Wait: time.Hour})
+			x := newExecutor(t, silent{gets: true}.over(memory.New(0)), &idempotent.Config{ReadFirst: true, Wait: time.Hour})
 			try(ctx, t, x, func(context.Context) (string, error) {
 				check.Equal(t, time.Since(begun), want, invocation)
 				return "", nil
@@ -191,15 +162,13 @@ func TestReadFirstEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(gone) })
 		for _, optimistic := range []bool{false, true} {
-			c := &counting{Transactional: newBank(), get: func(ctx context.Context, _ func() (driver.Record, error)) (driver.Record, error) {
-				<-ctx.Done()
-				return driver.Record{}, ctx.Err()
-			}}
-			x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, Optimistic: optimistic})
+			b := newBank()
+			b.get = hungGet
+			x := newExecutor(t, b, &idempotent.Config{ReadFirst: true, Optimistic: optimistic})
 			_, _, err := do(ctx, x, mustNotRun(t))
 			check.Is(t, err, gone)
 			check.Is(t, err, idempotent.ErrStore)
-			check.Equal(t, c.tries, 0)
+			check.Equal(t, b.tries, 0)
 		}
 	})
 }
@@ -208,7 +177,7 @@ func TestReadFirstWaitsForTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBank()
 		done := inBackground(t, newExecutor(t, b, nil), 10*time.Second, "theirs", nil)
-		c := &counting{Transactional: b}
+		c := hooked(b, nil)
 		value, event, err := do(t.Context(), newExecutor(t, c, &idempotent.Config{ReadFirst: true, Wait: time.Minute}), mustNotRun(t))
 		check.Nil(t, err)
 		check.Equal(t, value, "theirs")
@@ -219,7 +188,7 @@ func TestReadFirstWaitsForTheResult(t *testing.T) {
 }
 
 func TestReadFirstReadsNothingForTheCache(t *testing.T) {
-	c := &counting{Transactional: newBank()}
+	c := hooked(newBank(), nil)
 	x := newExecutor(t, c, &idempotent.Config{ReadFirst: true, CacheEntries: 1})
 	for range 2 {
 		try(t.Context(), t, x, returns("ours")).returned("ours")

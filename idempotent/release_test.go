@@ -30,50 +30,27 @@ func TestDoReleasesOtherErrors(t *testing.T) {
 // Whether a failed claim was stored is unknown. It is released, so that neither
 // its lease nor its attempt stands in the way of the next call.
 func TestFailedClaimIsReleased(t *testing.T) {
-	for _, applied := range []bool{true, false} {
+	for name, lost := range map[string]hook{"applied": unanswered, "not sent": notSent(errNetwork)} {
 		store := memory.New(0)
-		failing := true
-		x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if !failing {
-				return next()
-			}
-			failing = false
-			if applied {
-				if _, _, err := next(); err != nil {
-					return driver.Record{}, false, err
-				}
-			}
-			return driver.Record{}, false, errNetwork
-		}}, &idempotent.Config{MaxAttempts: 1})
+		x := newExecutor(t, hooked(store, onFirst(isCreate, lost)), &idempotent.Config{MaxAttempts: 1})
 		_, event, err := do(t.Context(), x, mustNotRun(t))
-		failed := check.As[*idempotent.StoreError](t, err, applied)
-		check.False(t, failed.Executed, applied)
-		check.Is(t, err, errNetwork, applied)
-		check.Equal(t, event.Outcome, idempotent.OutcomeFailed, applied)
+		failed := check.As[*idempotent.StoreError](t, err, name)
+		check.False(t, failed.Executed, name)
+		check.Is(t, err, errNetwork, name)
+		check.Equal(t, event.Outcome, idempotent.OutcomeFailed, name)
 		value, _, err := do(t.Context(), x, returns("second"))
-		check.Nil(t, err, applied)
-		check.Equal(t, value, "second", applied)
+		check.Nil(t, err, name)
+		check.Equal(t, value, "second", name)
 	}
 }
 
 // A caller that has gone does not wait for a refund as long as the Reserve.
 func TestRefundTakesNoReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hang := func(ctx context.Context) (driver.Record, bool, error) {
-			<-ctx.Done()
-			return driver.Record{}, false, errNetwork
-		}
-		p := &proxy{Store: memory.New(0),
-			create: func(ctx context.Context, _ driver.Record, _ time.Time, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-				return hang(ctx)
-			},
-			change: func(ctx context.Context, _ driver.Fence, _ driver.Change, _ func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-				return hang(ctx)
-			}}
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, _, _ = do(ctx, newExecutor(t, p, &idempotent.Config{Lease: 5 * time.Minute, Reserve: time.Minute}), mustNotRun(t))
+		_, _, _ = do(ctx, newExecutor(t, hooked(memory.New(0), hangs), &idempotent.Config{Lease: 5 * time.Minute, Reserve: time.Minute}), mustNotRun(t))
 		since := time.Since(begun)
 		check.True(t, since <= 7*time.Second, since)
 	})
@@ -83,14 +60,14 @@ func TestRefundTakesNoReserve(t *testing.T) {
 // stores the refund in it.
 func TestRefundIsStoredWithUnknownSteps(t *testing.T) {
 	store := memory.New(0)
-	p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if c.Release == driver.ReleaseDelete {
+	p := hooked(store, on(isChange, func(w write) (driver.Record, bool, error) {
+		if w.change.Release == driver.ReleaseDelete {
 			r := stored(t, store)
 			r.Steps = map[string][]byte{"a": []byte("=1")}
 			check.Nil(t, store.Put(r))
 		}
-		return next()
-	}}
+		return w.send()
+	}))
 	try(t.Context(), t, newExecutor(t, p, nil), failsWith(idempotent.Retryable(errCrash))).fails(errCrash)
 	r := stored(t, store)
 	check.Equal(t, len(r.Steps), 1)
@@ -121,9 +98,7 @@ func TestReleaseKeepsFinishedSteps(t *testing.T) {
 // handler's error.
 func TestReleaseThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newExecutor(t, &proxy{Store: memory.New(0), change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			return driver.Record{}, false, errNetwork
-		}}, nil)
+		x := newExecutor(t, hooked(memory.New(0), fails(isChange, errNetwork)), nil)
 		first := errors.New("try again")
 		_, event, err := do(t.Context(), x, failsWith(first))
 		check.Equal(t, err, first)
@@ -151,17 +126,17 @@ func TestHandlersErrorIsReturnedOrObserved(t *testing.T) {
 
 func TestReleaseEndsWithTheFirstOutageAfterConflicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, tries := memory.New(0), 0
-		p := &proxy{Store: store, change: func(ctx context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if tries++; tries > 3 {
+		store := memory.New(0)
+		p := hooked(store, nil)
+		p.on = on(isChange, func(w write) (driver.Record, bool, error) {
+			if p.tries > 4 { // with the claim
 				return driver.Record{}, false, errNetwork
 			}
-			met, err := store.Get(ctx, f.ID)
-			return met, false, err // a conflict of another kind
-		}}
+			return meets(store)(w)
+		})
 		began := time.Now()
 		try(t.Context(), t, newExecutor(t, p, nil), failsWith(errCrash)).fails(errCrash).ended(idempotent.OutcomeUnknown)
-		check.Equal(t, tries, 4)
+		check.Equal(t, p.tries, 5)
 		check.True(t, time.Since(began) <= time.Second, time.Since(began))
 	})
 }

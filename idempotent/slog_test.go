@@ -106,7 +106,7 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 		"failed open": {"level=ERROR", func(t *testing.T, c *idempotent.Config) {
 			open := *c
 			open.OnStoreError = idempotent.FailOpen
-			call(t, &lostClaims{bank: newBank(), notSent: true}, &open, returns(""))
+			call(t, claimsFail(newBank()), &open, returns(""))
 		}},
 		"not undone": {"level=WARN", func(t *testing.T, c *idempotent.Config) { call(t, memory.New(0), c, chargeWithoutUndo) }},
 		"unknown, with the text of a condition": {"level=ERROR", func(t *testing.T, c *idempotent.Config) {

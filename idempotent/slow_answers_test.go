@@ -17,16 +17,9 @@ import (
 func TestDenialAfterAnOutageIsRepeated(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		healthy, denials := time.Now().Add(40*time.Second), 0
-		x := newExecutor(t, &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if time.Now().Before(healthy) {
-				return driver.Record{}, false, driver.ErrUnavailable
-			}
-			if denials++; denials == 1 {
-				return driver.Record{}, false, driver.ErrDenied
-			}
-			return next()
-		}}, nil)
+		healthy := time.Now().Add(40 * time.Second)
+		denied := hooked(memory.New(0), onFirst(isChange, notSent(driver.ErrDenied)))
+		x := newExecutor(t, hooked(denied, on(func(w write) bool { return isChange(w) && time.Now().Before(healthy) }, notSent(driver.ErrUnavailable))), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 		defer cancel()
 		try(ctx, t, x, func(context.Context) (string, error) { return "done", nil }).succeeded()
@@ -58,14 +51,7 @@ func TestSafeTextOfAWaitDoesNotQuoteItsCause(t *testing.T) {
 func TestClaimThatWouldFailOpenIsNotBoundByItsBatch(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	synctest.Test(t, func(t *testing.T) {
-		x := newExecutor(t, &proxy{Store: memory.New(0), create: func(ctx context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			select {
-			case <-time.After(800 * time.Millisecond):
-				return next()
-			case <-ctx.Done():
-				return driver.Record{}, false, ctx.Err()
-			}
-		}}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
+		x := newExecutor(t, hooked(memory.New(0), on(isCreate, slow(800*time.Millisecond))), &idempotent.Config{OnStoreError: idempotent.FailOpen})
 		runs := 0
 		for range 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
@@ -84,7 +70,7 @@ func TestTakeoverWhoseAnswerIsLostIsLapsed(t *testing.T) {
 		store := memory.New(0)
 		abandonClaim(t, store, time.Minute)
 		time.Sleep(2 * time.Minute)
-		x := newExecutor(t, &silent{Store: store, takeovers: true, landed: true}, nil)
+		x := newExecutor(t, silent{takeovers: true, landed: true}.over(store), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		_, event, err := do(ctx, x, returns(""))

@@ -19,21 +19,21 @@ import (
 // limited is a store whose records have DynamoDB's limit.
 func limited(t *testing.T, store *memory.Store) *proxy {
 	const limit, besideSteps = 400 << 10, 500
-	return &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+	return hooked(store, on(isChange, func(w write) (driver.Record, bool, error) {
 		size := besideSteps
 		for name, data := range stored(t, store).Steps {
-			if _, replaced := c.Steps[name]; !replaced {
+			if _, replaced := w.change.Steps[name]; !replaced {
 				size += len(name) + len(data) + 1
 			}
 		}
-		for name, data := range c.Steps {
+		for name, data := range w.change.Steps {
 			size += len(name) + len(data) + 1
 		}
-		if len(c.Steps) > 0 && size > limit {
+		if len(w.change.Steps) > 0 && size > limit {
 			return driver.Record{}, false, driver.ErrTooLarge
 		}
-		return next()
-	}}
+		return w.send()
+	}))
 }
 
 // large is a saga of one step whose result has a size.
@@ -210,12 +210,12 @@ func TestStepsAtTheSameTimeLeaveRoomForUndoing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, c, large := memory.New(0), charges{refuseAt: -1}, &largeSaga{size: size}
 				p := limited(t, store)
-				change, free := p.change, make(chan struct{})
-				p.change = func(ctx context.Context, f driver.Fence, ch driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-					if _, is := ch.Steps["charge"]; is {
+				limit, free := p.on, make(chan struct{})
+				p.on = func(w write) (driver.Record, bool, error) {
+					if _, is := w.change.Steps["charge"]; is {
 						<-free
 					}
-					return change(ctx, f, ch, next)
+					return limit(w)
 				}
 				_, _, err := do(t.Context(), newExecutor(t, p, &idempotent.Config{Lease: time.Hour}), func(ctx context.Context) (string, error) {
 					var all sync.WaitGroup

@@ -21,17 +21,14 @@ var errCrash = errors.New("crash")
 // crashing is a store whose releases fail: a handler leaves what a killed
 // process leaves, with its lease lapsed.
 func crashing(store *memory.Store) *proxy {
-	return &proxy{Store: store, change: func(_ context.Context, f driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if c.Release == 0 {
-			return next()
-		}
-		r, err := store.Get(context.Background(), f.ID)
+	return hooked(store, on(isRelease, func(w write) (driver.Record, bool, error) {
+		r, err := store.Get(context.Background(), w.fence.ID)
 		if err != nil {
 			return r, false, err
 		}
 		r.Lease = time.Now().Add(-time.Hour)
 		return r, true, store.Put(r)
-	}}
+	}))
 }
 
 func charge(count *int, err error) func(context.Context) (string, error) {
@@ -156,9 +153,7 @@ func TestStepsRunAtOnce(t *testing.T) {
 
 // Without a claim nothing stores a step, and it runs all the same.
 func TestStepRunsWithoutAClaim(t *testing.T) {
-	down := &proxy{Store: memory.New(0), create: func(context.Context, driver.Record, time.Time, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errNetwork
-	}}
+	down := hooked(memory.New(0), fails(isCreate, errNetwork))
 	step := func(ctx context.Context) (string, error) { return idempotent.Step(ctx, "charge", returns("charged")) }
 	contexts := map[string]func() (string, error){
 		"unprotected": func() (string, error) { return step(idempotent.Unprotected(t.Context())) },
@@ -201,14 +196,7 @@ func TestStepWhoseResultCannotBeStoredIsNotRepeated(t *testing.T) {
 
 func TestStepTooLargeIsStoredWithoutResult(t *testing.T) {
 	store := memory.New(0)
-	small := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		for _, data := range c.Steps {
-			if len(data) > 100 {
-				return driver.Record{}, false, driver.ErrTooLarge
-			}
-		}
-		return next()
-	}}
+	small := hooked(store, fails(func(w write) bool { return len(w.change.Steps["long"]) > 100 }, driver.ErrTooLarge))
 	x := newExecutor(t, small, nil)
 	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 		value, err := idempotent.Step(ctx, "long", returns(strings.Repeat("x", 200)))

@@ -122,12 +122,7 @@ func TestStepThatCannotBeOpenedIsNamed(t *testing.T) {
 // others is spilled.
 func TestStepThatDoesNotFitIsSpilled(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
-	full := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if len(c.Steps["charge"]) > 100 {
-			return driver.Record{}, false, driver.ErrTooLarge
-		}
-		return next()
-	}}
+	full := hooked(store, fails(func(w write) bool { return len(w.change.Steps["charge"]) > 100 }, driver.ErrTooLarge))
 	config := &idempotent.Config{Payloads: payloads, PayloadAbove: 1 << 20}
 	charged := 0
 	try(t.Context(), t, newExecutor(t, full, config), charging(&charged, large)).failed()

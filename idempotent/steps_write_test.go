@@ -16,12 +16,7 @@ import (
 
 // notStepping is a store that fails to write steps.
 func notStepping(store driver.Store, err error) *proxy {
-	return &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if len(c.Steps) > 0 {
-			return driver.Record{}, false, err
-		}
-		return next()
-	}}
+	return hooked(store, fails(isStep, err))
 }
 
 func TestUnacknowledgedStepKeepsTheClaim(t *testing.T) {
@@ -32,12 +27,7 @@ func TestUnacknowledgedStepKeepsTheClaim(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New(0)
-			x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-				if len(c.Steps) > 0 {
-					return driver.Record{}, false, errNetwork
-				}
-				return next()
-			}}, nil)
+			x := newExecutor(t, notStepping(store, errNetwork), nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			_, event, err := do(ctx, x, func(ctx context.Context) (string, error) {
 				_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
@@ -61,12 +51,7 @@ func isStoreError(p any) bool { _, ok := p.(*idempotent.StoreError); return ok }
 
 func TestUnacknowledgedStepKeepsTheClaimOfAPanic(t *testing.T) {
 	store := memory.New(0)
-	x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if len(c.Steps) > 0 {
-			return driver.Record{}, false, errNetwork
-		}
-		return next()
-	}}, nil)
+	x := newExecutor(t, notStepping(store, errNetwork), nil)
 	defer func() {
 		check.True(t, isStoreError(recover()), "it is not the handler's panic that goes on")
 		check.Differ(t, stored(t, store).Owner, "")
@@ -114,12 +99,7 @@ func TestStepWithoutRoomKeepsTheClaim(t *testing.T) {
 // refuses.
 func TestStepThatTheStoreRefusesEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &proxy{Store: memory.New(0), change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if len(c.Steps) > 0 {
-				return driver.Record{}, false, errors.New("access denied")
-			}
-			return next()
-		}}
+		p := hooked(memory.New(0), fails(isStep, errors.New("access denied")))
 		began := time.Now()
 		_, _, err := do(t.Context(), newExecutor(t, p, nil), func(ctx context.Context) (string, error) {
 			return idempotent.Step(ctx, "charge", returns("x"))
@@ -149,14 +129,8 @@ func TestStepOfALostLease(t *testing.T) {
 
 // The context of a step's work often ends with it.
 func TestStepIsStoredAfterItsOwnContextHasEnded(t *testing.T) {
-	store, failed := memory.New(0), false
-	p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if len(c.Steps) > 0 && !failed {
-			failed = true
-			return driver.Record{}, false, errNetwork
-		}
-		return next()
-	}}
+	store := memory.New(0)
+	p := hooked(store, onFirst(isStep, notSent(errNetwork)))
 	value, event, err := do(t.Context(), newExecutor(t, p, nil), func(ctx context.Context) (string, error) {
 		own, cancel := context.WithCancel(ctx)
 		return idempotent.Step(own, "charge", func(context.Context) (string, error) { cancel(); return "charged", nil })
@@ -164,7 +138,7 @@ func TestStepIsStoredAfterItsOwnContextHasEnded(t *testing.T) {
 	check.Nil(t, err)
 	check.Equal(t, value, "charged")
 	check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
-	check.True(t, failed)
+	check.Equal(t, p.tries, 4)
 }
 
 // A step that is answered while the heartbeat is joined was sent by this run. So
@@ -172,23 +146,20 @@ func TestStepIsStoredAfterItsOwnContextHasEnded(t *testing.T) {
 func TestStepAnsweredWhileTheHeartbeatIsJoinedIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
+		x := newExecutor(t, hooked(store, on(isChange, func(w write) (driver.Record, bool, error) {
 			switch {
-			case isExtend(c):
-				<-ctx.Done()
-				time.Sleep(2 * time.Second)
-				return driver.Record{}, false, ctx.Err()
-			case c.Steps != nil:
-				met, ok, err := next()
-				time.Sleep(2 * time.Second)
-				return met, ok, err
-			case c.Status == driver.Completed && c.Owner == "":
+			case isExtend(w):
+				defer time.Sleep(2 * time.Second)
+				return hangs(w)
+			case isStep(w):
+				return delayed(2 * time.Second)(w)
+			case w.change.Status == driver.Completed && w.change.Owner == "":
 				r := stored(t, store)
 				r.Owner, r.Attempt, r.Lease = "", 2, driver.LeaseEnded
 				check.Nil(t, store.Put(r))
 			}
-			return next()
-		}}, &idempotent.Config{Lease: 30 * time.Second})
+			return w.send()
+		})), &idempotent.Config{Lease: 30 * time.Second})
 		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 			time.Sleep(10 * time.Second) // to the first heartbeat
 			go func() {

@@ -43,9 +43,7 @@ func TestTakeoverAfterTheSkew(t *testing.T) {
 // crash leaves a record as a process does that dies while its handler runs.
 func crash(t *testing.T, store driver.Store, like *idempotent.Executor) {
 	t.Helper()
-	dying := &proxy{Store: store, change: func(context.Context, driver.Fence, driver.Change, func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		return driver.Record{}, false, errors.New("the process is dead")
-	}}
+	dying := hooked(store, fails(isChange, errors.New("the process is dead")))
 	x := newExecutor(t, dying, &idempotent.Config{Lease: 10 * time.Second, Reserve: time.Millisecond})
 	try(t.Context(), t, x, failsWith(errors.New("killed"))).failed()
 }
@@ -54,15 +52,7 @@ func crash(t *testing.T, store driver.Store, like *idempotent.Executor) {
 func TestTakeoverAnsweredTooLateKeepsTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		late := true
-		x := newExecutor(t, &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			record, ok, err := next()
-			if late && c.Owner != "" {
-				late = false
-				time.Sleep(2 * time.Minute)
-			}
-			return record, ok, err
-		}}, &idempotent.Config{Lease: time.Minute, MaxAttempts: 2})
+		x := newExecutor(t, hooked(store, onFirst(isTakeover, delayed(2*time.Minute))), &idempotent.Config{Lease: time.Minute, MaxAttempts: 2})
 		try(t.Context(), t, x, failsWith(errCrash)).fails(errCrash)
 		_, event, err := do(t.Context(), x, returns("done"))
 		r := stored(t, store)
@@ -142,15 +132,7 @@ func TestClaimAfterARefundIsNoTakeover(t *testing.T) {
 func TestTakeoverWhoseFirstAnswerCameTooLateIsLapsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := abandoned(t)
-		late := true
-		p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			met, ok, err := next()
-			if late && c.Owner != "" {
-				late = false
-				time.Sleep(time.Minute) // the whole lease
-			}
-			return met, ok, err
-		}}
+		p := hooked(store, onFirst(isTakeover, delayed(time.Minute))) // the whole lease
 		_, event, err := do(t.Context(), newExecutor(t, p, &idempotent.Config{Lease: 10 * time.Second}), returns(""))
 		check.Nil(t, err)
 		check.Equal(t, event.Outcome, idempotent.OutcomeTakeover)
@@ -161,14 +143,10 @@ func TestTakeoverWhoseFirstAnswerCameTooLateIsLapsed(t *testing.T) {
 // A takeover that another call won is not reported as one.
 func TestReplayAfterALostTakeoverIsNotLapsed(t *testing.T) {
 	store := abandoned(t)
-	raced := false
-	p := &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, _ driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if !raced {
-			raced = true
-			try(context.Background(), t, newExecutor(t, store, &idempotent.Config{Observer: idempotent.NoObserver{}}), returns("theirs")).succeeded()
-		}
-		return next()
-	}}
+	p := hooked(store, onFirst(isChange, func(w write) (driver.Record, bool, error) {
+		try(context.Background(), t, newExecutor(t, store, &idempotent.Config{Observer: idempotent.NoObserver{}}), returns("theirs")).succeeded()
+		return w.send()
+	}))
 	value, event, err := do(t.Context(), newExecutor(t, p, nil), mustNotRun(t))
 	check.Nil(t, err)
 	check.Equal(t, value, "theirs")

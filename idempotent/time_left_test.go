@@ -16,20 +16,11 @@ import (
 // for another try.
 func TestHungCompletionIsRepeatedInTheTimeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, tries := memory.New(0), 0
-		x := newExecutor(t, &proxy{Store: store, change: func(ctx context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			if c.Status != driver.Completed {
-				return next()
-			}
-			if tries++; tries == 1 {
-				<-ctx.Done()
-				return driver.Record{}, false, errNetwork
-			}
-			return next()
-		}}, &idempotent.Config{Lease: 3 * time.Second})
-		try(t.Context(), t, x, returns("done")).returned("done").ended(idempotent.OutcomeExecuted)
+		store := memory.New(0)
+		p := hooked(store, onFirst(isChange, hangs))
+		try(t.Context(), t, newExecutor(t, p, &idempotent.Config{Lease: 3 * time.Second}), returns("done")).returned("done").ended(idempotent.OutcomeExecuted)
 		r := stored(t, store)
-		check.Equal(t, tries, 2)
+		check.Equal(t, p.tries, 3)
 		check.Equal(t, r.Status, driver.Completed)
 	})
 }

@@ -125,7 +125,7 @@ func TestHandlerThatIsCutOffUnprotectedIsBypassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		x := newExecutor(t, &lostClaims{bank: newBank(), notSent: true}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
+		x := newExecutor(t, claimsFail(newBank()), &idempotent.Config{OnStoreError: idempotent.FailOpen})
 		try(invocation, t, x, untilItEnds(context.Context.Err)).is(idempotent.ErrTimedOut).ended(idempotent.OutcomeBypassed)
 	})
 }

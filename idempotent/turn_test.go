@@ -127,11 +127,7 @@ func TestLostLeaseEndsTheWaitForTheTurn(t *testing.T) {
 func TestRefusedTurnReleasesAClaimThatFailedOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		x := newExecutor(t, &proxy{Store: store, create: func(_ context.Context, _ driver.Record, _ time.Time, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-			_, _, err := next()
-			check.Nil(t, err)
-			return driver.Record{}, false, driver.ErrUnavailable
-		}}, &idempotent.Config{OnStoreError: idempotent.FailOpen})
+		x := newExecutor(t, hooked(store, on(isCreate, unanswered)), &idempotent.Config{OnStoreError: idempotent.FailOpen})
 		_, event, err := do(adapter.With(t.Context(), adapter.Turn(refused)), x, mustNotRun(t))
 		checkNotRun(t, event, err)
 		check.Equal(t, stored(t, store).Status, driver.Absent)

@@ -25,12 +25,7 @@ func meanwhile(t *testing.T, x *idempotent.Executor, end error, others func()) (
 
 // frozen is a store that no heartbeat reaches.
 func frozen(store driver.Store) *proxy {
-	return &proxy{Store: store, change: func(_ context.Context, _ driver.Fence, c driver.Change, next func() (driver.Record, bool, error)) (driver.Record, bool, error) {
-		if !c.Lease.IsZero() && c.Owner == "" {
-			return driver.Record{}, false, errNetwork
-		}
-		return next()
-	}}
+	return hooked(store, fails(isExtend, errNetwork))
 }
 
 // The record may have vanished: expired, or released by a successor. The work
