@@ -57,31 +57,27 @@ func TestHungClaimEndsBeforeItsInvocation(t *testing.T) {
 		{"the takeover and its release", idempotent.Config{}, silent{takeovers: true, rest: true}, true, 6 * time.Second, 3},
 		{"everything, from the read on", idempotent.Config{ReadFirst: true}, silent{gets: true, creates: true, rest: true}, false, 10 * time.Second, 3},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.New(0)
-				if c.lapsed {
-					abandonClaim(t, store, time.Minute)
-					time.Sleep(2 * time.Minute)
-				}
-				reserve := c.config.Reserve
-				if reserve == 0 {
-					reserve = 500 * time.Millisecond
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), c.invocation)
-				defer cancel()
-				begun := time.Now()
-				_, event, err := do(ctx, newExecutor(t, c.store.over(store), &c.config), mustNotRun(t))
-				took := time.Since(begun)
-				check.True(t, took <= c.invocation-reserve, took)
-				failed := check.As[*idempotent.StoreError](t, err)
-				check.False(t, failed.Executed)
-				check.Is(t, err, driver.ErrUnavailable)
-				check.Is(t, err, context.DeadlineExceeded)
-				check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
-				check.Equal(t, event.RoundTrips, c.trips)
-				check.Equal(t, event.Attempt, 0)
-			})
+		bubble(t, c.name, func(t *testing.T) {
+			store := memory.New(0)
+			if c.lapsed {
+				abandonClaim(t, store, time.Minute)
+				time.Sleep(2 * time.Minute)
+			}
+			reserve := c.config.Reserve
+			if reserve == 0 {
+				reserve = 500 * time.Millisecond
+			}
+			begun := time.Now()
+			_, event, err := do(during(t, c.invocation), newExecutor(t, c.store.over(store), &c.config), mustNotRun(t))
+			took := time.Since(begun)
+			check.True(t, took <= c.invocation-reserve, took)
+			failed := check.As[*idempotent.StoreError](t, err)
+			check.False(t, failed.Executed)
+			check.Is(t, err, driver.ErrUnavailable)
+			check.Is(t, err, context.DeadlineExceeded)
+			check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
+			check.Equal(t, event.RoundTrips, c.trips)
+			check.Equal(t, event.Attempt, 0)
 		})
 	}
 }
@@ -94,11 +90,9 @@ func TestHungClaimWithAlmostNoTimeEndsBeforeItsInvocation(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for name, config := range map[string]*idempotent.Config{"": nil, "read first": {ReadFirst: true}} {
 				invocation := 500*time.Millisecond + left
-				ctx, cancel := context.WithTimeout(t.Context(), invocation)
-				defer cancel()
 				begun := time.Now()
 				x := newExecutor(t, silent{creates: true, gets: true, rest: true}.over(memory.New(0)), config)
-				_, _, err := do(ctx, x, mustNotRun(t))
+				_, _, err := do(during(t, invocation), x, mustNotRun(t))
 				took := time.Since(begun)
 				check.True(t, took <= invocation-100*time.Millisecond, took, name, left)
 				check.Is(t, err, idempotent.ErrStore, name, left)
@@ -119,37 +113,30 @@ func TestHungClaimThatLandedIsReleased(t *testing.T) {
 		{"the claim", silent{landed: true, creates: true}, driver.Record{}},
 		{"the takeover", silent{landed: true, takeovers: true}, driver.Record{Status: driver.InProgress, Attempt: 2, Refunds: 1}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.New(0)
-				if c.want.Attempt > 0 {
-					abandonClaim(t, store, time.Minute)
-					time.Sleep(2 * time.Minute)
-				}
-				config := &idempotent.Config{MaxAttempts: 2}
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-				defer cancel()
-				try(ctx, t, newExecutor(t, c.store.over(store), config), mustNotRun(t)).is(idempotent.ErrStore)
-				r := stored(t, store)
-				check.Equal(t, r.Status, c.want.Status)
-				check.Equal(t, r.Attempt, c.want.Attempt)
-				check.Equal(t, r.Refunds, c.want.Refunds)
-				check.Equal(t, r.Owner, "")
-				try(t.Context(), t, newExecutor(t, store, config), returns("done")).returned("done")
-			})
+		bubble(t, c.name, func(t *testing.T) {
+			store := memory.New(0)
+			if c.want.Attempt > 0 {
+				abandonClaim(t, store, time.Minute)
+				time.Sleep(2 * time.Minute)
+			}
+			config := &idempotent.Config{MaxAttempts: 2}
+			try(during(t, 3*time.Second), t, newExecutor(t, c.store.over(store), config), mustNotRun(t)).is(idempotent.ErrStore)
+			r := stored(t, store)
+			check.Equal(t, r.Status, c.want.Status)
+			check.Equal(t, r.Attempt, c.want.Attempt)
+			check.Equal(t, r.Refunds, c.want.Refunds)
+			check.Equal(t, r.Owner, "")
+			try(t.Context(), t, newExecutor(t, store, config), returns("done")).returned("done")
 		})
 	}
 }
 
 // Another call has the record by the time that the claim is given up.
 func TestHungClaimLeavesTheRecordOfAnother(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		store := memory.New(0)
 		time.AfterFunc(time.Second, func() { abandonClaim(t, store, time.Minute) })
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		try(ctx, t, newExecutor(t, silent{creates: true}.over(store), nil), mustNotRun(t)).is(idempotent.ErrStore)
+		try(during(t, 3*time.Second), t, newExecutor(t, silent{creates: true}.over(store), nil), mustNotRun(t)).is(idempotent.ErrStore)
 		r := stored(t, store)
 		check.Equal(t, r.Owner, "crashed")
 		check.Equal(t, r.Attempt, 1)
@@ -161,8 +148,7 @@ func TestHungClaimLeavesTheRecordOfAnother(t *testing.T) {
 // Nothing waits for a process that has outlived its invocation, so that the
 // release has its time.
 func TestClaimAnsweredAfterItsInvocationIsReleased(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		store := memory.New(0)
 		frozen := hooked(store, func(w write) (driver.Record, bool, error) {
 			if isCreate(w) {
@@ -173,9 +159,7 @@ func TestClaimAnsweredAfterItsInvocationIsReleased(t *testing.T) {
 			}
 			return w.send()
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		try(ctx, t, newExecutor(t, frozen, nil), mustNotRun(t)).is(idempotent.ErrStore)
+		try(during(t, 3*time.Second), t, newExecutor(t, frozen, nil), mustNotRun(t)).is(idempotent.ErrStore)
 		check.Equal(t, stored(t, store).Status, driver.Absent)
 	})
 }
@@ -187,47 +171,41 @@ func TestHungClaimOfAnExecutionEndsBeforeItsInvocation(t *testing.T) {
 		"the claim":     {landed: true, creates: true},
 		"the extension": {rest: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				inner := memory.New(0)
-				execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Minute), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeSuspended }}
-				invoke := func(store driver.Store, timeout time.Duration) (*idempotent.Event, error) {
-					ctx, cancel := context.WithTimeout(t.Context(), timeout)
-					defer cancel()
-					_, event, err := do(adapter.With(ctx, adapter.Durable(execution)), newExecutor(t, store, nil), func(context.Context) (string, error) {
-						check.Equal(t, store, driver.Store(inner), "it ran")
-						return "", nil
-					})
-					return event, err
+		bubble(t, name, func(t *testing.T) {
+			inner := memory.New(0)
+			execution := adapter.Execution{ID: []string{"arn"}, Until: time.Now().Add(time.Minute), Settle: func(error) idempotent.Outcome { return idempotent.OutcomeSuspended }}
+			invoke := func(store driver.Store, timeout time.Duration) (*idempotent.Event, error) {
+				_, event, err := do(adapter.With(during(t, timeout), adapter.Durable(execution)), newExecutor(t, store, nil), func(context.Context) (string, error) {
+					check.Equal(t, store, driver.Store(inner), "it ran")
+					return "", nil
+				})
+				return event, err
+			}
+			if name == "the extension" {
+				if event, err := invoke(inner, time.Second); err != nil || event.Outcome != idempotent.OutcomeSuspended {
+					t.Fatalf("%v, %+v", err, event)
 				}
-				if name == "the extension" {
-					if event, err := invoke(inner, time.Second); err != nil || event.Outcome != idempotent.OutcomeSuspended {
-						t.Fatalf("%v, %+v", err, event)
-					}
-				}
-				const timeout = 2 * time.Minute // longer than the execution
-				begun := time.Now()
-				event, err := invoke(silent.over(inner), timeout)
-				took := time.Since(begun)
-				check.True(t, took <= timeout-500*time.Millisecond, took)
-				check.Is(t, err, driver.ErrUnavailable)
-				check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
-				r := stored(t, inner)
-				check.Equal(t, r.Status, driver.InProgress)
-				check.Differ(t, r.Owner, "")
-				check.Equal(t, r.Refunds, 0)
-			})
+			}
+			const timeout = 2 * time.Minute // longer than the execution
+			begun := time.Now()
+			event, err := invoke(silent.over(inner), timeout)
+			took := time.Since(begun)
+			check.True(t, took <= timeout-500*time.Millisecond, took)
+			check.Is(t, err, driver.ErrUnavailable)
+			check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
+			r := stored(t, inner)
+			check.Equal(t, r.Status, driver.InProgress)
+			check.Differ(t, r.Owner, "")
+			check.Equal(t, r.Refunds, 0)
 		})
 	}
 }
 
 // A call within a handler does not use up the Reserve of the outer one.
 func TestHungClaimWithinAHandlerEndsBeforeTheHandler(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		inner := newExecutor(t, silent{creates: true, rest: true}.over(memory.New(0)), &idempotent.Config{Reserve: 50 * time.Millisecond})
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
+		ctx := during(t, 3*time.Second)
 		begun := time.Now()
 		_, event, err := do(ctx, newExecutor(t, memory.New(0), &idempotent.Config{Reserve: time.Second}), func(ctx context.Context) (string, error) {
 			_, _, err := do(ctx, inner, mustNotRun(t))
@@ -244,8 +222,7 @@ func TestHungClaimWithinAHandlerEndsBeforeTheHandler(t *testing.T) {
 // Elsewhere nothing ends with the caller's deadline but the call.
 func TestClaimElsewhereIsBoundedByItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-		defer cancel()
+		ctx := during(t, 4*time.Second)
 		until, _ := ctx.Deadline()
 		x := newExecutor(t, hooked(memory.New(0), on(isCreate, func(w write) (driver.Record, bool, error) {
 			deadline, ok := w.ctx.Deadline()
@@ -281,22 +258,18 @@ func TestHungWriteOfARunEndsBeforeItsInvocation(t *testing.T) {
 		},
 	} {
 		for _, invocation := range []time.Duration{time.Second, 3 * time.Second, 30 * time.Second} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					ctx, cancel := context.WithTimeout(t.Context(), invocation)
-					defer cancel()
-					begun := time.Now()
-					_, event, err := do(ctx, newExecutor(t, silent{rest: true}.over(memory.New(0)), nil), handler)
-					took := time.Since(begun)
-					check.True(t, took <= invocation-50*time.Millisecond, took)
-					check.Failed(t, err)
-					check.Equal(t, event.Outcome, idempotent.OutcomeUnknown)
-					check.True(t, event.ErrorIs(idempotent.ErrStore))
-					// A completion has the time that it always had.
-					if took := time.Since(begun); name == "the completion" && took != invocation-100*time.Millisecond {
-						t.Errorf("the completion was tried for %v", took)
-					}
-				})
+			bubble(t, name, func(t *testing.T) {
+				begun := time.Now()
+				_, event, err := do(during(t, invocation), newExecutor(t, silent{rest: true}.over(memory.New(0)), nil), handler)
+				took := time.Since(begun)
+				check.True(t, took <= invocation-50*time.Millisecond, took)
+				check.Failed(t, err)
+				check.Equal(t, event.Outcome, idempotent.OutcomeUnknown)
+				check.True(t, event.ErrorIs(idempotent.ErrStore))
+				// A completion has the time that it always had.
+				if took := time.Since(begun); name == "the completion" && took != invocation-100*time.Millisecond {
+					t.Errorf("the completion was tried for %v", took)
+				}
 			})
 		}
 	}

@@ -46,31 +46,29 @@ func TestDeniedCompletionIsRepeatedForHalfAMinute(t *testing.T) {
 		{"throttled", driver.ErrThrottled, 100, 300, lease},
 		{"not reached", errNetwork, 100, 300, lease},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var tries []time.Duration
-				begun := time.Now()
-				x := newExecutor(t, hooked(memory.New(0), on(isChange, func(w write) (driver.Record, bool, error) {
-					check.Equal(t, w.change.Status, driver.Completed, "nothing is released after a success")
-					tries = append(tries, time.Since(begun))
-					return driver.Record{}, false, c.err
-				})), &idempotent.Config{Lease: lease})
-				_, event, err := do(t.Context(), x, returns("done"))
-				var failed *idempotent.StoreError
-				if !errors.As(err, &failed) || !failed.Executed || !errors.Is(err, c.err) || event.Outcome != idempotent.OutcomeUnknown {
-					t.Errorf("%v, %+v", err, event)
+		bubble(t, c.name, func(t *testing.T) {
+			var tries []time.Duration
+			begun := time.Now()
+			x := newExecutor(t, hooked(memory.New(0), on(isChange, func(w write) (driver.Record, bool, error) {
+				check.Equal(t, w.change.Status, driver.Completed, "nothing is released after a success")
+				tries = append(tries, time.Since(begun))
+				return driver.Record{}, false, c.err
+			})), &idempotent.Config{Lease: lease})
+			_, event, err := do(t.Context(), x, returns("done"))
+			var failed *idempotent.StoreError
+			if !errors.As(err, &failed) || !failed.Executed || !errors.Is(err, c.err) || event.Outcome != idempotent.OutcomeUnknown {
+				t.Errorf("%v, %+v", err, event)
+			}
+			check.True(t, len(tries) >= c.least, len(tries))
+			check.True(t, len(tries) <= c.most, len(tries))
+			last := tries[len(tries)-1]
+			check.True(t, last <= c.last, last)
+			check.True(t, last >= c.last-2*time.Second, last)
+			for i := 1; c.err == driver.ErrDenied && i < len(tries); i++ {
+				if pause := tries[i] - tries[i-1]; pause > 2*time.Second+1 || i > 6 && pause < time.Second {
+					t.Errorf("try %d came %v after the one before", i+1, pause)
 				}
-				check.True(t, len(tries) >= c.least, len(tries))
-				check.True(t, len(tries) <= c.most, len(tries))
-				last := tries[len(tries)-1]
-				check.True(t, last <= c.last, last)
-				check.True(t, last >= c.last-2*time.Second, last)
-				for i := 1; c.err == driver.ErrDenied && i < len(tries); i++ {
-					if pause := tries[i] - tries[i-1]; pause > 2*time.Second+1 || i > 6 && pause < time.Second {
-						t.Errorf("try %d came %v after the one before", i+1, pause)
-					}
-				}
-			})
+			}
 		})
 	}
 }
@@ -155,19 +153,15 @@ func TestFinishGivesUpBeforeTheInvocationEnds(t *testing.T) {
 	for name, config := range map[string]*idempotent.Config{
 		"default": {}, "with a lease": {Lease: time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := hooked(memory.New(0), fails(isChange, errors.New("AccessDeniedException: dynamodb:UpdateItem")))
-				begun := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-				defer cancel()
-				_, _, _ = do(ctx, newExecutor(t, p, config), func(context.Context) (string, error) {
-					time.Sleep(time.Second)
-					return "charged", nil
-				})
-				since := time.Since(begun)
-				check.True(t, since < 30*time.Second, since)
+		bubble(t, name, func(t *testing.T) {
+			p := hooked(memory.New(0), fails(isChange, errors.New("AccessDeniedException: dynamodb:UpdateItem")))
+			begun := time.Now()
+			_, _, _ = do(during(t, 30*time.Second), newExecutor(t, p, config), func(context.Context) (string, error) {
+				time.Sleep(time.Second)
+				return "charged", nil
 			})
+			since := time.Since(begun)
+			check.True(t, since < 30*time.Second, since)
 		})
 	}
 }

@@ -62,25 +62,21 @@ func TestWaitIsBounded(t *testing.T) {
 		"by neither: the other ends first": {forEver, time.Hour, 0},
 	} {
 		for _, sameProcess := range []bool{true, false} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store := memory.New(0)
-					x := newExecutor(t, store, &idempotent.Config{Wait: test.wait})
-					other := x
-					if !sameProcess {
-						other = newExecutor(t, store, nil)
-					}
-					done := inBackground(t, other, time.Minute, "theirs", nil)
-					ctx, cancel := context.WithTimeout(t.Context(), test.deadline)
-					defer cancel()
-					begun := time.Now()
-					value, _, err := do(ctx, x, mustNotRun(t))
-					waited := time.Since(begun)
-					if test.want == 0 && (err != nil || value != "theirs") || test.want > 0 && (!errors.Is(err, idempotent.ErrInProgress) || waited != test.want) {
-						t.Errorf("same process %v: after %v: %q, %v", sameProcess, waited, value, err)
-					}
-					<-done
-				})
+			bubble(t, name, func(t *testing.T) {
+				store := memory.New(0)
+				x := newExecutor(t, store, &idempotent.Config{Wait: test.wait})
+				other := x
+				if !sameProcess {
+					other = newExecutor(t, store, nil)
+				}
+				done := inBackground(t, other, time.Minute, "theirs", nil)
+				begun := time.Now()
+				value, _, err := do(during(t, test.deadline), x, mustNotRun(t))
+				waited := time.Since(begun)
+				if test.want == 0 && (err != nil || value != "theirs") || test.want > 0 && (!errors.Is(err, idempotent.ErrInProgress) || waited != test.want) {
+					t.Errorf("same process %v: after %v: %q, %v", sameProcess, waited, value, err)
+				}
+				<-done
 			})
 		}
 	}
@@ -171,30 +167,28 @@ func TestJoinersCallAgainAfterTheirLeaderFails(t *testing.T) {
 		"error": func(context.Context) (string, error) { time.Sleep(time.Second); return "", errors.New("try again") },
 		"panic": func(context.Context) (string, error) { time.Sleep(time.Second); panic("boom") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: forEver})
-				var group sync.WaitGroup
-				group.Go(func() {
-					defer func() {
-						check.Equal(t, recover() != nil, name == "panic")
-					}()
-					try(context.Background(), t, x, lead).failed()
-				})
-				synctest.Wait()
-				runs := 0
-				for range 10 {
-					group.Go(func() {
-						try(context.Background(), t, x, func(context.Context) (string, error) {
-							runs++
-							time.Sleep(time.Second)
-							return "second", nil
-						}).returned("second")
-					})
-				}
-				group.Wait()
-				check.Equal(t, runs, 1, "joiners ran")
+		bubble(t, name, func(t *testing.T) {
+			x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: forEver})
+			var group sync.WaitGroup
+			group.Go(func() {
+				defer func() {
+					check.Equal(t, recover() != nil, name == "panic")
+				}()
+				try(context.Background(), t, x, lead).failed()
 			})
+			synctest.Wait()
+			runs := 0
+			for range 10 {
+				group.Go(func() {
+					try(context.Background(), t, x, func(context.Context) (string, error) {
+						runs++
+						time.Sleep(time.Second)
+						return "second", nil
+					}).returned("second")
+				})
+			}
+			group.Wait()
+			check.Equal(t, runs, 1, "joiners ran")
 		})
 	}
 }
@@ -223,18 +217,16 @@ func TestWaitOfAnAdapterCounts(t *testing.T) {
 		"a longer one":       {10 * time.Second, 5 * time.Second, 5 * time.Second},
 		"it is switched off": {10 * time.Second, 0, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.New(0)
-				done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
-				begun := time.Now()
-				x := newExecutor(t, store, &idempotent.Config{Wait: test.config})
-				_, _, err := do(adapter.With(t.Context(), adapter.Wait(test.own)), x, mustNotRun(t))
-				waited := time.Since(begun)
-				check.Is(t, err, idempotent.ErrInProgress)
-				check.Equal(t, waited, test.want)
-				<-done
-			})
+		bubble(t, name, func(t *testing.T) {
+			store := memory.New(0)
+			done := inBackground(t, newExecutor(t, store, nil), time.Minute, "theirs", nil)
+			begun := time.Now()
+			x := newExecutor(t, store, &idempotent.Config{Wait: test.config})
+			_, _, err := do(adapter.With(t.Context(), adapter.Wait(test.own)), x, mustNotRun(t))
+			waited := time.Since(begun)
+			check.Is(t, err, idempotent.ErrInProgress)
+			check.Equal(t, waited, test.want)
+			<-done
 		})
 	}
 }
@@ -278,10 +270,8 @@ func TestWaitIsBoundedWhenGetHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		done := inBackground(t, newExecutor(t, store, nil), 10*time.Minute, "x", nil)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
 		begun := time.Now()
-		_, _, _ = do(ctx, newExecutor(t, silent{gets: true}.over(store), &idempotent.Config{Wait: 2 * time.Second}), mustNotRun(t))
+		_, _, _ = do(during(t, 5*time.Minute), newExecutor(t, silent{gets: true}.over(store), &idempotent.Config{Wait: 2 * time.Second}), mustNotRun(t))
 		since := time.Since(begun)
 		check.True(t, since <= 10*time.Second, since)
 		<-done

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -61,12 +60,9 @@ func claimsFail(store driver.Store) *proxy {
 // A call in an invocation fails open when the store hangs, with time left for
 // its handler.
 func TestHungStoreFailsOpenWithinTheInvocation(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		p := hooked(memory.New(0), on(isCreate, hangs))
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		try(ctx, t, newExecutor(t, p, &idempotent.Config{OnStoreError: idempotent.FailOpen}), returns("ran")).returned("ran")
+		try(during(t, 30*time.Second), t, newExecutor(t, p, &idempotent.Config{OnStoreError: idempotent.FailOpen}), returns("ran")).returned("ran")
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
@@ -135,6 +137,26 @@ func (r result) roundTrips(n int) result {
 	r.t.Helper()
 	check.Equal(r.t, r.event.RoundTrips, n)
 	return r
+}
+
+// bubble is a subtest whose time is that of package synctest.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// onLambda is a bubble in a Lambda function.
+func onLambda(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	synctest.Test(t, test)
+}
+
+func during(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // TestMain silences the default Observer: nearly every test has calls that end

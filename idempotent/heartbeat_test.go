@@ -33,31 +33,29 @@ func TestHeartbeatEveryThird(t *testing.T) {
 // The caller learns that its time ended, and the operator why.
 func TestCutOffCallReportsItsHeartbeat(t *testing.T) {
 	for name, fails := range map[string]bool{"one that always fails": true, "one that failed once": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				beats := 0
-				x := newExecutor(t, hooked(memory.New(0), on(isExtend, func(w write) (driver.Record, bool, error) {
-					if beats++; fails || beats == 1 {
-						return driver.Record{}, false, errNetwork
-					}
-					return w.send()
-				})), &idempotent.Config{Lease: 30 * time.Second})
-				_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
-					select {
-					case <-ctx.Done():
-						return "", ctx.Err()
-					case <-time.After(time.Minute):
-						return "", errCrash
-					}
-				})
-				failed, reported := errors.AsType[*idempotent.StoreError](event.Err)
-				check.False(t, errors.Is(err, idempotent.ErrStore))
-				check.Equal(t, errors.Is(err, idempotent.ErrTimedOut), fails)
-				check.Equal(t, reported, fails)
-				if reported && (failed.Op != "extend" || !failed.Executed || !errors.Is(failed, errNetwork)) {
-					t.Errorf("observed %+v", *failed)
+		bubble(t, name, func(t *testing.T) {
+			beats := 0
+			x := newExecutor(t, hooked(memory.New(0), on(isExtend, func(w write) (driver.Record, bool, error) {
+				if beats++; fails || beats == 1 {
+					return driver.Record{}, false, errNetwork
+				}
+				return w.send()
+			})), &idempotent.Config{Lease: 30 * time.Second})
+			_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+				select {
+				case <-ctx.Done():
+					return "", ctx.Err()
+				case <-time.After(time.Minute):
+					return "", errCrash
 				}
 			})
+			failed, reported := errors.AsType[*idempotent.StoreError](event.Err)
+			check.False(t, errors.Is(err, idempotent.ErrStore))
+			check.Equal(t, errors.Is(err, idempotent.ErrTimedOut), fails)
+			check.Equal(t, reported, fails)
+			if reported && (failed.Op != "extend" || !failed.Executed || !errors.Is(failed, errNetwork)) {
+				t.Errorf("observed %+v", *failed)
+			}
 		})
 	}
 }
@@ -66,21 +64,19 @@ func TestCutOffCallReportsItsHeartbeat(t *testing.T) {
 // lease.
 func TestHandlerEndsBeforeItsLease(t *testing.T) {
 	for name, beat := range map[string]hook{"errors": notSent(errNetwork), "nothing": hangs} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.New(0)
-				x := newExecutor(t, hooked(store, on(isExtend, beat)), &idempotent.Config{Lease: 30 * time.Second})
-				begun := time.Now()
-				try(t.Context(), t, x, func(ctx context.Context) (string, error) {
-					select {
-					case <-ctx.Done():
-					case <-time.After(time.Hour):
-					}
-					check.Equal(t, time.Since(begun), 29500*time.Millisecond)
-					check.Is(t, context.Cause(ctx), context.DeadlineExceeded)
-					return "", nil
-				}).succeeded()
-			})
+		bubble(t, name, func(t *testing.T) {
+			store := memory.New(0)
+			x := newExecutor(t, hooked(store, on(isExtend, beat)), &idempotent.Config{Lease: 30 * time.Second})
+			begun := time.Now()
+			try(t.Context(), t, x, func(ctx context.Context) (string, error) {
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Hour):
+				}
+				check.Equal(t, time.Since(begun), 29500*time.Millisecond)
+				check.Is(t, context.Cause(ctx), context.DeadlineExceeded)
+				return "", nil
+			}).succeeded()
 		})
 	}
 }

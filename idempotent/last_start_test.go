@@ -42,23 +42,21 @@ func TestHungClaimLeavesTimeBeforeTheLastStart(t *testing.T) {
 		{"much time", idempotent.Config{}, silent{creates: true}, false, time.Hour, 5 * time.Second},
 		{"little time", idempotent.Config{}, silent{creates: true}, false, 10 * time.Millisecond, 500 * time.Millisecond},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.New(0)
-				if c.lapsed {
-					abandonClaim(t, store, time.Minute)
-					time.Sleep(2 * time.Minute)
-				}
-				begun := time.Now()
-				_, event, err := do(startsBy(t.Context(), c.lastStart), newExecutor(t, c.store.over(store), &c.config), returns(""))
-				const pauses = 10 * time.Millisecond // before a takeover
-				took := time.Since(begun)
-				check.True(t, took >= c.takes, took)
-				check.True(t, took <= c.takes+pauses, took)
-				runs := !c.store.creates && !c.store.takeovers
-				check.Equal(t, runs, (err == nil))
-				check.True(t, event.ErrorIs(driver.ErrUnavailable))
-			})
+		bubble(t, c.name, func(t *testing.T) {
+			store := memory.New(0)
+			if c.lapsed {
+				abandonClaim(t, store, time.Minute)
+				time.Sleep(2 * time.Minute)
+			}
+			begun := time.Now()
+			_, event, err := do(startsBy(t.Context(), c.lastStart), newExecutor(t, c.store.over(store), &c.config), returns(""))
+			const pauses = 10 * time.Millisecond // before a takeover
+			took := time.Since(begun)
+			check.True(t, took >= c.takes, took)
+			check.True(t, took <= c.takes+pauses, took)
+			runs := !c.store.creates && !c.store.takeovers
+			check.Equal(t, runs, (err == nil))
+			check.True(t, event.ErrorIs(driver.ErrUnavailable))
 		})
 	}
 }
@@ -95,21 +93,19 @@ func TestClaimAnsweredAfterTheLastStartDoesNotRun(t *testing.T) {
 		{"ahead, in its turn", idempotent.Config{}, []adapter.Setting{adapter.Turn(granted)}, 0, driver.Record{}},
 		{"a lapsed claim is met", idempotent.Config{}, nil, time.Minute, driver.Record{Status: driver.InProgress, Attempt: 1, Owner: "crashed"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.New(0)
-				if c.lapsed > 0 {
-					abandonClaim(t, store, c.lapsed)
-					time.Sleep(2 * c.lapsed)
-				}
-				_, event, err := do(startsBy(t.Context(), lastStart, c.more...), newExecutor(t, answering(store, lastStart+1), &c.config), mustNotRun(t))
-				checkNotRun(t, event, err)
-				r := stored(t, store)
-				check.Equal(t, r.Status, c.want.Status)
-				check.Equal(t, r.Attempt, c.want.Attempt)
-				check.Equal(t, r.Owner, c.want.Owner)
-				check.Equal(t, r.Refunds, 0)
-			})
+		bubble(t, c.name, func(t *testing.T) {
+			store := memory.New(0)
+			if c.lapsed > 0 {
+				abandonClaim(t, store, c.lapsed)
+				time.Sleep(2 * c.lapsed)
+			}
+			_, event, err := do(startsBy(t.Context(), lastStart, c.more...), newExecutor(t, answering(store, lastStart+1), &c.config), mustNotRun(t))
+			checkNotRun(t, event, err)
+			r := stored(t, store)
+			check.Equal(t, r.Status, c.want.Status)
+			check.Equal(t, r.Attempt, c.want.Attempt)
+			check.Equal(t, r.Owner, c.want.Owner)
+			check.Equal(t, r.Refunds, 0)
 		})
 	}
 }
@@ -141,16 +137,14 @@ func TestRunsWithoutAClaimKeepTheLastStart(t *testing.T) {
 		"optimistic":    {Optimistic: true, ReadFirst: true},
 		"without a key": {OnMissingKey: idempotent.RunMissingKey},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, event := adapter.WithEvent(startsBy(t.Context(), -1))
-				key := theKey
-				if name == "without a key" {
-					key = idempotent.Key{}
-				}
-				_, err := idempotent.Do(ctx, newExecutor(t, newBank(), &config), key, mustNotRun(t))
-				checkNotRun(t, event, err)
-			})
+		bubble(t, name, func(t *testing.T) {
+			ctx, event := adapter.WithEvent(startsBy(t.Context(), -1))
+			key := theKey
+			if name == "without a key" {
+				key = idempotent.Key{}
+			}
+			_, err := idempotent.Do(ctx, newExecutor(t, newBank(), &config), key, mustNotRun(t))
+			checkNotRun(t, event, err)
 		})
 	}
 }

@@ -15,13 +15,11 @@ import (
 // In a Lambda function the lease is the remaining time and the skew, and the
 // handler's context ends Reserve before the invocation.
 func TestLeaseOfAnInvocation(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{ClockSkew: 2 * time.Second, Reserve: time.Second})
 		begun := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
+		ctx := during(t, 10*time.Minute)
 		try(ctx, t, x, func(ctx context.Context) (string, error) {
 			check.Time(t, stored(t, store).Lease, begun.Add(10*time.Minute+2*time.Second))
 			deadline, ok := ctx.Deadline()
@@ -40,9 +38,7 @@ func TestDeadlineElsewhereIsNoLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		begun := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		try(ctx, t, newExecutor(t, store, nil), func(context.Context) (string, error) {
+		try(during(t, 5*time.Second), t, newExecutor(t, store, nil), func(context.Context) (string, error) {
 			check.Time(t, stored(t, store).Lease, begun.Add(time.Minute))
 			time.Sleep(5 * time.Minute) // a handler that ignores its context
 			try(t.Context(), t, newExecutor(t, store, nil), mustNotRun(t)).is(idempotent.ErrInProgress)
@@ -54,12 +50,10 @@ func TestDeadlineElsewhereIsNoLease(t *testing.T) {
 // A configured lease has its heartbeat in an invocation too, and the handler's
 // context ends Reserve before that.
 func TestLeaseConfiguredInAnInvocation(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		store := memory.New(0)
 		begun := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
-		defer cancel()
+		ctx := during(t, 25*time.Second)
 		_, event, err := do(ctx, newExecutor(t, store, &idempotent.Config{Lease: 15 * time.Second}), func(ctx context.Context) (string, error) {
 			check.Time(t, stored(t, store).Lease, begun.Add(15*time.Second))
 			<-ctx.Done()
@@ -78,9 +72,7 @@ func TestNothingIsClaimedWithoutTimeToRun(t *testing.T) {
 	for _, config := range []*idempotent.Config{nil, {MaxAttempts: 1}, {Wait: time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			store := memory.New(0)
-			ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
-			defer cancel()
-			_, event, err := do(ctx, newExecutor(t, store, config), mustNotRun(t))
+			_, event, err := do(during(t, 400*time.Millisecond), newExecutor(t, store, config), mustNotRun(t))
 			check.Is(t, err, context.DeadlineExceeded)
 			check.Is(t, err, idempotent.ErrStore)
 			check.Equal(t, event.Outcome, idempotent.OutcomeFailed)
@@ -92,22 +84,18 @@ func TestNothingIsClaimedWithoutTimeToRun(t *testing.T) {
 }
 
 func TestReplayHasTimeWhereARunHasNone(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, nil)
-		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
-		defer cancel()
 		try(t.Context(), t, x, returns("next")).succeeded().attempt(1)
-		try(ctx, t, x, mustNotRun(t)).returned("next")
+		try(during(t, 400*time.Millisecond), t, x, mustNotRun(t)).returned("next")
 	})
 }
 
 // A deadline that is shorter than the invocation's does not cut a configured
 // lease.
 func TestConfiguredLeaseOutlivesAShorterDeadline(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Lease: time.Minute}
 		invocation, cancel := context.WithTimeout(t.Context(), 15*time.Minute)

@@ -60,8 +60,7 @@ func TestNestedCallOnItsOwnKeyIsRefusedUnderFailOpen(t *testing.T) {
 // A nested call has an earlier deadline than the invocation, and its lease ends
 // with the invocation.
 func TestNestedLeaseLastsForTheInvocation(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		store := memory.New(0)
 		config := &idempotent.Config{Reserve: 5 * time.Second}
 		outer := newExecutor(t, store, config)
@@ -73,9 +72,7 @@ func TestNestedLeaseLastsForTheInvocation(t *testing.T) {
 		_, _, _ = do(invocation, outer, func(ctx context.Context) (string, error) {
 			return idempotent.Do(ctx, inner, key, func(context.Context) (string, error) {
 				time.Sleep(18 * time.Second) // the process lives until 20 s
-				other, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				ctx, _ := adapter.WithEvent(other)
+				ctx, _ := adapter.WithEvent(during(t, time.Minute))
 				_, err := idempotent.Do(ctx, inner, key, returns("second run"))
 				check.Is(t, err, idempotent.ErrInProgress)
 				return "", nil
@@ -112,17 +109,14 @@ func TestCallKnowsTheEndOfItsInvocation(t *testing.T) {
 // A nested call that cannot record its result leaves the outer call's Reserve
 // for the outer result.
 func TestNestedFinishLeavesTheOuterReserve(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		store := memory.New(0)
 		down := hooked(memory.New(0), fails(isChange, errNetwork))
 		outer := newExecutor(t, store, nil)
 		inner, err := idempotent.New("inner", down, nil)
 		check.Must(t, err)
 		begun := time.Now()
-		invocation, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		_, _, _ = do(invocation, outer, func(ctx context.Context) (string, error) {
+		_, _, _ = do(during(t, 30*time.Second), outer, func(ctx context.Context) (string, error) {
 			_, _ = idempotent.Do(ctx, inner, idempotent.Key{ID: "k"}, returns("best effort"))
 			since := time.Since(begun)
 			check.True(t, since <= 29500*time.Millisecond+50*time.Millisecond, since)

@@ -128,13 +128,11 @@ func TestOptimisticMeetsAClaim(t *testing.T) {
 		try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).returned("x").ended(idempotent.OutcomeTakeover).attempt(2)
 		b.holds(t, "x")
 	})
-	t.Run("live, and waited for", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			b := newBank()
-			claimed(b, 20*time.Second)
-			try(t.Context(), t, newExecutor(t, b, &idempotent.Config{Optimistic: true, Wait: time.Minute}), books("x", nil)).returned("x").ended(idempotent.OutcomeTakeover)
-			b.holds(t, "x")
-		})
+	bubble(t, "live, and waited for", func(t *testing.T) {
+		b := newBank()
+		claimed(b, 20*time.Second)
+		try(t.Context(), t, newExecutor(t, b, &idempotent.Config{Optimistic: true, Wait: time.Minute}), books("x", nil)).returned("x").ended(idempotent.OutcomeTakeover)
+		b.holds(t, "x")
 	})
 }
 

@@ -41,29 +41,27 @@ func TestPanicInUnwrapLeavesNothingInProgress(t *testing.T) {
 		"permanent": idempotent.Permanent((*nilUnwrap)(nil)),
 		"plain":     (*nilUnwrap)(nil),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.New(0)
-				x := newExecutor(t, store, nil)
-				runs := 0
-				for range 2 {
-					func() {
-						defer func() {
-							if p := recover(); p != nil {
-								t.Logf("panicked: %v", p)
-							}
-						}()
-						_, _, _ = do(t.Context(), x, func(context.Context) (string, error) { runs++; return "", end })
+		bubble(t, name, func(t *testing.T) {
+			store := memory.New(0)
+			x := newExecutor(t, store, nil)
+			runs := 0
+			for range 2 {
+				func() {
+					defer func() {
+						if p := recover(); p != nil {
+							t.Logf("panicked: %v", p)
+						}
 					}()
-					if r := stored(t, store); r.Status == driver.InProgress && r.Owner != "" {
-						t.Errorf("left in progress after the call has ended: %v", r.Lease)
-					}
-					time.Sleep(2 * time.Minute)
+					_, _, _ = do(t.Context(), x, func(context.Context) (string, error) { runs++; return "", end })
+				}()
+				if r := stored(t, store); r.Status == driver.InProgress && r.Owner != "" {
+					t.Errorf("left in progress after the call has ended: %v", r.Lease)
 				}
-				if name == "permanent" && runs != 1 {
-					t.Errorf("a permanent failure ran %d times", runs)
-				}
-			})
+				time.Sleep(2 * time.Minute)
+			}
+			if name == "permanent" && runs != 1 {
+				t.Errorf("a permanent failure ran %d times", runs)
+			}
 		})
 	}
 }
@@ -219,15 +217,13 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		"permanent": failsWith(idempotent.Permanent(errors.New("final"))),
 		"panic":     func(context.Context) (string, error) { panic("boom") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
-				defer func() {
-					check.Equal(t, recover() != nil, name == "panic")
-				}()
-				_, _, err := do(t.Context(), x, fn)
-				check.Equal(t, err == nil, name == "success")
-			})
+		bubble(t, name, func(t *testing.T) {
+			x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
+			defer func() {
+				check.Equal(t, recover() != nil, name == "panic")
+			}()
+			_, _, err := do(t.Context(), x, fn)
+			check.Equal(t, err == nil, name == "success")
 		})
 	}
 }

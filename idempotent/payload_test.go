@@ -127,32 +127,30 @@ func TestPutThatFailsUntilTheDeadline(t *testing.T) {
 	down := func(context.Context) (string, error) { return "", errNetwork }
 	hangs := func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
 	for name, put := range map[string]func(context.Context) (string, error){"down": down, "hangs": hangs} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store, payloads := memory.New(0), newShelf()
-				payloads.put = put
-				config := spilling(payloads)
-				config.Lease = 30 * time.Second
-				began := time.Now()
-				value, event, err := do(t.Context(), newExecutor(t, store, config), returns(large))
-				check.Equal(t, value, large)
-				check.Nil(t, err)
-				check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
-				if !errors.Is(event.Err, idempotent.ErrResultUnavailable) || name == "down" && !errors.Is(event.Err, errNetwork) {
-					t.Errorf("observed %v", event.Err)
-				}
-				took := time.Since(began)
-				check.True(t, took >= 15*time.Second, took)
-				check.True(t, took <= 20*time.Second, took)
-				check.True(t, payloads.puts >= 3, payloads.puts)
-				r := stored(t, store)
-				check.Equal(t, r.Status, driver.Completed)
-				check.Differ(t, r.Unavailable, "")
-				check.Equal(t, r.Payload, "")
-				check.True(t, r.Data == nil)
-				payloads.put = nil
-				try(t.Context(), t, newExecutor(t, store, config), mustNotRun(t)).is(idempotent.ErrResultUnavailable)
-			})
+		bubble(t, name, func(t *testing.T) {
+			store, payloads := memory.New(0), newShelf()
+			payloads.put = put
+			config := spilling(payloads)
+			config.Lease = 30 * time.Second
+			began := time.Now()
+			value, event, err := do(t.Context(), newExecutor(t, store, config), returns(large))
+			check.Equal(t, value, large)
+			check.Nil(t, err)
+			check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
+			if !errors.Is(event.Err, idempotent.ErrResultUnavailable) || name == "down" && !errors.Is(event.Err, errNetwork) {
+				t.Errorf("observed %v", event.Err)
+			}
+			took := time.Since(began)
+			check.True(t, took >= 15*time.Second, took)
+			check.True(t, took <= 20*time.Second, took)
+			check.True(t, payloads.puts >= 3, payloads.puts)
+			r := stored(t, store)
+			check.Equal(t, r.Status, driver.Completed)
+			check.Differ(t, r.Unavailable, "")
+			check.Equal(t, r.Payload, "")
+			check.True(t, r.Data == nil)
+			payloads.put = nil
+			try(t.Context(), t, newExecutor(t, store, config), mustNotRun(t)).is(idempotent.ErrResultUnavailable)
 		})
 	}
 }

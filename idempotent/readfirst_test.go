@@ -143,11 +143,9 @@ func TestReadFirstIsBounded(t *testing.T) {
 		4 * time.Second:  2 * time.Second,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), invocation)
-			defer cancel()
 			begun := time.Now()
 			x := newExecutor(t, silent{gets: true}.over(memory.New(0)), &idempotent.Config{ReadFirst: true, Wait: time.Hour})
-			try(ctx, t, x, func(context.Context) (string, error) {
+			try(during(t, invocation), t, x, func(context.Context) (string, error) {
 				check.Equal(t, time.Since(begun), want, invocation)
 				return "", nil
 			}).succeeded()

@@ -48,9 +48,7 @@ func TestFailedClaimIsReleased(t *testing.T) {
 func TestRefundTakesNoReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, _, _ = do(ctx, newExecutor(t, hooked(memory.New(0), hangs), &idempotent.Config{Lease: 5 * time.Minute, Reserve: time.Minute}), mustNotRun(t))
+		_, _, _ = do(during(t, time.Second), newExecutor(t, hooked(memory.New(0), hangs), &idempotent.Config{Lease: 5 * time.Minute, Reserve: time.Minute}), mustNotRun(t))
 		since := time.Since(begun)
 		check.True(t, since <= 7*time.Second, since)
 	})

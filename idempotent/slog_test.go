@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -62,12 +61,10 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	type run = func(t *testing.T, config *idempotent.Config)
 	call := func(t *testing.T, store driver.Store, config *idempotent.Config, fn func(context.Context) (string, error)) {
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
 		if m, ok := store.(*memory.Store); ok {
 			store = lasting{m}
 		}
-		_, _, _ = do(invocation, newExecutor(t, store, config), fn)
+		_, _, _ = do(during(t, 20*time.Second), newExecutor(t, store, config), fn)
 	}
 	for name, test := range map[string]struct {
 		want string
@@ -122,21 +119,19 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 			call(t, b, &unclaimed, books("x", nil))
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				out := logged(t)
-				test.run(t, &idempotent.Config{})
-				lines := strings.Count(out.String(), "\n")
-				check.Equal(t, lines, 1)
-				check.Contains(t, out.String(), test.want)
-				check.Lacks(t, out.String(), handlersText)
-				for silence, o := range map[string]idempotent.Observer{"NoObserver": idempotent.NoObserver{}, "no Observers": idempotent.Observers{}} {
-					out.Reset()
-					if test.run(t, &idempotent.Config{Observer: o}); out.Len() > 0 {
-						t.Errorf("%s is not silent:\n%s", silence, out)
-					}
+		bubble(t, name, func(t *testing.T) {
+			out := logged(t)
+			test.run(t, &idempotent.Config{})
+			lines := strings.Count(out.String(), "\n")
+			check.Equal(t, lines, 1)
+			check.Contains(t, out.String(), test.want)
+			check.Lacks(t, out.String(), handlersText)
+			for silence, o := range map[string]idempotent.Observer{"NoObserver": idempotent.NoObserver{}, "no Observers": idempotent.Observers{}} {
+				out.Reset()
+				if test.run(t, &idempotent.Config{Observer: o}); out.Len() > 0 {
+					t.Errorf("%s is not silent:\n%s", silence, out)
 				}
-			})
+			}
 		})
 	}
 }

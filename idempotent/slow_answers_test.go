@@ -15,14 +15,11 @@ import (
 
 // The service may be permitted again while the denial is repeated.
 func TestDenialAfterAnOutageIsRepeated(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		healthy := time.Now().Add(40 * time.Second)
 		denied := hooked(memory.New(0), onFirst(isChange, notSent(driver.ErrDenied)))
 		x := newExecutor(t, hooked(denied, on(func(w write) bool { return isChange(w) && time.Now().Before(healthy) }, notSent(driver.ErrUnavailable))), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
-		defer cancel()
-		try(ctx, t, x, func(context.Context) (string, error) { return "done", nil }).succeeded()
+		try(during(t, 15*time.Minute), t, x, func(context.Context) (string, error) { return "done", nil }).succeeded()
 	})
 }
 
@@ -49,8 +46,7 @@ func TestSafeTextOfAWaitDoesNotQuoteItsCause(t *testing.T) {
 // A batch with little time left does not show that the store is down, and the record may
 // be finished.
 func TestClaimThatWouldFailOpenIsNotBoundByItsBatch(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		x := newExecutor(t, hooked(memory.New(0), on(isCreate, slow(800*time.Millisecond))), &idempotent.Config{OnStoreError: idempotent.FailOpen})
 		runs := 0
 		for range 2 {
@@ -65,15 +61,12 @@ func TestClaimThatWouldFailOpenIsNotBoundByItsBatch(t *testing.T) {
 
 // The takeover landed, so the next call meets a released record.
 func TestTakeoverWhoseAnswerIsLostIsLapsed(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		store := memory.New(0)
 		abandonClaim(t, store, time.Minute)
 		time.Sleep(2 * time.Minute)
 		x := newExecutor(t, silent{takeovers: true, landed: true}.over(store), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		_, event, err := do(ctx, x, returns(""))
+		_, event, err := do(during(t, 3*time.Second), x, returns(""))
 		check.Failed(t, err)
 		check.True(t, event.Lapsed)
 	})

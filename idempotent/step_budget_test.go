@@ -206,33 +206,31 @@ func TestUndoneStepMakesRoomForItsOwnNote(t *testing.T) {
 // The write of the largest step lands last.
 func TestStepsAtTheSameTimeLeaveRoomForUndoing(t *testing.T) {
 	for _, size := range []int{380_000, 394_000} {
-		t.Run(fmt.Sprint(size), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store, c, large := memory.New(0), charges{refuseAt: -1}, &largeSaga{size: size}
-				p := limited(t, store)
-				limit, free := p.on, make(chan struct{})
-				p.on = func(w write) (driver.Record, bool, error) {
-					if _, is := w.change.Steps["charge"]; is {
-						<-free
-					}
-					return limit(w)
+		bubble(t, fmt.Sprint(size), func(t *testing.T) {
+			store, c, large := memory.New(0), charges{refuseAt: -1}, &largeSaga{size: size}
+			p := limited(t, store)
+			limit, free := p.on, make(chan struct{})
+			p.on = func(w write) (driver.Record, bool, error) {
+				if _, is := w.change.Steps["charge"]; is {
+					<-free
 				}
-				_, _, err := do(t.Context(), newExecutor(t, p, &idempotent.Config{Lease: time.Hour}), func(ctx context.Context) (string, error) {
-					var all sync.WaitGroup
-					all.Go(func() { _, _ = large.run(ctx) })
-					synctest.Wait()
-					all.Go(func() { _ = c.run(ctx, 30, 240) })
-					synctest.Wait()
-					close(free)
-					all.Wait()
-					return "", soldOut()
-				})
-				r := stored(t, store)
-				check.Failed(t, err)
-				check.Equal(t, c.done, c.undone)
-				check.Equal(t, large.undone, 1)
-				check.Equal(t, r.Status, driver.Failed)
+				return limit(w)
+			}
+			_, _, err := do(t.Context(), newExecutor(t, p, &idempotent.Config{Lease: time.Hour}), func(ctx context.Context) (string, error) {
+				var all sync.WaitGroup
+				all.Go(func() { _, _ = large.run(ctx) })
+				synctest.Wait()
+				all.Go(func() { _ = c.run(ctx, 30, 240) })
+				synctest.Wait()
+				close(free)
+				all.Wait()
+				return "", soldOut()
 			})
+			r := stored(t, store)
+			check.Failed(t, err)
+			check.Equal(t, c.done, c.undone)
+			check.Equal(t, large.undone, 1)
+			check.Equal(t, r.Status, driver.Failed)
 		})
 	}
 }

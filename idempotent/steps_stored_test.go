@@ -93,8 +93,7 @@ func TestStepThatCannotBeStoredIsDone(t *testing.T) {
 		t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 		store, payloads := memory.New(0), newShelf()
 		payloads.put = func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() }
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
+		ctx := during(t, 10*time.Second)
 		value, event, err := do(ctx, newExecutor(t, store, spilling(payloads)), func(ctx context.Context) (string, error) {
 			receipt, err := idempotent.Step(ctx, "charge", returns(large))
 			kept := stored(t, store).Steps["charge"]

@@ -111,11 +111,9 @@ func TestRetentionThatOverflowsIsForEver(t *testing.T) {
 
 // Nothing ran before the refund, so the handler sees no earlier attempt.
 func TestClaimAfterARefundIsNoTakeover(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
-		defer cancel()
+		ctx := during(t, 400*time.Millisecond)
 		_, _, _ = do(ctx, x, mustNotRun(t))
 		_, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
 			claim, _ := idempotent.FromContext(ctx)

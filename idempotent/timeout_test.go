@@ -57,33 +57,26 @@ func TestHandlerThatIsCutOffTimesOut(t *testing.T) {
 		"nothing was done":      {nil, untilItEnds(func(context.Context) error { return idempotent.Retryable(errRefusedCard) }), idempotent.OutcomeReleased, errRefusedCard},
 		"failed for good":       {nil, untilItEnds(func(context.Context) error { return idempotent.Permanent(errRefusedCard) }), idempotent.OutcomeFailed, errRefusedCard},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := newBank()
-				invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-				defer cancel()
-				_, event, err := do(invocation, newExecutor(t, store, test.config), test.fn)
-				check.Equal(t, event.Outcome, test.outcome)
-				if test.own != nil {
-					check.Equal(t, err, test.own)
-					return
-				}
-				cut, ok := err.(*idempotent.TimedOutError)
-				if !ok || cut.KeyHash != event.KeyHash || cut.Attempt != event.Attempt || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, idempotent.ErrTimedOut) {
-					t.Errorf("got %T: %v", err, err)
-				}
-				check.Equal(t, stored(t, store).Status, driver.Absent, "it is not released")
-			})
+		bubble(t, name, func(t *testing.T) {
+			store := newBank()
+			_, event, err := do(during(t, 20*time.Second), newExecutor(t, store, test.config), test.fn)
+			check.Equal(t, event.Outcome, test.outcome)
+			if test.own != nil {
+				check.Equal(t, err, test.own)
+				return
+			}
+			cut, ok := err.(*idempotent.TimedOutError)
+			if !ok || cut.KeyHash != event.KeyHash || cut.Attempt != event.Attempt || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, idempotent.ErrTimedOut) {
+				t.Errorf("got %T: %v", err, err)
+			}
+			check.Equal(t, stored(t, store).Status, driver.Absent, "it is not released")
 		})
 	}
 }
 
 func TestHandlerThatPanicsAfterItsTimeTimesOut(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		withEvent, event := adapter.WithEvent(invocation)
+	onLambda(t, func(t *testing.T) {
+		withEvent, event := adapter.WithEvent(during(t, 20*time.Second))
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = idempotent.Do(withEvent, newExecutor(t, memory.New(0), nil), theKey, untilItEnds(func(context.Context) error { panic("boom") }))
@@ -94,11 +87,8 @@ func TestHandlerThatPanicsAfterItsTimeTimesOut(t *testing.T) {
 
 // A result is recorded however late the handler returns it.
 func TestHandlerThatSucceedsAfterItsTimeIsRecorded(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		try(invocation, t, newExecutor(t, memory.New(0), nil), untilItEnds(func(context.Context) error { return nil })).succeeded().ended(idempotent.OutcomeExecuted)
+	onLambda(t, func(t *testing.T) {
+		try(during(t, 20*time.Second), t, newExecutor(t, memory.New(0), nil), untilItEnds(func(context.Context) error { return nil })).succeeded().ended(idempotent.OutcomeExecuted)
 	})
 }
 
@@ -121,22 +111,16 @@ func TestHandlerWhoseCallerLeavesDoesNotTimeOut(t *testing.T) {
 
 // A call that failed open is bypassed, however it ends.
 func TestHandlerThatIsCutOffUnprotectedIsBypassed(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
+	onLambda(t, func(t *testing.T) {
 		x := newExecutor(t, claimsFail(newBank()), &idempotent.Config{OnStoreError: idempotent.FailOpen})
-		try(invocation, t, x, untilItEnds(context.Context.Err)).is(idempotent.ErrTimedOut).ended(idempotent.OutcomeBypassed)
+		try(during(t, 20*time.Second), t, x, untilItEnds(context.Context.Err)).is(idempotent.ErrTimedOut).ended(idempotent.OutcomeBypassed)
 	})
 }
 
 // An undo that is cut off is repeated, as a handler is.
 func TestUndoThatIsCutOffTimesOut(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		_, event, err := do(invocation, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+	onLambda(t, func(t *testing.T) {
+		_, event, err := do(during(t, 20*time.Second), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 			_, err := idempotent.SagaStep(ctx, "charge", returns("charged"), func(ctx context.Context, _ string) error {
 				<-ctx.Done()
 				return ctx.Err()
@@ -152,12 +136,9 @@ func TestUndoThatIsCutOffTimesOut(t *testing.T) {
 
 // The handler sees the cause that the caller receives.
 func TestCauseOfAHandlerWhoseTimeEnds(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
+	onLambda(t, func(t *testing.T) {
 		var cause error
-		_, _, err := do(invocation, newExecutor(t, memory.New(0), nil), untilItEnds(func(ctx context.Context) error {
+		_, _, err := do(during(t, 20*time.Second), newExecutor(t, memory.New(0), nil), untilItEnds(func(ctx context.Context) error {
 			cause = context.Cause(ctx)
 			return cause
 		}))

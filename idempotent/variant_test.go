@@ -19,11 +19,9 @@ import (
 // After its invocation, a step of an execution writes nothing: the next invocation
 // may run under the same fence. A claim that may be stored is no exception.
 func TestExecutionStepThatFailsOpenIsLeftAfterItsInvocation(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
+	onLambda(t, func(t *testing.T) {
 		store := claimsFail(memory.New(0))
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
+		invocation := during(t, 20*time.Second)
 		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
 		ctx := adapter.With(invocation, adapter.Durable(step))
 		x := newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen})
@@ -38,10 +36,8 @@ func TestExecutionStepThatFailsOpenIsLeftAfterItsInvocation(t *testing.T) {
 
 // So is an optimistic call, which has no claim.
 func TestOptimisticExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
+	onLambda(t, func(t *testing.T) {
+		invocation := during(t, 20*time.Second)
 		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
 		ctx := adapter.With(invocation, adapter.Durable(step))
 		_, event, err := do(ctx, newExecutor(t, newBank(), optimistic), func(context.Context) (string, error) {
@@ -55,10 +51,8 @@ func TestOptimisticExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
 
 // The reason for which its steps must be undone is not that its time has ended.
 func TestStoppedExecutionStepIsLeftWithItsError(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
+	onLambda(t, func(t *testing.T) {
+		invocation := during(t, 20*time.Second)
 		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
 		var own error
 		_, event, err := do(adapter.With(invocation, adapter.Durable(step)), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
@@ -95,11 +89,8 @@ func TestFinishedExecutionThatRunsAgainHasNoSteps(t *testing.T) {
 // A call that failed before its first effect has not timed out, also where no
 // record is released.
 func TestOptimisticRetryableAtItsDeadlineIsReleased(t *testing.T) {
-	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	synctest.Test(t, func(t *testing.T) {
-		invocation, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		_, event, err := do(invocation, newExecutor(t, newBank(), optimistic), untilItEnds(func(ctx context.Context) error { return idempotent.Retryable(ctx.Err()) }))
+	onLambda(t, func(t *testing.T) {
+		_, event, err := do(during(t, 20*time.Second), newExecutor(t, newBank(), optimistic), untilItEnds(func(ctx context.Context) error { return idempotent.Retryable(ctx.Err()) }))
 		check.Equal(t, err, context.DeadlineExceeded)
 		check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
 	})

@@ -25,24 +25,22 @@ func TestAdapterLearnsOnceThatACallWaits(t *testing.T) {
 		"for a call of its own process":           {idempotent.Config{Wait: time.Second}, time.Minute, 1},
 		"for nothing, as the duplicate has ended": {idempotent.Config{}, 0, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memory.New(0)
-				x := newExecutor(t, store, &test.config)
-				go func() {
-					try(t.Context(), t, x, func(context.Context) (string, error) {
-						time.Sleep(test.runs)
-						return "done", nil
-					}).succeeded()
-				}()
-				synctest.Wait()
-				told := 0
-				ctx := adapter.With(t.Context(), adapter.Wait(time.Hour), adapter.Waiting(func() { told++ }))
-				value, _, err := do(ctx, x, mustNotRun(t))
-				check.Nil(t, err)
-				check.Equal(t, value, "done")
-				check.Equal(t, told, test.want)
-			})
+		bubble(t, name, func(t *testing.T) {
+			store := memory.New(0)
+			x := newExecutor(t, store, &test.config)
+			go func() {
+				try(t.Context(), t, x, func(context.Context) (string, error) {
+					time.Sleep(test.runs)
+					return "done", nil
+				}).succeeded()
+			}()
+			synctest.Wait()
+			told := 0
+			ctx := adapter.With(t.Context(), adapter.Wait(time.Hour), adapter.Waiting(func() { told++ }))
+			value, _, err := do(ctx, x, mustNotRun(t))
+			check.Nil(t, err)
+			check.Equal(t, value, "done")
+			check.Equal(t, told, test.want)
 		})
 	}
 }
