@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -14,17 +13,11 @@ import (
 func TestCommitIsOneWriteWithTheCompletion(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, nil)
-	value, event, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 		check.Equal(t, book(ctx, "first"), book(ctx, "both"), "one call has two attachments")
 		return "done", nil
-	})
-	if err != nil || value != "done" || event.RoundTrips != 2 || event.Outcome != idempotent.OutcomeExecuted {
-		t.Fatalf("%q, %v, %+v", value, err, event)
-	}
-	value, event, err = do(t.Context(), x, mustNotRun(t))
-	check.Nil(t, err)
-	check.Equal(t, value, "done")
-	check.Equal(t, event.RoundTrips, 1)
+	}).returned("done").roundTrips(2).ended(idempotent.OutcomeExecuted)
+	try(t.Context(), t, x, mustNotRun(t)).returned("done").roundTrips(1)
 	b.holds(t, "both")
 }
 
@@ -36,10 +29,8 @@ func TestCommitRefused(t *testing.T) {
 	r := stored(t, b)
 	check.Equal(t, r.Status, driver.InProgress, "a transaction was sent, and the record is not kept")
 	check.Equal(t, r.Owner, "")
-	_, event, err := do(t.Context(), x, books("x", soldOut()))
-	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed || !event.Permanent {
-		t.Errorf("%v, %+v", err, event)
-	}
+	refused := try(t.Context(), t, x, books("x", soldOut())).soldOut().ended(idempotent.OutcomeFailed)
+	check.True(t, refused.event.Permanent)
 	try(t.Context(), t, x, mustNotRun(t)).is(idempotent.ErrReplayed)
 	b.holds(t)
 }
@@ -47,12 +38,10 @@ func TestCommitRefused(t *testing.T) {
 func TestCommitRefusedUndoesTheSaga(t *testing.T) {
 	b := newBank()
 	tr := &trip{}
-	_, _, err := do(t.Context(), newExecutor(t, b, nil), func(ctx context.Context) (string, error) {
+	try(t.Context(), t, newExecutor(t, b, nil), func(ctx context.Context) (string, error) {
 		book(ctx, "x").refused = soldOut()
 		return tr.book(ctx)
-	})
-	_, ok := err.(*soldOutError)
-	check.True(t, ok)
+	}).soldOut()
 	checkDone(t, tr, "flight", "hotel", "car", "end", "not a car", "not a hotel", "not a flight")
 	b.holds(t)
 }
@@ -71,11 +60,7 @@ func TestCommitMistakesAreNotSent(t *testing.T) {
 func TestCommitThatTheStoreRefusesIsRolledBack(t *testing.T) {
 	b := newBank()
 	b.before = func(*entry) error { return errCrash }
-	_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
-	var failed *idempotent.StoreError
-	if !errors.As(err, &failed) || !failed.RolledBack || failed.Executed || !errors.Is(err, errCrash) || event.Outcome != idempotent.OutcomeReleased {
-		t.Errorf("%v, %+v", err, event)
-	}
+	try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).is(errCrash).ended(idempotent.OutcomeReleased).rolledBack()
 	r := stored(t, b)
 	check.Equal(t, r.Owner, "")
 	check.Equal(t, r.Status, driver.InProgress)
@@ -88,11 +73,7 @@ func TestCommitWhoseReleaseIsRefusedTooIsUnknown(t *testing.T) {
 	b := newBank()
 	b.before = func(*entry) error { return errCrash }
 	b.on = fails(isRelease, errCrash)
-	_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", nil))
-	var failed *idempotent.StoreError
-	if !errors.As(err, &failed) || !failed.Executed || failed.RolledBack || event.Outcome != idempotent.OutcomeUnknown {
-		t.Errorf("%v, %+v", err, event)
-	}
+	try(t.Context(), t, newExecutor(t, b, nil), books("x", nil)).ended(idempotent.OutcomeUnknown).executed()
 }
 
 // A missing record does not tell whether the transaction was committed with it.

@@ -54,11 +54,7 @@ func TestDeniedCompletionIsRepeatedForHalfAMinute(t *testing.T) {
 				tries = append(tries, time.Since(begun))
 				return driver.Record{}, false, c.err
 			})), &idempotent.Config{Lease: lease})
-			_, event, err := do(t.Context(), x, returns("done"))
-			var failed *idempotent.StoreError
-			if !errors.As(err, &failed) || !failed.Executed || !errors.Is(err, c.err) || event.Outcome != idempotent.OutcomeUnknown {
-				t.Errorf("%v, %+v", err, event)
-			}
+			try(t.Context(), t, x, returns("done")).is(c.err).ended(idempotent.OutcomeUnknown).executed()
 			check.True(t, len(tries) >= c.least, len(tries))
 			check.True(t, len(tries) <= c.most, len(tries))
 			last := tries[len(tries)-1]
@@ -78,12 +74,10 @@ func TestCompleteOutlivesTheCaller(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	value, _, err := do(ctx, x, func(context.Context) (string, error) {
+	try(ctx, t, x, func(context.Context) (string, error) {
 		cancel()
 		return "done", nil
-	})
-	check.Nil(t, err)
-	check.Equal(t, value, "done")
+	}).returned("done")
 	check.Equal(t, stored(t, store).Status, driver.Completed)
 }
 
@@ -123,9 +117,7 @@ func TestEventReportsADroppedResult(t *testing.T) {
 		}
 		return store.Change(w.ctx, w.fence, w.change)
 	}))
-	_, event, err := do(t.Context(), newExecutor(t, p, nil), returns("large"))
-	check.Nil(t, err)
-	check.Is(t, event.Err, idempotent.ErrResultUnavailable)
+	try(t.Context(), t, newExecutor(t, p, nil), returns("large")).succeeded().observed(idempotent.ErrResultUnavailable)
 }
 
 // After an overrun with a small Reserve, the completion is sent at least once.
@@ -175,11 +167,11 @@ func TestRecordWithoutDataHasNoResult(t *testing.T) {
 	for name, config := range map[string]*idempotent.Config{"": nil, "cached": {CacheEntries: 1}} {
 		x := newExecutor(t, store, config)
 		for range 2 {
-			value, event, err := do(t.Context(), x, mustNotRun(t))
-			lost, ok := err.(*idempotent.ResultUnavailableError)
-			if !ok || lost.Failed || lost.KeyHash != event.KeyHash || lost.Reason == "" || value != "" || event.Outcome != idempotent.OutcomeReplayed {
-				t.Errorf("%s: %q, %v, %+v", name, value, err, event)
-			}
+			r := try(t.Context(), t, x, mustNotRun(t)).with("").ended(idempotent.OutcomeReplayed)
+			lost := check.As[*idempotent.ResultUnavailableError](t, r.err, name)
+			check.False(t, lost.Failed, name)
+			check.Equal(t, lost.KeyHash, r.event.KeyHash, name)
+			check.Differ(t, lost.Reason, "", name)
 		}
 		_, err := idempotent.Do(t.Context(), x, theKey, func(context.Context) (any, error) { return mustNotRun(t)(t.Context()) })
 		check.Is(t, err, idempotent.ErrResultUnavailable, "an any", name)

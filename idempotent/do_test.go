@@ -16,14 +16,8 @@ import (
 func TestDoReplaysTheFirstResult(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
-	value, event, err := do(t.Context(), x, returns("first"))
-	if err != nil || value != "first" || event.Outcome != idempotent.OutcomeExecuted || event.Attempt != 1 || event.RoundTrips != 2 {
-		t.Fatalf("first: %q, %v, %+v", value, err, event)
-	}
-	value, event, err = do(t.Context(), x, mustNotRun(t))
-	if err != nil || value != "first" || event.Outcome != idempotent.OutcomeReplayed || event.Attempt != 0 || event.RoundTrips != 1 {
-		t.Fatalf("second: %q, %v, %+v", value, err, event)
-	}
+	try(t.Context(), t, x, returns("first")).returned("first").ended(idempotent.OutcomeExecuted).attempt(1).roundTrips(2)
+	replayed := try(t.Context(), t, x, mustNotRun(t)).returned("first").ended(idempotent.OutcomeReplayed).attempt(0).roundTrips(1)
 	r := stored(t, store)
 	check.Equal(t, r.Status, driver.Completed)
 	check.Equal(t, string(r.Data), `"first"`)
@@ -31,7 +25,7 @@ func TestDoReplaysTheFirstResult(t *testing.T) {
 	check.Differ(t, r.Owner, "")
 	hash := strings.TrimPrefix(r.ID, "op#")
 	check.Differ(t, hash, r.ID)
-	check.Equal(t, hash, event.KeyHash)
+	check.Equal(t, hash, replayed.event.KeyHash)
 	check.Equal(t, len(hash), 64)
 }
 
@@ -83,18 +77,15 @@ func TestMaxAttempts(t *testing.T) {
 			store := memory.New(0)
 			x := newExecutor(t, store, &idempotent.Config{MaxAttempts: test.max})
 			for i, first := range test.first {
-				_, event, err := do(t.Context(), x, failsWith(first))
-				if err == nil || errors.Is(err, idempotent.ErrOutcomeUnknown) || event.Attempt != int64(i+1) {
-					t.Fatalf("attempt %d: %v, %+v", i+1, err, event)
-				}
+				r := try(t.Context(), t, x, failsWith(first)).failed().attempt(int64(i + 1))
+				check.False(t, errors.Is(r.err, idempotent.ErrOutcomeUnknown))
 			}
 			check.Equal(t, stored(t, store).Expires.Year(), 9999)
-			value, event, err := do(t.Context(), x, returns("done"))
-			if test.runs && (err != nil || value != "done" || event.Attempt != int64(len(test.first)+1)) {
-				t.Errorf("got %q, %v, %+v", value, err, event)
-			}
-			if !test.runs && (!errors.Is(err, idempotent.ErrOutcomeUnknown) || event.Outcome != idempotent.OutcomeUnknown) {
-				t.Errorf("got %q, %v, %+v", value, err, event)
+			last := try(t.Context(), t, x, returns("done"))
+			if test.runs {
+				last.returned("done").attempt(int64(len(test.first) + 1))
+			} else {
+				last.is(idempotent.ErrOutcomeUnknown).ended(idempotent.OutcomeUnknown)
 			}
 		})
 	}

@@ -21,12 +21,12 @@ func inBackground(t *testing.T, x *idempotent.Executor, takes time.Duration, val
 	done = make(chan struct{})
 	go func() {
 		defer close(done)
-		got, _, err := do(context.Background(), x, func(context.Context) (string, error) {
+		r := try(context.Background(), t, x, func(context.Context) (string, error) {
 			time.Sleep(takes)
 			return value, end
 		})
-		if end == nil && (err != nil || got != value) {
-			t.Errorf("the first call got %q, %v", got, err)
+		if end == nil {
+			r.returned(value)
 		}
 	}()
 	synctest.Wait()
@@ -71,10 +71,12 @@ func TestWaitIsBounded(t *testing.T) {
 				}
 				done := inBackground(t, other, time.Minute, "theirs", nil)
 				begun := time.Now()
-				value, _, err := do(during(t, test.deadline), x, mustNotRun(t))
-				waited := time.Since(begun)
-				if test.want == 0 && (err != nil || value != "theirs") || test.want > 0 && (!errors.Is(err, idempotent.ErrInProgress) || waited != test.want) {
-					t.Errorf("same process %v: after %v: %q, %v", sameProcess, waited, value, err)
+				r := try(during(t, test.deadline), t, x, mustNotRun(t))
+				if test.want == 0 {
+					r.returned("theirs")
+				} else {
+					r.is(idempotent.ErrInProgress)
+					check.Equal(t, time.Since(begun), test.want, sameProcess)
 				}
 				<-done
 			})
@@ -129,10 +131,8 @@ func TestJoin(t *testing.T) {
 		var group sync.WaitGroup
 		for range 50 {
 			group.Go(func() {
-				value, event, err := do(context.Background(), x, mustNotRun(t))
-				if err != nil || value != "shared" || !event.Joined || event.RoundTrips != 0 || event.Outcome != idempotent.OutcomeReplayed {
-					t.Errorf("got %q, %v, %+v", value, err, event)
-				}
+				r := try(context.Background(), t, x, mustNotRun(t)).returned("shared").roundTrips(0).ended(idempotent.OutcomeReplayed)
+				check.True(t, r.event.Joined)
 			})
 		}
 		group.Wait()

@@ -19,11 +19,7 @@ func TestFailOpen(t *testing.T) {
 		t.Run(name+", success", func(t *testing.T) {
 			store := memory.New(0)
 			x := newExecutor(t, hooked(store, onFirst(isCreate, claim)), open)
-			value, event, err := do(t.Context(), x, returns("ran"))
-			check.Nil(t, err)
-			check.Equal(t, value, "ran")
-			check.Equal(t, event.Outcome, idempotent.OutcomeBypassed)
-			check.Is(t, event.Err, errNetwork)
+			try(t.Context(), t, x, returns("ran")).returned("ran").ended(idempotent.OutcomeBypassed).observed(errNetwork)
 			try(t.Context(), t, x, mustNotRun(t)).returned("ran")
 		})
 	}

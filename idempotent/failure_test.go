@@ -47,15 +47,9 @@ func TestDoReplaysPermanentErrors(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	first := &insufficientFundsError{5}
-	value, event, err := do(t.Context(), x, failsWith(idempotent.Permanent(first)))
-	if err != first || value != "" || event.Outcome != idempotent.OutcomeFailed {
-		t.Fatalf("first: %q, %v, %+v", value, err, event)
-	}
-	_, event, err = do(t.Context(), x, mustNotRun(t))
-	var replayed *idempotent.ReplayedError
-	if !errors.As(err, &replayed) || event.Outcome != idempotent.OutcomeReplayed {
-		t.Fatalf("second: %v, %+v", err, event)
-	}
+	try(t.Context(), t, x, failsWith(idempotent.Permanent(first))).with("").fails(first).ended(idempotent.OutcomeFailed)
+	r := try(t.Context(), t, x, mustNotRun(t)).ended(idempotent.OutcomeReplayed)
+	replayed := check.As[*idempotent.ReplayedError](t, r.err)
 	check.Deep(t, *replayed, idempotent.ReplayedError{Type: "insufficientFundsError", Message: "5 too little", Code: "funds"})
 	check.Equal(t, stored(t, store).Status, driver.Failed)
 }
@@ -87,8 +81,7 @@ func TestFailureMessageIsStoredInPlaceOfTheText(t *testing.T) {
 	if _, _, err := do(t.Context(), x, fails); err == nil || err.Error() != "declined: "+errCrash.Error() {
 		t.Errorf("the first caller got %v", err)
 	}
-	_, _, err := do(t.Context(), x, fails)
-	if replayed, ok := err.(*idempotent.ReplayedError); !ok || replayed.Message != "declined" || replayed.Type != "publicError" {
-		t.Errorf("a repetition got %#v", err)
-	}
+	replayed := check.As[*idempotent.ReplayedError](t, try(t.Context(), t, x, fails).err)
+	check.Equal(t, replayed.Message, "declined")
+	check.Equal(t, replayed.Type, "publicError")
 }

@@ -97,10 +97,9 @@ func TestFingerprintRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := idempotent.Fingerprint(payload)
-			var invalid *idempotent.InvalidPayloadError
-			if got != "" || !errors.As(err, &invalid) || !errors.Is(err, idempotent.ErrInvalidPayload) {
-				t.Fatalf("got %q, %v", got, err)
-			}
+			check.Equal(t, got, "")
+			check.As[*idempotent.InvalidPayloadError](t, err)
+			check.Is(t, err, idempotent.ErrInvalidPayload)
 		})
 	}
 	_, err := idempotent.Fingerprint(make(chan int))

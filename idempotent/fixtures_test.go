@@ -127,6 +127,38 @@ func (r result) ended(outcome idempotent.Outcome) result {
 	return r
 }
 
+// observed is with an error that the observer sees.
+func (r result) observed(err error) result {
+	r.t.Helper()
+	check.Is(r.t, r.event.Err, err)
+	return r
+}
+
+// soldOut is with the handler's own error, and not with one that wraps it.
+func (r result) soldOut() result {
+	r.t.Helper()
+	_, ok := r.err.(*soldOutError)
+	check.True(r.t, ok, r.err)
+	return r
+}
+
+// executed is with a StoreError of a handler that may have had its effects.
+func (r result) executed() *idempotent.StoreError {
+	r.t.Helper()
+	failed := check.As[*idempotent.StoreError](r.t, r.err)
+	check.True(r.t, failed.Executed, "executed")
+	check.False(r.t, failed.RolledBack, "rolled back")
+	return failed
+}
+
+// rolledBack is with a StoreError of a transaction that was not committed.
+func (r result) rolledBack() {
+	r.t.Helper()
+	failed := check.As[*idempotent.StoreError](r.t, r.err)
+	check.True(r.t, failed.RolledBack, "rolled back")
+	check.False(r.t, failed.Executed, "executed")
+}
+
 func (r result) attempt(n int64) result {
 	r.t.Helper()
 	check.Equal(r.t, r.event.Attempt, n)

@@ -53,8 +53,10 @@ func TestCutOffCallReportsItsHeartbeat(t *testing.T) {
 			check.False(t, errors.Is(err, idempotent.ErrStore))
 			check.Equal(t, errors.Is(err, idempotent.ErrTimedOut), fails)
 			check.Equal(t, reported, fails)
-			if reported && (failed.Op != "extend" || !failed.Executed || !errors.Is(failed, errNetwork)) {
-				t.Errorf("observed %+v", *failed)
+			if reported {
+				check.Equal(t, failed.Op, "extend")
+				check.True(t, failed.Executed)
+				check.Is(t, failed, errNetwork)
 			}
 		})
 	}
@@ -158,11 +160,10 @@ func TestHeartbeatIsJoinedBeforeTheRecordIsFinished(t *testing.T) {
 			beating--
 			return driver.Record{}, false, w.ctx.Err()
 		})), &idempotent.Config{Lease: 30 * time.Second})
-		_, _, err := do(t.Context(), x, func(context.Context) (string, error) {
+		try(t.Context(), t, x, func(context.Context) (string, error) {
 			time.Sleep(11 * time.Second)
 			return "", nil
-		})
-		check.Nil(t, err)
+		}).succeeded()
 		check.True(t, finished)
 		time.Sleep(time.Hour)
 	})
@@ -197,8 +198,7 @@ func TestHeartbeatOutlivesAHungExtend(t *testing.T) {
 			}).succeeded()
 		}()
 		time.Sleep(35 * time.Second)
-		_, _, err := do(t.Context(), newExecutor(t, store, config), stubborn(0, &running, &most))
-		check.Is(t, err, idempotent.ErrInProgress)
+		try(t.Context(), t, newExecutor(t, store, config), stubborn(0, &running, &most)).is(idempotent.ErrInProgress)
 		check.True(t, most.Load() <= 1, most.Load())
 		<-done
 	})

@@ -59,10 +59,7 @@ func TestBypassedSagaThatMayBeCommittedIsNotUndone(t *testing.T) {
 func TestBypassedCommitThatWroteNothingIsRolledBack(t *testing.T) {
 	store := &commits{newBank(), []error{driver.ErrNotWritten}}
 	err := bypassed(t.Context(), t, store, books("x", nil))
-	var failed *idempotent.StoreError
-	if !errors.As(err, &failed) || !failed.RolledBack || failed.Executed {
-		t.Errorf("%v", err)
-	}
+	result{t: t, err: err}.rolledBack()
 	store.holds(t)
 }
 
@@ -115,11 +112,8 @@ func TestCommitLosesItsLeaseToAnotherLibrary(t *testing.T) {
 func TestRefusedCommitWhoseReleaseFailsIsUnknown(t *testing.T) {
 	b := newBank()
 	b.on = fails(isRelease, errCrash)
-	_, event, err := do(t.Context(), newExecutor(t, b, nil), books("x", errAgain))
-	var failed *idempotent.StoreError
-	if !errors.As(err, &failed) || !failed.Executed || failed.Handler != errAgain || event.Outcome != idempotent.OutcomeUnknown {
-		t.Errorf("%v, %+v", err, event)
-	}
+	failed := try(t.Context(), t, newExecutor(t, b, nil), books("x", errAgain)).ended(idempotent.OutcomeUnknown).executed()
+	check.Equal(t, failed.Handler, errAgain)
 }
 
 var errAgain = errors.New("again")

@@ -141,8 +141,7 @@ func TestNestedRetryableErrorRefundsNoOuterAttempt(t *testing.T) {
 		return "", err
 	}
 	_, _, _ = do(t.Context(), outer, handler)
-	_, _, err = do(t.Context(), outer, handler)
-	check.Is(t, err, idempotent.ErrOutcomeUnknown)
+	try(t.Context(), t, outer, handler).is(idempotent.ErrOutcomeUnknown)
 	check.Equal(t, charges, 1)
 }
 
@@ -226,10 +225,8 @@ func TestClassificationWithinANestedErrorDoesNotCount(t *testing.T) {
 			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { cancel(); return "", nil })
 			return "", fmt.Errorf("charge: %w", idempotent.Retryable(errors.Join(errCrash, err)))
 		})
-		var failed *idempotent.StoreError
-		if !errors.As(err, &failed) || failed.Handler == nil {
-			t.Fatalf("the inner call: %v", err)
-		}
+		failed := check.As[*idempotent.StoreError](t, err)
+		check.Failed(t, failed.Handler)
 		return "", failed.Handler
 	})
 	r := stored(t, store)

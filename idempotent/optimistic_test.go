@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -20,15 +19,9 @@ var optimistic = &idempotent.Config{Optimistic: true}
 func TestOptimisticIsOneRoundTrip(t *testing.T) {
 	b := newBank()
 	x := newExecutor(t, b, optimistic)
-	value, event, err := do(t.Context(), x, books("first", nil))
-	if err != nil || value != "first" || event.RoundTrips != 1 || event.Outcome != idempotent.OutcomeExecuted || event.Attempt != 1 {
-		t.Fatalf("%q, %v, %+v", value, err, event)
-	}
-	value, event, err = do(t.Context(), x, books("second", nil))
-	if err != nil || value != "first" || event.RoundTrips != 1 || event.Outcome != idempotent.OutcomeReplayed {
-		t.Fatalf("%q, %v, %+v", value, err, event)
-	}
-	_, err = idempotent.Do(t.Context(), x, idempotent.Key{Scope: theKey.Scope, ID: theKey.ID, Payload: "other"}, books("third", nil))
+	try(t.Context(), t, x, books("first", nil)).returned("first").roundTrips(1).ended(idempotent.OutcomeExecuted).attempt(1)
+	try(t.Context(), t, x, books("second", nil)).returned("first").roundTrips(1).ended(idempotent.OutcomeReplayed)
+	_, err := idempotent.Do(t.Context(), x, idempotent.Key{Scope: theKey.Scope, ID: theKey.ID, Payload: "other"}, books("third", nil))
 	check.Is(t, err, idempotent.ErrKeyReused)
 	b.holds(t, "first")
 }
@@ -58,10 +51,7 @@ func TestOptimisticErrors(t *testing.T) {
 	try(t.Context(), t, x, failsWith(errCrash)).fails(errCrash).roundTrips(0).ended(idempotent.OutcomeReleased)
 	try(t.Context(), t, x, books("x", errCrash)).fails(errCrash).ended(idempotent.OutcomeReleased)
 	check.Equal(t, stored(t, b).Status, driver.Absent)
-	_, event, err := do(t.Context(), x, books("x", soldOut()))
-	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed {
-		t.Errorf("%v, %+v", err, event)
-	}
+	try(t.Context(), t, x, books("x", soldOut())).soldOut().ended(idempotent.OutcomeFailed)
 	try(t.Context(), t, x, books("y", nil)).is(idempotent.ErrReplayed)
 	b.holds(t)
 }
@@ -205,11 +195,7 @@ func TestOptimisticConflictsUntilTheDeadlineRollBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBank()
 		b.before = func(*entry) error { return errConflict }
-		_, event, err := do(t.Context(), newExecutor(t, b, optimistic), books("x", nil))
-		var failed *idempotent.StoreError
-		if !errors.As(err, &failed) || !failed.RolledBack || event.Outcome != idempotent.OutcomeReleased {
-			t.Errorf("%v, %+v", err, event)
-		}
+		try(t.Context(), t, newExecutor(t, b, optimistic), books("x", nil)).ended(idempotent.OutcomeReleased).rolledBack()
 	})
 }
 

@@ -28,9 +28,9 @@ func TestDoReleasesAPanicThatGoesOn(t *testing.T) {
 		_, _, err := do(t.Context(), x, func(context.Context) (string, error) { panic("boom") })
 		t.Errorf("the panic ended: %v", err)
 	}()
-	if len(seen) != 1 || seen[0].Outcome != idempotent.OutcomeReleased || seen[0].Err == nil {
-		t.Errorf("observed: %+v", seen)
-	}
+	check.Equal(t, len(seen), 1)
+	check.Equal(t, seen[0].Outcome, idempotent.OutcomeReleased)
+	check.Failed(t, seen[0].Err)
 	try(t.Context(), t, x, returns("second")).returned("second")
 }
 

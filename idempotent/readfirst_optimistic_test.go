@@ -40,13 +40,10 @@ func TestReadFirstOptimistic(t *testing.T) {
 				check.Must(t, b.Put(met(t, test.meets)))
 			}
 			ran := false
-			value, event, err := do(t.Context(), newExecutor(t, b, &idempotent.Config{Optimistic: true, ReadFirst: true}), func(ctx context.Context) (string, error) {
+			try(t.Context(), t, newExecutor(t, b, &idempotent.Config{Optimistic: true, ReadFirst: true}), func(ctx context.Context) (string, error) {
 				ran = true
 				return books("ours", nil)(ctx)
-			})
-			check.Equal(t, value, test.value)
-			check.Is(t, err, test.err)
-			check.Equal(t, event.Outcome, test.outcome)
+			}).with(test.value).is(test.err).ended(test.outcome)
 			check.Equal(t, ran, (test.booked != nil))
 			check.Equal(t, b.reads, test.reads)
 			check.Equal(t, b.tries, test.tries)
@@ -61,11 +58,7 @@ func TestReadFirstOptimisticThatFails(t *testing.T) {
 	b.get = func(context.Context) (driver.Record, error) { return driver.Record{}, errNetwork }
 	x := newExecutor(t, b, &idempotent.Config{Optimistic: true, ReadFirst: true})
 	for _, outcome := range []idempotent.Outcome{idempotent.OutcomeExecuted, idempotent.OutcomeReplayed} {
-		value, event, err := do(t.Context(), x, books("ours", nil))
-		check.Nil(t, err)
-		check.Equal(t, value, "ours")
-		check.Equal(t, event.Outcome, outcome)
-		check.Is(t, event.Err, errNetwork)
+		try(t.Context(), t, x, books("ours", nil)).returned("ours").ended(outcome).observed(errNetwork)
 	}
 	b.holds(t, "ours")
 }

@@ -103,11 +103,7 @@ func TestReadFirstThatFailsLeavesTheCallToTheClaim(t *testing.T) {
 			check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
 			check.Is(t, event.Err, failure)
 			check.Is(t, event.Err, idempotent.ErrStore)
-			value, event, err = do(t.Context(), x, mustNotRun(t))
-			check.Nil(t, err)
-			check.Equal(t, value, "ours")
-			check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
-			check.Is(t, event.Err, failure)
+			try(t.Context(), t, x, mustNotRun(t)).returned("ours").ended(idempotent.OutcomeReplayed).observed(failure)
 		}
 	}
 }
@@ -163,9 +159,7 @@ func TestReadFirstEndsWithItsContext(t *testing.T) {
 			b := newBank()
 			b.get = hungGet
 			x := newExecutor(t, b, &idempotent.Config{ReadFirst: true, Optimistic: optimistic})
-			_, _, err := do(ctx, x, mustNotRun(t))
-			check.Is(t, err, gone)
-			check.Is(t, err, idempotent.ErrStore)
+			try(ctx, t, x, mustNotRun(t)).is(gone).is(idempotent.ErrStore)
 			check.Equal(t, b.tries, 0)
 		}
 	})
@@ -176,10 +170,7 @@ func TestReadFirstWaitsForTheResult(t *testing.T) {
 		b := newBank()
 		done := inBackground(t, newExecutor(t, b, nil), 10*time.Second, "theirs", nil)
 		c := hooked(b, nil)
-		value, event, err := do(t.Context(), newExecutor(t, c, &idempotent.Config{ReadFirst: true, Wait: time.Minute}), mustNotRun(t))
-		check.Nil(t, err)
-		check.Equal(t, value, "theirs")
-		check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
+		try(t.Context(), t, newExecutor(t, c, &idempotent.Config{ReadFirst: true, Wait: time.Minute}), mustNotRun(t)).returned("theirs").ended(idempotent.OutcomeReplayed)
 		check.Equal(t, c.tries, 0)
 		<-done
 	})

@@ -17,14 +17,9 @@ func TestDoReleasesOtherErrors(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	first := errors.New("try again")
-	value, event, err := do(t.Context(), x, failsWith(first))
-	if err != first || value != "" || event.Outcome != idempotent.OutcomeReleased {
-		t.Fatalf("first: %q, %v, %+v", value, err, event)
-	}
+	try(t.Context(), t, x, failsWith(first)).with("").fails(first).ended(idempotent.OutcomeReleased)
 	check.Equal(t, stored(t, store).Status, driver.Absent, "a first attempt that left no trace is kept")
-	if value, _, err = do(t.Context(), x, returns("second")); err != nil || value != "second" {
-		t.Errorf("second: %q, %v", value, err)
-	}
+	try(t.Context(), t, x, returns("second")).returned("second")
 }
 
 // Whether a failed claim was stored is unknown. It is released, so that neither
@@ -98,10 +93,7 @@ func TestReleaseThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, hooked(memory.New(0), fails(isChange, errNetwork)), nil)
 		first := errors.New("try again")
-		_, event, err := do(t.Context(), x, failsWith(first))
-		check.Equal(t, err, first)
-		check.Is(t, event.Err, first)
-		check.Is(t, event.Err, errNetwork)
+		try(t.Context(), t, x, failsWith(first)).fails(first).observed(first).observed(errNetwork)
 	})
 }
 

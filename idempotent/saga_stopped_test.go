@@ -105,7 +105,7 @@ func (p *paused) Err() error {
 func TestStepThatIsAboutToRunKeepsTheKey(t *testing.T) {
 	store, done := memory.New(0), make(chan error)
 	p := &paused{begun: make(chan struct{}), goOn: make(chan struct{})}
-	_, event, err := do(t.Context(), newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
+	try(t.Context(), t, newExecutor(t, store, nil), func(ctx context.Context) (string, error) {
 		p.Context = context.WithoutCancel(ctx)
 		go func() {
 			_, err := idempotent.Step(p, "charge", returns("receipt"))
@@ -113,11 +113,7 @@ func TestStepThatIsAboutToRunKeepsTheKey(t *testing.T) {
 		}()
 		<-p.begun
 		return "", errCrash
-	})
-	var failed *idempotent.StoreError
-	if !errors.As(err, &failed) || !failed.Executed || event.Outcome != idempotent.OutcomeUnknown {
-		t.Errorf("%v, %s", err, event.Outcome)
-	}
+	}).ended(idempotent.OutcomeUnknown).executed()
 	close(p.goOn)
 	<-done
 	check.Differ(t, stored(t, store).Owner, "")

@@ -56,16 +56,12 @@ func TestSagaIsUndoneInReverse(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	tr := &trip{fails: map[string]error{"car": soldOut()}}
-	_, event, err := do(t.Context(), x, tr.book)
-	if _, ok := err.(*soldOutError); !ok || event.Outcome != idempotent.OutcomeFailed || !event.Permanent {
-		t.Fatalf("%v, %+v", err, event)
-	}
+	failed := try(t.Context(), t, x, tr.book).soldOut().ended(idempotent.OutcomeFailed)
+	check.True(t, failed.event.Permanent)
 	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
 	// Claim, two steps, the failure, two that are undone, the end.
-	check.Equal(t, event.RoundTrips, 7, "round trips")
-	_, event, err = do(t.Context(), x, mustNotRun(t))
-	replayed := check.As[*idempotent.ReplayedError](t, err)
-	check.Equal(t, event.Outcome, idempotent.OutcomeReplayed)
+	failed.roundTrips(7)
+	replayed := check.As[*idempotent.ReplayedError](t, try(t.Context(), t, x, mustNotRun(t)).ended(idempotent.OutcomeReplayed).err)
 	check.Deep(t, *replayed, idempotent.ReplayedError{Type: "soldOutError", Message: "sold out", Compensated: []string{"hotel", "flight"}})
 }
 
@@ -94,11 +90,8 @@ func TestSagaResumesUndoing(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, crashing(store), nil)
 	tr := &trip{fails: map[string]error{"car": soldOut(), "not a flight": errCrash}}
-	_, event, err := do(t.Context(), x, tr.book)
-	var unfinished *idempotent.CompensationError
-	if !errors.As(err, &unfinished) || unfinished.Step != "flight" || !errors.Is(err, errCrash) || event.Outcome != idempotent.OutcomeReleased {
-		t.Fatalf("%v, %+v", err, event)
-	}
+	r := try(t.Context(), t, x, tr.book).is(errCrash).ended(idempotent.OutcomeReleased)
+	check.Equal(t, check.As[*idempotent.CompensationError](t, r.err).Step, "flight")
 	checkDone(t, tr, "flight", "hotel", "car", "not a hotel", "not a flight")
 	steps := stored(t, store).Steps
 	check.Equal(t, string(steps[":failure"]), `={"type":"soldOutError","message":"sold out","steps":["hotel","flight"]}`)
@@ -106,11 +99,8 @@ func TestSagaResumesUndoing(t *testing.T) {
 	check.True(t, ok)
 
 	tr.fails = nil
-	_, event, err = do(t.Context(), x, tr.book)
-	var replayed *idempotent.ReplayedError
-	if !errors.As(err, &replayed) || replayed.Type != "soldOutError" || event.Outcome != idempotent.OutcomeFailed {
-		t.Fatalf("%v, %+v", err, event)
-	}
+	r = try(t.Context(), t, x, tr.book).ended(idempotent.OutcomeFailed)
+	check.Equal(t, check.As[*idempotent.ReplayedError](t, r.err).Type, "soldOutError")
 	checkDone(t, tr, "not a flight")
 	check.Equal(t, stored(t, store).Status, driver.Failed)
 }
@@ -178,10 +168,8 @@ func TestUndoingStopsWithTheLastAttempt(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, &idempotent.Config{MaxAttempts: 1})
 	tr := &trip{fails: map[string]error{"hotel": soldOut(), "not a flight": errCrash}}
-	var unfinished *idempotent.CompensationError
-	if _, _, err := do(t.Context(), x, tr.book); !errors.As(err, &unfinished) || unfinished.Step != "flight" {
-		t.Fatal(err)
-	}
+	unfinished := check.As[*idempotent.CompensationError](t, try(t.Context(), t, x, tr.book).err)
+	check.Equal(t, unfinished.Step, "flight")
 	checkDone(t, tr, "flight", "hotel", "not a flight")
 	delete(tr.fails, "not a flight")
 	for range 2 {
@@ -249,13 +237,11 @@ func TestCompensationErrorHasItsCauseWhenNothingIsUndone(t *testing.T) {
 		cancel()
 		return "", soldOut()
 	})
-	var unfinished *idempotent.CompensationError
-	if !errors.As(err, &unfinished) || !errors.Is(err, context.Canceled) {
-		t.Fatalf("%v", err)
-	}
-	if _, ok := unfinished.Cause.(*soldOutError); !ok || errors.Is(err, unfinished.Cause) {
-		t.Errorf("caused by %v, which is final, and this is not", unfinished.Cause)
-	}
+	unfinished := check.As[*idempotent.CompensationError](t, err)
+	check.Is(t, err, context.Canceled)
+	_, ok := unfinished.Cause.(*soldOutError)
+	check.True(t, ok, unfinished.Cause)
+	check.False(t, errors.Is(err, unfinished.Cause), "that is final, and this is not")
 }
 
 func TestFinishedSagaStepsAreCounted(t *testing.T) {

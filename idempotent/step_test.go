@@ -61,14 +61,10 @@ func TestStepRunsOnceOverCrashes(t *testing.T) {
 	if steps := stored(t, store).Steps; len(steps) != 1 || string(steps["charge"]) != `="charged"` {
 		t.Fatalf("after the crash: %q", steps)
 	}
-	value, event, err := do(t.Context(), x, handler(nil))
-	if err != nil || value != "charged and mailed" || event.Outcome != idempotent.OutcomeTakeover {
-		t.Fatalf("%q, %v, %+v", value, err, event)
-	}
+	// The claim that is met, the takeover, one step, the end.
+	try(t.Context(), t, x, handler(nil)).returned("charged and mailed").ended(idempotent.OutcomeTakeover).roundTrips(4)
 	check.Equal(t, charges, 1)
 	check.Equal(t, mails, 2)
-	// The claim that is met, the takeover, one step, the end.
-	check.Equal(t, event.RoundTrips, 4, "round trips")
 	steps := stored(t, store).Steps
 	check.True(t, len(steps) <= 0, len(steps), "the finished record has steps")
 }
@@ -198,13 +194,12 @@ func TestStepTooLargeIsStoredWithoutResult(t *testing.T) {
 	store := memory.New(0)
 	small := hooked(store, fails(func(w write) bool { return len(w.change.Steps["long"]) > 100 }, driver.ErrTooLarge))
 	x := newExecutor(t, small, nil)
-	_, _, err := do(t.Context(), x, func(ctx context.Context) (string, error) {
+	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 		value, err := idempotent.Step(ctx, "long", returns(strings.Repeat("x", 200)))
 		check.Nil(t, err)
 		check.Equal(t, len(value), 200)
 		return "", errCrash
-	})
-	check.Equal(t, err, errCrash)
+	}).fails(errCrash)
 	check.True(t, strings.HasPrefix(string(stored(t, store).Steps["long"]), "!"))
 }
 

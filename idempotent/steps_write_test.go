@@ -29,17 +29,14 @@ func TestUnacknowledgedStepKeepsTheClaim(t *testing.T) {
 			store := memory.New(0)
 			x := newExecutor(t, notStepping(store, errNetwork), nil)
 			ctx, cancel := context.WithCancel(t.Context())
-			_, event, err := do(ctx, x, func(ctx context.Context) (string, error) {
+			failed := try(ctx, t, x, func(ctx context.Context) (string, error) {
 				_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
 					cancel()
 					return "", nil
 				})
 				return "", end(err)
-			})
-			var failed *idempotent.StoreError
-			if !errors.As(err, &failed) || !failed.Executed || failed.Op != "step" || event.Outcome != idempotent.OutcomeUnknown {
-				t.Errorf("%v, %+v", err, event)
-			}
+			}).ended(idempotent.OutcomeUnknown).executed()
+			check.Equal(t, failed.Op, "step")
 			r := stored(t, store)
 			check.Equal(t, r.Status, driver.InProgress)
 			check.Differ(t, r.Owner, "")
@@ -67,16 +64,13 @@ func TestUnacknowledgedStepKeepsTheClaimOfAPanic(t *testing.T) {
 func TestUnacknowledgedSagaStepKeepsTheClaim(t *testing.T) {
 	store := memory.New(0)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, event, err := do(ctx, newExecutor(t, notStepping(store, errNetwork), nil), func(ctx context.Context) (string, error) {
+	failed := try(ctx, t, newExecutor(t, notStepping(store, errNetwork), nil), func(ctx context.Context) (string, error) {
 		_, err := idempotent.SagaStep(ctx, "charge", func(context.Context) (string, error) { cancel(); return "x", nil },
 			func(context.Context, string) error { return nil })
 		return "", idempotent.Permanent(errors.Join(&soldOutError{}, err))
-	})
-	var unacknowledged *idempotent.StoreError
-	var cause *soldOutError
-	if !errors.As(err, &unacknowledged) || !unacknowledged.Executed || !errors.As(err, &cause) || event.Outcome != idempotent.OutcomeUnknown {
-		t.Errorf("%v, %v", err, event.Outcome)
-	}
+	}).ended(idempotent.OutcomeUnknown)
+	failed.executed()
+	check.As[*soldOutError](t, failed.err)
 	r := stored(t, store)
 	check.Equal(t, r.Status, driver.InProgress)
 	check.Differ(t, r.Owner, "")
@@ -131,13 +125,10 @@ func TestStepOfALostLease(t *testing.T) {
 func TestStepIsStoredAfterItsOwnContextHasEnded(t *testing.T) {
 	store := memory.New(0)
 	p := hooked(store, onFirst(isStep, notSent(errNetwork)))
-	value, event, err := do(t.Context(), newExecutor(t, p, nil), func(ctx context.Context) (string, error) {
+	try(t.Context(), t, newExecutor(t, p, nil), func(ctx context.Context) (string, error) {
 		own, cancel := context.WithCancel(ctx)
 		return idempotent.Step(own, "charge", func(context.Context) (string, error) { cancel(); return "charged", nil })
-	})
-	check.Nil(t, err)
-	check.Equal(t, value, "charged")
-	check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
+	}).returned("charged").ended(idempotent.OutcomeExecuted)
 	check.Equal(t, p.tries, 4)
 }
 

@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -66,9 +65,11 @@ func TestHandlerThatIsCutOffTimesOut(t *testing.T) {
 				return
 			}
 			cut, ok := err.(*idempotent.TimedOutError)
-			if !ok || cut.KeyHash != event.KeyHash || cut.Attempt != event.Attempt || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, idempotent.ErrTimedOut) {
-				t.Errorf("got %T: %v", err, err)
-			}
+			check.True(t, ok, err)
+			check.Equal(t, cut.KeyHash, event.KeyHash)
+			check.Equal(t, cut.Attempt, event.Attempt)
+			check.Is(t, err, context.DeadlineExceeded)
+			check.Is(t, err, idempotent.ErrTimedOut)
 			check.Equal(t, stored(t, store).Status, driver.Absent, "it is not released")
 		})
 	}
@@ -103,9 +104,7 @@ func TestHandlerWhoseCallerLeavesDoesNotTimeOut(t *testing.T) {
 		// Outside of a Lambda function, the deadline is the caller's own.
 		limited, cancelTimer := context.WithTimeout(t.Context(), time.Second)
 		defer cancelTimer()
-		_, event, err = do(limited, newExecutor(t, memory.New(0), nil), untilItEnds(context.Context.Err))
-		check.Equal(t, err, context.DeadlineExceeded)
-		check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
+		try(limited, t, newExecutor(t, memory.New(0), nil), untilItEnds(context.Context.Err)).fails(context.DeadlineExceeded).ended(idempotent.OutcomeReleased)
 	})
 }
 
@@ -142,9 +141,11 @@ func TestCauseOfAHandlerWhoseTimeEnds(t *testing.T) {
 			cause = context.Cause(ctx)
 			return cause
 		}))
-		if cut, ok := cause.(*idempotent.TimedOutError); !ok || err != cause || cut.Attempt != 1 || cut.Err != context.DeadlineExceeded {
-			t.Errorf("cause %v, error %v", cause, err)
-		}
+		cut, ok := cause.(*idempotent.TimedOutError)
+		check.True(t, ok, cause)
+		check.Equal(t, err, cause)
+		check.Equal(t, cut.Attempt, 1)
+		check.Equal(t, cut.Err, context.DeadlineExceeded)
 	})
 }
 

@@ -56,13 +56,11 @@ func TestRefusedTurnAfterATakeoverIsUncounted(t *testing.T) {
 		check.Equal(t, r.Attempt, 2)
 		check.Equal(t, r.Used(), 1)
 		check.Time(t, r.Lease, driver.LeaseEnded)
-		_, event, err = do(t.Context(), x, func(ctx context.Context) (string, error) {
+		try(t.Context(), t, x, func(ctx context.Context) (string, error) {
 			claim, _ := idempotent.FromContext(ctx)
 			check.True(t, claim.Takeover(), "the handler is not told of the earlier attempt")
 			return "", nil
-		})
-		check.Nil(t, err)
-		check.Equal(t, event.Outcome, idempotent.OutcomeTakeover)
+		}).succeeded().ended(idempotent.OutcomeTakeover)
 	})
 }
 
@@ -157,11 +155,10 @@ func TestCallsWithinAHandlerHaveNoTurn(t *testing.T) {
 	x := newExecutor(t, memory.New(0), nil)
 	turns := 0
 	ctx := adapter.With(t.Context(), adapter.Sibling(func() int { return 9 }))
-	_, _, err := do(adapter.With(ctx, adapter.Turn(func(context.Context) error { turns++; return nil })), x, func(ctx context.Context) (string, error) {
+	try(adapter.With(ctx, adapter.Turn(func(context.Context) error { turns++; return nil })), t, x, func(ctx context.Context) (string, error) {
 		check.Equal(t, driver.Arrive(ctx), 0, "a write of the handler has siblings")
 		return idempotent.Do(ctx, x, idempotent.Key{ID: "inner"}, returns("inner"))
-	})
-	check.Nil(t, err)
+	}).succeeded()
 	check.Equal(t, turns, 1)
 }
 

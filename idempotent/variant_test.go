@@ -25,12 +25,10 @@ func TestExecutionStepThatFailsOpenIsLeftAfterItsInvocation(t *testing.T) {
 		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
 		ctx := adapter.With(invocation, adapter.Durable(step))
 		x := newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-		_, event, err := do(ctx, x, func(context.Context) (string, error) {
+		try(ctx, t, x, func(context.Context) (string, error) {
 			<-invocation.Done()
 			return "", errCrash
-		})
-		check.Is(t, err, errCrash)
-		check.Equal(t, event.Outcome, idempotent.OutcomeSuspended)
+		}).is(errCrash).ended(idempotent.OutcomeSuspended)
 	})
 }
 
@@ -40,12 +38,10 @@ func TestOptimisticExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
 		invocation := during(t, 20*time.Second)
 		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
 		ctx := adapter.With(invocation, adapter.Durable(step))
-		_, event, err := do(ctx, newExecutor(t, newBank(), optimistic), func(context.Context) (string, error) {
+		try(ctx, t, newExecutor(t, newBank(), optimistic), func(context.Context) (string, error) {
 			<-invocation.Done()
 			return "", errCrash
-		})
-		check.Is(t, err, errCrash)
-		check.Equal(t, event.Outcome, idempotent.OutcomeSuspended)
+		}).is(errCrash).ended(idempotent.OutcomeSuspended)
 	})
 }
 
@@ -55,15 +51,13 @@ func TestStoppedExecutionStepIsLeftWithItsError(t *testing.T) {
 		invocation := during(t, 20*time.Second)
 		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
 		var own error
-		_, event, err := do(adapter.With(invocation, adapter.Durable(step)), newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+		try(adapter.With(invocation, adapter.Durable(step)), t, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
 			unencodable := func(context.Context) (any, error) { return make(chan int), nil }
 			_, stopped := idempotent.SagaStep(ctx, "charge", unencodable, func(context.Context, any) error { return nil })
 			<-invocation.Done()
 			own = errors.Join(stopped, ctx.Err())
 			return "", own
-		})
-		check.Equal(t, err, own)
-		check.Equal(t, event.Outcome, idempotent.OutcomeSuspended)
+		}).fails(own).ended(idempotent.OutcomeSuspended)
 	})
 }
 

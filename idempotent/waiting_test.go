@@ -37,9 +37,7 @@ func TestAdapterLearnsOnceThatACallWaits(t *testing.T) {
 			synctest.Wait()
 			told := 0
 			ctx := adapter.With(t.Context(), adapter.Wait(time.Hour), adapter.Waiting(func() { told++ }))
-			value, _, err := do(ctx, x, mustNotRun(t))
-			check.Nil(t, err)
-			check.Equal(t, value, "done")
+			try(ctx, t, x, mustNotRun(t)).returned("done")
 			check.Equal(t, told, test.want)
 		})
 	}
