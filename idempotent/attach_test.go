@@ -14,14 +14,9 @@ import (
 
 func panics(t *testing.T, _ string, fn func()) {
 	t.Helper()
-	defer func() {
-		t.Helper()
-		// A nil dereference is no refusal.
-		text, ok := recover().(string)
-		check.True(t, ok)
-		check.True(t, strings.HasPrefix(text, "idempotent: "))
-	}()
-	fn()
+	text, ok := panicOf(fn).(string) // a nil dereference is no refusal
+	check.True(t, ok)
+	check.True(t, strings.HasPrefix(text, "idempotent: "))
 }
 
 // A later attempt receives the step's result without running it: its commit
@@ -80,15 +75,10 @@ func TestAttachSaysWhatAUnitTestNeeds(t *testing.T) {
 		}},
 		"unprotected": {"idempotent.Unprotected", func() { book(idempotent.Unprotected(t.Context()), "x") }},
 	} {
-		func() {
-			defer func() {
-				said := fmt.Sprint(recover())
-				for _, want := range []string{c.want, "in a unit test", "dynamo.Store", "dynamodblocal.NewTable", "postgres.Store", "postgreslocal.NewDatabase"} {
-					check.Contains(t, said, want, name)
-				}
-			}()
-			c.call()
-		}()
+		said := fmt.Sprint(panicOf(c.call))
+		for _, want := range []string{c.want, "in a unit test", "dynamo.Store", "dynamodblocal.NewTable", "postgres.Store", "postgreslocal.NewDatabase"} {
+			check.Contains(t, said, want, name)
+		}
 	}
 }
 

@@ -28,10 +28,8 @@ func TestCacheReplaysWithoutTheStore(t *testing.T) {
 		again := try(t.Context(), t, x, mustNotRun(t)).with(first).ended(idempotent.OutcomeReplayed).roundTrips(0)
 		check.Equal(t, again.err == nil, firstErr == nil)
 		check.True(t, again.event.Cached)
-		other := theKey
-		other.Payload = 2
 		ctx, event := adapter.WithEvent(t.Context())
-		_, err := idempotent.Do(ctx, x, other, mustNotRun(t))
+		_, err := idempotent.Do(ctx, x, otherPayload, mustNotRun(t))
 		check.Is(t, err, idempotent.ErrKeyReused)
 		check.Equal(t, event.RoundTrips, 0)
 		// A result that was replayed from the store is cached too.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
@@ -87,27 +85,18 @@ func TestAttachmentIsDiscardedBeforeTheRecordIsReleased(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := &vault{Store: memory.New(0), refuse: c.refuse}
 			x := newExecutor(t, v, nil)
-			func() {
-				defer func() { _ = recover() }()
-				do(t.Context(), x, func(ctx context.Context) (string, error) { return c.fn(v, ctx) })
-			}()
+			panicOf(func() { do(t.Context(), x, func(ctx context.Context) (string, error) { return c.fn(v, ctx) }) })
 			check.Slice(t, v.log, c.want)
 		})
 	}
 }
 
-type exiting struct{ idempotent.JSON }
-
-func (exiting) Encode(any) ([]byte, error) { runtime.Goexit(); return nil, nil }
-
 func TestAttachmentIsDiscardedWhenTheCodecExits(t *testing.T) {
 	v := &vault{Store: memory.New(0)}
-	x := newExecutor(t, v, &idempotent.Config{Codec: exiting{}})
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	x := newExecutor(t, v, &idempotent.Config{Codec: exitsInEncode{}})
+	inGoroutine(func() {
 		do(t.Context(), x, func(ctx context.Context) (string, error) { v.hold(ctx, "x"); return "", nil })
 	})
-	wg.Wait()
 	check.Slice(t, v.log, []string{"discard", "release", "discard"})
 }
 

@@ -198,10 +198,8 @@ func TestJoinComparesPayloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: forEver})
 		done := inBackground(t, x, time.Minute, "first", nil)
-		other := theKey
-		other.Payload = 2
 		begun := time.Now()
-		_, err := idempotent.Do(t.Context(), x, other, mustNotRun(t))
+		_, err := idempotent.Do(t.Context(), x, otherPayload, mustNotRun(t))
 		check.Is(t, err, idempotent.ErrKeyReused)
 		check.Equal(t, time.Since(begun), 0)
 		<-done

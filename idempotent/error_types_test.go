@@ -61,8 +61,6 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 		_, err := idempotent.Do(t.Context(), x, key, returns(""))
 		return err
 	}
-	other := theKey
-	other.Payload = 2
 	key := func(key idempotent.Key) error {
 		_, err := idempotent.Do(t.Context(), newExecutor(t, memory.New(0), nil), key, mustNotRun(t))
 		return err
@@ -87,13 +85,12 @@ func TestEveryErrorTypeLeavesUnderItsName(t *testing.T) {
 			_, _, err := memory.New(0).Create(t.Context(), driver.Record{}, time.Time{}, nil)
 			return err
 		},
-		"KeyReusedError": func() error { return again(nil, other, idempotent.Permanent(errCrash)) },
+		"KeyReusedError": func() error { return again(nil, otherPayload, idempotent.Permanent(errCrash)) },
 		"LeaseLostError": func() error {
 			store := memory.New(0)
 			return call(store, nil, func(context.Context) (string, error) {
-				r := stored(t, store)
-				r.Owner, r.Attempt = "another", 2
-				return "", store.Put(r)
+				takeOver(t, store)
+				return "", nil
 			})
 		},
 		"FullError": func() error {

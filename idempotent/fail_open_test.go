@@ -65,13 +65,11 @@ func TestHungStoreFailsOpenWithinTheInvocation(t *testing.T) {
 // A run that failed open compares its payload with the record that it meets
 // when it finishes.
 func TestFailOpenReplaysNoOtherPayload(t *testing.T) {
-	second := theKey
-	second.Payload = 2
 	open := &idempotent.Config{OnStoreError: idempotent.FailOpen}
 	t.Run("gets the other's result", func(t *testing.T) {
 		store := memory.New(0)
 		_, _, _ = do(t.Context(), newExecutor(t, store, nil), returns("first payload's"))
-		got, err := idempotent.Do(t.Context(), newExecutor(t, claimsFail(store), open), second, returns("second payload's"))
+		got, err := idempotent.Do(t.Context(), newExecutor(t, claimsFail(store), open), otherPayload, returns("second payload's"))
 		if err == nil && got != "second payload's" {
 			t.Errorf("the second payload is answered with %q", got)
 		}
@@ -81,7 +79,7 @@ func TestFailOpenReplaysNoOtherPayload(t *testing.T) {
 		// The first payload's second attempt was released: the record stays.
 		counting := newExecutor(t, store, &idempotent.Config{MaxAttempts: 5})
 		_, _, _ = do(t.Context(), counting, failsWith(errors.New("try again")))
-		_, err := idempotent.Do(t.Context(), newExecutor(t, claimsFail(store), open), second, returns("second payload's"))
+		_, err := idempotent.Do(t.Context(), newExecutor(t, claimsFail(store), open), otherPayload, returns("second payload's"))
 		got, _, err2 := do(t.Context(), counting, returns("first payload's"))
 		if err2 == nil && got != "first payload's" {
 			t.Errorf("the first payload is answered with %q (the run that failed open got %v)", got, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
 
@@ -27,6 +29,9 @@ func newExecutor(t testing.TB, store driver.Store, config *idempotent.Config) *i
 
 // the record of theKey, as it is stored.
 var theKey = idempotent.Key{Scope: "tenant", ID: "k", Payload: 1}
+
+// otherPayload is theKey of another request.
+var otherPayload = idempotent.Key{Scope: theKey.Scope, ID: theKey.ID, Payload: 2}
 
 func stored(t testing.TB, store driver.Store) driver.Record {
 	t.Helper()
@@ -189,6 +194,28 @@ func during(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// panicOf returns the value with which fn panics, or nil.
+func panicOf(fn func()) (p any) {
+	defer func() { p = recover() }()
+	fn()
+	return nil
+}
+
+// inGoroutine waits for fn, which may end its goroutine.
+func inGoroutine(fn func()) {
+	var group sync.WaitGroup
+	group.Go(fn)
+	group.Wait()
+}
+
+// takeOver makes "other" the owner of theKey's record for an hour, as a successor is.
+func takeOver(t *testing.T, store *memory.Store) {
+	t.Helper()
+	r := stored(t, store)
+	r.Owner, r.Attempt, r.Lease = "other", r.Attempt+1, time.Now().Add(time.Hour)
+	check.Must(t, store.Put(r))
 }
 
 // TestMain silences the default Observer: nearly every test has calls that end

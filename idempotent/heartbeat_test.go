@@ -110,9 +110,7 @@ func TestHeartbeatLosesTheLease(t *testing.T) {
 		store := memory.New(0)
 		begun := time.Now()
 		try(t.Context(), t, newExecutor(t, store, &idempotent.Config{Lease: 30 * time.Second}), func(ctx context.Context) (string, error) {
-			r := stored(t, store)
-			r.Owner, r.Attempt, r.Lease = "another", 2, time.Now().Add(time.Hour)
-			check.Nil(t, store.Put(r))
+			takeOver(t, store)
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Hour):

@@ -106,10 +106,7 @@ func TestErrorType(t *testing.T) {
 		"panic": {memory.New(0), func(context.Context) (string, error) { panic(secret) }},
 	} {
 		ctx, event := adapter.WithEvent(t.Context())
-		func() {
-			defer func() { _ = recover() }()
-			_, _ = idempotent.Do(ctx, newExecutor(t, test.store, nil), theKey, test.fn)
-		}()
+		panicOf(func() { _, _ = idempotent.Do(ctx, newExecutor(t, test.store, nil), theKey, test.fn) })
 		check.Equal(t, event.ErrorType(), want)
 	}
 }
@@ -134,11 +131,7 @@ func TestEventsOfPanicsAndFailedReleases(t *testing.T) {
 	panics := func(context.Context) (string, error) { panic("boom") }
 	call := func(x *idempotent.Executor, key idempotent.Key, fn func(context.Context) (string, error)) idempotent.Event {
 		ctx, event := adapter.WithEvent(t.Context())
-		defer func() { _ = recover() }()
-		func() {
-			defer func() { _ = recover() }()
-			_, _ = idempotent.Do(ctx, x, key, fn)
-		}()
+		panicOf(func() { _, _ = idempotent.Do(ctx, x, key, fn) })
 		return *event
 	}
 	down := hooked(memory.New(0), fails(isCreate, errNetwork))

@@ -19,15 +19,8 @@ func TestDoReleasesAPanicThatGoesOn(t *testing.T) {
 	store := memory.New(0)
 	var seen []idempotent.Event
 	x := newExecutor(t, store, &idempotent.Config{Observer: observe(func(e idempotent.Event) { seen = append(seen, e) })})
-	func() {
-		defer func() {
-			if p := recover(); p != "boom" {
-				t.Errorf("recovered %v", p)
-			}
-		}()
-		_, _, err := do(t.Context(), x, func(context.Context) (string, error) { panic("boom") })
-		t.Errorf("the panic ended: %v", err)
-	}()
+	p := panicOf(func() { _, _, _ = do(t.Context(), x, func(context.Context) (string, error) { panic("boom") }) })
+	check.Equal(t, p, any("boom"))
 	check.Equal(t, len(seen), 1)
 	check.Equal(t, seen[0].Outcome, idempotent.OutcomeReleased)
 	check.Failed(t, seen[0].Err)
@@ -46,14 +39,9 @@ func TestPanicInUnwrapLeavesNothingInProgress(t *testing.T) {
 			x := newExecutor(t, store, nil)
 			runs := 0
 			for range 2 {
-				func() {
-					defer func() {
-						if p := recover(); p != nil {
-							t.Logf("panicked: %v", p)
-						}
-					}()
+				panicOf(func() {
 					_, _, _ = do(t.Context(), x, func(context.Context) (string, error) { runs++; return "", end })
-				}()
+				})
 				if r := stored(t, store); r.Status == driver.InProgress && r.Owner != "" {
 					t.Errorf("left in progress after the call has ended: %v", r.Lease)
 				}
@@ -80,22 +68,15 @@ func TestPermanentErrorThatPanicsIsStored(t *testing.T) {
 		runs := 0
 		handler := func(context.Context) (string, error) {
 			runs++
-			return "", idempotent.Permanent((*panicking)(nil))
+			return "", idempotent.Permanent((*typedNil)(nil))
 		}
 		for range 2 {
-			func() {
-				defer func() { _ = recover() }()
-				_, _, _ = do(t.Context(), x, handler)
-			}()
+			panicOf(func() { _, _, _ = do(t.Context(), x, handler) })
 			time.Sleep(2 * time.Minute)
 		}
 		check.Equal(t, runs, 1)
 	})
 }
-
-type panicking struct{ inner *string }
-
-func (p *panicking) Error() string { return *p.inner }
 
 // panicsInDecode is a codec that panics where it should fail.
 type panicsInDecode struct{ idempotent.JSON }
@@ -107,9 +88,6 @@ func (panicsInDecode) Decode([]byte, any) error { panic("hostile") }
 func TestPanicInDecodeIsAnError(t *testing.T) {
 	x := newExecutor(t, memory.New(0), &idempotent.Config{Codec: panicsInDecode{}})
 	_, _, _ = do(t.Context(), x, returns("done"))
-	defer func() {
-		check.True(t, recover() == nil, "a replay panicked")
-	}()
 	try(t.Context(), t, x, mustNotRun(t)).is(idempotent.ErrResultUnavailable)
 }
 
@@ -122,12 +100,9 @@ func (exitsInEncode) Encode(any) ([]byte, error) { runtime.Goexit(); return nil,
 func TestGoexitInEncodeKeepsDoneWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+		inGoroutine(func() {
 			_, _, _ = do(context.Background(), newExecutor(t, store, &idempotent.Config{Codec: exitsInEncode{}}), returns("charged"))
-		}()
-		<-done
+		})
 		time.Sleep(2 * time.Minute)
 		try(t.Context(), t, newExecutor(t, store, nil), returns("charged again")).failed()
 	})
@@ -139,12 +114,9 @@ func TestEventReportsWhatGoexitLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		ctx, event := adapter.WithEvent(context.Background())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+		inGoroutine(func() {
 			_, _ = idempotent.Do(ctx, newExecutor(t, store, &idempotent.Config{Codec: exitsInEncode{}}), theKey, returns("charged"))
-		}()
-		<-done
+		})
 		if event.Outcome == idempotent.OutcomeExecuted && event.Err == nil {
 			t.Errorf("the result is lost, and the observer sees %+v", *event)
 		}
@@ -153,34 +125,32 @@ func TestEventReportsWhatGoexitLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		ctx, event := adapter.WithEvent(context.Background())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+		inGoroutine(func() {
 			x := newExecutor(t, frozen(store), &idempotent.Config{Lease: 10 * time.Second, Codec: exitsInEncode{}})
 			_, _ = idempotent.Do(ctx, x, theKey, func(context.Context) (string, error) {
 				time.Sleep(time.Minute)
 				_, _ = idempotent.Do(context.Background(), newExecutor(t, store, nil), theKey, returns("theirs"))
 				return "zombie", nil
 			})
-		}()
-		<-done
+		})
 		check.Equal(t, event.Outcome, idempotent.OutcomeLeaseLost, "the record is another's, and the outcome")
 	})
 }
 
-type pointer struct{ inner error }
+// typedNil has methods that panic for nil.
+type typedNil struct{ inner error }
 
-func (p *pointer) Error() string { return p.inner.Error() }
+func (p *typedNil) Error() string { return p.inner.Error() }
 
-func (p *pointer) Unwrap() error { return p.inner }
+func (p *typedNil) Unwrap() error { return p.inner }
 
 // A handler may return a nil pointer as its error. No Observer fails because of
 // it.
 func TestObserversSurviveErrorsThatPanic(t *testing.T) {
-	var none *pointer
+	var none *typedNil
 	var noStore *idempotent.StoreError
 	for want, err := range map[string]error{
-		"*idempotent_test.pointer": none, "*idempotent.StoreError": noStore, "*idempotent_test.pointer; *errors.errorString": errors.Join(none, errCrash),
+		"*idempotent_test.typedNil": none, "*idempotent.StoreError": noStore, "*idempotent_test.typedNil; *errors.errorString": errors.Join(none, errCrash),
 	} {
 		t.Run(want, func(t *testing.T) {
 			out := logged(t)
@@ -200,13 +170,9 @@ func TestOutcomeOfAStoreThatPanics(t *testing.T) {
 	var seen []idempotent.Event
 	broken := hooked(memory.New(0), func(write) (driver.Record, bool, error) { panic("boom") })
 	x := newExecutor(t, broken, &idempotent.Config{Observer: observe(func(e idempotent.Event) { seen = append(seen, e) })})
-	func() {
-		defer func() { _ = recover() }()
-		_, _, _ = do(t.Context(), x, mustNotRun(t))
-	}()
-	if len(seen) != 1 || seen[0].Outcome != idempotent.OutcomeUnknown {
-		t.Errorf("seen: %+v", seen)
-	}
+	panicOf(func() { _, _, _ = do(t.Context(), x, mustNotRun(t)) })
+	check.Equal(t, len(seen), 1)
+	check.Equal(t, seen[0].Outcome, idempotent.OutcomeUnknown)
 }
 
 // No call leaves a goroutine behind: the bubble would not end.
@@ -219,11 +185,8 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
-			defer func() {
-				check.Equal(t, recover() != nil, name == "panic")
-			}()
-			_, _, err := do(t.Context(), x, fn)
-			check.Equal(t, err == nil, name == "success")
+			p := panicOf(func() { check.Equal(t, try(t.Context(), t, x, fn).err == nil, name == "success") })
+			check.Equal(t, p != nil, name == "panic")
 		})
 	}
 }

@@ -45,6 +45,18 @@ func (s *shelf) Put(ctx context.Context, data []byte) (string, error) {
 	return reference, nil
 }
 
+// takes is a Put that takes a time, unless its context ends before.
+func takes(d time.Duration) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(d):
+			return "", nil
+		}
+	}
+}
+
 var errMissing = errors.New("no such object")
 
 func (s *shelf) Get(_ context.Context, reference string) ([]byte, error) {
@@ -180,12 +192,8 @@ func TestPutThatCannotSucceedIsNotRetried(t *testing.T) {
 func TestPutThatEndsTheGoroutine(t *testing.T) {
 	store, payloads := memory.New(0), newShelf()
 	payloads.put = func(context.Context) (string, error) { runtime.Goexit(); return "", nil }
-	x, ended := newExecutor(t, store, spilling(payloads)), make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _, _ = do(t.Context(), x, returns(large))
-	}()
-	<-ended
+	x := newExecutor(t, store, spilling(payloads))
+	inGoroutine(func() { _, _, _ = do(t.Context(), x, returns(large)) })
 	r := stored(t, store)
 	check.Equal(t, r.Status, driver.Completed)
 	check.Differ(t, r.Unavailable, "")
@@ -277,14 +285,7 @@ func TestReferenceOfAnother(t *testing.T) {
 func TestReserveIsTimeToPut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, payloads := memory.New(0), newShelf()
-		payloads.put = func(ctx context.Context) (string, error) {
-			select {
-			case <-ctx.Done():
-				return "", ctx.Err()
-			case <-time.After(40 * time.Second):
-				return "", nil
-			}
-		}
+		payloads.put = takes(40 * time.Second)
 		config := spilling(payloads)
 		config.Lease, config.Reserve = 10*time.Minute, 3*time.Minute
 		value, event, err := do(t.Context(), newExecutor(t, store, config), returns(large))
@@ -300,14 +301,7 @@ func TestReserveIsTimeToPut(t *testing.T) {
 func TestLongOptimisticRunHasTimeToPut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, payloads := newBank(), newShelf()
-		payloads.put = func(ctx context.Context) (string, error) {
-			select {
-			case <-ctx.Done():
-				return "", ctx.Err()
-			case <-time.After(2 * time.Second):
-				return "", nil
-			}
-		}
+		payloads.put = takes(2 * time.Second)
 		config := spilling(payloads)
 		config.Optimistic = true
 		slow := func(context.Context) (string, error) {

@@ -18,22 +18,20 @@ func TestStoppedCallIsUndoneWhateverItsHandlerDoes(t *testing.T) {
 	ends := map[string]func(error) error{
 		"ignored":       func(error) error { return nil },
 		"panics":        func(error) error { panic("stopped") },
-		"a typed nil":   func(error) error { return (*badError)(nil) },
+		"a typed nil":   func(error) error { return (*typedNil)(nil) },
 		"another error": func(error) error { return errCrash },
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			store, saga := memory.New(0), &largeSaga{size: 2_000_000}
-			func() {
-				defer func() {
-					check.Equal(t, recover() != nil, name == "panics")
-				}()
+			p := panicOf(func() {
 				_, err := idempotent.Do(t.Context(), newExecutor(t, limited(t, store), nil), theKey, func(ctx context.Context) (string, error) {
 					_, err := saga.run(ctx)
 					return "", end(err)
 				})
 				check.Failed(t, err, "it succeeds")
-			}()
+			})
+			check.Equal(t, p != nil, name == "panics")
 			r := stored(t, store)
 			check.Equal(t, saga.undone, 1)
 			check.Equal(t, r.Status, driver.Failed)
@@ -55,13 +53,6 @@ func TestStoppedCallWhoseUndoPanicsIsReleased(t *testing.T) {
 		panic(err)
 	})
 }
-
-// badError has methods that panic for nil.
-type badError struct{ err error }
-
-func (e *badError) Error() string { return e.err.Error() }
-
-func (e *badError) Unwrap() error { return e.err }
 
 // A step that runs beside others may find its stored result after the call was
 // stopped.

@@ -77,9 +77,8 @@ func TestProblemsAreLoggedByDefault(t *testing.T) {
 		"lost lease": {"level=WARN", func(t *testing.T, c *idempotent.Config) {
 			store := memory.New(0)
 			call(t, store, c, func(context.Context) (string, error) {
-				r := stored(t, store)
-				r.Owner, r.Attempt = "another", 2
-				return "", store.Put(r)
+				takeOver(t, store)
+				return "", nil
 			})
 		}},
 		"cut off": {"level=WARN", func(t *testing.T, c *idempotent.Config) {

@@ -27,12 +27,7 @@ func TestDenialAfterAnOutageIsRepeated(t *testing.T) {
 func TestSafeTextOfAWaitDoesNotQuoteItsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{Wait: time.Minute})
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			try(t.Context(), t, x, func(context.Context) (string, error) { time.Sleep(10 * time.Second); return "", nil }).succeeded()
-		}()
-		synctest.Wait()
+		done := inBackground(t, x, 10*time.Second, "", nil)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errors.New("customer 4711 hung up")) })
 		_, _, err := do(ctx, x, func(context.Context) (string, error) { return "", nil })

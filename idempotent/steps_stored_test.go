@@ -162,14 +162,7 @@ func TestFailureIsStoredBeforeTheFirstUndo(t *testing.T) {
 func TestStepIsStoredAfterItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, payloads := memory.New(0), newShelf()
-		payloads.put = func(ctx context.Context) (string, error) {
-			select {
-			case <-ctx.Done():
-				return "", ctx.Err()
-			case <-time.After(time.Second):
-				return "", nil
-			}
-		}
+		payloads.put = takes(time.Second)
 		_, _, _ = do(t.Context(), newExecutor(t, store, spilling(payloads)), func(ctx context.Context) (string, error) {
 			short, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()

@@ -108,9 +108,7 @@ func TestStepOfALostLease(t *testing.T) {
 	store := memory.New(0)
 	x := newExecutor(t, store, nil)
 	try(t.Context(), t, x, func(ctx context.Context) (string, error) {
-		r := stored(t, store)
-		r.Owner, r.Attempt = "successor", 2
-		check.Must(t, store.Put(r))
+		takeOver(t, store)
 		_, err := idempotent.Step(ctx, "charge", returns("done"))
 		check.Is(t, err, idempotent.ErrLeaseLost)
 		check.Is(t, context.Cause(ctx), idempotent.ErrLeaseLost)
@@ -118,7 +116,7 @@ func TestStepOfALostLease(t *testing.T) {
 	}).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeLeaseLost)
 	r := stored(t, store)
 	check.True(t, len(r.Steps) <= 0, len(r.Steps))
-	check.Equal(t, r.Owner, "successor")
+	check.Equal(t, r.Owner, "other")
 }
 
 // The context of a step's work often ends with it.

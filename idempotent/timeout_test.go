@@ -78,10 +78,9 @@ func TestHandlerThatIsCutOffTimesOut(t *testing.T) {
 func TestHandlerThatPanicsAfterItsTimeTimesOut(t *testing.T) {
 	onLambda(t, func(t *testing.T) {
 		withEvent, event := adapter.WithEvent(during(t, 20*time.Second))
-		func() {
-			defer func() { _ = recover() }()
+		panicOf(func() {
 			_, _ = idempotent.Do(withEvent, newExecutor(t, memory.New(0), nil), theKey, untilItEnds(func(context.Context) error { panic("boom") }))
-		}()
+		})
 		check.Equal(t, event.Outcome, idempotent.OutcomeTimedOut)
 	})
 }

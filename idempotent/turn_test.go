@@ -18,6 +18,10 @@ var errHalted = errors.New("an earlier record has failed")
 
 func refused(context.Context) error { return errHalted }
 
+func inTurn(t *testing.T, turn func(context.Context) error) context.Context {
+	return adapter.With(t.Context(), adapter.Turn(turn))
+}
+
 // checkNotRun checks the event of a call that claimed and did not run.
 func checkNotRun(t *testing.T, event *idempotent.Event, err error) {
 	t.Helper()
@@ -31,10 +35,10 @@ func TestRefusedTurnReleasesTheClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, nil)
-		_, event, err := do(adapter.With(t.Context(), adapter.Turn(func(ctx context.Context) error {
+		_, event, err := do(inTurn(t, func(ctx context.Context) error {
 			time.Sleep(time.Second)
 			return errHalted
-		})), x, mustNotRun(t))
+		}), x, mustNotRun(t))
 		checkNotRun(t, event, err)
 		check.Equal(t, event.RoundTrips, 2, "round trips")
 		check.Equal(t, stored(t, store).Status, driver.Absent)
@@ -48,7 +52,7 @@ func TestRefusedTurnAfterATakeoverIsUncounted(t *testing.T) {
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
 		abandonClaim(t, store, time.Minute)
 		time.Sleep(2 * time.Minute)
-		_, event, err := do(adapter.With(t.Context(), adapter.Turn(refused)), x, mustNotRun(t))
+		_, event, err := do(inTurn(t, refused), x, mustNotRun(t))
 		checkNotRun(t, event, err)
 		check.True(t, event.Lapsed, "the crash of the earlier attempt is not reported")
 		r := stored(t, store)
@@ -79,57 +83,67 @@ func TestLeaseIsExtendedWhileTheTurnIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
 		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
-		value, event, err := do(adapter.With(t.Context(), adapter.Turn(func(ctx context.Context) error {
+		r := try(inTurn(t, func(ctx context.Context) error {
 			time.Sleep(10 * time.Minute)
 			left := time.Until(stored(t, store).Lease)
 			check.True(t, left >= 30*time.Second, left)
 			return ctx.Err()
-		})), x, func(context.Context) (string, error) {
+		}), t, x, func(context.Context) (string, error) {
 			time.Sleep(time.Second)
 			return "done", nil
+		}).returned("done").ended(idempotent.OutcomeExecuted).attempt(1)
+		check.Equal(t, r.event.Handler, time.Second)
+		check.Equal(t, r.event.Total, time.Second)
+	})
+}
+
+// Another call takes over while the turn is awaited: its record stays. The turn may
+// come at the same moment, while the lease, as this call knows it, has time left.
+func TestHandlerDoesNotBeginAfterAnotherTookOver(t *testing.T) {
+	for name, turn := range map[string]func(context.Context) error{
+		"the wait ends": context.Cause, "the turn comes": func(context.Context) error { return nil },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			store := memory.New(0)
+			x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
+			var other driver.Record
+			try(inTurn(t, func(ctx context.Context) error {
+				takeOver(t, store)
+				other = stored(t, store)
+				<-ctx.Done()
+				return turn(ctx)
+			}), t, x, mustNotRun(t)).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeNotRun)
+			check.Deep(t, stored(t, store), other)
 		})
-		check.Nil(t, err)
-		check.Equal(t, value, "done")
-		check.Equal(t, event.Outcome, idempotent.OutcomeExecuted)
-		check.Equal(t, event.Attempt, 1)
-		check.Equal(t, event.Handler, time.Second)
-		check.Equal(t, event.Total, time.Second)
-	})
+	}
 }
 
-// Another call has taken over while the turn was awaited: its record stays.
-func TestLostLeaseEndsTheWaitForTheTurn(t *testing.T) {
+// The turn comes as the lease ends: its own context does not say so.
+func TestHandlerDoesNotBeginAfterItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(0)
-		x := newExecutor(t, store, &idempotent.Config{Lease: time.Minute})
-		other := driver.Record{}
-		try(adapter.With(t.Context(), adapter.Turn(func(ctx context.Context) error {
-			r := stored(t, store)
-			var ok bool
-			var err error
-			if other, ok, err = store.Change(ctx, driver.Fence{ID: r.ID, Owner: r.Owner, Attempt: r.Attempt, Lease: r.Lease},
-				driver.Change{Owner: "other", Lease: r.Lease.Add(time.Hour), Expires: r.Expires}); err != nil || !ok {
-				t.Fatal(ok, err)
-			}
+		x := newExecutor(t, frozen(store), &idempotent.Config{Lease: time.Minute})
+		try(inTurn(t, func(ctx context.Context) error {
 			<-ctx.Done()
-			return context.Cause(ctx)
-		})), t, x, mustNotRun(t)).is(idempotent.ErrLeaseLost).ended(idempotent.OutcomeNotRun)
-		r := stored(t, store)
-		check.Equal(t, r.Owner, "other")
-		check.Equal(t, r.Attempt, other.Attempt)
-		check.Time(t, r.Lease, other.Lease)
-	})
-}
-
-// The lost answer of the claim may have been a yes.
-func TestRefusedTurnReleasesAClaimThatFailedOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(0)
-		x := newExecutor(t, hooked(store, on(isCreate, unanswered)), &idempotent.Config{OnStoreError: idempotent.FailOpen})
-		_, event, err := do(adapter.With(t.Context(), adapter.Turn(refused)), x, mustNotRun(t))
-		checkNotRun(t, event, err)
+			return nil
+		}), t, x, mustNotRun(t)).is(idempotent.ErrTimedOut).ended(idempotent.OutcomeNotRun).attempt(0)
 		check.Equal(t, stored(t, store).Status, driver.Absent)
 	})
+}
+
+// The lost answer of the claim may have been a yes. When the turn comes, a claim
+// that failed open before it says nothing about the store.
+func TestHandlerDoesNotBeginUnderAnOldClaimThatFailedOpen(t *testing.T) {
+	for name, turn := range map[string]error{"refused": errHalted, "granted": nil} {
+		bubble(t, name, func(t *testing.T) {
+			store := memory.New(0)
+			x := newExecutor(t, hooked(store, on(isCreate, unanswered)), &idempotent.Config{OnStoreError: idempotent.FailOpen})
+			r := try(inTurn(t, func(context.Context) error { return turn }), t, x, mustNotRun(t)).failed().ended(idempotent.OutcomeNotRun)
+			check.True(t, turn == nil || r.err == turn, r.err)
+			check.True(t, r.event.ErrorIs(driver.ErrUnavailable))
+			check.Equal(t, stored(t, store).Status, driver.Absent)
+		})
+	}
 }
 
 // Whatever but a replay is met before the turn is decided again in it, and is
@@ -165,7 +179,7 @@ func TestCallsWithinAHandlerHaveNoTurn(t *testing.T) {
 func TestUnprotectedRunsTakeTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newExecutor(t, memory.New(0), &idempotent.Config{OnMissingKey: idempotent.RunMissingKey})
-		ctx, event := adapter.WithEvent(adapter.With(t.Context(), adapter.Turn(refused)))
+		ctx, event := adapter.WithEvent(inTurn(t, refused))
 		_, err := idempotent.Do(ctx, x, idempotent.Key{}, mustNotRun(t))
 		checkNotRun(t, event, err)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/adapter"
+	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/internal/check"
 )
@@ -17,48 +18,40 @@ import (
 // variants.
 
 // After its invocation, a step of an execution writes nothing: the next invocation
-// may run under the same fence. A claim that may be stored is no exception.
-func TestExecutionStepThatFailsOpenIsLeftAfterItsInvocation(t *testing.T) {
-	onLambda(t, func(t *testing.T) {
-		store := claimsFail(memory.New(0))
-		invocation := during(t, 20*time.Second)
-		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
-		ctx := adapter.With(invocation, adapter.Durable(step))
-		x := newExecutor(t, store, &idempotent.Config{OnStoreError: idempotent.FailOpen})
-		try(ctx, t, x, func(context.Context) (string, error) {
-			<-invocation.Done()
-			return "", errCrash
-		}).is(errCrash).ended(idempotent.OutcomeSuspended)
-	})
-}
-
-// So is an optimistic call, which has no claim.
-func TestOptimisticExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
-	onLambda(t, func(t *testing.T) {
-		invocation := during(t, 20*time.Second)
-		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
-		ctx := adapter.With(invocation, adapter.Durable(step))
-		try(ctx, t, newExecutor(t, newBank(), optimistic), func(context.Context) (string, error) {
-			<-invocation.Done()
-			return "", errCrash
-		}).is(errCrash).ended(idempotent.OutcomeSuspended)
-	})
-}
-
-// The reason for which its steps must be undone is not that its time has ended.
-func TestStoppedExecutionStepIsLeftWithItsError(t *testing.T) {
-	onLambda(t, func(t *testing.T) {
-		invocation := during(t, 20*time.Second)
-		step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
-		var own error
-		try(adapter.With(invocation, adapter.Durable(step)), t, newExecutor(t, memory.New(0), nil), func(ctx context.Context) (string, error) {
+// may run under the same fence. Neither a claim that may be stored is an exception,
+// nor a call without one. A reason for which its steps must be undone is not that its
+// time has ended.
+func TestExecutionStepIsLeftAfterItsInvocation(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
+	for name, test := range map[string]struct {
+		store  driver.Store
+		config *idempotent.Config
+		fn     func(context.Context) (string, error)
+	}{
+		"that failed open": {claimsFail(memory.New(0)), &idempotent.Config{OnStoreError: idempotent.FailOpen}, failsWith(errCrash)},
+		"optimistic":       {newBank(), optimistic, failsWith(errCrash)},
+		"stopped": {memory.New(0), nil, func(ctx context.Context) (string, error) {
 			unencodable := func(context.Context) (any, error) { return make(chan int), nil }
 			_, stopped := idempotent.SagaStep(ctx, "charge", unencodable, func(context.Context, any) error { return nil })
-			<-invocation.Done()
-			own = errors.Join(stopped, ctx.Err())
-			return "", own
-		}).fails(own).ended(idempotent.OutcomeSuspended)
-	})
+			return "", stopped
+		}},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			invocation := during(t, 20*time.Second)
+			step := adapter.Execution{ID: []string{"arn", "step"}, Until: time.Now().Add(time.Hour)}
+			var own error
+			_, event, err := do(adapter.With(invocation, adapter.Durable(step)), newExecutor(t, test.store, test.config), func(ctx context.Context) (string, error) {
+				_, err := test.fn(ctx)
+				<-invocation.Done()
+				if own = err; name == "stopped" {
+					own = errors.Join(err, ctx.Err())
+				}
+				return "", own
+			})
+			check.Equal(t, err, own)
+			check.Equal(t, event.Outcome, idempotent.OutcomeSuspended)
+		})
+	}
 }
 
 // Nothing would record the effect of the step, whether or not the run has a claim.
@@ -84,9 +77,8 @@ func TestFinishedExecutionThatRunsAgainHasNoSteps(t *testing.T) {
 // record is released.
 func TestOptimisticRetryableAtItsDeadlineIsReleased(t *testing.T) {
 	onLambda(t, func(t *testing.T) {
-		_, event, err := do(during(t, 20*time.Second), newExecutor(t, newBank(), optimistic), untilItEnds(func(ctx context.Context) error { return idempotent.Retryable(ctx.Err()) }))
-		check.Equal(t, err, context.DeadlineExceeded)
-		check.Equal(t, event.Outcome, idempotent.OutcomeReleased)
+		handler := untilItEnds(func(ctx context.Context) error { return idempotent.Retryable(ctx.Err()) })
+		try(during(t, 20*time.Second), t, newExecutor(t, newBank(), optimistic), handler).fails(context.DeadlineExceeded).ended(idempotent.OutcomeReleased)
 	})
 }
 

@@ -32,14 +32,7 @@ func TestWrapRefusesNil(t *testing.T) {
 		"Do: the handler is nil":    func() { _, _ = idempotent.Do[string](t.Context(), x, theKey, nil) },
 		"Step: the function is nil": func() { _, _ = idempotent.Step[string](idempotent.Unprotected(t.Context()), "s", nil) },
 	} {
-		func() {
-			defer func() {
-				p := recover()
-				check.True(t, p != nil)
-				check.Contains(t, fmt.Sprint(p), name)
-			}()
-			wrap()
-		}()
+		check.Contains(t, fmt.Sprint(panicOf(wrap)), name)
 	}
 }
 

@@ -38,9 +38,7 @@ func TestCompleteRecreatesAVanishedRecord(t *testing.T) {
 		return "done", nil
 	}).returned("done")
 	try(t.Context(), t, x, mustNotRun(t)).returned("done")
-	other := theKey
-	other.Payload = 2
-	_, err := idempotent.Do(t.Context(), x, other, mustNotRun(t))
+	_, err := idempotent.Do(t.Context(), x, otherPayload, mustNotRun(t))
 	check.Is(t, err, idempotent.ErrKeyReused, "the fingerprint was lost")
 }
 
@@ -66,9 +64,7 @@ func TestAdoptedRecordHasAFingerprint(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		second := theKey
-		second.Payload = 2
-		_, err := idempotent.Do(t.Context(), newExecutor(t, store, config), second, mustNotRun(t))
+		_, err := idempotent.Do(t.Context(), newExecutor(t, store, config), otherPayload, mustNotRun(t))
 		check.Is(t, err, idempotent.ErrKeyReused)
 	})
 }
