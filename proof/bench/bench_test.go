@@ -129,7 +129,7 @@ func TestPageHasEveryPlotAndSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(text)
-	for _, name := range report.Plots {
+	for name := range report.Plots {
 		svg, err := os.ReadFile(filepath.Join(dir, "performance", name))
 		if err != nil || !strings.Contains(page, "](performance/"+name+")") || !strings.Contains(string(svg), "prefers-color-scheme: dark") {
 			t.Errorf("%s: %v", name, err)

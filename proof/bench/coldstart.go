@@ -38,5 +38,7 @@ func coldStart(ctx context.Context, examples string) (*report.ColdStart, error) 
 			found = append(found, n)
 		}
 	}
-	return &report.ColdStart{Bare: found[0], Protected: found[1], InitMS: found[2], Allocated: found[3]}, nil
+	return &report.ColdStart{
+		Bare: report.Bytes(found[0]), Protected: report.Bytes(found[1]), InitMS: found[2], Allocated: report.Bytes(found[3]),
+	}, nil
 }

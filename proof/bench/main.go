@@ -67,7 +67,11 @@ func write(dir string, r *plan.Results, m report.Machine, cold *report.ColdStart
 	if err := report.WritePlots(filepath.Join(dir, "performance"), r); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "performance.md"), []byte(report.Page(r, m, cold, began, took)), 0o644)
+	page, err := report.Page(r, m, cold, began, took)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "performance.md"), []byte(page), 0o644)
 }
 
 // measure runs a plan against servers of its own, or those of the environment. It

@@ -1,8 +1,8 @@
 package report
 
 import (
-	"bufio"
 	"os"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -27,22 +27,18 @@ func ThisMachine() Machine {
 	return m
 }
 
+var model = regexp.MustCompile(`(?m)^model name\s*:\s*(.*\S)`)
+
 // cpuModel returns the name of the processor where the system tells it.
 func cpuModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOOS + "/" + runtime.GOARCH
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.Join(strings.Fields(value), " ")
-		}
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if found := model.FindSubmatch(text); err == nil && found != nil {
+		return strings.Join(strings.Fields(string(found[1])), " ")
 	}
 	return runtime.GOOS + "/" + runtime.GOARCH
 }
 
-// Warning says that the machine was not idle, or nothing.
+// Warning returns a sentence if the machine was not idle.
 func (m Machine) Warning() string {
 	load, err := strconv.ParseFloat(m.Load, 64)
 	if err != nil || load < 0.5*float64(m.Cores) {

@@ -3,50 +3,46 @@ package report
 import (
 	"errors"
 	"fmt"
-	"image/color"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/lambda-once/once/proof/bench/internal/plan"
 	"github.com/lambda-once/once/proof/bench/internal/work"
 )
 
-// Plots are the files that WritePlots writes, in the order of the page.
-var Plots = []string{"throughput.svg", "call-cpu.svg", "stores.svg", "batch-time.svg", "batch-cpu.svg", "duplicates.svg"}
+// Plots are the charts of the page, by the names of their files.
+var Plots = map[string]func(*plan.Results) bars{
+	"throughput.svg": throughput, "call-cpu.svg": callCPU, "stores.svg": storeCPU,
+	"batch-time.svg": batchTime, "batch-cpu.svg": batchCPU, "duplicates.svg": duplicates,
+}
 
 // colors are those of series in all plots. They can be told apart on a light and on
 // a dark background.
-var colors = map[string]color.Color{
+var colors = map[string]string{
 	"hand": grey, "once": blue, "grouped": green, "grouped-4": violet, "read-first": violet, "typescript": orange,
 	"postgres-hand": violet, "postgres": green, "redis": orange, "memory": pink,
 	"in-turn": grey, "ahead": blue, "ahead-unrecorded": violet, "ahead-grouped": green, "ahead-grouped-one": orange,
 }
 
-var (
-	grey   = color.RGBA{0x8b, 0x94, 0x9e, 0xff}
-	blue   = color.RGBA{0x3b, 0x82, 0xf6, 0xff}
-	green  = color.RGBA{0x2e, 0xa0, 0x43, 0xff}
-	violet = color.RGBA{0xa3, 0x71, 0xf7, 0xff}
-	pink   = color.RGBA{0xdb, 0x61, 0xa2, 0xff}
-	orange = color.RGBA{0xe8, 0x6a, 0x17, 0xff}
+const (
+	grey   = "#8b949e"
+	blue   = "#3b82f6"
+	green  = "#2ea043"
+	violet = "#a371f7"
+	pink   = "#db61a2"
+	orange = "#e86a17"
 )
 
 // WritePlots draws the plots into a folder.
 func WritePlots(dir string, r *plan.Results) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+	errs := []error{os.MkdirAll(dir, 0o755)}
+	for name, chart := range Plots {
+		errs = append(errs, os.WriteFile(filepath.Join(dir, name), []byte(chart(r).svg()), 0o644))
 	}
-	var all error
-	for name, chart := range map[string]bars{
-		"throughput.svg": throughput(r), "call-cpu.svg": callCPU(r), "stores.svg": storeCPU(r),
-		"batch-time.svg": batchTime(r), "batch-cpu.svg": batchCPU(r), "duplicates.svg": duplicates(r),
-	} {
-		if err := chart.write(filepath.Join(dir, name)); err != nil {
-			all = errors.Join(all, fmt.Errorf("%s: %w", name, err))
-		}
-	}
-	return all
+	return errors.Join(errs...)
 }
 
 // chart makes a bar of each measured series in each group.
@@ -99,13 +95,25 @@ func cpuOfCalls(r *plan.Results, title string, series []string, m plan.Measure) 
 	})
 }
 
-var callKinds = []work.Kind{work.First, work.Duplicate, work.Conflict}
+// storeSeries are the series that are compared side by side.
+var storeSeries = slices.Concat([]string{"hand", "once"}, plan.StoreSeries, []string{"memory"})
+
+// cpuMicros is plan.CPUMS in microseconds: calls in memory take a few.
+func cpuMicros(f work.Figures, calls int) float64 { return 1000 * plan.CPUMS(f, calls) }
+
+// byStore returns the results with labels that name the store of each series.
+func byStore(r *plan.Results) *plan.Results {
+	named := *r
+	named.Labels = maps.Clone(r.Labels)
+	named.Labels["hand"], named.Labels["once"] = "DynamoDB by hand", "Once on DynamoDB"
+	return &named
+}
 
 // batchGroups returns the groups of a chart of batches: each kind, with each latency.
 func batchGroups(latencies []time.Duration) (groups []string, keys []plan.Key) {
 	for _, kind := range []work.Kind{work.Queue, work.Requeue} {
 		for _, latency := range latencies {
-			groups = append(groups, fmt.Sprintf("%s\n+%d ms", word(kind), latency.Milliseconds()))
+			groups = append(groups, word(kind)+"\n"+added(latency))
 			keys = append(keys, plan.Key{Kind: kind, Latency: latency, Callers: 1, Size: 10})
 		}
 	}

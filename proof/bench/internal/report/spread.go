@@ -1,4 +1,4 @@
-// Package report writes what a run has found: a page, plots, and the targets.
+// Package report writes the results of a run: a page, plots, and the targets.
 package report
 
 import (
@@ -43,6 +43,9 @@ func (s Spread) String() string {
 	}
 	return fmt.Sprintf("%s (%s–%s)", mid, low, high)
 }
+
+// mid returns the median alone.
+func mid(values []float64) string { return short(spreadOf(values).Mid) }
 
 // short is a number with three digits, or more before the point.
 func short(x float64) string { return rounded(x, 3) }
