@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lambda-once/once/local/nodemodules"
@@ -81,7 +82,7 @@ func (c *Crew) command(ctx context.Context, s work.Series, typescript fs.FS, log
 		}
 		return exec.CommandContext(ctx, program), nil
 	}
-	version, err := nodeVersion(ctx)
+	version, err := exec.CommandContext(ctx, "node", "--version").Output()
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (c *Crew) command(ctx context.Context, s work.Series, typescript fs.FS, log
 	if err != nil {
 		return nil, err
 	}
-	c.Node = version
+	c.Node = strings.TrimSpace(string(version))
 	return exec.CommandContext(ctx, "node", "--expose-gc", filepath.Join(dir, "worker.mjs")), nil
 }
 

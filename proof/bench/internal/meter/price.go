@@ -6,21 +6,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
 // item is an item in DynamoDB's JSON.
-type item map[string]map[string]json.RawMessage
+type item map[string]map[string]any
 
-// answer has what the answers of all operations say of their cost.
+// answer is the part of all answers that tells their cost.
 type answer struct {
 	Type             string `json:"__type"`
-	ConsumedCapacity json.RawMessage
+	ConsumedCapacity capacities
 	Item             item
-	Responses        json.RawMessage
 }
 
-type consumed struct{ CapacityUnits float64 }
+// batch is the part of the answer to a batch of statements.
+type batch struct {
+	Responses []struct{ Error *struct{ Item item } }
+}
 
 // price returns what an operation cost, by its answer.
 func price(operation string, said []byte) (Usage, error) {
@@ -33,32 +36,25 @@ func price(operation string, said []byte) (Usage, error) {
 		return u, fmt.Errorf("%s: %w", operation, err)
 	}
 	if strings.HasSuffix(a.Type, "ConditionalCheckFailedException") {
-		return u, u.refuse(a.Item)
+		u.refuse(a.Item)
+		return u, nil
 	}
-	units, err := total(a.ConsumedCapacity)
-	if err != nil {
-		return u, fmt.Errorf("%s: %w", operation, err)
+	units := 0.0
+	for _, c := range a.ConsumedCapacity {
+		units += c.CapacityUnits
 	}
 	switch operation {
 	case "GetItem", "BatchGetItem":
 		u.Read = units
 	case "BatchExecuteStatement":
 		u.Write = units
-		var statements []struct {
-			Error *struct {
-				Code string
-				Item item
-			}
-		}
-		if err := json.Unmarshal(a.Responses, &statements); err != nil {
+		var b batch
+		if err := json.Unmarshal(said, &b); err != nil {
 			return u, fmt.Errorf("%s: %w", operation, err)
 		}
-		for _, s := range statements {
-			if s.Error == nil {
-				continue
-			}
-			if err := u.refuse(s.Error.Item); err != nil {
-				return u, err
+		for _, s := range b.Responses {
+			if s.Error != nil {
+				u.refuse(s.Error.Item)
 			}
 		}
 	default:
@@ -67,84 +63,60 @@ func price(operation string, said []byte) (Usage, error) {
 	return u, nil
 }
 
-// total adds the units of one table, or of several.
-func total(capacity json.RawMessage) (units float64, err error) {
-	if len(capacity) == 0 {
-		return 0, nil
+// capacities are those of one table, or of several.
+type capacities []struct{ CapacityUnits float64 }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *capacities) UnmarshalJSON(text []byte) error {
+	if !bytes.HasPrefix(text, []byte("[")) {
+		text = slices.Concat([]byte("["), text, []byte("]"))
 	}
-	tables := []consumed{{}}
-	if bytes.HasPrefix(capacity, []byte("[")) {
-		err = json.Unmarshal(capacity, &tables)
-	} else {
-		err = json.Unmarshal(capacity, &tables[0])
-	}
-	for _, t := range tables {
-		units += t.CapacityUnits
-	}
-	return units, err
+	type list capacities // without this method
+	return json.Unmarshal(text, (*list)(c))
 }
 
 // refuse adds a failed condition that met i.
-func (u *Usage) refuse(i item) error {
+func (u *Usage) refuse(i item) {
 	if len(i) == 0 {
 		u.Unpriced++
-		return nil
+		return
 	}
-	size, err := i.size()
-	u.Refused += math.Ceil(float64(size) / 1024)
-	return err
+	u.Refused += math.Ceil(float64(i.size()) / 1024)
 }
 
 // size is the size of the item as DynamoDB bills it.
-func (i item) size() (size int, err error) {
+func (i item) size() (size int) {
 	for name, value := range i {
-		n, err := valueSize(value)
-		if err != nil {
-			return 0, fmt.Errorf("attribute %s: %w", name, err)
-		}
-		size += len(name) + n
+		size += len(name) + valueSize(value)
 	}
-	return size, nil
+	return size
 }
 
-func valueSize(value map[string]json.RawMessage) (int, error) {
+func valueSize(value map[string]any) (size int) {
 	const container = 3 // and 1 for each element
-	for kind, raw := range value {
-		switch kind {
-		case "S", "N", "B":
-			var text string
-			err := json.Unmarshal(raw, &text)
+	for kind, v := range value {
+		switch v := v.(type) {
+		case string:
 			switch kind {
 			case "N":
-				return len(text)/2 + 1, err
+				return len(v)/2 + 1
 			case "B":
-				return base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "="))), err
+				return base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(v, "=")))
 			}
-			return len(text), err
-		case "BOOL", "NULL":
-			return 1, nil
-		case "M":
-			var members item
-			if err := json.Unmarshal(raw, &members); err != nil {
-				return 0, err
+			return len(v)
+		case map[string]any:
+			size = container + len(v)
+			for name, member := range v {
+				size += len(name) + valueSize(member.(map[string]any))
 			}
-			size, err := members.size()
-			return container + len(members) + size, err
-		case "L":
-			var elements []map[string]json.RawMessage
-			if err := json.Unmarshal(raw, &elements); err != nil {
-				return 0, err
+		case []any:
+			size = container + len(v)
+			for _, element := range v {
+				size += valueSize(element.(map[string]any))
 			}
-			size := container + len(elements)
-			for _, e := range elements {
-				n, err := valueSize(e)
-				if err != nil {
-					return 0, err
-				}
-				size += n
-			}
-			return size, nil
+		default: // BOOL or NULL
+			return 1
 		}
 	}
-	return 0, fmt.Errorf("a value of unknown type %v", value)
+	return size
 }

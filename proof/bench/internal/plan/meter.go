@@ -21,7 +21,7 @@ func (r *run) meter(ctx context.Context, endpoint string) (err error) {
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	table := r.tables + "-metered"
-	if err := dynamo.CreateTable(ctx, r.client, table, nil); err != nil {
+	if err := dynamo.CreateTable(ctx, r.servers.Client, table, nil); err != nil {
 		return err
 	}
 	read := func(series string, j work.Job) error {

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/lambda-once/once/local/wire"
 	"github.com/lambda-once/once/proof/bench/internal/crew"
 	"github.com/lambda-once/once/proof/bench/internal/servers"
@@ -21,7 +19,6 @@ import (
 type run struct {
 	crew      *crew.Crew
 	servers   servers.All
-	client    *dynamodb.Client
 	endpoints map[place]string
 	filled    map[int]string // tables, by their number of records
 	results   *Results
@@ -39,7 +36,7 @@ type place struct {
 // kind.
 func Run(ctx context.Context, p Plan, c *crew.Crew, all servers.All, log io.Writer) (_ *Results, err error) {
 	r := &run{
-		crew: c, servers: all, client: all.DynamoDB.Client(), log: log, tables: "bench-" + rand.Text(), filled: map[int]string{},
+		crew: c, servers: all, log: log, tables: "bench-" + rand.Text(), filled: map[int]string{},
 		endpoints: map[place]string{},
 		results: &Results{
 			Plan: p, Labels: map[string]string{}, Servers: map[work.Server]string{}, figures: map[Key][]work.Figures{}, calls: map[Key]int{},
@@ -51,11 +48,11 @@ func Run(ctx context.Context, p Plan, c *crew.Crew, all servers.All, log io.Writ
 			r.results.Labels[s.Name] = s.Label
 		}
 	}
-	for name, server := range all.ByName() {
-		r.results.Servers[name] = server.Version()
-		r.endpoints[place{name, 0}] = server.Endpoint(server.Addr())
+	for name, server := range all.ByName {
+		r.results.Servers[name] = server.Version
+		r.endpoints[place{name, 0}] = server.Endpoint(server.Addr)
 		for _, latency := range p.Latencies[1:] {
-			d, err := wire.Delay(server.Addr(), latency)
+			d, err := wire.Delay(server.Addr, latency)
 			if err != nil {
 				return nil, err
 			}
@@ -94,7 +91,7 @@ func Run(ctx context.Context, p Plan, c *crew.Crew, all servers.All, log io.Writ
 // round measures every scenario once, in tables of its own.
 func (r *run) round(ctx context.Context, round int) error {
 	began, table := time.Now(), fmt.Sprintf("%s-round-%d", r.tables, round)
-	for _, server := range r.servers.ByName() {
+	for _, server := range r.servers.ByName {
 		if err := server.CreateTable(ctx, table); err != nil {
 			return err
 		}
@@ -107,7 +104,7 @@ func (r *run) round(ctx context.Context, round int) error {
 			return err
 		}
 	}
-	for _, server := range r.servers.ByName() {
+	for _, server := range r.servers.ByName {
 		if err := server.DropTable(ctx, table); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func (r *run) fill(ctx context.Context, n int) error {
 		return nil
 	}
 	began, table := time.Now(), fmt.Sprintf("%s-records-%d", r.tables, n)
-	if err := dynamo.CreateTable(ctx, r.client, table, nil); err != nil {
+	if err := dynamo.CreateTable(ctx, r.servers.Client, table, nil); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -65,7 +65,7 @@ func (r *run) write(ctx context.Context, table string, first, end int) error {
 		}}})
 	}
 	for len(puts) > 0 {
-		out, err := r.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: puts}})
+		out, err := r.servers.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: puts}})
 		if err != nil {
 			return err
 		}

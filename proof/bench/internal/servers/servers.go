@@ -1,4 +1,4 @@
-// Package servers starts what stores are on: real servers on this machine.
+// Package servers starts the servers of the stores on this machine.
 package servers
 
 import (
@@ -6,49 +6,48 @@ import (
 	"errors"
 	"io"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/lambda-once/once/proof/bench/internal/work"
 )
 
-// A Server keeps the records of some series.
-type Server interface {
-	// Version returns what the server calls itself.
-	Version() string
-	// Addr returns its host and port.
-	Addr() string
-	// Endpoint returns what a worker connects to, if it reaches the server at addr.
-	Endpoint(addr string) string
-	CreateTable(ctx context.Context, table string) error
-	DropTable(ctx context.Context, table string) error
-	Stop() error
+// A Server stores the records of some series.
+type Server struct {
+	Version string // with its name
+	Addr    string // host and port
+	// Endpoint returns the address that a worker is given to reach the server at addr.
+	Endpoint    func(addr string) string
+	CreateTable func(ctx context.Context, table string) error
+	DropTable   func(ctx context.Context, table string) error
+	stop        func() error
 }
 
 // All are the servers of a run.
 type All struct {
-	DynamoDB   *DynamoDB
-	PostgreSQL *PostgreSQL
-	Redis      *Redis
+	ByName map[work.Server]Server
+	Client *dynamodb.Client
 }
 
 // Start finds or starts the servers.
-func Start(ctx context.Context, log io.Writer) (a All, err error) {
-	if a.DynamoDB, err = startDynamoDB(ctx, log); err != nil {
-		return All{}, err
-	}
-	if a.PostgreSQL, err = startPostgreSQL(ctx, log); err != nil {
-		return All{}, errors.Join(err, a.DynamoDB.Stop())
-	}
-	if a.Redis, err = startRedis(ctx, log); err != nil {
-		return All{}, errors.Join(err, a.PostgreSQL.Stop(), a.DynamoDB.Stop())
+func Start(ctx context.Context, log io.Writer) (All, error) {
+	a := All{ByName: map[work.Server]Server{}}
+	for name, start := range map[work.Server]func(context.Context, io.Writer) (Server, error){
+		work.DynamoDB: a.startDynamoDB, work.PostgreSQL: startPostgreSQL, work.Redis: startRedis,
+	} {
+		s, err := start(ctx, log)
+		if err != nil {
+			return All{}, errors.Join(err, a.Stop())
+		}
+		a.ByName[name] = s
 	}
 	return a, nil
 }
 
-// ByName returns the servers by the names that series have for them.
-func (a All) ByName() map[work.Server]Server {
-	return map[work.Server]Server{work.DynamoDB: a.DynamoDB, work.PostgreSQL: a.PostgreSQL, work.Redis: a.Redis}
-}
-
-// Stop stops those servers that Start has started.
+// Stop stops the servers that Start has started.
 func (a All) Stop() error {
-	return errors.Join(a.Redis.Stop(), a.PostgreSQL.Stop(), a.DynamoDB.Stop())
+	var errs []error
+	for _, s := range a.ByName {
+		errs = append(errs, s.stop())
+	}
+	return errors.Join(errs...)
 }

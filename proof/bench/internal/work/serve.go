@@ -71,10 +71,8 @@ func (s Series) measure(ctx context.Context, c *connections, j Job) (Figures, er
 // prepare returns what one call, or one batch, of a job is.
 func (s Series) prepare(ctx context.Context, c *connections, j Job, h *handler) (func(i int) error, error) {
 	switch j.Kind {
-	case Queue, Requeue:
-		return s.queue(ctx, c, j, h)
-	case Stream, Restream:
-		return s.stream(ctx, c, j, h)
+	case Queue, Requeue, Stream, Restream:
+		return s.batches(ctx, c, j, h)
 	case Memory:
 		return inMemory(ctx, j, h)
 	case Yardstick:
