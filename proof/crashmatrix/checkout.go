@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -12,6 +13,7 @@ import (
 	"github.com/lambda-once/once/local/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/providers"
+	"github.com/lambda-once/once/proof/internal/tables"
 )
 
 // checkout is one order in examples/checkout: two steps at external services, each
@@ -38,71 +40,61 @@ func (c checkout) world(ctx context.Context, s *stage) (_ *world, err error) {
 		return nil, err
 	}
 	if c.exists {
-		if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.orders, Item: existing()}); err != nil {
+		if _, err := s.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.orders, Item: existing()}); err != nil {
 			return nil, err
 		}
 	}
 	services := providers.New()
-	url, end, err := serve(c.relenting(s, t.orders, c.memory(services)))
-	if err != nil {
-		return nil, err
-	}
-	return &world{
-		servers: []kill.Server{s.dynamodb(), {Name: "services", Variable: "PROVIDER_URL", URL: url}},
-		env: []string{
-			"IDEMPOTENCY_TABLE=" + t.records, "ORDERS_TABLE=" + t.orders, "OUTBOX_TABLE=" + t.outbox,
-		},
-		event: fmt.Appendf(nil, `{"orderId":"o-17","customer":"c-1","sku":"cup","quantity":2,"amount":1299,"card":%q}`, c.card),
-		final: c.final,
-		count: func(ctx context.Context, p point) (effects, error) {
-			orders, err := s.items(ctx, t.orders)
-			if err != nil {
-				return effects{}, err
-			}
-			messages, err := s.items(ctx, t.outbox)
-			if err != nil {
-				return effects{}, err
-			}
-			placed := len(orders)
-			if c.exists && !c.relents {
-				placed--
-			}
-			return c.judge(services, placed, len(messages), p), nil
-		},
-		close: end,
-	}, nil
-}
-
-// relenting removes the reason of the failure before the first undo function has
-// run: a call that went forward again would succeed.
-func (c checkout) relenting(s *stage, orders string, services http.Handler) http.Handler {
-	if !c.relents {
-		return services
-	}
-	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		if in.URL.Path == refund {
-			if _, err := s.client.DeleteItem(in.Context(), &dynamodb.DeleteItemInput{TableName: &orders, Key: existing()}); err != nil {
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		if c.relents && in.URL.Path == refund {
+			// Before the first undo function has run, the reason of the failure goes
+			// away: a call that went forward again would succeed.
+			if _, err := s.DeleteItem(in.Context(), &dynamodb.DeleteItemInput{TableName: &t.orders, Key: existing()}); err != nil {
 				http.Error(out, err.Error(), http.StatusInternalServerError)
 				return
 			}
 		}
-		services.ServeHTTP(out, in)
-	})
-}
-
-// existing is the key of the order, and the whole item of one that exists already.
-func existing() map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "c-1/o-17"}}
-}
-
-// memory makes forgetful services treat every request as new.
-func (c checkout) memory(services http.Handler) http.Handler {
-	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		if c.forgetful {
+		if c.forgetful { // every request is new
 			in.Header.Set("Idempotency-Key", rand.Text())
 		}
 		services.ServeHTTP(out, in)
-	})
+	}))
+	return &world{
+		World: kill.World{
+			Servers: []kill.Server{s.dynamodb(), {Name: "services", Variable: "PROVIDER_URL", URL: server.URL}},
+			Env: []string{
+				"IDEMPOTENCY_TABLE=" + t.records, "ORDERS_TABLE=" + t.orders, "OUTBOX_TABLE=" + t.outbox,
+			},
+			Event: fmt.Appendf(nil, `{"orderId":"o-17","customer":"c-1","sku":"cup","quantity":2,"amount":1299,"card":%q}`, c.card),
+			Final: c.final,
+			Close: closing(server),
+		},
+		count: func(ctx context.Context, p kill.Point) (effects, error) {
+			orders, err := s.Items(ctx, t.orders)
+			if err != nil {
+				return effects{}, err
+			}
+			messages, err := s.Items(ctx, t.outbox)
+			placed := len(orders)
+			if c.exists && !c.relents {
+				placed--
+			}
+			return c.judge(services, placed, len(messages), p), err
+		},
+	}, nil
+}
+
+// closing returns a function that stops a server of a world.
+func closing(s *httptest.Server) func() error {
+	return func() error {
+		s.Close()
+		return nil
+	}
+}
+
+// existing is the key of the order, and the whole item of one that exists already.
+func existing() tables.Item {
+	return tables.Item{"id": &types.AttributeValueMemberS{Value: "c-1/o-17"}}
 }
 
 // did returns how often the services have done something.
@@ -121,7 +113,7 @@ func (c checkout) final(r lambdaruntime.Response) bool {
 }
 
 // judge requires that everything was done, or that everything was undone.
-func (c checkout) judge(s *providers.Providers, orders, messages int, p point) effects {
+func (c checkout) judge(s *providers.Providers, orders, messages int, p kill.Point) effects {
 	want := map[string]int{reserve: 1, charge: 1}
 	wantOrders := 1
 	if c.failure != "" {
@@ -138,23 +130,23 @@ func (c checkout) judge(s *providers.Providers, orders, messages int, p point) e
 		if n+most > 0 {
 			e.seen += fmt.Sprintf("%s %d, ", path[1:], n)
 		}
-		if c.forgetful && p.within(path) {
+		if c.forgetful && within(p, path) {
 			most++
 		}
 		if n < want[path] || n > most {
-			e.wrong = fmt.Sprintf("%d %s, want %d", n, path[1:], want[path])
+			e.wrong = fmt.Errorf("%d %s, want %d", n, path[1:], want[path])
 		}
 	}
 	e.seen += fmt.Sprintf("orders %d, messages %d", orders, messages)
 	if orders != wantOrders || messages != wantOrders {
-		e.wrong = fmt.Sprintf("%d orders and %d messages, want %d", orders, messages, wantOrders)
+		e.wrong = fmt.Errorf("%d orders and %d messages, want %d", orders, messages, wantOrders)
 	}
 	return e
 }
 
 // within reports whether a process that is killed at p has called a service without
 // recording it: only the service itself knows of the call then.
-func (p point) within(path string) bool {
+func within(p kill.Point, path string) bool {
 	post := "POST " + path
-	return p.call.Operation == post && p.at == lambdaruntime.After || p.behind == post && p.at == lambdaruntime.Before
+	return p.Call.Operation == post && p.At == lambdaruntime.After || p.Behind == post && p.At == lambdaruntime.Before
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lambda-once/once/local/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/providers"
 )
@@ -45,13 +46,13 @@ func TestWhatIsLeftOfACheckout(t *testing.T) {
 	placed, declined := checkout{}, checkout{card: providers.Declined, failure: "CardDeclinedError"}
 	refused, forgetful := checkout{exists: true, failure: "OrderExistsError"}, checkout{forgetful: true}
 	charging := after(5, "services", "POST "+charge)
-	recording := point{call: lambdaruntime.Call{Operation: "UpdateItem"}, at: lambdaruntime.Before, behind: "POST " + charge}
-	recorded := point{call: lambdaruntime.Call{Operation: "UpdateItem"}, at: lambdaruntime.After, behind: "POST " + charge}
+	recording := kill.Point{Call: lambdaruntime.Call{Operation: "UpdateItem"}, At: lambdaruntime.Before, Behind: "POST " + charge}
+	recorded := kill.Point{Call: lambdaruntime.Call{Operation: "UpdateItem"}, At: lambdaruntime.After, Behind: "POST " + charge}
 	for name, c := range map[string]struct {
 		checkout
 		paths            []string
 		orders, messages int
-		at               point
+		at               kill.Point
 		wrong            bool
 	}{
 		"placed":                        {placed, []string{reserve, charge}, 1, 1, charging, false},
@@ -74,8 +75,8 @@ func TestWhatIsLeftOfACheckout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := c.judge(requested(t, c.checkout, c.paths...), c.orders, c.messages, c.at)
-			if (e.wrong != "") != c.wrong {
-				t.Errorf("%s: %q", e.seen, e.wrong)
+			if (e.wrong != nil) != c.wrong {
+				t.Errorf("%s: %v", e.seen, e.wrong)
 			}
 		})
 	}
@@ -102,8 +103,8 @@ func TestWhatIsOutOfAnOutbox(t *testing.T) {
 		"overtaken in a retry": {[]message{placed1, placed2, paid1, shipped1, placed1}, false}, // the queue knows its id
 	} {
 		t.Run(name, func(t *testing.T) {
-			if e := sent(c.all); (e.wrong != "") != c.wrong {
-				t.Errorf("%s: %q", e.seen, e.wrong)
+			if e := sent(c.all); (e.wrong != nil) != c.wrong {
+				t.Errorf("%s: %v", e.seen, e.wrong)
 			}
 		})
 	}

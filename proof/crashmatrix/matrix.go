@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ func Run(ctx context.Context, out io.Writer, root string) error {
 func RunShort(ctx context.Context, out io.Writer, root string) error {
 	var short []mode
 	for _, m := range modes {
-		if m.first.at == 0 {
+		if m.first.At == 0 {
 			m.short = !m.exactly
 			short = append(short, m)
 		}
@@ -77,19 +78,16 @@ type matrix struct {
 
 func (m *matrix) fill(ctx context.Context, s *stage) {
 	defer close(m.done)
-	calm, err := s.learn(ctx, m.mode)
+	calm, err := s.play(ctx, m.mode, kill.Point{})
 	if err != nil {
 		m.errs = []error{fmt.Errorf("undisturbed: %w", err)}
 		return
 	}
-	points := []point{{}}
-	for _, p := range kill.Points(calm.calls, m.short) {
-		points = append(points, point{p.Call, p.At, p.Behind})
-	}
-	m.results, m.errs = make([]result, len(points)), make([]error, len(points))
+	points := kill.Points(calm.Calls, m.short)
+	m.results, m.errs = make([]result, 1+len(points)), make([]error, 1+len(points))
 	m.results[0] = calm
 	var group sync.WaitGroup
-	for i, p := range points[1:] {
+	for i, p := range points {
 		group.Go(func() { m.results[i+1], m.errs[i+1] = s.play(ctx, m.mode, p) })
 	}
 	group.Wait()
@@ -98,11 +96,11 @@ func (m *matrix) fill(ctx context.Context, s *stage) {
 // points returns the number of points, and of those where the promise held.
 func (m *matrix) points() (all, passed int) {
 	for i, r := range m.results {
-		if r.at == 0 {
+		if r.At == 0 {
 			continue
 		}
 		all++
-		if r.wrong == "" && m.errs[i] == nil {
+		if r.Broken == nil && m.errs[i] == nil {
 			passed++
 		}
 	}
@@ -118,12 +116,50 @@ func (m *matrix) verdict() error {
 	}
 	all, passed := m.points()
 	switch calm := m.results[0]; {
-	case calm.wrong != "":
-		return fmt.Errorf("%s: undisturbed: %s: %s", m.name, calm.seen, calm.wrong)
+	case calm.Broken != nil:
+		return fmt.Errorf("%s: undisturbed: %s: %w", m.name, calm.seen, calm.Broken)
 	case m.harmful && passed == all:
 		return fmt.Errorf("%s: nothing went wrong at %d points: this matrix shows nothing", m.name, all)
 	case !m.harmful && passed < all:
 		return fmt.Errorf("%s: the promise was broken at %d of %d points", m.name, all-passed, all)
 	}
 	return nil
+}
+
+// String returns a line for every run.
+func (m *matrix) String() string {
+	rows := [][]any{{"call", "killed", "retries", "effects", "promise"}}
+	for i, r := range m.results {
+		call, at, verdict := "all", "never", "kept"
+		if r.At != 0 {
+			call, at = fmt.Sprintf("%2d %s %s", r.Call.Number, r.Call.Server, r.Call.Operation), r.At.String()
+		}
+		if r.Broken != nil {
+			verdict = "BROKEN: " + r.Broken.Error()
+		}
+		if m.errs[i] != nil {
+			verdict = "ERROR: " + strings.ReplaceAll(m.errs[i].Error(), "\n", "; ")
+		}
+		rows = append(rows, []any{call, at, r.Retries, r.seen, verdict})
+	}
+	return fmt.Sprintf("\n%s (examples/%s): %s\n\n%s", m.name, m.example, m.promise, kill.Table(rows))
+}
+
+// summary returns a line for every mode.
+func summary(all []*matrix, took time.Duration) string {
+	rows := [][]any{{"mode", "points", "kept", ""}}
+	killed := 0
+	for _, m := range all {
+		points, passed := m.points()
+		killed += points
+		verdict := "as promised"
+		switch err := m.verdict(); {
+		case err != nil:
+			verdict = "NOT as promised"
+		case m.harmful:
+			verdict = "as expected: nothing is promised"
+		}
+		rows = append(rows, []any{m.name, points, passed, verdict})
+	}
+	return fmt.Sprintf("\n%s\n%d points in %v.\n", kill.Table(rows), killed, took.Round(time.Second))
 }

@@ -87,7 +87,7 @@ func TestEveryPointIsMet(t *testing.T) {
 	m := &matrix{mode: only(t, "plain"), done: make(chan struct{})}
 	m.fill(t.Context(), s)
 	var operations []string
-	for _, c := range m.results[0].calls {
+	for _, c := range m.results[0].Calls {
 		operations = append(operations, c.Server+" "+c.Operation)
 	}
 	want := []string{"lambda next", "dynamodb PutItem", "dynamodb UpdateItem", "dynamodb UpdateItem", "dynamodb UpdateItem", "lambda response", "lambda next"}
@@ -98,7 +98,7 @@ func TestEveryPointIsMet(t *testing.T) {
 		t.Fatalf("%d runs for %d calls", len(m.results), len(want))
 	}
 	for i, r := range m.results[1:] {
-		if call := m.results[0].calls[i/2]; m.errs[i+1] != nil || r.call != call || (r.at.String() == "after") != (i%2 == 1) || r.seen == "" {
+		if call := m.results[0].Calls[i/2]; m.errs[i+1] != nil || r.Call != call || (r.At.String() == "after") != (i%2 == 1) || r.seen == "" {
 			t.Errorf("run %d: %+v, %v, want call %+v", i, r, m.errs[i+1], call)
 		}
 	}

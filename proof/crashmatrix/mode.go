@@ -26,7 +26,7 @@ type mode struct {
 	short bool
 	// first is where a process is killed before the run, which then begins with
 	// a takeover after the lease. The zero value means nowhere.
-	first point
+	first kill.Point
 	// world creates the world of one run, which shares nothing with others.
 	world func(context.Context, *stage) (*world, error)
 }
@@ -119,38 +119,20 @@ var modes = []mode{
 
 // world contains everything that one run of a function acts on.
 type world struct {
-	servers []kill.Server
-	env     []string
-	event   []byte
-	// final reports whether a caller does not retry after this answer.
-	final func(lambdaruntime.Response) bool
-	// glance inspects what an attempt before the last left, and returns how it
-	// breaks the promise. It may be nil.
-	glance func(context.Context) (wrong string, err error)
+	kill.World
 	// count counts the effects of the whole run.
-	count func(context.Context, point) (effects, error)
-	// close stops what the world has started. It may be nil.
-	close func() error
+	count func(context.Context, kill.Point) (effects, error)
 }
 
 // effects describes the effects of a run.
 type effects struct {
 	seen  string // what was counted
-	wrong string // how they break the promise, or ""
+	wrong error  // how they break the promise, or nil
 }
 
-// point is where a run is killed. The zero value means nowhere.
-type point struct {
-	call   lambdaruntime.Call
-	at     lambdaruntime.Point
-	behind string // the operation before it
+func after(number int, server, operation string) kill.Point {
+	return kill.Point{Call: lambdaruntime.Call{Number: number, Server: server, Operation: operation}, At: lambdaruntime.After}
 }
 
-func (p point) kill() kill.Point { return kill.Point{Call: p.call, At: p.at, Behind: p.behind} }
-
-func after(number int, server, operation string) point {
-	return point{call: lambdaruntime.Call{Number: number, Server: server, Operation: operation}, at: lambdaruntime.After}
-}
-
-// succeeded is the final of functions all of whose errors are retryable.
+// succeeded is the Final of functions all of whose errors are retryable.
 func succeeded(r lambdaruntime.Response) bool { return r.FunctionError == nil }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/lambda-once/once/local/kill"
 	"github.com/lambda-once/once/local/postgreslocal"
@@ -38,24 +37,17 @@ func transferInPostgreSQL(mode string) func(context.Context, *stage) (*world, er
 		if _, err := postgreslocal.Run(ctx, url, s.database.schema, open); err != nil {
 			return nil, err
 		}
-		return &world{
-			servers: []kill.Server{{Name: "postgres", Variable: "DATABASE_URL", URL: url}},
-			env:     []string{"IDEMPOTENCY_TABLE=idempotency", "TRANSFER_MODE=" + mode},
-			event:   fmt.Appendf(nil, `{"transferId":"t-1","from":"alice","to":"bob","amount":%d}`, amount),
-			final:   succeeded,
-			count: func(ctx context.Context, _ point) (effects, error) {
-				rows, err := postgreslocal.Run(ctx, url, "SELECT balance FROM accounts ORDER BY id")
-				if err != nil || len(rows) != 2 {
-					return effects{}, fmt.Errorf("%d accounts, %w", len(rows), err)
-				}
-				alice, err := strconv.Atoi(rows[0][0])
-				if err != nil {
-					return effects{}, err
-				}
-				bob, err := strconv.Atoi(rows[1][0])
-				return transferred(alice, bob), err
-			},
-			close: func() error { return s.database.server.DropDatabase(context.WithoutCancel(ctx), url) },
-		}, nil
+		server := kill.Server{Name: "postgres", Variable: "DATABASE_URL", URL: url}
+		w := transfer(mode, server, "IDEMPOTENCY_TABLE=idempotency")
+		w.Close = func() error { return s.database.server.DropDatabase(context.WithoutCancel(ctx), url) }
+		w.count = func(ctx context.Context, _ kill.Point) (effects, error) {
+			rows, err := postgreslocal.Run(ctx, url, "SELECT id, balance FROM accounts")
+			balances := map[string]string{}
+			for _, row := range rows {
+				balances[row[0]] = row[1]
+			}
+			return transferred(balances, err)
+		}
+		return w, nil
 	}
 }

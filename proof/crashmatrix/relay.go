@@ -3,17 +3,21 @@ package crashmatrix
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
+	"github.com/lambda-once/once/dynamo/outbox"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/local/kill"
 	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/proof/internal/tables"
 )
 
 // transactions publish messages by aggregate, one transaction after the other.
@@ -32,7 +36,7 @@ func published(aggregate string) (bodies []string) {
 	return bodies
 }
 
-// relay publishes with examples/relay what a transaction wrote to the outbox. The
+// relay publishes with examples/relay the messages that a transaction wrote to the outbox. The
 // event of the world is that of the table's stream, which Lambda repeats until it
 // is handled.
 func relay(ctx context.Context, s *stage) (*world, error) {
@@ -54,33 +58,51 @@ func relay(ctx context.Context, s *stage) (*world, error) {
 		return nil, err
 	}
 	q := new(queue)
-	url, end, err := serve(q)
-	if err != nil {
-		return nil, err
-	}
+	server := httptest.NewServer(q)
 	return &world{
-		servers: []kill.Server{s.dynamodb(), {Name: "sqs", Variable: "AWS_ENDPOINT_URL_SQS", URL: url}},
-		env:     []string{"OUTBOX_TABLE=" + t.outbox, "ORDER_EVENTS_QUEUE=" + url + "/1/order-events.fifo"},
-		event:   event,
-		final: func(r lambdaruntime.Response) bool {
-			return succeeded(r) && string(r.Payload) == `{"batchItemFailures":[]}`
+		World: kill.World{
+			Servers: []kill.Server{s.dynamodb(), {Name: "sqs", Variable: "AWS_ENDPOINT_URL_SQS", URL: server.URL}},
+			Env:     []string{"OUTBOX_TABLE=" + t.outbox, "ORDER_EVENTS_QUEUE=" + server.URL + "/1/order-events.fifo"},
+			Event:   event,
+			Final: func(r lambdaruntime.Response) bool {
+				return succeeded(r) && string(r.Payload) == `{"batchItemFailures":[]}`
+			},
+			Glance: func(ctx context.Context) (broken, err error) {
+				items, err := s.Items(ctx, t.outbox)
+				return markedEarly(items, q.all()), err
+			},
+			Close: closing(server),
 		},
-		glance: func(ctx context.Context) (string, error) { return s.markedEarly(ctx, t.outbox, q.all()) },
-		count: func(ctx context.Context, _ point) (effects, error) {
+		count: func(ctx context.Context, _ kill.Point) (effects, error) {
 			e := sent(q.all())
-			unmarked, err := s.unmarked(ctx, t.outbox)
-			if unmarked > 0 && e.wrong == "" {
-				e.wrong = fmt.Sprintf("%d items are not marked", unmarked)
+			items, err := s.Items(ctx, t.outbox)
+			for _, item := range items {
+				if item["published"] == nil && e.wrong == nil {
+					e.wrong = errors.New("an item is not marked")
+				}
 			}
 			return e, err
 		},
-		close: end,
 	}, nil
+}
+
+// outboxTables are the tables of a function that commits messages.
+type outboxTables struct{ records, orders, outbox string }
+
+func (s *stage) outboxTables(ctx context.Context) (t outboxTables, err error) {
+	if t.records, err = s.Create(ctx); err != nil {
+		return t, err
+	}
+	if t.orders, err = s.Create(ctx); err != nil {
+		return t, err
+	}
+	t.outbox = s.Name()
+	return t, outbox.CreateTable(ctx, s.Client, t.outbox)
 }
 
 // publish commits the messages of a transaction, as a handler does.
 func (s *stage) publish(ctx context.Context, t outboxTables, transaction int) error {
-	store, err := dynamo.New(s.client, t.records, &dynamo.Options{Outbox: t.outbox})
+	store, err := dynamo.New(s.Client, t.records, &dynamo.Options{Outbox: t.outbox})
 	if err != nil {
 		return err
 	}
@@ -113,7 +135,7 @@ func sent(all []message) effects {
 			ids[m.Body] = m.DeduplicationID
 			first[m.Group] = append(first[m.Group], m.Body)
 		case known != m.DeduplicationID:
-			e.wrong = fmt.Sprintf("%q was sent with two deduplication ids", m.Body)
+			e.wrong = fmt.Errorf("%q was sent with two deduplication ids", m.Body)
 		}
 	}
 	distinct := map[string]bool{}
@@ -124,19 +146,18 @@ func sent(all []message) effects {
 	for _, aggregate := range []string{"o-1", "o-2"} {
 		want := published(aggregate)
 		if !slices.Equal(first[aggregate], want) {
-			e.wrong = fmt.Sprintf("%s: sent %q, want %q", aggregate, first[aggregate], want)
+			e.wrong = fmt.Errorf("%s: sent %q, want %q", aggregate, first[aggregate], want)
 		}
 	}
 	if len(distinct) != len(ids) {
-		e.wrong = "two messages have one deduplication id"
+		e.wrong = errors.New("two messages have one deduplication id")
 	}
 	return e
 }
 
 // markedEarly checks that every marked message was sent: Lambda may give up on the
-// event, and nobody would look for the missing message.
-func (s *stage) markedEarly(ctx context.Context, outbox string, all []message) (wrong string, err error) {
-	items, err := s.items(ctx, outbox)
+// event, and nothing would look for the missing message.
+func markedEarly(items []tables.Item, all []message) (broken error) {
 	for _, item := range items {
 		messages, _ := item["messages"].(*types.AttributeValueMemberL)
 		if messages == nil || item["published"] == nil {
@@ -145,19 +166,9 @@ func (s *stage) markedEarly(ctx context.Context, outbox string, all []message) (
 		for _, m := range messages.Value {
 			body := m.(*types.AttributeValueMemberM).Value["body"].(*types.AttributeValueMemberB)
 			if !slices.ContainsFunc(all, func(m message) bool { return m.Body == string(body.Value) }) {
-				wrong = fmt.Sprintf("%q is marked, but was not sent", body.Value)
+				broken = fmt.Errorf("%q is marked, but was not sent", body.Value)
 			}
 		}
 	}
-	return wrong, err
-}
-
-func (s *stage) unmarked(ctx context.Context, outbox string) (n int, err error) {
-	items, err := s.items(ctx, outbox)
-	for _, item := range items {
-		if item["published"] == nil {
-			n++
-		}
-	}
-	return n, err
+	return broken
 }

@@ -16,7 +16,7 @@ type stream struct {
 
 // inserted adds new items of the table to the stream.
 func (s *stage) inserted(ctx context.Context, outbox string, to *stream) error {
-	items, err := s.items(ctx, outbox)
+	items, err := s.Items(ctx, outbox)
 	if to.known == nil {
 		to.known = map[string]bool{}
 	}

@@ -2,14 +2,16 @@ package crashmatrix
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/local/kill"
+	"github.com/lambda-once/once/proof/internal/tables"
 )
 
 const (
@@ -20,16 +22,16 @@ const (
 // transferIn transfers money once in a mode of examples/transfer.
 func transferIn(mode string) func(context.Context, *stage) (*world, error) {
 	return func(ctx context.Context, s *stage) (*world, error) {
-		records, err := s.table(ctx)
+		records, err := s.Create(ctx)
 		if err != nil {
 			return nil, err
 		}
-		accounts, err := s.table(ctx)
+		accounts, err := s.Create(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range []string{"alice", "bob"} {
-			_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &accounts, Item: map[string]types.AttributeValue{
+			_, err := s.PutItem(ctx, &dynamodb.PutItemInput{TableName: &accounts, Item: tables.Item{
 				"id":      &types.AttributeValueMemberS{Value: id},
 				"balance": &types.AttributeValueMemberN{Value: strconv.Itoa(opening)},
 			}})
@@ -37,58 +39,52 @@ func transferIn(mode string) func(context.Context, *stage) (*world, error) {
 				return nil, err
 			}
 		}
-		return &world{
-			servers: []kill.Server{s.dynamodb()},
-			env:     []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts, "TRANSFER_MODE=" + mode},
-			event:   fmt.Appendf(nil, `{"transferId":"t-1","from":"alice","to":"bob","amount":%d}`, amount),
-			final:   succeeded,
-			count: func(ctx context.Context, _ point) (effects, error) {
-				return s.transfers(ctx, accounts)
-			},
-		}, nil
+		w := transfer(mode, s.dynamodb(), "IDEMPOTENCY_TABLE="+records, "ACCOUNTS_TABLE="+accounts)
+		w.count = func(ctx context.Context, _ kill.Point) (effects, error) {
+			items, err := s.Items(ctx, accounts)
+			balances := map[string]string{}
+			for _, item := range items {
+				var a struct {
+					ID      string
+					Balance attributevalue.Number
+				}
+				err = errors.Join(err, attributevalue.UnmarshalMap(item, &a))
+				balances[a.ID] = a.Balance.String()
+			}
+			return transferred(balances, err)
+		}
+		return w, nil
 	}
 }
 
-// transfers derives from the balances how often each half was written.
-func (s *stage) transfers(ctx context.Context, accounts string) (effects, error) {
-	alice, err := s.balance(ctx, accounts, "alice")
-	if err != nil {
-		return effects{}, err
-	}
-	bob, err := s.balance(ctx, accounts, "bob")
-	if err != nil {
-		return effects{}, err
-	}
-	return transferred(alice, bob), nil
+// transfer returns the world of a transfer, whose effects are not counted yet.
+func transfer(mode string, server kill.Server, env ...string) *world {
+	return &world{World: kill.World{
+		Servers: []kill.Server{server},
+		Env:     append(env, "TRANSFER_MODE="+mode),
+		Event:   fmt.Appendf(nil, `{"transferId":"t-1","from":"alice","to":"bob","amount":%d}`, amount),
+		Final:   succeeded,
+	}}
 }
 
-func transferred(alice, bob int) effects {
+// transferred derives from the balances how often each half was written.
+func transferred(balances map[string]string, err error) (effects, error) {
+	alice, errAlice := strconv.Atoi(balances["alice"])
+	bob, errBob := strconv.Atoi(balances["bob"])
+	if err := errors.Join(err, errAlice, errBob); err != nil {
+		return effects{}, err
+	}
 	debits, credits := (opening-alice)/amount, (bob-opening)/amount
 	e := effects{seen: fmt.Sprintf("debits %d, credits %d", debits, credits)}
 	switch {
 	case alice != opening-debits*amount || bob != opening+credits*amount:
-		e.wrong = fmt.Sprintf("balances %d and %d", alice, bob)
+		e.wrong = fmt.Errorf("balances %d and %d", alice, bob)
 	case debits > credits:
-		e.wrong = "money is lost"
+		e.wrong = errors.New("money is lost")
 	case debits < credits:
-		e.wrong = "money is created"
+		e.wrong = errors.New("money is created")
 	case debits != 1:
-		e.wrong = fmt.Sprintf("transferred %d times", debits)
+		e.wrong = fmt.Errorf("transferred %d times", debits)
 	}
-	return e
-}
-
-func (s *stage) balance(ctx context.Context, accounts, id string) (int, error) {
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &accounts, ConsistentRead: aws.Bool(true),
-		Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
-	})
-	if err != nil {
-		return 0, err
-	}
-	n, ok := out.Item["balance"].(*types.AttributeValueMemberN)
-	if !ok {
-		return 0, fmt.Errorf("the account of %s has no balance", id)
-	}
-	return strconv.Atoi(n.Value)
+	return e, nil
 }
