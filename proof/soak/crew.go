@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/lambda-once/once/local/serving"
 	"github.com/lambda-once/once/local/supervise"
 	"github.com/lambda-once/once/proof/soak/internal/job"
 )
@@ -145,7 +145,7 @@ func (w *worker) freeze(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	wait(ctx, d)
-	return w.process.Signal(syscall.SIGCONT)
+	return w.process.Continue()
 }
 
 // hold keeps new deliveries away, unless somebody else does.
@@ -183,37 +183,23 @@ func (w *worker) sample(ctx context.Context) (s job.Sample, err error) {
 	return s, p.exchange(ctx, http.MethodGet, "/sample", nil, &s)
 }
 
-// output keeps the end of a worker's output, after the line that says where it
-// listens.
+// output stores the end of a worker's output, and sends the address in its first line.
 type output struct {
+	serving.Tail
 	ready chan string
-
-	mu   sync.Mutex
-	text []byte
-	told bool
+	once  sync.Once
 }
 
 const greeting = "listening on "
 
 func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.text = append(o.text, p...)
-	if _, line, ok := strings.Cut("\n"+string(o.text), "\n"+greeting); ok && !o.told {
-		if address, rest, whole := strings.Cut(line, "\n"); whole {
-			o.told = true
-			o.ready <- address
-			o.text = []byte(rest)
+	n, err := o.Tail.Write(p)
+	if _, line, ok := strings.Cut(o.String(), greeting); ok {
+		if address, _, whole := strings.Cut(line, "\n"); whole {
+			o.once.Do(func() { o.ready <- address })
 		}
 	}
-	o.text = o.text[max(0, len(o.text)-8<<10):]
-	return len(p), nil
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return string(o.text)
+	return n, err
 }
 
 // wait returns early if the context ends.

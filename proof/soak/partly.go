@@ -3,6 +3,7 @@ package soak
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 
@@ -27,51 +28,41 @@ var statementErrors = []reason{
 	{"InternalServerError", "Internal server error"},
 }
 
-// refuseStatements refuses some statements of a batch inside an HTTP 200, and sends
-// the rest. One that ends in an InternalServerError may have been applied.
+// refuseStatements refuses some statements of a batch. One that ends in an
+// InternalServerError may have been applied.
 func refuseStatements(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
-	var in map[string]json.RawMessage
-	var statements, sent []json.RawMessage
-	if err := json.Unmarshal(r.Body, &in); err != nil || json.Unmarshal(in["Statements"], &statements) != nil {
-		return r.Send() // the server says what is wrong
+	var in map[string]any
+	if err := json.Unmarshal(r.Body, &in); err != nil {
+		return r.Send() // the server says why
 	}
-	refusals := make([]*reason, len(statements))
-	applied := make([]bool, len(statements))
+	statements, _ := in["Statements"].([]any)
+	all := make([]any, len(statements)) // the responses to the refused ones
+	var sent []any
+	var places []int // in all, of those that are sent
 	for i, s := range statements {
-		applied[i] = true
+		apply := true
 		if random.IntN(3) == 0 {
-			refusals[i] = &statementErrors[random.IntN(len(statementErrors))]
-			applied[i] = refusals[i].Code == "InternalServerError" && random.IntN(2) == 0
+			refusal := statementErrors[random.IntN(len(statementErrors))]
+			all[i] = map[string]reason{"Error": refusal}
+			apply = refusal.Code == "InternalServerError" && random.IntN(2) == 0
 		}
-		if applied[i] {
-			sent = append(sent, s)
+		if apply {
+			sent, places = append(sent, s), append(places, i)
 		}
 	}
-	var out struct{ Responses []json.RawMessage }
-	if len(sent) > 0 {
-		var err error
-		if in["Statements"], err = json.Marshal(sent); err != nil {
-			return nil, err
-		}
-		if r.Body, err = json.Marshal(in); err != nil {
-			return nil, err
-		}
-		a, err := r.Send()
-		if err != nil || a.Status != http.StatusOK {
+	if in["Statements"] = sent; len(sent) > 0 {
+		out, a, err := resend(r, in)
+		if out == nil {
 			return a, err
 		}
-		if err := json.Unmarshal(a.Body, &out); err != nil || len(out.Responses) != len(sent) {
-			return nil, fmt.Errorf("soak: %d answers to %d statements: %v", len(out.Responses), len(sent), err)
+		responses, _ := out["Responses"].([]any)
+		if len(responses) != len(sent) {
+			return nil, fmt.Errorf("soak: %d answers to %d statements", len(responses), len(sent))
 		}
-	}
-	all := make([]any, len(statements))
-	for i, next := 0, 0; i < len(all); i++ {
-		if applied[i] {
-			all[i] = out.Responses[next]
-			next++
-		}
-		if refusals[i] != nil {
-			all[i] = map[string]*reason{"Error": refusals[i]}
+		for n, i := range places {
+			if all[i] == nil {
+				all[i] = responses[n]
+			}
 		}
 	}
 	body, err := json.Marshal(map[string]any{"Responses": all})
@@ -81,45 +72,37 @@ func refuseStatements(r *wire.Request, random *rand.Rand) (*wire.Response, error
 // withholdKeys leaves keys of a BatchGetItem unread, and returns them as
 // UnprocessedKeys. DynamoDB reads at least one, or refuses the whole.
 func withholdKeys(r *wire.Request, random *rand.Rand) (*wire.Response, error) {
-	var in map[string]json.RawMessage
-	var tables map[string]map[string]json.RawMessage
-	if err := json.Unmarshal(r.Body, &in); err != nil || json.Unmarshal(in["RequestItems"], &tables) != nil || len(tables) != 1 {
+	var in struct{ RequestItems map[string]map[string]any }
+	if err := json.Unmarshal(r.Body, &in); err != nil || len(in.RequestItems) != 1 {
 		return r.Send()
 	}
-	var err error
-	for name, table := range tables {
-		var keys []json.RawMessage
-		if err := json.Unmarshal(table["Keys"], &keys); err != nil || len(keys) < 2 {
+	withheld := map[string]map[string]any{}
+	for name, table := range in.RequestItems {
+		keys, _ := table["Keys"].([]any)
+		if len(keys) < 2 {
 			return r.Send()
 		}
 		first := 1 + random.IntN(len(keys)-1)
-		withheld := map[string]json.RawMessage{}
-		for option, value := range table {
-			withheld[option] = value
-		}
-		if withheld["Keys"], err = json.Marshal(keys[first:]); err != nil {
-			return nil, err
-		}
-		if table["Keys"], err = json.Marshal(keys[:first]); err != nil {
-			return nil, err
-		}
-		if in["RequestItems"], err = json.Marshal(tables); err != nil {
-			return nil, err
-		}
-		tables[name] = withheld
+		withheld[name] = maps.Clone(table)
+		withheld[name]["Keys"], table["Keys"] = keys[first:], keys[:first]
 	}
-	if r.Body, err = json.Marshal(in); err != nil {
-		return nil, err
-	}
-	a, err := r.Send()
-	if err != nil || a.Status != http.StatusOK {
+	out, a, err := resend(r, in)
+	if out == nil {
 		return a, err
 	}
-	var out map[string]any
-	if err := json.Unmarshal(a.Body, &out); err != nil {
-		return nil, fmt.Errorf("soak: %w", err)
-	}
-	out["UnprocessedKeys"] = tables
+	out["UnprocessedKeys"] = withheld
 	body, err := json.Marshal(out)
 	return made(http.StatusOK, body), err
+}
+
+// resend sends a request with another body, and returns the decoded answer. Without a
+// success, out is nil.
+func resend(r *wire.Request, in any) (out map[string]any, a *wire.Response, err error) {
+	if r.Body, err = json.Marshal(in); err != nil {
+		return nil, nil, err
+	}
+	if a, err = r.Send(); err != nil || a.Status != http.StatusOK {
+		return nil, a, err
+	}
+	return out, a, json.Unmarshal(a.Body, &out)
 }

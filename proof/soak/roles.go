@@ -1,11 +1,16 @@
 package soak
 
-import "time"
+import (
+	"time"
+
+	"github.com/lambda-once/once/proof/soak/internal/job"
+)
 
 // role is one of the workers, each with settings of its own.
 type role struct {
-	name string
-	env  []string
+	name     string
+	settings job.Settings
+	onLambda bool
 	// mortal: it is killed now and then. Others are stopped past their leases, and
 	// live long enough to show a leak.
 	mortal bool
@@ -26,10 +31,10 @@ const (
 // first claims nothing ahead. The caches, one for each kind, are full within seconds, so
 // that a leak does not look like a cache that fills.
 var roles = []role{
-	{name: "alone", exposure: 1, env: []string{"CONCURRENCY=1", "AHEAD=-1"}},
-	{name: "grouped", exposure: 4, env: []string{"CONCURRENCY=4", "GROUP=1", "WAIT=1s", "CACHE=50"}},
-	{name: "mortal", mortal: true, exposure: 1, env: []string{"CONCURRENCY=1", "CACHE=50"}},
-	{name: "mortal, grouped, on Lambda", mortal: true, exposure: 10, env: []string{
-		"CONCURRENCY=4", "GROUP=2", "UNRECORDED=10", "READ_FIRST=1", "AWS_LAMBDA_FUNCTION_NAME=soak",
+	{name: "alone", exposure: 1, settings: job.Settings{Concurrency: 1, Ahead: -1}},
+	{name: "grouped", exposure: 4, settings: job.Settings{Concurrency: 4, Group: 1, Wait: time.Second, CacheEntries: 50}},
+	{name: "mortal", mortal: true, exposure: 1, settings: job.Settings{Concurrency: 1, CacheEntries: 50}},
+	{name: "mortal, grouped, on Lambda", mortal: true, exposure: 10, onLambda: true, settings: job.Settings{
+		Concurrency: 4, Group: 2, Unrecorded: 10, ReadFirst: true,
 	}},
 }

@@ -7,19 +7,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/proof/internal/tables"
 	"github.com/lambda-once/once/proof/soak/internal/job"
 )
 
 // collect reads both tables.
-func collect(ctx context.Context, client *dynamodb.Client, records, effects string) (ev evidence, err error) {
-	store, err := dynamo.New(client, records, nil)
+func collect(ctx context.Context, server *tables.Server, records, effects string) (ev evidence, err error) {
+	store, err := dynamo.New(server.Client, records, nil)
 	if err != nil {
 		return ev, err
 	}
@@ -32,32 +30,31 @@ func collect(ctx context.Context, client *dynamodb.Client, records, effects stri
 			ev.records = append(ev.records, readRecord(e))
 		}
 	}
+	items, err := server.Items(ctx, effects)
 	ev.accounts = map[string]int{}
-	err = scan(ctx, client, effects, func(item map[string]types.AttributeValue) error {
-		var e job.Effect
+	for _, item := range items {
+		var e struct {
+			job.Effect
+			Balance int `dynamodbav:"balance"`
+		}
 		if err := attributevalue.UnmarshalMap(item, &e); err != nil {
-			return err
+			return ev, fmt.Errorf("soak: an effect: %w", err)
 		}
 		switch {
 		case strings.HasPrefix(e.ID, job.AccountPrefix):
-			var balance int
-			if err := attributevalue.Unmarshal(item["balance"], &balance); err != nil {
-				return err
-			}
-			ev.accounts[e.ID] = balance
+			ev.accounts[e.ID] = e.Balance
 		case e.State != "":
-			ev.bookings = append(ev.bookings, e)
+			ev.bookings = append(ev.bookings, e.Effect)
 		default:
-			ev.effects = append(ev.effects, e)
+			ev.effects = append(ev.effects, e.Effect)
 		}
-		return nil
-	})
+	}
 	return ev, err
 }
 
-// readRecord looks at the item itself for what no reader of records expects.
+// readRecord also looks for attributes that no reader of records expects.
 func readRecord(e driver.Entry) (s stored) {
-	item := e.Stored.(map[string]types.AttributeValue)
+	item := e.Stored.(tables.Item)
 	_, s.steps = item["steps"]
 	_, s.lease = item["in_progress_expiration"]
 	r := e.Record
@@ -78,20 +75,4 @@ func readRecord(e driver.Entry) (s stored) {
 		}
 	}
 	return s
-}
-
-func scan(ctx context.Context, client *dynamodb.Client, table string, read func(map[string]types.AttributeValue) error) error {
-	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return fmt.Errorf("soak: scan: %w", err)
-		}
-		for _, item := range page.Items {
-			if err := read(item); err != nil {
-				return fmt.Errorf("soak: scan of %s: %w", table, err)
-			}
-		}
-	}
-	return nil
 }

@@ -8,15 +8,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"github.com/lambda-once/once/dynamo"
-	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
+	"github.com/lambda-once/once/proof/internal/tables"
 	"github.com/lambda-once/once/proof/soak/internal/job"
 )
 
@@ -57,8 +53,7 @@ type stage struct {
 	*traffic
 	Options
 	random  *rand.Rand
-	server  *dynamodblocal.Server
-	client  *dynamodb.Client
+	tables  *tables.Server
 	records string
 	effects string
 	weather *weather
@@ -90,18 +85,15 @@ func newStage(ctx context.Context, out io.Writer, o Options) (s *stage, err erro
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if s.server, err = dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: out}); err != nil {
+	if s.tables, err = tables.Start(ctx, out); err != nil {
 		return s, err
 	}
-	s.client = s.server.Client()
-	id := fmt.Sprintf("%d-%d", o.Seed, time.Now().UnixNano())
-	s.records, s.effects = "soak-records-"+id, "soak-effects-"+id
-	for _, table := range []string{s.records, s.effects} {
-		if err := dynamo.CreateTable(ctx, s.client, table, nil); err != nil {
+	for _, table := range []*string{&s.records, &s.effects} {
+		if *table, err = s.tables.Create(ctx); err != nil {
 			return s, err
 		}
 	}
-	if s.weather, err = newWeather(s.server.Endpoint(), rand.New(rand.NewPCG(o.Seed, 1))); err != nil {
+	if s.weather, err = newWeather(s.tables.Endpoint(), rand.New(rand.NewPCG(o.Seed, 1))); err != nil {
 		return s, err
 	}
 	if s.binary, err = lambdaruntime.Build(ctx, filepath.Join(o.Root, "proof", "soak"), "./worker"); err != nil {
@@ -113,11 +105,17 @@ func newStage(ctx context.Context, out io.Writer, o Options) (s *stage, err erro
 // hire starts the workers.
 func (s *stage) hire(ctx context.Context) error {
 	for _, r := range roles {
-		w := &worker{role: r, binary: s.binary, env: slices.Concat(r.env, []string{
-			"RECORDS_TABLE=" + s.records, "EFFECTS_TABLE=" + s.effects,
-			"AWS_ENDPOINT_URL_DYNAMODB=" + s.weather.URL(), "DIRECT_ENDPOINT=" + s.server.Endpoint(),
-			"TIMEOUT=" + timeout.String(), "LEASE=" + lease.String(), "SKEW=" + skew.String(), "RESERVE=200ms",
-		})}
+		of := r.settings
+		of.Records, of.Effects, of.Endpoint, of.Direct = s.records, s.effects, s.weather.URL(), s.tables.Endpoint()
+		of.Timeout, of.Lease, of.ClockSkew, of.Reserve = timeout, lease, skew, 200*time.Millisecond
+		settings, err := of.Env()
+		if err != nil {
+			return err
+		}
+		w := &worker{role: r, binary: s.binary, env: []string{settings}}
+		if r.onLambda {
+			w.env = append(w.env, "AWS_LAMBDA_FUNCTION_NAME=soak")
+		}
 		w.idle = sync.NewCond(&w.mu)
 		if err := w.start(ctx); err != nil {
 			return err
@@ -182,7 +180,7 @@ func (s *stage) settle() error {
 
 // audit reads the tables, and judges.
 func (s *stage) audit(ctx context.Context) (verdict, error) {
-	ev, err := collect(ctx, s.client, s.records, s.effects)
+	ev, err := collect(ctx, s.tables, s.records, s.effects)
 	if err != nil {
 		return verdict{}, err
 	}
@@ -212,17 +210,8 @@ func (s *stage) close() error {
 	if s.binary != "" {
 		errs = append(errs, os.RemoveAll(filepath.Dir(s.binary)))
 	}
-	if s.server != nil {
-		// It may have been found running.
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		for _, table := range []string{s.records, s.effects} {
-			if table != "" {
-				_, err := s.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table})
-				errs = append(errs, err)
-			}
-		}
-		errs = append(errs, s.server.Stop())
+	if s.tables != nil {
+		errs = append(errs, s.tables.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -126,7 +126,7 @@ func (s *planter) plantEffect(t *testing.T, kind job.Kind) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.effects, Item: item}); err != nil {
+	if _, err := s.tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.effects, Item: item}); err != nil {
 		t.Fatal(err)
 	}
 	return e.hash
@@ -160,7 +160,7 @@ func (s *planter) plantReplay(t *testing.T) string {
 
 func (s *planter) set(t *testing.T, e *entry, attribute string, value types.AttributeValue) {
 	t.Helper()
-	_, err := s.client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+	_, err := s.tables.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName:                 &s.records,
 		Key:                       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: e.record}},
 		UpdateExpression:          aws.String("SET #a = :v"),

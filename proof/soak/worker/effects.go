@@ -55,7 +55,7 @@ func (r run) book(ctx context.Context, step int) (id string, err error) {
 
 func (r run) cancel(ctx context.Context, booking string) error {
 	_, err := r.client.UpdateItem(context.WithoutCancel(ctx), &dynamodb.UpdateItemInput{
-		TableName:                &r.settings.effects,
+		TableName:                &r.Effects,
 		Key:                      map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: booking}},
 		ConditionExpression:      aws.String("attribute_exists(id)"),
 		UpdateExpression:         aws.String("SET #state = :cancelled"),
@@ -72,7 +72,7 @@ func (r run) put(ctx context.Context, e job.Effect, condition *string) error {
 	if err != nil {
 		return r.failed(err)
 	}
-	_, err = r.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &r.settings.effects, Item: item, ConditionExpression: condition})
+	_, err = r.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &r.Effects, Item: item, ConditionExpression: condition})
 	if exists := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &exists) {
 		return nil
 	}

@@ -24,7 +24,7 @@ func main() {
 }
 
 func serve() error {
-	s, err := settingsFromEnv()
+	s, err := job.SettingsFromEnv()
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func serve() error {
 			http.Error(out, err.Error(), http.StatusBadRequest)
 			return
 		}
-		answer(out, w.deliver(d, s.timeout))
+		answer(out, w.deliver(d))
 	})
 	mux.HandleFunc("GET /sample", func(out http.ResponseWriter, _ *http.Request) {
 		w.connections.CloseIdleConnections()
@@ -74,8 +74,8 @@ func sample() job.Sample {
 
 // deliver makes the calls of a delivery, and reports what they returned. The
 // deadline is that of an invocation.
-func (w *worker) deliver(d job.Delivery, timeout time.Duration) job.Report {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+func (w *worker) deliver(d job.Delivery) job.Report {
+	ctx, cancel := context.WithTimeout(context.Background(), w.Timeout)
 	defer cancel()
 	j := &journal{delivery: d.ID, stumbled: map[string]bool{}}
 	report := w.call(context.WithValue(ctx, journalKey{}, j), d)

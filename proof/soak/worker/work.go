@@ -181,8 +181,8 @@ func (w *worker) transaction(ctx context.Context, request job.Request) (job.Resu
 	if e.Early, err = r.early(ctx); err != nil {
 		return job.Result{}, r.failed(err)
 	}
-	tx.Put(w.settings.effects, e)
-	tx.Update(w.settings.effects, map[string]string{"id": job.Account(r.Account)}, expression.Add(expression.Name("balance"), expression.Value(1)))
+	tx.Put(w.Effects, e)
+	tx.Update(w.Effects, map[string]string{"id": job.Account(r.Account)}, expression.Add(expression.Name("balance"), expression.Value(1)))
 	if r.Decline {
 		return job.Result{}, idempotent.Permanent(errDeclined)
 	}

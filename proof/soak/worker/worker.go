@@ -12,6 +12,7 @@ import (
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/proof/internal/function"
 	"github.com/lambda-once/once/proof/soak/internal/job"
 )
 
@@ -21,7 +22,7 @@ const duplicateWait = 300 * time.Millisecond
 
 // worker contains the protected functions.
 type worker struct {
-	settings
+	job.Settings
 	connections *http.Transport
 	client      *dynamodb.Client // past the weather
 	direct      *dynamo.Store    // past the weather
@@ -31,17 +32,18 @@ type worker struct {
 	stream func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error)
 }
 
-func newWorker(s settings) (*worker, error) {
-	w := &worker{settings: s, connections: &http.Transport{MaxIdleConnsPerHost: 32}}
-	w.client = newClient(s.direct, w.connections)
-	store, err := dynamo.New(newClient(s.endpoint, w.connections), s.records, &s.store)
+func newWorker(s job.Settings) (*worker, error) {
+	w := &worker{Settings: s, connections: &http.Transport{MaxIdleConnsPerHost: 32}}
+	shared := &http.Client{Transport: w.connections}
+	w.client = function.ClientOf(s.Direct, shared)
+	store, err := dynamo.New(function.ClientOf(s.Endpoint, shared), s.Records, &dynamo.Options{Group: s.Group})
 	if err != nil {
 		return nil, err
 	}
-	if w.direct, err = dynamo.New(w.client, s.records, nil); err != nil {
+	if w.direct, err = dynamo.New(w.client, s.Records, nil); err != nil {
 		return nil, err
 	}
-	x, err := executors(store, s.config)
+	x, err := executors(store, s)
 	if err != nil {
 		return nil, err
 	}
@@ -64,26 +66,26 @@ func newWorker(s settings) (*worker, error) {
 		func(m handlers.SQSMessage[job.Request]) (idempotent.Key, error) { return key(m.Body) },
 		func(ctx context.Context, m handlers.SQSMessage[job.Request]) error { return w.record(ctx, m.Body) },
 		&handlers.SQSOptions{
-			Concurrency: s.concurrency, Ahead: s.ahead, Unrecorded: s.unrecorded, OnFailure: recordFailed, Wait: duplicateWait,
+			Concurrency: s.Concurrency, Ahead: s.Ahead, Unrecorded: s.Unrecorded, OnFailure: recordFailed, Wait: duplicateWait,
 		})
 	w.stream = handlers.Kinesis(x[job.Stream],
 		func(r handlers.KinesisRecord[job.Request]) (idempotent.Key, error) { return key(r.Body) },
 		func(ctx context.Context, r handlers.KinesisRecord[job.Request]) error { return w.record(ctx, r.Body) },
 		&handlers.KinesisOptions{
-			Concurrency: s.concurrency, Ahead: s.ahead, Unrecorded: s.unrecorded, OnFailure: recordFailed, Wait: duplicateWait,
+			Concurrency: s.Concurrency, Ahead: s.Ahead, Unrecorded: s.Unrecorded, OnFailure: recordFailed, Wait: duplicateWait,
 		})
 	return w, nil
 }
 
 // executors returns one for each kind.
-func executors(store *dynamo.Store, config idempotent.Config) (map[job.Kind]*idempotent.Executor, error) {
+func executors(store *dynamo.Store, s job.Settings) (map[job.Kind]*idempotent.Executor, error) {
 	x := map[job.Kind]*idempotent.Executor{}
 	var errs []error
 	for _, kind := range job.Kinds {
-		c := config
-		c.Observer = observer{}
-		c.Optimistic = kind == job.Optimistic
-		one, err := idempotent.New(string(kind), store, &c)
+		one, err := idempotent.New(string(kind), store, &idempotent.Config{
+			Lease: s.Lease, ClockSkew: s.ClockSkew, Reserve: s.Reserve, Wait: s.Wait, CacheEntries: s.CacheEntries,
+			ReadFirst: s.ReadFirst, Optimistic: kind == job.Optimistic, Observer: observer{},
+		})
 		errs = append(errs, err)
 		x[kind] = one
 	}
