@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lambda-once/once/idempotent"
@@ -22,10 +21,7 @@ import (
 func TestDuplicatesOfASuspendedExecutionReceiveItsResult(t *testing.T) {
 	everyStore(t, func(w *world) {
 		w.deploy(w.pay)
-		first := w.Start("first", theOrder)
-		if answer, err := first.Once(w.Context()); err != nil || answer.Status != "PENDING" {
-			w.Fatal(answer, err)
-		}
+		first := w.suspended()
 		var duplicates [200]*durable.Execution
 		var results [len(duplicates)]string
 		var all sync.WaitGroup
@@ -40,9 +36,9 @@ func TestDuplicatesOfASuspendedExecutionReceiveItsResult(t *testing.T) {
 		}
 		all.Wait()
 		for i, duplicate := range duplicates {
-			all.Go(func() { results[i] = w.wantSuccess(duplicate.Run(w.Context())) })
+			all.Go(func() { results[i] = w.run(duplicate) })
 		}
-		want := w.wantSuccess(first.Run(w.Context()))
+		want := w.run(first)
 		all.Wait()
 		for i, duplicate := range duplicates {
 			if others := len(duplicate.Errors()) - conflicts(duplicate); results[i] != want || others > 0 {
@@ -110,19 +106,9 @@ func TestSuspendedExecutionKeepsItsClaim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(w *world) {
 				w.deploy(func(c *durable.Context, _ order) (string, error) { return handler(w, c) })
-				first := w.Start("first", theOrder)
-				if answer, err := first.Once(w.Context()); err != nil || answer.Status != "PENDING" {
-					w.Fatal(answer, err)
-				}
-				duplicate := w.Start("duplicate", theOrder)
-				if _, err := duplicate.Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) {
-					w.Errorf("a duplicate got %v", err)
-				}
-				a, b := w.wantSuccess(first.Run(w.Context())), w.wantSuccess(duplicate.Run(w.Context()))
-				if a != b {
-					w.Errorf("%s, %s", a, b)
-				}
-				w.wantEffects(1)
+				first, duplicate := w.suspended(), w.Start("duplicate", theOrder)
+				w.wantConflict(duplicate)
+				w.wantOneResult(first, duplicate)
 				if n := w.events.count(idempotent.OutcomeSuspended); n != 2 { // it is invoked again before its time
 					w.Errorf("%d calls were suspended", n)
 				}
@@ -139,25 +125,17 @@ func TestClaimLastsUntilTheExecutionTimesOut(t *testing.T) {
 		first := w.Start("first", theOrder)
 		end := time.Now().Add(w.timeout)
 		time.Sleep(time.Minute) // the service was slow
-		if _, err := first.Once(w.Context()); err != nil {
-			w.Fatal(err)
-		}
+		w.wantPending(first)
 		if r := w.paid(); !r.Lease.Equal(end.Add(time.Second).Truncate(time.Millisecond)) || r.Expires.Before(end.Add(24*time.Hour)) {
 			w.Errorf("lease %v, expires %v, and the execution ends %v", r.Lease, r.Expires, end)
 		}
 		// It is stopped by hand: nobody tells the record.
 		duplicate := w.Start("duplicate", theOrder)
 		time.Sleep(time.Until(end))
-		if _, err := duplicate.Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) {
-			w.Errorf("before the end of the lease: %v", err)
-		}
+		w.wantConflict(duplicate)
 		time.Sleep(3 * time.Second)
-		if answer, err := duplicate.Once(w.Context()); err != nil || answer.Status != "PENDING" {
-			w.Errorf("after it: %v, %v", answer, err)
-		}
-		if _, err := first.Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) {
-			w.Errorf("the first one: %v", err)
-		}
+		w.wantPending(duplicate)
+		w.wantConflict(first)
 		w.wantEffects(2) // with one downstream key
 	})
 }
@@ -167,10 +145,7 @@ func TestInvocationAfterTheTimeoutHoldsItsClaimUntilItsOwnEnd(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.timeout = time.Minute
 		w.deploy(w.pay)
-		first := w.Start("first", theOrder)
-		if _, err := first.Once(w.Context()); err != nil {
-			w.Fatal(err)
-		}
+		first := w.suspended()
 		time.Sleep(time.Hour)
 		w.Pass = func(_ context.Context, _ string, apply func() (string, error)) (string, error) {
 			if left := time.Until(w.paid().Lease); left < w.Timeout {
@@ -178,7 +153,7 @@ func TestInvocationAfterTheTimeoutHoldsItsClaimUntilItsOwnEnd(t *testing.T) {
 			}
 			return apply()
 		}
-		w.wantSuccess(first.Run(w.Context()))
+		w.run(first)
 		if errs := first.Errors(); len(errs) > 0 {
 			w.Errorf("invocations failed: %v", errs)
 		}
@@ -234,15 +209,12 @@ func TestFailedExecutionIsTheLastWithMaxAttempts(t *testing.T) {
 func TestInvocationWaitsForNobody(t *testing.T) {
 	inMemory(t, func(w *world) {
 		w.deploy(w.pay)
-		first, duplicate := w.Start("first", theOrder), w.Start("duplicate", theOrder)
-		if _, err := first.Once(w.Context()); err != nil {
-			w.Fatal(err)
-		}
+		w.suspended()
 		before := time.Now()
-		if _, err := duplicate.Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) || time.Since(before) > 0 {
-			w.Errorf("%v after %v", err, time.Since(before))
+		w.wantConflict(w.Start("duplicate", theOrder))
+		if took := time.Since(before); took > 0 {
+			w.Errorf("it waited for %v", took)
 		}
-		synctest.Wait()
 	})
 }
 

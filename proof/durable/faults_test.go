@@ -171,7 +171,7 @@ func TestThawedInvocationChangesNothing(t *testing.T) {
 					w.deploy(w.pay)
 					first := w.Start("first", theOrder)
 					done := make(chan string, 1)
-					go func() { done <- w.wantSuccess(first.Run(w.Context())) }()
+					go func() { done <- w.run(first) }()
 					time.Sleep(w.hour / 2)
 					result := ""
 					if when == "after the end" {
@@ -195,7 +195,7 @@ func TestThawedInvocationChangesNothing(t *testing.T) {
 						}
 						result = <-done
 					}
-					if other := w.wantSuccess(duplicate.Run(w.Context())); other != result {
+					if other := w.run(duplicate); other != result {
 						w.Errorf("%s, %s", result, other)
 					}
 					if _, charged := w.bank.effects(); charged != 1 {
@@ -231,13 +231,11 @@ func TestFailureOfAThawedInvocationReleasesNothing(t *testing.T) {
 				})
 				first := w.Start("first", theOrder)
 				done := make(chan string, 1)
-				go func() { done <- w.wantSuccess(first.Run(w.Context())) }()
+				go func() { done <- w.run(first) }()
 				time.Sleep(w.hour / 2)
 				close(thaw)
 				synctest.Wait()
-				if _, err := w.Start("duplicate", theOrder).Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) {
-					w.Errorf("a duplicate got %v", err)
-				}
+				w.wantConflict(w.Start("duplicate", theOrder))
 				if result := w.wantSuccess(w.deliver("late")); result != <-done {
 					w.Error(result)
 				}
@@ -251,10 +249,7 @@ func TestFailureOfAThawedInvocationReleasesNothing(t *testing.T) {
 func TestErrorOfTheStoreDoesNotRefundTheClaimOfAnExecution(t *testing.T) {
 	everyStore(t, func(w *world) {
 		w.deploy(w.pay)
-		first := w.Start("first", theOrder)
-		if _, err := first.Once(w.Context()); err != nil {
-			w.Fatal(err)
-		}
+		first := w.suspended()
 		before, broken := w.paid(), true
 		w.store.pass = func(_ context.Context, what string, apply func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 			if broken && what == "create" {
@@ -269,10 +264,8 @@ func TestErrorOfTheStoreDoesNotRefundTheClaimOfAnExecution(t *testing.T) {
 		if after := w.paid(); !reflect.DeepEqual(before, after) {
 			w.Fatalf("%+v became %+v", before, after)
 		}
-		if _, err := w.Start("duplicate", theOrder).Once(w.Context()); !errors.Is(err, idempotent.ErrInProgress) {
-			w.Fatalf("a duplicate got %v", err) // the first execution would be repeated for ever
-		}
-		w.wantSuccess(first.Run(w.Context()))
+		w.wantConflict(w.Start("duplicate", theOrder)) // or the first execution would be repeated for ever
+		w.run(first)
 		w.wantEffects(1)
 	})
 }

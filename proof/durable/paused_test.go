@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,27 +12,6 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/proof/durable"
 )
-
-// wantConflict makes one invocation of a duplicate, which must meet the first one.
-func (w *world) wantConflict(duplicate *durable.Execution) *idempotent.InProgressError {
-	w.Helper()
-	_, err := duplicate.Once(w.Context())
-	var running *idempotent.InProgressError
-	if !errors.As(err, &running) {
-		w.Fatalf("a duplicate got %v", err)
-	}
-	return running
-}
-
-// suspended starts the first execution, which has charged.
-func (w *world) suspended() *durable.Execution {
-	w.Helper()
-	first := w.Start("first", theOrder)
-	if answer, err := first.Once(w.Context()); err != nil || answer.Status != "PENDING" {
-		w.Fatal(answer, err)
-	}
-	return first
-}
 
 // The clock of a paused execution may stand still. Its lease, and the retention of its
 // record, run on.
@@ -57,11 +35,7 @@ func TestPausedExecutionIsNotTakenOver(t *testing.T) {
 			duplicate = w.Start("duplicate", theOrder)
 		}
 		first.Resume()
-		result := w.wantSuccess(first.Run(w.Context()))
-		if other := w.wantSuccess(duplicate.Run(w.Context())); other != result {
-			w.Errorf("%s, %s", result, other)
-		}
-		w.wantEffects(1)
+		w.wantOneResult(first, duplicate)
 	})
 }
 
@@ -108,11 +82,7 @@ func TestExecutionThatIsPausedDuringAnInvocationKeepsItsClaim(t *testing.T) {
 		w.wantConflict(duplicate)
 		first.Resume()
 		w.wantConflict(duplicate) // it runs for as long as it had left
-		result := w.wantSuccess(first.Run(w.Context()))
-		if other := w.wantSuccess(duplicate.Run(w.Context())); other != result {
-			w.Errorf("%s, %s", result, other)
-		}
-		w.wantEffects(1)
+		w.wantOneResult(first, duplicate)
 	})
 }
 
@@ -191,7 +161,7 @@ func TestExecutionOfUnknownStateIsNotTakenOver(t *testing.T) {
 					w.Errorf("%+v became %+v", before, after)
 				}
 				service.answer = nil // and first has timed out
-				w.wantSuccess(duplicate.Run(w.Context()))
+				w.run(duplicate)
 				if status, _ := first.Run(w.Context()); status != "TIMED_OUT" {
 					w.Error(status)
 				}
@@ -208,7 +178,7 @@ func TestExecutionThatHasSucceededIsNeverTakenOver(t *testing.T) {
 		w.deploy(w.pay)
 		first, invoke := w.suspended(), w.Invoke
 		w.Invoke = pay
-		w.wantSuccess(first.Run(w.Context()))
+		w.run(first)
 		w.Invoke = invoke
 		time.Sleep(25 * time.Hour)
 		return first
@@ -310,7 +280,7 @@ func TestExecutionFindsItsClaimAfterADeploymentThatAsks(t *testing.T) {
 				if answer, err := first.Once(w.Context()); err != nil {
 					w.Fatal(answer, err)
 				}
-				w.wantSuccess(first.Run(w.Context()))
+				w.run(first)
 				if errs := first.Errors(); len(errs) > 0 {
 					w.Errorf("invocations failed: %v", errs)
 				}
@@ -331,7 +301,7 @@ func TestStepOfAPausedExecutionIsNotTakenOver(t *testing.T) {
 				return []byte(`{"Status":"SUCCEEDED","Result":"1"}`), nil
 			}
 			first.Resume()
-			w.wantSuccess(first.Run(w.Context()))
+			w.run(first)
 			w.Invoke = invoke
 		},
 	} {
@@ -339,14 +309,7 @@ func TestStepOfAPausedExecutionIsNotTakenOver(t *testing.T) {
 			inMemory(t, func(w *world) {
 				w.ExecutionTimeout = w.timeout
 				w.asks()
-				var crashed atomic.Bool
-				w.deploy(w.charging(named("charge"), func(ctx context.Context) (string, error) {
-					receipt := w.bank.charge(ctx, "card")
-					if crashed.CompareAndSwap(false, true) {
-						durable.Crash(ctx)
-					}
-					return receipt, nil
-				}))
+				w.deploy(w.charging(named("charge"), w.crashingOnce()))
 				first := w.Start("first", theOrder)
 				if _, err := first.Once(w.Context()); err == nil {
 					w.Fatal("it did not crash")
@@ -354,12 +317,10 @@ func TestStepOfAPausedExecutionIsNotTakenOver(t *testing.T) {
 				first.Pause(true)
 				time.Sleep(25 * time.Hour)
 				second := w.Start("second", `{"ID":"o-2"}`) // with the same card
-				if answer, err := second.Once(w.Context()); err != nil || answer.Status != "PENDING" {
-					w.Fatal(answer, err) // the SDK is going to repeat the step
-				}
+				w.wantPending(second)                       // the SDK is going to repeat the step
 				w.wantEffects(1)
 				end(w, first)
-				w.wantSuccess(second.Run(w.Context()))
+				w.run(second)
 				w.wantEffects(2)
 			})
 		})

@@ -40,15 +40,7 @@ func unnamed(ctx context.Context) context.Context { return ctx }
 
 func TestRepeatedStepEntersItsOwnClaim(t *testing.T) {
 	everyStore(t, func(w *world) {
-		crashed := false
-		w.deploy(w.charging(named("charge"), func(ctx context.Context) (string, error) {
-			receipt := w.bank.charge(ctx, "card")
-			if !crashed {
-				crashed = true
-				durable.Crash(ctx)
-			}
-			return receipt, nil
-		}))
+		w.deploy(w.charging(named("charge"), w.crashingOnce()))
 		began := time.Now()
 		w.wantSuccess(w.deliver("first"))
 		if took := time.Since(began); took > 20*time.Second {
@@ -85,17 +77,12 @@ func TestRepeatedStepIsAnotherAttempt(t *testing.T) {
 // A call within has an owner and a lease of its own.
 func TestCallWithinAnExecutionDoesNotInheritItsClaim(t *testing.T) {
 	inMemory(t, func(w *world) {
-		crashed := false
+		charge := w.crashingOnce()
 		w.deploy(w.charging(unnamed, func(ctx context.Context) (string, error) {
 			if r := w.record("charge", cardKey); time.Until(r.Lease) > time.Minute || r.Owner == w.paid().Owner {
 				w.Errorf("its record is %+v", r)
 			}
-			receipt := w.bank.charge(ctx, "card")
-			if !crashed {
-				crashed = true
-				durable.Crash(ctx)
-			}
-			return receipt, nil
+			return charge(ctx)
 		}))
 		first := w.Start("first", theOrder)
 		_, _ = first.Once(w.Context())

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -214,6 +215,68 @@ func (w *world) wantSuccess(status, result string) string {
 		w.Errorf("%s, %s", status, result)
 	}
 	return result
+}
+
+// run runs an execution to its success, and returns its result.
+func (w *world) run(e *durable.Execution) string {
+	w.Helper()
+	return w.wantSuccess(e.Run(w.Context()))
+}
+
+// wantOneResult runs both executions to the same success, with one effect.
+func (w *world) wantOneResult(first, duplicate *durable.Execution) {
+	w.Helper()
+	if a, b := w.run(first), w.run(duplicate); a != b {
+		w.Errorf("%s, %s", a, b)
+	}
+	w.wantEffects(1)
+}
+
+// wantPending makes one invocation, which must be suspended.
+func (w *world) wantPending(e *durable.Execution) {
+	w.Helper()
+	if answer, err := e.Once(w.Context()); err != nil || answer.Status != "PENDING" {
+		w.Fatal(answer, err)
+	}
+}
+
+// suspended starts the first execution, which has charged.
+func (w *world) suspended() *durable.Execution {
+	w.Helper()
+	first := w.Start("first", theOrder)
+	w.wantPending(first)
+	return first
+}
+
+// wantConflict makes one invocation of a duplicate, which must meet the first one.
+func (w *world) wantConflict(duplicate *durable.Execution) *idempotent.InProgressError {
+	w.Helper()
+	_, err := duplicate.Once(w.Context())
+	running, ok := errors.AsType[*idempotent.InProgressError](err)
+	if !ok {
+		w.Fatalf("a duplicate got %v", err)
+	}
+	return running
+}
+
+// crashingOnce returns a function that charges, and crashes after the first charge.
+func (w *world) crashingOnce() func(context.Context) (string, error) {
+	var crashed atomic.Bool
+	return func(ctx context.Context) (string, error) {
+		receipt := w.bank.charge(ctx, "card")
+		if crashed.CompareAndSwap(false, true) {
+			durable.Crash(ctx)
+		}
+		return receipt, nil
+	}
+}
+
+// wantUndone requires that the step charged once, refunded once, and has failed for good.
+func (w *world) wantUndone(a *account) {
+	w.Helper()
+	if r := w.record("charge", cardKey); r.Status != driver.Failed || a.charges.Load() != 1 || a.refunds.Load() != 1 {
+		w.Errorf("%d charges, %d refunds, and the record is %s: %s", a.charges.Load(), a.refunds.Load(), r.Status, r.Data)
+	}
 }
 
 // record returns the record of an operation's only key.

@@ -12,13 +12,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/proof/durable"
+	"github.com/lambda-once/once/proof/internal/function"
 )
 
 type order struct{ ID string }
@@ -34,14 +33,7 @@ func main() {
 }
 
 func executor() (*idempotent.Executor, error) {
-	client := dynamodb.New(dynamodb.Options{
-		BaseEndpoint: aws.String(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")),
-		Region:       os.Getenv("AWS_REGION"),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-		}),
-	})
-	store, err := dynamo.New(client, os.Getenv("IDEMPOTENCY_TABLE"), nil)
+	store, err := dynamo.New(function.Client(), os.Getenv("IDEMPOTENCY_TABLE"), nil)
 	if err != nil {
 		return nil, err
 	}

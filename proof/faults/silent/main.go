@@ -15,14 +15,13 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/emf"
+	"github.com/lambda-once/once/proof/internal/function"
 )
 
 // An Order is one request.
@@ -66,14 +65,7 @@ func run() error {
 
 // executor logs and counts as the documentation recommends.
 func executor() (*idempotent.Executor, error) {
-	client := dynamodb.New(dynamodb.Options{
-		BaseEndpoint: aws.String(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")),
-		Region:       os.Getenv("AWS_REGION"),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-		}),
-	})
-	store, err := dynamo.New(client, os.Getenv("RECORDS_TABLE"), nil)
+	store, err := dynamo.New(function.Client(), os.Getenv("RECORDS_TABLE"), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +73,11 @@ func executor() (*idempotent.Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	reserve, err := time.ParseDuration(os.Getenv("RESERVE"))
-	if err != nil {
+	config := &idempotent.Config{Observer: idempotent.Observers{idempotent.LogObserver{Level: slog.LevelWarn}, metrics}}
+	if err := function.Duration(&config.Reserve, "RESERVE"); err != nil {
 		return nil, err
 	}
-	return idempotent.New("place-order", store, &idempotent.Config{
-		Reserve:  reserve,
-		Observer: idempotent.Observers{idempotent.LogObserver{Level: slog.LevelWarn}, metrics},
-	})
+	return idempotent.New("place-order", store, config)
 }
 
 // early calls fn as if the invocation ended cut before it does. The tests need

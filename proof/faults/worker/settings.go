@@ -4,17 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
 	"github.com/lambda-once/once/idempotent"
+	"github.com/lambda-once/once/proof/internal/function"
 )
 
 type settings struct {
@@ -24,23 +22,15 @@ type settings struct {
 }
 
 func settingsFromEnv() (*settings, error) {
-	// The SDK's module config would read all this, but this module does not
-	// require it otherwise.
-	client := dynamodb.New(dynamodb.Options{
-		BaseEndpoint: aws.String(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")),
-		Region:       os.Getenv("AWS_REGION"),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-		}),
-	})
+	client := function.Client()
 	store, err := dynamo.New(client, os.Getenv("RECORDS_TABLE"), nil)
 	if err != nil {
 		return nil, err
 	}
 	var c idempotent.Config
 	err = errors.Join(
-		duration(&c.Lease, "LEASE"), duration(&c.ClockSkew, "SKEW"),
-		duration(&c.Reserve, "RESERVE"), duration(&c.Wait, "WAIT"),
+		function.Duration(&c.Lease, "LEASE"), function.Duration(&c.ClockSkew, "SKEW"),
+		function.Duration(&c.Reserve, "RESERVE"), function.Duration(&c.Wait, "WAIT"),
 	)
 	if text := os.Getenv("MAX_ATTEMPTS"); text != "" {
 		n, atoiErr := strconv.Atoi(text)
@@ -54,17 +44,6 @@ func settingsFromEnv() (*settings, error) {
 		return nil, err
 	}
 	return &settings{client: client, effects: os.Getenv("EFFECTS_TABLE"), executor: x}, nil
-}
-
-func duration(field *time.Duration, name string) (err error) {
-	text := os.Getenv(name)
-	if text == "" {
-		return nil // the library's default
-	}
-	if *field, err = time.ParseDuration(text); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
 }
 
 // effect writes an item with a new ID, so that every repetition is counted.
