@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,19 +32,10 @@ type Options struct {
 	// clock and no goroutines. Histories of Do then take no time.
 	InMemory bool
 
-	// Parallel is the number of histories made at the same time, which share
-	// the store. Default 8, and 1 with InMemory.
-	Parallel int
-
 	// ReadsAfterRefusal accepts that a store refuses a write whose condition
 	// holds, with the record that it reads afterwards. Package driver allows it
 	// after a conflict with another write.
 	ReadsAfterRefusal bool
-
-	// Seed is the seed of all decisions. It repeats the plan of each history,
-	// and not the timing of its goroutines. Default: $ONCE_SEED, or a random
-	// one. A failure prints it.
-	Seed uint64
 
 	// Wire is the proxy that the store calls its server through, if it is
 	// DynamoDB. Default: none. Faults then come from a decorator of the store.
@@ -81,9 +73,16 @@ func Check(t *testing.T, open func(t *testing.T) driver.Store, options *Options)
 // maxPictures bounds the histories that are drawn. One is usually enough.
 const maxPictures = 3
 
+// parallel is the number of histories made at the same time, which share the store.
+// Those in memory are made one after the other.
+const parallel = 8
+
 // row is one store under check, and what was found.
 type row struct {
 	Options
+	// seed is the seed of all decisions, from $ONCE_SEED or random. It repeats the
+	// plan of each history, and not the timing of its goroutines.
+	seed  uint64
 	lease time.Duration // of histories of Do
 
 	mu       sync.Mutex
@@ -93,58 +92,47 @@ type row struct {
 }
 
 func newRow(t *testing.T, options *Options) *row {
-	r := &row{}
+	r := &row{seed: rand.Uint64()}
 	if options != nil {
 		r.Options = *options
 	}
 	r.Histories = cmp.Or(r.Histories, 60)
-	if r.InMemory {
-		r.Parallel = 1
-	}
-	r.Parallel = cmp.Or(r.Parallel, 8)
-	if text := os.Getenv("ONCE_SEED"); text != "" && r.Seed == 0 {
+	if text := os.Getenv("ONCE_SEED"); text != "" {
 		var err error
-		if r.Seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+		if r.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatalf("linearizability: ONCE_SEED is %q, which is no number", text)
 		}
 	}
-	r.Seed = cmp.Or(r.Seed, rand.Uint64())
 	return r
 }
 
 // run makes all histories and checks them.
 func (r *row) run(t *testing.T, store driver.Store) {
-	r.lease = shortestLease
-	if !r.InMemory {
-		r.leaseFor(t, store) // opens the connections
-		r.lease = r.leaseFor(t, store)
-	}
-	numbers := make(chan uint64)
-	var workers sync.WaitGroup
-	one := func(number uint64) {
+	one := func(number int) {
 		if number%3 == 0 {
-			r.checkDo(t, store, number)
+			r.checkDo(t, store, uint64(number))
 		} else {
-			r.checkStore(t, store, number)
+			r.checkStore(t, store, uint64(number))
 		}
 	}
-	if r.Parallel == 1 {
+	r.lease = shortestLease
+	if r.InMemory {
 		for number := range r.Histories {
-			one(uint64(number))
+			one(number)
 		}
 		return
 	}
-	for range r.Parallel {
+	r.leaseFor(t, store) // opens the connections
+	r.lease = r.leaseFor(t, store)
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range parallel {
 		workers.Go(func() {
-			for number := range numbers {
-				one(number)
+			for number := int(next.Add(1)); number <= r.Histories; number = int(next.Add(1)) {
+				one(number - 1)
 			}
 		})
 	}
-	for number := range r.Histories {
-		numbers <- uint64(number)
-	}
-	close(numbers)
 	workers.Wait()
 }
 
@@ -154,7 +142,7 @@ func (r *row) leaseFor(t *testing.T, store driver.Store) time.Duration {
 	const requests = 3 // the least that a call needs, and one to extend its lease
 	began := time.Now()
 	var all sync.WaitGroup
-	for range r.Parallel * processes {
+	for range parallel * processes {
 		all.Go(func() {
 			for range requests {
 				if _, err := store.Get(t.Context(), idPrefix); err != nil {
@@ -170,7 +158,7 @@ func (r *row) leaseFor(t *testing.T, store driver.Store) time.Duration {
 // history returns an empty history, and the store with the network that the row
 // wants.
 func (r *row) history(t *testing.T, store driver.Store, number uint64) (h *history, behind driver.Store, done func()) {
-	h = newHistory(t, r.Seed, number)
+	h = newHistory(t, r.seed, number)
 	switch {
 	case r.Wire != nil:
 		r.Wire.watch(h)
@@ -249,6 +237,6 @@ func (r *row) report(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories, seed %d, leases of %v: %d operations, %d without an answer; the slowest check took %v for %d operations, %d without an answer",
-		r.Histories, r.Seed, r.lease.Round(time.Millisecond), operations, unknown, slowest.took.Round(time.Microsecond), len(slowest.operations), slowest.unknown)
+		r.Histories, r.seed, r.lease.Round(time.Millisecond), operations, unknown, slowest.took.Round(time.Microsecond), len(slowest.operations), slowest.unknown)
 	t.Logf("%v", &r.tally)
 }

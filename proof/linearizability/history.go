@@ -21,9 +21,9 @@ type history struct {
 	id     string // of the record
 	number uint64
 	seed   uint64
-	fates  *fates
 
 	mu       sync.Mutex
+	chance   *mathrand.Rand // of fates
 	changed  *sync.Cond
 	clock    int64 // counts calls and returns, which orders them
 	requests []*op
@@ -52,7 +52,8 @@ type op struct {
 }
 
 func newHistory(t *testing.T, seed, number uint64) *history {
-	h := &history{t: t, id: idPrefix + rand.Text(), number: number, seed: seed, fates: newFates(seed, number)}
+	h := &history{t: t, id: idPrefix + rand.Text(), number: number, seed: seed}
+	h.chance = mathrand.New(mathrand.NewPCG(seed, ^number))
 	h.changed = sync.NewCond(&h.mu)
 	h.delay = func() { h.freeze(3) }
 	return h
@@ -148,16 +149,24 @@ func (h *history) later(f func()) {
 	}
 }
 
-// arrive lets one late copy arrive, beside whatever else happens.
-func (h *history) arrive() {
+// fate returns the fate of the next request. At times it lets one late copy arrive,
+// beside whatever else happens.
+func (h *history) fate() fate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.calm || len(h.late) == 0 {
-		return
+	lateArrives, f := h.chance.IntN(4) == 0, pass
+	if h.chance.IntN(100) < 30 {
+		f = unsent + fate(h.chance.IntN(int(slow)))
 	}
-	f := h.late[0]
-	h.late = h.late[1:]
-	h.arriving.Go(f)
+	if h.calm {
+		return pass
+	}
+	if lateArrives && len(h.late) > 0 {
+		arrival := h.late[0]
+		h.late = h.late[1:]
+		h.arriving.Go(arrival)
+	}
+	return f
 }
 
 // settle lets all late copies arrive, and ends the faults.

@@ -177,6 +177,6 @@ func (r *row) mustNotice(t *testing.T, inDo bool) {
 	}
 	t.Logf("%d of %d checks, %d of them of Do", len(wrong), len(r.verdicts), do)
 	if len(wrong) == 0 || inDo && do == 0 {
-		t.Errorf("not noticed in %d histories of seed %d", r.Histories, r.Seed)
+		t.Errorf("not noticed in %d histories of seed %d", r.Histories, r.seed)
 	}
 }

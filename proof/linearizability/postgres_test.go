@@ -111,20 +111,14 @@ func (d *pgDB) setAnswered(o *op, answered bool) {
 // fateOf returns the fate of the next statement of a history. A connection doubles
 // nothing, and a copy that is late is one whose sender has no answer.
 func fateOf(h *history) fate {
-	f, lateArrives := h.fates.next()
-	if h.isCalm() {
-		return pass
-	}
-	if lateArrives {
-		h.arrive()
-	}
-	switch f {
+	switch f := h.fate(); f {
 	case doubled:
 		return lost
 	case followed:
 		return held
+	default:
+		return f
 	}
-	return f
 }
 
 // pgRows gives the connection back.

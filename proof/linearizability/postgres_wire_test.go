@@ -75,7 +75,7 @@ func (w *pgWire) carry(r *wire.Request) (*wire.Response, error) {
 		s.op.leaves()
 		return r.Send()
 	}
-	return s.fate.carry(send, func() {
+	return carry(s.fate, send, func() {
 		late := r.Late()
 		s.op.history.later(func() {
 			s.op.leaves()
@@ -83,5 +83,5 @@ func (w *pgWire) carry(r *wire.Request) (*wire.Response, error) {
 				s.op.history.problem("a statement that was held: %v", err)
 			}
 		})
-	})
+	}, overtaken)
 }

@@ -61,23 +61,17 @@ func (w *redisWire) carry(r *wire.Request) (*wire.Response, error) {
 		return res, err
 	}
 	send := func() (*wire.Response, error) { return copied(r.Send) }
-	if w.calm {
-		return send()
-	}
-	f, lateArrives := o.history.fates.next()
-	if o.history.isCalm() {
-		f, lateArrives = pass, false
-	}
-	if lateArrives {
-		o.history.arrive()
+	f := pass
+	if !w.calm {
+		f = o.history.fate()
 	}
 	w.fateful[f].Add(1)
-	return f.carry(send, func() {
+	return carry(f, send, func() {
 		late := r.Late()
 		o.history.later(func() {
 			if _, err := copied(late); err != nil {
 				o.history.problem("a command that was held: %v", err)
 			}
 		})
-	})
+	}, overtaken)
 }

@@ -1,7 +1,7 @@
 package linearizability
 
 import (
-	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -84,46 +84,17 @@ func (w *Wire) carry(r *wire.Request) (*wire.Response, error) {
 		}
 		return res, err
 	}
-	return w.fateOf(c).carry(send, func() { c.later(func() { _, _ = send() }) })
+	return carry(w.fateOf(c), send, func() { c.later(func() { _, _ = send() }) }, overtaken)
 }
 
-// carry lets a request have its fate. later keeps a copy for a later moment.
-func (f fate) carry(send func() (*wire.Response, error), later func()) (*wire.Response, error) {
-	switch f {
-	case unsent:
-		return nil, wire.ErrCut
-	case lost:
-		_, err := send()
-		return nil, errors.Join(wire.ErrCut, err)
-	case held:
-		later()
-		return nil, wire.ErrCut
-	case doubled:
-		if _, err := send(); err != nil {
-			return nil, err
-		}
-	case followed:
-		later()
-	case slow:
-		time.Sleep(5 * time.Millisecond) // others overtake it
-	}
-	return send()
-}
+// overtaken lets other requests overtake one.
+func overtaken() { time.Sleep(5 * time.Millisecond) }
 
 // fateOf returns the fate of a request. One that concerns a history without
 // faults passes, whatever else it contains.
 func (w *Wire) fateOf(c *carried) fate {
-	if w.calm || len(c.histories) == 0 {
+	if w.calm || len(c.histories) == 0 || slices.ContainsFunc(c.histories, (*history).isCalm) {
 		return pass
 	}
-	f, lateArrives := c.histories[0].fates.next()
-	for _, h := range c.histories {
-		if h.isCalm() {
-			return pass
-		}
-	}
-	if lateArrives {
-		c.histories[0].arrive()
-	}
-	return f
+	return c.histories[0].fate()
 }

@@ -2,9 +2,8 @@ package linearizability
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/lambda-once/once/idempotent/driver"
@@ -23,28 +22,31 @@ const (
 	slow          // it arrives after others that were sent after it
 )
 
-// fates draws the fates of one history's requests.
-type fates struct {
-	mu  sync.Mutex
-	rnd *rand.Rand
-}
-
-func newFates(seed, number uint64) *fates {
-	return &fates{rnd: rand.New(rand.NewPCG(seed, ^number))}
-}
-
-// next returns the fate of a request, and whether a late copy arrives now.
-func (f *fates) next() (_ fate, lateArrives bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	lateArrives = f.rnd.IntN(4) == 0
-	if f.rnd.IntN(100) >= 30 {
-		return pass, lateArrives
-	}
-	return unsent + fate(f.rnd.IntN(int(slow))), lateArrives
-}
-
 var errCut = fmt.Errorf("the answer was lost: %w", driver.ErrUnavailable)
+
+// carry lets a request have its fate. later keeps a copy for a later moment, and delay
+// lets other requests overtake it.
+func carry[Answer any](f fate, send func() (Answer, error), later, delay func()) (none Answer, err error) {
+	switch f {
+	case unsent:
+		return none, errCut
+	case lost:
+		_, err := send()
+		return none, errors.Join(errCut, err)
+	case held:
+		later()
+		return none, errCut
+	case doubled:
+		if _, err := send(); err != nil {
+			return none, err
+		}
+	case followed:
+		later()
+	case slow:
+		delay()
+	}
+	return send()
+}
 
 // line is a store behind a network with faults, call by call. It is the faulty
 // network of stores in memory, and of servers whose protocol [Wire] does not
@@ -74,37 +76,17 @@ func (l line) Get(ctx context.Context, id string) (driver.Record, error) {
 func (l line) send(ctx context.Context, arrive func(context.Context) (driver.Record, bool, error)) (driver.Record, bool, error) {
 	o := opOf(ctx)
 	h := o.history
-	if h.isCalm() {
+	arrival := func(ctx context.Context) (answer, error) {
 		o.leaves()
-		return arrive(ctx)
+		r, ok, err := arrive(ctx)
+		return answer{ok: ok, record: r}, err
 	}
-	fate, lateArrives := h.fates.next()
-	if lateArrives {
-		h.arrive()
-	}
-	// A late copy arrives although its sender has gone.
-	late := func() {
-		o.leaves()
-		if _, _, err := arrive(context.WithoutCancel(ctx)); err != nil {
-			h.problem("a late copy of %v: %v", o.request, err)
-		}
-	}
-	switch fate {
-	case unsent:
-		return driver.Record{}, false, errCut
-	case lost:
-		late()
-		return driver.Record{}, false, errCut
-	case held:
-		h.later(late)
-		return driver.Record{}, false, errCut
-	case doubled:
-		late()
-	case followed:
-		h.later(late)
-	case slow:
-		h.delay()
-	}
-	o.leaves()
-	return arrive(ctx)
+	a, err := carry(h.fate(), func() (answer, error) { return arrival(ctx) }, func() {
+		h.later(func() { // a late copy arrives although its sender has gone
+			if _, err := arrival(context.WithoutCancel(ctx)); err != nil {
+				h.problem("a late copy of %v: %v", o.request, err)
+			}
+		})
+	}, h.delay)
+	return a.record, a.ok, err
 }
