@@ -2,11 +2,14 @@ package dynamo
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -18,42 +21,109 @@ import (
 // c.With may be a frozen [*Tx] if c finishes the record. If a condition of the Tx
 // fails, Change returns a [*driver.Rejected].
 func (s *Store) Change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	if err := s.checkChange(f, c); err != nil {
+	t, err := s.checkChange(f, c)
+	if err != nil {
 		return driver.Record{}, false, s.refused("Change", err)
 	}
-	if s.group == nil {
-		return s.change(ctx, f, c)
+	if t != nil {
+		s.group.arrive(ctx)
+		return s.finishWith(ctx, t, f, c)
 	}
-	st := s.statementOf(f, c)
-	return s.group.do(ctx, st, func() (driver.Record, bool, error) {
-		if st != nil && st.known != nil {
-			return s.finishAlone(ctx, f, c, st.leaves, st.known) // its result is encoded
-		}
-		return s.change(ctx, f, c)
-	})
+	u := s.updateOf(f, c)
+	if s.group == nil {
+		return s.change(ctx, f, c, u)
+	}
+	return s.group.do(ctx, s.statementOf(c, u), func() (driver.Record, bool, error) { return s.change(ctx, f, c, u) })
 }
 
 // change makes a write by a request of its own.
-func (s *Store) change(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	switch {
-	case c.Release == driver.ReleaseDelete:
-		return s.delete(ctx, f)
-	case c.Release != 0:
-		return s.keep(ctx, f, c)
-	case c.Status != "":
-		return s.finish(ctx, f, c)
-	case len(c.Steps) > 0:
-		return s.step(ctx, f, c)
-	case c.Owner != "":
-		return s.takeOver(ctx, f, c)
-	default:
-		return s.extend(ctx, f, c)
+func (s *Store) change(ctx context.Context, f driver.Fence, c driver.Change, u *update) (driver.Record, bool, error) {
+	if len(c.Steps) > 0 && attribute.Size(s.format.Steps(c.Steps)) > attribute.MaxItemSize {
+		return driver.Record{}, false, s.fail(u.op(), errItemSize)
 	}
+	out, err := s.send(ctx, u)
+	switch {
+	case fault.TooLarge(err) && u.leaves.Data != nil:
+		s.putUnavailable(u.known, &u.leaves)
+		u.values[":data"] = u.known[s.format.Attr.Data]
+		_, err = s.send(ctx, u)
+	case fault.NoMap(err) && len(c.Steps) > 0:
+		err = s.makeMap(ctx, f, c, u)
+	}
+	switch {
+	case err != nil:
+		return s.lost(ctx, u.op(), f.ID, err)
+	case u.all:
+		r, err := s.read(u.op(), out.Attributes)
+		return r, err == nil, err
+	}
+	return u.leaves, true, nil
 }
 
-// takeOver returns the whole record, as it contains steps of earlier owners.
-func (s *Store) takeOver(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	u := newUpdate(setTakeOver)
+// makeMap adds the steps of u to a record of another library, which lacks the map
+// that u adds to.
+func (s *Store) makeMap(ctx context.Context, f driver.Fence, c driver.Change, u *update) error {
+	whole := newUpdate(f.ID, setStepMap)
+	whole.values[":steps"] = s.format.Steps(c.Steps)
+	whole.and(c)
+	whole.fence(f)
+	whole.condition += condNoMap
+	_, err := s.send(ctx, whole)
+	if fault.ConditionFailed(err) != nil {
+		// It contains a map now, or the fence does not hold.
+		_, err = s.send(ctx, u)
+	}
+	return err
+}
+
+// finishWith finishes a record in a transaction.
+func (s *Store) finishWith(ctx context.Context, t *Tx, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
+	r, known := s.finished(f, c)
+	args := arguments{store: s, id: f.ID, fence: f, change: c}
+	args.change.With, args.change.Expires = nil, driver.WholeSeconds(c.Expires)
+	return s.commit(ctx, t, args, &recordWrite{leaves: r, item: known,
+		write: func(known map[string]types.AttributeValue) types.TransactWriteItem {
+			return s.transactUpdate(s.finishUpdate(f, c, known[s.format.Attr.Data]))
+		}})
+}
+
+// updateOf returns the update that makes a change. A request of its own and a
+// shared request send the same one.
+func (s *Store) updateOf(f driver.Fence, c driver.Change) *update {
+	var u *update
+	switch {
+	case c.Release == driver.ReleaseDelete:
+		u = newUpdate(f.ID, "")
+		u.values[":zero"] = attribute.Number(0)
+		u.fence(f)
+		u.condition += condNoSteps
+		return u // leaves nothing
+	case c.Release != 0:
+		u = keepUpdate(f.ID, c)
+		u.fence(f)
+	case c.Status != driver.Absent:
+		r, known := s.finished(f, c)
+		u = s.finishUpdate(f, c, known[s.format.Attr.Data])
+		u.leaves, u.known = r, known
+		return u
+	case len(c.Steps) > 0:
+		u = s.stepUpdate(f, c)
+	case c.Owner != "":
+		u = takeOverUpdate(f, c)
+	default:
+		u = newUpdate(f.ID, setExtend)
+		u.values[":lease"] = attribute.Millis(c.Lease)
+		u.and(c)
+		u.fence(f)
+		u.condition += condForward
+	}
+	u.leaves = left(f, c)
+	return u
+}
+
+// takeOverUpdate returns the whole record, as it contains steps of earlier owners.
+func takeOverUpdate(f driver.Fence, c driver.Change) *update {
+	u := newUpdate(f.ID, setTakeOver)
 	u.values[":new_owner"] = attribute.Text(c.Owner)
 	u.values[":one"] = attribute.Number(1)
 	u.values[":empty"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
@@ -61,45 +131,14 @@ func (s *Store) takeOver(ctx context.Context, f driver.Fence, c driver.Change) (
 	u.and(c)
 	u.fenceRead(f)
 	u.all = true
-	out, err := s.send(ctx, f.ID, u)
-	if err != nil {
-		return s.lost(ctx, "UpdateItem", f.ID, err)
-	}
-	r, err := s.read("UpdateItem", out.Attributes)
-	return r, err == nil, err
+	return u
 }
 
-func (s *Store) extend(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	u := newUpdate(setExtend)
-	u.values[":lease"] = attribute.Millis(c.Lease)
-	u.and(c)
-	u.fence(f)
-	u.condition += condForward
-	if _, err := s.send(ctx, f.ID, u); err != nil {
-		return s.lost(ctx, "UpdateItem", f.ID, err)
-	}
-	return extended(f, c), true, nil
-}
-
-func extended(f driver.Fence, c driver.Change) driver.Record {
-	r := changed(f, c)
-	r.Lease = driver.WholeMillis(c.Lease)
-	return r
-}
-
-// keep ends the lease, and counts a refund if c asks for one. The refund is a
-// count of its own: with a lower attempt, two runs would share a number.
-func (s *Store) keep(ctx context.Context, f driver.Fence, c driver.Change) (driver.Record, bool, error) {
-	u := keepUpdate(c)
-	u.fence(f)
-	if _, err := s.send(ctx, f.ID, u); err != nil {
-		return s.lost(ctx, "UpdateItem", f.ID, err)
-	}
-	return kept(f, c), true, nil
-}
-
-func keepUpdate(c driver.Change) *update {
-	u := newUpdate(setKeep)
+// keepUpdate ends the lease, and counts a refund if c asks for one. The refund is a
+// count of its own: with a lower attempt, two runs would share a number. It has no
+// condition.
+func keepUpdate(id string, c driver.Change) *update {
+	u := newUpdate(id, setKeep)
 	u.values[":zero"] = attribute.Number(0)
 	u.tail = removeKeep
 	if c.Release == driver.ReleaseRefund {
@@ -109,42 +148,50 @@ func keepUpdate(c driver.Change) *update {
 	return u
 }
 
-func kept(f driver.Fence, c driver.Change) driver.Record {
-	r := changed(f, c)
-	r.Owner, r.Lease = "", driver.LeaseEnded
-	return r
-}
-
-func (s *Store) delete(ctx context.Context, f driver.Fence) (driver.Record, bool, error) {
-	u := newUpdate("")
-	u.values[":zero"] = attribute.Number(0)
+// stepUpdate adds finished steps, each by its own path: a write of the whole map
+// would lose a step that finishes at the same time.
+func (s *Store) stepUpdate(f driver.Fence, c driver.Change) *update {
+	u := newUpdate(f.ID, "SET ")
+	u.names = make(map[string]string, len(c.Steps))
+	for i, name := range slices.Sorted(maps.Keys(c.Steps)) {
+		n := strconv.Itoa(i)
+		if i > 0 {
+			u.set += ", "
+		}
+		// The name is the user's, so it is a placeholder as well: with a dot in it, it
+		// would be a longer path.
+		u.set += "#steps.#s" + n + " = :s" + n
+		u.names["#s"+n] = name
+		u.values[":s"+n] = s.format.Step(c.Steps[name])
+	}
+	u.and(c)
 	u.fence(f)
-	u.condition += condNoSteps
-	if err := s.deleteIf(ctx, f.ID, u); err != nil {
-		return s.lost(ctx, "DeleteItem", f.ID, err)
-	}
-	return driver.Record{}, true, nil
+	return u
 }
 
-// deleteIf deletes an item under the condition of u.
-func (s *Store) deleteIf(ctx context.Context, id string, u *update, options ...func(*dynamodb.Options)) error {
-	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-		ConditionExpression:                 &u.condition,
-		ExpressionAttributeNames:            s.format.Names(nil, u.condition),
-		ExpressionAttributeValues:           u.values,
-		Key:                                 s.format.Key(id),
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		TableName:                           &s.table,
-	}, append(options, inTime(ctx))...)
-	return err
+// finishUpdate completes or fails a record of the fence's owner or, with c.Owner, a
+// record without an owner.
+func (s *Store) finishUpdate(f driver.Fence, c driver.Change, data types.AttributeValue) *update {
+	u := finishChange(f.ID, c, data)
+	if c.Owner == "" {
+		u.fence(f)
+		return u
+	}
+	u.adopt(c.Owner)
+	u.fenceRead(f)
+	return u
 }
 
-// changed returns the record that a successful change by the owner leaves, as far
-// as it is known without a read. A larger response would be billed and not used.
-func changed(f driver.Fence, c driver.Change) driver.Record {
-	r := driver.Record{ID: f.ID, Status: driver.InProgress, Owner: f.Owner, Expires: driver.WholeSeconds(c.Expires)}
-	if c.Owner != "" {
-		r.Owner = c.Owner
+// finishChange returns the update of a change that finishes a record, without its
+// owner and its condition.
+func finishChange(id string, c driver.Change, data types.AttributeValue) *update {
+	u := newUpdate(id, setFinish)
+	u.values[":status"] = attribute.Text(string(c.Status))
+	if data != nil {
+		u.set += andData
+		u.values[":data"] = data
 	}
-	return r
+	u.and(c)
+	u.tail = removeFinish
+	return u
 }

@@ -14,49 +14,49 @@ import (
 // These checks refuse what DynamoDB, or the next reader of the record, would
 // misunderstand. No error text contains an id, an owner or data.
 
-func (s *Store) checkCreate(r driver.Record, with any) error {
+// checkCreate returns the transaction of a Create, or nil for none.
+func (s *Store) checkCreate(r driver.Record, with any) (*Tx, error) {
 	if err := s.format.CheckID(r.ID); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.Validate(); err != nil {
-		return err
-	}
-	if with != nil && r.Status == driver.InProgress {
-		return errNotFinishing
+		return nil, err
 	}
 	if r.Attempt < 0 || r.Refunds < 0 {
-		return errors.New("Create of a record with a negative number of attempts or refunds")
+		return nil, errors.New("Create of a record with a negative number of attempts or refunds")
 	}
-	return errors.Join(recorditem.CheckTimes(r.Lease, r.Expires), checkText(r.Owner, r.Fingerprint))
+	if err := errors.Join(recorditem.CheckTimes(r.Lease, r.Expires), checkText(r.Owner, r.Fingerprint)); err != nil || with == nil {
+		return nil, err
+	}
+	return transactionOf(with, r.Status != driver.InProgress)
 }
 
-func (s *Store) checkChange(f driver.Fence, c driver.Change) error {
+// checkChange returns the transaction of a Change, or nil for none.
+func (s *Store) checkChange(f driver.Fence, c driver.Change) (*Tx, error) {
 	if err := s.format.CheckID(f.ID); err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.Validate(f); err != nil {
-		return err
-	}
-	if c.With != nil && c.Status == driver.Absent {
-		return errNotFinishing
+		return nil, err
 	}
 	names := slices.Collect(maps.Keys(c.Steps))
-	return errors.Join(recorditem.CheckTimes(c.Lease, c.Expires), checkText(f.Owner, c.Owner, c.Fingerprint), checkText(names...))
+	err := errors.Join(recorditem.CheckTimes(c.Lease, c.Expires), checkText(f.Owner, c.Owner, c.Fingerprint), checkText(names...))
+	if err != nil || c.With == nil {
+		return nil, err
+	}
+	return transactionOf(c.With, c.Status != driver.Absent)
 }
 
-// transactionOf returns nil for no transaction.
-func transactionOf(with any) (*Tx, error) {
-	if with == nil {
-		return nil, nil
-	}
+func transactionOf(with any, finishes bool) (*Tx, error) {
 	t, ok := with.(*Tx)
-	if !ok || t == nil {
+	switch {
+	case !finishes:
+		return nil, errors.New("only a write that finishes the record takes a transaction")
+	case !ok || t == nil:
 		return nil, fmt.Errorf("this store commits a *dynamo.Tx that is not nil, and no %T", with)
 	}
 	return t, nil
 }
-
-var errNotFinishing = errors.New("only a write that finishes the record takes a transaction")
 
 // checkText refuses what the SDK would replace: two fingerprints that differ
 // only in bytes that are not UTF-8 would become equal.

@@ -20,24 +20,23 @@ import (
 // with may be a frozen [*Tx] if r is finished. If a condition of the Tx fails,
 // Create returns a [*driver.Rejected].
 func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, with any) (driver.Record, bool, error) {
-	if err := s.checkCreate(r, with); err != nil {
+	t, err := s.checkCreate(r, with)
+	if err != nil {
 		return driver.Record{}, false, s.refused("Create", err)
 	}
 	r.Lease, r.Expires = driver.WholeMillis(r.Lease), driver.WholeSeconds(r.Expires)
 	if r.Status != driver.InProgress {
 		r.Lease = time.Time{}
 	}
-	t, err := transactionOf(with)
-	if err != nil {
-		return driver.Record{}, false, s.refused("Create", err)
-	}
 	item := s.format.Item(r)
 	s.putResult(item, &r)
-	if t != nil {
+	switch {
+	case t != nil:
 		s.group.arrive(ctx)
-		return s.createWith(ctx, t, r, item, cutoff)
-	}
-	if s.group == nil {
+		args := arguments{store: s, id: r.ID, record: r, cutoff: driver.WholeMillis(cutoff)}
+		return s.commit(ctx, t, args, &recordWrite{leaves: r, item: item,
+			write: func(item map[string]types.AttributeValue) types.TransactWriteItem { return s.transactPut(item, cutoff) }})
+	case s.group == nil:
 		return s.create(ctx, r, item, cutoff)
 	}
 	return s.group.do(ctx, s.insert(r, item, cutoff), func() (driver.Record, bool, error) { return s.create(ctx, r, item, cutoff) })
@@ -45,10 +44,19 @@ func (s *Store) Create(ctx context.Context, r driver.Record, cutoff time.Time, w
 
 // create creates a record by a request of its own.
 func (s *Store) create(ctx context.Context, r driver.Record, item map[string]types.AttributeValue, cutoff time.Time) (driver.Record, bool, error) {
-	_, err := s.put(ctx, item, cutoff)
+	p := s.transactPut(item, cutoff).Put
+	in := &dynamodb.PutItemInput{
+		ConditionExpression:                 p.ConditionExpression,
+		ExpressionAttributeNames:            p.ExpressionAttributeNames,
+		ExpressionAttributeValues:           p.ExpressionAttributeValues,
+		Item:                                p.Item,
+		ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
+		TableName:                           p.TableName,
+	}
+	_, err := s.client.PutItem(ctx, in, inTime(ctx))
 	if fault.TooLarge(err) && r.Data != nil {
 		s.putUnavailable(item, &r)
-		_, err = s.put(ctx, item, cutoff)
+		_, err = s.client.PutItem(ctx, in, inTime(ctx))
 	}
 	if err == nil {
 		return r, true, nil
@@ -60,25 +68,6 @@ func (s *Store) create(ctx context.Context, r driver.Record, item map[string]typ
 		met, err = s.get(ctx, r.ID)
 	}
 	return met, ok, err
-}
-
-// createWith creates a record in a transaction.
-func (s *Store) createWith(ctx context.Context, t *Tx, r driver.Record, item map[string]types.AttributeValue, cutoff time.Time) (driver.Record, bool, error) {
-	args := arguments{store: s, id: r.ID, record: r, cutoff: driver.WholeMillis(cutoff)}
-	return s.commit(ctx, t, args, &recordWrite{leaves: r, item: item,
-		write: func(item map[string]types.AttributeValue) types.TransactWriteItem { return s.transactPut(item, cutoff) }})
-}
-
-func (s *Store) put(ctx context.Context, item map[string]types.AttributeValue, cutoff time.Time) (*dynamodb.PutItemOutput, error) {
-	p := s.transactPut(item, cutoff).Put
-	return s.client.PutItem(ctx, &dynamodb.PutItemInput{
-		ConditionExpression:                 p.ConditionExpression,
-		ExpressionAttributeNames:            p.ExpressionAttributeNames,
-		ExpressionAttributeValues:           p.ExpressionAttributeValues,
-		Item:                                p.Item,
-		ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
-		TableName:                           p.TableName,
-	}, inTime(ctx))
 }
 
 func (s *Store) transactPut(item map[string]types.AttributeValue, cutoff time.Time) types.TransactWriteItem {
@@ -96,7 +85,7 @@ func (s *Store) transactPut(item map[string]types.AttributeValue, cutoff time.Ti
 		ExpressionAttributeNames:            s.format.Names(nil, condition),
 		ExpressionAttributeValues:           values,
 		Item:                                item,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		ReturnValuesOnConditionCheckFailure: allOld,
 		TableName:                           &s.table,
 	}}
 }

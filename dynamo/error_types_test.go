@@ -21,16 +21,15 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 	const (
 		item        = "Store.read makes it an Error"
 		refused     = "Store.refused makes it an Error"
-		table       = "tableError makes it an Error"
+		failed      = "Store.fail makes it an Error"
 		transaction = "Tx.add or Tx.Publish makes it a TransactionError"
 	)
 	for _, fault := range walked.Unexplained(map[string]string{
-		"Store.checkChange": refused, "Store.checkCreate": refused, "Store.Commit": refused, "Tx.request": refused,
+		"Store.checkChange": refused, "Store.checkCreate": refused, "Tx.request": refused,
 		"checkText": refused, "transactionOf": refused,
-		"checkSchema": table, "enableTTL": table,
+		"checkSchema": failed, "Store.enableTTL": failed, "Store.change": failed,
 		"checkMessage": transaction, "both": transaction, "marshal": transaction, "parts": transaction, "raw": transaction, "updateOf": transaction,
-		"refusal":    "it is the Err of a TransactionError",
-		"Store.step": "Store.fail makes it an Error",
+		"refusal": "it is the Err of a TransactionError",
 	}) {
 		t.Error(fault)
 	}

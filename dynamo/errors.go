@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/lambda-once/once/dynamo/internal/fault"
-	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -76,8 +75,9 @@ func (s *Store) refused(op string, err error) error {
 	return &Error{Op: op, Table: s.table, Err: err}
 }
 
-func (s *Store) fail(op string, err error) error {
-	return &Error{Op: op, Table: s.table, Err: err, Advice: advice(s.format, err)}
+// fail returns the error of a call that was sent.
+func (s *Store) fail(op string, err error) *Error {
+	return &Error{Op: op, Table: s.table, Err: err, Advice: fault.Advice(err, s.format.Attr.ID, s.format.Attr.SortKey)}
 }
 
 // busy reports whether DynamoDB could not be reached or was too busy, and
@@ -95,8 +95,4 @@ func (e *Error) busy() (unavailable, throttled bool) {
 		return true, true
 	}
 	return false, false
-}
-
-func advice(f *recorditem.Format, err error) string {
-	return fault.Advice(err, f.Attr.ID, f.Attr.SortKey)
 }

@@ -20,7 +20,7 @@ func TestGoldenStatements(t *testing.T) {
 	composite := &Options{Attributes: Attributes{ID: "pk", SortKey: "sk", Status: "state"}, Partition: "part", Shards: 7}
 
 	change := func(c driver.Change) func(*Store) *statement {
-		return func(s *Store) *statement { return s.statementOf(owned, c) }
+		return func(s *Store) *statement { return s.statementOf(c, s.updateOf(owned, c)) }
 	}
 	create := func(r driver.Record) func(*Store) *statement {
 		return func(s *Store) *statement {

@@ -27,13 +27,9 @@ func (s *Store) Inspect(ctx context.Context, id string) (driver.Entry, error) {
 	if err := s.format.CheckID(id); err != nil {
 		return driver.Entry{}, s.refused("Inspect", &driver.InvalidWriteError{Reason: err.Error()})
 	}
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
-		ConsistentRead: aws.Bool(true),
-		Key:            s.format.Key(id),
-		TableName:      &s.table,
-	}, inTime(ctx))
+	out, err := s.getItem(ctx, id)
 	if err != nil {
-		return driver.Entry{}, s.fail("GetItem", err)
+		return driver.Entry{}, err
 	}
 	return s.entry(out.Item, out.ResultMetadata), nil
 }

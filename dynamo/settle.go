@@ -2,16 +2,14 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/lambda-once/once/dynamo/internal/attribute"
+	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
@@ -31,40 +29,27 @@ func (s *Store) Settle(ctx context.Context, e driver.Entry, c driver.Change) (dr
 	if err != nil {
 		return driver.Entry{}, false, s.refused("Settle", err)
 	}
-	u := s.settlement(c)
+	u := s.settlement(e.ID, c)
 	s.asStored(u, item)
 	var sent unacknowledged
-	var after map[string]types.AttributeValue
-	var m middleware.Metadata
-	op := "UpdateItem"
-	if c.Release == driver.ReleaseDelete {
-		op = "DeleteItem"
-		err = s.deleteIf(ctx, e.ID, u, sent.watch)
-	} else {
-		var out *dynamodb.UpdateItemOutput
-		if out, err = s.send(ctx, e.ID, u, sent.watch); err == nil {
-			after, m = out.Attributes, out.ResultMetadata
-		}
+	out, err := s.send(ctx, u, sent.watch)
+	if err != nil {
+		return s.unsettled(ctx, u, err, bool(sent))
 	}
-	if err == nil {
-		return s.entry(after, m), true, nil
-	}
-	return s.unsettled(ctx, op, e.ID, err, bool(sent))
+	return s.entry(out.Attributes, out.ResultMetadata), true, nil
 }
 
 // settlement returns the update of a change, without a condition.
-func (s *Store) settlement(c driver.Change) *update {
+func (s *Store) settlement(id string, c driver.Change) (u *update) {
 	switch {
 	case c.Release == driver.ReleaseDelete:
-		return newUpdate("")
+		return newUpdate(id, "")
 	case c.Release != 0:
-		u := keepUpdate(c)
-		u.all = true
-		return u
+		u = keepUpdate(id, c)
+	default:
+		u = finishChange(id, c, s.format.Result(c.Data))
+		u.adopt(c.Owner)
 	}
-	u := finishChange(c, s.format.Result(c.Data))
-	u.set += andOwner
-	u.values[":new_owner"] = attribute.Text(c.Owner)
 	u.all = true
 	return u
 }
@@ -87,22 +72,17 @@ func (s *Store) asStored(u *update, item map[string]types.AttributeValue) {
 
 // unsettled returns the result of a settlement that failed. An earlier try of the SDK
 // may have been applied if one was not answered.
-func (s *Store) unsettled(ctx context.Context, op, id string, err error, unacknowledged bool) (driver.Entry, bool, error) {
-	failed := s.fail(op, err).(*Error)
+func (s *Store) unsettled(ctx context.Context, u *update, err error, unacknowledged bool) (met driver.Entry, _ bool, _ error) {
+	failed := s.fail(u.op(), err)
 	failed.notWritten = !unacknowledged
-	var condition *types.ConditionalCheckFailedException
-	var inTransaction *types.TransactionConflictException
-	var inOtherRegion *types.ReplicatedWriteConflictException
-	var met driver.Entry
+	refused := fault.ConditionFailed(err)
 	switch {
-	case errors.As(err, &condition):
-		met = s.entry(condition.Item, middleware.Metadata{})
-	case errors.As(err, &inTransaction), errors.As(err, &inOtherRegion):
-		e, err := s.Inspect(ctx, id)
-		if err != nil {
+	case refused != nil:
+		met = s.entry(refused.Item, middleware.Metadata{})
+	case fault.Conflict(err):
+		if met, err = s.Inspect(ctx, u.id); err != nil {
 			return driver.Entry{}, false, failed
 		}
-		met = e
 	default:
 		return driver.Entry{}, false, failed
 	}
@@ -132,10 +112,6 @@ func (u *unacknowledged) watch(o *dynamodb.Options) {
 // answeredNo reports whether DynamoDB has answered that it did not write. With a
 // status of 500 and more it may have written.
 func answeredNo(err error) bool {
-	var r *smithyhttp.ResponseError
-	if !errors.As(err, &r) {
-		return false
-	}
-	code := r.HTTPStatusCode()
-	return code >= 400 && code < 500 && code != http.StatusRequestTimeout
+	status := fault.Status(err)
+	return status >= 400 && status < 500 && status != http.StatusRequestTimeout
 }

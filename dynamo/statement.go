@@ -1,8 +1,6 @@
 package dynamo
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -21,8 +19,8 @@ const (
 )
 
 // A statement is a write in PartiQL, as a part of a shared request. It makes the
-// same write as the request of its own that package expressions states, under
-// the same condition, except for insert and delete. A read has an id alone.
+// same write as a request of its own, under the same condition, except for insert
+// and delete. A read has an id alone.
 type statement struct {
 	id         string
 	permission string // that DynamoDB asks for
@@ -30,8 +28,7 @@ type statement struct {
 	parameters []types.AttributeValue
 	size       int
 	read       bool
-	leaves     driver.Record                   // where it succeeds
-	known      map[string]types.AttributeValue // of the item of a record that it finishes
+	leaves     driver.Record // if it succeeds
 
 	// An INSERT fails on any item. Create also writes over a record that expired
 	// before cutoff.
@@ -59,96 +56,53 @@ func (s *Store) insert(r driver.Record, item map[string]types.AttributeValue, cu
 		return nil
 	}
 	a := &s.format.Attr
+	var pairs []string
 	p := phrase{parameters: make([]types.AttributeValue, 0, len(item))}
-	p.text.Grow(256)
-	p.write(`INSERT INTO `, s.group.table, ` VALUE {`)
 	for _, name := range [...]string{a.ID, a.SortKey, a.Status, a.Owner, a.Attempt, a.Refunds, a.Validation, a.Lease, a.Expiration, a.Steps, a.Data} {
-		v, ok := item[name]
-		if !ok {
-			continue // a NULL would not be absent
+		if v, ok := item[name]; ok { // a NULL would not be absent
+			pairs = append(pairs, `'`+name+`':?`)
+			p.parameters = append(p.parameters, v)
 		}
-		if len(p.parameters) > 0 {
-			p.write(`,`)
-		}
-		p.write(`'`, name, `':?`)
-		p.parameters = append(p.parameters, v)
 	}
-	p.write(`}`)
-	st := p.statement(r.ID, "PartiQLInsert", r)
+	st := p.statement(`INSERT INTO `+s.group.table+` VALUE {`+strings.Join(pairs, `,`)+`}`, r.ID, r)
 	if st != nil {
-		st.insert, st.cutoff = true, cutoff
+		st.permission, st.insert, st.cutoff = "PartiQLInsert", true, cutoff
 	}
 	return st
 }
 
-// statementOf returns the statement that makes a change, or nil for a change that
+// statementOf returns the statement that makes an update, or nil for a change that
 // PartiQL cannot express: it has neither if_not_exists nor ADD.
-func (s *Store) statementOf(f driver.Fence, c driver.Change) *statement {
+func (s *Store) statementOf(c driver.Change, u *update) *statement {
 	switch {
-	case c.With != nil, c.Owner != "", c.Fingerprint != "", c.Release == driver.ReleaseRefund:
-		return nil // a transaction, a takeover, an adoption, a refund
+	case c.Owner != "", c.Fingerprint != "", c.Release == driver.ReleaseRefund:
+		return nil // a takeover, an adoption, a refund
 	case !s.group.speaks(c.Data):
 		return nil
 	}
-	a := &s.format.Attr
-	p := phrase{parameters: make([]types.AttributeValue, 0, 8)}
-	p.text.Grow(256)
-	switch {
-	case c.Release == driver.ReleaseDelete:
-		p.write(`DELETE FROM `, s.group.table)
-		s.owned(&p, f)
-		p.write(` AND (`).name(a.Steps).write(` IS MISSING OR size(`).name(a.Steps).write(`)`).is(`=`, attribute.Number(0)).write(`) RETURNING ALL OLD *`)
-		st := p.statement(f.ID, "PartiQLDelete", driver.Record{})
-		if st != nil {
-			st.delete = true
+	for name := range c.Steps {
+		if !isPlain(name) {
+			return nil
 		}
-		return st
-	case c.Release == driver.ReleaseKeep:
-		p.update(s.group.table).set(a.Lease, attribute.Number(0)).remove(a.Owner)
-		s.owned(&p, f)
-		return p.statement(f.ID, "PartiQLUpdate", kept(f, c))
-	case c.Status != driver.Absent:
-		r, known := s.finished(f, c)
-		p.update(s.group.table).set(a.Status, known[a.Status]).set(a.Data, known[a.Data]).set(a.Expiration, known[a.Expiration]).
-			remove(a.Steps).remove(a.Lease)
-		s.owned(&p, f)
-		st := p.statement(f.ID, "PartiQLUpdate", r)
-		if st != nil {
-			st.known = known
-		}
-		return st
-	case len(c.Steps) > 0:
-		p.update(s.group.table)
-		for _, name := range slices.Sorted(maps.Keys(c.Steps)) {
-			if !isPlain(name) {
-				return nil
-			}
-			p.write(` SET `).name(a.Steps).write(`.`).name(name).is(`=`, s.format.Step(c.Steps[name]))
-		}
-		p.expires(a.Expiration, c)
-		s.owned(&p, f)
-		return p.statement(f.ID, "PartiQLUpdate", stepped(f, c))
-	default:
-		lease := attribute.Millis(c.Lease)
-		p.update(s.group.table).set(a.Lease, lease).expires(a.Expiration, c)
-		s.owned(&p, f)
-		// A delayed heartbeat never shortens a lease.
-		p.write(` AND `).name(a.Lease).is(`<`, lease)
-		return p.statement(f.ID, "PartiQLUpdate", extended(f, c))
 	}
-}
-
-// owned writes the item and the fence of its owner: the status, too, because a
-// delayed write must not change a record that is finished.
-func (s *Store) owned(p *phrase, f driver.Fence) {
-	a := &s.format.Attr
-	key := s.format.Key(f.ID)
-	p.write(` WHERE `).name(a.ID).is(`=`, key[a.ID])
-	if s.format.Composite() {
-		p.write(` AND `).name(a.SortKey).is(`=`, key[a.SortKey])
+	p := phrase{names: s.format.Names(u.names, u.set, u.tail, u.condition), values: u.values}
+	text, end := `UPDATE `+s.group.table+` `+p.clauses(u.set, " SET ")+p.clauses(u.tail, " REMOVE "), ``
+	if u.set == "" {
+		text, end = `DELETE FROM `+s.group.table, ` RETURNING ALL OLD *`
 	}
-	p.write(` AND `).name(a.Owner).is(`=`, attribute.Text(f.Owner))
-	p.write(` AND `).name(a.Status).is(`=`, attribute.Text(string(driver.InProgress)))
+	text += ` WHERE `
+	for key, names := s.format.Key(u.id), s.keyNames(); len(names) > 0; names = names[1:] {
+		text += `"` + names[0] + `" = ? AND `
+		p.parameters = append(p.parameters, key[names[0]])
+	}
+	st := p.statement(text+p.clauses(u.condition, "")+end, u.id, u.leaves)
+	if st != nil {
+		st.permission, st.delete = "PartiQLUpdate", u.set == ""
+		if st.delete {
+			st.permission = "PartiQLDelete"
+		}
+	}
+	return st
 }
 
 // isPlain reports whether a name means itself between quotes in a statement.
@@ -158,59 +112,49 @@ func isPlain(name string) bool {
 		!strings.ContainsAny(name, "\"'`\\") && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// A phrase is a statement that is being written.
+// A phrase translates expressions into PartiQL.
 type phrase struct {
-	text       strings.Builder
+	names      map[string]string               // of the expressions, by their placeholders
+	values     map[string]types.AttributeValue // the same
 	parameters []types.AttributeValue
 }
 
-// write is not inlined: that would make every function larger by 20 KB.
-//
-//go:noinline
-func (p *phrase) write(parts ...string) *phrase {
-	for _, part := range parts {
-		p.text.WriteString(part)
+var absences = strings.NewReplacer("attribute_not_exists(#owner)", "#owner IS MISSING", "attribute_not_exists(#steps)", "#steps IS MISSING")
+
+// clauses translates an expression, and adds its values to the parameters. PartiQL
+// repeats the word of a clause where an expression has a comma.
+func (p *phrase) clauses(expression, word string) string {
+	rest := absences.Replace(strings.ReplaceAll(expression, ", ", word))
+	var text strings.Builder
+	for {
+		start := strings.IndexAny(rest, "#:")
+		if start < 0 {
+			return text.String() + rest
+		}
+		end := start + 1
+		for end < len(rest) && (rest[end] == '_' || 'a' <= rest[end] && rest[end] <= 'z' || '0' <= rest[end] && rest[end] <= '9') {
+			end++
+		}
+		text.WriteString(rest[:start])
+		if v, ok := p.values[rest[start:end]]; ok {
+			text.WriteString(`?`)
+			p.parameters = append(p.parameters, v)
+		} else {
+			text.WriteString(`"` + p.names[rest[start:end]] + `"`)
+		}
+		rest = rest[end:]
 	}
-	return p
-}
-
-func (p *phrase) name(name string) *phrase { return p.write(`"`, name, `"`) }
-
-func (p *phrase) update(table string) *phrase { return p.write(`UPDATE `, table) }
-
-// is compares or sets the attribute named before it.
-func (p *phrase) is(operator string, v types.AttributeValue) *phrase {
-	p.parameters = append(p.parameters, v)
-	return p.write(` `, operator, ` ?`)
-}
-
-// set sets an attribute, if there is a value.
-func (p *phrase) set(name string, v types.AttributeValue) *phrase {
-	if v == nil {
-		return p
-	}
-	return p.write(` SET `).name(name).is(`=`, v)
-}
-
-func (p *phrase) remove(name string) *phrase { return p.write(` REMOVE `).name(name) }
-
-func (p *phrase) expires(name string, c driver.Change) *phrase {
-	if c.Expires.IsZero() {
-		return p
-	}
-	return p.set(name, attribute.Seconds(c.Expires))
 }
 
 // statement returns the finished statement, or nil if it is too large for a
 // shared request.
-func (p *phrase) statement(id, permission string, leaves driver.Record) *statement {
-	st := &statement{id: id, permission: permission, text: p.text.String(), parameters: p.parameters, leaves: leaves}
-	st.size = len(st.text)
-	for _, v := range st.parameters {
-		st.size += attribute.Size(v)
+func (p *phrase) statement(text, id string, leaves driver.Record) *statement {
+	size := len(text)
+	for _, v := range p.parameters {
+		size += attribute.Size(v)
 	}
-	if len(st.text) > maxStatementText || st.size > maxStatementSize {
+	if len(text) > maxStatementText || size > maxStatementSize {
 		return nil
 	}
-	return st
+	return &statement{id: id, text: text, parameters: p.parameters, size: size, leaves: leaves}
 }

@@ -2,12 +2,12 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/dynamo/internal/fault"
 	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 )
@@ -72,15 +72,23 @@ func (s *Store) Get(ctx context.Context, id string) (driver.Record, error) {
 
 // get reads a record by a request of its own.
 func (s *Store) get(ctx context.Context, id string) (driver.Record, error) {
+	out, err := s.getItem(ctx, id)
+	if err != nil {
+		return driver.Record{}, err
+	}
+	return s.read("GetItem", out.Item)
+}
+
+func (s *Store) getItem(ctx context.Context, id string) (*dynamodb.GetItemOutput, error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
 		ConsistentRead: aws.Bool(true),
 		Key:            s.format.Key(id),
 		TableName:      &s.table,
 	}, inTime(ctx))
 	if err != nil {
-		return driver.Record{}, s.fail("GetItem", err)
+		return nil, s.fail("GetItem", err)
 	}
-	return s.read("GetItem", out.Item)
+	return out, nil
 }
 
 // read decodes an item that DynamoDB returned.
@@ -97,21 +105,18 @@ func (s *Store) read(op string, item map[string]types.AttributeValue) (driver.Re
 }
 
 // lost returns the result of a write that failed. A failed condition is a lost
-// race. So is a conflict with a transaction or with a write in another Region:
-// the SDK retries neither, and both mean that another call writes this record.
-func (s *Store) lost(ctx context.Context, op, id string, err error) (driver.Record, bool, error) {
-	var failed *types.ConditionalCheckFailedException
-	if errors.As(err, &failed) {
-		r, err := s.read(op, failed.Item)
-		return r, false, err
+// race. So is a conflict: a different call writes this record.
+func (s *Store) lost(ctx context.Context, op, id string, err error) (r driver.Record, ok bool, _ error) {
+	failed := fault.ConditionFailed(err)
+	switch {
+	case failed != nil:
+		r, err = s.read(op, failed.Item)
+	case fault.Conflict(err):
+		r, err = s.get(ctx, id)
+	default:
+		err = s.fail(op, err)
 	}
-	var inTransaction *types.TransactionConflictException
-	var inOtherRegion *types.ReplicatedWriteConflictException
-	if errors.As(err, &inTransaction) || errors.As(err, &inOtherRegion) {
-		r, err := s.get(ctx, id)
-		return r, false, err
-	}
-	return driver.Record{}, false, s.fail(op, err)
+	return r, false, err
 }
 
 // quiet turns the SDK's response checksums off for a call. The SDK (1.73)

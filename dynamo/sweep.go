@@ -2,7 +2,7 @@ package dynamo
 
 import (
 	"context"
-	"maps"
+	"reflect"
 	"sync"
 	"time"
 
@@ -81,7 +81,7 @@ func (s *Store) deleteExpired(ctx context.Context, cutoff time.Time, items []map
 			switch {
 			case failed == nil:
 				deleted++
-			case fault.ConditionFailed(failed): // claimed again, or deleted
+			case fault.ConditionFailed(failed) != nil: // claimed again, or deleted
 			default:
 				err = s.fail("DeleteItem", failed) // one of them is enough to stop
 			}
@@ -97,14 +97,7 @@ func (s *Store) deleteExpired(ctx context.Context, cutoff time.Time, items []map
 // isRecordKey reports whether a record of this store could have the key: a table
 // with composite keys may contain items of other programs, and of other stores.
 func (s *Store) isRecordKey(key map[string]types.AttributeValue) bool {
-	name := s.format.Attr.ID
-	if s.format.Composite() {
-		name = s.format.Attr.SortKey
-	}
-	id, ok := key[name].(*types.AttributeValueMemberS)
-	return ok && maps.EqualFunc(s.format.Key(id.Value), key, func(a, b types.AttributeValue) bool {
-		want, _ := a.(*types.AttributeValueMemberS)
-		got, ok := b.(*types.AttributeValueMemberS)
-		return ok && got.Value == want.Value
-	})
+	names := s.keyNames()
+	id, ok := key[names[len(names)-1]].(*types.AttributeValueMemberS)
+	return ok && reflect.DeepEqual(key, s.format.Key(id.Value))
 }

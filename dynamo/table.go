@@ -37,6 +37,7 @@ func CreateTable(ctx context.Context, client TableClient, table string, options 
 	if err != nil {
 		return err
 	}
+	s := &Store{table: table, format: f}
 	keys, attributes := schema(f)
 	_, err = client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		AttributeDefinitions: attributes,
@@ -45,22 +46,18 @@ func CreateTable(ctx context.Context, client TableClient, table string, options 
 		TableName:            &table,
 	}, quiet)
 	if exists := (*types.ResourceInUseException)(nil); err != nil && !errors.As(err, &exists) {
-		return tableError(f, "CreateTable", table, err)
+		return s.fail("CreateTable", err)
 	}
 	described, err := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
 		o.MinDelay, o.MaxDelay = 100*time.Millisecond, 5*time.Second
 	}).WaitForOutput(ctx, &dynamodb.DescribeTableInput{TableName: &table}, maxTableWait)
 	if err != nil {
-		return tableError(f, "DescribeTable", table, err)
+		return s.fail("DescribeTable", err)
 	}
 	if err := checkSchema(described.Table, keys, attributes); err != nil {
-		return tableError(f, "CreateTable", table, err)
+		return s.fail("CreateTable", err)
 	}
-	return enableTTL(ctx, client, table, f)
-}
-
-func tableError(f *recorditem.Format, op, table string, err error) error {
-	return &Error{Op: op, Table: table, Err: err, Advice: advice(f, err)}
+	return s.enableTTL(ctx, client)
 }
 
 func schema(f *recorditem.Format) (keys []types.KeySchemaElement, attributes []types.AttributeDefinition) {
@@ -97,23 +94,23 @@ func checkSchema(table *types.TableDescription, keys []types.KeySchemaElement, a
 
 // enableTTL describes the TTL first: to enable it again is an error without a
 // code of its own.
-func enableTTL(ctx context.Context, client TableClient, table string, f *recorditem.Format) error {
-	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, quiet)
+func (s *Store) enableTTL(ctx context.Context, client TableClient) error {
+	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &s.table}, quiet)
 	if err != nil {
-		return tableError(f, "DescribeTimeToLive", table, err)
+		return s.fail("DescribeTimeToLive", err)
 	}
 	if d := out.TimeToLiveDescription; d != nil && (d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
-		if name := aws.ToString(d.AttributeName); name != f.Attr.Expiration {
-			return tableError(f, "DescribeTimeToLive", table, fmt.Errorf("the table's TTL uses the attribute %q, not %q", name, f.Attr.Expiration))
+		if name := aws.ToString(d.AttributeName); name != s.format.Attr.Expiration {
+			return s.fail("DescribeTimeToLive", fmt.Errorf("the table's TTL uses the attribute %q, not %q", name, s.format.Attr.Expiration))
 		}
 		return nil
 	}
 	_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-		TableName:               &table,
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &f.Attr.Expiration, Enabled: aws.Bool(true)},
+		TableName:               &s.table,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &s.format.Attr.Expiration, Enabled: aws.Bool(true)},
 	}, quiet)
 	if err != nil {
-		return tableError(f, "UpdateTimeToLive", table, err)
+		return s.fail("UpdateTimeToLive", err)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (s *Store) failTransaction(r *request, err error) error {
 	}
 	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: err, Advice: transactionAdvice(err), notWritten: refusedAsAWhole(err)}
 	if failed.Advice == "" {
-		failed.Advice = advice(s.format, err)
+		failed.Advice = s.fail(opTransact, err).Advice
 	}
 	return failed
 }

@@ -23,12 +23,9 @@ func (s *Store) Commit(ctx context.Context, id string, with any) error {
 	if err := s.format.CheckID(id); err != nil {
 		return s.refused("Commit", err)
 	}
-	t, err := transactionOf(with)
+	t, err := transactionOf(with, true)
 	if err != nil {
 		return s.refused("Commit", err)
-	}
-	if t == nil {
-		return s.refused("Commit", errors.New("there is no transaction"))
 	}
 	_, _, err = s.commit(ctx, t, arguments{store: s, id: id}, nil)
 	return err

@@ -10,18 +10,29 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// update builds an UpdateItem.
+// update builds an UpdateItem or, without set, a DeleteItem.
 type update struct {
+	id        string
 	set       string // the SET clause
 	tail      string // the clauses after it
 	condition string
 	names     map[string]string // beyond the store's placeholders
 	values    map[string]types.AttributeValue
 	all       bool // return the whole item
+
+	leaves driver.Record                   // if it succeeds
+	known  map[string]types.AttributeValue // of the item of a record that it finishes
 }
 
-func newUpdate(set string) *update {
-	return &update{set: set, values: make(map[string]types.AttributeValue, 8)}
+func newUpdate(id, set string) *update {
+	return &update{id: id, set: set, values: make(map[string]types.AttributeValue, 8)}
+}
+
+func (u *update) op() string {
+	if u.set == "" {
+		return "DeleteItem"
+	}
+	return "UpdateItem"
 }
 
 // and adds the fields that may come with every kind of update.
@@ -34,6 +45,11 @@ func (u *update) and(c driver.Change) {
 		u.set += andFingerprint
 		u.values[":validation"] = attribute.Text(c.Fingerprint)
 	}
+}
+
+func (u *update) adopt(owner string) {
+	u.set += andOwner
+	u.values[":new_owner"] = attribute.Text(owner)
 }
 
 // fence sets the condition of an owner's own writes. They must not depend on
@@ -71,33 +87,50 @@ func (u *update) fenceRead(f driver.Fence) {
 }
 
 // transactUpdate returns an update as part of a transaction.
-func (s *Store) transactUpdate(id string, u *update) types.TransactWriteItem {
+func (s *Store) transactUpdate(u *update) types.TransactWriteItem {
 	expression := u.set + u.tail
 	return types.TransactWriteItem{Update: &types.Update{
 		ConditionExpression:                 &u.condition,
 		ExpressionAttributeNames:            s.format.Names(u.names, expression, u.condition),
 		ExpressionAttributeValues:           u.values,
-		Key:                                 s.format.Key(id),
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		Key:                                 s.format.Key(u.id),
+		ReturnValuesOnConditionCheckFailure: allOld,
 		TableName:                           &s.table,
 		UpdateExpression:                    &expression,
 	}}
 }
 
-func (s *Store) send(ctx context.Context, id string, u *update, options ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+// send sends an update or a deletion. The output of a deletion has only metadata.
+func (s *Store) send(ctx context.Context, u *update, options ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	expression := u.set + u.tail
+	names, key := s.format.Names(u.names, expression, u.condition), s.format.Key(u.id)
+	options = append(options, inTime(ctx))
+	if u.set == "" {
+		out, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			ConditionExpression:                 &u.condition,
+			ExpressionAttributeNames:            names,
+			ExpressionAttributeValues:           u.values,
+			Key:                                 key,
+			ReturnValuesOnConditionCheckFailure: allOld,
+			TableName:                           &s.table,
+		}, options...)
+		if err != nil {
+			return nil, err
+		}
+		return &dynamodb.UpdateItemOutput{ResultMetadata: out.ResultMetadata}, nil
+	}
 	returned := types.ReturnValueNone
 	if u.all {
 		returned = types.ReturnValueAllNew
 	}
 	return s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		ConditionExpression:                 &u.condition,
-		ExpressionAttributeNames:            s.format.Names(u.names, expression, u.condition),
+		ExpressionAttributeNames:            names,
 		ExpressionAttributeValues:           u.values,
-		Key:                                 s.format.Key(id),
+		Key:                                 key,
 		ReturnValues:                        returned,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		ReturnValuesOnConditionCheckFailure: allOld,
 		TableName:                           &s.table,
 		UpdateExpression:                    &expression,
-	}, append(options, inTime(ctx))...)
+	}, options...)
 }

@@ -106,7 +106,7 @@ func (o *Outbox) Mark(ctx context.Context, aggregate, id string, created time.Ti
 		TableName:        &o.table,
 		UpdateExpression: &update,
 	}, quiet)
-	if fault.ConditionFailed(err) {
+	if fault.ConditionFailed(err) != nil {
 		return &dynamo.Error{Op: "UpdateItem", Table: o.table, Err: errors.Join(ErrNotFound, err),
 			Advice: "it has expired since it was marked, or it was rewritten, and the stream has an event for that; or it is another table's"}
 	}

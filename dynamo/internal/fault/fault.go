@@ -87,10 +87,18 @@ func Denied(err error) bool {
 // type of its own and may wrap a response of another service.
 func noIdentity(err error) bool { return strings.Contains(err.Error(), "get identity: ") }
 
-// ConditionFailed reports whether the condition of a write failed.
-func ConditionFailed(err error) bool {
-	var failed *types.ConditionalCheckFailedException
-	return errors.As(err, &failed)
+// ConditionFailed returns the failure of a write's condition, or nil for other errors.
+func ConditionFailed(err error) (failed *types.ConditionalCheckFailedException) {
+	errors.As(err, &failed)
+	return failed
+}
+
+// Conflict reports whether a write was refused because a transaction, or a write in
+// a different Region, was changing its item. The SDK retries neither.
+func Conflict(err error) bool {
+	var inTransaction *types.TransactionConflictException
+	var inOtherRegion *types.ReplicatedWriteConflictException
+	return errors.As(err, &inTransaction) || errors.As(err, &inOtherRegion)
 }
 
 // KeySchema reports whether a message refuses a key. Such refusals have no code
