@@ -28,7 +28,7 @@ func TestEveryErrorThatLeavesHasAnExportedType(t *testing.T) {
 		"Store.checkChange": refused, "Store.checkCreate": refused, "Tx.request": refused,
 		"checkText": refused, "transactionOf": refused,
 		"checkSchema": failed, "Store.enableTTL": failed, "Store.change": failed,
-		"checkMessage": transaction, "both": transaction, "marshal": transaction, "parts": transaction, "raw": transaction, "updateOf": transaction,
+		"checkMessage": transaction, "both": transaction, "marshal": transaction, "newParts": transaction, "newAddition": transaction, "Tx.Update": transaction,
 		"refusal": "it is the Err of a TransactionError",
 	}) {
 		t.Error(fault)

@@ -38,7 +38,7 @@ func checkMessage(m outbound.Message) error {
 // outboxItems returns the writes for the messages: one item for each aggregate,
 // as a list preserves their order, and the items of a transaction have none.
 // The writes have no condition: the record fences them.
-func (t *Tx) outboxItems(table, record, token string) []types.TransactWriteItem {
+func (t *Tx) outboxItems(table, record, token string) []addition {
 	var items []*outboxitem.Item
 	of := map[string]*outboxitem.Item{} // by aggregate
 	for _, m := range t.messages {
@@ -50,13 +50,12 @@ func (t *Tx) outboxItems(table, record, token string) []types.TransactWriteItem 
 		m.ID = outboxitem.MessageID(item.ID, len(item.Messages))
 		item.Messages = append(item.Messages, m)
 	}
-	writes := make([]types.TransactWriteItem, len(items))
+	additions := make([]addition, len(items))
 	for i, item := range items {
-		writes[i] = types.TransactWriteItem{Put: &types.Put{
-			Item:                                attribute.ItemOf(item.Encode()),
-			ReturnValuesOnConditionCheckFailure: allOld,
-			TableName:                           &table,
-		}}
+		encoded := attribute.ItemOf(item.Encode())
+		additions[i] = addition{table: table, size: attribute.ItemSize(encoded), write: types.TransactWriteItem{Put: &types.Put{
+			Item: encoded, ReturnValuesOnConditionCheckFailure: allOld, TableName: &table,
+		}}}
 	}
-	return writes
+	return additions
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -61,35 +62,47 @@ func Collect(ctx context.Context) *Tx {
 // struct or a map. A map of attribute values is sent as it is, and must not be
 // changed afterwards.
 func (t *Tx) Put(table string, item any, conditions ...Condition) {
-	a, err := put(table, item, conditions)
-	t.add("Put", a, err)
+	p := newParts(item, conditions, expression.NewBuilder())
+	t.add("Put", p, types.TransactWriteItem{Put: &types.Put{
+		ConditionExpression: p.Condition(), ExpressionAttributeNames: p.Names(), ExpressionAttributeValues: p.Values(),
+		Item: p.attributes, TableName: &table,
+	}})
 }
 
 // Update changes an item. The key is marshalled as an item of Put is.
 func (t *Tx) Update(table string, key any, update expression.UpdateBuilder, conditions ...Condition) {
-	a, err := updateOf(table, key, update, conditions)
-	t.add("Update", a, err)
+	p := newParts(key, conditions, expression.NewBuilder().WithUpdate(update))
+	if p.err == nil && p.Expression.Update() == nil {
+		p.err = errors.New("the update is empty")
+	}
+	t.add("Update", p, types.TransactWriteItem{Update: &types.Update{
+		ConditionExpression: p.Condition(), ExpressionAttributeNames: p.Names(), ExpressionAttributeValues: p.Values(),
+		Key: p.attributes, TableName: &table, UpdateExpression: p.Expression.Update(),
+	}})
 }
 
 // Delete removes an item. The key is marshalled as an item of Put is.
 func (t *Tx) Delete(table string, key any, conditions ...Condition) {
-	a, err := deletion(table, key, conditions)
-	t.add("Delete", a, err)
+	p := newParts(key, conditions, expression.NewBuilder())
+	t.add("Delete", p, types.TransactWriteItem{Delete: &types.Delete{
+		ConditionExpression: p.Condition(), ExpressionAttributeNames: p.Names(), ExpressionAttributeValues: p.Values(),
+		Key: p.attributes, TableName: &table,
+	}})
 }
 
 // Check requires a condition of an item that the transaction does not write. For
 // an item that it writes, pass the condition to the write.
 func (t *Tx) Check(table string, key any, condition Condition) {
-	a, err := conditionCheck(table, key, condition)
-	t.add("Check", a, err)
+	p := newParts(key, []Condition{condition}, expression.NewBuilder())
+	t.add("Check", p, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		ConditionExpression: p.Condition(), ExpressionAttributeNames: p.Names(), ExpressionAttributeValues: p.Values(),
+		Key: p.attributes, TableName: &table,
+	}})
 }
 
-// Add adds any item of a TransactWriteItems. What item points to must not be
-// changed afterwards.
-func (t *Tx) Add(item types.TransactWriteItem) {
-	a, err := raw(item)
-	t.add("Add", a, err)
-}
+// Add adds any item of a TransactWriteItems. The values that item points to must not
+// be changed afterwards.
+func (t *Tx) Add(item types.TransactWriteItem) { t.add("Add", parts{}, item) }
 
 // Publish writes a message to the outbox of the store, [Options.Outbox], in the
 // same transaction. Messages of one aggregate are published in the order in which
@@ -107,9 +120,14 @@ func (t *Tx) Publish(m outbound.Message) {
 	t.messages = append(t.messages, m)
 }
 
-// add records an addition that cannot be sent as well, so that the others have
+// add records an addition that cannot be sent as well, so that the later ones have
 // the index that the handler expects.
-func (t *Tx) add(method string, a addition, err error) {
+func (t *Tx) add(method string, p parts, w types.TransactWriteItem) {
+	a, err := newAddition(w)
+	if p.err != nil {
+		err = p.err
+	}
+	a.failed = p.failed
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mustBeOpen(method)

@@ -24,7 +24,7 @@ const (
 // failReason returns the error of a cancellation that the next try may not meet.
 func (s *Store) failReason(r *request, index int, reason types.CancellationReason, err error) error {
 	e := &TransactionError{Index: index, Code: aws.ToString(reason.Code), Err: err, message: aws.ToString(reason.Message)}
-	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: e, notWritten: true}
+	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables, Err: e, notWritten: true}
 	switch e.Code {
 	case CodeConflict:
 		failed.Advice = "another transaction is writing one of its items; try again"
@@ -41,12 +41,12 @@ func (s *Store) failTransaction(r *request, err error) error {
 	if busy := (*types.TransactionInProgressException)(nil); errors.As(err, &busy) {
 		// The SDK treats it as throttling, which it is not: an earlier try of this
 		// request is being committed.
-		return &Error{Op: opTransact, Table: s.table, Tables: r.tables(),
+		return &Error{Op: opTransact, Table: s.table, Tables: r.tables,
 			Err:    &TransactionError{Index: -1, Code: codeInProgress, Err: err},
 			Advice: "the transaction is being committed; try again to learn its outcome",
 		}
 	}
-	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: err, Advice: transactionAdvice(err), notWritten: refusedAsAWhole(err)}
+	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables, Err: err, Advice: transactionAdvice(err), notWritten: refusedAsAWhole(err)}
 	if failed.Advice == "" {
 		failed.Advice = s.fail(opTransact, err).Advice
 	}

@@ -41,7 +41,7 @@ func (s *Store) commit(ctx context.Context, t *Tx, a arguments, own *recordWrite
 		return driver.Record{}, true, nil
 	}
 	if !r.mayBeSent(t, time.Now()) {
-		return driver.Record{}, false, &Error{Op: opTransact, Table: s.table, Tables: r.tables(), Err: errOldToken,
+		return driver.Record{}, false, &Error{Op: opTransact, Table: s.table, Tables: r.tables, Err: errOldToken,
 			Advice: "whether it was committed is not known, and another try could commit it twice; check its items"}
 	}
 	_, err = s.client.TransactWriteItems(ctx, r.input, quiet, withoutRetries)

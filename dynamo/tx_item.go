@@ -4,102 +4,77 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/dynamo/internal/attribute"
 )
 
 // addition is one item of a transaction.
 type addition struct {
 	write  types.TransactWriteItem
 	failed func(*TransactionError) error
+	table  string
+	key    map[string]types.AttributeValue // nil for a Put: only the table knows its attributes
+	size   int                             // DynamoDB also counts the item that an update finds
 }
 
 // A failed condition always returns the item that it met. Nothing else tells why
 // it failed.
 const allOld = types.ReturnValuesOnConditionCheckFailureAllOld
 
-func put(table string, item any, conditions []Condition) (addition, error) {
-	all, failed, err := parts(table, item, conditions, expression.NewBuilder())
-	if err != nil {
-		return addition{}, err
+// newAddition copies the write that it changes.
+func newAddition(w types.TransactWriteItem) (addition, error) {
+	a := addition{write: w}
+	var tables []*string
+	if p := w.Put; p != nil {
+		c := *p
+		c.ReturnValuesOnConditionCheckFailure = allOld
+		a.write.Put, a.size, tables = &c, attribute.ItemSize(c.Item), append(tables, c.TableName)
 	}
-	return addition{failed: failed, write: types.TransactWriteItem{Put: &types.Put{
-		ConditionExpression:                 all.Condition(),
-		ExpressionAttributeNames:            all.Names(),
-		ExpressionAttributeValues:           all.Values(),
-		Item:                                all.attributes,
-		ReturnValuesOnConditionCheckFailure: allOld,
-		TableName:                           &table,
-	}}}, nil
+	if p := w.Update; p != nil {
+		c := *p
+		c.ReturnValuesOnConditionCheckFailure = allOld
+		a.size = attribute.ItemSize(c.Key) + attribute.ItemSize(c.ExpressionAttributeValues)
+		a.write.Update, a.key, tables = &c, c.Key, append(tables, c.TableName)
+	}
+	if p := w.Delete; p != nil {
+		c := *p
+		c.ReturnValuesOnConditionCheckFailure = allOld
+		a.write.Delete, a.key, a.size, tables = &c, c.Key, attribute.ItemSize(c.Key), append(tables, c.TableName)
+	}
+	if p := w.ConditionCheck; p != nil {
+		c := *p
+		c.ReturnValuesOnConditionCheckFailure = allOld
+		a.write.ConditionCheck, a.key, a.size, tables = &c, c.Key, attribute.ItemSize(c.Key), append(tables, c.TableName)
+	}
+	if len(tables) != 1 {
+		return addition{}, errors.New("it must be one Put, Update, Delete or ConditionCheck")
+	}
+	if a.table = aws.ToString(tables[0]); a.table == "" {
+		return addition{}, errors.New("the name of its table is empty")
+	}
+	return a, nil
 }
 
-func updateOf(table string, key any, update expression.UpdateBuilder, conditions []Condition) (addition, error) {
-	all, failed, err := parts(table, key, conditions, expression.NewBuilder().WithUpdate(update))
-	if err != nil {
-		return addition{}, err
-	}
-	if all.Update() == nil {
-		return addition{}, errors.New("the update is empty")
-	}
-	return addition{failed: failed, write: types.TransactWriteItem{Update: &types.Update{
-		ConditionExpression:                 all.Condition(),
-		ExpressionAttributeNames:            all.Names(),
-		ExpressionAttributeValues:           all.Values(),
-		Key:                                 all.attributes,
-		ReturnValuesOnConditionCheckFailure: allOld,
-		TableName:                           &table,
-		UpdateExpression:                    all.Update(),
-	}}}, nil
-}
-
-func deletion(table string, key any, conditions []Condition) (addition, error) {
-	all, failed, err := parts(table, key, conditions, expression.NewBuilder())
-	if err != nil {
-		return addition{}, err
-	}
-	return addition{failed: failed, write: types.TransactWriteItem{Delete: &types.Delete{
-		ConditionExpression:                 all.Condition(),
-		ExpressionAttributeNames:            all.Names(),
-		ExpressionAttributeValues:           all.Values(),
-		Key:                                 all.attributes,
-		ReturnValuesOnConditionCheckFailure: allOld,
-		TableName:                           &table,
-	}}}, nil
-}
-
-func conditionCheck(table string, key any, condition Condition) (addition, error) {
-	all, failed, err := parts(table, key, []Condition{condition}, expression.NewBuilder())
-	if err != nil {
-		return addition{}, err
-	}
-	return addition{failed: failed, write: types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		ConditionExpression:                 all.Condition(),
-		ExpressionAttributeNames:            all.Names(),
-		ExpressionAttributeValues:           all.Values(),
-		Key:                                 all.attributes,
-		ReturnValuesOnConditionCheckFailure: allOld,
-		TableName:                           &table,
-	}}}, nil
-}
-
-// built contains the parts of an addition.
-type built struct {
+// parts are those of an addition.
+type parts struct {
 	expression.Expression
 	attributes map[string]types.AttributeValue // an item or a key
+	failed     func(*TransactionError) error
+	err        error
 }
 
-func parts(table string, attributes any, conditions []Condition, b expression.Builder) (built, func(*TransactionError) error, error) {
-	if table == "" {
-		return built{}, nil, errNoTable
-	}
+func newParts(attributes any, conditions []Condition, b expression.Builder) parts {
 	m, err := marshal(attributes)
 	if err != nil {
-		return built{}, nil, err
+		return parts{err: err}
 	}
 	all, err := both(conditions)
 	if err != nil {
-		return built{}, nil, err
+		return parts{err: err}
 	}
 	if len(conditions) > 0 {
 		b = b.WithCondition(all.builder)
@@ -109,15 +84,10 @@ func parts(table string, attributes any, conditions []Condition, b expression.Bu
 		err = nil // there is no expression at all
 	}
 	if err != nil {
-		return built{}, nil, fmt.Errorf("its expression: %w", err)
+		err = fmt.Errorf("its expression: %w", err)
 	}
-	return built{e, m}, all.failed, nil
+	return parts{e, m, all.failed, err}
 }
-
-var (
-	errNoTable      = errors.New("the name of its table is empty")
-	errNoAttributes = errors.New("its item or key has no attributes; it must be a struct or a map")
-)
 
 func marshal(attributes any) (map[string]types.AttributeValue, error) {
 	m, ok := attributes.(map[string]types.AttributeValue)
@@ -128,39 +98,7 @@ func marshal(attributes any) (map[string]types.AttributeValue, error) {
 		}
 	}
 	if len(m) == 0 {
-		return nil, errNoAttributes
+		return nil, errors.New("its item or key has no attributes; it must be a struct or a map")
 	}
 	return m, nil
-}
-
-// raw copies the write that it changes.
-func raw(item types.TransactWriteItem) (addition, error) {
-	var tables []*string
-	if p := item.Put; p != nil {
-		c := *p
-		c.ReturnValuesOnConditionCheckFailure = allOld
-		item.Put, tables = &c, append(tables, c.TableName)
-	}
-	if p := item.Update; p != nil {
-		c := *p
-		c.ReturnValuesOnConditionCheckFailure = allOld
-		item.Update, tables = &c, append(tables, c.TableName)
-	}
-	if p := item.Delete; p != nil {
-		c := *p
-		c.ReturnValuesOnConditionCheckFailure = allOld
-		item.Delete, tables = &c, append(tables, c.TableName)
-	}
-	if p := item.ConditionCheck; p != nil {
-		c := *p
-		c.ReturnValuesOnConditionCheckFailure = allOld
-		item.ConditionCheck, tables = &c, append(tables, c.TableName)
-	}
-	switch {
-	case len(tables) != 1:
-		return addition{}, errors.New("it must be one Put, Update, Delete or ConditionCheck")
-	case tables[0] == nil || *tables[0] == "":
-		return addition{}, errNoTable
-	}
-	return addition{write: item}, nil
 }

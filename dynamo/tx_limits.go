@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/lambda-once/once/dynamo/internal/attribute"
 )
 
@@ -21,21 +19,19 @@ const (
 func (t *Tx) checkLimits() error {
 	total := 0
 	for i, a := range t.items {
-		n := writtenBytes(a.write)
-		if n > attribute.MaxItemSize {
+		if a.size > attribute.MaxItemSize {
 			return &TransactionError{Index: i, Code: CodeTooLarge,
-				Err: fmt.Errorf("it has %d bytes; DynamoDB allows items of %d", n, attribute.MaxItemSize)}
+				Err: fmt.Errorf("it has %d bytes; DynamoDB allows items of %d", a.size, attribute.MaxItemSize)}
 		}
-		total += n
+		total += a.size
 	}
 	outbox := t.outboxItems("", "", "")
 	for _, o := range outbox {
-		n := writtenBytes(o)
-		if n > attribute.MaxItemSize {
+		if o.size > attribute.MaxItemSize {
 			return &TransactionError{Index: -1, Code: CodeTooLarge,
-				Err: fmt.Errorf("the messages of one aggregate have %d bytes; they are one item, and DynamoDB allows %d", n, attribute.MaxItemSize)}
+				Err: fmt.Errorf("the messages of one aggregate have %d bytes; they are one item, and DynamoDB allows %d", o.size, attribute.MaxItemSize)}
 		}
-		total += n
+		total += o.size
 	}
 	if n := len(t.items) + len(outbox); n > maxTransactionItems-1 {
 		return &TransactionError{Index: -1, Code: CodeTooMany,
@@ -52,47 +48,15 @@ func tooLargeTogether(bytes int) error {
 		Err: fmt.Errorf("its items have %d bytes; DynamoDB allows %d", bytes, maxTransactionBytes)}
 }
 
-var errTwice = errors.New("an earlier addition has the same key; make one write of the two, with both conditions")
-
-// checkTwice compares keys. The key of a Put is not known here: only the table
-// knows its attributes.
+// checkTwice compares the keys of all additions but Puts.
 func (t *Tx) checkTwice() error {
 	for i, a := range t.items {
-		table, key := keyed(a.write)
-		if key == nil {
-			continue
-		}
 		for _, b := range t.items[:i] {
-			if otherTable, otherKey := keyed(b.write); otherTable == table && reflect.DeepEqual(otherKey, key) {
-				return &TransactionError{Index: i, Code: CodeDuplicate, Err: errTwice}
+			if a.key != nil && a.table == b.table && reflect.DeepEqual(a.key, b.key) {
+				return &TransactionError{Index: i, Code: CodeDuplicate,
+					Err: errors.New("an earlier addition has the same key; make one write of the two, with both conditions")}
 			}
 		}
 	}
 	return nil
-}
-
-// keyed returns the table and key of a write. A Put has no key here.
-func keyed(w types.TransactWriteItem) (table string, key map[string]types.AttributeValue) {
-	switch {
-	case w.Update != nil:
-		return *w.Update.TableName, w.Update.Key
-	case w.Delete != nil:
-		return *w.Delete.TableName, w.Delete.Key
-	case w.ConditionCheck != nil:
-		return *w.ConditionCheck.TableName, w.ConditionCheck.Key
-	}
-	return "", nil
-}
-
-// writtenBytes returns the size of a write. DynamoDB also counts what
-// an update finds in the table.
-func writtenBytes(w types.TransactWriteItem) int {
-	switch {
-	case w.Put != nil:
-		return attribute.ItemSize(w.Put.Item)
-	case w.Update != nil:
-		return attribute.ItemSize(w.Update.Key) + attribute.ItemSize(w.Update.ExpressionAttributeValues)
-	}
-	_, key := keyed(w)
-	return attribute.ItemSize(key)
 }

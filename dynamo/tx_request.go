@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -19,10 +18,11 @@ import (
 // request is a transaction as it is sent. It is built once: DynamoDB accepts a
 // token again only with an identical request.
 type request struct {
-	args  arguments // of the call that it was built for
-	input *dynamodb.TransactWriteItemsInput
-	own   *recordWrite // nil: without a record
-	first time.Time    // when it was sent first; zero before that
+	args   arguments // of the call that it was built for
+	input  *dynamodb.TransactWriteItemsInput
+	tables []string     // each once, sorted
+	own    *recordWrite // nil: without a record
+	first  time.Time    // when it was sent first; zero before that
 }
 
 // tokenAge is how long a request without a record is sent again. DynamoDB knows
@@ -104,45 +104,21 @@ func (r *request) build(t *Tx) error {
 	var items []types.TransactWriteItem
 	total := 0
 	if r.own != nil {
-		items = append(items, r.own.write(r.own.item))
+		items, r.tables = append(items, r.own.write(r.own.item)), append(r.tables, s.table)
 		total = attribute.ItemSize(r.own.item)
 	}
-	for _, a := range t.items {
-		items = append(items, a.write)
-	}
-	items = append(items, t.outboxItems(s.options.Outbox, r.args.id, t.token)...)
-	for _, w := range items[r.offset():] {
-		total += writtenBytes(w)
+	for _, a := range slices.Concat(t.items, t.outboxItems(s.options.Outbox, r.args.id, t.token)) {
+		items, r.tables = append(items, a.write), append(r.tables, a.table)
+		total += a.size
 	}
 	if total > maxTransactionBytes {
 		return &driver.Rejected{Err: tooLargeTogether(total)}
 	}
+	slices.Sort(r.tables)
+	r.tables = slices.Compact(r.tables)
 	token := rand.Text()
 	r.input = &dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, TransactItems: items}
 	return nil
-}
-
-// tables names every table of the request once, sorted.
-func (r *request) tables() []string {
-	var names []string
-	for _, item := range r.input.TransactItems {
-		names = append(names, aws.ToString(tableOf(item)))
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func tableOf(w types.TransactWriteItem) *string {
-	switch {
-	case w.Put != nil:
-		return w.Put.TableName
-	case w.Update != nil:
-		return w.Update.TableName
-	case w.Delete != nil:
-		return w.Delete.TableName
-	default:
-		return w.ConditionCheck.TableName
-	}
 }
 
 // offset is the number of items before the handler's.
