@@ -15,17 +15,16 @@ import (
 // of its time.
 const compressionLevel = 3
 
-// compression compresses results with gzip, which the SDK links anyway. Another
-// format would make a function larger, and start later. Its checksum detects
-// what was damaged. It is safe for concurrent use, and allocates nothing before
-// the first large result.
+// compression compresses results with gzip, which the SDK links anyway, so that no
+// function becomes larger. Its checksum detects damage. It is safe for concurrent use,
+// and allocates nothing before the first large result.
 type compression struct {
 	limit     int       // of data, in bytes
 	deflaters sync.Pool // of *deflater: one has 800 KB
 	inflaters sync.Pool // of *gzip.Reader
 }
 
-// deflater is a gzip writer together with what it writes to.
+// deflater is a gzip writer and its output.
 type deflater struct {
 	w   *gzip.Writer
 	out []byte
@@ -88,7 +87,7 @@ func (c *compression) decompress(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// sizeHint returns the size that gzip claims at its end, within what so few bytes
+// sizeHint returns the size that gzip claims at its end, or the most that so few bytes
 // can contain.
 func sizeHint(b []byte) int {
 	const (

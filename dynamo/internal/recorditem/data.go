@@ -20,8 +20,8 @@ const (
 )
 
 const (
-	// maxDataBytes bounds what a compressed result may grow to: 400 KB can
-	// decode to 400 MB.
+	// maxDataBytes bounds the size of a decompressed result: 400 KB can decode to
+	// 400 MB.
 	maxDataBytes = 64 << 20
 	// MaxReasonSize bounds the text in place of a result, in bytes.
 	MaxReasonSize = 1 << 10
@@ -38,8 +38,8 @@ func newCodec(native bool, compressAbove int) *codec {
 	return &codec{native: native, compressAbove: compressAbove, compression: compression{limit: maxDataBytes}}
 }
 
-// encode returns the attribute value of a result.
-func (c *codec) encode(data []byte) types.AttributeValue {
+// Result returns the attribute value of a result. It may exceed an item.
+func (c *codec) Result(data []byte) types.AttributeValue {
 	if c.native {
 		if v, ok := toNative(data); ok {
 			return v
@@ -50,8 +50,8 @@ func (c *codec) encode(data []byte) types.AttributeValue {
 	return c.encodeText(data)
 }
 
-// encodeText returns the attribute value of bytes: those that are text as they
-// are, others tagged. Steps always use it, as only Once reads them.
+// encodeText returns the attribute value of bytes: text as it is, and binary with a
+// tag. Steps always use it, as only Once reads them.
 func (c *codec) encodeText(data []byte) types.AttributeValue {
 	if c.compressAbove >= 0 && len(data) > c.compressAbove {
 		if z, smaller := c.compress(TagGzip, data); smaller {
@@ -80,7 +80,7 @@ func Unavailable(reason string) types.AttributeValue {
 	return tagged(TagUnavailable, []byte(reason))
 }
 
-// content is what an attribute value contains: one of the three.
+// content is the content of an attribute value: one of the three.
 type content struct {
 	data        []byte
 	payload     string // the reference of data in a payload store
@@ -128,8 +128,8 @@ func (c *codec) decodeTagged(b []byte) (content, error) {
 	}
 }
 
-// encodeStep returns the attribute value of a step's result. NULL is the nil one.
-func (c *codec) encodeStep(data []byte) types.AttributeValue {
+// Step returns the attribute value of a step's result. NULL is the nil one.
+func (c *codec) Step(data []byte) types.AttributeValue {
 	if data == nil {
 		return &types.AttributeValueMemberNULL{Value: true}
 	}
@@ -145,7 +145,7 @@ func (c *codec) decodeStep(v types.AttributeValue) ([]byte, error) {
 	case *types.AttributeValueMemberB:
 		r, err := c.decodeTagged(v.Value)
 		if err == nil && r.data == nil {
-			// What a step has instead of data is the core's business.
+			// The core stores such a step with a form of its own.
 			err = errors.New("the result of a step is tagged as no data")
 		}
 		return r.data, err

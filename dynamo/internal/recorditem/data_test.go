@@ -33,7 +33,7 @@ func TestTextIsStoredAsItIs(t *testing.T) {
 		string(noise):              "S", // would not become smaller
 		"r" + string([]byte{0xc0}): "B",
 	} {
-		check.Equal(t, attribute.TypeName(c.encode([]byte(text))), want, text)
+		check.Equal(t, attribute.TypeName(c.Result([]byte(text))), want, text)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestTagsCannotCollide(t *testing.T) {
 		check.Deep(t, got, content{payload: "once/1\xff"})
 		for _, v := range []types.AttributeValue{Unavailable("why"), Elsewhere("once/1")} {
 			forged := v.(*types.AttributeValueMemberB).Value
-			got, err := c.decode(c.encode(forged))
+			got, err := c.decode(c.Result(forged))
 			check.Nil(t, err, "a user's result like a tagged one")
 			check.Deep(t, got, content{data: forged})
 		}
@@ -96,7 +96,7 @@ func TestDecompressionIsBounded(t *testing.T) {
 	}
 	// What could not be read again is not compressed.
 	for size, want := range map[int]string{c.limit: "B", c.limit + 1: "S"} {
-		check.Equal(t, attribute.TypeName(c.encode(bytes.Repeat([]byte("a"), size))), want, size)
+		check.Equal(t, attribute.TypeName(c.Result(bytes.Repeat([]byte("a"), size))), want, size)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestCompressionIsSafeForConcurrentUse(t *testing.T) {
 		all.Go(func() {
 			for n := range 50 {
 				data := bytes.Repeat([]byte{byte('a' + i), byte('a' + n%26)}, 100+n*i)
-				v := c.encode(data)
+				v := c.Result(data)
 				got, err := c.decode(v)
 				check.Equal(t, attribute.TypeName(v), "B")
 				check.Nil(t, err)

@@ -33,8 +33,7 @@ func (f *Format) Record(item map[string]types.AttributeValue) (driver.Record, er
 	return r, nil
 }
 
-// Readable returns as much of a record as can be read, and what Record would return
-// an error for.
+// Readable returns as much of a record as can be read, and all errors of the rest.
 func (f *Format) Readable(item map[string]types.AttributeValue) (driver.Record, []error) {
 	a := &f.Attr
 	d := decoder{item: item}
@@ -58,7 +57,7 @@ func (f *Format) Readable(item map[string]types.AttributeValue) (driver.Record, 
 		r.Expires = time.Unix(n, 0)
 	}
 	if v, ok := item[a.Data]; ok {
-		stored, err := f.codec.decode(v)
+		stored, err := f.decode(v)
 		if err != nil {
 			d.fail(a.Data, err)
 		}
@@ -87,7 +86,7 @@ func (f *Format) steps(v types.AttributeValue) (_ map[string][]byte, err error) 
 	}
 	steps := make(map[string][]byte, len(m.Value))
 	for name, v := range m.Value {
-		data, failed := f.codec.decodeStep(v)
+		data, failed := f.decodeStep(v)
 		if failed != nil {
 			err = failed
 		}
@@ -107,37 +106,36 @@ func (d *decoder) fail(name string, err error) {
 	d.problems = append(d.problems, fmt.Errorf("attribute %q: %w", name, err))
 }
 
-// text is not empty where the attribute is there: "" stands for an absent one
-// in a Fence, which would then never hold.
-func (d *decoder) text(name string, optional bool) string {
-	switch v := d.item[name].(type) {
-	case nil:
-		if !optional {
-			d.fail(name, errors.New("it is missing"))
-		}
-		return ""
-	case *types.AttributeValueMemberS:
-		if v.Value == "" {
-			d.fail(name, errors.New("it is empty"))
-		}
-		return v.Value
-	default:
-		d.fail(name, fmt.Errorf("it has type %s, not S", attribute.TypeName(v)))
-		return ""
-	}
+func (d *decoder) failType(name, want string) {
+	d.fail(name, fmt.Errorf("it has type %s, not %s", attribute.TypeName(d.item[name]), want))
 }
 
-// fingerprint may be empty or NULL, both of which mean that there is none.
+// text is not empty if the attribute is present: "" stands for an absent one
+// in a Fence, which would then never hold.
+func (d *decoder) text(name string, optional bool) string {
+	v, ok := d.item[name].(*types.AttributeValueMemberS)
+	switch {
+	case ok && v.Value == "":
+		d.fail(name, errors.New("it is empty"))
+	case ok:
+		return v.Value
+	case d.item[name] != nil:
+		d.failType(name, "S")
+	case !optional:
+		d.fail(name, errors.New("it is missing"))
+	}
+	return ""
+}
+
+// fingerprint may be empty or NULL. Both mean that there is none.
 func (d *decoder) fingerprint(name string) string {
 	switch v := d.item[name].(type) {
-	case nil, *types.AttributeValueMemberNULL:
+	case *types.AttributeValueMemberNULL:
 		return ""
 	case *types.AttributeValueMemberS:
 		return v.Value
-	default:
-		d.fail(name, fmt.Errorf("it has type %s, not S", attribute.TypeName(v)))
-		return ""
 	}
+	return d.text(name, true)
 }
 
 // millis rounds a lease up. Powertools for TypeScript adds the remaining time as its
@@ -147,7 +145,7 @@ func (d *decoder) millis(name string, absent int64) int64 {
 	if !ok {
 		return d.number(name, 0, MaxMillis, absent)
 	}
-	n, ok := WholeMillis(v.Value)
+	n, ok := wholeMillis(v.Value)
 	if !ok {
 		d.fail(name, fmt.Errorf("it is not a number from 0 to %d", MaxMillis))
 		return absent
@@ -155,9 +153,9 @@ func (d *decoder) millis(name string, absent int64) int64 {
 	return n
 }
 
-// WholeMillis returns a stored lease in milliseconds, rounded up: a lease never ends
+// wholeMillis returns a stored lease in milliseconds, rounded up: a lease never ends
 // early.
-func WholeMillis(stored string) (int64, bool) {
+func wholeMillis(stored string) (int64, bool) {
 	whole, fraction, _ := strings.Cut(stored, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	digits := strings.Trim(fraction, "0123456789") == ""
@@ -168,18 +166,17 @@ func WholeMillis(stored string) (int64, bool) {
 }
 
 func (d *decoder) number(name string, low, high, absent int64) int64 {
-	switch v := d.item[name].(type) {
-	case nil:
-		return absent
-	case *types.AttributeValueMemberN:
-		n, err := strconv.ParseInt(v.Value, 10, 64)
-		if err != nil || n < low || n > high {
-			d.fail(name, fmt.Errorf("it is not a whole number from %d to %d", low, high))
-			return absent
+	v, ok := d.item[name].(*types.AttributeValueMemberN)
+	if !ok {
+		if d.item[name] != nil {
+			d.failType(name, "N")
 		}
-		return n
-	default:
-		d.fail(name, fmt.Errorf("it has type %s, not N", attribute.TypeName(v)))
 		return absent
 	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	if err != nil || n < low || n > high {
+		d.fail(name, fmt.Errorf("it is not a whole number from %d to %d", low, high))
+		return absent
+	}
+	return n
 }

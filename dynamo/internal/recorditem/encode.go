@@ -10,8 +10,8 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// Item returns the item of a record, without its result. What is absent in the
-// record is absent in the item.
+// Item returns the item of a record, without its result. The item lacks the fields
+// that the record lacks.
 func (f *Format) Item(r driver.Record) map[string]types.AttributeValue {
 	item := f.Key(r.ID)
 	item[f.Attr.Status] = attribute.Text(string(r.Status))
@@ -40,17 +40,11 @@ func (f *Format) Item(r driver.Record) map[string]types.AttributeValue {
 	return item
 }
 
-// Result returns the attribute value of a result. It may exceed an item.
-func (f *Format) Result(data []byte) types.AttributeValue { return f.codec.encode(data) }
-
-// Step returns the attribute value of a step's result.
-func (f *Format) Step(data []byte) types.AttributeValue { return f.codec.encodeStep(data) }
-
 // Steps returns the attribute value of the results of steps by their names.
 func (f *Format) Steps(steps map[string][]byte) *types.AttributeValueMemberM {
 	m := make(map[string]types.AttributeValue, len(steps))
 	for name, data := range steps {
-		m[name] = f.codec.encodeStep(data)
+		m[name] = f.Step(data)
 	}
 	return &types.AttributeValueMemberM{Value: m}
 }

@@ -1,7 +1,5 @@
 // Package recorditem is the format of the items that hold records: their keys,
 // the names and types of their attributes, and the stored forms of a result.
-// Package dynamo writes and reads them, and the operator's command repairs
-// them.
 package recorditem
 
 import (
@@ -30,7 +28,7 @@ type Format struct {
 	partition    string
 	shards       uint32
 	placeholders map[string]string // of the expressions
-	codec        *codec
+	*codec
 }
 
 // New returns the format with these options, or a [*driver.ConfigError].
@@ -38,12 +36,11 @@ func New(o Options) (*Format, error) {
 	if err := o.resolve(); err != nil {
 		return nil, err
 	}
-	c := newCodec(o.Native, o.CompressAbove)
-	f := &Format{Attr: o.Attributes, partition: o.Partition, shards: uint32(o.Shards), placeholders: map[string]string{}, codec: c}
-	for _, field := range f.Attr.fields() {
-		f.placeholders[field.placeholder] = *field.name
+	placeholders := map[string]string{}
+	for _, f := range o.Attributes.fields() {
+		placeholders[f.placeholder] = *f.name
 	}
-	return f, nil
+	return &Format{o.Attributes, o.Partition, uint32(o.Shards), placeholders, newCodec(o.Native, o.CompressAbove)}, nil
 }
 
 // Composite reports whether the table has composite keys.

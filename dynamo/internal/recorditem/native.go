@@ -3,6 +3,7 @@ package recorditem
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -105,8 +106,8 @@ func nativeMap(d *json.Decoder, depth int) (types.AttributeValue, bool) {
 	}
 }
 
-// exactString reports whether a decoded string is what the text said: a lone
-// surrogate is decoded to U+FFFD, which then stands for several strings.
+// exactString reports whether a decoded string equals its text. A lone surrogate is
+// decoded to U+FFFD, which then stands for several strings.
 func exactString(s string) bool { return !strings.ContainsRune(s, utf8.RuneError) }
 
 // fitsNumber reports whether DynamoDB stores a JSON number without rounding or
@@ -131,25 +132,69 @@ func fitsNumber(token string) bool {
 	return lowest >= minNumberExponent && highest <= maxNumberExponent
 }
 
-// fromNative returns the JSON text of an attribute value.
+// maxReadDepth bounds the recursion over stored values. DynamoDB allows 32
+// levels, but not every response need come from DynamoDB.
+const maxReadDepth = 100
+
+// fromNative returns the JSON text of an attribute value. The encoder sorts names, so
+// that a record has the same bytes each time it is read.
 func fromNative(v types.AttributeValue) ([]byte, error) {
-	var b bytes.Buffer
-	if err := writeJSON(&b, v, 0); err != nil {
+	value, err := jsonValueOf(v, 0)
+	if err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // changes nothing that need not change
+	if err := e.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-func writeString(b *bytes.Buffer, s string) error {
+func jsonValueOf(v types.AttributeValue, depth int) (_ any, err error) {
+	if depth > maxReadDepth {
+		return nil, errors.New("a native result nested too deeply")
+	}
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value, checkUTF8(v.Value)
+	case *types.AttributeValueMemberN:
+		if !isNumber(v.Value) {
+			return nil, errors.New("a native result with a number that is not valid in JSON")
+		}
+		return json.Number(v.Value), nil
+	case *types.AttributeValueMemberBOOL:
+		return v.Value, nil
+	case *types.AttributeValueMemberNULL:
+		return nil, nil
+	case *types.AttributeValueMemberL:
+		list := make([]any, len(v.Value))
+		for i, e := range v.Value {
+			if list[i], err = jsonValueOf(e, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case *types.AttributeValueMemberM:
+		m := make(map[string]any, len(v.Value))
+		for name, e := range v.Value {
+			if m[name], err = jsonValueOf(e, depth+1); err != nil {
+				return nil, err
+			}
+			if err := checkUTF8(name); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	}
+	return nil, fmt.Errorf("a native result with a value of type %s", attribute.TypeName(v))
+}
+
+func checkUTF8(s string) error {
 	if !utf8.ValidString(s) {
-		return fmt.Errorf("a native result with a string that is not UTF-8")
+		return errors.New("a native result with a string that is not UTF-8")
 	}
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false) // nothing is changed that need not be
-	if err := e.Encode(s); err != nil {
-		return err
-	}
-	b.Truncate(b.Len() - 1) // the encoder's newline
 	return nil
 }
 
