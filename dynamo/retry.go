@@ -21,13 +21,8 @@ func inTime(ctx context.Context) func(*dynamodb.Options) {
 	}
 	return func(o *dynamodb.Options) {
 		quiet(o)
-		last := deadline.Add(-shortestRequest)
-		switch r := o.Retryer.(type) {
-		case nil:
-		case aws.RetryerV2:
-			o.Retryer = retryerInTime{r, last}
-		default:
-			o.Retryer = oldRetryerInTime{r, last}
+		if o.Retryer != nil {
+			o.Retryer = retryerInTime{o.Retryer, deadline.Add(-shortestRequest)}
 		}
 	}
 }
@@ -35,28 +30,23 @@ func inTime(ctx context.Context) func(*dynamodb.Options) {
 // retryerInTime returns the error of a try in place of a delay that does not end
 // before last.
 type retryerInTime struct {
-	aws.RetryerV2
-	last time.Time
-}
-
-func (r retryerInTime) RetryDelay(attempt int, err error) (time.Duration, error) {
-	return delayInTime(r.RetryerV2, r.last, attempt, err)
-}
-
-// oldRetryerInTime is for a Retryer that has no method GetAttemptToken.
-type oldRetryerInTime struct {
 	aws.Retryer
 	last time.Time
 }
 
-func (r oldRetryerInTime) RetryDelay(attempt int, err error) (time.Duration, error) {
-	return delayInTime(r.Retryer, r.last, attempt, err)
+// GetAttemptToken implements aws.RetryerV2. A Retryer without it has the token that
+// the SDK uses in its place.
+func (r retryerInTime) GetAttemptToken(ctx context.Context) (func(error) error, error) {
+	if v2, ok := r.Retryer.(aws.RetryerV2); ok {
+		return v2.GetAttemptToken(ctx)
+	}
+	return r.GetInitialToken(), nil
 }
 
-func delayInTime(r aws.Retryer, last time.Time, attempt int, answer error) (time.Duration, error) {
-	delay, err := r.RetryDelay(attempt, answer)
-	if err == nil && time.Until(last) < delay {
-		return 0, answer
+func (r retryerInTime) RetryDelay(attempt int, failed error) (time.Duration, error) {
+	delay, err := r.Retryer.RetryDelay(attempt, failed)
+	if err == nil && time.Until(r.last) < delay {
+		return 0, failed
 	}
 	return delay, err
 }
