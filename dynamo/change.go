@@ -60,8 +60,7 @@ func (s *Store) change(ctx context.Context, f driver.Fence, c driver.Change, u *
 	return u.leaves, true, nil
 }
 
-// makeMap adds the steps of u to a record of another library, which lacks the map
-// that u adds to.
+// makeMap adds steps to a record of Powertools, which lacks the map that u adds to.
 func (s *Store) makeMap(ctx context.Context, f driver.Fence, c driver.Change, u *update) error {
 	whole := newUpdate(f.ID, setStepMap)
 	whole.values[":steps"] = s.format.Steps(c.Steps)

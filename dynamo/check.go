@@ -11,7 +11,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// These checks refuse what DynamoDB, or the next reader of the record, would
+// These checks refuse values that DynamoDB, or the next reader of the record, would
 // misunderstand. No error text contains an id, an owner or data.
 
 // checkCreate returns the transaction of a Create, or nil for none.
@@ -58,8 +58,8 @@ func transactionOf(with any, finishes bool) (*Tx, error) {
 	return t, nil
 }
 
-// checkText refuses what the SDK would replace: two fingerprints that differ
-// only in bytes that are not UTF-8 would become equal.
+// checkText refuses text whose bytes the SDK would replace: two fingerprints that
+// differ only in bytes that are not UTF-8 would become equal.
 func checkText(texts ...string) error {
 	for _, s := range texts {
 		if !utf8.ValidString(s) {

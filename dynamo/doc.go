@@ -19,11 +19,10 @@
 //
 // # Results
 //
-// A result that is valid UTF-8 is stored as it is, as text. Any other result is
-// stored as binary with a tag in its first byte. So are compressed results, and
-// the reason why a result that does not fit into an item is missing. Text cannot
-// be mistaken for one of these. Powertools does not know the tags: callers of
-// Powertools for TypeScript receive the bytes, without an error.
+// A result that is valid UTF-8 is stored as text. Binary results, compressed ones,
+// and the reason why a result that does not fit into an item is missing are stored
+// as binary, with a tag in the first byte. Powertools does not know the tags:
+// callers of Powertools for TypeScript receive the bytes, without an error.
 //
 // # Transactions
 //
@@ -35,7 +34,7 @@
 //
 // The request is built once, and has one ClientRequestToken: if it is sent again
 // after a lost response, DynamoDB executes it once. Every item costs twice the
-// write units of a plain write. A handler without other effects saves the claim
+// write units of a plain write. A handler without further effects saves the claim
 // with idempotent.Config.Optimistic.
 //
 // [Tx.Publish] writes messages to an outbox that must be published if and only if
@@ -47,9 +46,9 @@
 // With Options.Group, writes that find all requests under way share the next one,
 // a PartiQL BatchExecuteStatement. Each of its statements makes the same write as
 // the request of its own would, under the same condition, and has its own answer.
-// A claim is the exception: INSERT fails on an expired record, too. What a shared
-// request does not settle is sent again alone: that claim, a statement that
-// failed, and all statements if the answer was lost.
+// A claim is the exception, because INSERT also fails on an expired record. That
+// claim, a statement that failed, and all statements of a request whose answer was
+// lost are sent again alone.
 //
 // # Permissions
 //

@@ -18,7 +18,7 @@ type Error struct {
 	Op    string // the call, such as "PutItem"
 	Table string // the store's
 	// Tables are the tables of a transaction, sorted: those of the record and of
-	// the handler's writes and checks, and the outbox. It is nil for other calls.
+	// the handler's writes and checks, and the outbox. It is nil for single writes and reads.
 	Tables []string
 	Advice string // the next step for the reader, or "" if none is known
 	Err    error  // of the SDK, or about a stored item

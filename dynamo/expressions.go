@@ -29,8 +29,8 @@ const (
 	condNoSteps = ` AND (attribute_not_exists(#steps) OR size(#steps) = :zero)`
 	condNoMap   = ` AND attribute_not_exists(#steps)`
 
-	// An update, and not a Put of the copy that was read: attributes that other
-	// programs have added stay.
+	// An update, and not a Put of the copy that was read, keeps the attributes that
+	// further programs have added.
 	setTakeOver = `SET #owner = :new_owner, #lease = :lease, #attempt = if_not_exists(#attempt, :one) + :one, #steps = if_not_exists(#steps, :empty)`
 	setExtend   = `SET #lease = :lease`
 	setFinish   = `SET #status = :status`

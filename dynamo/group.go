@@ -20,18 +20,16 @@ type GroupClient interface {
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 }
 
-// The limits of shared requests. DynamoDB sets the first. Far larger requests
-// work, but all their calls wait for the largest.
-const (
-	maxStatements   = 25
-	maxRequestSize  = 1 << 20
-	longestLinger   = 2 * time.Millisecond
-	requestPatience = 50 * time.Millisecond
-	longestHold     = time.Second
-)
+// groupLimits returns the limits of shared requests. DynamoDB sets MaxCalls. Far
+// larger requests work, but all their calls wait for the largest.
+func groupLimits(slots int) group.Limits {
+	return group.Limits{
+		Slots: slots, MaxCalls: 25, MaxSize: 1 << 20, Linger: 2 * time.Millisecond, Patience: 50 * time.Millisecond, Hold: time.Second,
+	}
+}
 
-// grouping shares requests among the writes of a store, and among its reads. A nil grouping shares
-// none.
+// grouping shares requests among the writes of a store, and among its reads. It is
+// nil without Options.Group.
 type grouping struct {
 	store  *Store
 	client GroupClient
@@ -51,13 +49,7 @@ type answer struct {
 	err   error
 }
 
-func newGrouping(s *Store, client GroupClient, flights int) *grouping {
-	return groupingWith(s, client, group.Limits{
-		Slots: flights, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: longestLinger, Patience: requestPatience, Hold: longestHold,
-	})
-}
-
-func groupingWith(s *Store, client GroupClient, limits group.Limits) *grouping {
+func newGrouping(s *Store, client GroupClient, limits group.Limits) *grouping {
 	g := &grouping{store: s, client: client, table: `"` + s.table + `"`}
 	g.queue = group.New(limits, g.send)
 	// PartiQL on DynamoDB Local does not find a table by its ARN.
@@ -75,11 +67,10 @@ func (g *grouping) arrive(ctx context.Context) {
 	}
 }
 
-// do sends a statement in a shared request, or calls alone: for a nil statement,
-// for one that nobody shares a request with, and for one that a request did not
-// settle, or not in time. The last may be a second copy of a write that has been
-// executed, or is executed later. The protocol treats it as it treats a copy that the SDK sent: a claim meets its own
-// owner, and a change what it has left itself.
+// do sends a statement in a shared request. It calls alone for a nil statement, for
+// one without company, and for one that its request did not settle in time. The last
+// may be a second copy of a write, as a retry of the SDK is: a claim then meets its own
+// owner, and a change its own record.
 func (g *grouping) do(ctx context.Context, st *statement, alone func() (driver.Record, bool, error)) (driver.Record, bool, error) {
 	if st == nil {
 		g.arrive(ctx)

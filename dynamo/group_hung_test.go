@@ -38,9 +38,7 @@ func TestHungSharedRequestHoldsNoCaller(t *testing.T) {
 // calls have returned. It reports false if they shared none.
 func hangs(t *testing.T, name, write, lands string) bool {
 	s, wire := intercepted(t)
-	s.group = groupingWith(s, s.client.(GroupClient), group.Limits{
-		Slots: 1, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: time.Minute, Patience: 100 * time.Millisecond, Hold: 100 * time.Millisecond,
-	})
+	s.limit(patient, func(l *group.Limits) { l.Patience, l.Hold = 100*time.Millisecond, 100*time.Millisecond })
 	x, err := idempotent.New("op", s, nil)
 	check.Must(t, err)
 	begun, returned, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})

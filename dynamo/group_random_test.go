@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo/internal/attribute"
-	"github.com/lambda-once/once/dynamo/internal/group"
 	"github.com/lambda-once/once/dynamo/internal/recorditem"
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/internal/check"
@@ -30,11 +29,7 @@ func TestSharedWriteDoesWhatItsOwnRequestDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone, shared := inOwnTable(t, o), inOwnTable(t, o)
-			client := alone.client.(GroupClient)
-			shared.group = groupingWith(shared, client, group.Limits{
-				Slots: 1, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: time.Minute, Patience: time.Minute, Hold: time.Hour, Share: true,
-			})
-			shared.group.readAll = true
+			shared.shareAll(1, patient)
 			r := rand.New(rand.NewPCG(1, 2))
 			var ok int
 			for round := range 20 {

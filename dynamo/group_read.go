@@ -13,7 +13,7 @@ import (
 
 const opRead = "BatchGetItem"
 
-// get reads a record, in a shared request if there are others to read.
+// get reads a record, in a shared request if more reads wait.
 func (g *grouping) get(ctx context.Context, id string) (driver.Record, error) {
 	var st *statement
 	if !g.off.Load() {
@@ -47,10 +47,10 @@ func (g *grouping) readRefused(ctx context.Context, refused []*groupCall) {
 		goAlone(refused)
 		return
 	}
-	items, _ := g.items(ctx, refused) // whether all were read does not matter:
+	items, _ := g.items(ctx, refused)
 	for _, c := range refused {
-		// without an item, there is none, or DynamoDB has not processed its key, and
-		// the write is sent alone.
+		// Without an item, the write is sent alone: there is none, or DynamoDB has not
+		// processed its key.
 		c.Answer(g.refusal(c.Work, items[c.Work.id]))
 	}
 }

@@ -1,9 +1,11 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -18,10 +20,9 @@ const opBatch = "BatchExecuteStatement"
 type groupCall = group.Call[*statement, answer]
 
 // send makes the writes, or reads, of a shared request. Each has its own answer: a write
-// that is refused or fails changes nothing for the others. What the answer
-// does not settle goes alone. Its request then says what is wrong, as an error
-// that callers know, and the SDK retries it with its backoff, for as long as
-// its caller stays.
+// that is refused or fails changes nothing for the rest. A write that the answer
+// does not settle goes alone. Its own request then has an error that callers know,
+// and the SDK retries it with its backoff, for as long as its caller stays.
 func (g *grouping) send(ctx context.Context, calls []*groupCall) {
 	defer g.logPanic(ctx)
 	if g.off.Load() {
@@ -72,20 +73,18 @@ func (g *grouping) send(ctx context.Context, calls []*groupCall) {
 	g.readRefused(ctx, refused)
 }
 
-// sentOnce keeps the SDK from sending a shared request again: it would make the
-// writes of callers who have left, and may have taken them back.
+// sentOnce keeps the SDK from sending a shared request again. Callers that have left
+// may have taken their writes back.
 func sentOnce(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
 // refusal returns the answer to a refused write whose record is in item.
 //
-// A record that was read after the refusal is a later state than the one that
-// refused the write. The contract allows that, as after a conflict: nothing was
-// written for certain, and the core rules on the record that it is given,
-// whenever it was read. A claim takes it for live or finished by its own clock.
-// A change that meets its own record in progress is repeated.
+// The record may have been read after the refusal, and be in a later state. The
+// contract allows that, as after a conflict: nothing was written for certain, and the
+// core rules on the record whenever it was read.
 //
-// Only what a Create would have written over is sent again: no record, one that
-// is expired, and an item that is no record, which may be expired.
+// A write is sent again if a Create would write over the item: if there is no
+// record, an expired one, or an item that is not a record, which may be expired.
 func (g *grouping) refusal(st *statement, item map[string]types.AttributeValue) answer {
 	met, err := g.store.format.Record(item)
 	if err != nil || met.ID != st.id || st.insert && met.Expired(st.cutoff) {
@@ -102,12 +101,10 @@ func goAlone(calls []*groupCall) {
 
 // checkDenied reports the denial of a whole request.
 func (g *grouping) checkDenied(ctx context.Context, err error, permission string) {
-	if err != nil && fault.Denied(err) {
+	if fault.Denied(err) {
 		_, message := fault.Code(err)
-		if action, found := fault.DeniedAction(message); found {
-			permission = action
-		}
-		g.denied(ctx, permission)
+		action, _ := fault.DeniedAction(message)
+		g.denied(ctx, cmp.Or(strings.TrimPrefix(action, "dynamodb:"), permission))
 	}
 }
 

@@ -12,12 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/lambda-once/once/dynamo/internal/group"
 	"github.com/lambda-once/once/idempotent/adapter"
 )
 
@@ -114,9 +112,7 @@ func intercepted(t *testing.T, change ...func(*dynamodb.Options)) (*Store, *inte
 		o.HTTPClient, o.Retryer = wire, aws.NopRetryer{}
 	}}, change...)...)
 	s := loneStore(t, client, table, nil)
-	s.group = groupingWith(s, client, group.Limits{
-		Slots: 1, MaxCalls: maxStatements, MaxSize: maxRequestSize, Linger: time.Minute, Patience: time.Minute, Hold: time.Hour,
-	})
+	s.limit(patient)
 	return s, wire
 }
 

@@ -100,7 +100,7 @@ func (s *Store) scan(ctx context.Context, f driver.Filter, after string) (items 
 }
 
 // scanInput returns the request of a scan. An item without a status is not a record:
-// the table may contain other items.
+// the table may contain items of any program.
 func (s *Store) scanInput(f driver.Filter) *dynamodb.ScanInput {
 	in := &dynamodb.ScanInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal, TableName: &s.table}
 	if f.Limit > 0 {

@@ -26,7 +26,7 @@ type Options struct {
 	// Data is the form of results in the items. It also decides how a stored
 	// string is read, so all writers of a table must agree on it. Records shared
 	// with Powertools for TypeScript need Native: with Text it reads each result
-	// as a string, and its own strings do not replay here, or replay as another
+	// as a string, and its own strings do not replay here, or replay as a different
 	// value. [Store.Shared] sets it.
 	//
 	// Default: Text.
@@ -37,8 +37,8 @@ type Options struct {
 	// Writes that find all of them under way wait, and share the next one: a
 	// PartiQL BatchExecuteStatement of up to 25 writes, each conditional by
 	// itself, each with its own answer. Reads share a BatchGetItem in the same way.
-	// The calls of one batch of package handlers announce each other: the first of
-	// them waits for the others, for 2 ms at most.
+	// The calls of one batch of package handlers announce their number: the first of
+	// them waits for the rest, for 2 ms at most.
 	//
 	// It pays where many calls run at the same time: fewer requests take less of
 	// the client's CPU. Below that it adds latency, because a write waits for the
@@ -49,14 +49,14 @@ type Options struct {
 	// and both are billed.
 	//
 	// These writes never share a request: takeovers, refunds, completions of
-	// records that nobody owns, transactions, writes above 64 KB, and all writes
-	// to a table that is given by its ARN. What a shared request does not settle
-	// is sent again without the others.
+	// records without an owner, transactions, writes above 64 KB, and all writes
+	// to a table that is given by its ARN. A write that a shared request does not
+	// settle is sent again alone.
 	//
-	// The client must be a [GroupClient]. The role needs dynamodb:PartiQLInsert,
-	// PartiQLUpdate, PartiQLDelete and BatchGetItem besides. If one of them is
-	// denied, the store writes a line to [slog.Default] that names it, once, and
-	// sends all writes alone from then on.
+	// The client must be a [GroupClient]. The role also needs dynamodb:PartiQLInsert,
+	// PartiQLUpdate, PartiQLDelete and BatchGetItem. If one of them is denied, the
+	// store writes a line to [slog.Default] that names it, once, and sends all writes
+	// alone from then on.
 	//
 	// Default: 0, no group commit.
 	Group int
@@ -110,7 +110,7 @@ type DataFormat uint8
 // The forms of results.
 const (
 	// Text stores a result as it is, in a string: JSON text, as Powertools for
-	// Python and .NET does. Native results of other writers are read as well.
+	// Python and .NET does. Native results are read as well.
 	Text DataFormat = iota
 	// Native stores a JSON result as attribute values of DynamoDB, as Powertools
 	// for TypeScript does: an object as a map, a string as a string. A result
@@ -121,7 +121,7 @@ const (
 )
 
 // format returns the format of the items with these options, or a
-// [*driver.ConfigError] with their mistakes and those of other arguments.
+// [*driver.ConfigError] with their mistakes besides those given.
 func (o *Options) format(mistakes driver.Mistakes) (*recorditem.Format, error) {
 	if o == nil {
 		o = &Options{}

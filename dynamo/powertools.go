@@ -6,8 +6,8 @@ import (
 
 // Shared returns a store in the same table whose results Powertools for AWS
 // Lambda reads. Results are never compressed, and Data is Native with native,
-// which Powertools for TypeScript needs, and Text without, for all others. The
-// other options are those of s.
+// which Powertools for TypeScript needs, and Text without. All further options are
+// those of s.
 //
 // Only Once reads a result that Native cannot hold or that does not fit into the
 // item: see [Native].
@@ -15,7 +15,7 @@ import (
 // Shared returns a [*driver.ConfigError] for options of s that Powertools does not
 // have: a CompressAbove, more than one of the Shards, Data Native without
 // native, and a SortKey without a Partition. The default Partition is made of
-// the name of this function, and those of the other function have its name.
+// the name of this function, and Powertools' is made of its function's.
 func (s *Store) Shared(native bool) (driver.Store, error) {
 	o := s.options
 	var mistakes driver.Mistakes

@@ -13,8 +13,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 )
 
-// settled are the attributes that a settlement compares, and what stands for the one
-// that was read.
+// settled are the attributes that a settlement compares with those that were read.
 var settled = []string{"#status", "#owner", "#attempt", "#refunds", "#lease", "#exp", "#validation", "#data", "#steps"}
 
 // Settle applies the change of an operator to a record that is stored exactly as e: see

@@ -52,7 +52,7 @@ func New(client Client, table string, options *Options) (*Store, error) {
 		return nil, err
 	}
 	if s.options.Group > 0 {
-		s.group = newGrouping(s, groupClient, s.options.Group)
+		s.group = newGrouping(s, groupClient, groupLimits(s.options.Group))
 	}
 	return s, nil
 }

@@ -17,8 +17,8 @@ import (
 // maxDeletes is the number of deletions under way at once.
 const maxDeletes = 8
 
-// A record that expired before the cutoff. The statuses keep items of other
-// programs whose attributes have the same names.
+// A record that expired before the cutoff. The statuses keep foreign items whose
+// attributes have the same names.
 const condExpired = `#exp < :over_s AND (#status IN (:completed, :failed) OR #status = :inprogress AND (attribute_not_exists(#lease) OR #lease < :over_ms))`
 
 // Sweep deletes records that expired before cutoff, at most limit of them, from one page of
@@ -95,7 +95,7 @@ func (s *Store) deleteExpired(ctx context.Context, cutoff time.Time, items []map
 }
 
 // isRecordKey reports whether a record of this store could have the key: a table
-// with composite keys may contain items of other programs, and of other stores.
+// with composite keys may contain items of several programs and stores.
 func (s *Store) isRecordKey(key map[string]types.AttributeValue) bool {
 	names := s.keyNames()
 	id, ok := key[names[len(names)-1]].(*types.AttributeValueMemberS)

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/lambda-once/once/dynamo/internal/recorditem"
 )
 
 // TableClient is the part of DynamoDB that [CreateTable] calls.
@@ -38,7 +37,12 @@ func CreateTable(ctx context.Context, client TableClient, table string, options 
 		return err
 	}
 	s := &Store{table: table, format: f}
-	keys, attributes := schema(f)
+	var keys []types.KeySchemaElement
+	var attributes []types.AttributeDefinition
+	for i, name := range s.keyNames() {
+		keys = append(keys, types.KeySchemaElement{AttributeName: &name, KeyType: [...]types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
+		attributes = append(attributes, types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS})
+	}
 	_, err = client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		AttributeDefinitions: attributes,
 		BillingMode:          types.BillingModePayPerRequest,
@@ -54,40 +58,23 @@ func CreateTable(ctx context.Context, client TableClient, table string, options 
 	if err != nil {
 		return s.fail("DescribeTable", err)
 	}
-	if err := checkSchema(described.Table, keys, attributes); err != nil {
+	if err := checkSchema(described.Table, keys); err != nil {
 		return s.fail("CreateTable", err)
 	}
 	return s.enableTTL(ctx, client)
 }
 
-func schema(f *recorditem.Format) (keys []types.KeySchemaElement, attributes []types.AttributeDefinition) {
-	add := func(name string, kind types.KeyType) {
-		keys = append(keys, types.KeySchemaElement{AttributeName: aws.String(name), KeyType: kind})
-		attributes = append(attributes, types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: types.ScalarAttributeTypeS})
-	}
-	add(f.Attr.ID, types.KeyTypeHash)
-	if f.Composite() {
-		add(f.Attr.SortKey, types.KeyTypeRange)
-	}
-	return keys, attributes
-}
-
-// checkSchema compares the keys. The table may define other attributes, for
-// indexes.
-func checkSchema(table *types.TableDescription, keys []types.KeySchemaElement, attributes []types.AttributeDefinition) error {
-	found := map[string]string{}
+// checkSchema compares the keys. The table may define more attributes, for indexes.
+func checkSchema(table *types.TableDescription, keys []types.KeySchemaElement) error {
+	isText := map[string]bool{}
 	for _, d := range table.AttributeDefinitions {
-		found[aws.ToString(d.AttributeName)] = string(d.AttributeType)
+		isText[aws.ToString(d.AttributeName)] = d.AttributeType == types.ScalarAttributeTypeS
 	}
-	ok := len(table.KeySchema) == len(keys)
-	for i := 0; ok && i < len(keys); i++ {
-		name := aws.ToString(keys[i].AttributeName)
-		ok = aws.ToString(table.KeySchema[i].AttributeName) == name && table.KeySchema[i].KeyType == keys[i].KeyType &&
-			found[name] == string(attributes[i].AttributeType)
-	}
-	if !ok {
-		return fmt.Errorf("the table exists with other keys than these options need (%d of type S, partition key %q)",
-			len(keys), aws.ToString(keys[0].AttributeName))
+	if !slices.EqualFunc(table.KeySchema, keys, func(found, want types.KeySchemaElement) bool {
+		name := aws.ToString(found.AttributeName)
+		return name == *want.AttributeName && found.KeyType == want.KeyType && isText[name]
+	}) {
+		return fmt.Errorf("the table exists with other keys than these options need (%d of type S, partition key %q)", len(keys), *keys[0].AttributeName)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type Tx struct {
 	mistake  error // the first
 	frozen   bool
 	created  time.Time // of the messages; the same when they are sent again
-	token    string    // of the messages; another one in each attempt
+	token    string    // of the messages; a new one in each attempt
 	requests []*request
 }
 

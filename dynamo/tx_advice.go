@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,40 +24,37 @@ const (
 
 // failReason returns the error of a cancellation that the next try may not meet.
 func (s *Store) failReason(r *request, index int, reason types.CancellationReason, err error) error {
-	e := &TransactionError{Index: index, Code: aws.ToString(reason.Code), Err: err, message: aws.ToString(reason.Message)}
-	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables, Err: e, notWritten: true}
-	switch e.Code {
+	code, advice := aws.ToString(reason.Code), ""
+	switch code {
 	case CodeConflict:
-		failed.Advice = "another transaction is writing one of its items; try again"
+		advice = "another transaction is writing one of its items; try again"
 	case codeThrottled, codeThroughput:
-		failed.Advice = "throttled; raise the capacity of the tables in the transaction or use on-demand"
+		advice = "throttled; raise the capacity of the tables in the transaction or use on-demand"
 	case "ItemCollectionSizeLimitExceeded":
-		failed.Advice = "all records of one partition key exceed 10 GB, which a local secondary index limits them to; remove the index, or use Options.Shards"
+		advice = "all records of one partition key exceed 10 GB, which a local secondary index limits them to; remove the index, or use Options.Shards"
 	}
-	return failed
+	return &Error{Op: opTransact, Table: s.table, Tables: r.tables, Advice: advice, notWritten: true,
+		Err: &TransactionError{Index: index, Code: code, Err: err, message: aws.ToString(reason.Message)}}
 }
 
 // failTransaction returns the error of a call without reasons.
 func (s *Store) failTransaction(r *request, err error) error {
+	failed := s.fail(opTransact, err)
+	failed.Tables, failed.notWritten = r.tables, refusedAsAWhole(err)
+	failed.Advice = cmp.Or(transactionAdvice(err), failed.Advice)
 	if busy := (*types.TransactionInProgressException)(nil); errors.As(err, &busy) {
 		// The SDK treats it as throttling, which it is not: an earlier try of this
 		// request is being committed.
-		return &Error{Op: opTransact, Table: s.table, Tables: r.tables,
-			Err:    &TransactionError{Index: -1, Code: codeInProgress, Err: err},
-			Advice: "the transaction is being committed; try again to learn its outcome",
-		}
-	}
-	failed := &Error{Op: opTransact, Table: s.table, Tables: r.tables, Err: err, Advice: transactionAdvice(err), notWritten: refusedAsAWhole(err)}
-	if failed.Advice == "" {
-		failed.Advice = s.fail(opTransact, err).Advice
+		failed.Err, failed.notWritten = &TransactionError{Index: -1, Code: codeInProgress, Err: err}, false
+		failed.Advice = "the transaction is being committed; try again to learn its outcome"
 	}
 	return failed
 }
 
 // refusedAsAWhole reports whether DynamoDB refused this request without reading
-// the items. Such a response has the status 400 and a code. Another status may
-// come from something on the way that has passed the request on. A token that is
-// in use may be an earlier request's.
+// the items. Such a response has the status 400 and a code. A different status may
+// come from a proxy that has passed the request on. A token that is in use may be an
+// earlier request's.
 func refusedAsAWhole(err error) bool {
 	switch code, _ := fault.Code(err); code {
 	case "", "UnknownError" /* of the SDK */, "IdempotentParameterMismatchException":
@@ -65,8 +63,8 @@ func refusedAsAWhole(err error) bool {
 	return fault.Status(err) == http.StatusBadRequest && !fault.Server(err)
 }
 
-// transactionAdvice returns the advice for errors that mean something else when
-// several tables are written, and "" for others.
+// transactionAdvice returns the advice for errors that have a special meaning when
+// several tables are written, or "".
 func transactionAdvice(err error) string {
 	code, message := fault.Code(err)
 	switch code {
@@ -91,14 +89,11 @@ func transactionAdvice(err error) string {
 
 // deniedAdvice names the missing permission if DynamoDB does.
 func deniedAdvice(message string) string {
-	_, after, found := strings.Cut(message, "not authorized to perform: ")
-	action, rest, _ := strings.Cut(after, " ")
-	if !found || !strings.HasPrefix(action, "dynamodb:") {
+	action, table := fault.DeniedAction(message)
+	switch {
+	case action == "":
 		return "access denied; grant the role dynamodb:PutItem, UpdateItem, DeleteItem and ConditionCheckItem on the tables of the transaction, whichever of them it uses"
-	}
-	_, resource, found := strings.Cut(rest, ":table/")
-	table, _, _ := strings.Cut(resource, " ")
-	if !found || table == "" {
+	case table == "":
 		return fmt.Sprintf("access denied; grant the role %s on the tables of the transaction", action)
 	}
 	return fmt.Sprintf("access denied; grant the role %s on the table %q", action, table)

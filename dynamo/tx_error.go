@@ -10,7 +10,7 @@ import (
 // ErrTransaction is the sentinel of [*TransactionError], for errors.Is.
 var ErrTransaction = errors.New("dynamo: transaction not committed")
 
-// Codes of a [TransactionError] that handlers may meet. Others are DynamoDB's own.
+// Codes of a [TransactionError] that handlers may meet. The rest are DynamoDB's own.
 const (
 	CodeConditionFailed = "ConditionalCheckFailed" // DynamoDB's
 	CodeConflict        = "TransactionConflict"    // DynamoDB's, after as many tries as the call had time for

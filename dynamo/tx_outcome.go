@@ -54,8 +54,8 @@ func reasonsOf(err error) (reasons []types.CancellationReason, known bool) {
 	return cancelled.CancellationReasons, true
 }
 
-// refused reports whether a reason is about the request itself. The next try may
-// not meet any other, which leaves open what an earlier try has done.
+// refused reports whether a reason is about the request itself. A reason that the
+// next try may not meet does not tell whether an earlier try was committed.
 func refused(code string) bool {
 	switch code {
 	case CodeConditionFailed, "ValidationError", "ItemCollectionSizeLimitExceeded":
@@ -64,7 +64,7 @@ func refused(code string) bool {
 	return false
 }
 
-// index returns the index of a handler's addition, and -1 for any other item.
+// index returns the index of a handler's addition, or -1 if the item is none.
 func (t *Tx) index(i int) int {
 	if i < 0 || i >= len(t.items) {
 		return -1

@@ -39,8 +39,8 @@ func (r *request) mayBeSent(t *Tx, now time.Time) bool {
 	return r.own != nil || now.Sub(r.first) < tokenAge
 }
 
-// arguments are those of the call that a request is built for, in their stored form. Different
-// arguments make another request, with a token of its own.
+// arguments are those of the call that a request is built for, in their stored form.
+// Different arguments make a new request, with a token of its own.
 type arguments struct {
 	store  *Store
 	id     string

@@ -70,7 +70,7 @@ func (u *update) fenceRead(f driver.Fence) {
 	switch {
 	case f.Lease.IsZero():
 		u.condition += condNoLease
-	case f.Owner == "" && f.Attempt == 0: // of another library
+	case f.Owner == "" && f.Attempt == 0: // of Powertools
 		u.condition += condForeignLease
 		u.values[":before_lease"] = attribute.Number(f.Lease.UnixMilli() - 1)
 		u.values[":read_lease"] = attribute.Millis(f.Lease)

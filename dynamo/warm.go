@@ -13,15 +13,15 @@ const warmID = "#warm"
 
 // Warm opens a connection to DynamoDB and gets the client's credentials, so that
 // the first call does not wait for them. Call it when the process starts. It
-// moves latency and saves nothing: Lambda bills the initialization, too.
+// moves latency and saves nothing, because Lambda also bills the initialization.
 //
 // Warm sends one eventually consistent read of a record that does not exist,
-// which takes half a read unit. Later calls use its connection one after the
-// other; those that run at the same time open their own.
+// which takes half a read unit. Later calls use its connection in turn. Calls that
+// run at the same time open their own.
 //
 // Warm needs no permission. A read that is denied has opened the connection, and
 // is no error, because a role may be limited to the records of its operations.
-// Other failures are an [*Error], such as a table that is missing or has other
+// Further failures are an [*Error], such as a table that is missing or has different
 // keys, or no credentials. The function can start all the same: its calls
 // report a check that fails.
 func (s *Store) Warm(ctx context.Context) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/lambda-once/once/internal/outboxitem"
 )
 
-// Item is what one transaction publishes for one aggregate.
+// Item holds the messages of one transaction for one aggregate.
 type Item struct {
 	Aggregate, ID string
 	Created       time.Time          // in UTC, to the millisecond
@@ -28,7 +28,7 @@ type Item struct {
 // scans the whole table, with strong consistency.
 //
 // An item that cannot be read yields a [*dynamo.Error] with the zero Item, and
-// the iteration continues. Any other error ends it.
+// the iteration continues. An error of the scan ends it.
 func (o *Outbox) Pending(ctx context.Context, before time.Time) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		filter := "attribute_not_exists(#published) AND #created < :before"

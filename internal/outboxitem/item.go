@@ -47,12 +47,11 @@ type Item struct {
 	Messages      []outbound.Message
 }
 
-// NewID returns the id of the item that an attempt writes for an aggregate. The token
-// is another one in each attempt, and the same in all requests of one. The owner of
+// NewID returns the id of the item that an attempt writes for an aggregate. Each
+// attempt has a token of its own, which is the same in all its requests. The owner of
 // the record would not do: that of a durable execution's step is derived, and comes
-// again when the step runs after the record's retention. Only one attempt is
-// committed until then. One that is committed after it does not overwrite the item of
-// the first.
+// again when the step runs after the record's retention. Its item would then
+// overwrite the first one.
 func NewID(record, token, aggregate string) string {
 	var b []byte
 	for _, part := range []string{record, token, aggregate} {
@@ -160,7 +159,7 @@ func read[T any](v map[string]any, name string, to *T) (ok bool) {
 	return ok
 }
 
-// Wrong is the error that an attribute is missing, or of another form.
+// Wrong is the error that an attribute is missing or malformed.
 type Wrong string
 
 func (w Wrong) Error() string { return string(w) + " is missing, or not in Once's format" }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Advice returns what to do about an error of DynamoDB or of the SDK, or "". The
+// Advice returns the next step after an error of DynamoDB or of the SDK, or "". The
 // table's keys are named as its user expects them; sort is "" for none.
 func Advice(err error, partition, sort string) string {
 	switch {
@@ -78,10 +78,15 @@ func unansweredAdvice(err error) string {
 	return ""
 }
 
-// DeniedAction returns the action that a message of DynamoDB denies, without its
-// service.
-func DeniedAction(message string) (action string, found bool) {
-	_, after, _ := strings.Cut(message, "not authorized to perform: dynamodb:")
-	action, _, _ = strings.Cut(after, " ")
-	return action, action != ""
+// DeniedAction returns the action that a message of DynamoDB denies, such as
+// dynamodb:PutItem, and the name of its table, as far as the message has them.
+func DeniedAction(message string) (action, table string) {
+	_, after, _ := strings.Cut(message, "not authorized to perform: ")
+	action, rest, _ := strings.Cut(after, " ")
+	if !strings.HasPrefix(action, "dynamodb:") {
+		return "", ""
+	}
+	_, resource, _ := strings.Cut(rest, ":table/")
+	table, _, _ = strings.Cut(resource, " ")
+	return action, table
 }

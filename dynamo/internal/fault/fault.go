@@ -1,5 +1,4 @@
-// Package fault tells the errors of calls to DynamoDB apart, and says what to do
-// about them.
+// Package fault tells the errors of calls to DynamoDB apart, and has advice for each.
 package fault
 
 import (
@@ -84,10 +83,10 @@ func Denied(err error) bool {
 }
 
 // noIdentity recognizes the SDK's failure to get credentials, which has no
-// type of its own and may wrap a response of another service.
+// type of its own and may wrap a response of the service that has them.
 func noIdentity(err error) bool { return strings.Contains(err.Error(), "get identity: ") }
 
-// ConditionFailed returns the failure of a write's condition, or nil for other errors.
+// ConditionFailed returns the failure of a write's condition, or nil if err is none.
 func ConditionFailed(err error) (failed *types.ConditionalCheckFailedException) {
 	errors.As(err, &failed)
 	return failed
@@ -114,8 +113,8 @@ func KeySchema(message string) bool {
 }
 
 // TooLarge reports whether DynamoDB refused an item for its size, which has no
-// code of its own. It happens although sizes are estimated before a write:
-// the estimate does not know the attributes that other programs have added.
+// code of its own. The estimate before a write does not know the attributes that
+// further programs have added.
 func TooLarge(err error) bool {
 	code, message := Code(err)
 	return code == "ValidationException" && TooLargeMessage(message)

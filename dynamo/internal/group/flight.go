@@ -7,6 +7,44 @@ import (
 	"time"
 )
 
+// A Call is one call in a shared request.
+type Call[W Work, A any] struct {
+	Work W
+
+	ctx context.Context
+
+	// The queue's mutex guards these.
+	lingers bool
+	flight  *flight // nil while the call waits
+	alone   bool    // its caller sends it, and then frees the slot
+	hold    *time.Timer
+
+	overdue  chan struct{} // closed when the request may not hold the caller any longer
+	answered bool          // for the goroutine of the request
+	answer   A
+	err      error
+	ready    chan struct{} // closed when the call is answered, or to be sent alone
+}
+
+// Answer sets the result of the call. The function that sends requests calls it; the
+// first of several results counts.
+func (c *Call[W, A]) Answer(a A) { c.settle(a, nil) }
+
+func (c *Call[W, A]) settle(a A, err error) {
+	if !c.answered {
+		c.release()
+		c.answered, c.answer, c.err = true, a, err
+		close(c.ready)
+	}
+}
+
+// release stops the timer of a call that is leaving its request.
+func (c *Call[W, A]) release() {
+	if c.hold != nil {
+		c.hold.Stop()
+	}
+}
+
 // A flight is a request under way. The queue's mutex guards it.
 type flight struct {
 	callers  int                // those that have not left
@@ -25,7 +63,7 @@ func (q *Queue[W, A]) dispatch() {
 }
 
 // due reports whether calls wait for nothing but a slot. A call without
-// siblings does not wait for those of others.
+// siblings does not wait for those that have some.
 func (q *Queue[W, A]) due() bool {
 	return len(q.waiting) > q.lingering || len(q.waiting) >= q.limits.MaxCalls ||
 		len(q.waiting) > 0 && q.size >= q.limits.MaxSize
@@ -84,8 +122,8 @@ func (q *Queue[W, A]) start(calls []*Call[W, A]) {
 		close(calls[0].ready)
 		return
 	}
-	// The values are the first caller's, for the sake of traces. The deadline is
-	// nobody's: when the last one has passed, the last caller has left.
+	// The values are the first caller's, for the sake of traces. The request has no
+	// deadline: it ends when its last caller has left.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(calls[0].ctx))
 	f.cancel = cancel
 	for _, c := range calls {

@@ -3,8 +3,8 @@
 // A [Queue] has some slots. A call that finds one free takes it and is sent at
 // once, alone, in the goroutine of its caller. Calls that find none wait. As soon
 // as a slot is free, those that wait share one request. So requests grow with
-// the load, and nobody waits for a batch to fill up: except for siblings, which
-// announce each other, and wait a moment to be sent together.
+// the load, and no call waits for a batch to fill up. Only siblings wait a moment: they
+// announce their number, to be sent together.
 //
 // A shared request has a goroutine of its own, because each of its callers may
 // leave before the answer. It belongs to these callers: its context ends when
@@ -22,10 +22,10 @@ import (
 	"time"
 )
 
-// Work is what a call sends.
+// Work is the content of a call.
 type Work interface {
-	// Key names what the call reads or writes. A request has each key at most once: a
-	// call waits while an earlier one has its key.
+	// Key names the item that the call reads or writes. A request has each key at most
+	// once: a call waits while an earlier one has its key.
 	Key() string
 	// Size is the call's part of a request, in bytes.
 	Size() int
@@ -38,7 +38,7 @@ type Limits struct {
 	Slots    int           // requests under way
 	MaxCalls int           // in one request
 	MaxSize  int           // of one request, in bytes
-	Linger   time.Duration // how long siblings wait for each other
+	Linger   time.Duration // how long a call waits for its siblings
 	// Patience is how long a request may keep its slot. A request that takes
 	// longer, as one on a dead connection, goes on without one, and the next
 	// starts beside it. The callers bound their number: each is in one request
@@ -70,11 +70,11 @@ func New[W Work, A any](limits Limits, send func(context.Context, []*Call[W, A])
 	return &Queue[W, A]{limits: limits, send: send}
 }
 
-// Do has w sent in a shared request and returns its answer, or calls alone if no
-// other call shares the request. It also calls alone, once, if the request has no
+// Do has w sent in a shared request and returns its answer, or calls alone if w is
+// the only call to send. It also calls alone, once, if the request has no
 // answer in time (see Limits.Hold). The request may then be executed all the same,
 // before or after alone. If ctx ends while w waits, w is never sent. If
-// ctx ends later, the request goes on for its other callers, and its answer to w
+// ctx ends later, the request goes on for the remaining callers, and its answer to w
 // is lost. Both return the error of ctx. A panic in the request is a
 // [*PanicError] of all its calls.
 //
@@ -141,10 +141,10 @@ func (q *Queue[W, A]) enter(c *Call[W, A], coming func() int) (due bool) {
 	return q.flying < q.limits.Slots && q.due()
 }
 
-// yield starts requests after the calls of other goroutines that are about to
-// come. They come in bursts: when a shared request is answered, all its callers
-// go on at once. Without the pause, the first of them would go alone, and the
-// others would wait for it.
+// yield starts requests after a pause, in which further goroutines make their calls.
+// They come in bursts: when a shared request is answered, all its callers go on at
+// once. Without the pause, the first of them would go alone, and the rest would wait
+// for it.
 func (q *Queue[W, A]) yield() {
 	runtime.Gosched()
 	q.mu.Lock()
@@ -153,13 +153,8 @@ func (q *Queue[W, A]) yield() {
 }
 
 // hurry sends calls whose siblings have not come in time, with those that have.
-// A timer that was stopped too late hurries others: these then share less.
-func (q *Queue[W, A]) hurry() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.stopLingering()
-	q.dispatch()
-}
+// A timer that was stopped too late hurries later calls, which then share less.
+func (q *Queue[W, A]) hurry() { q.Arrive(func() int { return 0 }) }
 
 func (q *Queue[W, A]) stopLingering() {
 	if q.lingering == 0 {
