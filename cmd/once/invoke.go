@@ -25,15 +25,13 @@ Responses go to standard output; the function's log, and a line for each call, t
 standard error. On DynamoDB Local the line says whether the handler ran.
 `
 
-type invocation struct {
-	event   string
-	env     []string
-	timeout time.Duration
-	times   int
-}
-
 func invoke(ctx context.Context, to terminal, args []string) (err error) {
-	var o invocation
+	var o struct {
+		event   string
+		env     []string
+		timeout time.Duration
+		times   int
+	}
 	f := newFlags(to, "invoke", aboutInvoke)
 	f.StringVar(&o.event, "event", "", "a `file` with the event's JSON; - is standard input")
 	f.Func("env", "a variable of the function as `NAME=value`, or NAME for the value that it has here; repeatable", func(s string) error {
@@ -50,23 +48,29 @@ func invoke(ctx context.Context, to terminal, args []string) (err error) {
 		return endf(codeUsage, "give a FUNCTION, its --event, and --times from 1")
 	}
 	event, err := readFile(o.event, to.in)
+	switch {
+	case err != nil:
+		return &ending{codeUsage, err}
+	case !json.Valid(event):
+		return endf(codeUsage, "the event is not JSON: %s", o.event)
+	}
+	binary := rest[0]
+	info, err := os.Stat(binary)
 	if err != nil {
 		return &ending{codeUsage, err}
 	}
-	if !json.Valid(event) {
-		return endf(codeUsage, "the event is not JSON: %s", o.event)
+	if info.IsDir() {
+		if binary, err = lambdaruntime.Build(ctx, binary, "."); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(binary))) }()
 	}
-	binary, remove, err := compiled(ctx, rest[0])
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, remove()) }()
 	watched, env, err := watchTable(environment(o.env))
 	if err != nil {
 		return err
 	}
 	if watched != nil {
-		defer func() { err = errors.Join(err, watched.close()) }()
+		defer func() { err = errors.Join(err, watched.Close()) }()
 	}
 	function, err := lambdaruntime.Start(ctx, lambdaruntime.Function{Binary: binary, Env: env, Log: to.err, Timeout: o.timeout})
 	if err != nil {
@@ -102,22 +106,6 @@ func withoutOutput(err error) error {
 		return endf(codeFailed, "the function's process ended: %s", crash.Status)
 	}
 	return err
-}
-
-// compiled returns the binary of a function, and how to remove it.
-func compiled(ctx context.Context, function string) (binary string, remove func() error, err error) {
-	info, err := os.Stat(function)
-	if err != nil {
-		return "", nil, &ending{codeUsage, err}
-	}
-	if !info.IsDir() {
-		return function, func() error { return nil }, nil
-	}
-	binary, err = lambdaruntime.Build(ctx, function, ".")
-	if err != nil {
-		return "", nil, err
-	}
-	return binary, func() error { return os.RemoveAll(filepath.Dir(binary)) }, nil
 }
 
 // environment returns the environment of the function.

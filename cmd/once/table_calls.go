@@ -3,24 +3,18 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
 // tableCalls is a proxy between a function and DynamoDB Local. It notes the requests
 // to the table of the records, which show whether a call ran its handler.
 type tableCalls struct {
-	table    string
-	listener net.Listener
-	server   http.Server
-	serving  sync.WaitGroup
+	*wire.Proxy
+	table string
 
 	mu    sync.Mutex
 	calls []string
@@ -29,7 +23,7 @@ type tableCalls struct {
 
 // watchTable starts a proxy in front of the endpoint that env names, and leads env to
 // it. Without an endpoint of DynamoDB Local or a table in env, it returns nil.
-func watchTable(env []string) (*tableCalls, []string, error) {
+func watchTable(env []string) (_ *tableCalls, _ []string, err error) {
 	const endpoint, table = "AWS_ENDPOINT_URL_DYNAMODB=", "IDEMPOTENCY_TABLE="
 	t, at := &tableCalls{}, -1
 	for i, entry := range env {
@@ -43,53 +37,30 @@ func watchTable(env []string) (*tableCalls, []string, error) {
 	if t.table == "" || at < 0 {
 		return nil, env, nil
 	}
-	target, err := url.Parse(strings.TrimPrefix(env[at], endpoint))
-	if err != nil {
+	if t.Proxy, err = wire.HTTP(strings.TrimPrefix(env[at], endpoint), t.carry); err != nil {
 		return nil, nil, endf(codeUsage, "%s: %w", endpoint, err)
 	}
-	if t.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		return nil, nil, err
-	}
-	proxy := &httputil.ReverseProxy{ModifyResponse: t.note, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host }}
-	t.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			panic(http.ErrAbortHandler) // the function has gone
-		}
-		if quoted := []byte(`"` + t.table + `"`); !bytes.Contains(bytes.ReplaceAll(body, []byte(`\"`), []byte(`"`)), quoted) { // PartiQL is in a string
-			r.Header.Set(elsewhere, "1")
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		proxy.ServeHTTP(w, r)
-	})
-	t.serving.Go(func() { _ = t.server.Serve(t.listener) }) // http.ErrServerClosed
-	env[at] = endpoint + "http://" + t.listener.Addr().String()
+	env[at] = endpoint + t.URL()
 	return t, env, nil
 }
 
-// elsewhere marks a request that is not about the records.
-const elsewhere = "Once-Invoke-Elsewhere"
-
-func (t *tableCalls) note(r *http.Response) error {
-	if r.Request.Header.Get(elsewhere) != "" {
-		return nil
+func (t *tableCalls) carry(r *wire.Request) (*wire.Response, error) {
+	answer, err := r.Send()
+	body := bytes.ReplaceAll(r.Body, []byte(`\"`), []byte(`"`)) // PartiQL is in a string
+	if err != nil || !bytes.Contains(body, []byte(`"`+t.table+`"`)) {
+		return answer, err
 	}
-	_, operation, _ := strings.Cut(r.Request.Header.Get("X-Amz-Target"), ".")
-	body, err := io.ReadAll(r.Body)
-	if err := errors.Join(err, r.Body.Close()); err != nil {
-		return err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	operation := r.Operation
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case r.StatusCode >= 300, operation == "BatchExecuteStatement" && allRefused(body):
+	case answer.Status >= 300, operation == "BatchExecuteStatement" && allRefused(answer.Body):
 		operation += " refused"
 	case operation != "GetItem" && operation != "BatchGetItem":
 		t.wrote = true
 	}
 	t.calls = append(t.calls, operation)
-	return nil
+	return answer, nil
 }
 
 // allRefused reports whether no statement of a batch was executed.
@@ -121,13 +92,4 @@ func (t *tableCalls) said() string {
 		return "no request to table " + t.table
 	}
 	return fmt.Sprintf("%s (%s)", did, strings.Join(calls, ", "))
-}
-
-func (t *tableCalls) close() error {
-	err := t.server.Close()
-	t.serving.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }
