@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
-	"math"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,34 +19,29 @@ func durationVar(f *flag.FlagSet, p *time.Duration, name string, value time.Dura
 	f.Var((*duration)(p), name, usage)
 }
 
-var longUnits = regexp.MustCompile(`^(\d+)(w|d)`)
+var (
+	longUnits = regexp.MustCompile(`(?s)^(-?)((?:\d+[wd])*)(.*)$`)
+	longUnit  = regexp.MustCompile(`\d+[wd]`)
+)
 
 var errDuration = errors.New("it is not a duration such as 90s, 15m, 36h, 7d or 1d12h")
 
-// Set parses weeks and days, then the units of package time.
+// Set replaces weeks and days, which come first, by hours for package time.
 func (d *duration) Set(s string) error {
-	rest, negative := strings.CutPrefix(s, "-")
-	var total time.Duration
-	for m := longUnits.FindStringSubmatch(rest); m != nil; m = longUnits.FindStringSubmatch(rest) {
-		unit := 24 * time.Hour
-		if m[2] == "w" {
-			unit *= 7
+	parts := longUnits.FindStringSubmatch(s)
+	hours := longUnit.ReplaceAllStringFunc(parts[2], func(unit string) string {
+		n, err := strconv.ParseInt(unit[:len(unit)-1], 10, 32)
+		if err != nil {
+			return unit // package time refuses it
 		}
-		n, err := strconv.ParseInt(m[1], 10, 64)
-		if err != nil || n > math.MaxInt64/int64(unit) || total > math.MaxInt64-time.Duration(n)*unit {
-			return errDuration
+		if strings.HasSuffix(unit, "w") {
+			n *= 7
 		}
-		total, rest = total+time.Duration(n)*unit, rest[len(m[0]):]
-	}
-	if rest != "" || total == 0 && !strings.ContainsAny(s, "wd") {
-		short, err := time.ParseDuration(rest)
-		if err != nil || short < 0 || total > math.MaxInt64-short {
-			return errDuration
-		}
-		total += short
-	}
-	if negative {
-		total = -total
+		return fmt.Sprint(24*n, "h")
+	})
+	total, err := time.ParseDuration(parts[1] + hours + parts[3])
+	if err != nil {
+		return errDuration
 	}
 	*d = duration(total)
 	return nil
