@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/lambda-once/once/idempotent"
@@ -58,15 +58,9 @@ func (f *findings) say(check string, v verdict, found, toDo string) {
 	*f = append(*f, finding{check, v, found, toDo})
 }
 
-// worst of all verdicts.
-func (f findings) worst() verdict {
-	worst := fine
-	for _, found := range f {
-		if found.Verdict == wrong || found.Verdict == warning && worst == fine {
-			worst = found.Verdict
-		}
-	}
-	return worst
+// has reports whether a check has this verdict.
+func (f findings) has(v verdict) bool {
+	return slices.ContainsFunc(f, func(found finding) bool { return found.Verdict == v })
 }
 
 func check(ctx context.Context, to terminal, args []string) error {
@@ -84,7 +78,7 @@ func check(ctx context.Context, to terminal, args []string) error {
 		return err
 	}
 	var found findings
-	place := "table " + tableOf(o.table)
+	place := "table " + o.table
 	switch o.kind() {
 	case ofDynamoDB:
 		id, err := idempotent.Key{ID: rand.Text()}.RecordID(cmp.Or(*operation, "check"))
@@ -107,14 +101,14 @@ func check(ctx context.Context, to terminal, args []string) error {
 			return err
 		}
 		defer pool.Close()
-		(&postgresCheck{pool, tableOf(o.table), &o.postgres.options, &found}).all(ctx)
+		(&postgresCheck{pool, o.table, &o.postgres.options, &found}).all(ctx)
 	case ofRedis:
 		s, err := o.redis.open()
 		if err != nil {
 			return err
 		}
 		place = s.place
-		(&redisCheck{s.redis, s, &found}).all(ctx)
+		(&redisCheck{s, &found}).all(ctx)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -122,10 +116,10 @@ func check(ctx context.Context, to terminal, args []string) error {
 	if err := found.write(to.out, *asJSON); err != nil {
 		return err
 	}
-	switch worst := found.worst(); {
-	case worst == wrong:
+	switch {
+	case found.has(wrong):
 		return endf(codeNotRight, "functions cannot use %s as it is", place)
-	case worst == warning && *strict:
+	case found.has(warning) && *strict:
 		return endf(codeNotRight, "%s has warnings", place)
 	}
 	return nil
@@ -135,17 +129,12 @@ func (f findings) write(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, f)
 	}
-	var b bytes.Buffer
-	tab := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, found := range f {
 		fmt.Fprintf(tab, "%s\t%s\t%s\n", found.Verdict, found.Check, found.Found)
 		if found.ToDo != "" {
 			fmt.Fprintf(tab, "\t\t-> %s\n", found.ToDo)
 		}
 	}
-	if err := tab.Flush(); err != nil {
-		return err
-	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return tab.Flush()
 }

@@ -15,29 +15,14 @@ func (t *table) checkAccess(ctx context.Context, id string, found *findings) {
 	key := t.key(id)
 	names := map[string]string{"#id": t.attr.ID}
 	never := "attribute_exists(#id) AND attribute_not_exists(#id)"
-	for _, try := range []struct {
-		action string
-		call   func() error
-	}{
-		{"GetItem", func() error {
-			_, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key})
-			return err
-		}},
-		{"PutItem", func() error {
-			_, err := t.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.name, Item: key, ConditionExpression: &never, ExpressionAttributeNames: names})
-			return err
-		}},
-		{"UpdateItem", func() error {
-			_, err := t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &t.name, Key: key, ConditionExpression: &never, ExpressionAttributeNames: names})
-			return err
-		}},
-		{"DeleteItem", func() error {
-			_, err := t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.name, Key: key, ConditionExpression: &never, ExpressionAttributeNames: names})
-			return err
-		}},
-	} {
-		found.access("dynamodb:"+try.action, try.call())
-	}
+	_, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key})
+	found.access("dynamodb:GetItem", err)
+	_, err = t.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.name, Item: key, ConditionExpression: &never, ExpressionAttributeNames: names})
+	found.access("dynamodb:PutItem", err)
+	_, err = t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &t.name, Key: key, ConditionExpression: &never, ExpressionAttributeNames: names})
+	found.access("dynamodb:UpdateItem", err)
+	_, err = t.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.name, Key: key, ConditionExpression: &never, ExpressionAttributeNames: names})
+	found.access("dynamodb:DeleteItem", err)
 }
 
 const accessDenied = "AccessDeniedException"

@@ -18,7 +18,7 @@ func (t *table) checkGroupAccess(ctx context.Context, id string, found *findings
 		found.say("group commit", warning, "off: a function sends each write alone to a table that is given by its ARN", "give functions, and --table, its name")
 		return
 	}
-	key, another := t.key(id), t.key(id+"-") // of the same operation
+	key, second := t.key(id), t.key(id+"-") // of the same operation
 	_, err := t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 		RequestItems: map[string]types.KeysAndAttributes{t.name: {Keys: []map[string]types.AttributeValue{key}}},
 	})
@@ -26,7 +26,10 @@ func (t *table) checkGroupAccess(ctx context.Context, id string, found *findings
 	update := t.never("UPDATE "+quoted(t.name)+" REMOVE "+quoted(t.attr.Owner), key)
 	found.access("dynamodb:PartiQLUpdate", t.runAlone(ctx, update))
 	found.access("dynamodb:PartiQLDelete", t.runAlone(ctx, t.never("DELETE FROM "+quoted(t.name), key)))
-	found.inserts(t.runTogether(ctx, t.insert(another), update))
+	_, err = t.client.ExecuteTransaction(ctx, &dynamodb.ExecuteTransactionInput{TransactStatements: []types.ParameterizedStatement{
+		t.insert(second), {Statement: update.Statement, Parameters: update.Parameters},
+	}})
+	found.inserts(err)
 }
 
 // runAlone sends a batch of one statement, as group commit sends its batches. The
@@ -37,23 +40,14 @@ func (t *table) runAlone(ctx context.Context, statement types.BatchStatementRequ
 		return err
 	}
 	problem := out.Responses[0].Error
+	code := string(problem.Code)
 	switch problem.Code {
 	case types.BatchStatementErrorCodeEnumConditionalCheckFailed:
 		return nil
 	case types.BatchStatementErrorCodeEnumAccessDenied:
-		return &smithy.GenericAPIError{Code: accessDenied, Message: aws.ToString(problem.Message)}
+		code = accessDenied
 	}
-	return &smithy.GenericAPIError{Code: string(problem.Code), Message: aws.ToString(problem.Message)}
-}
-
-// runTogether sends statements that are all applied or none.
-func (t *table) runTogether(ctx context.Context, statements ...types.BatchStatementRequest) error {
-	var in dynamodb.ExecuteTransactionInput
-	for _, s := range statements {
-		in.TransactStatements = append(in.TransactStatements, types.ParameterizedStatement{Statement: s.Statement, Parameters: s.Parameters})
-	}
-	_, err := t.client.ExecuteTransaction(ctx, &in)
-	return err
+	return &smithy.GenericAPIError{Code: code, Message: aws.ToString(problem.Message)}
 }
 
 // inserts judges an INSERT by the transaction in which it was tried. An INSERT has
@@ -64,7 +58,7 @@ func (f *findings) inserts(err error) {
 	var canceled *types.TransactionCanceledException
 	var api smithy.APIError
 	switch {
-	case errors.As(err, &canceled) && canceledBy(canceled, 1):
+	case errors.As(err, &canceled) && isCanceledByUpdate(canceled.CancellationReasons):
 		f.say(action, fine, "the caller may", "")
 	case errors.As(err, &api) && api.ErrorCode() == accessDenied && strings.Contains(api.ErrorMessage(), "PartiQLUpdate"):
 		f.say(action, warning, "not known: it is tried together with an UPDATE, which the caller may not", "grant dynamodb:PartiQLUpdate, and check again")
@@ -75,19 +69,10 @@ func (f *findings) inserts(err error) {
 	}
 }
 
-// canceledBy reports whether the condition of one statement alone has canceled a
-// transaction.
-func canceledBy(by *types.TransactionCanceledException, statement int) bool {
-	for i, reason := range by.CancellationReasons {
-		want := "None"
-		if i == statement {
-			want = "ConditionalCheckFailed"
-		}
-		if aws.ToString(reason.Code) != want {
-			return false
-		}
-	}
-	return len(by.CancellationReasons) > statement
+// isCanceledByUpdate reports whether the condition of the second statement alone has
+// canceled the transaction.
+func isCanceledByUpdate(reasons []types.CancellationReason) bool {
+	return len(reasons) == 2 && aws.ToString(reasons[0].Code) == "None" && aws.ToString(reasons[1].Code) == "ConditionalCheckFailed"
 }
 
 // never returns a statement with a condition that holds for no item.
@@ -101,15 +86,14 @@ func (t *table) never(statement string, key map[string]types.AttributeValue) typ
 	return types.BatchStatementRequest{Statement: aws.String(statement + " WHERE " + strings.Join(where, " AND ")), Parameters: values}
 }
 
-func (t *table) insert(item map[string]types.AttributeValue) types.BatchStatementRequest {
+func (t *table) insert(item map[string]types.AttributeValue) types.ParameterizedStatement {
 	var fields []string
 	var values []types.AttributeValue
 	for name, value := range item {
 		fields, values = append(fields, "'"+strings.ReplaceAll(name, "'", "''")+"': ?"), append(values, value)
 	}
-	return types.BatchStatementRequest{
-		Statement: aws.String("INSERT INTO " + quoted(t.name) + " VALUE {" + strings.Join(fields, ", ") + "}"), Parameters: values,
-	}
+	text := "INSERT INTO " + quoted(t.name) + " VALUE {" + strings.Join(fields, ", ") + "}"
+	return types.ParameterizedStatement{Statement: &text, Parameters: values}
 }
 
 // quoted returns a name as PartiQL reads it.

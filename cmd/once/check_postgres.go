@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -35,10 +36,11 @@ func (c *postgresCheck) all(ctx context.Context) {
 
 // quoted returns the name of the table in SQL.
 func (c *postgresCheck) quoted() string {
-	if c.options.Schema != "" {
-		return pgx.Identifier{c.options.Schema, c.table}.Sanitize()
+	name := pgx.Identifier{c.options.Schema, c.table}
+	if c.options.Schema == "" {
+		name = name[1:]
 	}
-	return pgx.Identifier{c.table}.Sanitize()
+	return name.Sanitize()
 }
 
 // settings returns what the server and the role set, in the units of pg_settings, and
@@ -73,7 +75,7 @@ func (c *postgresCheck) server(settings map[string]string) {
 
 // shape checks the table and what the role may do with it.
 func (c *postgresCheck) shape(ctx context.Context) {
-	toDo := "run once postgres init, or the statements of postgres.SQL; see --table, --schema and --column"
+	const toDo = "run once postgres init, or the statements of postgres.SQL; see --table, --schema and --column"
 	var exists bool
 	if err := c.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", c.quoted()).Scan(&exists); err != nil || !exists {
 		c.say("table", wrong, "there is no table "+c.quoted()+" that the role can see", toDo)
@@ -91,10 +93,7 @@ func (c *postgresCheck) shape(ctx context.Context) {
 }
 
 func (c *postgresCheck) index(ctx context.Context) {
-	expires := c.options.Columns.Expires
-	if expires == "" {
-		expires = "expires"
-	}
+	expires := cmp.Or(c.options.Columns.Expires, "expires")
 	var found bool
 	err := c.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
 		WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND a.attname = $2)`, c.quoted(), expires).Scan(&found)

@@ -12,16 +12,12 @@ import (
 
 // redisCheck checks a server of Redis, or each primary of a cluster. It reads only.
 type redisCheck struct {
-	client goredis.UniversalClient
-	store  *store
+	store *store
 	*findings
 }
 
 func (c *redisCheck) all(ctx context.Context) {
-	cluster, ok := c.client.(*goredis.ClusterClient)
-	if !ok {
-		c.server(ctx, c.client, "")
-	} else {
+	if cluster, ok := c.store.redis.(*goredis.ClusterClient); ok {
 		var mu sync.Mutex
 		err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *goredis.Client) error {
 			mu.Lock()
@@ -32,8 +28,10 @@ func (c *redisCheck) all(ctx context.Context) {
 		if err != nil {
 			c.unreached("server", err)
 		}
+	} else {
+		c.server(ctx, c.store.redis, "")
 	}
-	if c.worst() != wrong {
+	if !c.has(wrong) {
 		c.scripts(ctx)
 	}
 }
@@ -48,17 +46,13 @@ func (c *redisCheck) server(ctx context.Context, client goredis.Cmdable, suffix 
 		c.unreached("server"+suffix, err)
 		return
 	}
-	info := func(section string) func(field string) string {
-		text := client.Info(ctx, section).Val()
-		return func(field string) string {
-			if m := regexp.MustCompile(`(?m)^` + field + `:([^\r\n]*)`).FindStringSubmatch(text); m != nil {
-				return m[1]
-			}
-			return ""
+	info := func(section, field string) string {
+		if m := regexp.MustCompile(`(?m)^` + field + `:([^\r\n]*)`).FindStringSubmatch(client.Info(ctx, section).Val()); m != nil {
+			return m[1]
 		}
+		return ""
 	}
-	replication := info("replication")
-	switch role := replication("role"); role {
+	switch info("replication", "role") {
 	case "master":
 		c.say("server"+suffix, fine, "a primary", "")
 	case "":
@@ -66,10 +60,10 @@ func (c *redisCheck) server(ctx context.Context, client goredis.Cmdable, suffix 
 	default:
 		c.say("server"+suffix, wrong, "a replica, which refuses writes", "connect to the primary")
 	}
-	c.eviction(info("memory")("maxmemory_policy"), suffix)
+	c.eviction(info("memory", "maxmemory_policy"), suffix)
 	setting := func(name string) string { return client.ConfigGet(ctx, name).Val()[name] }
-	c.persistence(info("persistence")("aof_enabled"), setting("appendfsync"), suffix)
-	c.replicas(replication("connected_slaves"), setting("min-replicas-to-write"), suffix)
+	c.persistence(info("persistence", "aof_enabled"), setting("appendfsync"), suffix)
+	c.replicas(info("replication", "connected_slaves"), setting("min-replicas-to-write"), suffix)
 }
 
 func (c *redisCheck) eviction(policy, suffix string) {

@@ -28,8 +28,15 @@ func (t *table) checkSettings(ctx context.Context, found *findings) bool {
 	strong := out.Table.MultiRegionConsistency == types.MultiRegionConsistencyStrong
 	t.checkTTL(ctx, strong, found)
 	t.checkBackups(ctx, found)
-	t.checkProtection(out.Table, found)
-	checkReplicas(out.Table, strong, found)
+	found.isOn("deletion protection", aws.ToBool(out.Table.DeletionProtectionEnabled), "off: with a deleted table, all that was done is done again",
+		"aws dynamodb update-table --table-name "+t.name+" --deletion-protection-enabled")
+	switch {
+	case len(out.Table.Replicas) == 0:
+	case strong:
+		found.say("replicas", warning, "strongly consistent: there are no transactions on such a table", "use neither dynamo.Collect nor Config.Optimistic with it")
+	default:
+		found.say("replicas", warning, "eventually consistent: callers in two Regions can both own a key", "give each key one home Region")
+	}
 	return usable
 }
 
@@ -102,33 +109,18 @@ func (t *table) checkBackups(ctx context.Context, found *findings) {
 		return
 	}
 	d := out.ContinuousBackupsDescription
-	if d != nil && d.PointInTimeRecoveryDescription != nil && d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled {
-		found.say(name, fine, "on", "")
-		return
-	}
-	found.say(name, warning, "off: with lost records, all that was done is done again",
+	on := d != nil && d.PointInTimeRecoveryDescription != nil && d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
+	found.isOn(name, on, "off: with lost records, all that was done is done again",
 		"aws dynamodb update-continuous-backups --table-name "+t.name+" --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true")
 }
 
-func (t *table) checkProtection(d *types.TableDescription, found *findings) {
-	const name = "deletion protection"
-	if aws.ToBool(d.DeletionProtectionEnabled) {
-		found.say(name, fine, "on", "")
+// isOn adds the finding of a setting that is on or off.
+func (f *findings) isOn(check string, on bool, off, toDo string) {
+	if on {
+		f.say(check, fine, "on", "")
 		return
 	}
-	found.say(name, warning, "off: with a deleted table, all that was done is done again",
-		"aws dynamodb update-table --table-name "+t.name+" --deletion-protection-enabled")
-}
-
-func checkReplicas(d *types.TableDescription, strong bool, found *findings) {
-	const name = "replicas"
-	switch {
-	case len(d.Replicas) == 0:
-	case strong:
-		found.say(name, warning, "strongly consistent: there are no transactions on such a table", "use neither dynamo.Collect nor Config.Optimistic with it")
-	default:
-		found.say(name, warning, "eventually consistent: callers in two Regions can both own a key", "give each key one home Region")
-	}
+	f.say(check, warning, off, toDo)
 }
 
 // notKnown records why a check could not be made, and reports whether DynamoDB has

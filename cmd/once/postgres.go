@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -60,24 +62,16 @@ func misread(s string) bool {
 	return isURL && end >= 0 && strings.Contains(rest[end:], "@")
 }
 
-// tableOf returns the name of the table.
-func tableOf(table string) string {
-	if table == "" {
-		return "idempotency"
-	}
-	return table
-}
-
 func (o *postgresFlags) open(ctx context.Context, table string) (*store, error) {
 	pool, err := o.pool(ctx)
 	if err != nil {
 		return nil, err
 	}
-	records, err := postgres.New(pool, tableOf(table), &o.options)
+	records, err := postgres.New(pool, table, &o.options)
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
-	return &store{Operable: records, place: "table " + tableOf(table)}, nil
+	return &store{Operable: records, place: "table " + table}, nil
 }
 
 const aboutPostgres = `
@@ -106,19 +100,16 @@ func initPostgres(ctx context.Context, to terminal, args []string) error {
 	case !*print && o.postgres.connection == "":
 		return endf(codeUsage, "set --postgres to a connection string, or to env, or set --print")
 	}
-	if o.postgres.connection == "" {
-		o.postgres.connection = fromEnvironment // for the check of the flags
-	}
+	o.postgres.connection = cmp.Or(o.postgres.connection, fromEnvironment) // for the check of the flags
 	if err := o.check(f); err != nil {
 		return err
 	}
-	name := tableOf(o.table)
-	statements, err := postgres.SQL(name, &o.postgres.options)
-	if err != nil {
+	statements, err := postgres.SQL(o.table, &o.postgres.options)
+	switch {
+	case err != nil:
 		return &ending{codeUsage, err}
-	}
-	if *print {
-		_, err := to.out.Write([]byte(strings.Join(statements, ";\n") + ";\n"))
+	case *print:
+		_, err := fmt.Fprint(to.out, strings.Join(statements, ";\n"), ";\n")
 		return err
 	}
 	pool, err := o.postgres.pool(ctx)
@@ -126,9 +117,9 @@ func initPostgres(ctx context.Context, to terminal, args []string) error {
 		return err
 	}
 	defer pool.Close()
-	if err := postgres.CreateTable(ctx, pool, name, &o.postgres.options); err != nil {
+	if err := postgres.CreateTable(ctx, pool, o.table, &o.postgres.options); err != nil {
 		return err
 	}
-	_, err = to.out.Write([]byte("table " + name + " is there, with the columns that functions need\n"))
+	_, err = fmt.Fprintf(to.out, "table %s is there, with the columns that functions need\n", o.table)
 	return err
 }

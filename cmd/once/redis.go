@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"os"
 
@@ -34,25 +35,20 @@ func (o *redisFlags) client() (goredis.UniversalClient, error) {
 	}
 	const never = -1
 	wrong := endf(codeUsage, "%s is not a URL such as redis://user@host:6379/0; write special characters of a password as %%2F, or set REDISCLI_AUTH", from)
+	password := os.Getenv("REDISCLI_AUTH")
 	if o.cluster {
 		options, err := goredis.ParseClusterURL(url)
 		if err != nil || misread(url) {
 			return nil, wrong
 		}
-		options.MaxRetries, options.ContextTimeoutEnabled = never, true
-		if options.Password == "" {
-			options.Password = os.Getenv("REDISCLI_AUTH")
-		}
+		options.MaxRetries, options.ContextTimeoutEnabled, options.Password = never, true, cmp.Or(options.Password, password)
 		return goredis.NewClusterClient(options), nil
 	}
 	options, err := goredis.ParseURL(url)
 	if err != nil || misread(url) {
 		return nil, wrong
 	}
-	options.MaxRetries, options.ContextTimeoutEnabled = never, true
-	if options.Password == "" {
-		options.Password = os.Getenv("REDISCLI_AUTH")
-	}
+	options.MaxRetries, options.ContextTimeoutEnabled, options.Password = never, true, cmp.Or(options.Password, password)
 	return goredis.NewClient(options), nil
 }
 
@@ -65,9 +61,5 @@ func (o *redisFlags) open() (*store, error) {
 	if err != nil {
 		return nil, &ending{codeUsage, err}
 	}
-	prefix := o.options.Prefix
-	if prefix == "" {
-		prefix = "once:"
-	}
-	return &store{Operable: records, place: "Redis under " + printable(prefix), redis: client}, nil
+	return &store{Operable: records, place: "Redis under " + printable(cmp.Or(o.options.Prefix, "once:")), redis: client}, nil
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -54,7 +56,8 @@ var flagKinds = map[string]kind{
 	"region": ofDynamoDB, "shards": ofDynamoDB, "sort-key": ofDynamoDB, "schema": ofPostgres, "column": ofPostgres, "key-prefix": ofRedis, "cluster": ofRedis,
 }
 
-// check refuses flags of another store, so that none is ignored.
+// check refuses flags for a different store, so that none is ignored, and sets the default
+// table of PostgreSQL.
 func (o *storeFlags) check(f *flag.FlagSet) (err error) {
 	f.Visit(func(g *flag.Flag) {
 		chosen := o.kind()
@@ -74,15 +77,16 @@ func (o *storeFlags) check(f *flag.FlagSet) (err error) {
 			err = endf(codeUsage, "--%s needs %s", g.Name, flagOf[is])
 		}
 	})
+	if o.kind() == ofPostgres {
+		o.table = cmp.Or(o.table, "idempotency")
+	}
 	return err
 }
 
 // only refuses stores of other kinds than a command is for.
 func (o *storeFlags) only(command, reason string, kinds ...kind) error {
-	for _, k := range kinds {
-		if o.kind() == k {
-			return nil
-		}
+	if slices.Contains(kinds, o.kind()) {
+		return nil
 	}
 	return endf(codeUsage, "once %s does not apply to %s: %s", command, o.kind(), reason)
 }
@@ -132,6 +136,12 @@ func (s *store) get(ctx context.Context, id string) (*record, error) {
 	return newRecord(e), nil
 }
 
+// isMissing reports whether get has found no record.
+func isMissing(err error) bool {
+	var end *ending
+	return errors.As(err, &end) && end.code == codeNoRecord
+}
+
 // scan reads the records that f selects page by page, and stores none.
 func (s *store) scan(ctx context.Context, f driver.Filter, p *progress, each func(*record) error) error {
 	defer p.end()
@@ -167,17 +177,17 @@ func (s *store) failed(err error) error {
 // returns an error, and the record as it is now, or nil if it is gone.
 func (s *store) settle(ctx context.Context, shown *record, c driver.Change) (*record, error) {
 	met, ok, err := s.Settle(ctx, shown.Entry, c)
-	found := newRecord(met)
-	if met.ID == "" {
-		found = nil
+	var found *record
+	if met.ID != "" {
+		found = newRecord(met)
 	}
-	switch {
-	case ok, err == nil && isSettled(shown.Record, c, met.Record), err != nil && !met.At.IsZero() && isSettled(shown.Record, c, met.Record):
+	switch known := err == nil || !met.At.IsZero(); {
+	case ok, known && isSettled(shown.Record, c, met.Record):
 		// The client may have sent the write again, as its first answer did not arrive.
 		return found, nil
-	case errors.Is(err, driver.ErrNotWritten), err != nil && isInvalid(err):
+	case errors.Is(err, driver.ErrNotWritten), isInvalid(err):
 		return nil, fmt.Errorf("nothing was written: %w", err)
-	case err != nil && met.At.IsZero():
+	case !known:
 		return nil, endf(codeUnacknowledged, "the record may have been written; inspect it before you repeat the command: %w", err)
 	case err != nil:
 		return found, endf(codeUnacknowledged, "the record has changed since it was shown, and may have been written in between; inspect it before you repeat the command")
