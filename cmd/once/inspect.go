@@ -32,7 +32,7 @@ func (o *recordFlags) read(ctx context.Context, to terminal, f *flag.FlagSet, w 
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := t.find(ctx, w, &progress{to: to.err, redraw: isTerminal(to.err)})
+	r, err := t.find(ctx, w, newProgress(to, false))
 	return t, r, err
 }
 
@@ -55,13 +55,12 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	undo := r.saga() // which completes the steps
 	now := t.now()
 	s := r.whole(now.Add(-o.skew))
-	if *data && s.SealedWith == "" {
-		s.Unavailable = r.Unavailable
-		if json.Valid(r.Data) {
-			s.Result = r.Data
-		} else {
-			s.ResultBytes = r.Data
-		}
+	switch {
+	case !*data || s.SealedWith != "":
+	case json.Valid(r.Data):
+		s.Unavailable, s.Result = r.Unavailable, r.Data
+	default:
+		s.Unavailable, s.ResultBytes = r.Unavailable, r.Data
 	}
 	s.Saga = undo
 	if o.json {
@@ -69,19 +68,18 @@ func inspect(ctx context.Context, to terminal, args []string) error {
 	}
 	r.print(to.out, now, now.Add(-o.skew))
 	undo.print(to.out)
-	if *data {
-		switch {
-		case s.Payload != "":
-			fmt.Fprintf(to.out, "\nno result here: it is kept elsewhere, and once fetches nothing\n")
-		case s.SealedWith != "":
-			fmt.Fprintf(to.out, "\nno result: it is sealed, and once has no keys\n")
-		case s.Result != nil:
-			fmt.Fprintf(to.out, "\n%s\n", s.Result)
-		case s.ResultBytes != nil:
-			fmt.Fprintf(to.out, "\n%q\n", s.ResultBytes)
-		case s.Unavailable != "":
-			fmt.Fprintf(to.out, "\nno result: %s\n", s.Unavailable)
-		}
+	switch {
+	case !*data:
+	case s.Payload != "":
+		fmt.Fprintf(to.out, "\nno result here: it is kept elsewhere, and once fetches nothing\n")
+	case s.SealedWith != "":
+		fmt.Fprintf(to.out, "\nno result: it is sealed, and once has no keys\n")
+	case s.Result != nil:
+		fmt.Fprintf(to.out, "\n%s\n", s.Result)
+	case s.ResultBytes != nil:
+		fmt.Fprintf(to.out, "\n%q\n", s.ResultBytes)
+	case s.Unavailable != "":
+		fmt.Fprintf(to.out, "\nno result: %s\n", s.Unavailable)
 	}
 	fmt.Fprintf(to.out, "\n%s\n", advice(s.State, r.undoing))
 	return nil

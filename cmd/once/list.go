@@ -42,7 +42,7 @@ func list(ctx context.Context, to terminal, args []string) error {
 	q.Brief = true
 	out := bufio.NewWriter(to.out)
 	head := o.json
-	err = t.scan(ctx, q, o.progress(to), func(r *record) error {
+	err = t.scan(ctx, q, newProgress(to, o.quiet), func(r *record) error {
 		before := r.At.Add(-o.skew)
 		if older != 0 && !r.Lease.IsZero() && !r.Lapsed(before.Add(-older)) {
 			return nil
@@ -68,14 +68,13 @@ func header(w io.Writer) {
 }
 
 func row(w io.Writer, r *record, before time.Time) {
-	lease := r.Lease
+	lease, attempt := stamp(r.Lease), "-"
 	if r.released() {
-		lease = time.Time{}
+		lease = "-"
 	}
-	attempt := "-"
 	if r.Attempt > 0 {
 		attempt = fmt.Sprint(r.Attempt)
 	}
 	fmt.Fprintf(w, "%-10s  %-9s  %7s  %-20s  %-20s  %s\n",
-		printable(string(r.Status)), r.at(before), attempt, stamp(lease), stamp(r.Expires), printable(r.ID))
+		printable(string(r.Status)), r.at(before), attempt, lease, stamp(r.Expires), printable(r.ID))
 }

@@ -42,13 +42,7 @@ func newRecord(e driver.Entry) *record {
 
 // operation returns the first part of the id. In records of Powertools it is the
 // name of a function.
-func (r *record) operation() string {
-	operation, _, found := strings.Cut(r.ID, "#")
-	if !found {
-		return ""
-	}
-	return operation
-}
+func (r *record) operation() string { return r.ID[:max(strings.Index(r.ID, "#"), 0)] }
 
 // neverExpires reports whether the record stays for ever, as those of operations
 // with MaxAttempts do.

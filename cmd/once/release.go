@@ -42,7 +42,11 @@ func release(ctx context.Context, to terminal, args []string) error {
 		return err
 	}
 	if *remove {
-		return o.settle(ctx, to, t, r, driver.Change{Release: driver.ReleaseDelete}, deletion(r), "deleted")
+		what := "The item will be deleted: the next call runs as the first one."
+		if r.Status == driver.InProgress {
+			what += "\nA delayed copy of its claim can bring it back; a release without --delete leaves no place for one."
+		}
+		return o.settle(ctx, to, t, r, driver.Change{Release: driver.ReleaseDelete}, what, "deleted")
 	}
 	next := "runs it again"
 	if undo := r.saga(); undo != nil { // which also completes the steps
@@ -57,33 +61,16 @@ func release(ctx context.Context, to terminal, args []string) error {
 	return o.settle(ctx, to, t, r, c, what, "released")
 }
 
-func deletion(r *record) string {
-	what := "The item will be deleted: the next call runs as the first one."
-	if r.Status == driver.InProgress {
-		what += "\nA delayed copy of its claim can bring it back; a release without --delete leaves no place for one."
-	}
-	return what
-}
-
 func (o *writeFlags) mayRelease(t *store, r *record, remove bool) error {
-	s := o.state(t, r)
+	s, all, err := o.appraise(t, r, remove)
 	switch {
-	case s == unknown:
-		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(string(r.Status)))
-	case len(r.Problems) > 0 && !remove:
-		return unreadable(r)
+	case err != nil:
+		return err
 	case s == released && r.Used() <= 0 && !remove:
 		// There is no attempt left to refund.
 		return endf(codeRefused, "it is released already, and none of its attempts counts: the next call runs it; nothing was written")
 	case r.Status != driver.InProgress && !remove:
 		return endf(codeRefused, "the record is finished (%s), and calls get its result. To have the work done again, use --delete --force; nothing was written", r.Status)
-	}
-	var all []objection
-	if s == running || s == leaseless {
-		all = append(all, alive(r, o.skew))
-	}
-	if s == lapsed && r.isNamedExecution() {
-		all = append(all, paused())
 	}
 	if remove {
 		all = append(all, againstDeletion(r, s)...)

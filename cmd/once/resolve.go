@@ -74,21 +74,21 @@ func resolve(ctx context.Context, to terminal, args []string) error {
 	if err := o.mayResolve(t, r); err != nil {
 		return err
 	}
-	status, answer := driver.Completed, "result"
-	if !o.completed {
-		status, answer = driver.Failed, "error"
-	}
 	expires, err := o.expires(r, t.now(), given(f, "retention"))
 	if err != nil {
 		return err
 	}
 	// The token is new, so that a late owner sees that the result is not its own.
-	c := driver.Change{Status: status, Owner: "operator-" + rand.Text(), Expires: expires, Data: data}
-	what := fmt.Sprintf("It will be %s: until %s, all calls get this %s (%s); after that the key runs again.", status, stamp(expires), answer, "text of "+digest(data))
-	if o.noResult {
+	c := driver.Change{Status: driver.Completed, Owner: "operator-" + rand.Text(), Expires: expires, Data: data}
+	what := fmt.Sprintf("It will be COMPLETED: until %s, all calls get this result (text of %s); after that the key runs again.", stamp(expires), digest(data))
+	switch {
+	case o.noResult:
 		what = fmt.Sprintf("It will be COMPLETED until %s, without a result: all calls get the zero value of their type; after that the key runs again.", stamp(expires))
+	case !o.completed:
+		c.Status = driver.Failed
+		what = fmt.Sprintf("It will be FAILED: until %s, all calls get this error (text of %s); after that the key runs again.", stamp(expires), digest(data))
 	}
-	return o.settle(ctx, to, t, r, c, what, string(status))
+	return o.settle(ctx, to, t, r, c, what, string(c.Status))
 }
 
 func (o *resolution) check(f *flag.FlagSet) error {
@@ -112,21 +112,12 @@ func (o *resolution) check(f *flag.FlagSet) error {
 }
 
 func (o *resolution) mayResolve(t *store, r *record) error {
-	s := o.state(t, r)
+	_, all, err := o.appraise(t, r, false)
 	switch {
-	case s == unknown:
-		return endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(string(r.Status)))
-	case len(r.Problems) > 0:
-		return unreadable(r)
+	case err != nil:
+		return err
 	case r.Status != driver.InProgress:
 		return endf(codeRefused, "the record is finished (%s): some callers may have its result already, and all must get the same; nothing was written", r.Status)
-	}
-	var all []objection
-	if s == running || s == leaseless {
-		all = append(all, alive(r, o.skew))
-	}
-	if s == lapsed && r.isNamedExecution() {
-		all = append(all, paused())
 	}
 	if r.undoing {
 		all = append(all, objection{"it has failed permanently, and its steps are being undone: the others would stay done", "--force if you have undone them"})
@@ -142,12 +133,10 @@ func (o *resolution) mayResolve(t *store, r *record) error {
 // has no such time, and only the operator knows how long duplicates may arrive.
 func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, error) {
 	at := now.Add(o.retention + o.skew + time.Second).UTC().Truncate(time.Second)
-	switch {
-	case r.neverExpires():
-		if !given {
-			return at, endf(codeUsage, "the record never expires, so that once cannot know how long calls may still arrive: set --retention, after which the key runs again; nothing was written")
-		}
-	case r.Expires.After(at):
+	switch never := r.neverExpires(); {
+	case never && !given:
+		return at, endf(codeUsage, "the record never expires, so that once cannot know how long calls may still arrive: set --retention, after which the key runs again; nothing was written")
+	case !never && r.Expires.After(at):
 		return r.Expires, nil
 	}
 	return at, nil
@@ -157,11 +146,10 @@ func (o *resolution) expires(r *record, now time.Time, given bool) (time.Time, e
 // result is null, which every type decodes as its zero value: a call refuses a
 // record without data.
 func (o *resolution) outcome(in io.Reader) ([]byte, error) {
-	if !o.completed {
-		failed := &idempotent.ReplayedError{Type: o.kind, Message: o.message, Code: o.errCode}
-		return failed.Encode()
-	}
-	if o.noResult {
+	switch {
+	case !o.completed:
+		return (&idempotent.ReplayedError{Type: o.kind, Message: o.message, Code: o.errCode}).Encode()
+	case o.noResult:
 		return []byte("null"), nil
 	}
 	data, err := readFile(o.data, in)

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,39 +27,33 @@ func (o *writeFlags) add(f *flag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "do it although the record's state speaks against it")
 }
 
-// state looks at the status first: an expired item that is not a record must not
-// be written either.
-func (o *writeFlags) state(t *store, r *record) state {
-	switch r.Status {
-	case driver.InProgress, driver.Completed, driver.Failed:
-		return r.at(t.now().Add(-o.skew))
-	default:
-		return unknown
-	}
-}
-
 // objection is a reason against a write, which --force overrides.
 type objection struct{ reason, instead string }
 
-// alive returns the objection against a write to a record whose owner may run. Calls
-// take a lease for live until the clock skew has passed as well.
-func alive(r *record, skew time.Duration) objection {
-	if r.Lease.IsZero() {
-		return objection{"the record has no lease, so that nobody can tell whether its owner runs", "--force if you know that it does not"}
+// appraise returns the state of a record, with the objections against any write to it:
+// its owner may run. The error is for an item that must not be written at all. Unless it
+// is deleted, calls have to read it afterwards.
+func (o *writeFlags) appraise(t *store, r *record, deleted bool) (s state, all []objection, err error) {
+	switch r.Status {
+	case driver.InProgress, driver.Completed, driver.Failed:
+		s = r.at(t.now().Add(-o.skew))
+	default: // expired or not, it is no record
+		return s, nil, endf(codeRefused, "the item is not a record: its status is %s; nothing was written", printable(string(r.Status)))
 	}
-	until := r.Lease.Add(skew + time.Second - 1).Truncate(time.Second) // whole seconds, rounded up
-	return objection{"somebody runs it until " + stamp(until), "wait, or --force if you know that nobody does"}
-}
-
-// paused returns the objection against a write to a record of a durable execution whose
-// service may have stopped its clock: a call asks the service before it takes over.
-func paused() objection {
-	return objection{"a durable execution owns it, which may be paused and go on, whatever its lease", "--force once you have stopped the execution that its owner names"}
-}
-
-// isNamedExecution reports whether the owner contains the name of a durable execution.
-func (r *record) isNamedExecution() bool {
-	return strings.HasPrefix(r.Owner, "execution-") && strings.Contains(r.Owner, ":")
+	switch {
+	case len(r.Problems) > 0 && !deleted:
+		err = endf(codeRefused, "calls cannot read the record, and could not read it afterwards: %s; correct the item by hand, or release it with --delete; nothing was written", strings.Join(r.Problems, ", "))
+	case s == leaseless:
+		all = []objection{{"the record has no lease, so that nobody can tell whether its owner runs", "--force if you know that it does not"}}
+	case s == running: // until the clock skew has passed as well
+		until := r.Lease.Add(o.skew + time.Second - 1).Truncate(time.Second) // whole seconds, rounded up
+		all = []objection{{"somebody runs it until " + stamp(until), "wait, or --force if you know that nobody does"}}
+	case s == lapsed && strings.HasPrefix(r.Owner, "execution-") && strings.Contains(r.Owner, ":"):
+		// The service of durable executions may have stopped its clock: a call asks it
+		// before it takes over.
+		all = []objection{{"a durable execution owns it, which may be paused and go on, whatever its lease", "--force once you have stopped the execution that its owner names"}}
+	}
+	return s, all, err
 }
 
 // weigh returns an error for the first objection. settle repeats the objections
@@ -69,12 +64,6 @@ func (o *writeFlags) weigh(all []objection) error {
 	}
 	o.overridden = all
 	return nil
-}
-
-// unreadable is the error for a write that would leave a record that calls cannot
-// read.
-func unreadable(r *record) error {
-	return endf(codeRefused, "calls cannot read the record, and could not read it afterwards: %s; correct the item by hand, or release it with --delete; nothing was written", strings.Join(r.Problems, ", "))
 }
 
 // settle shows the record, asks for confirmation, writes, and prints what it did.
@@ -110,12 +99,11 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *store, r *recor
 	}
 	result := struct {
 		Done   string `json:"done"`
-		Before shown  `json:"before"`
+		Before *shown `json:"before"`
 		After  *shown `json:"after,omitempty"`
 	}{Done: done, Before: r.whole(before)}
 	if changed != nil {
-		s := changed.whole(before)
-		result.After = &s
+		result.After = changed.whole(before)
 	}
 	return writeJSON(to.out, result)
 }
@@ -125,15 +113,12 @@ func (o *writeFlags) settle(ctx context.Context, to terminal, t *store, r *recor
 func confirmed(ctx context.Context, in io.Reader) bool {
 	answers := make(chan string, 1)
 	go func() {
-		answer, err := bufio.NewReader(in).ReadString('\n')
-		if err != nil {
-			answer = ""
-		}
-		answers <- strings.ToLower(strings.TrimSpace(answer))
+		answer, _ := bufio.NewReader(in).ReadString('\n') // an answer without its end is none
+		answers <- strings.ToLower(answer)
 	}()
 	select {
 	case answer := <-answers:
-		return ctx.Err() == nil && (answer == "y" || answer == "yes")
+		return ctx.Err() == nil && strings.HasSuffix(answer, "\n") && slices.Contains([]string{"y", "yes"}, strings.TrimSpace(answer))
 	case <-ctx.Done():
 		return false
 	}

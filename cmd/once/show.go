@@ -44,8 +44,8 @@ type wholeItem struct {
 	Saga        *saga           `json:"saga,omitempty"`
 }
 
-func (r *record) json(before time.Time) shown {
-	s := shown{
+func (r *record) json(before time.Time) *shown {
+	s := &shown{
 		Record: r.ID, Operation: r.operation(), Status: string(r.Status), State: r.at(before),
 		Attempt: r.Attempt, Refunds: r.Refunds, Used: r.Used(), Owner: r.Owner,
 		Expires: inUTC(r.Expires), Fingerprint: r.Fingerprint, Steps: r.steps, Problems: r.Problems,
@@ -56,7 +56,7 @@ func (r *record) json(before time.Time) shown {
 	return s
 }
 
-func (r *record) whole(before time.Time) shown {
+func (r *record) whole(before time.Time) *shown {
 	s := r.json(before)
 	s.wholeItem = &wholeItem{Data: r.shape(), Bytes: r.Size, Payload: r.Payload}
 	s.SealedWith, _ = seal.KeyID(r.Data)
@@ -85,11 +85,11 @@ func (r *record) print(w io.Writer, now, before time.Time) {
 	}
 	at := r.at(before)
 	line("record", "%s", printable(r.ID))
-	if strings.EqualFold(string(r.Status), string(at)) {
-		line("status", "%s", printable(string(r.Status)))
-	} else {
-		line("status", "%s, %s", printable(string(r.Status)), at)
+	status := printable(string(r.Status))
+	if !strings.EqualFold(string(r.Status), string(at)) {
+		status += ", " + string(at)
 	}
+	line("status", "%s", status)
 	switch {
 	case r.Lease.IsZero():
 	case r.released():
@@ -107,14 +107,18 @@ func (r *record) print(w io.Writer, now, before time.Time) {
 	if r.Owner != "" {
 		line("owner", "%s", printable(r.Owner))
 	}
-	if !r.Expires.IsZero() {
-		line("expires", "%s%s", stamp(r.Expires), sinceOrNever(r.Expires, now))
+	switch {
+	case r.Expires.IsZero():
+	case r.neverExpires():
+		line("expires", "%s (never)", stamp(r.Expires))
+	default:
+		line("expires", "%s (%s)", stamp(r.Expires), relative(r.Expires, now))
 	}
 	if r.Fingerprint != "" {
 		line("fingerprint", "%s", printable(r.Fingerprint))
 	}
 	for _, s := range r.steps {
-		line("step", "%s", s.said())
+		line("step", "%s", s)
 	}
 	line("data", "%s", r.shape())
 	line("size", "%d bytes", r.Size)
@@ -140,22 +144,13 @@ func relative(t, now time.Time) string {
 	return coarse(seconds) + " ago"
 }
 
-func sinceOrNever(t, now time.Time) string {
-	if t.UTC().Year() >= 9999 {
-		return " (never)"
-	}
-	return " (" + relative(t, now) + ")"
-}
-
 func coarse(seconds int64) string {
 	const minute, day = 60, 24 * 60 * 60
 	switch {
 	case seconds >= 2*day:
 		return fmt.Sprintf("%d days", seconds/day)
 	case seconds >= minute:
-		d := time.Duration(seconds/minute) * time.Minute
-		return strings.TrimSuffix(d.String(), "0s")
-	default:
-		return fmt.Sprintf("%ds", seconds)
+		return strings.TrimSuffix((time.Duration(seconds/minute) * time.Minute).String(), "0s")
 	}
+	return fmt.Sprintf("%ds", seconds)
 }

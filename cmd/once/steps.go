@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,24 +40,12 @@ const (
 // undoable precedes a step that is undone if its call fails permanently.
 const undoable = "~"
 
-func newStep(name string, stored []byte) step {
-	s := step{Name: name, Bytes: len(stored), Kept: keptUnknown}
-	switch first(bytes.TrimPrefix(stored, []byte(undoable))) {
-	case '=':
-		s.Kept = keptResult
-	case '!':
-		s.Kept = keptNothing
-	case '@':
-		s.Kept = keptElsewhere
-	}
-	return s
-}
+// keptBy is how the first byte of a stored step says that it is kept.
+var keptBy = map[byte]string{'=': keptResult, '!': keptNothing, '@': keptElsewhere}
 
-func first(text []byte) byte {
-	if len(text) == 0 {
-		return 0
-	}
-	return text[0]
+func newStep(name string, stored []byte) step {
+	first := (strings.TrimPrefix(string(stored), undoable) + " ")[0]
+	return step{Name: name, Bytes: len(stored), Kept: cmp.Or(keptBy[first], keptUnknown)}
 }
 
 // saga describes a failure with steps that are undone after it.
@@ -73,11 +62,8 @@ type saga struct {
 // failure that is sealed or broken leaves its fields empty.
 func (r *record) saga() *saga {
 	text := r.Data
-	switch {
-	case r.undoing:
+	if r.undoing {
 		text = bytes.TrimPrefix(r.Steps[failureStep], []byte("="))
-	case r.Status != driver.Failed:
-		return nil
 	}
 	var f struct {
 		Type               string
@@ -86,7 +72,7 @@ func (r *record) saga() *saga {
 	if json.Unmarshal(text, &f) != nil {
 		f.Type = ""
 	}
-	if !r.undoing && len(f.Compensated) == 0 {
+	if !r.undoing && (r.Status != driver.Failed || len(f.Compensated) == 0) {
 		return nil
 	}
 	for i := range r.steps {
@@ -97,27 +83,23 @@ func (r *record) saga() *saga {
 	return &saga{Type: f.Type, Undo: f.Steps, Undone: f.Compensated}
 }
 
-// said returns a step as text for a person.
-func (s step) said() string {
-	kept := map[string]string{
-		keptNothing: ", no result", keptElsewhere: ", its result elsewhere", keptUnknown: ", not Once's",
-	}
-	undo := map[string]string{undoDone: ", undone", undoPending: ", to be undone"}
-	return fmt.Sprintf("%s, %d bytes%s%s", printable(s.Name), s.Bytes, kept[s.Kept], undo[s.Undo])
+var inWords = map[string]string{
+	keptNothing: ", no result", keptElsewhere: ", its result elsewhere", keptUnknown: ", not Once's",
+	undoDone: ", undone", undoPending: ", to be undone",
+}
+
+// String returns a step as text for a person.
+func (s step) String() string {
+	return fmt.Sprintf("%s, %d bytes%s%s", printable(s.Name), s.Bytes, inWords[s.Kept], inWords[s.Undo])
 }
 
 // print writes the saga below the steps.
 func (s *saga) print(w io.Writer) {
-	if s == nil {
-		return
-	}
-	if len(s.Undone) > 0 {
+	switch {
+	case s == nil:
+	case len(s.Undone) > 0:
 		fmt.Fprintf(w, "%-12s %s\n", "undone", printable(strings.Join(s.Undone, ", ")))
-		return
+	default:
+		fmt.Fprintf(w, "%-12s for good, with %s\n", "failed", cmp.Or(printable(s.Type), "an error that cannot be read"))
 	}
-	kind := printable(s.Type)
-	if kind == "" {
-		kind = "an error that cannot be read"
-	}
-	fmt.Fprintf(w, "%-12s for good, with %s\n", "failed", kind)
 }

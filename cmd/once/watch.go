@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +31,7 @@ type watcher struct {
 }
 
 func watch(ctx context.Context, to terminal, args []string) error {
-	o := watcher{scanFlags: scanFlags{}}
+	var o watcher
 	f := newFlags(to, "watch", aboutWatch)
 	o.add(f)
 	durationVar(f, &o.interval, "interval", 2*time.Second, "the `duration` between two looks")
@@ -45,24 +47,20 @@ func watch(ctx context.Context, to terminal, args []string) error {
 	if o.interval <= 0 || o.rows < 1 || o.looks < 0 {
 		return endf(codeUsage, "--interval and --rows are above 0, and --looks not below")
 	}
-	for n := 1; ; n++ {
+	for n := 1; ctx.Err() == nil; n++ { // an interrupt ends it
 		err := o.look(ctx, to.out, t, isTerminal(to.out) && !o.json)
 		switch {
-		case ctx.Err() != nil:
-			return nil // interrupted, which is how to end it
-		case err != nil:
+		case err != nil && ctx.Err() == nil:
 			return err
 		case n == o.looks:
 			return nil
 		}
-		timer := time.NewTimer(o.interval)
 		select {
-		case <-timer.C:
+		case <-time.After(o.interval):
 		case <-ctx.Done():
-			timer.Stop()
-			return nil
 		}
 	}
+	return nil
 }
 
 // look reads the table once and shows it.
@@ -123,7 +121,7 @@ func (o *watcher) changes(w io.Writer, now map[string]*record, left int, before 
 	for _, r := range sortedByLease(now) {
 		was := o.seen[r.ID]
 		if was == nil || was.at(before) != r.at(before) || was.Owner != r.Owner || was.Attempt != r.Attempt {
-			if err := o.line(w, r, before, ""); err != nil {
+			if err := o.line(w, r, r.at(before), before); err != nil {
 				return err
 			}
 		}
@@ -131,7 +129,7 @@ func (o *watcher) changes(w io.Writer, now map[string]*record, left int, before 
 	for _, r := range sortedByLease(o.seen) {
 		// Beyond the bound, a missing record may be omitted.
 		if now[r.ID] == nil && left == 0 {
-			if err := o.line(w, r, before, "gone"); err != nil {
+			if err := o.line(w, r, "gone", before); err != nil {
 				return err
 			}
 		}
@@ -139,30 +137,20 @@ func (o *watcher) changes(w io.Writer, now map[string]*record, left int, before 
 	return nil
 }
 
-func (o *watcher) line(w io.Writer, r *record, before time.Time, instead state) error {
-	s := r.json(before)
-	if instead != "" {
-		s.State = instead
-	}
+func (o *watcher) line(w io.Writer, r *record, is state, before time.Time) error {
 	if o.json {
+		s := r.json(before)
+		s.State = is
 		return writeJSON(w, s)
 	}
-	_, err := fmt.Fprintf(w, "%s  %-9s  attempt %d  %s\n", time.Now().UTC().Format(time.RFC3339), s.State, r.Attempt, printable(r.ID))
+	_, err := fmt.Fprintf(w, "%s  %-9s  attempt %d  %s\n", stamp(time.Now()), is, r.Attempt, printable(r.ID))
 	return err
 }
 
 // sortedByLease returns the oldest first: a person looks for those.
 func sortedByLease(records map[string]*record) []*record {
-	all := make([]*record, 0, len(records))
-	for _, r := range records {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b *record) int {
+	return slices.SortedFunc(maps.Values(records), func(a, b *record) int {
 		// Records without a lease have the zero time, and come first.
-		if order := a.Lease.Compare(b.Lease); order != 0 {
-			return order
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(a.Lease.Compare(b.Lease), strings.Compare(a.ID, b.ID))
 	})
-	return all
 }
