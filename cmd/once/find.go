@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"slices"
 	"strings"
 
@@ -19,11 +18,10 @@ const maxFound = 10
 func (t *store) find(ctx context.Context, w wanted, p *progress) (*record, error) {
 	if w.id != "" {
 		r, err := t.get(ctx, w.id)
-		var end *ending
-		if err == nil || !errors.As(err, &end) || end.code != codeNoRecord {
+		switch {
+		case !isMissing(err):
 			return r, err
-		}
-		if w.digits == "" {
+		case w.digits == "":
 			return nil, endf(codeNoRecord, "%w%s", err, w.hint)
 		}
 	}

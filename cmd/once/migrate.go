@@ -75,17 +75,16 @@ func (o *migrateFlags) keyer() (*powertools.Keyer, error) {
 		return nil, err
 	}
 	d, err := powertools.ParseDialect(o.dialect)
-	if err != nil {
-		return nil, endf(codeUsage, "--dialect: %w", err)
-	}
-	if o.dynamodb.native && d != powertools.TypeScript {
-		return nil, endf(codeUsage, "--native is for the --dialect typescript, which sets it by itself")
-	}
-	o.dynamodb.native = d == powertools.TypeScript
 	o.options.Hash = hashes[o.hash]
-	if o.options.Hash == nil {
+	switch {
+	case err != nil:
+		return nil, endf(codeUsage, "--dialect: %w", err)
+	case o.dynamodb.native && d != powertools.TypeScript:
+		return nil, endf(codeUsage, "--native is for the --dialect typescript, which sets it by itself")
+	case o.options.Hash == nil:
 		return nil, endf(codeUsage, "--hash is none of md5, sha1, sha256 and sha512")
 	}
+	o.dynamodb.native = d == powertools.TypeScript
 	keyer, err := powertools.New(d, o.prefix, o.key, &o.options)
 	if err != nil {
 		return nil, endf(codeUsage, "--prefix, --key, --validation, --hash or --hash-missing: %w", err)
@@ -149,6 +148,7 @@ func (m *migration) all(ctx context.Context, events io.Reader, say func(looked) 
 				return err
 			}
 			l.Line = line
+			m.events++
 			m.counts[l.Found]++
 			if err := say(l); err != nil {
 				return err

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,10 +40,7 @@ type looked struct {
 }
 
 func (l looked) print(w io.Writer) error {
-	why := l.Why
-	if why == "" {
-		why = string(l.State)
-	}
+	why := cmp.Or(l.Why, string(l.State))
 	_, err := fmt.Fprintf(w, "%6d  %-16s  %s\n", l.Line, l.Found, strings.TrimSpace(printable(l.Record)+"  "+why))
 	return err
 }
@@ -53,6 +50,7 @@ type migration struct {
 	store  *store
 	keys   *powertools.Keyer
 	skew   time.Duration
+	events int
 	counts map[lookup]int
 }
 
@@ -66,23 +64,20 @@ func (m *migration) look(ctx context.Context, event []byte) (looked, error) {
 	case err != nil:
 		return looked{Found: notAnEvent, Why: err.Error()}, nil
 	}
-	l := looked{Record: key.Record}
 	r, err := m.store.get(ctx, key.Record)
-	var end *ending
 	switch {
-	case errors.As(err, &end) && end.code == codeNoRecord:
-		l.Found, l.Why = notFound, "there is no record"
-		return l, nil
+	case isMissing(err):
+		return looked{Record: key.Record, Found: notFound, Why: "there is no record"}, nil
 	case err != nil:
-		return l, err
+		return looked{}, err
 	}
-	l.State = r.at(m.store.now().Add(-m.skew))
-	l.Found, l.Why = m.judge(r, l.State, key.Fingerprint)
+	l := looked{Record: key.Record, State: r.at(m.store.now().Add(-m.skew))}
+	l.Found, l.Why = judge(r, l.State, key.Fingerprint)
 	return l, nil
 }
 
 // judge says what a call with this fingerprint makes of the record.
-func (m *migration) judge(r *record, at state, fingerprint string) (lookup, string) {
+func judge(r *record, at state, fingerprint string) (lookup, string) {
 	switch {
 	case len(r.Problems) > 0:
 		return notReplayable, "it cannot be read: " + r.Problems[0]
@@ -126,27 +121,22 @@ func unreplayable(r *record) string {
 
 // print writes the sum of all events.
 func (m *migration) print(w io.Writer) {
-	var sum bytes.Buffer
+	fmt.Fprintf(w, "%d events", m.events)
+	separator := ":"
 	for _, l := range lookups {
 		if n := m.counts[l]; n > 0 {
-			fmt.Fprintf(&sum, ", %d %s", n, l)
+			fmt.Fprintf(w, "%s %d %s", separator, n, l)
+			separator = ","
 		}
 	}
-	fmt.Fprintf(w, "%d events%s\n", m.events(), strings.Replace(sum.String(), ",", ":", 1))
-}
-
-func (m *migration) events() (all int) {
-	for _, n := range m.counts {
-		all += n
-	}
-	return all
+	fmt.Fprintln(w)
 }
 
 // ending returns the error of the worst lookup. A missing --validation comes first:
 // the other lookups count once the settings are right.
 func (m *migration) ending() error {
 	switch n := m.counts; {
-	case m.events() == 0:
+	case m.events == 0:
 		return endf(codeUsage, "EVENTS has no event, and no record was looked up: record the events of the other functions first")
 	case n[notValidated] > 0:
 		return endf(codeNotRight, "%d of the records have a validation: set --validation to the expression of the other functions", n[notValidated])
