@@ -26,11 +26,21 @@ func runDynamoDB(ctx context.Context, to terminal, args []string) (err error) {
 		return err
 	}
 	if *name != "" {
-		server, err := withTable(ctx, to, *name)
+		server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: to.err})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, server.Stop()) }()
+		if err := dynamo.CreateTable(ctx, server.Client(), *name, nil); err != nil {
+			return err
+		}
+		// They lead dynamodblocal.Exec to this server, and the command to the table.
+		for _, entry := range append(server.Env(), "IDEMPOTENCY_TABLE="+*name) {
+			variable, value, _ := strings.Cut(entry, "=")
+			if err := os.Setenv(variable, value); err != nil {
+				return err
+			}
+		}
 		if f.NArg() == 0 {
 			fmt.Fprintln(to.err, "export IDEMPOTENCY_TABLE="+*name)
 		}
@@ -40,30 +50,6 @@ func runDynamoDB(ctx context.Context, to terminal, args []string) (err error) {
 		return nil
 	}
 	return &ending{max(code, 1), err}
-}
-
-// withTable starts a server with a table. The environment leads dynamodblocal.Exec to
-// this server, and the command to the table.
-func withTable(ctx context.Context, to terminal, name string) (_ *dynamodblocal.Server, err error) {
-	server, err := dynamodblocal.Start(ctx, &dynamodblocal.Options{Log: to.err})
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, server.Stop())
-		}
-	}()
-	if err := dynamo.CreateTable(ctx, server.Client(), name, nil); err != nil {
-		return nil, err
-	}
-	for _, entry := range append(server.Env(), "IDEMPOTENCY_TABLE="+name) {
-		variable, value, _ := strings.Cut(entry, "=")
-		if err := os.Setenv(variable, value); err != nil {
-			return nil, err
-		}
-	}
-	return server, nil
 }
 
 func runDemo(ctx context.Context, to terminal, args []string) error {
@@ -85,14 +71,13 @@ func repository() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "examples", "payments", "main.go")); err == nil {
+	for ; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, "examples", "payments", "main.go"))
+		switch {
+		case err == nil:
 			return dir, nil
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
+		case dir == filepath.Dir(dir):
 			return "", errors.New("the demo compiles examples/payments: run it in a clone of Once's repository")
 		}
-		dir = up
 	}
 }

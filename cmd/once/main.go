@@ -154,19 +154,15 @@ func run(ctx context.Context, t terminal, args []string) int {
 		return codeUsage
 	}
 	err := c.run(ctx, t, args)
-	var end *ending
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &end):
-		if end.err != nil {
-			fmt.Fprintln(t.err, "once:", end.err)
-		}
-		return end.code
-	default:
-		fmt.Fprintln(t.err, "once:", err)
-		return codeFailed
 	}
+	end := &ending{codeFailed, err}
+	errors.As(err, &end)
+	if end.err != nil {
+		fmt.Fprintln(t.err, "once:", end.err)
+	}
+	return end.code
 }
 
 func help(w io.Writer) {

@@ -51,10 +51,11 @@ func (o *scanFlags) openAll(ctx context.Context, f *flag.FlagSet, args []string)
 
 // query returns what the flags select.
 func (o *scanFlags) query() driver.Filter {
+	f := driver.Filter{Status: driver.Status(o.status), Prefix: o.prefix}
 	if o.operation != "" {
-		return driver.Filter{Status: driver.Status(o.status), Prefix: o.operation + "#"}
+		f.Prefix = o.operation + "#"
 	}
-	return driver.Filter{Status: driver.Status(o.status), Prefix: o.prefix}
+	return f
 }
 
 // progress is shown to a person who waits for a long scan.
@@ -71,8 +72,6 @@ type progress struct {
 
 const progressItems = 10_000
 
-func (o *scanFlags) progress(to terminal) *progress { return newProgress(to, o.quiet) }
-
 func newProgress(to terminal, quiet bool) *progress {
 	p := &progress{to: to.err, redraw: isTerminal(to.err)}
 	if quiet {
@@ -81,21 +80,17 @@ func newProgress(to terminal, quiet bool) *progress {
 	return p
 }
 
+// page shows the progress after a page: on a terminal from the second page on,
+// elsewhere after every 10,000 items or so.
 func (p *progress) page(done driver.Progress) {
 	p.pages++
 	p.items += done.Read
 	p.units += done.Units
-	p.tell(p.items)
-}
-
-// tell shows the progress after n items: on a terminal from the second page on,
-// elsewhere after every 10,000 items or so.
-func (p *progress) tell(n int) {
 	switch {
 	case p.redraw && p.pages > 1:
 		fmt.Fprintf(p.to, "\r%s\x1b[K", p)
-	case !p.redraw && n-p.reported >= progressItems:
-		p.reported = n
+	case !p.redraw && p.items-p.reported >= progressItems:
+		p.reported = p.items
 		fmt.Fprintln(p.to, p)
 	}
 }
@@ -123,9 +118,9 @@ func (p *progress) String() string {
 // isTerminal reports whether f is a terminal, well enough to choose a layout.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
+	if !ok || os.Getenv("TERM") == "dumb" {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -59,10 +60,10 @@ type counts map[string]*operationStats
 
 func (c counts) add(r *record, before time.Time) {
 	name := r.operation()
-	s := c[name]
-	if s == nil && len(c) >= maxOperations {
-		name, s = otherwise, c[otherwise]
+	if c[name] == nil && len(c) >= maxOperations {
+		name = otherwise
 	}
+	s := c[name]
 	if s == nil {
 		s = &operationStats{Operation: strings.Clone(name)}
 		c[s.Operation] = s
@@ -70,7 +71,9 @@ func (c counts) add(r *record, before time.Time) {
 	switch r.Status {
 	case driver.InProgress:
 		s.InProgress++
-		s.oldest(r)
+		if !r.Lease.IsZero() && !r.released() && (s.Oldest == nil || r.Lease.Before(s.Oldest.Lease)) {
+			s.Oldest = &oldest{Record: r.ID, Lease: r.Lease.UTC()}
+		}
 		if r.at(before) != running {
 			s.Stuck++
 		}
@@ -84,15 +87,6 @@ func (c counts) add(r *record, before time.Time) {
 	s.Again += max(r.Attempt, 1) - 1
 	s.Bytes.Total += r.Size
 	s.Bytes.Largest = max(s.Bytes.Largest, r.Size)
-}
-
-func (s *operationStats) oldest(r *record) {
-	if r.Lease.IsZero() || r.released() {
-		return
-	}
-	if s.Oldest == nil || r.Lease.Before(s.Oldest.Lease) {
-		s.Oldest = &oldest{Record: r.ID, Lease: r.Lease.UTC()}
-	}
 }
 
 func (c counts) sorted() []*operationStats {
@@ -112,7 +106,7 @@ func stats(ctx context.Context, to terminal, args []string) error {
 		return err
 	}
 	c := counts{}
-	p := o.progress(to)
+	p := newProgress(to, o.quiet)
 	if err := t.scan(ctx, o.query(), p, func(r *record) error { c.add(r, r.At.Add(-o.skew)); return nil }); err != nil {
 		return err
 	}
@@ -134,11 +128,7 @@ func (c counts) print(w io.Writer) error {
 		if s.Oldest != nil {
 			at = s.Oldest.Lease
 		}
-		name := printable(s.Operation)
-		if name == "" {
-			name = "(none)"
-		}
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\n", name, s.InProgress, s.Stuck, s.Completed, s.Failed,
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\n", cmp.Or(printable(s.Operation), "(none)"), s.InProgress, s.Stuck, s.Completed, s.Failed,
 			s.Other, s.Again, stamp(at), s.Bytes.Total, s.Bytes.Average, s.Bytes.Largest)
 	}
 	return tw.Flush()

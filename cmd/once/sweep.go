@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -93,14 +94,14 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 	}
 	s := &swept{DryRun: o.dryRun, Before: one.At.Add(-o.older).UTC().Truncate(time.Second), After: o.after}
 	if !o.dryRun && !o.yes {
-		fmt.Fprintf(to.err, "All records that expired before %s will be deleted from %s%s.\nGo on? [y/N] ", stamp(s.Before), t.place, o.bound())
+		bound := ""
+		if o.limit > 0 {
+			bound = fmt.Sprintf(", at most %d of them", o.limit)
+		}
+		fmt.Fprintf(to.err, "All records that expired before %s will be deleted from %s%s.\nGo on? [y/N] ", stamp(s.Before), t.place, bound)
 		if !confirmed(ctx, to.in) {
 			return endf(codeDeclined, "not confirmed; nothing was written")
 		}
-	}
-	limit := o.limit
-	if limit == 0 {
-		limit = math.MaxInt
 	}
 	p := newProgress(to, o.quiet)
 	p.sweep = s.verb()
@@ -110,7 +111,7 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 		fmt.Fprintln(to.err, "once: interrupted; waiting for the deletions under way")
 		close(told)
 	})
-	err = s.pages(ctx, t, limit, p)
+	err = s.pages(ctx, t, cmp.Or(o.limit, math.MaxInt), p)
 	if o.kind() == ofPostgres || o.dryRun {
 		s.After = "" // PostgreSQL finds expired records by an index
 	}
@@ -123,19 +124,26 @@ func sweep(ctx context.Context, to terminal, args []string) error {
 	}
 	switch {
 	case err != nil && s.Records == 0 && s.After == o.after:
-		// There is nothing to tell.
+		return err // there is nothing to tell
 	case o.json:
-		err = errors.Join(err, writeJSON(to.out, s))
-	default:
-		err = errors.Join(err, s.print(to.out))
+		return errors.Join(err, writeJSON(to.out, s))
 	}
-	return err
+	return errors.Join(err, s.print(to.out))
 }
 
 // pages sweeps page by page. With an error it sets what was done, too.
 func (s *swept) pages(ctx context.Context, t *store, limit int, p *progress) error {
 	for s.Records < limit && !s.Complete {
-		n, done, err := s.page(ctx, t, limit-s.Records)
+		var n int
+		var done driver.Progress
+		var err error
+		if s.DryRun {
+			var page driver.Page
+			page, err = t.Scan(ctx, driver.Filter{Expired: s.Before, Brief: true}, s.After)
+			n, done = len(page.Entries), page.Progress
+		} else {
+			n, done, err = t.Operable.(driver.Sweeper).Sweep(ctx, s.Before, limit-s.Records, s.After)
+		}
 		s.Records, s.After = s.Records+n, done.Next
 		if err != nil {
 			return t.failed(err)
@@ -150,21 +158,6 @@ func (s *swept) pages(ctx context.Context, t *store, limit int, p *progress) err
 	return nil
 }
 
-func (s *swept) page(ctx context.Context, t *store, limit int) (int, driver.Progress, error) {
-	if !s.DryRun {
-		return t.Operable.(driver.Sweeper).Sweep(ctx, s.Before, limit, s.After)
-	}
-	page, err := t.Scan(ctx, driver.Filter{Expired: s.Before, Brief: true}, s.After)
-	return len(page.Entries), page.Progress, err
-}
-
-func (o *sweepFlags) bound() string {
-	if o.limit == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", at most %d of them", o.limit)
-}
-
 func (s *swept) verb() string {
 	if s.DryRun {
 		return "found"
@@ -173,15 +166,16 @@ func (s *swept) verb() string {
 }
 
 func (s *swept) print(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s %d records that expired before %s\n", s.verb(), s.Records, stamp(s.Before))
+	more := ""
 	switch {
-	case err != nil || s.Complete:
+	case s.Complete:
 	case s.DryRun:
-		_, err = fmt.Fprintln(w, "there may be more")
+		more = "there may be more\n"
 	case s.After == "":
-		_, err = fmt.Fprintln(w, "there may be more; the same command continues")
+		more = "there may be more; the same command continues\n"
 	default:
-		_, err = fmt.Fprintln(w, "there may be more; continue with --after", s.After)
+		more = "there may be more; continue with --after " + s.After + "\n"
 	}
+	_, err := fmt.Fprintf(w, "%s %d records that expired before %s\n%s", s.verb(), s.Records, stamp(s.Before), more)
 	return err
 }
