@@ -9,18 +9,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo/outbox"
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/memory"
 	"github.com/lambda-once/once/local/dynamodblocal"
@@ -28,24 +27,8 @@ import (
 	"github.com/lambda-once/once/local/providers"
 )
 
-// binary is the compiled function.
-var binary string
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	var err error
-	if binary, err = lambdaruntime.Build(context.Background(), ".", "."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}()
-	return dynamodblocal.Main(m)
+func TestMain(m *testing.M) {
+	os.Exit(deployed.Main(func() int { return dynamodblocal.Main(m) }))
 }
 
 // function is the compiled function with tables and services of its own.
@@ -79,13 +62,8 @@ func deploy(t *testing.T, environments int) *function {
 		_, _ = w.Write(answer.Body.Bytes())
 	}))
 	t.Cleanup(server.Close)
-	env := []string{"IDEMPOTENCY_TABLE=" + records, "ORDERS_TABLE=" + orders, "OUTBOX_TABLE=" + f.outbox, "PROVIDER_URL=" + server.URL}
-	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		env = append(env, name+"="+os.Getenv(name))
-	}
-	f.Runtime = lambdaruntime.StartTest(t, lambdaruntime.Function{
-		Name: "checkout", Binary: binary, Env: env, InitTimeout: time.Minute, Environments: environments, Timeout: 10 * time.Second,
-	})
+	f.Runtime = deployed.Start(t, lambdaruntime.Function{Name: "checkout", Environments: environments},
+		"IDEMPOTENCY_TABLE="+records, "ORDERS_TABLE="+orders, "OUTBOX_TABLE="+f.outbox, "PROVIDER_URL="+server.URL)
 	return f
 }
 
@@ -93,49 +71,15 @@ func theOrder(id string) order {
 	return order{OrderID: id, Customer: "c-1", SKU: "cup", Quantity: 2, Amount: 1299, Card: "card_1"}
 }
 
-type invoker interface {
-	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
-}
-
-func send(t *testing.T, to invoker, o order) (receipt, *lambdaruntime.FunctionError) {
-	t.Helper()
-	r, refused, err := invoke(t.Context(), to, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r, refused
-}
-
-func invoke(ctx context.Context, to invoker, o order) (r receipt, refused *lambdaruntime.FunctionError, err error) {
-	payload, err := json.Marshal(o)
-	if err != nil {
-		return r, nil, err
-	}
-	answer, err := to.Invoke(ctx, payload)
-	if err != nil || answer.FunctionError != nil {
-		return r, answer.FunctionError, err
-	}
-	return r, nil, json.Unmarshal(answer.Payload, &r)
-}
-
-// untilAnswered repeats an order until the lease of a dead attempt has lapsed.
-func untilAnswered(t *testing.T, to invoker, o order) (receipt, *lambdaruntime.FunctionError) {
-	t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); ; {
-		r, refused := send(t, to, o)
-		if refused == nil || refused.Type != "InProgressError" || time.Now().After(deadline) {
-			return r, refused
+// place sends an order again until no attempt is in progress: the lease of one that is
+// dead has to lapse.
+func (f *function) place(t *testing.T, o order) (r receipt, err error) {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); {
+		if r, err = deployed.Call[receipt](t.Context(), f, o); deployed.Failure(err) != "InProgressError" {
+			break
 		}
 	}
-}
-
-func (f *function) items(t *testing.T, table string) []map[string]types.AttributeValue {
-	t.Helper()
-	out, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.Items
+	return r, err
 }
 
 // want compares what the services have done, and whether there is an order,
@@ -160,10 +104,10 @@ func (f *function) wantDone(t *testing.T, paths ...string) {
 
 func (f *function) wantStored(t *testing.T, orders, messages int) {
 	t.Helper()
-	if n := len(f.items(t, f.orders)); n != orders {
+	if n := len(deployed.Items(t, f.client, f.orders)); n != orders {
 		t.Errorf("%d orders, want %d", n, orders)
 	}
-	if n := len(f.items(t, f.outbox)); n != messages {
+	if n := len(deployed.Items(t, f.client, f.outbox)); n != messages {
 		t.Errorf("%d messages, want %d", n, messages)
 	}
 }
@@ -173,17 +117,11 @@ func TestOneOrder(t *testing.T) {
 	answers := make(chan receipt, 8)
 	for i := range cap(answers) {
 		go func() {
-			for {
-				r, refused, err := invoke(t.Context(), f, theOrder("o-1"))
-				if err == nil && refused != nil && refused.Type == "InProgressError" {
-					continue
-				}
-				if err != nil || refused != nil {
-					t.Errorf("duplicate %d: %v, %v", i, refused, err)
-				}
-				answers <- r
-				return
+			r, err := f.place(t, theOrder("o-1"))
+			if err != nil {
+				t.Errorf("duplicate %d: %v", i, err)
 			}
+			answers <- r
 		}()
 	}
 	first := <-answers
@@ -206,7 +144,7 @@ func TestOneOrder(t *testing.T) {
 			Body        []byte `dynamodbav:"body"`
 		} `dynamodbav:"messages"`
 	}
-	if err := attributevalue.UnmarshalMap(f.items(t, f.outbox)[0], &message); err != nil || len(message.Messages) != 1 {
+	if err := attributevalue.UnmarshalMap(deployed.Items(t, f.client, f.outbox)[0], &message); err != nil || len(message.Messages) != 1 {
 		t.Fatal(message, err)
 	}
 	var said receipt
@@ -222,8 +160,8 @@ func TestADeclinedCardIsUndone(t *testing.T) {
 	o := theOrder("o-1")
 	o.Card = providers.Declined
 	for i := range 3 {
-		if r, refused := send(t, f, o); refused == nil || refused.Type != "CardDeclinedError" || refused.Message != "the card was declined" {
-			t.Errorf("%d: got %+v, %v", i, r, refused)
+		if r, err := f.place(t, o); fmt.Sprint(err) != "CardDeclinedError: the card was declined" {
+			t.Errorf("%d: got %+v, %v", i, r, err)
 		}
 	}
 	f.want(t, 0, "/reservations", "/releases")
@@ -233,8 +171,8 @@ func TestOutOfStock(t *testing.T) {
 	f := deploy(t, 1)
 	o := theOrder("o-1")
 	o.SKU = providers.SoldOut
-	if _, refused := send(t, f, o); refused == nil || refused.Type != "OutOfStockError" {
-		t.Errorf("got %v", refused)
+	if _, err := f.place(t, o); deployed.Failure(err) != "OutOfStockError" {
+		t.Errorf("got %v", err)
 	}
 	f.want(t, 0)
 }
@@ -271,8 +209,8 @@ func TestAnOrderThatExistsIsUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, refused := send(t, f, theOrder("o-1")); refused == nil || refused.Type != "OrderExistsError" {
-			t.Errorf("got %v", refused)
+		if _, err := f.place(t, theOrder("o-1")); deployed.Failure(err) != "OrderExistsError" {
+			t.Errorf("got %v", err)
 		}
 	}
 	var done []string
@@ -282,9 +220,7 @@ func TestAnOrderThatExistsIsUndone(t *testing.T) {
 	if want := []string{"/reservations reservations-1", "/charges charges-2", "/refunds charges-2", "/releases reservations-1"}; !slices.Equal(done, want) {
 		t.Errorf("got %v", done)
 	}
-	if n := len(f.items(t, f.outbox)); n != 0 {
-		t.Errorf("%d messages", n)
-	}
+	f.wantStored(t, 1, 0)
 }
 
 // The services remember their keys for longer than the retention of the record.
@@ -292,19 +228,18 @@ func TestAnOrderThatExistsIsUndone(t *testing.T) {
 // order without cancelling it.
 func TestAnOrderWhoseRecordIsOverKeepsItsCharge(t *testing.T) {
 	f := deploy(t, 1)
-	first, refused := send(t, f, theOrder("o-1"))
-	if refused != nil {
-		t.Fatal(refused)
+	first, err := f.place(t, theOrder("o-1"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, record := range f.items(t, f.records) {
+	for _, record := range deployed.Items(t, f.client, f.records) {
 		_, err := f.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &f.records, Key: map[string]types.AttributeValue{"id": record["id"]}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	again, refused := send(t, f, theOrder("o-1"))
-	if refused != nil || again != first {
-		t.Errorf("got %+v, %v, want %+v", again, refused, first)
+	if again, err := f.place(t, theOrder("o-1")); err != nil || again != first {
+		t.Errorf("got %+v, %v, want %+v", again, err, first)
 	}
 	f.wantDone(t, "/reservations", "/charges")
 	f.wantStored(t, 1, 2) // each run has a message of its own, and overwrites none
@@ -315,8 +250,8 @@ func TestOrdersOfTwoCustomers(t *testing.T) {
 	f := deploy(t, 1)
 	for _, o := range []order{{Customer: "a/b", OrderID: "c"}, {Customer: "a", OrderID: "b/c"}} {
 		o.SKU, o.Quantity, o.Amount, o.Card = "cup", 2, 1299, "card_1"
-		if _, refused := send(t, f, o); refused != nil {
-			t.Errorf("%s of %s: %v", o.OrderID, o.Customer, refused)
+		if _, err := f.place(t, o); err != nil {
+			t.Errorf("%s of %s: %v", o.OrderID, o.Customer, err)
 		}
 	}
 	f.want(t, 2, "/reservations", "/charges", "/reservations", "/charges")
@@ -351,12 +286,12 @@ func TestKilledWithinAStep(t *testing.T) {
 			f.interrupt.Store(&interrupt)
 			o := theOrder("o-1")
 			o.Card = cmp.Or(c.card, o.Card)
-			if _, _, err := invoke(t.Context(), f, o); !errors.As(err, new(*lambdaruntime.CrashedError)) {
+			if _, err := deployed.Call[receipt](t.Context(), f, o); !errors.As(err, new(*lambdaruntime.CrashedError)) {
 				t.Fatalf("got %v", err)
 			}
-			r, refused := untilAnswered(t, f, o)
-			if c.placed == 1 && (refused != nil || r.Charge != "charges-2") || c.placed == 0 && (refused == nil || refused.Type != "CardDeclinedError") {
-				t.Errorf("got %+v, %v", r, refused)
+			r, err := f.place(t, o)
+			if c.placed == 1 && (err != nil || r.Charge != "charges-2") || c.placed == 0 && deployed.Failure(err) != "CardDeclinedError" {
+				t.Errorf("got %+v, %v", r, err)
 			}
 			f.want(t, c.placed, c.paths...)
 			for path, n := range c.again {
@@ -377,10 +312,9 @@ func TestKeys(t *testing.T) {
 	for _, c := range []struct {
 		order order
 		want  string
-	}{{theOrder("o-1"), ""}, {mistaken, "KeyReusedError"}, {others, ""}, {order{Customer: "c-1"}, "MissingKeyError"}} {
-		_, refused := send(t, f, c.order)
-		if refused == nil && c.want != "" || refused != nil && refused.Type != c.want {
-			t.Errorf("%+v: got %v, want %q", c.order, refused, c.want)
+	}{{theOrder("o-1"), "<nil>"}, {mistaken, "KeyReusedError"}, {others, "<nil>"}, {order{Customer: "c-1"}, "MissingKeyError"}} {
+		if _, err := f.place(t, c.order); deployed.Failure(err) != c.want {
+			t.Errorf("%+v: got %v, want %q", c.order, err, c.want)
 		}
 	}
 	f.want(t, 2, "/reservations", "/charges", "/reservations", "/charges")
