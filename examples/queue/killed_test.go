@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -60,8 +61,8 @@ func TestKilledProcessesLoseNoNoticeAndHaveEachEffectOnce(t *testing.T) {
 	s.receiver = newReceiver(t)
 	// It has had its effect, and its sender does not learn of it.
 	s.receiver.first = func() { s.killSenders(senders) }
-	s.transfers = deploy(t, lambdaruntime.Function{Name: "transfer", Environments: 3, Timeout: 5 * time.Second, Log: io.Discard}, "DATABASE_URL="+url)
-	s.schedule = deploy(t, lambdaruntime.Function{Name: "sender", Environments: senders, Timeout: 8 * time.Second, Log: io.Discard},
+	s.transfers = deployed.Start(t, lambdaruntime.Function{Name: "transfer", Environments: 3, Timeout: 5 * time.Second, Log: io.Discard}, "DATABASE_URL="+url)
+	s.schedule = deployed.Start(t, lambdaruntime.Function{Name: "sender", Environments: senders, Timeout: 8 * time.Second, Log: io.Discard},
 		"DATABASE_URL="+url, "RECEIVER_URL="+s.receiver.URL, "JOB_TIMEOUT=1s", "RESCUE_AFTER=2s")
 
 	scheduling, stop := context.WithCancel(t.Context())

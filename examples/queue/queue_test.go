@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,53 +11,20 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/crashtest"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/postgreslocal"
-	"github.com/lambda-once/once/postgres"
 )
 
-// binary is the compiled function.
-var binary string
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	var err error
-	if binary, err = lambdaruntime.Build(context.Background(), ".", "."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}()
-	return postgreslocal.Main(m)
-}
-
-func schema(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile("schema.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+func TestMain(m *testing.M) {
+	os.Exit(deployed.Main(func() int { return postgreslocal.Main(m) }))
 }
 
 // newDatabase returns a database with the tables of the functions and of River.
 func newDatabase(t *testing.T) (url string, pool *pgxpool.Pool) {
 	t.Helper()
-	url = postgreslocal.NewDatabase(t)
-	if _, err := postgreslocal.Run(t.Context(), url, schema(t)); err != nil {
-		t.Fatal(err)
-	}
-	pool, err := pgxpool.New(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
+	url, pool = deployed.NewDatabase(t)
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -70,35 +35,18 @@ func newDatabase(t *testing.T) (url string, pool *pgxpool.Pool) {
 	return url, pool
 }
 
-func deploy(t *testing.T, f lambdaruntime.Function, env ...string) *lambdaruntime.Runtime {
-	t.Helper()
-	f.Binary, f.InitTimeout, f.Env = binary, time.Minute, env
-	return lambdaruntime.StartTest(t, f)
-}
-
 func event(id, from, to string, amount int) []byte {
 	return fmt.Appendf(nil, `{"transferId": %q, "from": %q, "to": %q, "amount": %d}`, id, from, to, amount)
 }
 
-// The migration is what the library says.
-func TestSchemaHasTheStatementsOfTheStore(t *testing.T) {
-	statements, err := postgres.SQL("idempotency", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, statement := range statements {
-		if !strings.Contains(schema(t), statement+";\n") {
-			t.Errorf("schema.sql has no\n%s", statement)
-		}
-	}
-}
+func TestSchemaHasTheStatementsOfTheStore(t *testing.T) { deployed.HasSchema(t) }
 
 // The function is killed before and after each of its round trips to PostgreSQL.
 func TestEveryCrashLeavesOneNotice(t *testing.T) {
 	t.Parallel()
 	url, pool := newDatabase(t)
 	crashtest.Run(t, crashtest.Function{
-		Binary:  binary,
+		Binary:  deployed.Binary,
 		Servers: []crashtest.Server{{Variable: "DATABASE_URL", URL: url, Name: "postgres"}},
 	}, func(ctx context.Context, run string) ([]byte, error) {
 		_, err := pool.Exec(ctx, "INSERT INTO accounts VALUES ('alice-' || $1, 100), ('bob-' || $1, 50)", run)
@@ -120,7 +68,7 @@ func TestRefusedTransferHasNoNotice(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), "INSERT INTO accounts VALUES ('alice', 100), ('bob', 50)"); err != nil {
 		t.Fatal(err)
 	}
-	f := deploy(t, lambdaruntime.Function{Name: "transfer", Timeout: 10 * time.Second}, "DATABASE_URL="+url)
+	f := deployed.Start(t, lambdaruntime.Function{Name: "transfer", Timeout: 10 * time.Second}, "DATABASE_URL="+url)
 	for want, e := range map[string][]byte{
 		"InsufficientFundsError": event("1", "alice", "bob", 101),
 		"UnknownAccountError":    event("2", "alice", "carol", 1),
@@ -145,7 +93,7 @@ func TestTransferThatRunsAgainHasAnotherNotice(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), "INSERT INTO accounts VALUES ('alice', 100), ('bob', 50)"); err != nil {
 		t.Fatal(err)
 	}
-	f := deploy(t, lambdaruntime.Function{Name: "transfer", Timeout: 10 * time.Second}, "DATABASE_URL="+url)
+	f := deployed.Start(t, lambdaruntime.Function{Name: "transfer", Timeout: 10 * time.Second}, "DATABASE_URL="+url)
 	for range 2 {
 		for range 2 { // a duplicate has no notice of its own
 			if r, err := f.Invoke(t.Context(), event("1", "alice", "bob", 10)); err != nil || r.FunctionError != nil {

@@ -10,43 +10,25 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/dynamo"
 	dynamooutbox "github.com/lambda-once/once/dynamo/outbox"
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/outbound"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-// binary is the compiled function.
-var binary string
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	var err error
-	if binary, err = lambdaruntime.Build(context.Background(), ".", "."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}()
-	return dynamodblocal.Main(m)
+func TestMain(m *testing.M) {
+	os.Exit(deployed.Main(func() int { return dynamodblocal.Main(m) }))
 }
 
 // queue implements SendMessageBatch, and stores the accepted messages.
@@ -121,13 +103,8 @@ func deploy(t *testing.T) *function {
 	}
 	server := httptest.NewServer(f.queue)
 	t.Cleanup(server.Close)
-	env := []string{"OUTBOX_TABLE=" + f.outbox, "ORDER_EVENTS_QUEUE=" + server.URL + "/1/order-events.fifo", "AWS_ENDPOINT_URL_SQS=" + server.URL}
-	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		env = append(env, name+"="+os.Getenv(name))
-	}
-	f.Runtime = lambdaruntime.StartTest(t, lambdaruntime.Function{
-		Name: "relay", Binary: binary, Env: env, InitTimeout: time.Minute, Timeout: 10 * time.Second,
-	})
+	f.Runtime = deployed.Start(t, lambdaruntime.Function{Name: "relay"},
+		"OUTBOX_TABLE="+f.outbox, "ORDER_EVENTS_QUEUE="+server.URL+"/1/order-events.fifo", "AWS_ENDPOINT_URL_SQS="+server.URL)
 	return f
 }
 
@@ -157,18 +134,14 @@ func (f *function) publish(order string, bodies ...string) {
 // order.
 func (f *function) items() map[string]map[string]types.AttributeValue {
 	f.t.Helper()
-	out, err := f.client.Scan(f.t.Context(), &dynamodb.ScanInput{TableName: &f.outbox, ConsistentRead: aws.Bool(true)})
-	if err != nil {
-		f.t.Fatal(err)
-	}
 	items := map[string]map[string]types.AttributeValue{}
-	for _, item := range out.Items {
+	for _, item := range deployed.Items(f.t, f.client, f.outbox) {
 		items[item["aggregate"].(*types.AttributeValueMemberS).Value] = item
 	}
 	return items
 }
 
-func (f *function) event(orders ...string) []byte {
+func (f *function) event(orders ...string) any {
 	f.t.Helper()
 	var records []any
 	items := f.items()
@@ -181,11 +154,7 @@ func (f *function) event(orders ...string) []byte {
 			"dynamodb": map[string]any{"Keys": keys, "NewImage": image, "SequenceNumber": strconv.Itoa(100 + i), "StreamViewType": "NEW_IMAGE"},
 		})
 	}
-	text, err := json.Marshal(map[string]any{"Records": records})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return text
+	return map[string]any{"Records": records}
 }
 
 // image returns an attribute value as in events.
@@ -215,14 +184,10 @@ func (f *function) image(v types.AttributeValue) map[string]any {
 	return nil
 }
 
-func (f *function) relay(event []byte) []events.DynamoDBBatchItemFailure {
+func (f *function) relay(event any) []events.DynamoDBBatchItemFailure {
 	f.t.Helper()
-	answer, err := f.Invoke(f.t.Context(), event)
-	if err != nil || answer.FunctionError != nil {
-		f.t.Fatal(err, answer.FunctionError)
-	}
-	var report events.DynamoDBEventResponse
-	if err := json.Unmarshal(answer.Payload, &report); err != nil {
+	report, err := deployed.Call[events.DynamoDBEventResponse](f.t.Context(), f, event)
+	if err != nil {
 		f.t.Fatal(err)
 	}
 	return report.BatchItemFailures

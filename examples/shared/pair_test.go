@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,38 +14,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/powertoolsjs"
 )
 
-var (
-	binary       string // the compiled function
-	counterparts = map[powertoolsjs.Program]lambdaruntime.Function{}
-)
+var counterparts = map[powertoolsjs.Program]lambdaruntime.Function{}
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	fail := func(err error) int {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
+func TestMain(m *testing.M) {
 	var err error
 	for _, p := range []powertoolsjs.Program{powertoolsjs.MakeIdempotent, powertoolsjs.Middy, powertoolsjs.Changing} {
 		if counterparts[p], err = powertoolsjs.Function(context.Background(), os.Stderr, p); err != nil {
-			return fail(err)
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
 	}
-	if binary, err = lambdaruntime.Build(context.Background(), ".", "."); err != nil {
-		return fail(err)
-	}
-	defer func() {
-		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
-			code = fail(err)
-		}
-	}()
-	return dynamodblocal.Main(m)
+	os.Exit(deployed.Main(func() int { return dynamodblocal.Main(m) }))
 }
 
 // pair is the compiled function and its counterpart in TypeScript, on one table of records.
@@ -70,28 +54,14 @@ func newPair(t *testing.T, o options) *pair {
 	p := &pair{}
 	p.client, p.records = dynamodblocal.NewTable(t)
 	_, p.executed = dynamodblocal.NewTable(t)
-	env := append([]string{
-		"IDEMPOTENCY_TABLE=" + p.records, "SHARED_TABLE=" + p.executed, "POWERTOOLS_PREFIX=pay", "POWERTOOLS_KEY=id",
-	}, awsEnv()...)
-	env = append(env, o.env...)
+	env := append([]string{"IDEMPOTENCY_TABLE=" + p.records, "SHARED_TABLE=" + p.executed, "POWERTOOLS_PREFIX=pay", "POWERTOOLS_KEY=id"}, o.env...)
 	start := func(f lambdaruntime.Function, more ...string) *lambdaruntime.Runtime {
-		f.Environments, f.InitTimeout, f.Grace, f.Timeout = max(o.environments, 1), time.Minute, time.Minute, o.timeout
-		if f.Timeout == 0 {
-			f.Timeout = 20 * time.Second
-		}
-		f.Env = append(append(append([]string{}, f.Env...), env...), more...)
-		return lambdaruntime.StartTest(t, f)
+		f.Environments, f.Grace, f.Timeout = max(o.environments, 1), time.Minute, cmp.Or(o.timeout, 20*time.Second)
+		return deployed.Start(t, f, slices.Concat(env, more)...)
 	}
-	p.once = start(lambdaruntime.Function{Name: "shared", Binary: binary}, append([]string{"POWERTOOLS_DIALECT=typescript"}, o.onceEnv...)...)
+	p.once = start(lambdaruntime.Function{Name: "shared"}, append([]string{"POWERTOOLS_DIALECT=typescript"}, o.onceEnv...)...)
 	p.powertools = start(counterparts[cmp.Or(o.program, powertoolsjs.MakeIdempotent)], o.powertoolsEnv...)
 	return p
-}
-
-func awsEnv() (env []string) {
-	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		env = append(env, name+"="+os.Getenv(name))
-	}
-	return env
 }
 
 type reply struct {
@@ -100,15 +70,8 @@ type reply struct {
 }
 
 // ask invokes a function. The error is that of the function, or of its process.
-func ask(ctx context.Context, f *lambdaruntime.Runtime, event string) (r reply, err error) {
-	response, err := f.Invoke(ctx, []byte(event))
-	if err != nil {
-		return r, err
-	}
-	if response.FunctionError != nil {
-		return r, response.FunctionError
-	}
-	return r, json.Unmarshal(response.Payload, &r)
+func ask(ctx context.Context, f *lambdaruntime.Runtime, event string) (reply, error) {
+	return deployed.Call[reply](ctx, f, json.RawMessage(event))
 }
 
 func mustAsk(t *testing.T, f *lambdaruntime.Runtime, event string) reply {
@@ -120,28 +83,12 @@ func mustAsk(t *testing.T, f *lambdaruntime.Runtime, event string) reply {
 	return r
 }
 
-// failure returns the type of a function's error.
-func failure(err error) string {
-	var failed *lambdaruntime.FunctionError
-	if errors.As(err, &failed) {
-		return failed.Type
-	}
-	return fmt.Sprint(err)
-}
-
 // executions counts the items of each record.
 func (p *pair) executions(t *testing.T) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
-	pages := dynamodb.NewScanPaginator(p.client, &dynamodb.ScanInput{TableName: &p.executed, ConsistentRead: aws.Bool(true)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, item := range page.Items {
-			counts[text(item["record"])]++
-		}
+	for _, item := range deployed.Items(t, p.client, p.executed) {
+		counts[text(item["record"])]++
 	}
 	return counts
 }

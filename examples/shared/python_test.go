@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
@@ -43,9 +44,8 @@ func TestEveryValueReplaysBothWaysWithPython(t *testing.T) {
 	client, records := dynamodblocal.NewTable(t)
 	_, executed := dynamodblocal.NewTable(t)
 	p := &pair{client: client, records: records, executed: executed}
-	p.once = lambdaruntime.StartTest(t, lambdaruntime.Function{Name: "shared", Binary: binary, Timeout: 20 * time.Second, Env: append(awsEnv(),
-		"IDEMPOTENCY_TABLE="+records, "SHARED_TABLE="+executed,
-		"POWERTOOLS_DIALECT=python", "POWERTOOLS_PREFIX=app.handler.pay", "POWERTOOLS_KEY=[first, value]")})
+	p.once = deployed.Start(t, lambdaruntime.Function{Name: "shared", Timeout: 20 * time.Second}, "IDEMPOTENCY_TABLE="+records,
+		"SHARED_TABLE="+executed, "POWERTOOLS_DIALECT=python", "POWERTOOLS_PREFIX=app.handler.pay", "POWERTOOLS_KEY=[first, value]")
 	var events []string
 	for _, value := range append(values, `9007199254740993`, `1e21`, `-0.0`, `1e16`, `123456789012345678901234567890`) {
 		events = append(events, `{"first":"Once","value":`+value+`}`, `{"first":"Python","value":`+value+`}`)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -45,7 +46,7 @@ func TestDuplicateOfARunningCallIsRefusedByBoth(t *testing.T) {
 			if err := runs.Environment(0).Freeze(); err != nil { // it waits for the duplicate
 				t.Fatal(err)
 			}
-			if got, err := ask(t.Context(), refuses, `{"id":"k"}`); failure(err) != refusal {
+			if got, err := ask(t.Context(), refuses, `{"id":"k"}`); deployed.Failure(err) != refusal {
 				t.Errorf("the duplicate gets %+v, %v", got, err)
 			}
 			if err := runs.Environment(0).Thaw(); err != nil {
@@ -173,7 +174,7 @@ func retried(ctx context.Context, f *lambdaruntime.Runtime, event string) (r rep
 	defer ticker.Stop()
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); <-ticker.C {
 		r, err = ask(ctx, f, event)
-		if name := failure(err); err == nil || name != "InProgressError" && name != "IdempotencyAlreadyInProgressError" {
+		if name := deployed.Failure(err); err == nil || name != "InProgressError" && name != "IdempotencyAlreadyInProgressError" {
 			return r, err
 		}
 	}

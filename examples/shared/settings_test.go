@@ -1,10 +1,9 @@
 package main
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -22,13 +21,9 @@ func TestSettings(t *testing.T) {
 	} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
-			f := lambdaruntime.StartTest(t, lambdaruntime.Function{Name: "shared", Binary: binary, Env: append(awsEnv(),
-				"IDEMPOTENCY_TABLE=records", "POWERTOOLS_DIALECT=typescript", "POWERTOOLS_PREFIX=pay", "SHARED_TABLE=executions", setting)})
-			_, err := ask(t.Context(), f, `{}`)
-			failed, ok := errors.AsType[*lambdaruntime.InitError](err)
-			if !ok || failed.Status != "exit status 1" || !strings.Contains(failed.Output, want) {
-				t.Errorf("got %v, want a failure that says %s", err, want)
-			}
+			f := deployed.Start(t, lambdaruntime.Function{Name: "shared"},
+				"IDEMPOTENCY_TABLE=records", "POWERTOOLS_DIALECT=typescript", "POWERTOOLS_PREFIX=pay", "SHARED_TABLE=executions", setting)
+			deployed.FailsToStart(t, f, want)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -100,7 +101,7 @@ func TestAnotherPayloadIsRefusedByBoth(t *testing.T) {
 		if got := mustAsk(t, c.second, event("100.0")); !reflect.DeepEqual(got, first) {
 			t.Errorf("%s: %+v is replayed as %+v", name, first, got)
 		}
-		if got, err := ask(t.Context(), c.second, event("101")); failure(err) != c.refusal {
+		if got, err := ask(t.Context(), c.second, event("101")); deployed.Failure(err) != c.refusal {
 			t.Errorf("%s: another payload gets %+v, %v", name, got, err)
 		}
 	}

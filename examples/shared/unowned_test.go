@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/powertoolsjs"
 )
 
@@ -27,11 +28,11 @@ func TestOnlyMiddyDeletesTheLiveRecordOfADuplicate(t *testing.T) {
 			if err := p.once.Environment(0).Freeze(); err != nil { // it waits for the duplicates
 				t.Fatal(err)
 			}
-			if got, err := ask(t.Context(), p.powertools, `{"id":"k"}`); failure(err) != "IdempotencyAlreadyInProgressError" {
+			if got, err := ask(t.Context(), p.powertools, `{"id":"k"}`); deployed.Failure(err) != "IdempotencyAlreadyInProgressError" {
 				t.Errorf("the duplicate gets %+v, %v", got, err)
 			}
 			second, err := ask(t.Context(), p.powertools, `{"id":"k"}`)
-			if refused := failure(err) == "IdempotencyAlreadyInProgressError"; refused != (want == 1) {
+			if refused := deployed.Failure(err) == "IdempotencyAlreadyInProgressError"; refused != (want == 1) {
 				t.Errorf("the second duplicate gets %+v, %v", second, err)
 			}
 			if err := p.once.Environment(0).Thaw(); err != nil {
@@ -55,7 +56,7 @@ func TestOnlyMiddyDeletesTheCompletedRecordOfAnotherPayload(t *testing.T) {
 			t.Parallel()
 			p := newPair(t, options{program: program, env: []string{"POWERTOOLS_VALIDATION=amount"}})
 			first := mustAsk(t, p.once, `{"id":"k","amount":100}`)
-			if got, err := ask(t.Context(), p.powertools, `{"id":"k","amount":101}`); failure(err) != "IdempotencyValidationError" {
+			if got, err := ask(t.Context(), p.powertools, `{"id":"k","amount":101}`); deployed.Failure(err) != "IdempotencyValidationError" {
 				t.Errorf("another payload gets %+v, %v", got, err)
 			}
 			if item := p.record(t, first.Record); (item != nil) != (want == 1) {

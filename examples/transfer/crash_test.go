@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/crashtest"
 	"github.com/lambda-once/once/local/dynamodblocal"
 )
@@ -67,7 +68,7 @@ func newAccounts(t *testing.T) accounts {
 
 func (a accounts) function(mode string) crashtest.Function {
 	return crashtest.Function{
-		Binary:  binary,
+		Binary:  deployed.Binary,
 		Env:     []string{"IDEMPOTENCY_TABLE=" + a.records, "ACCOUNTS_TABLE=" + a.table, "TRANSFER_MODE=" + mode},
 		Servers: []crashtest.Server{{Variable: "AWS_ENDPOINT_URL_DYNAMODB"}},
 	}

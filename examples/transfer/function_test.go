@@ -3,42 +3,25 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 	"github.com/lambda-once/once/local/postgreslocal"
 )
 
-// binary is the compiled function.
-var binary string
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	var err error
-	if binary, err = lambdaruntime.Build(context.Background(), ".", "."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := os.RemoveAll(filepath.Dir(binary)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}()
-	return postgreslocal.Main(tests{m})
+func TestMain(m *testing.M) {
+	os.Exit(deployed.Main(func() int { return postgreslocal.Main(tests{m}) }))
 }
 
 // tests are run with DynamoDB Local, too.
@@ -68,12 +51,8 @@ func start(t *testing.T, f lambdaruntime.Function, balances map[string]int64, en
 	} else {
 		on, f.Env = newTables(t, balances)
 	}
-	f.Binary, f.Name, f.InitTimeout = binary, "transfer", time.Minute
-	if f.Timeout == 0 {
-		f.Timeout = 10 * time.Second
-	}
-	f.Env = append(f.Env, env...)
-	on.Runtime = lambdaruntime.StartTest(t, f)
+	f.Name = "transfer"
+	on.Runtime = deployed.Start(t, f, env...)
 	return on
 }
 
@@ -90,11 +69,7 @@ func newTables(t *testing.T, balances map[string]int64) (function, []string) {
 			t.Fatal(err)
 		}
 	}
-	env := []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts}
-	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		env = append(env, name+"="+os.Getenv(name))
-	}
-	return function{client: client, records: records, accounts: accounts}, env
+	return function{client: client, records: records, accounts: accounts}, []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts}
 }
 
 // balances returns all balances at one moment.
@@ -125,27 +100,20 @@ func (f function) balances(t *testing.T, ids ...string) (list []int64) {
 	return list
 }
 
-type invoker interface {
-	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
-}
-
 // answer is what a caller receives: a receipt, or the type of an error.
 type answer struct{ receipt, failure string }
 
 // ask invokes the function. It returns an error if the invocation had no response.
-func ask(ctx context.Context, to invoker, event string) (answer, error) {
-	r, err := to.Invoke(ctx, []byte(event))
-	if err != nil {
-		return answer{}, err
+func ask(ctx context.Context, to deployed.Invoker, event string) (answer, error) {
+	r, err := deployed.Call[json.RawMessage](ctx, to, json.RawMessage(event))
+	if failed, ok := errors.AsType[*lambdaruntime.FunctionError](err); ok {
+		return answer{failure: failed.Type}, nil
 	}
-	if r.FunctionError != nil {
-		return answer{failure: r.FunctionError.Type}, nil
-	}
-	return answer{receipt: string(r.Payload)}, nil
+	return answer{receipt: string(r)}, err
 }
 
 // answers requires this answer.
-func answers(t *testing.T, to invoker, event string, want answer) {
+func answers(t *testing.T, to deployed.Invoker, event string, want answer) {
 	t.Helper()
 	got, err := ask(t.Context(), to, event)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
@@ -93,11 +94,7 @@ func TestSettings(t *testing.T) {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			f := start(t, lambdaruntime.Function{}, nil, setting)
-			_, err := ask(t.Context(), f, event("t", "alice", "bob", 1))
-			failed, ok := errors.AsType[*lambdaruntime.InitError](err)
-			if !ok || failed.Status != "exit status 1" || !strings.Contains(failed.Output, want) {
-				t.Errorf("got %v, want a failure that says %s", err, want)
-			}
+			deployed.FailsToStart(t, f, want)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -40,20 +41,18 @@ func Main(tests func() int) (code int) {
 	return tests()
 }
 
-// AWS returns the variables that lead a function to DynamoDB Local.
-func AWS() (env []string) {
-	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		env = append(env, name+"="+os.Getenv(name))
-	}
-	return env
-}
-
-// Start starts the compiled function, or f.Binary, until the test ends. Without a
-// Timeout it has 10 s.
+// Start starts the compiled function, or f.Binary, until the test ends. It leads the
+// function to DynamoDB Local if that runs. Without a Timeout the function has 10 s.
 func Start(t lambdaruntime.TB, f lambdaruntime.Function, env ...string) *lambdaruntime.Runtime {
 	t.Helper()
 	f.Binary, f.Timeout, f.InitTimeout = cmp.Or(f.Binary, Binary), cmp.Or(f.Timeout, 10*time.Second), time.Minute
-	f.Env = slices.Concat(f.Env, AWS(), env)
+	f.Env = slices.Clip(f.Env) // of several functions
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		if value, ok := os.LookupEnv(name); ok {
+			f.Env = append(f.Env, name+"="+value)
+		}
+	}
+	f.Env = append(f.Env, env...)
 	return lambdaruntime.StartTest(t, f)
 }
 
@@ -85,6 +84,17 @@ func Failure(err error) string {
 		return failed.Type
 	}
 	return fmt.Sprint(err)
+}
+
+// FailsToStart requires that the function exits before it receives an event, with an
+// error that contains a text.
+func FailsToStart(t lambdaruntime.TB, f Invoker, want string) {
+	t.Helper()
+	_, err := f.Invoke(context.Background(), []byte("{}"))
+	failed, ok := errors.AsType[*lambdaruntime.InitError](err)
+	if !ok || failed.Status != "exit status 1" || !strings.Contains(failed.Output, want) {
+		t.Fatalf("got %v, want a failure that says %s", err, want)
+	}
 }
 
 // Items returns the items of a table.
