@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -11,16 +12,17 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(deployed.Main(func() int { return dynamodblocal.Main(m) }))
+}
 
 // function is the compiled function with tables of its own.
 type function struct {
@@ -29,45 +31,19 @@ type function struct {
 	records, orders string
 }
 
-func deploy(t *testing.T, env ...string) function {
-	t.Helper()
-	return deployFor(t, 10*time.Second, env...)
-}
-
-// deployFor deploys the function with a timeout.
-func deployFor(t *testing.T, timeout time.Duration, env ...string) function {
+// deploy deploys the function with a timeout; 0 is 10 s.
+func deploy(t *testing.T, timeout time.Duration, env ...string) function {
 	t.Helper()
 	client, records := dynamodblocal.NewTable(t)
-	orders := "orders-" + records
-	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            &orders,
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := []string{"IDEMPOTENCY_TABLE=" + records, "ORDERS_TABLE=" + orders}
-	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		all = append(all, name+"="+os.Getenv(name))
-	}
-	return function{
-		Runtime: lambdaruntime.StartTest(t, lambdaruntime.Function{
-			Name: "orders", Binary: lambdaruntime.BuildTest(t, ".", "."), Env: append(all, env...), Environments: 2, Timeout: timeout,
-		}),
-		client: client, records: records, orders: orders,
-	}
+	_, orders := dynamodblocal.NewTable(t) // its key is an id too
+	env = append([]string{"IDEMPOTENCY_TABLE=" + records, "ORDERS_TABLE=" + orders}, env...)
+	return function{deployed.Start(t, lambdaruntime.Function{Name: "orders", Environments: 2, Timeout: timeout}, env...), client, records, orders}
 }
 
 // executions returns all items, in no order.
 func (f function) executions(t *testing.T) (list []execution) {
 	t.Helper()
-	out, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.orders, ConsistentRead: aws.Bool(true)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := attributevalue.UnmarshalListOfMaps(out.Items, &list); err != nil {
+	if err := attributevalue.UnmarshalListOfMaps(deployed.Items(t, f.client, f.orders), &list); err != nil {
 		t.Fatal(err)
 	}
 	return list
@@ -77,12 +53,16 @@ func (f function) executions(t *testing.T) (list []execution) {
 // delivered, once if that is empty.
 type message [3]string
 
-type invoker interface {
-	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
+// orders returns the messages of orders.
+func orders(from, to int) (batch []message) {
+	for i := from; i < to; i++ {
+		batch = append(batch, message{fmt.Sprint("m", i), fmt.Sprintf(`{"orderId":"o-%d","sku":"cup","quantity":1}`, i), "1"})
+	}
+	return batch
 }
 
 // deliver returns the response that Lambda receives.
-func deliver(ctx context.Context, to invoker, batch ...message) (string, error) {
+func deliver(ctx context.Context, to deployed.Invoker, batch ...message) (string, error) {
 	var e events.SQSEvent
 	for _, m := range batch {
 		e.Records = append(e.Records, events.SQSMessage{
@@ -90,15 +70,8 @@ func deliver(ctx context.Context, to invoker, batch ...message) (string, error) 
 			Attributes: map[string]string{"ApproximateReceiveCount": cmp.Or(m[2], "1")},
 		})
 	}
-	payload, err := json.Marshal(e)
-	if err != nil {
-		return "", err
-	}
-	r, err := to.Invoke(ctx, payload)
-	if err == nil && r.FunctionError != nil {
-		err = r.FunctionError
-	}
-	return string(r.Payload), err
+	r, err := deployed.Call[json.RawMessage](ctx, to, e)
+	return string(r), err
 }
 
 const (
@@ -109,7 +82,7 @@ const (
 )
 
 func TestOneOrderAnID(t *testing.T) {
-	f := deploy(t)
+	f := deploy(t, 0)
 	for i, batch := range [][]message{
 		{{"m1", cup}, {"m2", plate}, {"m3", cup}}, // sent twice, delivered together
 		{{"m1", cup}}, // delivered again
@@ -134,7 +107,7 @@ func TestOneOrderAnID(t *testing.T) {
 
 // Only failed messages are redelivered, and permanent failures do not run again.
 func TestPartialFailures(t *testing.T) {
-	f := deploy(t)
+	f := deploy(t, 0)
 	if got, err := deliver(t.Context(), f, message{"m0", cup}); err != nil || got != allPlaced {
 		t.Fatalf("%s, %v", got, err)
 	}
@@ -164,7 +137,7 @@ func TestPartialFailures(t *testing.T) {
 
 // A message whose duplicate is running elsewhere waits for its result.
 func TestADuplicateMeetsARunningCall(t *testing.T) {
-	f := deploy(t, "ORDERS_DELAY=2s")
+	f := deploy(t, 0, "ORDERS_DELAY=2s")
 	f.deliverDuplicates(t)
 	if list := f.executions(t); len(list) != 1 {
 		t.Errorf("executed: %+v", list)
@@ -175,14 +148,13 @@ func TestADuplicateMeetsARunningCall(t *testing.T) {
 // two seconds.
 func (f function) deliverDuplicates(t *testing.T) {
 	t.Helper()
-	type end struct {
-		answer string
-		err    error
-	}
-	first := make(chan end, 1)
+	first := make(chan string, 1)
 	go func() {
 		answer, err := deliver(t.Context(), f.Environment(0), message{"m1", cup})
-		first <- end{answer, err}
+		if err != nil {
+			t.Error(err)
+		}
+		first <- answer
 	}()
 	// It is recorded in the middle of the two seconds.
 	for deadline := time.Now().Add(time.Minute); len(f.executions(t)) == 0; {
@@ -193,15 +165,15 @@ func (f function) deliverDuplicates(t *testing.T) {
 	if got, err := deliver(t.Context(), f.Environment(1), message{"m2", cup}); err != nil || got != allPlaced {
 		t.Errorf("the duplicate: %s, %v", got, err)
 	}
-	if got := <-first; got.err != nil || got.answer != allPlaced {
-		t.Errorf("the first: %+v", got)
+	if got := <-first; got != allPlaced {
+		t.Errorf("the first: %s", got)
 	}
 }
 
 // The timeout is short for a batch: messages that are not started in time are
 // redelivered, and no handler is cut off after its effect.
 func TestSlowOrdersArePlacedOnce(t *testing.T) {
-	f := deployFor(t, 12*time.Second, "ORDERS_DELAY=3s")
+	f := deploy(t, 12*time.Second, "ORDERS_DELAY=3s")
 	left := orders(0, 10)
 	for range 10 {
 		answer, err := deliver(t.Context(), f, left...)

@@ -12,7 +12,7 @@ import (
 // nothing else. infra compares this policy with that of the CDK app.
 func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
 	seen := newTap(t)
-	var requests []request
+	var called []string
 	functions := map[string]func(f function){
 		"ORDERS_DELAY=0s": func(f function) { // new, delivered again, alone, and alone again
 			for _, batch := range [][]message{orders(0, 10), orders(0, 10), orders(10, 11), orders(10, 11)} {
@@ -31,14 +31,11 @@ func TestPolicyAllowsWhatTheFunctionCalls(t *testing.T) {
 		"ORDERS_DELAY=2s": func(f function) { f.deliverDuplicates(t) },
 	}
 	for env, use := range functions {
-		f := deploy(t, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL, env)
+		f := deploy(t, 0, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL(), env)
 		use(f)
-		requests = append(requests, seen.about(f.records)...)
-	}
-
-	var called []string
-	for _, r := range requests {
-		called = append(called, r.actions()...)
+		for _, r := range seen.about(f.records) {
+			called = append(called, actions(r)...)
+		}
 	}
 	slices.Sort(called)
 	called = slices.Compact(called)

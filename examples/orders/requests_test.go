@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
 // The claims of a batch share a request. So do the completions of the orders that
@@ -16,7 +18,7 @@ import (
 func TestABatchNeedsThreeRequests(t *testing.T) {
 	const batches, atOnce = 9, 5
 	seen := newTap(t)
-	f := deploy(t, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL)
+	f := deploy(t, 0, "AWS_ENDPOINT_URL_DYNAMODB="+seen.URL())
 	seen.respondAfter(together(atOnce, "PutItem", f.orders))
 	var sent [2][]int
 	for i := range batches {
@@ -45,11 +47,11 @@ func TestABatchNeedsThreeRequests(t *testing.T) {
 
 // together holds the responses to an operation on a table until there are some:
 // DynamoDB Local, unlike DynamoDB, executes requests one after the other.
-func together(size int, operation, table string) func(request) {
+func together(size int, operation, table string) func(*wire.Request) {
 	var mu sync.Mutex
 	all, there := make(chan struct{}), 0
-	return func(r request) {
-		if r.operation != operation || !r.isAbout(table) {
+	return func(r *wire.Request) {
+		if r.Operation != operation || !isAbout(r, table) {
 			return
 		}
 		mu.Lock()

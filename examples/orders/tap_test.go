@@ -1,78 +1,63 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"testing"
-)
 
-// request is what the function has sent to DynamoDB.
-type request struct{ operation, body string }
+	"github.com/lambda-once/once/local/wire"
+)
 
 // tap is an endpoint of DynamoDB Local that remembers what was sent to it.
 type tap struct {
-	*httptest.Server
+	*wire.Proxy
 	mu    sync.Mutex
-	sent  []request
-	after func(request) // if set, is called before a response is returned
+	sent  []*wire.Request
+	after func(*wire.Request) // if set, is called before a response is returned
 }
 
 func newTap(t *testing.T) *tap {
 	t.Helper()
-	local, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
+	p := &tap{}
+	var err error
+	p.Proxy, err = wire.HTTP(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), func(r *wire.Request) (*wire.Response, error) {
+		p.mu.Lock()
+		p.sent = append(p.sent, r)
+		after := p.after
+		p.mu.Unlock()
+		answer, err := r.Send()
+		if after != nil {
+			after(r)
+		}
+		return answer, err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy, seen := httputil.NewSingleHostReverseProxy(local), &tap{}
-	seen.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			panic(http.ErrAbortHandler)
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-		sent := request{operation, string(body)}
-		seen.mu.Lock()
-		seen.sent = append(seen.sent, sent)
-		after := seen.after
-		seen.mu.Unlock()
-		response := httptest.NewRecorder()
-		proxy.ServeHTTP(response, r)
-		if after != nil {
-			after(sent)
-		}
-		for name, values := range response.Header() {
-			w.Header()[name] = values
-		}
-		w.WriteHeader(response.Code)
-		_, _ = w.Write(response.Body.Bytes()) // its caller may be gone
-	}))
-	t.Cleanup(seen.Close)
-	return seen
+	})
+	return p
 }
 
 // respondAfter has responses wait for a function.
-func (p *tap) respondAfter(f func(request)) {
+func (p *tap) respondAfter(f func(*wire.Request)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.after = f
 }
 
 // about returns the requests so far about a table, and forgets all.
-func (p *tap) about(table string) (requests []request) {
+func (p *tap) about(table string) (requests []*wire.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.sent {
-		if r.isAbout(table) {
+		if isAbout(r, table) {
 			requests = append(requests, r)
 		}
 	}
@@ -82,16 +67,16 @@ func (p *tap) about(table string) (requests []request) {
 
 // isAbout reports whether a request names a table. A name begins after a quote, as a
 // value and in a statement.
-func (r request) isAbout(table string) bool { return strings.Contains(r.body, `"`+table) }
+func isAbout(r *wire.Request, table string) bool { return strings.Contains(string(r.Body), `"`+table) }
 
 // actions returns the IAM actions that a request needs.
-func (r request) actions() (names []string) {
-	if r.operation != "BatchExecuteStatement" {
-		return []string{"dynamodb:" + r.operation}
+func actions(r *wire.Request) (names []string) {
+	if r.Operation != "BatchExecuteStatement" {
+		return []string{"dynamodb:" + r.Operation}
 	}
 	var in struct{ Statements []struct{ Statement string } }
-	if err := json.Unmarshal([]byte(r.body), &in); err != nil || len(in.Statements) == 0 {
-		return []string{fmt.Sprint(r, err)}
+	if err := json.Unmarshal(r.Body, &in); err != nil || len(in.Statements) == 0 {
+		return []string{fmt.Sprint(string(r.Body), err)}
 	}
 	verbs := map[string]string{"DELETE": "PartiQLDelete", "INSERT": "PartiQLInsert", "SELECT": "PartiQLSelect", "UPDATE": "PartiQLUpdate"}
 	for _, s := range in.Statements {
@@ -99,12 +84,4 @@ func (r request) actions() (names []string) {
 		names = append(names, "dynamodb:"+verbs[strings.ToUpper(verb)])
 	}
 	return names
-}
-
-// orders returns the messages of orders.
-func orders(from, to int) (batch []message) {
-	for i := from; i < to; i++ {
-		batch = append(batch, message{fmt.Sprint("m", i), fmt.Sprintf(`{"orderId":"o-%d","sku":"cup","quantity":1}`, i), "1"})
-	}
-	return batch
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -11,15 +10,16 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/lambdaruntime"
 )
 
-func TestMain(m *testing.M) { os.Exit(dynamodblocal.Main(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(deployed.Main(func() int { return dynamodblocal.Main(m) }))
+}
 
 // function is the compiled function with tables of its own.
 type function struct {
@@ -43,36 +43,15 @@ func (l logLines) Write(line []byte) (int, error) {
 func deploy(t *testing.T, env ...string) function {
 	t.Helper()
 	client, records := dynamodblocal.NewTable(t)
-	payments := "payments-" + records
-	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            &payments,
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	env = append(env, "IDEMPOTENCY_TABLE="+records, "PAYMENTS_TABLE="+payments)
-	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		env = append(env, name+"="+os.Getenv(name))
-	}
+	_, payments := dynamodblocal.NewTable(t) // its key is an id too
 	lines := make(logLines, 1000)
-	return function{
-		Runtime: lambdaruntime.StartTest(t, lambdaruntime.Function{
-			Name: "payments", Binary: lambdaruntime.BuildTest(t, ".", "."), Env: env, Environments: 2, Timeout: 10 * time.Second, Log: lines,
-		}),
-		client: client, payments: payments, log: lines,
-	}
+	env = append(env, "IDEMPOTENCY_TABLE="+records, "PAYMENTS_TABLE="+payments)
+	return function{deployed.Start(t, lambdaruntime.Function{Name: "payments", Environments: 2, Log: lines}, env...), client, payments, lines}
 }
 
 func (f function) charges(t *testing.T) int {
 	t.Helper()
-	out, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.payments, ConsistentRead: aws.Bool(true)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(out.Items)
+	return len(deployed.Items(t, f.client, f.payments))
 }
 
 func event(key, body string) events.APIGatewayV2HTTPRequest {
@@ -84,32 +63,13 @@ func event(key, body string) events.APIGatewayV2HTTPRequest {
 	return e
 }
 
-type invoker interface {
-	Invoke(context.Context, []byte) (lambdaruntime.Response, error)
-}
-
-func send(t *testing.T, to invoker, e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
+func send(t *testing.T, to deployed.Invoker, e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
 	t.Helper()
-	r, err := invoke(t.Context(), to, e)
+	r, err := deployed.Call[events.APIGatewayV2HTTPResponse](t.Context(), to, e)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func invoke(ctx context.Context, to invoker, e events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
-	payload, err := json.Marshal(e)
-	if err != nil {
-		return r, err
-	}
-	answer, err := to.Invoke(ctx, payload)
-	if err != nil {
-		return r, err
-	}
-	if answer.FunctionError != nil {
-		return r, answer.FunctionError
-	}
-	return r, json.Unmarshal(answer.Payload, &r)
 }
 
 const body = `{"amount":1299,"currency":"EUR","source":"card_1"}`
@@ -239,7 +199,7 @@ func TestADuplicateMeetsARunningCall(t *testing.T) {
 	f := deploy(t, "PAYMENTS_DELAY=2s")
 	done := make(chan int, 1)
 	go func() {
-		r, err := invoke(t.Context(), f.Environment(0), event("k", body))
+		r, err := deployed.Call[events.APIGatewayV2HTTPResponse](t.Context(), f.Environment(0), event("k", body))
 		if err != nil {
 			t.Error(err)
 		}
