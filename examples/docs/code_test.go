@@ -4,7 +4,6 @@ import (
 	"errors"
 	"go/build"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,11 +33,10 @@ func TestEveryBlockOfGoCompiles(t *testing.T) {
 	}
 }
 
-// compiled returns the lines of every file that go vet ./... compiles in some
-// module of the repository.
-func compiled(t *testing.T) [][]string {
+// packages returns every package that go vet ./... compiles in some module of the
+// repository, with its folder from the root.
+func packages(t *testing.T) (all []*build.Package) {
 	t.Helper()
-	var files [][]string
 	err := filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
@@ -53,17 +51,23 @@ func compiled(t *testing.T) [][]string {
 		if err != nil {
 			return err
 		}
-		for _, name := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				return err
-			}
-			files = append(files, strings.Split(strings.TrimRight(string(text), "\n"), "\n"))
-		}
-		return nil
+		p.Dir, err = filepath.Rel(root, dir)
+		all = append(all, p)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return all
+}
+
+// compiled returns the lines of every file of these packages.
+func compiled(t *testing.T) (files [][]string) {
+	t.Helper()
+	for _, p := range packages(t) {
+		for _, name := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
+			files = append(files, strings.Split(strings.TrimRight(read(t, filepath.Join(p.Dir, name)), "\n"), "\n"))
+		}
 	}
 	return files
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/lambda-once/once/handlers/durablefunc"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/memory"
 )
 
 type durableService struct{ client *sdk.Client } // "github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -89,10 +88,7 @@ func TestDurablePageAsksTheService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Until(time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)))
-				x, err := idempotent.New("pay", memory.New(0), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				x := executor(t, "pay", nil)
 				service := transport(func(path string) (int, string) {
 					if !strings.Contains(path, "durable-execution%2Ffirst") {
 						t.Errorf("asked at %s", path)
@@ -129,10 +125,7 @@ func TestDurablePageFetchesTheEvent(t *testing.T) {
 		}
 		return 200, `{"Operations":[{"Id":"0","Type":"EXECUTION","Status":"STARTED","StartTimestamp":1795348800,"ExecutionDetails":{"InputPayload":"{\"ID\":\"o-1\"}"}}]}`
 	}).service()
-	x, err := idempotent.New("pay", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := executor(t, "pay", nil)
 	h := durablePayments(x, service, func(context.Context, []byte) ([]byte, error) {
 		return []byte(`{"Status":"SUCCEEDED","Result":"1"}`), nil
 	})

@@ -3,14 +3,12 @@ package docs_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The code of docs/errors.md.
@@ -31,10 +29,7 @@ func statusOf(err error) (int, error) {
 }
 
 func TestErrorsOfACallBecomeStatuses(t *testing.T) {
-	x, err := idempotent.New("create-payment", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := executor(t, "create-payment", nil)
 	for _, c := range []struct {
 		id     string
 		amount int
@@ -54,25 +49,18 @@ var errorType = regexp.MustCompile(`(?m)^type ([A-Z]\w*Error) struct`)
 func TestPageNamesEveryErrorType(t *testing.T) {
 	page := read(t, "docs/errors.md")
 	n := 0
-	for _, folder := range []string{"idempotent", "dynamo", "handlers", "infra"} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(file string, entry os.DirEntry, err error) error {
-			if entry != nil && entry.IsDir() && entry.Name() == "internal" {
-				return filepath.SkipDir
-			}
-			if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
-				return err
-			}
-			source, err := os.ReadFile(file)
-			for _, m := range errorType.FindAllSubmatch(source, -1) {
+	folders := regexp.MustCompile(`^(idempotent|dynamo|handlers|infra)(/|$)`)
+	for _, p := range packages(t) {
+		if dir := filepath.ToSlash(p.Dir); !folders.MatchString(dir) || strings.Contains(dir+"/", "/internal/") {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			for _, m := range errorType.FindAllStringSubmatch(read(t, filepath.Join(p.Dir, name)), -1) {
 				n++
-				if pattern := `\*(\w+\.)?` + string(m[1]) + "`"; !regexp.MustCompile(pattern).MatchString(page) {
-					t.Errorf("%s of %s is not in docs/errors.md", m[1], file)
+				if pattern := `\*(\w+\.)?` + m[1] + "`"; !regexp.MustCompile(pattern).MatchString(page) {
+					t.Errorf("%s of %s is not in docs/errors.md", m[1], name)
 				}
 			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 	}
 	if n < 30 {

@@ -12,7 +12,6 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
-	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The code of docs/events.md.
@@ -71,10 +70,7 @@ func serveStream(x *idempotent.Executor) {
 }
 
 func TestEventsPageOfQueues(t *testing.T) {
-	x, err := policies(memory.New(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := mustPolicies(t)
 	handler := handlers.SQS(x, orderID, placeOrder, nil)
 	answer, err := handler(t.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m", Body: `{"orderId":"o"}`}}})
 	text, notJSON := json.Marshal(answer)
@@ -92,10 +88,7 @@ var (
 
 // A topic that is created anew counts its offsets from 0 again.
 func TestKafkaRecordOfATopicCreatedAnewHasTheKeyOfAnOldOne(t *testing.T) {
-	x, err := idempotent.New("place-order", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := executor(t, "place-order", nil)
 	var placed []string
 	handle := handlers.Kafka(x, nil, func(_ context.Context, r handlers.KafkaRecord[string]) error {
 		placed = append(placed, r.Body)

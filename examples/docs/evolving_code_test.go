@@ -80,10 +80,7 @@ func TestRenamedOperationRunsAgain(t *testing.T) {
 }
 
 func TestRenamedStepRunsAgain(t *testing.T) {
-	x, err := idempotent.New("op", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := executor(t, "op", nil)
 	errLater := errors.New("after the step")
 	keys := map[string]bool{}
 	for _, name := range []string{"charge", "charge-card"} {
@@ -103,35 +100,8 @@ func TestRenamedStepRunsAgain(t *testing.T) {
 	}
 }
 
-func TestRemovedSagaStepIsNotUndone(t *testing.T) {
-	x, err := idempotent.New("op", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	call := func(handler func(context.Context) (string, error)) error {
-		_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "k"}, handler)
-		return err
-	}
-	errLater := errors.New("not for good")
-	err = call(func(ctx context.Context) (string, error) {
-		_, err := idempotent.SagaStep(ctx, "reserve", func(context.Context) (string, error) { return "r-1", nil },
-			func(context.Context, string) error { return nil })
-		return "", errors.Join(err, errLater)
-	})
-	if !errors.Is(err, errLater) {
-		t.Fatal(err)
-	}
-	err = call(func(context.Context) (string, error) { return "", idempotent.Permanent(errors.New("declined")) })
-	if !errors.Is(err, idempotent.ErrCompensation) {
-		t.Errorf("without the step: %v", err)
-	}
-}
-
 func TestStepThatBecomesASagaStepIsUndone(t *testing.T) {
-	x, err := idempotent.New("op", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := executor(t, "op", nil)
 	reserve := func(context.Context) (string, error) { return "r-1", nil }
 	undone, errLater, errDeclined := "", errors.New("not for good"), errors.New("declined")
 	for _, version := range []struct {

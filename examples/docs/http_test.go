@@ -52,10 +52,7 @@ func decline(err error) (events.APIGatewayV2HTTPResponse, error) {
 }
 
 func TestHTTPPageOfMiddleware(t *testing.T) {
-	x, err := policies(memory.New(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := mustPolicies(t)
 	mux := http.NewServeMux()
 	middleware(x, mux, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)
@@ -97,10 +94,7 @@ func TestHTTPPageSaysWhichScopePublicRoutesNeed(t *testing.T) {
 	for want, scope := range map[int]httpapi.Scope{
 		403: httpapi.JWTClaim("sub"), 201: httpapi.FirstOf(httpapi.JWTClaim("sub"), httpapi.NoIdentity()),
 	} {
-		x, err := idempotent.New("create-payment", memory.New(0), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := executor(t, "create-payment", nil)
 		public := events.APIGatewayV2HTTPRequest{Version: "2.0", Body: "{}", Headers: map[string]string{"idempotency-key": "k"}}
 		public.RequestContext.HTTP.Method = "POST"
 		answer, err := httpapi.APIGatewayV2(x, scope, pay, nil)(t.Context(), public)

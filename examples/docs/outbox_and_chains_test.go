@@ -10,7 +10,6 @@ import (
 	"github.com/lambda-once/once/handlers"
 	"github.com/lambda-once/once/handlers/httpapi"
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The code of docs/outbox-and-chains.md about chains. That about the outbox is in
@@ -27,10 +26,7 @@ func sendOn(ctx context.Context, event []byte, request *http.Request) (map[strin
 
 // Whatever becomes of an attempt, the next one sends with the same keys.
 func TestChainsPageOfKeysThatStay(t *testing.T) {
-	x, err := policies(memory.New(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := mustPolicies(t)
 	seen := map[string]int{}
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), x, idempotent.Key{ID: "order"}, func(ctx context.Context) (string, error) {

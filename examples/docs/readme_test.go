@@ -48,22 +48,14 @@ func policies(store driver.Store) (*idempotent.Executor, error) {
 	})
 }
 
-func errorsOf(ctx context.Context, x *idempotent.Executor, p Payment) (int, error) {
-	_, err := idempotent.Do(ctx, x, idempotent.Key{ID: p.ID, Payload: p}, func(ctx context.Context) (Receipt, error) {
-		return createPayment(ctx, p)
-	})
-	var running *idempotent.InProgressError
-	switch {
-	case errors.As(err, &running):
-		return 409, nil // and Retry-After; running.Until is the end of the lease
-	case errors.Is(err, idempotent.ErrLeaseLost):
-		return 409, nil
-	case errors.Is(err, idempotent.ErrKeyReused):
-		return 422, nil
-	case errors.Is(err, idempotent.ErrMissingKey), errors.Is(err, idempotent.ErrInvalidKey):
-		return 400, nil
+// executor returns an Executor whose records are in memory.
+func executor(t *testing.T, operation string, c *idempotent.Config) *idempotent.Executor {
+	t.Helper()
+	x, err := idempotent.New(operation, memory.New(0), c)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return 201, err
+	return x
 }
 
 // What the first paragraph of the README says of a second click that comes
@@ -76,10 +68,7 @@ func TestReadmeSecondClick(t *testing.T) {
 		}
 	}
 	for wait, want := range map[time.Duration]error{0: idempotent.ErrInProgress, time.Minute: nil} {
-		x, err := idempotent.New("create-payment", memory.New(0), &idempotent.Config{Wait: wait})
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := executor(t, "create-payment", &idempotent.Config{Wait: wait})
 		click := func(run func() string) (string, error) {
 			return idempotent.Do(t.Context(), x, idempotent.Key{ID: "p"}, func(context.Context) (string, error) { return run(), nil })
 		}
@@ -102,37 +91,6 @@ func TestReadmeSecondClick(t *testing.T) {
 		if err := <-first; err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// What the README promises of the first lines, with a store in memory.
-func TestReadmeRuns(t *testing.T) {
-	x, err := policies(memory.New(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := Payment{Customer: "c", ID: "p", Amount: 1}
-	handler := idempotent.Wrap(x, key, createPayment)
-	first, err := handler(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := handler(t.Context(), p); err != nil || again != first {
-		t.Errorf("got %v, %v, first %v", again, err, first)
-	}
-	p.Amount = 2
-	if _, err := handler(t.Context(), p); !errors.Is(err, idempotent.ErrKeyReused) {
-		t.Errorf("got %v", err)
-	}
-	p.Customer = "d"
-	for _, want := range []int{201, 201} {
-		if status, err := errorsOf(t.Context(), x, p); err != nil || status != want {
-			t.Errorf("got %d, %v", status, err)
-		}
-	}
-	p.Amount = 3
-	if status, err := errorsOf(t.Context(), x, p); err != nil || status != 422 {
-		t.Errorf("got %d, %v", status, err)
 	}
 }
 

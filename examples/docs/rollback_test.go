@@ -52,15 +52,11 @@ func usedUp(t *testing.T) driver.Store {
 	return store
 }
 
-func TestVersionWithoutMaxAttemptsRunsAKeyThatWaitsForAPerson(t *testing.T) {
-	if got, ran, err := call(t, usedUp(t), nil, nil); !ran || err != nil {
-		t.Errorf("got %q, ran %t, %v", got, ran, err)
-	}
-}
-
-func TestRaisedMaxAttemptsRunsAKeyThatWaitedForAPerson(t *testing.T) {
-	if got, ran, err := call(t, usedUp(t), &idempotent.Config{MaxAttempts: 2}, nil); !ran || err != nil {
-		t.Errorf("got %q, ran %t, %v", got, ran, err)
+func TestVersionWithMoreOrNoMaxAttemptsRunsAKeyThatWaitsForAPerson(t *testing.T) {
+	for _, c := range []*idempotent.Config{nil, {MaxAttempts: 2}} {
+		if got, ran, err := call(t, usedUp(t), c, nil); !ran || err != nil {
+			t.Errorf("%+v: got %q, ran %t, %v", c, got, ran, err)
+		}
 	}
 }
 
@@ -101,16 +97,6 @@ func sealed(t *testing.T) *idempotent.Config {
 	return &idempotent.Config{Sealer: seal.New(keys, nil)}
 }
 
-func TestVersionWithoutTheSealerRefusesASealedResult(t *testing.T) {
-	store := memory.New(0)
-	if _, _, err := call(t, store, sealed(t), nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, ran, err := call(t, store, nil, nil); ran || !errors.Is(err, idempotent.ErrResultUnavailable) {
-		t.Errorf("ran %t, %v", ran, err)
-	}
-}
-
 func TestVersionWithoutTheSealerRefusesASealedStep(t *testing.T) {
 	store, effects := memory.New(0), 0
 	handler := func(err error) func(context.Context) (string, error) {
@@ -137,14 +123,16 @@ func (elsewhere) Put(context.Context, []byte) (string, error) { return "elsewher
 
 func (elsewhere) Get(context.Context, string) ([]byte, error) { return nil, errors.New("read") }
 
-func TestVersionWithoutPayloadsRefusesAResultThatIsKeptThere(t *testing.T) {
-	store := memory.New(0)
+func TestVersionWithoutTheSealerOrPayloadsRefusesTheirResult(t *testing.T) {
 	large := func(context.Context) (string, error) { return string(bytes.Repeat([]byte("x"), 2000)), nil }
-	if _, _, err := call(t, store, &idempotent.Config{PayloadAbove: 100, Payloads: elsewhere{}}, large); err != nil {
-		t.Fatal(err)
-	}
-	if _, ran, err := call(t, store, nil, large); ran || !errors.Is(err, idempotent.ErrResultUnavailable) {
-		t.Errorf("ran %t, %v", ran, err)
+	for _, c := range []*idempotent.Config{sealed(t), {PayloadAbove: 100, Payloads: elsewhere{}}} {
+		store := memory.New(0)
+		if _, _, err := call(t, store, c, large); err != nil {
+			t.Fatal(err)
+		}
+		if _, ran, err := call(t, store, nil, large); ran || !errors.Is(err, idempotent.ErrResultUnavailable) {
+			t.Errorf("ran %t, %v", ran, err)
+		}
 	}
 }
 

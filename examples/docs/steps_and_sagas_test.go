@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/lambda-once/once/idempotent"
-	"github.com/lambda-once/once/idempotent/memory"
 )
 
 // The code of docs/steps-and-sagas.md. That of the saga is in examples/checkout.
@@ -34,10 +33,7 @@ func (s service) book(ctx context.Context, t trip) (booking, error) {
 }
 
 func TestStepsPageOfAFailureBetweenSteps(t *testing.T) {
-	x, err := idempotent.New("book-trip", memory.New(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := executor(t, "book-trip", nil)
 	full, flights, keys := errors.New("the hotel is full"), 0, map[string]int{}
 	s := service{
 		flights: func(_ context.Context, key string, _ trip) (string, error) {
