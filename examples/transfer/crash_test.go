@@ -5,29 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
 	"github.com/lambda-once/once/local/crashtest"
-	"github.com/lambda-once/once/local/dynamodblocal"
 )
+
+func TestSchemaHasTheStatementsOfTheStore(t *testing.T) { deployed.HasSchema(t) }
 
 func TestTransferSurvivesEveryCrash(t *testing.T) {
 	t.Parallel()
-	a := newAccounts(t)
-	crashtest.Run(t, a.function(transactional), a.open, a.check)
+	f := newTables(t)
+	crashtest.Run(t, f.crashing(transactional), f.open, f.check)
+}
+
+func (f function) crashing(mode string) crashtest.Function {
+	return crashtest.Function{
+		Binary:  deployed.Binary,
+		Env:     append(f.env, "TRANSFER_MODE="+mode), // and the names of the tables
+		Servers: []crashtest.Server{{Variable: "AWS_ENDPOINT_URL_DYNAMODB"}},
+	}
+}
+
+// The kit kills at each round trip to PostgreSQL as well.
+func TestTransferInPostgreSQLSurvivesEveryCrash(t *testing.T) {
+	t.Parallel()
+	f := newDatabase(t)
+	crashtest.Run(t, crashtest.Function{
+		Binary:  deployed.Binary,
+		Env:     []string{"IDEMPOTENCY_TABLE=idempotency", "TRANSFER_MODE=" + collected},
+		Servers: []crashtest.Server{{Variable: "DATABASE_URL", URL: f.pool.Config().ConnString(), Name: "postgres"}},
+	}, f.open, f.check)
 }
 
 // The kit finds what mode plain exists to show.
 func TestEveryCrashOfAPlainTransferIsFound(t *testing.T) {
 	t.Parallel()
-	a := newAccounts(t)
-	report, err := crashtest.Play(t.Context(), a.function(plain), a.open, a.check)
+	f := newTables(t)
+	report, err := crashtest.Play(t.Context(), f.crashing(plain), f.open, f.check)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,60 +68,17 @@ func TestEveryCrashOfAPlainTransferIsFound(t *testing.T) {
 	}
 }
 
-// accounts are two accounts for every run.
-type accounts struct {
-	client         *dynamodb.Client
-	records, table string
-}
-
-func newAccounts(t *testing.T) accounts {
-	t.Helper()
-	client, records := dynamodblocal.NewTable(t)
-	_, table := dynamodblocal.NewTable(t)
-	return accounts{client, records, table}
-}
-
-func (a accounts) function(mode string) crashtest.Function {
-	return crashtest.Function{
-		Binary:  deployed.Binary,
-		Env:     []string{"IDEMPOTENCY_TABLE=" + a.records, "ACCOUNTS_TABLE=" + a.table, "TRANSFER_MODE=" + mode},
-		Servers: []crashtest.Server{{Variable: "AWS_ENDPOINT_URL_DYNAMODB"}},
-	}
-}
-
-// open opens the accounts of a run, and returns its transfer.
-func (a accounts) open(ctx context.Context, run string) ([]byte, error) {
-	for id, balance := range map[string]string{"alice-" + run: "100", "bob-" + run: "50"} {
-		item := account(id)
-		item["balance"] = &types.AttributeValueMemberN{Value: balance}
-		if _, err := a.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &a.table, Item: item}); err != nil {
-			return nil, err
-		}
-	}
-	return []byte(event(run, "alice-"+run, "bob-"+run, 30)), nil
+// open opens two accounts for a run, and returns its transfer.
+func (f function) open(ctx context.Context, run string) ([]byte, error) {
+	err := f.deposit(ctx, map[string]int64{"alice-" + run: 100, "bob-" + run: 50})
+	return []byte(event(run, "alice-"+run, "bob-"+run, 30)), err
 }
 
 // check requires that the money was transferred once.
-func (a accounts) check(ctx context.Context, run string) error {
-	alice, err := a.balance(ctx, "alice-"+run)
-	if err != nil {
-		return err
-	}
-	bob, err := a.balance(ctx, "bob-"+run)
-	if err == nil && (alice != 70 || bob != 80) {
-		err = fmt.Errorf("alice has %d and bob %d, want 70 and 80", alice, bob)
+func (f function) check(ctx context.Context, run string) error {
+	got, err := f.read(ctx, "alice-"+run, "bob-"+run)
+	if err == nil && !slices.Equal(got, []int64{70, 80}) {
+		err = fmt.Errorf("alice has %d and bob %d, want 70 and 80", got[0], got[1])
 	}
 	return err
-}
-
-func (a accounts) balance(ctx context.Context, id string) (int, error) {
-	out, err := a.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &a.table, Key: account(id), ConsistentRead: aws.Bool(true)})
-	if err != nil {
-		return 0, err
-	}
-	n, ok := out.Item["balance"].(*types.AttributeValueMemberN)
-	if !ok {
-		return 0, fmt.Errorf("%s has no balance", id)
-	}
-	return strconv.Atoi(n.Value)
 }

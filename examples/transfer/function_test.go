@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/lambda-once/once/examples/internal/deployed"
@@ -39,6 +40,7 @@ type function struct {
 	client            *dynamodb.Client
 	records, accounts string
 	pool              *pgxpool.Pool // in place of these
+	env               []string      // of the function
 }
 
 // start starts the function with these accounts. env extends the default environment.
@@ -46,56 +48,86 @@ func start(t *testing.T, f lambdaruntime.Function, balances map[string]int64, en
 	t.Helper()
 	var on function
 	if slices.Contains(env, inPostgreSQL) {
-		on, f.Env = newDatabase(t, balances)
+		on = newDatabase(t)
 		env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return e == inPostgreSQL })
 	} else {
-		on, f.Env = newTables(t, balances)
+		on = newTables(t)
 	}
-	f.Name = "transfer"
+	if err := on.deposit(t.Context(), balances); err != nil {
+		t.Fatal(err)
+	}
+	f.Name, f.Env = "transfer", on.env
 	on.Runtime = deployed.Start(t, f, env...)
 	return on
 }
 
-func newTables(t *testing.T, balances map[string]int64) (function, []string) {
+func newTables(t *testing.T) function {
 	t.Helper()
 	client, records := dynamodblocal.NewTable(t)
 	_, accounts := dynamodblocal.NewTable(t)
-	for id, balance := range balances {
-		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &accounts, Item: map[string]types.AttributeValue{
-			"id":      &types.AttributeValueMemberS{Value: id},
-			"balance": &types.AttributeValueMemberN{Value: strconv.FormatInt(balance, 10)},
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return function{client: client, records: records, accounts: accounts}, []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts}
+	return function{client: client, records: records, accounts: accounts, env: []string{"IDEMPOTENCY_TABLE=" + records, "ACCOUNTS_TABLE=" + accounts}}
 }
 
-// balances returns all balances at one moment.
-func (f function) balances(t *testing.T, ids ...string) (list []int64) {
+func newDatabase(t *testing.T) function {
 	t.Helper()
+	url, pool := deployed.NewDatabase(t)
+	return function{pool: pool, env: []string{"IDEMPOTENCY_TABLE=idempotency", "DATABASE_URL=" + url}}
+}
+
+// deposit opens accounts.
+func (f function) deposit(ctx context.Context, balances map[string]int64) (err error) {
+	for id, balance := range balances {
+		if f.pool != nil {
+			_, err = f.pool.Exec(ctx, "INSERT INTO accounts VALUES ($1, $2)", id, balance)
+		} else {
+			item := account(id)
+			item["balance"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(balance, 10)}
+			_, err = f.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &f.accounts, Item: item})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns all balances at one moment.
+func (f function) read(ctx context.Context, ids ...string) (list []int64, err error) {
 	if f.pool != nil {
-		return f.balancesInDatabase(t, ids...)
+		rows, _ := f.pool.Query(ctx, "SELECT balance FROM accounts WHERE id = ANY($1) ORDER BY array_position($1, id)", ids)
+		list, err = pgx.CollectRows(rows, pgx.RowTo[int64]) // or the error of Query
+		if err == nil && len(list) != len(ids) {
+			err = fmt.Errorf("%v of %q", list, ids)
+		}
+		return list, err
 	}
 	var gets []types.TransactGetItem
 	for _, id := range ids {
-		gets = append(gets, types.TransactGetItem{Get: &types.Get{TableName: aws.String(f.accounts), Key: account(id)}})
+		gets = append(gets, types.TransactGetItem{Get: &types.Get{TableName: &f.accounts, Key: account(id)}})
 	}
-	out, err := f.client.TransactGetItems(t.Context(), &dynamodb.TransactGetItemsInput{TransactItems: gets})
+	out, err := f.client.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{TransactItems: gets})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for i, got := range out.Responses {
 		n, ok := got.Item["balance"].(*types.AttributeValueMemberN)
 		if !ok {
-			t.Fatalf("%s has no balance: %v", ids[i], got.Item)
+			return nil, fmt.Errorf("%s has no balance: %v", ids[i], got.Item)
 		}
 		balance, err := strconv.ParseInt(n.Value, 10, 64)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		list = append(list, balance)
+	}
+	return list, nil
+}
+
+func (f function) balances(t *testing.T, ids ...string) []int64 {
+	t.Helper()
+	list, err := f.read(t.Context(), ids...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return list
 }
