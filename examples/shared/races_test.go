@@ -95,6 +95,16 @@ func (p *pair) frozen(t *testing.T, late, other *lambdaruntime.Runtime) (taken r
 	return taken, <-done
 }
 
+// replayed requires that both replay a reply.
+func (p *pair) replayed(t *testing.T, want reply) {
+	t.Helper()
+	for name, f := range map[string]*lambdaruntime.Runtime{"Once": p.once, "Powertools": p.powertools} {
+		if got := mustAsk(t, f, `{"id":"k"}`); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s replays %+v, want %+v", name, got, want)
+		}
+	}
+}
+
 // A call of ours that Powertools has taken over is fenced.
 func TestThawedCallOfOnceChangesNothing(t *testing.T) {
 	t.Parallel()
@@ -103,11 +113,7 @@ func TestThawedCallOfOnceChangesNothing(t *testing.T) {
 	if end.err == nil && !reflect.DeepEqual(end.reply, taken) {
 		t.Errorf("the late call returns %+v, its successor %+v", end.reply, taken)
 	}
-	for name, f := range map[string]*lambdaruntime.Runtime{"Once": p.once, "Powertools": p.powertools} {
-		if got := mustAsk(t, f, `{"id":"k"}`); !reflect.DeepEqual(got, taken) {
-			t.Errorf("%s replays %+v, want %+v", name, got, taken)
-		}
-	}
+	p.replayed(t, taken)
 }
 
 // A call of Powertools that we have taken over is not: its late result replaces the
@@ -119,11 +125,7 @@ func TestThawedCallOfPowertoolsReplacesTheResult(t *testing.T) {
 	if end.err != nil || reflect.DeepEqual(end.reply, taken) {
 		t.Fatalf("the late call returns %+v", end)
 	}
-	for name, f := range map[string]*lambdaruntime.Runtime{"Once": p.once, "Powertools": p.powertools} {
-		if got := mustAsk(t, f, `{"id":"k"}`); !reflect.DeepEqual(got, end.reply) {
-			t.Errorf("%s replays %+v, want %+v", name, got, end.reply)
-		}
-	}
+	p.replayed(t, end.reply)
 }
 
 // Within their leases, any number of processes of both execute each key once.
