@@ -3,18 +3,15 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
 // answers replace those of DynamoDB Local, by the name of a call: what the account
@@ -41,65 +38,40 @@ func canceled(reason string) string {
 // changes that of the table.
 func (s *scene) endpoint(said answers, describe func(table map[string]any)) string {
 	s.Helper()
-	local, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
-	if err != nil {
-		s.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(local)
-	proxy.ModifyResponse = func(r *http.Response) error {
-		if describe == nil || !strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".DescribeTable") {
-			return nil
+	return s.wired(func(r *wire.Request) (*wire.Response, error) {
+		if text, ok := said[r.Operation]; ok {
+			status := http.StatusOK
+			if strings.Contains(text, "__type") {
+				status = http.StatusBadRequest
+			}
+			return &wire.Response{Status: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Body: []byte(text)}, nil
+		}
+		answer, err := r.Send()
+		if err != nil || describe == nil || r.Operation != "DescribeTable" {
+			return answer, err
 		}
 		var out struct{ Table map[string]any }
-		if err := json.NewDecoder(r.Body).Decode(&out); err != nil {
-			return err
+		if err := json.Unmarshal(answer.Body, &out); err != nil {
+			return nil, err
 		}
 		describe(out.Table)
-		text, err := json.Marshal(out)
-		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(string(text))), int64(len(text))
-		r.Header.Set("Content-Length", fmt.Sprint(len(text)))
-		r.Header.Del("X-Amz-Crc32")
-		return err
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-		text, ok := said[call]
-		if !ok {
-			proxy.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		if strings.Contains(text, "__type") {
-			w.WriteHeader(http.StatusBadRequest)
-		}
-		_, _ = io.WriteString(w, text)
-	}))
-	s.Cleanup(server.Close)
-	return server.URL
+		answer.Header = nil // the length and the checksum
+		answer.Body, err = json.Marshal(out)
+		return answer, err
+	})
 }
 
 func protected(table map[string]any) { table["DeletionProtectionEnabled"] = true }
 
-// verdicts of a check, by its name.
-func (s *scene) verdicts(want int, args ...string) map[string]finding {
+// verdicts returns the findings of a check, which writes nothing, by their names.
+func (s *scene) verdicts(code int, args ...string) map[string]finding {
 	s.Helper()
 	before := s.items()
-	r := s.run(append([]string{"check", "--json"}, args...)...)
-	if r.code != want {
-		s.Errorf("once check %s: exit %d, want %d\n%s%s", args, r.code, want, r.out, r.err)
-	}
+	got := s.found(code, append([]string{"check"}, args...)...)
 	if after := s.items(); fmt.Sprint(after) != fmt.Sprint(before) {
 		s.Errorf("the check has written: %v, was %v", after, before)
 	}
-	var all findings
-	if err := json.Unmarshal([]byte(r.out), &all); err != nil {
-		s.Fatalf("%s%s: %v", r.out, r.err, err)
-	}
-	byName := map[string]finding{}
-	for _, f := range all {
-		byName[f.Check] = f
-	}
-	return byName
+	return got
 }
 
 func TestCheckAcceptsATableThatIsRight(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 	"github.com/lambda-once/once/idempotent/driver"
 	"github.com/lambda-once/once/local/dynamodblocal"
 	"github.com/lambda-once/once/local/postgreslocal"
+	"github.com/lambda-once/once/local/wire"
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
@@ -77,6 +79,37 @@ func (s *scene) command(args ...string) *exec.Cmd {
 	// The race detector would have each run of the command sleep for a second.
 	cmd.Env = append(os.Environ(), "ONCE_COMMAND=1", "IDEMPOTENCY_TABLE="+s.table, "GORACE=atexit_sleep_ms=0")
 	return cmd
+}
+
+// wired returns the URL of a proxy in front of DynamoDB Local.
+func (s *scene) wired(carry wire.Carry) string {
+	s.Helper()
+	proxy, err := wire.HTTP(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), carry)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() {
+		if err := proxy.Close(); err != nil {
+			s.Error(err)
+		}
+	})
+	return proxy.URL()
+}
+
+// through is DynamoDB Local with changed responses. An error cuts the connection.
+func (s *scene) through(change func(operation string, answer *wire.Response) error) string {
+	s.Helper()
+	return s.wired(func(r *wire.Request) (*wire.Response, error) {
+		answer, err := r.Send()
+		if err == nil {
+			err = change(r.Operation, answer)
+		}
+		return answer, err
+	})
+}
+
+func denies(answer *wire.Response) {
+	answer.Status, answer.Header = http.StatusBadRequest, http.Header{"X-Amzn-Errortype": {"AccessDeniedException"}}
 }
 
 // ran is what a run of the command gave.

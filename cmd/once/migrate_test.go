@@ -149,22 +149,3 @@ func TestMigrateOfNoEventsIsUsedWrongly(t *testing.T) {
 		}
 	}
 }
-
-func TestMigrateUsedWrongly(t *testing.T) {
-	s := newScene(t)
-	for say, args := range map[string]string{
-		"set --dry-run":                            "-",
-		"--dialect: powertools: no dialect":        "- --dry-run --dialect cobol",
-		"EVENTS is missing":                        "--dry-run --dialect python --prefix pay",
-		"no such file":                             "nowhere --dry-run --dialect python --prefix pay",
-		"the prefix is empty":                      "- --dry-run --dialect python",
-		"path \"id[\"":                             "- --dry-run --dialect python --prefix pay --key id[",
-		"Options.Hash is not MD5":                  "- --dry-run --dialect dotnet --prefix pay --hash sha256",
-		"--hash is none of":                        "- --dry-run --dialect python --prefix pay --hash crc32",
-		"--native is for the --dialect typescript": "- --dry-run --dialect python --prefix pay --native",
-		"--clock-skew is negative":                 "- --dry-run --dialect python --prefix pay --clock-skew -1s",
-		"set --table":                              "- --dry-run --dialect python --prefix pay --table=",
-	} {
-		s.refused(codeUsage, say, append([]string{"migrate"}, strings.Fields(args)...)...)
-	}
-}

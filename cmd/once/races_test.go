@@ -5,9 +5,6 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"reflect"
 	"strings"
@@ -17,6 +14,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lambda-once/once/local/wire"
 )
 
 // Whatever changes while a person reads, the write does not hold.
@@ -140,36 +139,6 @@ func (s *scene) between(args []string, do func()) ran {
 	return ran{out.String(), told.String(), cmd.ProcessState.ExitCode()}
 }
 
-// An owner that finishes while a person reads wins.
-func TestRecordFinishedMeanwhileIsNotWritten(t *testing.T) {
-	s := newScene(t)
-	x := s.stuck()
-	r := s.between(with("resolve", "--retention", "24h", "--failed", "lost"), func() {
-		s.ok(with("release", "--yes")...)
-		if _, err := s.pay(x, "done after all"); err != nil {
-			t.Error(err)
-		}
-	})
-	if r.code != codeChanged || !strings.Contains(r.err, "COMPLETED") {
-		t.Errorf("exit %d\n%s", r.code, r.err)
-	}
-	if got, err := s.pay(x, "again"); err != nil || got.ID != "done after all" {
-		t.Errorf("replayed %v, %v", got, err)
-	}
-}
-
-// Two operators do not release one record twice.
-func TestOneOfTwoOperatorsWrites(t *testing.T) {
-	s := newScene(t)
-	s.claimed("pay#1", "dead", time.Now().Add(-time.Hour))
-	r := s.between([]string{"resolve", "pay#1", "--retention", "24h", "--completed", "--no-result"}, func() {
-		s.ok("resolve", "pay#1", "--retention", "24h", "--failed", "no", "--yes")
-	})
-	if r.code != codeChanged || s.stored("pay#1").Status != "FAILED" {
-		t.Errorf("exit %d, and the record is %+v", r.code, s.stored("pay#1"))
-	}
-}
-
 // The SDK sends a write again whose answer was lost, and its condition then
 // fails because of the write itself.
 func TestWriteWithALostResponseIsRecognized(t *testing.T) {
@@ -181,21 +150,14 @@ func TestWriteWithALostResponseIsRecognized(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
 			s.put(s.claimItem())
-			target, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			forward := httputil.NewSingleHostReverseProxy(target)
 			var writes atomic.Int64
-			cut := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") && writes.Add(1) == 1 {
-					forward.ServeHTTP(httptest.NewRecorder(), r)
-					panic(http.ErrAbortHandler)
+			cut := s.through(func(operation string, _ *wire.Response) error {
+				if operation != "GetItem" && writes.Add(1) == 1 {
+					return wire.ErrCut
 				}
-				forward.ServeHTTP(w, r)
-			}))
-			defer cut.Close()
-			s.ok(append(args, "--yes", "--endpoint", cut.URL)...)
+				return nil
+			})
+			s.ok(append(args, "--yes", "--endpoint", cut)...)
 			if n := writes.Load(); n != 2 {
 				t.Errorf("it was sent %d times", n)
 			}
@@ -203,26 +165,12 @@ func TestWriteWithALostResponseIsRecognized(t *testing.T) {
 	}
 }
 
-// through is DynamoDB with changed responses.
-func (s *scene) through(change func(*http.Response) error) string {
-	s.Helper()
-	target, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
-	if err != nil {
-		s.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.ModifyResponse = change
-	server := httptest.NewServer(proxy)
-	s.Cleanup(server.Close)
-	return server.URL
-}
-
 // Whether a lease is live is not for the clock of the operator's machine.
 func TestTimeIsDynamoDBs(t *testing.T) {
 	s := newScene(t)
 	dated := func(by time.Duration) string {
-		return s.through(func(r *http.Response) error {
-			r.Header.Set("Date", time.Now().Add(by).UTC().Format(http.TimeFormat))
+		return s.through(func(_ string, answer *wire.Response) error {
+			answer.Header.Set("Date", time.Now().Add(by).UTC().Format(http.TimeFormat))
 			return nil
 		})
 	}
@@ -234,27 +182,22 @@ func TestTimeIsDynamoDBs(t *testing.T) {
 
 // What was sent and not answered may have been written.
 func TestUnacknowledgedWriteHasItsOwnCode(t *testing.T) {
-	isWrite := func(r *http.Response) bool {
-		return !strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".GetItem")
-	}
 	t.Setenv("AWS_MAX_ATTEMPTS", "1") // a retry would meet what the first has written
 	for name, args := range map[string][]string{
 		"release": {"release", "pay#1"},
 		"delete":  {"release", "pay#1", "--delete", "--force"},
 		"resolve": {"resolve", "pay#1", "--retention", "24h", "--completed", "--no-result"},
 	} {
-		for how, answer := range map[string]func(*http.Response){
-			"cut": func(*http.Response) { panic(http.ErrAbortHandler) },
-			"500": func(r *http.Response) { r.StatusCode = http.StatusInternalServerError },
-		} {
+		for how, failed := range map[string]error{"cut": wire.ErrCut, "500": nil} {
 			t.Run(name+" "+how, func(t *testing.T) {
 				s := newScene(t)
 				s.put(s.claimItem())
-				endpoint := s.through(func(r *http.Response) error {
-					if isWrite(r) {
-						answer(r)
+				endpoint := s.through(func(operation string, answer *wire.Response) error {
+					if operation == "GetItem" {
+						return nil
 					}
-					return nil
+					answer.Status = http.StatusInternalServerError
+					return failed
 				})
 				r := s.run(append(args, "--yes", "--endpoint", endpoint)...)
 				if r.code != codeUnacknowledged || r.out != "" || !strings.Contains(r.err, "may have been written; inspect it") || strings.Contains(r.err, "nothing was written") {
@@ -270,14 +213,14 @@ func TestUnacknowledgedWriteThatIsOvertakenHasItsOwnCode(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
 	var writes atomic.Int64
-	endpoint := s.through(func(r *http.Response) error {
-		if !strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".GetItem") && writes.Add(1) == 1 {
-			item := s.claimItem()
-			item["owner"] = text("successor")
-			s.put(item)
-			panic(http.ErrAbortHandler)
+	endpoint := s.through(func(operation string, _ *wire.Response) error {
+		if operation == "GetItem" || writes.Add(1) > 1 {
+			return nil
 		}
-		return nil
+		item := s.claimItem()
+		item["owner"] = text("successor")
+		s.put(item)
+		return wire.ErrCut
 	})
 	r := s.run("release", "pay#1", "--yes", "--endpoint", endpoint)
 	if r.code != codeUnacknowledged || !strings.Contains(r.err, "successor") || strings.Contains(r.err, "nothing was written") {
@@ -288,10 +231,9 @@ func TestUnacknowledgedWriteThatIsOvertakenHasItsOwnCode(t *testing.T) {
 func TestRefusedWriteWritesNothing(t *testing.T) {
 	s := newScene(t)
 	s.put(s.claimItem())
-	endpoint := s.through(func(r *http.Response) error {
-		if !strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".GetItem") {
-			r.StatusCode = http.StatusBadRequest
-			r.Header = http.Header{"X-Amzn-Errortype": {"AccessDeniedException"}}
+	endpoint := s.through(func(operation string, answer *wire.Response) error {
+		if operation != "GetItem" {
+			denies(answer)
 		}
 		return nil
 	})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,43 +9,6 @@ import (
 	"github.com/lambda-once/once/idempotent"
 	"github.com/lambda-once/once/idempotent/driver"
 )
-
-// One release is one more run, and not two.
-func TestReleaseRunsOnceMore(t *testing.T) {
-	s := newScene(t)
-	x := s.stuck()
-	if out := s.ok(with("release", "--yes")...); !strings.HasPrefix(out, "released: pay#") {
-		t.Errorf("it says %q", out)
-	}
-	s.refused(codeRefused, "released already", with("release", "--yes")...)
-	if _, err := s.pay(x, errCrash); !errors.Is(err, errCrash) {
-		t.Fatalf("it did not run: %v", err)
-	}
-	s.isStuck(x)
-	s.ok(with("release", "--yes")...)
-	if got, err := s.pay(x, "again"); err != nil || got.ID != "again" {
-		t.Errorf("ran %v, %v", got, err)
-	}
-}
-
-func TestReleaseWithDeleteRemovesTheItem(t *testing.T) {
-	s := newScene(t)
-	x := s.stuck()
-	s.refused(codeRefused, "limits the attempts", with("release", "--delete", "--yes")...)
-	s.ok(with("release", "--delete", "--force", "--yes")...)
-	if items := s.items(); len(items) != 0 {
-		t.Errorf("the table has %v", items)
-	}
-	if got, err := s.pay(x, "again"); err != nil || got.ID != "again" {
-		t.Errorf("ran %v, %v", got, err)
-	}
-	s.refused(codeRefused, "work of this record is finished", with("release", "--delete", "--yes")...)
-	s.refused(codeRefused, "the record is finished", with("release", "--force", "--yes")...)
-	s.ok(with("release", "--delete", "--force", "--yes")...)
-	if got, err := s.pay(x, "anew"); err != nil || got.ID != "anew" {
-		t.Errorf("ran %v, %v", got, err)
-	}
-}
 
 // A delayed copy of a claim finds a place where the item is gone.
 func TestDeletionIsExplained(t *testing.T) {
@@ -62,71 +24,24 @@ func TestDeletionIsExplained(t *testing.T) {
 	}
 }
 
-// An owner that is late records its result in a record that was released.
-func TestReleasedOwnerFinishes(t *testing.T) {
-	s := newScene(t)
-	x := s.executor(nil)
-	got, err := idempotent.Do(t.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1", Payload: 12}, func(context.Context) (receipt, error) {
-		s.ok(with("release", "--yes", "--force")...)
-		return receipt{ID: "late"}, nil
-	})
-	if again, errAgain := s.pay(x, "again"); err != nil || errAgain != nil || got != again || got.ID != "late" {
-		t.Errorf("the owner got %v, %v, and the next call %v, %v", got, err, again, errAgain)
-	}
-}
-
-// A crash leaves a lease that has lapsed, and an owner.
-func TestReleaseAfterACrashRunsAgain(t *testing.T) {
-	s := newScene(t)
-	s.claimed("pay#crashed", "dead", time.Now().Add(-time.Hour))
-	s.ok("release", "pay#crashed", "--yes")
-	r := s.stored("pay#crashed")
-	if r.Owner != "" || !r.Lease.Equal(driver.LeaseEnded) || r.Attempt != 1 || r.Used() != 0 || r.Fingerprint != "f1" {
-		t.Errorf("the record is %+v", r)
-	}
-}
-
-func TestLiveLeaseNeedsForce(t *testing.T) {
-	for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--retention", "24h", "--completed", "--no-result"}, {"resolve", "--retention", "24h", "--failed", "no"}} {
-		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			s := newScene(t)
-			s.claimed("pay#1", "alive", time.Now().Add(time.Hour))
-			args := append(args, "pay#1", "--yes")
-			s.refused(codeRefused, "somebody runs it until", args...)
-			r := s.run(append(args, "--force")...)
-			if r.code != 0 || !strings.Contains(r.err, "With --force, although somebody runs it until ") {
-				t.Errorf("exit %d\n%s", r.code, r.err)
+// An owner that is late records its result in a record that was released. In one that
+// was resolved it does not: all callers get one answer, even the one who runs.
+func TestOwnerThatIsLateGetsTheOneAnswer(t *testing.T) {
+	for want, args := range map[string][]string{
+		"its own":        {"release"},
+		"the operator's": {"resolve", "--retention", "24h", "--completed", "--data", "-"},
+	} {
+		s := newScene(t)
+		x := s.executor(nil)
+		got, err := idempotent.Do(t.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1", Payload: 12}, func(context.Context) (receipt, error) {
+			if r := s.typing(`{"id":"the operator's"}`, with(args[0], append(args[1:], "--yes", "--force")...)...); r.code != 0 {
+				t.Error(r)
 			}
+			return receipt{ID: "its own"}, nil
 		})
-	}
-}
-
-// The lease is live for the skew of the clocks, too.
-func TestLeaseWithinTheSkewIsLive(t *testing.T) {
-	s := newScene(t)
-	lease := time.Now().Add(-30 * time.Second).UTC().Truncate(time.Second)
-	s.claimed("pay#1", "alive", lease)
-	until := lease.Add(time.Minute).Format(time.RFC3339)
-	s.refused(codeRefused, "somebody runs it until "+until, "release", "pay#1", "--yes", "--clock-skew", "1m")
-	if out := s.ok("inspect", "pay#1", "--clock-skew", "1m"); !strings.Contains(out, "but counts as live for the clock skew of 1m0s\n") {
-		t.Errorf("inspect shows\n%s", out)
-	}
-	s.ok("release", "pay#1", "--yes")
-}
-
-// All callers get one answer, that of the operator, even the one who runs.
-func TestOwnerOfAResolvedRecordGetsItsResult(t *testing.T) {
-	s := newScene(t)
-	x := s.executor(nil)
-	got, err := idempotent.Do(t.Context(), x, idempotent.Key{Scope: "ada", ID: "order-1", Payload: 12}, func(context.Context) (receipt, error) {
-		r := s.typing(`{"id":"the operator's"}`, with("resolve", "--retention", "24h", "--completed", "--data", "-", "--yes", "--force")...)
-		if r.code != 0 {
-			t.Error(r)
+		if again, errAgain := s.pay(x, "again"); err != nil || errAgain != nil || got != again || got.ID != want {
+			t.Errorf("the owner got %v, %v, and the next call %v, %v", got, err, again, errAgain)
 		}
-		return receipt{ID: "its own"}, nil
-	})
-	if again, errAgain := s.pay(x, "again"); err != nil || errAgain != nil || got != again || got.ID != "the operator's" {
-		t.Errorf("the owner got %v, %v, and the next call %v, %v", got, err, again, errAgain)
 	}
 }
 

@@ -69,17 +69,6 @@ func TestResolvedResultIsReplayed(t *testing.T) {
 	}
 }
 
-func TestResolveReadsStandardInput(t *testing.T) {
-	s := newScene(t)
-	x := s.stuck()
-	if r := s.typing(`{"id":"p-7"}`, with("resolve", "--retention", "24h", "--completed", "--data", "-", "--yes")...); r.code != 0 {
-		t.Fatal(r)
-	}
-	if got, err := s.pay(x, "again"); err != nil || got.ID != "p-7" {
-		t.Errorf("replayed %v, %v", got, err)
-	}
-}
-
 func TestResolveKeepsTheRetention(t *testing.T) {
 	s := newScene(t)
 	s.stuck()
@@ -154,14 +143,6 @@ func TestResolvedFailureIsReplayed(t *testing.T) {
 	if want := (idempotent.ReplayedError{Type: "CardDeclined", Message: "the card is stolen", Code: "stolen"}); !errors.As(err, &got) || !reflect.DeepEqual(*got, want) {
 		t.Errorf("replayed %#v, want %#v", err, want)
 	}
-}
-
-func TestFinishedRecordsAreNotResolved(t *testing.T) {
-	s := newScene(t)
-	if _, err := s.pay(s.executor(nil), "done"); err != nil {
-		t.Fatal(err)
-	}
-	s.refused(codeRefused, "all must get the same", with("resolve", "--failed", "no", "--yes", "--force")...)
 }
 
 func TestBrokenItemsAreNotWritten(t *testing.T) {

@@ -100,22 +100,24 @@ func TestResultsAreShownOnDemandOnly(t *testing.T) {
 	}
 }
 
+// completed writes completed records.
+func (s *scene) completed(records ...driver.Record) {
+	for i := range records {
+		records[i].Status, records[i].Expires = driver.Completed, time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	plant(s.T, s.store, records...)
+}
+
 // What the store has compressed, or could not keep, is shown as functions get
 // it.
 func TestInspectShowsEveryStoredForm(t *testing.T) {
 	s := newScene(t)
-	far := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
 	long := `"` + strings.Repeat("x", 5000) + `"`
-	for id, r := range map[string]driver.Record{
-		"pay#long":   {Data: []byte(long)},
-		"pay#lost":   {Unavailable: "it was too large"},
-		"pay#binary": {Data: []byte{0xff, 1}},
-	} {
-		r.ID, r.Status, r.Expires = id, driver.Completed, far
-		if _, ok, err := s.store.Create(t.Context(), r, time.Time{}, nil); !ok || err != nil {
-			t.Fatal(ok, err)
-		}
-	}
+	s.completed(
+		driver.Record{ID: "pay#long", Data: []byte(long)},
+		driver.Record{ID: "pay#lost", Unavailable: "it was too large"},
+		driver.Record{ID: "pay#binary", Data: []byte{0xff, 1}},
+	)
 	if out := s.ok("inspect", "pay#long", "--data"); !strings.Contains(out, "\n"+long+"\n") || !strings.Contains(out, "data         text of 5002 bytes") {
 		t.Errorf("compressed: %.300s", out)
 	}
@@ -131,17 +133,11 @@ func TestInspectShowsWhereAResultIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	far := time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
-	for id, r := range map[string]driver.Record{
-		"pay#elsewhere": {Payload: "1:10485760:once/0f3a"},
-		"pay#sealed":    {Data: sealed},
-		"pay#forged":    {Payload: "\x1b[2J"},
-	} {
-		r.ID, r.Status, r.Expires = id, driver.Completed, far
-		if _, ok, err := s.store.Create(t.Context(), r, time.Time{}, nil); !ok || err != nil {
-			t.Fatal(ok, err)
-		}
-	}
+	s.completed(
+		driver.Record{ID: "pay#elsewhere", Payload: "1:10485760:once/0f3a"},
+		driver.Record{ID: "pay#sealed", Data: sealed},
+		driver.Record{ID: "pay#forged", Payload: "\x1b[2J"},
+	)
 	for _, name := range []string{"elsewhere", "sealed"} {
 		golden(t, "data-"+name, s.ok("inspect", "pay#"+name, "--data"))
 		golden(t, "data-"+name+"-json", s.ok("inspect", "pay#"+name, "--data", "--json"))

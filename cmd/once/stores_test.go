@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,8 +15,12 @@ import (
 	"github.com/lambda-once/once/redis/redislocal"
 )
 
-// others are the stores beside DynamoDB: each with the command's flags for it.
-var others = map[string]func(t *testing.T) (driver.Operable, []string){
+// stores are all stores, each with the command's flags for it.
+var stores = map[string]func(t *testing.T) (driver.Operable, []string){
+	"DynamoDB": func(t *testing.T) (driver.Operable, []string) {
+		s := newScene(t)
+		return s.store, []string{"--table", s.table}
+	},
 	"PostgreSQL": func(t *testing.T) (driver.Operable, []string) {
 		s := newPostgresScene(t, "idempotency", nil)
 		return s.store, []string{"--postgres", s.url}
@@ -30,26 +35,26 @@ var others = map[string]func(t *testing.T) (driver.Operable, []string){
 	},
 }
 
-// otherScene is one of the other stores, and the command on it.
-type otherScene struct {
+// storeScene is one of the stores, and the command on it.
+type storeScene struct {
 	*scene
 	records driver.Operable
 	flags   []string
 }
 
-// onOthers runs a test on each of the other stores.
-func onOthers(t *testing.T, test func(s *otherScene)) {
-	for name, open := range others {
+// onStores runs a test on each store.
+func onStores(t *testing.T, test func(s *storeScene)) {
+	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			records, flags := open(t)
-			test(&otherScene{&scene{T: t}, records, flags})
+			test(&storeScene{&scene{T: t}, records, flags})
 		})
 	}
 }
 
-func (s *otherScene) with(args ...string) []string { return append(args, s.flags...) }
+func (s *storeScene) with(args ...string) []string { return append(args, s.flags...) }
 
-func (s *otherScene) prints(want string, args ...string) string {
+func (s *storeScene) prints(want string, args ...string) string {
 	s.Helper()
 	out := s.ok(s.with(args...)...)
 	if !strings.Contains(out, want) {
@@ -59,7 +64,7 @@ func (s *otherScene) prints(want string, args ...string) string {
 }
 
 // ends runs a command that ends with a code and a text, and writes nothing.
-func (s *otherScene) ends(code int, says string, args ...string) {
+func (s *storeScene) ends(code int, says string, args ...string) {
 	s.Helper()
 	before := s.all()
 	if r := s.run(s.with(args...)...); r.code != code || !strings.Contains(r.err, says) {
@@ -71,7 +76,7 @@ func (s *otherScene) ends(code int, says string, args ...string) {
 }
 
 // all returns the records as one text.
-func (s *otherScene) all() string {
+func (s *storeScene) all() string {
 	s.Helper()
 	page, err := s.records.Scan(s.Context(), driver.Filter{}, "")
 	if err != nil {
@@ -84,7 +89,7 @@ func (s *otherScene) all() string {
 	return fmt.Sprint(found)
 }
 
-func (s *otherScene) claim(id string, lease time.Duration) driver.Record {
+func (s *storeScene) claim(id string, lease time.Duration) driver.Record {
 	s.Helper()
 	r := driver.Record{ID: id, Status: driver.InProgress, Owner: "owner of " + id, Attempt: 1, Fingerprint: "f1",
 		Lease: time.Now().Add(lease), Expires: time.Now().Add(24 * time.Hour)}
@@ -92,7 +97,7 @@ func (s *otherScene) claim(id string, lease time.Duration) driver.Record {
 	return r
 }
 
-func (s *otherScene) finish(id, data string) {
+func (s *storeScene) finish(id, data string) {
 	s.Helper()
 	c := driver.Change{Status: driver.Completed, Data: []byte(data), Expires: time.Now().Add(time.Hour)}
 	if _, ok, err := s.records.Change(s.Context(), driver.Fence{ID: id, Owner: s.claim(id, time.Hour).Owner}, c); !ok || err != nil {
@@ -100,7 +105,7 @@ func (s *otherScene) finish(id, data string) {
 	}
 }
 
-func (s *otherScene) get(id string) driver.Record {
+func (s *storeScene) get(id string) driver.Record {
 	s.Helper()
 	r, err := s.records.Get(s.Context(), id)
 	if err != nil {
@@ -109,8 +114,8 @@ func (s *otherScene) get(id string) driver.Record {
 	return r
 }
 
-func TestOtherStoresAreShown(t *testing.T) {
-	onOthers(t, func(s *otherScene) {
+func TestRecordsAreShown(t *testing.T) {
+	onStores(t, func(s *storeScene) {
 		s.claim("pay#running", time.Hour)
 		s.claim("pay#lapsed", -time.Hour)
 		s.finish("ship#done", `{"name":"Ada"}`)
@@ -137,13 +142,13 @@ func TestOtherStoresAreShown(t *testing.T) {
 			s.Errorf("stats counts %+v", counted.Operations)
 		}
 		s.prints("lapsed ", "watch", "--looks", "1")
-		s.ok(s.with("check")...)
+		s.prints("ok ", "check")
 	})
 }
 
 // The key of an operation's call is found by the digits that its error shows.
-func TestOtherStoresFindARecordByItsDigits(t *testing.T) {
-	onOthers(t, func(s *otherScene) {
+func TestRecordIsFoundByItsDigits(t *testing.T) {
+	onStores(t, func(s *storeScene) {
 		id, err := idempotent.Key{Scope: "ada", ID: "order-1"}.RecordID("pay")
 		if err != nil {
 			s.Fatal(err)
@@ -155,14 +160,16 @@ func TestOtherStoresFindARecordByItsDigits(t *testing.T) {
 }
 
 // A record whose owner may run is written only with --force.
-func TestLiveLeaseOfOtherStoresNeedsForce(t *testing.T) {
+func TestLiveLeaseNeedsForce(t *testing.T) {
 	for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--completed", "--no-result"}, {"resolve", "--failed", "no"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			onOthers(t, func(s *otherScene) {
+			onStores(t, func(s *storeScene) {
 				args := append([]string{args[0], "pay#1", "--yes"}, args[1:]...)
 				s.claim("pay#1", time.Hour)
 				s.ends(codeRefused, "somebody runs it until", args...)
-				s.ok(s.with(append(args, "--force")...)...)
+				if r := s.run(s.with(append(args, "--force")...)...); r.code != 0 || !strings.Contains(r.err, "With --force, although somebody runs it until ") {
+					s.Errorf("exit %d\n%s", r.code, r.err)
+				}
 				if r := s.get("pay#1"); r.Status == driver.InProgress && r.Owner != "" {
 					s.Errorf("the record is %+v", r)
 				}
@@ -172,10 +179,11 @@ func TestLiveLeaseOfOtherStoresNeedsForce(t *testing.T) {
 }
 
 // The skew of the functions' clocks is the owner's.
-func TestLeaseOfOtherStoresIsLiveWithinTheSkew(t *testing.T) {
-	onOthers(t, func(s *otherScene) {
+func TestLeaseWithinTheSkewIsLive(t *testing.T) {
+	onStores(t, func(s *storeScene) {
 		s.claim("pay#1", -30*time.Second)
 		s.ends(codeRefused, "somebody runs it until", "release", "pay#1", "--yes", "--clock-skew", "1h")
+		s.prints("but counts as live for the clock skew of 1h0m0s\n", "inspect", "pay#1", "--clock-skew", "1h")
 		s.prints("released: pay#1", "release", "pay#1", "--yes")
 		if r := s.get("pay#1"); r.Owner != "" || !r.Lease.Equal(driver.LeaseEnded) || r.Attempt != 1 || r.Refunds != 1 || r.Fingerprint != "f1" {
 			s.Errorf("the record is %+v", r)
@@ -185,7 +193,7 @@ func TestLeaseOfOtherStoresIsLiveWithinTheSkew(t *testing.T) {
 }
 
 // An owner that is late, and its heartbeat, win against a person who reads.
-func TestRecordOfOtherStoresThatChangesMeanwhileIsNotWritten(t *testing.T) {
+func TestRecordThatTheOwnerChangesMeanwhileIsNotWritten(t *testing.T) {
 	for name, change := range map[string]driver.Change{
 		"heartbeat": {Lease: time.Now().Add(time.Hour), Expires: time.Now().Add(2 * time.Hour)},
 		"step":      {Steps: map[string][]byte{"charge": []byte("=1")}},
@@ -193,7 +201,7 @@ func TestRecordOfOtherStoresThatChangesMeanwhileIsNotWritten(t *testing.T) {
 	} {
 		for _, args := range [][]string{{"release"}, {"release", "--delete"}, {"resolve", "--failed", "no"}} {
 			t.Run(name+" "+strings.Join(args, " "), func(t *testing.T) {
-				onOthers(t, func(s *otherScene) {
+				onStores(t, func(s *storeScene) {
 					r := s.claim("pay#1", -time.Hour)
 					var left driver.Record
 					ran := s.between(s.with(append([]string{args[0], "pay#1"}, args[1:]...)...), func() {
@@ -215,8 +223,8 @@ func TestRecordOfOtherStoresThatChangesMeanwhileIsNotWritten(t *testing.T) {
 }
 
 // All calls get the operator's answer, and the key that is released runs once more.
-func TestOtherStoresAreSettledForCalls(t *testing.T) {
-	onOthers(t, func(s *otherScene) {
+func TestRecordsAreSettledForCalls(t *testing.T) {
+	onStores(t, func(s *storeScene) {
 		x, err := idempotent.New("pay", s.records, &idempotent.Config{MaxAttempts: 1})
 		if err != nil {
 			s.Fatal(err)
@@ -239,11 +247,16 @@ func TestOtherStoresAreSettledForCalls(t *testing.T) {
 		if _, err := call(errCrash); err == nil || runs != 2 {
 			s.Fatalf("after a release %d runs, %v", runs, err)
 		}
+		if _, err := call(nil); !errors.Is(err, idempotent.ErrOutcomeUnknown) || runs != 2 {
+			s.Errorf("one release is one more run, and not %d: %v", runs-1, err)
+		}
 		r := s.typing(`{"id":"p-7"}`, s.with(append([]string{"resolve", "--completed", "--data", "-", "--retention", "24h"}, key...)...)...)
 		if got, err := call(nil); r.code != 0 || err != nil || got.ID != "p-7" || runs != 2 {
 			s.Errorf("exit %d, %d runs, the call got %v, %v\n%s", r.code, runs, got, err, r.err)
 		}
-		s.ends(codeRefused, "the record is finished", append([]string{"release"}, key...)...)
+		s.ends(codeRefused, "the record is finished", append([]string{"release", "--force"}, key...)...)
+		s.ends(codeRefused, "all must get the same", append([]string{"resolve", "--failed", "no", "--force"}, key...)...)
+		s.ends(codeRefused, "work of this record is finished", append([]string{"release", "--delete"}, key...)...)
 		s.ok(s.with(append([]string{"release", "--delete", "--force", "--json"}, key...)...)...)
 		if got, err := call(nil); err != nil || got.ID != "p" || runs != 3 {
 			s.Errorf("after a deletion %d runs, %v, %v", runs, got, err)
@@ -251,42 +264,33 @@ func TestOtherStoresAreSettledForCalls(t *testing.T) {
 	})
 }
 
-// What does not apply is refused before anything is sent.
-func TestCommandsThatDoNotApplyAreMisuse(t *testing.T) {
-	s := &scene{T: t}
-	redis := []string{"--redis", "redis://127.0.0.1:1"}
-	postgres := []string{"--postgres", "postgres://127.0.0.1:1/x"}
-	for say, args := range map[string][]string{
-		"sweep does not apply to Redis":        append([]string{"sweep", "--yes"}, redis...),
-		"migrate does not apply to Redis":      append([]string{"migrate", "--dry-run", "--dialect", "python", "-"}, redis...),
-		"migrate does not apply to PostgreSQL": append([]string{"migrate", "--dry-run", "--dialect", "python", "-"}, postgres...),
-		"--native is for DynamoDB":             append([]string{"list", "--native"}, redis...),
-		"--group is for DynamoDB":              append([]string{"check", "--group"}, postgres...),
-		"--schema needs --postgres":            append([]string{"list", "--schema", "a"}, redis...),
-		"--key-prefix needs --redis":           {"list", "--key-prefix", "a"},
-		"--table excludes --redis":             append([]string{"list", "--table", "a"}, redis...),
-		"--postgres excludes --redis":          append(append([]string{"list"}, postgres...), redis...),
-		"--redis is empty":                     {"list", "--redis", ""},
-		"give init":                            append([]string{"postgres"}, postgres...),
-		"set --postgres to a connection":       {"postgres", "init"},
-	} {
-		if r := s.run(args...); r.code != codeUsage || !strings.Contains(r.err, say) || r.out != "" {
-			t.Errorf("once %s: exit %d, want %q\n%s%s", strings.Join(args, " "), r.code, say, r.out, r.err)
-		}
-	}
-}
-
-func TestPasswordOfRedisIsNeverPrinted(t *testing.T) {
+// No server is at port 1, and a part of a password may be read as anything.
+func TestPasswordIsNeverPrinted(t *testing.T) {
 	t.Parallel()
 	s := &scene{T: t}
-	for _, url := range []string{
-		"redis://ada:s3cret@127.0.0.1:1/0", "redis://ada:s3cret@127.0.0.1:x/0", "redis://ada:s3cret/x@127.0.0.1:1", "redis://ada:x/s3cret@127.0.0.1:1",
-		"redis://ada:%zzs3cret@127.0.0.1:1/0", "ada:s3cret@127.0.0.1:1", "redis://ada:1#s3cret@127.0.0.1:1", "redis://127.0.0.1:1/0?password=s3cret",
+	for store, connections := range map[string][]string{
+		"--redis": {
+			"redis://ada:s3cret@127.0.0.1:1/0", "redis://ada:s3cret@127.0.0.1:x/0", "redis://ada:s3cret/x@127.0.0.1:1", "redis://ada:x/s3cret@127.0.0.1:1",
+			"redis://ada:%zzs3cret@127.0.0.1:1/0", "ada:s3cret@127.0.0.1:1", "redis://ada:1#s3cret@127.0.0.1:1", "redis://127.0.0.1:1/0?password=s3cret",
+		},
+		"--postgres": {
+			"postgres://ada:s3cret@127.0.0.1:1/pay", "postgresql://ada:s3cret@127.0.0.1:1/pay?connect_timeout=never", "postgres://ada:s3cret@127.0.0.1:x/pay",
+			"postgres://ada:s3cret/x@127.0.0.1:1/pay", "postgres://ada:x/s3cret@127.0.0.1:1/pay", "postgres://ada:1/s3cret@127.0.0.1:1/pay",
+			"postgres://ada:1#s3cret@127.0.0.1:1/pay", "postgres://ada:1?s3cret@127.0.0.1:1/pay", "postgres://ada:x@1/s3cret@127.0.0.1:1/pay",
+			"postgres://ada:%zzs3cret@127.0.0.1:1/pay", "postgres://127.0.0.1:1/pay?user=ada&password=s3cret", "ada:s3cret@127.0.0.1:1/pay",
+			"host=127.0.0.1 port=1 user=ada password=s3cret dbname=pay", "host=127.0.0.1 port=1 user=ada password='s3cret",
+			"host=127.0.0.1 port=1 user=ada password=a s3cret dbname=pay", "host=127.0.0.1 port=s3cret",
+		},
 	} {
-		for _, more := range [][]string{nil, {"--cluster"}} {
-			r := s.run(append([]string{"list", "--redis", url}, more...)...)
-			if r.code != codeFailed && r.code != codeUsage || strings.Contains(r.out+r.err, "s3cret") {
-				t.Errorf("%s: exit %d\n%s%s", url, r.code, r.out, r.err)
+		for _, connection := range connections {
+			for _, command := range [][]string{{"list"}, {"list", "--cluster"}} {
+				if store == "--postgres" {
+					command = []string{"sweep", "--yes"}
+				}
+				r := s.run(append(command, store, connection)...)
+				if r.code != codeFailed && r.code != codeUsage || strings.Contains(r.out+r.err, "s3cret") {
+					t.Errorf("%s: exit %d\n%s%s", connection, r.code, r.out, r.err)
+				}
 			}
 		}
 	}

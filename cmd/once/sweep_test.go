@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/lambda-once/once/idempotent/driver"
+	"github.com/lambda-once/once/local/wire"
 )
 
 // finished returns a record whose retention ended so long ago.
@@ -142,8 +143,8 @@ func TestSweepContinuesAfterItsLimit(t *testing.T) {
 func TestSweepUsesDynamoDBsClock(t *testing.T) {
 	s := sweptScene(t)
 	plant(t, s.store, finished("pay#1", 2*time.Hour))
-	behind := s.through(func(r *http.Response) error {
-		r.Header.Set("Date", time.Now().Add(-3*time.Hour).UTC().Format(http.TimeFormat))
+	behind := s.through(func(_ string, answer *wire.Response) error {
+		answer.Header.Set("Date", time.Now().Add(-3*time.Hour).UTC().Format(http.TimeFormat))
 		return nil
 	})
 	if out := s.ok("sweep", "--yes", "--endpoint", behind); !strings.HasPrefix(out, "deleted 0 records") {
@@ -156,10 +157,9 @@ func TestSweepThatFailsSaysWhatItDid(t *testing.T) {
 	s := sweptScene(t)
 	const all = 12
 	s.expired(all, 300<<10)
-	endpoint := s.through(func(r *http.Response) error {
-		if strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".Scan") && s.count() < all {
-			r.StatusCode = http.StatusBadRequest
-			r.Header = http.Header{"X-Amzn-Errortype": {"AccessDeniedException"}}
+	endpoint := s.through(func(operation string, answer *wire.Response) error {
+		if operation == "Scan" && s.count() < all {
+			denies(answer)
 		}
 		return nil
 	})
@@ -204,8 +204,8 @@ func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
 		size int // of a record: a page has 1 MB
 		says string
 	}{
-		".DeleteItem": {100, "there may be more; the same command continues\n"},
-		".Scan":       {300 << 10, "there may be more; continue with --after "},
+		"DeleteItem": {100, "there may be more; the same command continues\n"},
+		"Scan":       {300 << 10, "there may be more; continue with --after "},
 	} {
 		t.Run(call, func(t *testing.T) {
 			s := sweptScene(t)
@@ -213,8 +213,8 @@ func TestInterruptedSweepSaysWhatItDid(t *testing.T) {
 			s.expired(all, want.size)
 			started := make(chan *interruptible, 1)
 			var once sync.Once
-			endpoint := s.through(func(r *http.Response) error {
-				if strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), call) && s.count() < all {
+			endpoint := s.through(func(operation string, _ *wire.Response) error {
+				if operation == call && s.count() < all {
 					once.Do(func() { (<-started).interrupt() })
 				}
 				return nil

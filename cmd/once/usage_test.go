@@ -11,48 +11,69 @@ func TestMisuseHasItsOwnCode(t *testing.T) {
 	s := newScene(t)
 	s.claimed("pay#1", "a", time.Now().Add(time.Hour))
 	t.Setenv("DATABASE_URL", "")
+	const nowhere = "127.0.0.1:1"
 	for say, args := range map[string][]string{
-		"Each command has --help":               {},
-		`there is no command "nonsense"`:        {"nonsense"},
-		"KEY is missing":                        {"inspect"},
-		"give the --operation":                  {"inspect", "order-1"},
-		"--scope needs the --operation":         {"inspect", "order-1", "--scope", "ada"},
-		"--record excludes KEY":                 {"inspect", "pay#1", "--record", "pay#2"},
-		"one argument too many":                 {"inspect", "pay#1", "pay#2"},
-		"contains a '#'":                        {"inspect", "x", "--operation", "a#b"},
-		"flag provided but not defined":         {"list", "--no-such-flag"},
-		"--status is none of":                   {"list", "--status", "DONE"},
-		"--older-than is a time ago":            {"list", "--status", "FAILED", "--older-than", "1h"},
-		"set --table":                           {"list", "--table", ""},
-		"name=attribute":                        {"list", "--attribute", "colour=red"},
-		"need the --sort-key":                   {"list", "--partition", "a"},
-		"--prefix excludes --operation":         {"list", "--prefix", "a", "--operation", "a"},
-		"either --completed or --failed":        {"resolve", "pay#1"},
-		"set either --completed or --failed ":   {"resolve", "pay#1", "--completed", "--failed", "no"},
-		"--data and --no-result are for":        {"resolve", "pay#1", "--failed", "no", "--data", "-"},
-		"--failed has an empty message":         {"resolve", "pay#1", "--failed", ""},
-		"--data names no file":                  {"resolve", "pay#1", "--completed", "--data", ""},
-		"set either --data FILE or --no-result": {"resolve", "pay#1", "--completed"},
-		"set either --data FILE":                {"resolve", "pay#1", "--completed", "--data", "-", "--no-result", "--yes"},
-		"or --failed MESSAGE":                   {"resolve", "pay#1", "--completed", "--no-result", "--failed", ""},
-		"--clock-skew is negative":              {"release", "pay#1", "--yes", "--clock-skew", "-2h"},
-		"skew is negative":                      {"list", "--clock-skew", "-2h"},
-		"set --yes as well":                     {"resolve", "pay#1", "--completed", "--data", "-"},
-		"the result is not JSON":                {"resolve", "pay#1", "--completed", "--data", "usage_test.go", "--force"},
-		"no such file":                          {"resolve", "pay#1", "--completed", "--data", "nowhere"},
-		"--retention is less than a second":     {"resolve", "pay#1", "--completed", "--no-result", "--retention", "1ms"},
-		"--interval and --rows are above 0":     {"watch", "--interval", "0"},
-		"give a FUNCTION, its --event":          {"invoke"},
-		"--older-than is less than a second":    {"sweep", "--older-than", "-1h"},
-		"--limit is negative":                   {"sweep", "--limit", "-1"},
-		"--after names no position":             {"sweep", "--after", ""},
-		"the position was not returned by":      {"sweep", "--yes", "--after", "?"},
-		"env: set DATABASE_URL, or PGHOST":      {"sweep", "--postgres", "env"},
-		"--postgres is empty":                   {"sweep", "--postgres", ""},
-		"--schema needs --postgres":             {"sweep", "--schema", "payments"},
-		"--after is for DynamoDB":               {"sweep", "--postgres", "env", "--after", "a"},
-		"name=column":                           {"sweep", "--postgres", "env", "--column", "colour=red"},
-		"is not a connection string":            {"sweep", "--postgres", "nonsense"},
+		"Each command has --help":                  {},
+		`there is no command "nonsense"`:           {"nonsense"},
+		"KEY is missing":                           {"inspect"},
+		"give the --operation":                     {"inspect", "order-1"},
+		"--scope needs the --operation":            {"inspect", "order-1", "--scope", "ada"},
+		"--record excludes KEY":                    {"inspect", "pay#1", "--record", "pay#2"},
+		"one argument too many":                    {"inspect", "pay#1", "pay#2"},
+		"contains a '#'":                           {"inspect", "x", "--operation", "a#b"},
+		"flag provided but not defined":            {"list", "--no-such-flag"},
+		"--status is none of":                      {"list", "--status", "DONE"},
+		"--older-than is a time ago":               {"list", "--status", "FAILED", "--older-than", "1h"},
+		"set --table":                              {"list", "--table", ""},
+		"name=attribute":                           {"list", "--attribute", "colour=red"},
+		"need the --sort-key":                      {"list", "--partition", "a"},
+		"--prefix excludes --operation":            {"list", "--prefix", "a", "--operation", "a"},
+		"either --completed or --failed":           {"resolve", "pay#1"},
+		"set either --completed or --failed ":      {"resolve", "pay#1", "--completed", "--failed", "no"},
+		"--data and --no-result are for":           {"resolve", "pay#1", "--failed", "no", "--data", "-"},
+		"--failed has an empty message":            {"resolve", "pay#1", "--failed", ""},
+		"--data names no file":                     {"resolve", "pay#1", "--completed", "--data", ""},
+		"set either --data FILE or --no-result":    {"resolve", "pay#1", "--completed"},
+		"set either --data FILE":                   {"resolve", "pay#1", "--completed", "--data", "-", "--no-result", "--yes"},
+		"or --failed MESSAGE":                      {"resolve", "pay#1", "--completed", "--no-result", "--failed", ""},
+		"--clock-skew is negative":                 {"release", "pay#1", "--yes", "--clock-skew", "-2h"},
+		"skew is negative":                         {"list", "--clock-skew", "-2h"},
+		"set --yes as well":                        {"resolve", "pay#1", "--completed", "--data", "-"},
+		"the result is not JSON":                   {"resolve", "pay#1", "--completed", "--data", "usage_test.go", "--force"},
+		"no such file":                             {"resolve", "pay#1", "--completed", "--data", "nowhere"},
+		"--retention is less than a second":        {"resolve", "pay#1", "--completed", "--no-result", "--retention", "1ms"},
+		"--interval and --rows are above 0":        {"watch", "--interval", "0"},
+		"give a FUNCTION, its --event":             {"invoke"},
+		"--older-than is less than a second":       {"sweep", "--older-than", "-1h"},
+		"--limit is negative":                      {"sweep", "--limit", "-1"},
+		"--after names no position":                {"sweep", "--after", ""},
+		"the position was not returned by":         {"sweep", "--yes", "--after", "?"},
+		"env: set DATABASE_URL, or PGHOST":         {"sweep", "--postgres", "env"},
+		"--postgres is empty":                      {"sweep", "--postgres", ""},
+		"--schema needs --postgres":                {"sweep", "--schema", "payments"},
+		"--after is for DynamoDB":                  {"sweep", "--postgres", "env", "--after", "a"},
+		"name=column":                              {"sweep", "--postgres", "env", "--column", "colour=red"},
+		"is not a connection string":               {"sweep", "--postgres", "nonsense"},
+		"set --dry-run":                            {"migrate", "-"},
+		"--dialect: powertools: no dialect":        {"migrate", "-", "--dry-run", "--dialect", "cobol"},
+		"EVENTS is missing":                        {"migrate", "--dry-run", "--dialect", "python", "--prefix", "pay"},
+		"the prefix is empty":                      {"migrate", "-", "--dry-run", "--dialect", "python"},
+		"path \"id[\"":                             {"migrate", "-", "--dry-run", "--dialect", "python", "--prefix", "pay", "--key", "id["},
+		"Options.Hash is not MD5":                  {"migrate", "-", "--dry-run", "--dialect", "dotnet", "--prefix", "pay", "--hash", "sha256"},
+		"--hash is none of":                        {"migrate", "-", "--dry-run", "--dialect", "python", "--prefix", "pay", "--hash", "crc32"},
+		"--native is for the --dialect typescript": {"migrate", "-", "--dry-run", "--dialect", "python", "--prefix", "pay", "--native"},
+		// Nothing is sent to a store to which a command or flag does not apply.
+		"sweep does not apply to Redis":        {"sweep", "--yes", "--redis", nowhere},
+		"migrate does not apply to Redis":      {"migrate", "--dry-run", "--dialect", "python", "-", "--redis", nowhere},
+		"migrate does not apply to PostgreSQL": {"migrate", "--dry-run", "--dialect", "python", "-", "--postgres", nowhere},
+		"--native is for DynamoDB":             {"list", "--native", "--redis", nowhere},
+		"--group is for DynamoDB":              {"check", "--group", "--postgres", nowhere},
+		"--key-prefix needs --redis":           {"list", "--key-prefix", "a"},
+		"--table excludes --redis":             {"list", "--table", "a", "--redis", nowhere},
+		"--postgres excludes --redis":          {"list", "--postgres", nowhere, "--redis", nowhere},
+		"--redis is empty":                     {"list", "--redis", ""},
+		"give init":                            {"postgres", "--postgres", nowhere},
+		"set --postgres to a connection":       {"postgres", "init"},
 	} {
 		s.refused(codeUsage, say, args...)
 	}
@@ -75,7 +96,11 @@ func TestMissingTableIsAnError(t *testing.T) {
 func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 	s := newScene(t)
 	for name := range commands() {
-		help := s.run(name, "--help").err
+		r := s.run(name, "--help")
+		help := r.err
+		if r.code != 0 || !strings.HasPrefix(help, "once "+name) {
+			t.Errorf("once %s --help: exit %d\n%s", name, r.code, help)
+		}
 		for _, flag := range regexp.MustCompile(`(?m)^  --?(\S+)( (.*))?$`).FindAllStringSubmatch(help, -1) {
 			switch flag[3] {
 			case "", "ARN", "NAME=value", "URL", "code", "connection", "duration", "expression", "file", "id", "message", "name", "name=attribute",
@@ -91,15 +116,6 @@ func TestHelpSaysWhatAFlagTakes(t *testing.T) {
 			if strings.Contains(help, broken) {
 				t.Errorf("once %s: %q in\n%s", name, broken, help)
 			}
-		}
-	}
-}
-
-func TestHelpNamesEveryCommand(t *testing.T) {
-	s := newScene(t)
-	for name := range commands() {
-		if r := s.run(name, "--help"); r.code != 0 || !strings.HasPrefix(r.err, "once "+name) {
-			t.Errorf("once %s --help: exit %d\n%s", name, r.code, r.err)
 		}
 	}
 	if len(order()) != len(commands()) {
